@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dbanon import algorithms, errors
 from dbanon.algorithms import streams
 from dbanon.api.audit import query_table_function
-from dbanon.audit.comparison.compare import named
+from dbanon.audit.comparison.compare import named_algorithms
 from dbanon.runtime import session
 from dbanon.source import catalog
 from dbanon.sqltext import names
@@ -173,7 +173,7 @@ class _ResumableComparison:
         axes = (
             self._quasi_counts,
             options["rows"] or (None,),
-            [a.name for a in named("compare", options)],
+            [a.name for a in named_algorithms("compare", options)],
             options["k"],
         )
         for d, rows, algorithm, k in product(*axes):

@@ -12,7 +12,7 @@ from dbanon.errors.example import SAFE, Example
 from dbanon.policy.column_names.hints import suggested_quasi_identifier
 from dbanon.policy.column_roles import ROLES
 from dbanon.policy.hierarchies.hierarchy_sql import rows
-from dbanon.policy.hierarchies.messages import tree_messages
+from dbanon.policy.hierarchies.messages import hierarchy_messages
 from dbanon.policy.hierarchies.storage import Hierarchy
 from dbanon.privacy_models import model_request, registry
 from dbanon.privacy_models.model import ModelForm, PrivacyModel
@@ -34,8 +34,8 @@ _PERSON = Parameter(
     Text("a column name"),
     "Distinct persons are counted instead of records; default: the declared person column.",
 )
-_K = (QI, _PERSON)
-_SENSITIVE = (
+_PARAMETERS = (QI, _PERSON)
+_SENSITIVE_PARAMETERS = (
     QI,
     Parameter("sensitive", Columns(), "The columns that are judged; default: the declared sensitive ones."),
     _PERSON,
@@ -53,14 +53,14 @@ _ALL = "anonymity"
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _SensitiveColumn:
     """One sensitive column of a call, with the hierarchy that applies to it and how it was named."""
 
     column: str
     type: str
     hierarchy: Hierarchy | None = None
-    shown: str = ""
-    asked: str | None = None
+    label: str = ""
+    requested: str | None = None
 
     @property
     def is_number(self) -> bool:
@@ -74,24 +74,24 @@ class _Measure:
     name: str
     model: PrivacyModel
     form: ModelForm
-    sensitive: int
+    sensitive_index: int
 
 
-def _model_of(function: str) -> PrivacyModel:
+def _model_by_function(function: str) -> PrivacyModel:
     """Return the model that a function measures."""
     return next(m for m in registry.models() if m.function == function)
 
 
-def _fits(form: ModelForm, judged: _Judged) -> bool:
+def _is_measurable(form: ModelForm, column: _SensitiveColumn) -> bool:
     """Return whether a form can be measured of a sensitive column."""
-    return judged.hierarchy is not None or not form.value_order or (form.value_order == "order" and judged.is_number)
+    return column.hierarchy is not None or not form.value_order or (form.value_order == "order" and column.is_number)
 
 
 # --- the columns of a call -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _Columns:
+class _ResolvedColumns:
     """Columns as the table spells them."""
 
     qi: tuple[str, ...]
@@ -99,107 +99,111 @@ class _Columns:
     person: str | None
 
 
-def _columns(
-    function: str, source: Source, declared: Iterable[DeclaredColumn], options: Options, judges: bool
-) -> _Columns:
+def _resolve_columns(
+    function: str, source: Source, declared: Iterable[DeclaredColumn], options: Options, with_sensitive: bool
+) -> _ResolvedColumns:
     """What a call names, and where it names nothing, what the policy declares and the call does not use otherwise.
 
     Measuring publishes nothing, so a call may name any column. Raises UnknownColumnError, UnknownRoleError,
     ConflictingRolesError, PolicyMissingError, SensitiveColumnMissingError.
     """
-    column = partial(source.column, function)
-    asked: dict[str, str] = {}
+    spell = partial(source.column, function)
+    parameter_of: dict[str, str] = {}
     for parameter in ("qi", "sensitive", "person"):
         value = options.get(parameter)
-        for given in (value,) if isinstance(value, str) else value or ():
-            name = column(given, parameter)
-            if name in asked:
-                raise errors.ConflictingRolesError(function, source.shown, name, (asked[name], parameter))
-            asked[name] = parameter
+        for listed_name in (value,) if isinstance(value, str) else value or ():
+            name = spell(listed_name, parameter)
+            if name in parameter_of:
+                raise errors.ConflictingRolesError(function, source.shown, name, (parameter_of[name], parameter))
+            parameter_of[name] = parameter
     roles: dict[str, str] = {}
     for row in declared:
-        name, role = column(row.column, "dbanon.policy"), row.role.lower()
+        name, role = spell(row.column, "dbanon.policy"), row.role.lower()
         if role not in ROLES:
             raise errors.UnknownRoleError(source.shown, name, row.role, ROLES)
         if name in roles:
             raise errors.ConflictingRolesError(function, source.shown, name, (roles[name], role))
         roles[name] = role
 
-    def found(parameter: str, role: str) -> tuple[str, ...]:
+    def columns_of(parameter: str, role: str) -> tuple[str, ...]:
         if options.get(parameter) is not None:
-            return tuple(name for name, where in asked.items() if where == parameter)
-        return tuple(name for name in source.columns if roles.get(name) == role and name not in asked)
+            return tuple(name for name, listed_in in parameter_of.items() if listed_in == parameter)
+        return tuple(name for name in source.columns if roles.get(name) == role and name not in parameter_of)
 
-    qi, sensitive = found("qi", "quasi"), found("sensitive", "sensitive") if judges else ()
-    forms = {column(row.column, "dbanon.policy"): dict(row.settings.form) for row in declared}
-    persons = stored_policy.person_columns((n, roles[n], forms.get(n, {})) for n in source.columns if n in roles)
+    qi, sensitive = columns_of("qi", "quasi"), columns_of("sensitive", "sensitive") if with_sensitive else ()
+    settings = {spell(row.column, "dbanon.policy"): dict(row.settings.form) for row in declared}
+    persons = stored_policy.person_columns((n, roles[n], settings.get(n, {})) for n in source.columns if n in roles)
     if options.get("person") is not None:
-        persons = list(found("person", "person"))
+        persons = list(columns_of("person", "person"))
     if len(persons) > 1 and roles[persons[0]] == "pseudonym":
-        said = forms.get(persons[0], {}).get("person", "").lower() == "true"
-        raise errors.AmbiguousDataSubjectError(function, source.shown, persons, several=said)
+        is_declared_twice = settings.get(persons[0], {}).get("person", "").lower() == "true"
+        raise errors.AmbiguousDataSubjectError(function, source.shown, persons, several=is_declared_twice)
     if len(persons) > 1:
         raise errors.ConflictingRolesError(function, source.shown, persons[1], ("person", f"person of {persons[0]}"))
-    if persons and asked.get(persons[0], "person") != "person":
-        raise errors.ConflictingRolesError(function, source.shown, persons[0], (asked[persons[0]], "person"))
+    if persons and parameter_of.get(persons[0], "person") != "person":
+        raise errors.ConflictingRolesError(function, source.shown, persons[0], (parameter_of[persons[0]], "person"))
     if not qi:
         raise errors.PolicyMissingError(function, source.shown, suggested_quasi_identifier(source.columns))
-    if judges and not sensitive and function != _ALL:
+    if with_sensitive and not sensitive and function != _ALL:
         raise errors.SensitiveColumnMissingError(function, function, source.shown)
-    return _Columns(qi, sensitive, persons[0] if persons else None)
+    return _ResolvedColumns(qi, sensitive, persons[0] if persons else None)
 
 
-def _judged(
+def _sensitive_columns(
     function: str,
     source: Source,
     sensitive: Sequence[str],
     declared: Iterable[DeclaredColumn],
     options: Options,
-    find: Callable[[str, str], Hierarchy],
-) -> list[_Judged]:
+    find_hierarchy: Callable[[str, str], Hierarchy],
+) -> list[_SensitiveColumn]:
     """Return the sensitive columns, each with its hierarchy where a distance of their values is measured.
 
     Raises UnknownColumnError, UnsupportedSettingError, UnusedArgumentError, UnknownHierarchyError,
     SensitiveHierarchyMissingError.
     """
-    model = None if function in (_K_ANONYMITY, _ALL) else _model_of(function)
+    model = None if function in (_K_ANONYMITY, _ALL) else _model_by_function(function)
     form = model.form(options.get(model.form_parameter)) if model else None
-    given: dict[str, str] = {}
+    requested: dict[str, str] = {}
     for key, value in options.per_column("hierarchies").items():
         name = source.column(function, key, "hierarchies")
         if name not in sensitive:
-            why = "it is not a sensitive column of this call."
-            raise errors.UnsupportedSettingError(function, "hierarchies", source.shown, name, why)
-        given[name] = value
-    if given and model and form and not form.value_order:
+            reason = "it is not a sensitive column of this call."
+            raise errors.UnsupportedSettingError(function, "hierarchies", source.shown, name, reason)
+        requested[name] = value
+    if requested and model and form and not form.value_order:
         raise errors.UnusedArgumentError(function, "hierarchies", f"{model.form_parameter} is '{form.name}'")
-    stored = {source.spelled(d.column): d.settings.hierarchy for d in declared if d.role.lower() == "sensitive"}
-    found = []
+    declared_hierarchies = {
+        source.spelled(d.column): d.settings.hierarchy for d in declared if d.role.lower() == "sensitive"
+    }
+    columns = []
     for name in sensitive:
-        judged = _Judged(name, source.columns[name])
-        hierarchy = given.get(name) or stored.get(name)
+        column = _SensitiveColumn(name, source.columns[name])
+        hierarchy = requested.get(name) or declared_hierarchies.get(name)
         if hierarchy and (form is None or form.value_order):
-            shown = hierarchy if ";" not in hierarchy else "given as text"
-            judged = replace(judged, hierarchy=find(name, hierarchy), shown=shown, asked=given.get(name))
+            label = hierarchy if ";" not in hierarchy else "given as text"
+            column = replace(
+                column, hierarchy=find_hierarchy(name, hierarchy), label=label, requested=requested.get(name)
+            )
         elif form is not None and form.value_order == "hierarchy":
             raise errors.SensitiveHierarchyMissingError(function, source.shown, name)
-        found.append(judged)
-    return found
+        columns.append(column)
+    return columns
 
 
 # --- the statement ---------------------------------------------------------------------------------------
 
 
-def statement(
+def anonymity_sql(
     function: str,
     source: Source,
     policy: Policy,
     options: Options,
-    find: Callable[[str, str], Hierarchy],
+    find_hierarchy: Callable[[str, str], Hierarchy],
 ) -> Sql:
     """Return the SQL of one call.
 
-    `policy` is what `stored_policy.policy_of` gives, `find` the hierarchy of a column by name.
+    `policy` is what `stored_policy.policy_of` gives, `find_hierarchy` the hierarchy of a column by name.
 
     Raises UnknownColumnError, UnknownRoleError, ConflictingRolesError, PolicyMissingError, SensitiveColumnMissingError,
     UnsupportedPersonError, UnsupportedSettingError, UnusedArgumentError, UnknownHierarchyError,
@@ -207,20 +211,20 @@ def statement(
     """
     declared, fingerprint_sql, fingerprint = policy
     if function not in (_K_ANONYMITY, _ALL):
-        model_request.refuse_other_forms(function, _model_of(function), options)
-    columns = _columns(function, source, declared, options, function != _K_ANONYMITY)
-    judged = _judged(function, source, columns.sensitive, declared, options, find)
+        model_request.refuse_other_forms(function, _model_by_function(function), options)
+    columns = _resolve_columns(function, source, declared, options, function != _K_ANONYMITY)
+    sensitive_columns = _sensitive_columns(function, source, columns.sensitive, declared, options, find_hierarchy)
     table = source.shown
-    sensitive = [_sensitive(source, i, s) for i, s in enumerate(judged)]
+    sensitive = [_sensitive_values(source, i, s) for i, s in enumerate(sensitive_columns)]
     return Sql(
         fill(
             "audit/anonymity/all_models.sql" if function == _ALL else "audit/anonymity/worst_classes.sql",
             source=source.rows,
-            quasi=[{"name": identifier(n), "value": value(n, source.columns[n])} for n in columns.qi],
+            quasi=[{"name": identifier(n), "value": comparable_value(n, source.columns[n])} for n in columns.qi],
             sensitive=sensitive,
-            person=_person(function, source, columns.person),
+            person=_person_value(function, source, columns.person),
             joint=options.get("multi") == "joint" and len(sensitive) > 1,
-            models=_models(function, columns, judged, options),
+            models=_model_values(function, columns, sensitive_columns, options),
             fingerprint_sql=fingerprint_sql,
             fingerprint=text(fingerprint),
             bare=text(source.table.lower()) if source.bare else None,
@@ -233,7 +237,7 @@ def statement(
     )
 
 
-def value(name: str, type_: str) -> Sql:
+def comparable_value(name: str, type_: str) -> Sql:
     """Return a column whose equal values are told apart by nothing that a reader sees.
 
     Texts compare byte by byte, whatever collation the column has; of 0.0 and -0.0 only one is shown.
@@ -243,7 +247,7 @@ def value(name: str, type_: str) -> Sql:
     return Sql(f"{identifier(name)} COLLATE POSIX") if type_ == "VARCHAR" else identifier(name)
 
 
-def _person(function: str, source: Source, name: str | None) -> Sql | None:
+def _person_value(function: str, source: Source, name: str | None) -> Sql | None:
     if name is None:
         return None
     value = person_value(identifier(name), source.columns[name])
@@ -252,24 +256,26 @@ def _person(function: str, source: Source, name: str | None) -> Sql | None:
     return value
 
 
-def _sensitive(source: Source, i: int, judged: _Judged) -> dict[str, object]:
+def _sensitive_values(source: Source, index: int, column: _SensitiveColumn) -> dict[str, object]:
     """Template values of one sensitive column."""
     return {
-        "i": i,
-        "plain": judged.column,
-        "value": value(judged.column, judged.type),
-        "rows": rows(judged.hierarchy) if judged.hierarchy else None,
-        "say": tree_messages(source.shown, judged.column, judged.shown, judged.asked),
+        "i": index,
+        "plain": column.column,
+        "value": comparable_value(column.column, column.type),
+        "rows": rows(column.hierarchy) if column.hierarchy else None,
+        "say": hierarchy_messages(source.shown, column.column, column.label, column.requested),
     }
 
 
-def _models(function: str, columns: _Columns, judged: Sequence[_Judged], options: Options) -> list[dict[str, object]]:
+def _model_values(
+    function: str, columns: _ResolvedColumns, sensitive: Sequence[_SensitiveColumn], options: Options
+) -> list[dict[str, object]]:
     """Template values of the models of a call, in the order in which they are shown."""
-    shown: list[dict[str, object]] = []
+    models: list[dict[str, object]] = []
     if function in (_K_ANONYMITY, _ALL):
         unit = "records" if columns.person is None else "persons"
-        what = f"Least number of {unit} in a class."
-        shown.append(
+        description = f"Least number of {unit} in a class."
+        models.append(
             {
                 "label": text("k_anonymity"),
                 "file": None,
@@ -277,63 +283,78 @@ def _models(function: str, columns: _Columns, judged: Sequence[_Judged], options
                 "better": text("higher"),
                 "higher": True,
                 "order": "",
-                "what": text(what),
+                "what": text(description),
             }
         )
-    within = options.get("multi") == "joint" and len(judged) > 1
-    shown += [_shown(m, judged[m.sensitive], options, within) for m in _measures(function, judged, options)]
-    return [one | {"number": number} for number, one in enumerate(shown)]
+    is_joint = options.get("multi") == "joint" and len(sensitive) > 1
+    models += [
+        _measure_values(m, sensitive[m.sensitive_index], options, is_joint)
+        for m in _measures(function, sensitive, options)
+    ]
+    return [values | {"number": number} for number, values in enumerate(models)]
 
 
-def _measures(function: str, judged: Sequence[_Judged], options: Options) -> list[_Measure]:
+def _measures(function: str, sensitive: Sequence[_SensitiveColumn], options: Options) -> list[_Measure]:
     """What a call measures of its sensitive columns."""
     if function == _K_ANONYMITY:
         return []
     if function == _ALL:
-        every = [(model, form) for model in registry.models() for form in model.forms]
-        return [_Measure(f.table_measure.name, m, f, i) for i, s in enumerate(judged) for m, f in every if _fits(f, s)]
-    model = _model_of(function)
+        model_forms = [(model, form) for model in registry.models() for form in model.forms]
+        return [
+            _Measure(f.table_measure.name, m, f, i)
+            for i, s in enumerate(sensitive)
+            for m, f in model_forms
+            if _is_measurable(f, s)
+        ]
+    model = _model_by_function(function)
     form = model.form(options.get(model.form_parameter))
-    return [_Measure(function, model, form, i) for i in range(len(judged))]
+    return [_Measure(function, model, form, i) for i in range(len(sensitive))]
 
 
-def _shown(m: _Measure, judged: _Judged, options: Options, within: bool) -> dict[str, object]:
-    """Template values of one measure; `within`: equal values of the other sensitive columns."""
-    form, listed = m.form, m.form.table_measure
+def _measure_values(measure: _Measure, column: _SensitiveColumn, options: Options, is_joint: bool) -> dict[str, object]:
+    """Template values of one measure; `is_joint`: equal values of the other sensitive columns."""
+    form, table_measure = measure.form, measure.form.table_measure
     settings = {name: options.number(name) or default for name, default in form.settings.items()}
-    what = listed.description.format(**settings) + (
-        " Within equal values of the other sensitive columns." if within else ""
+    description = table_measure.description.format(**settings) + (
+        " Within equal values of the other sensitive columns." if is_joint else ""
     )
-    better = listed.better or form.bound.better
+    better = table_measure.better or form.bound.better
     return {
-        "label": text(m.name),
-        "file": m.model.sql_file,
-        "measure": listed.measure or form.name,
+        "label": text(measure.name),
+        "file": measure.model.sql_file,
+        "measure": table_measure.measure or form.name,
         "settings": {name: literal(value) for name, value in settings.items()},
         "order": form.value_order,
-        "sensitive": m.sensitive,
-        "sensitive_label": text(judged.column),
+        "sensitive": measure.sensitive_index,
+        "sensitive_label": text(column.column),
         "better": text(better),
         "higher": better == "higher",
         "most": Sql(f"'{form.bound.max_measure}'::DOUBLE"),
-        "what": text(what),
+        "what": text(description),
     }
 
 
-def measured(call: Call) -> Sql:
+def measure_table(call: Call) -> Sql:
     """Return the SQL of a call; errors are those of `statement`, and UnknownTableError."""
     source = call.source()
     policy = stored_policy.policy_of(source, call.cursor)
     source = missing_codes.without_codes(source, policy.declared, call.holds)
-    said = all(call.options.get(name, ()) is not None for name in ("qi", "sensitive", "person"))
-    entry = None if said else release_lookup.found(call, source)  # the ledger costs a reading of the table
-    if entry is not None and release_lookup.unchanged(call, entry, call.options["qi"] is None) is not None:
-        declared = release_lookup.declared_of_release(call, entry, source)
-        known = release_lookup.with_persons(call, entry, source) if call.options["person"] is None else None
-        if known is not None:
-            source, declared = known, (*declared, DeclaredColumn(release_lookup.PERSON, "person", Settings()))
+    names_all_columns = all(call.options.get(name, ()) is not None for name in ("qi", "sensitive", "person"))
+    entry = (
+        None if names_all_columns else release_lookup.find_release(call, source)
+    )  # the ledger costs a reading of the table
+    if entry is not None and release_lookup.require_unchanged(call, entry, call.options["qi"] is None) is not None:
+        declared = release_lookup.release_declarations(call, entry, source)
+        source_with_persons = (
+            release_lookup.add_person_column(call, entry, source) if call.options["person"] is None else None
+        )
+        if source_with_persons is not None:
+            source, declared = (
+                source_with_persons,
+                (*declared, DeclaredColumn(release_lookup.PERSON_COLUMN, "person", Settings())),
+            )
         policy = policy._replace(declared=declared)
-    return statement(
+    return anonymity_sql(
         call.function.name,
         source,
         policy,
@@ -345,34 +366,36 @@ def measured(call: Call) -> Sql:
 # --- the table functions ---------------------------------------------------------------------------------
 
 _EXAMPLE_QI = "qi = ['sex', 'zip']"
-_EXAMPLE_JUDGED = f"{_EXAMPLE_QI}, sensitive = ['disease']"
-_GIVES = "The achieved value and the ten worst classes"
+_EXAMPLE_SENSITIVE = f"{_EXAMPLE_QI}, sensitive = ['disease']"
+_RESULT = "The achieved value and the ten worst classes"
 
 
-def _function(name: str, parameters: tuple[Parameter, ...], doc: str, example: str = _EXAMPLE_JUDGED) -> TableFunction:
-    shown = Example(f"SELECT * FROM {name}('safe', {example});", SAFE)
-    return TableFunction(name, ("tbl",), parameters, doc, handler=measured, example=shown)
+def _table_function(
+    name: str, parameters: tuple[Parameter, ...], description: str, example: str = _EXAMPLE_SENSITIVE
+) -> TableFunction:
+    complete_example = Example(f"SELECT * FROM {name}('safe', {example});", SAFE)
+    return TableFunction(name, ("tbl",), parameters, description, handler=measure_table, example=complete_example)
 
 
-def _of_model(model: PrivacyModel) -> TableFunction:
+def _model_function(model: PrivacyModel) -> TableFunction:
     """Return the function that measures one model."""
-    ordered = (_HIERARCHIES,) if any(form.value_order for form in model.forms) else ()
-    example = ", ".join([_EXAMPLE_JUDGED, *([model.example] if model.example else [])])
-    parameters = (*_SENSITIVE, *model.parameters[1:], *ordered)
-    return _function(model.function, parameters, f"{_GIVES}: {model.description}.", example)
+    hierarchy_parameter = (_HIERARCHIES,) if any(form.value_order for form in model.forms) else ()
+    example = ", ".join([_EXAMPLE_SENSITIVE, *([model.example] if model.example else [])])
+    parameters = (*_SENSITIVE_PARAMETERS, *model.parameters[1:], *hierarchy_parameter)
+    return _table_function(model.function, parameters, f"{_RESULT}: {model.description}.", example)
 
 
-_OF_FORMS = tuple(
+_FORM_PARAMETERS = tuple(
     p for m in registry.models() for p in m.parameters[1:] if any(p.name in form.settings for form in m.forms)
 )
 """What forms of models are measured with."""
 
 FUNCTIONS = (
-    _function(_K_ANONYMITY, _K, f"{_GIVES}: records (persons) in a class.", _EXAMPLE_QI),
-    *(_of_model(model) for model in registry.models()),
-    _function(
+    _table_function(_K_ANONYMITY, _PARAMETERS, f"{_RESULT}: records (persons) in a class.", _EXAMPLE_QI),
+    *(_model_function(model) for model in registry.models()),
+    _table_function(
         _ALL,
-        (*_SENSITIVE, *_OF_FORMS, _HIERARCHIES),
+        (*_SENSITIVE_PARAMETERS, *_FORM_PARAMETERS, _HIERARCHIES),
         "What a table achieves by every model: value, how many classes have it, how many records are in these.",
     ),
 )

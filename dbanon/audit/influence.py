@@ -16,27 +16,36 @@ from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction
 
 
-def statement(call: Call) -> Sql:
+def influence_sql(call: Call) -> Sql:
     """Return the SQL of one call: a row an attribute and sensitive column. SensitiveColumnMissingError where there is
     none.
 
     Roles are those of the policy and the call, as for a release; `k` and the models play no part.
     """
-    usual = {p.name: p.default for p in COMMON} | {"k": 2}
-    publication = resolve.resolve_base_spec(call, Options(usual | dict(call.options)), call.function.name, "influence")
-    if not publication.roles.sensitive:
-        raise errors.SensitiveColumnMissingError(publication.function, "influence", publication.source.shown)
-    publication = replace(
-        publication,
-        roles=replace(publication.roles, other=(), person=None),
-        run=RunSettings(
-            session=publication.run.session, sensitive=True, forest=resolve.forest_request(publication, call.options)
-        ),
+    defaults = {p.name: p.default for p in COMMON} | {"k": 2}
+    spec = resolve.resolve_base_spec(call, Options(defaults | dict(call.options)), call.function.name, "influence")
+    if not spec.roles.sensitive:
+        raise errors.SensitiveColumnMissingError(spec.function, "influence", spec.source.shown)
+    spec = replace(
+        spec,
+        roles=replace(spec.roles, other=(), person=None),
+        run=RunSettings(session=spec.run.session, sensitive=True, forest=resolve.forest_request(spec, call.options)),
     )
-    return Sql(plan.release_sql(publication))
+    return Sql(plan.release_sql(spec))
 
 
-_COMMON = ("qi", "sensitive", "hierarchies", "nulls", "missing", "withhold", "min_level", "top", "bottom", "escape")
+_RELEASE_PARAMETERS = (
+    "qi",
+    "sensitive",
+    "hierarchies",
+    "nulls",
+    "missing",
+    "withhold",
+    "min_level",
+    "top",
+    "bottom",
+    "escape",
+)
 """Parameters of a release that play a part."""
 
 FUNCTIONS = (
@@ -44,14 +53,14 @@ FUNCTIONS = (
         "influence",
         ("tbl",),
         (
-            *(p for p in COMMON if p.name in _COMMON),
+            *(p for p in COMMON if p.name in _RELEASE_PARAMETERS),
             influence_forest.SCORE,
             *influence_forest.PARAMETERS,
             Parameter("seed", Integer(0, MAX_SEED), "Another seed, other samples.", 0),
         ),
         "What each quasi-identifier tells of each sensitive column: drop in a random forest's accuracy when it is "
         "shuffled. Computed once for the same data and parameters; weights = 'influence' uses it.",
-        handler=statement,
+        handler=influence_sql,
         example=Example("SELECT attribute, influence, rank FROM influence('patients', sensitive = ['disease']);"),
     ),
 )

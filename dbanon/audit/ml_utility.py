@@ -2,8 +2,8 @@
 
 from dbanon import errors
 from dbanon.audit import audit_context, column_pairs
-from dbanon.audit.audit_context import Tables
-from dbanon.audit.column_pairs import Pair
+from dbanon.audit.audit_context import AuditContext
+from dbanon.audit.column_pairs import PairSpec
 from dbanon.audit.parameters import HIERARCHIES, QI, SOURCE
 from dbanon.errors.example import SAFE, Example
 from dbanon.source.catalog import Source
@@ -14,11 +14,11 @@ from dbanon.table_functions.parameter_types import MAX_SEED, Float, Integer, Tex
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction
 
-MOST = 100
+MAX_LABELS = 100
 """Values that a model can tell apart, at most."""
 
 
-def statement(call: Call) -> Sql:
+def ml_utility_sql(call: Call) -> Sql:
     """Return the SQL of `ml_utility(release, ...)`.
 
     Raises UnsupportedTypeError, UnsupportedSettingError, UnknownHierarchyError, MissingArgumentError,
@@ -26,15 +26,15 @@ def statement(call: Call) -> Sql:
     and what `released.resolved` and `released.hierarchies` raise.
     """
     function, options = call.function.name, call.options
-    tables = audit_context.resolved(call, judges=False, counts_persons=False, needs_source=True)
-    release, source = tables.release, tables.source
-    target = _target(call, tables)
-    own = audit_context.hierarchies(call, tables)
+    context = audit_context.resolve_context(call, with_sensitive=False, with_person=False, needs_source=True)
+    release, source = context.release, context.source
+    target = _target_column(call, context)
+    hierarchies = audit_context.context_hierarchies(call, context)
     attributes = [
-        column_pairs.attribute(call, release, source, Pair(i, column, published, own.get(column)))
-        for i, (column, published) in enumerate(tables.qi.items())
+        column_pairs.pair_column(call, release, source, PairSpec(i, column, published_value, hierarchies.get(column)))
+        for i, (column, published_value) in enumerate(context.qi.items())
     ]
-    asked = {
+    request = {
         "function": function,
         "session": call.session.token,
         "seed": options["seed"],
@@ -47,42 +47,46 @@ def statement(call: Call) -> Sql:
             release=release.read,
             source=source.rows,
             attributes=attributes,
-            true_label=_text(source, target),
-            told_label=_text(release, target),
-            request=as_json(asked),
-            most=MOST,
-            sources=[{**column_pairs.stands(function, s), **tables.fingerprints} for s in (source, release)],
+            true_label=_label_text(source, target),
+            told_label=_label_text(release, target),
+            request=as_json(request),
+            most=MAX_LABELS,
+            sources=[
+                {**column_pairs.source_check_values(function, s), **context.fingerprints} for s in (source, release)
+            ],
             say={
                 "empty": error_sql(errors.EmptySourceError(function, source.shown)),
                 "empty_release": error_sql(errors.EmptySourceError(function, release.shown)),
                 "few": error_sql(errors.TooFewTrainingRecordsError(function, source.shown, target)),
                 "many": error_sql(
-                    errors.TooManyTargetValuesError(function, source.shown, target, sql_placeholder("labels"), MOST)
+                    errors.TooManyTargetValuesError(
+                        function, source.shown, target, sql_placeholder("labels"), MAX_LABELS
+                    )
                 ),
             },
         )
     )
 
 
-def _target(call: Call, tables: Tables) -> str:
+def _target_column(call: Call, context: AuditContext) -> str:
     """Return the column that is predicted, as the source spells it: published as it is, and no quasi-identifier."""
-    function, given = call.function.name, call.options.text("target")
-    if given is None:
-        names = [row.column for row in tables.declared if row.role.lower() == "sensitive"]
-        released_ = [name for name in names if tables.release.spelled(name) is not None]
-        if len(released_) != 1:
+    function, requested = call.function.name, call.options.text("target")
+    if requested is None:
+        names = [row.column for row in context.declared if row.role.lower() == "sensitive"]
+        released_names = [name for name in names if context.release.spelled(name) is not None]
+        if len(released_names) != 1:
             raise errors.MissingArgumentError(
                 function, "target", "a column that is published as it is", "target = 'disease'"
             )
-        given = released_[0]
-    column = tables.source.column(function, given, "target")
-    tables.release.column(function, given, "target")
-    if column in tables.qi:
-        raise errors.ConflictingRolesError(function, tables.source.shown, column, ("quasi", "target"))
+        requested = released_names[0]
+    column = context.source.column(function, requested, "target")
+    context.release.column(function, requested, "target")
+    if column in context.qi:
+        raise errors.ConflictingRolesError(function, context.source.shown, column, ("quasi", "target"))
     return column
 
 
-def _text(table: Source, column: str) -> Sql:
+def _label_text(table: Source, column: str) -> Sql:
     name = table.spelled(column) or column
     return Sql(f"{label_text(identifier(name), table.columns[name])} COLLATE POSIX")
 
@@ -112,7 +116,7 @@ FUNCTIONS = (
         ),
         "How well a model that learned from a release predicts a column of raw records, beside one that learned from "
         "the source and the most frequent value.",
-        handler=statement,
+        handler=ml_utility_sql,
         example=Example("SELECT trained_on, accuracy, kept FROM ml_utility('safe', target = 'disease');", SAFE),
         placed=("source",),
     ),

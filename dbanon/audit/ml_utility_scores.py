@@ -7,65 +7,75 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbanon.audit.prediction import TREES, Floats, Ints, votes
+from dbanon.audit.prediction import N_TREES, Floats, Ints, forest_labels
 
 
 @dataclass(frozen=True)
-class Rows:
+class WeightedRecords:
     """Records that are alike: features (rows, columns), label and how many there are."""
 
     features: Floats
     labels: Ints
-    records: Ints
+    counts: Ints
 
-    def ordered(self) -> Rows:
+    def in_canonical_order(self) -> WeightedRecords:
         """Return the same in an order that follows from them alone."""
         order = np.lexsort((self.labels, *self.features.T[::-1]))
-        return Rows(self.features[order], self.labels[order], self.records[order])
+        return WeightedRecords(self.features[order], self.labels[order], self.counts[order])
 
-    def drawn(self, number: int, random: np.random.Generator) -> Rows:
+    def sample(self, n_records: int, random: np.random.Generator) -> WeightedRecords:
         """So many of the records, without replacement."""
-        counts = random.multivariate_hypergeometric(self.records, number, method="marginals")
-        return Rows(self.features, self.labels, counts).there()
+        counts = random.multivariate_hypergeometric(self.counts, n_records, method="marginals")
+        return WeightedRecords(self.features, self.labels, counts).without_empty()
 
-    def there(self) -> Rows:
+    def without_empty(self) -> WeightedRecords:
         """Return those of which there are any."""
-        some = self.records > 0
-        return Rows(self.features[some], self.labels[some], self.records[some])
+        is_present = self.counts > 0
+        return WeightedRecords(self.features[is_present], self.labels[is_present], self.counts[is_present])
 
 
 @dataclass(frozen=True)
-class Released:
+class ReleasedRecords:
     """Records of a release that are alike, and what their features stand for: `box` (rows, 2 * columns), the lower ends
     and then the upper ones."""
 
-    rows: Rows
-    box: Floats
+    records: WeightedRecords
+    bounds: Floats
 
-    def ordered(self) -> Released:
+    def in_canonical_order(self) -> ReleasedRecords:
         """Return the same in an order that follows from them alone."""
-        order = np.lexsort((self.rows.labels, *self.box.T[::-1], *self.rows.features.T[::-1]))
-        rows = Rows(self.rows.features[order], self.rows.labels[order], self.rows.records[order])
-        return Released(rows, self.box[order])
+        order = np.lexsort((self.records.labels, *self.bounds.T[::-1], *self.records.features.T[::-1]))
+        records = WeightedRecords(self.records.features[order], self.records.labels[order], self.records.counts[order])
+        return ReleasedRecords(records, self.bounds[order])
 
-    def without(self, tested: Rows, random: np.random.Generator, check: Callable[[], None]) -> Rows:
+    def remove_people(
+        self, people: WeightedRecords, random: np.random.Generator, check: Callable[[], None]
+    ) -> WeightedRecords:
         """Return the records without those of some people: of each a random one of the same label whose box holds them.
 
         Which it is nobody can tell; each is as likely, so that no class loses more than people of it on average.
 
         O(m * n / labels) time for n different rows and m that are taken out, O(n) memory.
         """
-        low, high = np.split(self.box, 2, axis=1)
-        left = self.rows.records.copy()
-        of_label = {int(label): np.flatnonzero(self.rows.labels == label) for label in np.unique(self.rows.labels)}
-        for place, label, records in zip(tested.features, tested.labels.tolist(), tested.records.tolist(), strict=True):
+        low, high = np.split(self.bounds, 2, axis=1)
+        remaining = self.records.counts.copy()
+        rows_by_label = {
+            int(label): np.flatnonzero(self.records.labels == label) for label in np.unique(self.records.labels)
+        }
+        for point, label, count in zip(people.features, people.labels.tolist(), people.counts.tolist(), strict=True):
             check()
-            own = of_label.get(label, np.empty(0, np.int64))
-            held = own[((low[own] <= place + NEAR) & (place - NEAR <= high[own])).all(axis=1)]
-            there = int(left[held].sum())
-            if there:
-                left[held] -= random.multivariate_hypergeometric(left[held], min(records, there), method="marginals")
-        return Rows(self.rows.features, self.rows.labels, left).there()
+            same_label = rows_by_label.get(label, np.empty(0, np.int64))
+            matching = same_label[
+                ((low[same_label] <= point + BOUND_TOLERANCE) & (point - BOUND_TOLERANCE <= high[same_label])).all(
+                    axis=1
+                )
+            ]
+            n_matching = int(remaining[matching].sum())
+            if n_matching:
+                remaining[matching] -= random.multivariate_hypergeometric(
+                    remaining[matching], min(count, n_matching), method="marginals"
+                )
+        return WeightedRecords(self.records.features, self.records.labels, remaining).without_empty()
 
 
 @dataclass(frozen=True)
@@ -75,9 +85,9 @@ class Score:
 
     trained_on: str
     accuracy: float
-    balanced: float
-    learned: int
-    tested: int
+    balanced_accuracy: float
+    n_training: int
+    n_tested: int
 
 
 @dataclass(frozen=True)
@@ -85,59 +95,69 @@ class Training:
     """The share of the records that a model learns from, how many that are at most, and the seed."""
 
     share: float
-    most: int
+    max_records: int
     seed: int
 
 
-LEAF = 10
+MIN_LEAF_RECORDS = 10
 """Least number of records in a leaf: trees that tell every record apart learn chance, from raw records most of all."""
 
-STEPS = 2 * TREES
+N_STEPS = 2 * N_TREES
 """How often `scores` calls its step."""
 
-TESTED = 10_000
+MAX_TEST_RECORDS = 10_000
 """Records that models are tested on, at most."""
 
-NEAR = 1e-9
+BOUND_TOLERANCE = 1e-9
 """Values so near to an end of a box are in it."""
 
 
-def scores(
-    function: str, source: Rows, release: Released, train: Training, step: Callable[[], None], check: Callable[[], None]
+def score_models(
+    function: str,
+    source: WeightedRecords,
+    release: ReleasedRecords,
+    training: Training,
+    on_tree: Callable[[], None],
+    check: Callable[[], None],
 ) -> list[Score]:
     """The most frequent label, a random forest (Breiman 2001) that learns from the source, and one that learns from the
     release, all tested on records of the source that none of them has seen: they are taken out of the release, too.
 
-    `step` is called before each tree, `check` often; both raise where the call is interrupted. The order of rows does
-    not matter. O(trees * d * n log n) time for n different rows. Raises MissingExtraError.
+    `on_tree` is called before each tree, `check` often; both raise where the call is interrupted. The order of rows
+    does not matter. O(trees * d * n log n) time for n different rows. Raises MissingExtraError.
     """
-    random = np.random.default_rng(train.seed)
-    source, release = source.ordered(), release.ordered()
-    all_ = int(source.records.sum())
-    number = min(max(round(train.share * all_), 1), all_ - 1)
-    seen = random.multivariate_hypergeometric(source.records, number, method="marginals")
-    raw = Rows(source.features, source.labels, seen).there()
-    tested = Rows(source.features, source.labels, source.records - seen).there()
-    tested = tested.drawn(min(all_ - number, TESTED), random)
-    told = release.without(tested, random, check)
-    learned = [rows.drawn(min(int(rows.records.sum()), number, train.most), random) for rows in (raw, told)]
-    frequent = np.full(len(tested.labels), np.bincount(raw.labels, weights=raw.records).argmax())
-    found = [_score("majority", raw, tested, frequent)]
-    for name, rows in zip(("source", "release"), learned, strict=True):
+    random = np.random.default_rng(training.seed)
+    source, release = source.in_canonical_order(), release.in_canonical_order()
+    n_records = int(source.counts.sum())
+    n_training = min(max(round(training.share * n_records), 1), n_records - 1)
+    training_counts = random.multivariate_hypergeometric(source.counts, n_training, method="marginals")
+    training_records = WeightedRecords(source.features, source.labels, training_counts).without_empty()
+    test_records = WeightedRecords(source.features, source.labels, source.counts - training_counts).without_empty()
+    test_records = test_records.sample(min(n_records - n_training, MAX_TEST_RECORDS), random)
+    remaining_release = release.remove_people(test_records, random, check)
+    training_sets = [
+        rows.sample(min(int(rows.counts.sum()), n_training, training.max_records), random)
+        for rows in (training_records, remaining_release)
+    ]
+    majority_labels = np.full(
+        len(test_records.labels), np.bincount(training_records.labels, weights=training_records.counts).argmax()
+    )
+    results = [_score("majority", training_records, test_records, majority_labels)]
+    for name, rows in zip(("source", "release"), training_sets, strict=True):
         if len(rows.labels):
-            given = (rows.features, rows.labels, rows.records, tested.features)
-            guessed = votes(function, *given, train.seed, step, leaf=LEAF)
+            model_input = (rows.features, rows.labels, rows.counts, test_records.features)
+            predicted = forest_labels(function, *model_input, training.seed, on_tree, min_leaf=MIN_LEAF_RECORDS)
         else:
-            guessed = np.full(len(tested.labels), -1)
-        found.append(_score(name, rows, tested, guessed))
-    return found
+            predicted = np.full(len(test_records.labels), -1)
+        results.append(_score(name, rows, test_records, predicted))
+    return results
 
 
-def _score(name: str, learned: Rows, tested: Rows, guessed: Ints) -> Score:
-    right = np.where(guessed == tested.labels, tested.records, 0)
-    of_label = np.bincount(tested.labels, weights=tested.records)
-    hit = np.bincount(tested.labels, weights=right)
-    there = of_label > 0
-    total = int(tested.records.sum())
-    balanced = float((hit[there] / of_label[there]).mean())
-    return Score(name, float(right.sum() / total), balanced, int(learned.records.sum()), total)
+def _score(name: str, training_records: WeightedRecords, test_records: WeightedRecords, predicted: Ints) -> Score:
+    n_correct = np.where(predicted == test_records.labels, test_records.counts, 0)
+    label_totals = np.bincount(test_records.labels, weights=test_records.counts)
+    label_correct = np.bincount(test_records.labels, weights=n_correct)
+    occurs = label_totals > 0
+    total = int(test_records.counts.sum())
+    balanced = float((label_correct[occurs] / label_totals[occurs]).mean())
+    return Score(name, float(n_correct.sum() / total), balanced, int(training_records.counts.sum()), total)

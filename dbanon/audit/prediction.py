@@ -12,7 +12,7 @@ from dbanon import errors
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-TREES = 100
+N_TREES = 100
 
 
 @dataclass(frozen=True)
@@ -27,89 +27,96 @@ class Guesses:
         return self.labels.nbytes + self.confidence.nbytes
 
 
-def guesses(
-    function: str, features: Floats, labels: Ints, counts: Ints, asked: Floats, seed: int, check: Callable[[], None]
+def guess_labels(
+    function: str, features: Floats, labels: Ints, counts: Ints, targets: Floats, seed: int, check: Callable[[], None]
 ) -> Guesses:
-    """The forest's guesses for the rows `asked`; it learns `counts` records of each row of `features` and `labels`.
+    """The forest's guesses for the rows `targets`; it learns `counts` records of each row of `features` and `labels`.
 
     Confidence is not the share of votes, which flatters itself, but the chance of the label by `shares`. `check` raises
     where the call is interrupted. The order of rows does not matter. Raises MissingExtraError.
     """
     order = np.lexsort((labels, *features.T[::-1]))
     features, labels, counts = features[order], labels[order], counts[order]
-    if not len(labels) or not len(asked):
-        return Guesses(np.full(len(asked), -1, np.int64), np.zeros(len(asked)))
-    guessed = votes(f"{function}: kind = 'prediction'", features, labels, counts, asked, seed, check)
-    return Guesses(guessed, shares(features, labels, counts, asked, guessed))
+    if not len(labels) or not len(targets):
+        return Guesses(np.full(len(targets), -1, np.int64), np.zeros(len(targets)))
+    guessed_labels = forest_labels(f"{function}: kind = 'prediction'", features, labels, counts, targets, seed, check)
+    return Guesses(guessed_labels, label_probabilities(features, labels, counts, targets, guessed_labels))
 
 
-def shares(features: Floats, labels: Ints, counts: Ints, asked: Floats, guessed: Ints) -> Floats:
-    """The chance that a row of `asked` has the label that was guessed: its share among the records of equal features,
+def label_probabilities(features: Floats, labels: Ints, counts: Ints, targets: Floats, guessed_labels: Ints) -> Floats:
+    """The chance that a row of `targets` has the label that was guessed: its share among the records of equal features,
     drawn towards its share in all of them, the more so the fewer they are and the less features tell about labels.
 
     The mean of a Dirichlet posterior whose strength is the most likely one for all rows (Minka 2000); so it is right on
     average, whichever rows one looks at afterwards.
     """
     codes = np.unique(labels)
-    rows = np.searchsorted(codes, labels)
-    whole = np.bincount(rows, weights=counts) / counts.sum()
+    label_codes = np.searchsorted(codes, labels)
+    prior = np.bincount(label_codes, weights=counts) / counts.sum()
     cells, cell = np.unique(features, axis=0, return_inverse=True)
-    pairs, pair = np.unique(cell.reshape(-1) * len(codes) + rows, return_inverse=True)
-    cell, rows, counts = pairs // len(codes), pairs % len(codes), np.bincount(pair, weights=counts)
+    pairs, pair = np.unique(cell.reshape(-1) * len(codes) + label_codes, return_inverse=True)
+    cell, label_codes, counts = pairs // len(codes), pairs % len(codes), np.bincount(pair, weights=counts)
     sizes = np.bincount(cell, weights=counts)
-    best, strength = -math.inf, 0.0
-    for tried in np.geomspace(0.01, 1e6, 41).tolist():
-        within = _rise(tried * whole[rows], counts).sum() - _rise(np.full(len(sizes), tried), sizes).sum()
-        if within > best + 1e-9:
-            best, strength = float(within), tried
-    at = {tuple(one): i for i, one in enumerate(cells.tolist())}
-    held = dict(zip(zip(cell.tolist(), rows.tolist(), strict=True), counts.tolist(), strict=True))
-    found = np.empty(len(asked))
-    for i, (row, label) in enumerate(zip(asked.tolist(), np.searchsorted(codes, guessed).tolist(), strict=True)):
-        place = at.get(tuple(row))
-        size = 0.0 if place is None else sizes[place]
-        found[i] = (held.get((place, label), 0) + strength * whole[label]) / (size + strength)
-    return found
+    best_likelihood, strength = -math.inf, 0.0
+    for candidate in np.geomspace(0.01, 1e6, 41).tolist():
+        likelihood = (
+            _log_rising_factorial(candidate * prior[label_codes], counts).sum()
+            - _log_rising_factorial(np.full(len(sizes), candidate), sizes).sum()
+        )
+        if likelihood > best_likelihood + 1e-9:
+            best_likelihood, strength = float(likelihood), candidate
+    cell_indexes = {tuple(features_of_cell): i for i, features_of_cell in enumerate(cells.tolist())}
+    pair_counts = dict(zip(zip(cell.tolist(), label_codes.tolist(), strict=True), counts.tolist(), strict=True))
+    probabilities = np.empty(len(targets))
+    for i, (row, label) in enumerate(
+        zip(targets.tolist(), np.searchsorted(codes, guessed_labels).tolist(), strict=True)
+    ):
+        cell_index = cell_indexes.get(tuple(row))
+        size = 0.0 if cell_index is None else sizes[cell_index]
+        probabilities[i] = (pair_counts.get((cell_index, label), 0) + strength * prior[label]) / (size + strength)
+    return probabilities
 
 
-def _rise(start: Floats, steps: Ints | Floats) -> Floats:
+def _log_rising_factorial(start: Floats, steps: Ints | Floats) -> Floats:
     """Return the logarithm of the rising factorial: start * (start + 1) * .. of so many steps."""
     return np.array([math.lgamma(a + n) - math.lgamma(a) for a, n in zip(start.tolist(), steps.tolist(), strict=True)])
 
 
-def votes(
-    asked_by: str,
+def forest_labels(
+    caller: str,
     features: Floats,
     labels: Ints,
     counts: Ints,
-    asked: Floats,
+    targets: Floats,
     seed: int,
     check: Callable[[], None],
     *,
-    leaf: int = 1,
+    min_leaf: int = 1,
 ) -> Ints:
-    """Labels that a forest, whose leaves have `leaf` records or more, guesses for the rows `asked`; see `guesses`.
-    `asked_by`: what of a call asks for it."""
+    """Labels that a forest, whose leaves have `min_leaf` records or more, guesses for the rows `targets`; see
+    `guesses`. `caller`: what of a call asks for it."""
     if (labels == labels[0]).all():
-        return np.full(len(asked), labels[0], np.int64)
+        return np.full(len(targets), labels[0], np.int64)
     try:
         from sklearn.tree import DecisionTreeRegressor
     except ImportError:
-        raise errors.MissingExtraError(asked_by, "scikit-learn", "learn") from None
+        raise errors.MissingExtraError(caller, "scikit-learn", "learn") from None
     random = np.random.default_rng(seed)
     codes, code = np.unique(labels, return_inverse=True)
     # Least squares on indicators of the labels is Gini's impurity.
     indicators = np.eye(len(codes))[code.reshape(-1)]
-    different, back = np.unique(asked, axis=0, return_inverse=True)
-    votes = np.zeros((len(different), len(codes)))
-    share = min(leaf / int(counts.sum()), 0.5) if leaf > 1 else 0.0
-    for _ in range(TREES):
+    distinct_targets, target_indexes = np.unique(targets, axis=0, return_inverse=True)
+    votes = np.zeros((len(distinct_targets), len(codes)))
+    min_leaf_share = min(min_leaf / int(counts.sum()), 0.5) if min_leaf > 1 else 0.0
+    for _ in range(N_TREES):
         check()
         # A sample with replacement, of records that are alike by their number.
-        drawn = random.multinomial(counts.sum(), counts / counts.sum())
+        sample_counts = random.multinomial(counts.sum(), counts / counts.sum())
         tree = DecisionTreeRegressor(
-            max_features="sqrt", random_state=int(random.integers(2**31)), min_weight_fraction_leaf=share
+            max_features="sqrt", random_state=int(random.integers(2**31)), min_weight_fraction_leaf=min_leaf_share
         )
-        tree.fit(features[drawn > 0], indicators[drawn > 0], sample_weight=drawn[drawn > 0])
-        votes += tree.predict(different)
-    return np.asarray(codes[votes.argmax(axis=1)][back.reshape(-1)], np.int64)
+        tree.fit(
+            features[sample_counts > 0], indicators[sample_counts > 0], sample_weight=sample_counts[sample_counts > 0]
+        )
+        votes += tree.predict(distinct_targets)
+    return np.asarray(codes[votes.argmax(axis=1)][target_indexes.reshape(-1)], np.int64)

@@ -2,7 +2,7 @@
 
 from dbanon import errors
 from dbanon.audit import audit_context, column_pairs
-from dbanon.audit.column_pairs import Pair
+from dbanon.audit.column_pairs import PairSpec
 from dbanon.audit.parameters import SOURCE
 from dbanon.errors.example import SAFE, Example
 from dbanon.sqltext.quote import Sql, literal
@@ -12,19 +12,19 @@ from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction
 
 
-def statement(call: Call) -> Sql:
+def query_error_sql(call: Call) -> Sql:
     """Return the SQL of `query_error(release, ...)`.
 
     Raises UnsupportedTypeError, UnsupportedSettingError, UnknownHierarchyError, and what `released.resolved` and
     `released.hierarchies` raise.
     """
     function, options = call.function.name, call.options
-    tables = audit_context.resolved(call, judges=False, counts_persons=False, needs_source=True)
-    release, source = tables.release, tables.source
-    hierarchies = audit_context.hierarchies(call, tables)
+    context = audit_context.resolve_context(call, with_sensitive=False, with_person=False, needs_source=True)
+    release, source = context.release, context.source
+    hierarchies = audit_context.context_hierarchies(call, context)
     attributes = [
-        column_pairs.attribute(call, release, source, Pair(i, column, published, hierarchies.get(column)))
-        for i, (column, published) in enumerate(tables.qi.items())
+        column_pairs.pair_column(call, release, source, PairSpec(i, column, published_value, hierarchies.get(column)))
+        for i, (column, published_value) in enumerate(context.qi.items())
     ]
     return Sql(
         fill(
@@ -32,13 +32,15 @@ def statement(call: Call) -> Sql:
             release=release.read,
             source=source.rows,
             attributes=attributes,
-            averaging=any(a.averages for a in attributes),
+            averaging=any(a.is_averaged for a in attributes),
             most=min(int(options["predicates"]), len(attributes)),
             count=options["queries"],
             seed=options["seed"],
             selectivity=literal(options.number("selectivity")),
             sanity=literal(options.number("sanity")),
-            sources=[{**column_pairs.stands(function, s), **tables.fingerprints} for s in (source, release)],
+            sources=[
+                {**column_pairs.source_check_values(function, s), **context.fingerprints} for s in (source, release)
+            ],
             say={
                 "empty": error_sql(errors.EmptySourceError(function, source.shown)),
                 "empty_release": error_sql(errors.EmptySourceError(function, release.shown)),
@@ -78,7 +80,7 @@ FUNCTIONS = (
             ),
         ),
         "Relative error of random counts and averages on a release against its source, by number of predicates.",
-        handler=statement,
+        handler=query_error_sql,
         example=Example("SELECT * FROM query_error('safe', queries = 100, seed = 1);", SAFE),
         placed=("source",),
     ),

@@ -6,8 +6,8 @@ from functools import partial
 
 from dbanon import errors
 from dbanon.audit import anonymity, audit_context, column_pairs, risk_metrics
-from dbanon.audit.audit_context import Tables
-from dbanon.audit.column_pairs import Pair, PairedColumn
+from dbanon.audit.audit_context import AuditContext
+from dbanon.audit.column_pairs import PairedColumn, PairSpec
 from dbanon.audit.parameters import CLASSES, HIERARCHIES, PERSON, QI, SENSITIVE, SOURCE
 from dbanon.errors.example import SAFE, Example
 from dbanon.source.catalog import Source
@@ -18,16 +18,18 @@ from dbanon.table_functions.parameter_types import MAX_SEED, Boolean, Choice, Fl
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction
 
-_OF_THE_SOURCE = ("distortion", "infeasible_classes")
+_SOURCE_METRICS = ("distortion", "infeasible_classes")
 """Numbers that compare published values with those of the source."""
 
 
-def raw(source: Source, attributes: Sequence[PairedColumn], name: str, person: Sql | None) -> dict[str, object]:
+def cell_relation_values(
+    source: Source, attributes: Sequence[PairedColumn], name: str, person: Sql | None
+) -> dict[str, object]:
     """Template values of the SQL of risk: the cells of a raw table."""
     return {"name": Sql(name), "source": source.rows, "attributes": attributes, "person": person}
 
 
-def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
+def risk_sql(call: Call, *, groups: tuple[str, ...]) -> Sql:
     """Return the SQL of `risk(release, ...)` and of the functions that give some of its numbers.
 
     Raises UnknownTableError, UnknownColumnError, UnknownRoleError, ConflictingRolesError, PolicyMissingError,
@@ -36,34 +38,44 @@ def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
     `released.resolved` and `released.hierarchies` raise of a release of the ledger.
     """
     function, options = call.function.name, call.options
-    judging = "disclosure" in groups or "exposure" in groups
-    tables = audit_context.resolved(call, judges=judging, needs_source=function in _OF_THE_SOURCE)
-    if judging and not tables.sensitive and function != "risk":
-        raise errors.SensitiveColumnMissingError(function, function, tables.release.shown)
-    groups = _possible(tables, groups)
-    population = _population(call, tables)
+    with_sensitive = "disclosure" in groups or "exposure" in groups
+    context = audit_context.resolve_context(
+        call, with_sensitive=with_sensitive, needs_source=function in _SOURCE_METRICS
+    )
+    if with_sensitive and not context.sensitive and function != "risk":
+        raise errors.SensitiveColumnMissingError(function, function, context.release.shown)
+    groups = _available_groups(context, groups)
+    population = _population_table(call, context)
     fraction = options.number("fraction")
     if population is not None and fraction is not None:
         raise errors.UnusedArgumentError(function, "fraction", "a population is given")
-    compared = population is not None or any(g in _OF_THE_SOURCE for g in groups)
-    hierarchies = audit_context.hierarchies(call, tables) if compared or options.get("hierarchies") else {}
+    needs_hierarchies = population is not None or any(g in _SOURCE_METRICS for g in groups)
+    hierarchies = (
+        audit_context.context_hierarchies(call, context) if needs_hierarchies or options.get("hierarchies") else {}
+    )
     threshold = options.number("threshold") or 0.0
     sample = float(options.get("sample", 1.0))
-    weights = _weights(call, tables)
-    sides = _sides(call, tables, hierarchies, weights) if any(g in _OF_THE_SOURCE for g in groups) else []
-    raws = [raw(tables.source, sides, "true_cells", None)] if sides else []
-    others: list[PairedColumn] = []
+    weights = _influence_weights(call, context)
+    source_pairs = (
+        _source_pairs(call, context, hierarchies, weights) if any(g in _SOURCE_METRICS for g in groups) else []
+    )
+    cell_relations = [cell_relation_values(context.source, source_pairs, "true_cells", None)] if source_pairs else []
+    population_pairs: list[PairedColumn] = []
     if population is not None:
-        others = audit_context.strangers(call, tables, population, hierarchies)
-        raws.append(raw(population, others, "other_cells", _person(tables, population)))
+        population_pairs = audit_context.people_table_pairs(call, context, population, hierarchies)
+        cell_relations.append(
+            cell_relation_values(
+                population, population_pairs, "other_cells", _declared_person_value(context, population)
+            )
+        )
     return Sql(
         fill(
             "audit/risk/risk_metrics.sql",
-            **audit_context.classes(tables, options.get("classes", "published")),
-            beside=[anonymity.value(name, tables.release.columns[name]) for name in tables.passthrough],
-            attributes=sides,
-            others=others,
-            raws=raws,
+            **audit_context.class_values(context, options.get("classes", "published")),
+            beside=[anonymity.comparable_value(name, context.release.columns[name]) for name in context.passthrough],
+            attributes=source_pairs,
+            others=population_pairs,
+            raws=cell_relations,
             fraction=None if fraction is None else literal(fraction),
             threshold=literal(threshold),
             ties=options.get("ties") == "count",
@@ -71,64 +83,66 @@ def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
             seed=options.get("seed"),
             norm=bool(options.get("norm")),
             w=literal(float(options.get("w", 0.5))),
-            numbers=risk_metrics.values(
-                tables, groups, population is not None, fraction is not None, threshold, sample < 1
+            numbers=risk_metrics.metric_values(
+                context, groups, population is not None, fraction is not None, threshold, sample < 1
             ),
             sources=[
-                {**column_pairs.stands(function, s), **tables.fingerprints}
-                for s in (tables.source, tables.release, *([population] if population else ()))
+                {**column_pairs.source_check_values(function, s), **context.fingerprints}
+                for s in (context.source, context.release, *([population] if population else ()))
             ],
             say={
-                "policy_changed": error_sql(errors.PolicyChangedError(function, tables.source.shown)),
-                "empty": error_sql(errors.EmptySourceError(function, tables.release.shown)),
-                "empty_source": error_sql(errors.EmptySourceError(function, tables.source.shown)),
+                "policy_changed": error_sql(errors.PolicyChangedError(function, context.source.shown)),
+                "empty": error_sql(errors.EmptySourceError(function, context.release.shown)),
+                "empty_source": error_sql(errors.EmptySourceError(function, context.source.shown)),
             },
         )
     )
 
 
-def _possible(tables: Tables, groups: tuple[str, ...]) -> tuple[str, ...]:
+def _available_groups(context: AuditContext, groups: tuple[str, ...]) -> tuple[str, ...]:
     """Return the numbers that can be told of what a call is about."""
-    if not tables.has_source:
-        groups = tuple(g for g in groups if g not in _OF_THE_SOURCE)
-    return groups if tables.passthrough else tuple(g for g in groups if g != "together")
+    if not context.has_source:
+        groups = tuple(g for g in groups if g not in _SOURCE_METRICS)
+    return groups if context.passthrough else tuple(g for g in groups if g != "together")
 
 
-def _weights(call: Call, tables: Tables) -> dict[str, float]:
+def _influence_weights(call: Call, context: AuditContext) -> dict[str, float]:
     """Return weights of columns in the distortion, by lower-case name; UnknownColumnError."""
     weights = {name.lower(): weight for name, weight in call.options.per_column("influence").items()}
     for name in weights:
-        if name not in {column.lower() for column in tables.qi}:
+        if name not in {column.lower() for column in context.qi}:
             raise errors.UnknownColumnError(
-                call.function.name, tables.source.shown, name, "influence", tuple(tables.qi)
+                call.function.name, context.source.shown, name, "influence", tuple(context.qi)
             )
     return weights
 
 
-def _sides(
-    call: Call, tables: Tables, hierarchies: Mapping[str, tuple[str, str | None]], weights: Mapping[str, float]
+def _source_pairs(
+    call: Call, context: AuditContext, hierarchies: Mapping[str, tuple[str, str | None]], weights: Mapping[str, float]
 ) -> list[PairedColumn]:
     """Return the quasi-identifiers, whose published values are compared with those of the source."""
     return [
         replace(
-            column_pairs.attribute(
-                call, tables.release, tables.source, Pair(i, column, published, hierarchies.get(column))
+            column_pairs.pair_column(
+                call, context.release, context.source, PairSpec(i, column, published_value, hierarchies.get(column))
             ),
             influence=literal(weights.get(column.lower(), 1.0)),
         )
-        for i, (column, published) in enumerate(tables.qi.items())
+        for i, (column, published_value) in enumerate(context.qi.items())
     ]
 
 
-def _population(call: Call, tables: Tables) -> Source | None:
-    given = call.options.text("population")
-    return None if given is None else audit_context.people(call, tables, given)
+def _population_table(call: Call, context: AuditContext) -> Source | None:
+    name = call.options.text("population")
+    return None if name is None else audit_context.resolve_people_table(call, context, name)
 
 
-def _person(tables: Tables, other: Source) -> Sql | None:
+def _declared_person_value(context: AuditContext, table: Source) -> Sql | None:
     """Return the declared person column, if another table has it."""
-    declared = (other.spelled(row.column) for row in tables.declared if row.role.lower() == "person")
-    return next((person_value(identifier(name), other.columns[name]) for name in declared if name is not None), None)
+    person_columns = (table.spelled(row.column) for row in context.declared if row.role.lower() == "person")
+    return next(
+        (person_value(identifier(name), table.columns[name]) for name in person_columns if name is not None), None
+    )
 
 
 # --- the table functions -----------------------------------------------------------------------------------
@@ -234,7 +248,7 @@ FUNCTIONS = tuple(
         ("release",),
         parameters,
         description,
-        handler=partial(statement, groups=_ALL if name == "risk" else (name,)),
+        handler=partial(risk_sql, groups=_ALL if name == "risk" else (name,)),
         example=Example(example, SAFE),
     )
     for name, parameters, description, example in _FUNCTIONS

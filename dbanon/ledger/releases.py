@@ -10,7 +10,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.errors.example import SAFE, Example
 from dbanon.ledger import deliveries, related_releases, streams
-from dbanon.policy.transforms.settings import KNOWN
+from dbanon.policy.transforms.settings import TRANSFORM_SETTINGS
 from dbanon.release.spec import resolve
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.runtime.session import Session
@@ -281,7 +281,7 @@ def same_roles(entry: LedgerEntry, current_roles: Mapping[str, str]) -> bool:
     return sorted(old_roles) == sorted(new_roles)
 
 
-COMPARED_ROLES = ("quasi", "sensitive", "other", "person", *KNOWN)
+COMPARED_ROLES = ("quasi", "sensitive", "other", "person", *TRANSFORM_SETTINGS)
 """Roles of columns by which records are compared."""
 
 

@@ -9,7 +9,7 @@ from dbanon.sqltext.quote import Sql, literal_rows
 from dbanon.table_functions.table_function import Call, TableFunction
 
 
-def statement(call: Call) -> Sql:
+def attached_databases_sql(call: Call) -> Sql:
     """foreign_databases(): a row an attached database of PostgreSQL, MySQL or SQLite that tells which one it is."""
     rows: list[list[object]] = []
     for database in call.attached():
@@ -27,7 +27,7 @@ FUNCTIONS = (
         (),
         (),
         "Attached databases of PostgreSQL, MySQL and SQLite, and which they are: rows for dbanon.foreign_database.",
-        handler=statement,
+        handler=attached_databases_sql,
         example=Example("SELECT * FROM foreign_databases();"),
     ),
 )

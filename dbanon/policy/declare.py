@@ -6,7 +6,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.policy import column_roles
 from dbanon.policy.transforms import settings
-from dbanon.policy.transforms.settings import KNOWN
+from dbanon.policy.transforms.settings import TRANSFORM_SETTINGS
 from dbanon.runtime import session
 from dbanon.source import attached_databases, catalog, schema, stored_policy
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, qualified, text
@@ -29,7 +29,7 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
         source = catalog.resolve_source(
             "declare", table, cursor, catalog.SearchPath.here(connection), {}, is_declaring=True
         )
-        rows = [_row(source, column, value) for column, value in columns.items()]
+        rows = [_policy_row(source, column, value) for column, value in columns.items()]
         declared = [row["column_name"] for row in rows]
         for column in declared:
             if declared.count(column) > 1:
@@ -39,24 +39,24 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
         schema.create(connection, source.home)
         if not catalog.has_table(cursor, source.home, "policy"):
             raise errors.ReadOnlyDatabaseError("declare", source.home)
-        policies = qualified(source.home, catalog.SCHEMA, "policy")
+        policy_table = qualified(source.home, catalog.SCHEMA, "policy")
         cursor.execute("BEGIN")
         if source.foreign is not None:
             attached_databases.record_identity("declare", cursor, source.database, source.foreign)
-        for old in stored_policy.policy_rows(source, cursor):
-            if old.declared.column.lower() in {c.lower() for c in declared}:
+        for policy_row in stored_policy.policy_rows(source, cursor):
+            if policy_row.declared.column.lower() in {c.lower() for c in declared}:
                 cursor.execute(
-                    f"DELETE FROM {policies} WHERE (schema_name, table_name, column_name) = (?, ?, ?)",
-                    [old.schema_name, old.table_name, old.declared.column],
+                    f"DELETE FROM {policy_table} WHERE (schema_name, table_name, column_name) = (?, ?, ?)",
+                    [policy_row.schema_name, policy_row.table_name, policy_row.declared.column],
                 )
-        for settings in rows:
-            columns_ = ", ".join(identifier(n) for n in settings)
-            values = ", ".join(_literal(v) for v in settings.values())
-            cursor.execute(f"INSERT INTO {policies} ({columns_}) VALUES ({values})")
+        for new_row in rows:
+            column_list = ", ".join(identifier(n) for n in new_row)
+            values = ", ".join(_cell_literal(v) for v in new_row.values())
+            cursor.execute(f"INSERT INTO {policy_table} ({column_list}) VALUES ({values})")
         cursor.execute("COMMIT")
 
 
-def _row(source: catalog.Source, column: str, value: Any) -> dict[str, Any]:
+def _policy_row(source: catalog.Source, column: str, value: Any) -> dict[str, Any]:
     """Return one row of dbanon.policy."""
     name = source.column("declare", column, "the call")
     settings: dict[str, Any]
@@ -74,44 +74,48 @@ def _row(source: catalog.Source, column: str, value: Any) -> dict[str, Any]:
     if role not in column_roles.ROLES:
         raise errors.UnknownRoleError(source.shown, column, role, column_roles.ROLES)
     for setting in settings:
-        if setting not in column_roles.STORED:
-            raise errors.UnknownParameterError("declare", setting, column_roles.STORED)
-    spelled = {n: str(v) if n in ("top", "bottom", "grid") and v is not None else v for n, v in settings.items()}
-    given = {n: v for n, v in spelled.items() if v is not None}
-    if "missing" in given:
-        given["missing"] = _codes(given["missing"])
-    if "form" in given:
-        given["form"] = _form(f"{source.shown}.{name}", role, given["form"])
+        if setting not in column_roles.STORED_SETTINGS:
+            raise errors.UnknownParameterError("declare", setting, column_roles.STORED_SETTINGS)
+    text_settings = {n: str(v) if n in ("top", "bottom", "grid") and v is not None else v for n, v in settings.items()}
+    stored_settings = {n: v for n, v in text_settings.items() if v is not None}
+    if "missing" in stored_settings:
+        stored_settings["missing"] = _check_codes(stored_settings["missing"])
+    if "form" in stored_settings:
+        stored_settings["form"] = _check_transform(f"{source.shown}.{name}", role, stored_settings["form"])
     schema_name, table_name = stored_policy.policy_key(source)
     return {
         "table_name": table_name,
         "column_name": name,
         "role": role,
         "schema_name": schema_name,
-        **given,
+        **stored_settings,
     }
 
 
-def _codes(given: object) -> tuple[str, ...]:
+def _check_codes(codes: object) -> tuple[str, ...]:
     """Return codes for missing values; InvalidArgumentError."""
     try:
-        return Codes().check(given)
+        return Codes().check(codes)
     except ValueError:
-        raise errors.InvalidArgumentError("declare", "missing", str(Codes()), parameters.format_value(given)) from None
+        raise errors.InvalidArgumentError("declare", "missing", str(Codes()), parameters.format_value(codes)) from None
 
 
-def _form(column: str, role: str, given: object) -> dict[str, str]:
+def _check_transform(column: str, role: str, transform_settings: object) -> dict[str, str]:
     """Return settings of a pseudonym, mask or shift, as they are stored; a key in place of a reference never is."""
-    given = dict(given) if isinstance(given, Sequence) and not isinstance(given, str) else given
-    if not isinstance(given, Mapping) or role not in KNOWN:
-        accepts = f"a dict of settings of one of the roles {', '.join(KNOWN)}"
+    transform_settings = (
+        dict(transform_settings)
+        if isinstance(transform_settings, Sequence) and not isinstance(transform_settings, str)
+        else transform_settings
+    )
+    if not isinstance(transform_settings, Mapping) or role not in TRANSFORM_SETTINGS:
+        accepts = f"a dict of settings of one of the roles {', '.join(TRANSFORM_SETTINGS)}"
         raise errors.InvalidArgumentError("declare", "form", accepts, f"what is none, for {column}")
-    stored = dict(stored_policy.parse_settings(given))
-    settings.made(column, role, stored)
+    stored = dict(stored_policy.parse_settings(transform_settings))
+    settings.parse_transform(column, role, stored)
     return stored
 
 
-def _literal(value: Any) -> Sql:
+def _cell_literal(value: Any) -> Sql:
     """Return a cell of dbanon.policy."""
     if isinstance(value, dict):
         return Sql(f"MAP {{{join_sql(Sql(f'{text(k)}: {text(v)}') for k, v in value.items())}}}::MAP(VARCHAR, VARCHAR)")

@@ -13,54 +13,58 @@ SETTING = "missing"
 """The column of dbanon.policy, and the parameter of a call."""
 
 
-def resolve(
+def resolve_codes(
     function: str,
     source: Source,
     declared: Iterable[DeclaredColumn],
     options: Options,
-    read: Sequence[str],
+    published_columns: Sequence[str],
     person: str | None,
     holds: missing_codes.IsTrue,
 ) -> dict[str, tuple[Sql, ...]]:
     """Return the codes of the columns of one call, by column, as SQL values of its type.
 
-    `read` are the columns that are published, beside the `person`. What is said of all columns holds for those that can
-    have such a value, and not for the person, who would be nobody then. Raises UnknownColumnError,
+    `published_columns` are the columns that are published, beside the `person`. What is said of all columns holds for
+    those that can have such a value, and not for the person, who would be nobody then. Raises UnknownColumnError,
     UnsupportedSettingError.
     """
-    every, columns = options.get(SETTING), [*read, *([person] if person else [])]
-    named = {row.column.lower(): list(row.settings.missing) for row in declared}
-    for given, codes in options.per_column(SETTING).items():
-        column = source.column(function, given, SETTING)
+    common_codes, columns = options.get(SETTING), [*published_columns, *([person] if person else [])]
+    codes_by_column = {row.column.lower(): list(row.settings.missing) for row in declared}
+    for listed_name, codes in options.per_column(SETTING).items():
+        column = source.column(function, listed_name, SETTING)
         if column not in columns:
             raise errors.UnsupportedSettingError(function, SETTING, source.shown, column, "this call does not read it.")
-        named.setdefault(column.lower(), []).extend(codes)
-    found: dict[str, tuple[Sql, ...]] = {}
+        codes_by_column.setdefault(column.lower(), []).extend(codes)
+    code_values: dict[str, tuple[Sql, ...]] = {}
     for column in columns:
         type_ = source.columns[column]
-        values = [_value(function, source, column, code, holds) for code in named.get(column.lower(), ())]
-        if column in read and not isinstance(every, Mapping):
-            values += [v for code in every or () if (v := missing_codes.code_value(type_, code, holds)) is not None]
+        values = [
+            _code_value(function, source, column, code, holds) for code in codes_by_column.get(column.lower(), ())
+        ]
+        if column in published_columns and not isinstance(common_codes, Mapping):
+            values += [
+                v for code in common_codes or () if (v := missing_codes.code_value(type_, code, holds)) is not None
+            ]
         if values:
-            found[column] = tuple(dict.fromkeys(values))
-    return found
+            code_values[column] = tuple(dict.fromkeys(values))
+    return code_values
 
 
-def is_value(holds: missing_codes.IsTrue, type_: str, code: str) -> bool:
+def is_possible_code(holds: missing_codes.IsTrue, type_: str, code: str) -> bool:
     """Return whether a value of a type can be a code."""
     return missing_codes.code_value(type_, code, holds) is not None
 
 
-def _value(function: str, source: Source, column: str, code: str, holds: missing_codes.IsTrue) -> Sql:
+def _code_value(function: str, source: Source, column: str, code: str, holds: missing_codes.IsTrue) -> Sql:
     """Return a code that is named for a column, as a value of it; UnsupportedSettingError where it cannot be one."""
     type_ = source.columns[column]
-    found = missing_codes.code_value(type_, code, holds)
-    if found is None:
-        raise errors.UnsupportedSettingError(function, SETTING, source.shown, column, problem(type_, code))
-    return found
+    code_value = missing_codes.code_value(type_, code, holds)
+    if code_value is None:
+        raise errors.UnsupportedSettingError(function, SETTING, source.shown, column, code_problem(type_, code))
+    return code_value
 
 
-def problem(type_: str, code: str) -> str:
+def code_problem(type_: str, code: str) -> str:
     """Why a code cannot be one of a column."""
     if not missing_codes.supports_codes(type_):
         return f"no code is compared with values of type {type_}."

@@ -11,21 +11,23 @@ from typing import Any
 from dbanon.sqltext import names
 
 _SETTINGS = ("role", "hierarchy", "weight", "min_level", "max_level", "top", "bottom", "grid", "missing", "form")
-_PLACE = ("database_name", "schema_name", "table_name", "column_name")
+_KEY_COLUMNS = ("database_name", "schema_name", "table_name", "column_name")
 """Columns of a policy that say which column of which table a row is about."""
 
-IsAbout = Callable[[str | None, str], bool]
+IsAboutTable = Callable[[str | None, str], bool]
 """Whether a row with this schema_name (None: the file has none) and table_name is about the table that is meant."""
 
 
-def read(path: Path, missing: Callable[[str], Any], *, is_about: IsAbout | None = None) -> dict[str, dict[str, Any]]:
+def read_policy_file(
+    path: Path, parse_codes: Callable[[str], Any], *, is_about_table: IsAboutTable | None = None
+) -> dict[str, dict[str, Any]]:
     """Read roles and settings of columns from a file.
 
     Args:
         path: TOML with a table or a role for each column, or CSV with column_name, role and any other columns of
             dbanon.policy.
-        missing: Reads the codes for missing values in a cell of CSV.
-        is_about: Which rows of a CSV with the column table_name are meant; None for all of them.
+        parse_codes: Reads the codes for missing values in a cell of CSV.
+        is_about_table: Which rows of a CSV with the column table_name are meant; None for all of them.
 
     Returns:
         Roles and settings by column.
@@ -34,27 +36,29 @@ def read(path: Path, missing: Callable[[str], Any], *, is_about: IsAbout | None 
         ValueError: The file is neither, has a setting that no policy has, gives a column twice, or names tables of
             which none is meant.
     """
-    return _of_toml(path) if path.suffix.lower() == ".toml" else _of_csv(path, missing, is_about)
+    return _read_toml(path) if path.suffix.lower() == ".toml" else _read_csv(path, parse_codes, is_about_table)
 
 
-def _of_toml(path: Path) -> dict[str, dict[str, Any]]:
+def _read_toml(path: Path) -> dict[str, dict[str, Any]]:
     try:
-        found: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        document: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not TOML: {error}.") from None
-    columns = found.get("columns")
+    columns = document.get("columns")
     if isinstance(columns, Mapping):
-        if len(found) > 1:
-            others = ", ".join(name for name in found if name != "columns")
+        if len(document) > 1:
+            others = ", ".join(name for name in document if name != "columns")
             raise ValueError(f"{path} has the table columns and {others} outside of it. Give all columns in one place.")
-        found = columns
-    for column, settings in found.items():
+        document = columns
+    for column, settings in document.items():
         if not isinstance(settings, (str, Mapping)):
             raise ValueError(f"{path} gives {column} neither a role nor a table of settings.")
-    return {c: ({"role": v} if isinstance(v, str) else dict(v)) for c, v in found.items()}
+    return {c: ({"role": v} if isinstance(v, str) else dict(v)) for c, v in document.items()}
 
 
-def _of_csv(path: Path, missing: Callable[[str], Any], is_about: IsAbout | None) -> dict[str, dict[str, Any]]:
+def _read_csv(
+    path: Path, parse_codes: Callable[[str], Any], is_about_table: IsAboutTable | None
+) -> dict[str, dict[str, Any]]:
     with path.open(newline="", encoding="utf-8-sig") as file:
         try:
             rows = list(csv.DictReader(file))
@@ -62,41 +66,47 @@ def _of_csv(path: Path, missing: Callable[[str], Any], is_about: IsAbout | None)
             raise ValueError(f"{path} is not CSV: {error}.") from None
     if not rows or not {"column_name", "role"} <= rows[0].keys():
         raise ValueError(f"{path} has no columns column_name and role.")
-    unknown = [str(name) for row in rows for name in row if name not in (*_PLACE, *_SETTINGS)]
+    unknown = [str(name) for row in rows for name in row if name not in (*_KEY_COLUMNS, *_SETTINGS)]
     if unknown:
-        accepted = ", ".join((*_PLACE, *_SETTINGS))
+        accepted = ", ".join((*_KEY_COLUMNS, *_SETTINGS))
         raise ValueError(f"{path} has cells in the column {unknown[0]}, which no policy has. Accepted: {accepted}.")
-    kinds: dict[str, Callable[[str], Any]] = {
+    parsers: dict[str, Callable[[str], Any]] = {
         "weight": float,
         "min_level": int,
         "max_level": int,
-        "missing": missing,
-        "form": form,
+        "missing": parse_codes,
+        "form": parse_transform_cell,
     }
-    about = _about(path, rows, is_about)
-    if twice := next(
-        (c for c, times in Counter(names.fold_case(row["column_name"] or "") for row in about).items() if times > 1),
+    table_rows = _rows_of_table(path, rows, is_about_table)
+    if repeated_column := next(
+        (
+            column
+            for column, n_rows in Counter(names.fold_case(row["column_name"] or "") for row in table_rows).items()
+            if n_rows > 1
+        ),
         None,
     ):
-        raise ValueError(f"{path} has two rows for {twice}. Give each column one role.")
-    return of_rows({s: kinds.get(s, str)(v) for s, v in row.items() if v} for row in about)
+        raise ValueError(f"{path} has two rows for {repeated_column}. Give each column one role.")
+    return columns_from_rows({s: parsers.get(s, str)(v) for s, v in row.items() if v} for row in table_rows)
 
 
-def _about(path: Path, rows: list[dict[str, str]], is_about: IsAbout | None) -> list[dict[str, str]]:
+def _rows_of_table(path: Path, rows: list[dict[str, str]], is_about_table: IsAboutTable | None) -> list[dict[str, str]]:
     """Return the rows about the table that is meant; all of them in a file that names no table."""
-    if is_about is None or "table_name" not in rows[0]:
+    if is_about_table is None or "table_name" not in rows[0]:
         return rows
-    about = [row for row in rows if not row["table_name"] or is_about(row.get("schema_name"), row["table_name"])]
-    if not about:
-        named = ", ".join(dict.fromkeys(row["table_name"] for row in rows))
+    table_rows = [
+        row for row in rows if not row["table_name"] or is_about_table(row.get("schema_name"), row["table_name"])
+    ]
+    if not table_rows:
+        table_names = ", ".join(dict.fromkeys(row["table_name"] for row in rows))
         raise ValueError(
-            f"{path} is about {named}, and not about the table that is anonymized. Hint: remove the column table_name "
-            "if its rows are about this table."
+            f"{path} is about {table_names}, and not about the table that is anonymized. Hint: remove the column "
+            "table_name if its rows are about this table."
         )
-    return about
+    return table_rows
 
 
-def form(cell: str) -> dict[str, str]:
+def parse_transform_cell(cell: str) -> dict[str, str]:
     """Return a cell of settings as DuckDB writes a MAP to CSV, `{length=12, prefix=P-}`, or with colons; ValueError."""
     pairs = [re.split("[=:]", pair, maxsplit=1) for pair in cell.strip().removeprefix("{").removesuffix("}").split(",")]
     if not cell.strip().startswith("{") or any(len(pair) != 2 for pair in pairs):
@@ -104,6 +114,6 @@ def form(cell: str) -> dict[str, str]:
     return {name.strip().strip("'\""): value.strip().strip("'\"") for name, value in pairs}
 
 
-def of_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def columns_from_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return roles and settings by column, from rows of dbanon.policy; what is NULL there is left out."""
     return {row["column_name"]: {s: row[s] for s in _SETTINGS if row.get(s) is not None} for row in rows}

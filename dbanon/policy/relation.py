@@ -30,32 +30,33 @@ def relate(connection: Any, table: str, entity: str, key: str | Sequence[str] | 
                 "relate", "entity", f"another table of the database of {child.shown}", format_value(entity)
             )
         try:
-            given = Key().check(dict(key) if isinstance(key, Mapping) else key)
+            column_pairs = Key().check(dict(key) if isinstance(key, Mapping) else key)
         except ValueError:
             raise errors.InvalidArgumentError("relate", "key", str(Key()), format_value(key)) from None
-        own = [child.column("relate", a, "key") for a, _ in given]
-        theirs = [people.column("relate", b, "key") for _, b in given]
+        child_key = [child.column("relate", a, "key") for a, _ in column_pairs]
+        people_key = [people.column("relate", b, "key") for _, b in column_pairs]
         schema.create(connection, child.home)
         if not catalog.has_table(cursor, child.home, "relation"):
             raise errors.ReadOnlyDatabaseError("relate", child.home)
-        relations = qualified(child.home, catalog.SCHEMA, "relation")
+        relation_table = qualified(child.home, catalog.SCHEMA, "relation")
         cursor.execute("BEGIN")
         for row in stored_relation.relation_rows(cursor, child.home):
             if row.is_about(child, people):
-                where = "(schema_name, table_name, entity_schema, entity_name) = (?, ?, ?, ?)"
+                condition = "(schema_name, table_name, entity_schema, entity_name) = (?, ?, ?, ?)"
                 cursor.execute(
-                    f"DELETE FROM {relations} WHERE {where}", [row.schema, row.table, row.entity_schema, row.entity]
+                    f"DELETE FROM {relation_table} WHERE {condition}",
+                    [row.schema, row.table, row.entity_schema, row.entity],
                 )
-        (own_schema, own_table), (entity_schema, entity_name) = (
+        (child_schema, child_table), (entity_schema, entity_name) = (
             stored_policy.policy_key(child),
             stored_policy.policy_key(people),
         )
-        values: list[Sql] = [text(part) for part in (own_schema, own_table, entity_schema, entity_name)]
-        values += [_list(own), _list(theirs) if theirs != own else Sql("NULL")]
+        values: list[Sql] = [text(part) for part in (child_schema, child_table, entity_schema, entity_name)]
+        values += [_list_literal(child_key), _list_literal(people_key) if people_key != child_key else Sql("NULL")]
         columns = "schema_name, table_name, entity_schema, entity_name, key, entity_key"
-        cursor.execute(f"INSERT INTO {relations} ({columns}) VALUES ({join_sql(values)})")
+        cursor.execute(f"INSERT INTO {relation_table} ({columns}) VALUES ({join_sql(values)})")
         cursor.execute("COMMIT")
 
 
-def _list(names: Sequence[str]) -> Sql:
+def _list_literal(names: Sequence[str]) -> Sql:
     return Sql(f"[{join_sql(map(text, names))}]")

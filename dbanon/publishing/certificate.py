@@ -14,7 +14,7 @@ from dbanon import errors
 from dbanon.errors.example import SAFE, Example
 from dbanon.ledger import hashes, releases
 from dbanon.ledger.people.unknown_sources import RELATION_UNKNOWN
-from dbanon.policy.transforms.settings import KNOWN
+from dbanon.policy.transforms.settings import TRANSFORM_SETTINGS
 from dbanon.privacy_models import model_request, registry
 from dbanon.publishing import recompute_queries
 from dbanon.publishing.recompute_queries import RecomputeQueries, ReleaseColumns, TableLocations
@@ -295,7 +295,7 @@ class Certificate:
     @property
     def shown(self) -> set[str]:
         """The published columns of the source, whose names a recipient sees."""
-        return {c for c, role in self.roles.items() if role in ("quasi", "sensitive", "other", *KNOWN)}
+        return {c for c, role in self.roles.items() if role in ("quasi", "sensitive", "other", *TRANSFORM_SETTINGS)}
 
     def _release(self, outside: bool) -> Iterator[Line]:
         row = self.row
@@ -337,7 +337,7 @@ class Certificate:
     def _made_columns(self, outside: bool) -> Iterator[Line]:
         """Yield the lines about transformed columns; only the custodian sees which key was used."""
         for column, role in self.roles.items():
-            if role in KNOWN:
+            if role in TRANSFORM_SETTINGS:
                 key = "" if outside or column not in self.entry.keys else f"; key and scope: {self.entry.keys[column]}"
                 yield Line("made", f"{role} of {column}", _TRANSFORM_DESCRIPTIONS[role] + key)
         if self.entry.links:

@@ -69,8 +69,8 @@ def _predict(request: dict[str, Any], inputs: Any) -> tuple[encoded_table.Ints, 
 
     def compute() -> prediction.Guesses:
         with interrupt_check(request) as check:
-            on_step = progress.progress_steps(current_session, check, prediction.TREES)
-            return prediction.guesses(
+            on_step = progress.progress_steps(current_session, check, prediction.N_TREES)
+            return prediction.guess_labels(
                 request["function"], training_features, labels, records, target_features, request["seed"], on_step
             )
 

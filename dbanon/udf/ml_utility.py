@@ -63,21 +63,25 @@ def _score_models(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
     if not len(source) or not len(settings):
         return {"rows": []}
     source, release = (
-        _training_rows(source).ordered(),
-        ml_utility_scores.Released(_training_rows(settings), feature_matrix(settings, "box")).ordered(),
+        _training_rows(source).in_canonical_order(),
+        ml_utility_scores.ReleasedRecords(
+            _training_rows(settings), feature_matrix(settings, "box")
+        ).in_canonical_order(),
     )
     current_session = session.session_by_token(request["session"])
 
     def compute() -> _CachedScores:
         with interrupt_check(request) as check:
-            on_step = progress.progress_steps(current_session, check, ml_utility_scores.STEPS)
+            on_step = progress.progress_steps(current_session, check, ml_utility_scores.N_STEPS)
             train = ml_utility_scores.Training(request["train"], request["most"], request["seed"])
-            return _CachedScores(ml_utility_scores.scores(request["function"], source, release, train, on_step, check))
+            return _CachedScores(
+                ml_utility_scores.score_models(request["function"], source, release, train, on_step, check)
+            )
 
     settings = {name: value for name, value in request.items() if name != "session"}
     digest = hashlib.blake2b(f"{__version__} {json.dumps(settings, sort_keys=True)}".encode(), digest_size=16)
-    for rows in (source, release.rows):
-        for array_ in (rows.features, rows.labels, rows.records, *([] if rows is source else [release.box])):
+    for rows in (source, release.records):
+        for array_ in (rows.features, rows.labels, rows.counts, *([] if rows is source else [release.bounds])):
             digest.update(f"{array_.shape}".encode())
             digest.update(np.ascontiguousarray(array_).data)
     scores = current_session.cache.get(digest.digest(), compute).scores
@@ -87,20 +91,20 @@ def _score_models(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
             {
                 "trained_on": s.trained_on,
                 "accuracy": s.accuracy,
-                "balanced_accuracy": s.balanced,
+                "balanced_accuracy": s.balanced_accuracy,
                 "kept": None
                 if math.isclose(source_accuracy, baseline)
                 else (s.accuracy - baseline) / (source_accuracy - baseline),
-                "learned": s.learned,
-                "tested": s.tested,
+                "learned": s.n_training,
+                "tested": s.n_tested,
             }
             for s in scores
         ]
     }
 
 
-def _training_rows(records: Any) -> ml_utility_scores.Rows:
+def _training_rows(records: Any) -> ml_utility_scores.WeightedRecords:
     """Return features, labels and record counts of the rows of a table."""
-    return ml_utility_scores.Rows(
+    return ml_utility_scores.WeightedRecords(
         feature_matrix(records), integer_field(records, "label"), integer_field(records, "records")
     )

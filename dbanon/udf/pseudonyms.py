@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from dbanon.gate import linked_patterns, pseudonyms
 from dbanon.policy.transforms import pseudonymize
-from dbanon.policy.transforms.formats import Form
+from dbanon.policy.transforms.formats import PseudonymFormat
 from dbanon.runtime import secret_keys
 from dbanon.udf.cluster_input import as_array
 
@@ -42,7 +42,7 @@ def dbanon_pseudonym_length(lists: Any, settings: Any) -> Any:
 
     def least_lengths(all_texts: list[list[str] | None], setting_values: dict[str, Any]) -> list[int | None]:
         return [
-            pseudonymize.least_length(
+            pseudonymize.min_unique_length(
                 t or [], secret_keys.find_key(setting_values["key"]), setting_values["scope"], _form(setting_values)
             )
             for t in all_texts
@@ -83,12 +83,16 @@ def _transform(
 
 
 def _pseudonyms(values: list[str | None], settings: dict[str, Any]) -> list[str | None]:
-    return pseudonymize.pseudonyms(values, secret_keys.find_key(settings["key"]), settings["scope"], _form(settings))
+    return pseudonymize.compute_pseudonyms(
+        values, secret_keys.find_key(settings["key"]), settings["scope"], _form(settings)
+    )
 
 
 def _shifts(persons: list[str | None], settings: dict[str, Any]) -> list[int | None]:
-    return pseudonymize.shifts(persons, secret_keys.find_key(settings["key"]), settings["scope"], settings["days"])
+    return pseudonymize.compute_shifts(
+        persons, secret_keys.find_key(settings["key"]), settings["scope"], settings["days"]
+    )
 
 
-def _form(settings: dict[str, Any]) -> Form:
-    return Form(settings["format"], settings["length"], settings["prefix"])
+def _form(settings: dict[str, Any]) -> PseudonymFormat:
+    return PseudonymFormat(settings["format"], settings["length"], settings["prefix"])

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from dbanon.audit.attacks import refinement
-from dbanon.audit.attacks.refinement_columns import Column
+from dbanon.audit.attacks.refinement_columns import KnownColumn
 from dbanon.udf.arrow_columns import list_items, to_numpy
 from dbanon.udf.cluster_input import answer_requests, as_array, feature_matrix, integer_field, interrupt_check
 
@@ -50,25 +50,25 @@ def _refine_classes(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
     ids, ends = integer_field(classes, "id"), feature_matrix(classes)
     columns, k = _columns(request, inputs), int(inputs.field("k")[0].as_py())
     with interrupt_check(request) as check:
-        refined = refinement.refined(
+        refined = refinement.refine_classes(
             columns, ends[:, ::2], ends[:, 1::2], integer_field(classes, "records"), k, request["leaves"], check
         )
-    losses = zip(refined.own.tolist(), refined.freed.tolist(), strict=True)
+    losses = zip(refined.losses.tolist(), refined.savings.tolist(), strict=True)
     return {
         "rows": [
-            {"id": int(ids[b.place]), "place": b.column, "low": b.low, "high": b.high, "most": b.most}
+            {"id": int(ids[b.class_index]), "place": b.column, "low": b.low, "high": b.high, "most": b.max_records}
             for b in refined.bounds
         ],
         "losses": [{"id": i, "own": own, "freed": freed} for i, (own, freed) in zip(ids.tolist(), losses, strict=True)],
-        "examined": refined.examined,
+        "examined": refined.n_examined,
     }
 
 
-def _columns(request: dict[str, Any], inputs: Any) -> list[Column]:
+def _columns(request: dict[str, Any], inputs: Any) -> list[KnownColumn]:
     """Return the columns as the attacker knows them."""
     nodes, is_tight = list_items(inputs.field("nodes")), inputs.field("tight")[0].as_py()
     return [
-        Column(
+        KnownColumn(
             column["is_number"],
             column["weight"],
             column["step"],

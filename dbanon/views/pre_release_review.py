@@ -15,7 +15,7 @@ WITHHOLD_IN_CALL = "withhold = ['{}'] in the call"
 """The remedy for a column that only the call publishes."""
 
 
-def review_rows(call: Call, publication: ReleaseSpec) -> list[review.Row]:
+def review_rows(call: Call, publication: ReleaseSpec) -> list[review.ReviewRow]:
     """Return the rows of the review of a call, with the final roles of its columns."""
     source = publication.source
     declared = {source.spelled(row.declared.column): row for row in stored_policy.policy_rows(source, call.cursor)}
@@ -28,7 +28,7 @@ def review_rows(call: Call, publication: ReleaseSpec) -> list[review.Row]:
             role_text = "by the call"
         is_calls = row is None and role not in ("withheld", "person")
         columns.append(
-            review.Reviewed(
+            review.ReviewedColumn(
                 name,
                 source.columns[name],
                 role_text,
@@ -37,8 +37,8 @@ def review_rows(call: Call, publication: ReleaseSpec) -> list[review.Row]:
                 WITHHOLD_IN_CALL if is_calls else "",
             )
         )
-    rows: list[review.Row] = call.cursor.execute(
-        qualify_builtins(review.reviewed(call, publication.cleaned, columns))
+    rows: list[review.ReviewRow] = call.cursor.execute(
+        qualify_builtins(review.review_sql(call, publication.cleaned, columns))
     ).fetchall()
     return rows
 
@@ -46,5 +46,5 @@ def review_rows(call: Call, publication: ReleaseSpec) -> list[review.Row]:
 def review_lines(call: Call, publication: ReleaseSpec, name: str) -> list[str]:
     """Return the review as lines of text, under the name of the release."""
     source_name = publication.source.shown
-    lines = review.lines(review_rows(call, publication), f"First release of {source_name} as {name}")
+    lines = review.format_review(review_rows(call, publication), f"First release of {source_name} as {name}")
     return [*lines, one_line(f"  FROM policy_review({text(source_name)}) has a statement that changes each.")]

@@ -5,7 +5,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.errors.warnings import PersonSpellingsWarning, UtilityWarning, warn
-from dbanon.policy.checks.person_spellings import count, is_spelled
+from dbanon.policy.checks.person_spellings import count_spellings_sql, has_spellings
 from dbanon.source.catalog import Source
 from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql
@@ -30,13 +30,13 @@ def warn_of_one_class(release: str, metrics: Mapping[str, float]) -> None:
 
 def warn_of_person_spellings(cursor: Any, rows: Sql, source: Source, person: str | None) -> None:
     """Issue a PersonSpellingsWarning if a person column of a source has ids in several spellings."""
-    if person is not None and is_spelled(source.columns.get(person, "")):
+    if person is not None and has_spellings(source.columns.get(person, "")):
         warn_of_spellings(cursor, rows, source.shown, person)
 
 
 def warn_of_spellings(cursor: Any, rows: Sql, source_name: str, person: str) -> None:
     """Issue a PersonSpellingsWarning if a column of rows has ids in several spellings."""
-    ((n_ids,),) = cursor.execute(qualify_builtins(count(rows, person))).fetchall()
+    ((n_ids,),) = cursor.execute(qualify_builtins(count_spellings_sql(rows, person))).fetchall()
     if n_ids:
         warn(str(errors.PersonSpellingsError(source_name, person, n_ids)), PersonSpellingsWarning)
 

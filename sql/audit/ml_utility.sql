@@ -33,7 +33,7 @@ true_cells AS MATERIALIZED (
 ),
 -- A row a combination of published texts and a label: how many records have it.
 told_cells AS MATERIALIZED (
-    SELECT {% for c in attributes %}CAST({{ c.published }} AS VARCHAR) COLLATE POSIX AS p{{ c.i }}, {% endfor %}{{ told_label }} AS label, count(*) AS records
+    SELECT {% for c in attributes %}CAST({{ c.published_value }} AS VARCHAR) COLLATE POSIX AS p{{ c.i }}, {% endfor %}{{ told_label }} AS label, count(*) AS records
     FROM {{ release }}
     GROUP BY ALL
 ),

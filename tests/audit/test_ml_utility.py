@@ -13,7 +13,7 @@ import pytest
 
 import dbanon
 from dbanon.audit import ml_utility_scores
-from dbanon.audit.ml_utility_scores import Released, Rows, Training
+from dbanon.audit.ml_utility_scores import ReleasedRecords, Training, WeightedRecords
 
 COLUMNS = ["trained_on", "accuracy", "balanced_accuracy", "kept", "learned", "tested"]
 TREE = [["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"], ["b2", "B", "*"]]
@@ -89,10 +89,10 @@ def test_typed_bounds_and_missing_values(con: Any) -> None:
     assert all(accuracy > 0.99 for (accuracy,) in found.fetchall())
 
 
-def rows_of(draw: random.Random, number: int) -> Rows:
+def rows_of(draw: random.Random, number: int) -> WeightedRecords:
     features = np.array([[draw.random(), draw.randrange(4) / 3] for _ in range(number)])
     labels = np.array([int(a + 0.3 * b + draw.gauss(0, 0.2) > 0.6) for a, b in features])
-    return Rows(features, labels, np.array([draw.randrange(1, 4) for _ in range(number)]))
+    return WeightedRecords(features, labels, np.array([draw.randrange(1, 4) for _ in range(number)]))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -101,14 +101,14 @@ def test_scores_are_near_those_of_another_forest(seed: int) -> None:
 
     draw = random.Random(seed)
     source, release = rows_of(draw, 1500), rows_of(draw, 1500)
-    boxes = Released(release, np.tile(release.features, 2))
-    found = ml_utility_scores.scores("f", source, boxes, Training(0.67, 10**6, seed), lambda: None, lambda: None)
+    boxes = ReleasedRecords(release, np.tile(release.features, 2))
+    found = ml_utility_scores.score_models("f", source, boxes, Training(0.67, 10**6, seed), lambda: None, lambda: None)
     scores = {s.trained_on: s for s in found}
     for name, rows in (("source", source), ("release", release)):
         of = RandomForestClassifier(100, min_samples_leaf=5, random_state=0)
-        of.fit(rows.features[:1000], rows.labels[:1000], sample_weight=rows.records[:1000])
+        of.fit(rows.features[:1000], rows.labels[:1000], sample_weight=rows.counts[:1000])
         right = of.predict(source.features[1000:]) == source.labels[1000:]
-        weight = source.records[1000:]
+        weight = source.counts[1000:]
         assert abs(scores[name].accuracy - (right * weight).sum() / weight.sum()) < 0.05
 
 
@@ -131,27 +131,31 @@ def test_who_is_tested_is_not_learned_from() -> None:
             for a, b in ((draw.randrange(4), draw.randrange(4)) for _ in range(draw.randrange(1, 9)))
         )
         place, label, records = (draw.randrange(5), draw.randrange(5)), draw.randrange(2), draw.randrange(1, 9)
-        rows = Rows(np.array([low for low, *_ in boxes], float), *(np.array([b[i] for b in boxes]) for i in (2, 3)))
-        release = Released(rows, np.array([[*low, *high] for low, high, *_ in boxes], float))
-        asked = Rows(np.array([place], float), np.array([label]), np.array([records]))
-        found = release.without(asked, np.random.default_rng(turn), lambda: None)
+        rows = WeightedRecords(
+            np.array([low for low, *_ in boxes], float), *(np.array([b[i] for b in boxes]) for i in (2, 3))
+        )
+        release = ReleasedRecords(rows, np.array([[*low, *high] for low, high, *_ in boxes], float))
+        asked = WeightedRecords(np.array([place], float), np.array([label]), np.array([records]))
+        found = release.remove_people(asked, np.random.default_rng(turn), lambda: None)
         fits = [
             of == label and all(a <= x <= b for a, x, b in zip(low, place, high, strict=True))
             for low, high, of, _ in boxes
         ]
         held = sum(n for fit, (*_, n) in zip(fits, boxes, strict=True) if fit)
-        assert found.records.sum() == rows.records.sum() - min(records, held)
+        assert found.counts.sum() == rows.counts.sum() - min(records, held)
         kept = [(low, n) for fit, (low, _, of, n) in zip(fits, boxes, strict=True) if not fit]
-        told = list(zip(found.features.astype(int).tolist(), found.records.tolist(), strict=True))
+        told = list(zip(found.features.astype(int).tolist(), found.counts.tolist(), strict=True))
         assert all(one in told for one in kept)
 
 
 def test_boxes_that_overlap_lose_their_share() -> None:
     """Three times the records, three times as often: a narrow box does not lose those of a wide one."""
-    rows = Rows(np.array([[1.0], [2.0]]), np.array([0, 0]), np.array([3000, 1000]))
-    asked = Rows(np.array([[1.5]]), np.array([0]), np.array([800]))
-    found = Released(rows, np.array([[0.0, 5.0], [1.0, 2.0]])).without(asked, np.random.default_rng(1), lambda: None)
-    assert abs(found.records[1] - 800) < 40 and found.records.sum() == 3200
+    rows = WeightedRecords(np.array([[1.0], [2.0]]), np.array([0, 0]), np.array([3000, 1000]))
+    asked = WeightedRecords(np.array([[1.5]]), np.array([0]), np.array([800]))
+    found = ReleasedRecords(rows, np.array([[0.0, 5.0], [1.0, 2.0]])).remove_people(
+        asked, np.random.default_rng(1), lambda: None
+    )
+    assert abs(found.counts[1] - 800) < 40 and found.counts.sum() == 3200
 
 
 def test_raw_records_as_a_release_are_worth_what_they_are(con: Any) -> None:
@@ -169,10 +173,10 @@ def test_scores_count_records() -> None:
         number = draw.randrange(1, 8)
         labels, guesses = ([draw.choice([0, 1, 4]) for _ in range(number)] for _ in range(2))
         records = [draw.randrange(1, 5) for _ in range(number)]
-        tested = Rows(np.zeros((number, 1)), np.array(labels), np.array(records))
+        tested = WeightedRecords(np.zeros((number, 1)), np.array(labels), np.array(records))
         score = ml_utility_scores._score("x", tested, tested, np.array(guesses))
-        assert (score.accuracy, score.balanced) == pytest.approx(plain(labels, guesses, records))
-        assert score.tested == sum(records)
+        assert (score.accuracy, score.balanced_accuracy) == pytest.approx(plain(labels, guesses, records))
+        assert score.n_tested == sum(records)
 
 
 def test_what_cannot_be_learned_says_so(con: Any) -> None:

@@ -147,9 +147,9 @@ def _rows(column: str, values: Sequence[Any]) -> list[list[str]]:
             for v in sorted(values, key=lambda v: v not in white)
         ]
     if column == "native_country":
-        from dbanon.policy.hierarchies.storage import shipped
+        from dbanon.policy.hierarchies.storage import shipped_hierarchy
 
-        found = shipped("adult_native_country")
+        found = shipped_hierarchy("adult_native_country")
         assert found is not None
         return [*(list(reversed(path)) for path in found.paths), ["?", "unknown", "*"]]
     tens = [(int(str(v)[1:].split("-")[0]), str(v)) for v in values]  # [30-40)

@@ -273,7 +273,7 @@ def test_a_round_that_is_forgotten_is_noticed(people: Any, monkeypatch: pytest.M
 
 @pytest.mark.exhaustive
 def test_columns_that_must_not_leave_are_noticed(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = column_roles.resolve
+    real = column_roles.resolve_roles
     for published in ("note", "pid"):
         for role in ("sensitive", "other"):
 
@@ -281,7 +281,7 @@ def test_columns_that_must_not_leave_are_noticed(people: Any, monkeypatch: pytes
                 roles = real(*given, **more)
                 return replace(roles, **{role: (*getattr(roles, role), published)})
 
-            monkeypatch.setattr(column_roles, "resolve", careless)
+            monkeypatch.setattr(column_roles, "resolve_roles", careless)
             for function in ("kacpc", "kacpc_classes", "kacpc_metrics"):
                 refused(people, function, "('people', k := 3, allow_rare := ['note', 'pid'])")
 
@@ -338,8 +338,8 @@ def test_a_call_that_loosens_the_policy_is_noticed_where_nothing_else_does(
     call = f"('people', k := 3, {LOOSER[what]})"
     with pytest.raises(duckdb.Error, match=r"would loosen the policy|lies within a cell"):
         people.execute(f"FROM kacpc{call}")
-    monkeypatch.setattr(attribute, "looser", lambda *given, holds: False)
-    monkeypatch.setattr(attribute, "cuts", lambda *given, holds: None)
+    monkeypatch.setattr(attribute, "is_less_strict", lambda *given, holds: False)
+    monkeypatch.setattr(attribute, "bound_off_grid", lambda *given, holds: None)
     for intervals in ("text", "bounds"):
         refused(people, "kacpc", call.replace("k := 3", f"k := 3, intervals := '{intervals}'"))
 

@@ -87,8 +87,8 @@ _FAULTS = {
     ),
     "k counts the values of any pseudonym": Fault(
         "dbanon/policy/column_roles.py",
-        "if name == subject and roles[name] in",
-        'if before == "pseudonym" and roles[name] in',
+        "if name == pseudonym and roles[name] in",
+        'if declared == "pseudonym" and roles[name] in',
         ("tests/policy/transforms/test_several.py",),
     ),
     "groups are followed by a pseudonym that is no person's": Fault(
@@ -180,14 +180,14 @@ _FAULTS = {
     ),
     "what has no role is published": Fault(
         "dbanon/policy/column_roles.py",
-        "return wanted or WITHHELD",
-        'return wanted or "other"',
+        "return call_role or WITHHELD",
+        'return call_role or "other"',
         ("tests/policy/test_policy.py", "tests/table_functions/test_sql_forms.py"),
     ),
     "a call may narrow the declared grid": Fault(
         "dbanon/policy/attribute.py",
-        'return declared != "none" and not',
-        'return declared == "none" and not',
+        'return declared_grid != "none" and not',
+        'return declared_grid == "none" and not',
         ("tests/policy/test_policy.py",),
     ),
     "a masked prefix keeps one character more": Fault(
@@ -229,8 +229,8 @@ _FAULTS = {
     ),
     "refinement takes a record of a class that has none to spare": Fault(
         "dbanon/audit/attacks/refinement.py",
-        "self.records - self.k, TOGETHER",
-        "self.records - self.k + 1, TOGETHER",
+        "self.records - self.k, MAX_MOVED",
+        "self.records - self.k + 1, MAX_MOVED",
         ("tests/audit/attacks/test_attack_refinement.py",),
     ),
     "refinement grows classes too far": Fault(
@@ -366,13 +366,13 @@ _FAULTS = {
     ),
     "another source than that of the release is taken": Fault(
         "dbanon/audit/release_lookup.py",
-        "    if not _same(own, given):\n",
+        "    if not _is_same_relation(ledger_source, call_source):\n",
         "    if False:\n",
         ("tests/audit/test_ledgered.py",),
     ),
     "hierarchies that have changed are read by": Fault(
         "dbanon/audit/release_lookup.py",
-        "_fingerprint(call, entry, named) != entry.hierarchy_fingerprint",
+        "_hierarchy_fingerprint(call, entry, hierarchies) != entry.hierarchy_fingerprint",
         "False",
         ("tests/audit/test_ledgered.py",),
     ),

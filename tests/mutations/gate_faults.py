@@ -236,14 +236,14 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "pseudonyms do without the key": Fault(
         "dbanon/policy/transforms/pseudonymize.py",
-        "begun = hmac.new(key, what, hashlib.sha256)",
-        'begun = hmac.new(b"", what, hashlib.sha256)',
+        "base_mac = hmac.new(key, purpose, hashlib.sha256)",
+        'base_mac = hmac.new(b"", purpose, hashlib.sha256)',
         ("tests/policy/transforms/test_making.py",),
     ),
     "a shift may be zero": Fault(
         "dbanon/policy/transforms/pseudonymize.py",
-        "return at if at < 0 else at + 1",
-        "return at",
+        "return offset if offset < 0 else offset + 1",
+        "return offset",
         ("tests/policy/transforms/test_making.py",),
     ),
     "dates are shifted by their month": Fault(

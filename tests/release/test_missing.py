@@ -487,7 +487,7 @@ def test_a_call_has_no_codes_of_values_that_the_policy_keeps_together(
     asked = f"['{value}']" if form == "of all columns" else f"{{'{column}': ['{value}']}}"
     with pytest.raises(Exception, match="which would loosen the policy"):
         coarse.execute(f"FROM kacpc('p', k := 2, missing := {asked})")
-    monkeypatch.setattr(column_roles, "_refuse_codes", lambda *_: None)
+    monkeypatch.setattr(column_roles, "_check_missing_codes", lambda *_: None)
     for kind in ("", "_classes", "_metrics"):
         with pytest.raises(Exception, match="the release gate refused the result"):
             coarse.execute(f"FROM kacpc{kind}('p', k := 2, missing := {asked})").fetchall()

@@ -7,12 +7,12 @@ from typing import NamedTuple
 from dbanon import errors
 from dbanon.audit import audit_context, column_pairs, release_lookup
 from dbanon.audit.attacks.attack_kinds import KINDS, Attack
-from dbanon.audit.audit_context import Tables
-from dbanon.audit.column_pairs import Pair, PairedColumn
+from dbanon.audit.audit_context import AuditContext
+from dbanon.audit.column_pairs import PairedColumn, PairSpec
 from dbanon.audit.parameters import HIERARCHIES, QI, SENSITIVE
 from dbanon.errors.example import SAFE, Example
 from dbanon.policy.hierarchies import hierarchy_sql
-from dbanon.policy.hierarchies.messages import tree_messages
+from dbanon.policy.hierarchies.messages import hierarchy_messages
 from dbanon.release.spec import resolve
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_zoned, label_text, person_value
@@ -24,7 +24,7 @@ from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction
 
 
-def statement(call: Call) -> Sql:
+def attack_sql(call: Call) -> Sql:
     """Return the SQL of `attack(release, kind=..., source=...)` and of `attack_summary`.
 
     Raises UnknownTableError, UnknownColumnError, UnknownRoleError, ConflictingRolesError, PolicyMissingError,
@@ -34,94 +34,99 @@ def statement(call: Call) -> Sql:
     """
     function, options = call.function.name, call.options
     kind = KINDS[str(options["kind"])]
-    _check(function, kind, options)
-    judges = kind.guesses in ("sensitive", "both")
-    tables = audit_context.resolved(call, judges=judges, counts_persons=False, needs_source=True)
-    bounds = _bounds(call, tables, kind)
-    if kind.guesses == "sensitive" and not tables.sensitive:
-        raise errors.SensitiveColumnMissingError(function, kind.name, tables.release.shown)
-    own = audit_context.hierarchies(call, tables, others=tables.sensitive)
+    _check_options(function, kind, options)
+    with_sensitive = kind.target in ("sensitive", "both")
+    context = audit_context.resolve_context(call, with_sensitive=with_sensitive, with_person=False, needs_source=True)
+    constraint = _known_constraint(call, context, kind)
+    if kind.target == "sensitive" and not context.sensitive:
+        raise errors.SensitiveColumnMissingError(function, kind.name, context.release.shown)
+    hierarchies = audit_context.context_hierarchies(call, context, other_columns=context.sensitive)
     attributes = [
         replace(
-            column_pairs.attribute(call, tables.release, tables.source, Pair(i, column, published, own.get(column))),
-            q=i,
+            column_pairs.pair_column(
+                call, context.release, context.source, PairSpec(i, column, published_value, hierarchies.get(column))
+            ),
+            qi_index=i,
         )
-        for i, (column, published) in enumerate(tables.qi.items())
+        for i, (column, published_value) in enumerate(context.qi.items())
     ]
-    values = audit_context.classes(tables)
-    values["sensitive"] = _sensitive(call, tables, kind.name, own)
-    values |= _register(call, tables, own) | {
+    values = audit_context.class_values(context)
+    values["sensitive"] = _sensitive_values(call, context, kind.name, hierarchies)
+    values |= _register_values(call, context, hierarchies) | {
         "kind": kind.name,
         "calls_python": kind.calls_python,
         "weighs_people": kind.weighs_people,
         "attributes": attributes,
-        "people": tables.source.rows,
-        "who": _who(call, tables, tables.source, tables.qi),
-        "threshold": literal(_threshold(kind, options, bounds.alpha)),
+        "people": context.source.rows,
+        "who": _identity_text(call, context, context.source, context.qi),
+        "threshold": literal(_exposure_threshold(kind, options, constraint.alpha)),
         "above": kind.name == "minimality" and options["threshold"] is None,
-        "alpha": literal(bounds.alpha),
-        "k": bounds.k,
+        "alpha": literal(constraint.alpha),
+        "k": constraint.k,
         "seed": options["seed"],
         "train": literal(options.number("train")),
         "request": as_json(
             {"kind": kind.name, "function": function, "session": call.session.token, "seed": options["seed"]}
-            | _loss(tables, attributes)
+            | _loss_request(context, attributes)
         ),
         "facts": options["facts"],
         "sample": options["sample"],
         "tried": Sql("coded" if kind.name == "linkage" or options["sample"] is None else "drawn"),
-        "targets": _targets(tables, kind),
-        "has_person": _has_person(call, tables),
+        "targets": _guess_targets(context, kind),
+        "has_person": _has_person(call, context),
         "sources": [
-            {**column_pairs.stands(function, s), **tables.fingerprints} for s in (tables.source, tables.release)
+            {**column_pairs.source_check_values(function, s), **context.fingerprints}
+            for s in (context.source, context.release)
         ],
         "say": {
-            "policy_changed": error_sql(errors.PolicyChangedError(function, tables.source.shown)),
-            "empty": error_sql(errors.EmptySourceError(function, tables.release.shown)),
-            "empty_source": error_sql(errors.EmptySourceError(function, tables.source.shown)),
+            "policy_changed": error_sql(errors.PolicyChangedError(function, context.source.shown)),
+            "empty": error_sql(errors.EmptySourceError(function, context.release.shown)),
+            "empty_source": error_sql(errors.EmptySourceError(function, context.source.shown)),
         },
-        "body": kind.body,
+        "body": kind.template_path,
     }
     return Sql(fill("audit/attacks/rows.sql" if function == "attack" else "audit/attacks/summary.sql", **values))
 
 
-def _targets(tables: Tables, kind: Attack) -> list[dict[str, object]]:
+def _guess_targets(context: AuditContext, kind: Attack) -> list[dict[str, object]]:
     """What is guessed: sensitive columns, quasi-identifiers (both of them in this order), or whose record it is."""
-    if kind.guesses == "person":
+    if kind.target == "person":
         return [{"number": 0, "label": Sql("NULL")}]
-    guessed = (
-        *(tables.qi if kind.guesses != "sensitive" else ()),
-        *(tables.sensitive if kind.guesses != "quasi" else ()),
+    columns = (
+        *(context.qi if kind.target != "sensitive" else ()),
+        *(context.sensitive if kind.target != "quasi" else ()),
     )
-    return [{"number": i, "label": text(name)} for i, name in enumerate(guessed)]
+    return [{"number": i, "label": text(name)} for i, name in enumerate(columns)]
 
 
-def _register(call: Call, tables: Tables, hierarchies: Mapping[str, tuple[str, str | None]]) -> dict[str, object]:
+def _register_values(
+    call: Call, context: AuditContext, hierarchies: Mapping[str, tuple[str, str | None]]
+) -> dict[str, object]:
     """Template values of the table of other people; none without one."""
-    given = call.options.text("register")
-    if given is None:
+    name = call.options.text("register")
+    if name is None:
         return {"others": [], "other_of": []}
-    table = audit_context.people(call, tables, given)
-    others = audit_context.strangers(call, tables, table, hierarchies)
-    shared = [column for column in table.columns if column.lower() in {n.lower() for n in tables.qi}]
-    by_column = {o.q: o for o in others}
-    other_of = [by_column.get(i) for i in range(len(tables.qi))]
+    table = audit_context.resolve_people_table(call, context, name)
+    pairs = audit_context.people_table_pairs(call, context, table, hierarchies)
+    shared = [column for column in table.columns if column.lower() in {n.lower() for n in context.qi}]
+    by_column = {o.qi_index: o for o in pairs}
+    pairs_by_qi = [by_column.get(i) for i in range(len(context.qi))]
     return {
-        "others": others,
-        "other_of": other_of,
+        "others": pairs,
+        "other_of": pairs_by_qi,
         "register": table.rows,
-        "other_who": _who(call, tables, table, shared),
+        "other_who": _identity_text(call, context, table, shared),
     }
 
 
-_WITHOUT_DEFAULT = ("register", "k", "l", "alpha", "sample")
+_OPTIONAL_PARAMETERS = ("register", "k", "l", "alpha", "sample")
 """Parameters that are not given unless the call gives them; the others have defaults and are never refused."""
 
 
-def _check(function: str, kind: Attack, options: Options) -> None:
+def _check_options(function: str, kind: Attack, options: Options) -> None:
     """Refuse what would be ignored, and ask for what an attack cannot do without."""
-    for name in _WITHOUT_DEFAULT:
-        if name not in kind.uses and options[name] is not None:
+    for name in _OPTIONAL_PARAMETERS:
+        if name not in kind.own_parameters and options[name] is not None:
             raise errors.UnusedArgumentError(function, name, f"it is not about {kind.name}")
     if kind.name == "linkage" and options["register"] is None:
         raise errors.MissingArgumentError(function, "register", "a table's name", "register = 'citizens'")
@@ -129,22 +134,22 @@ def _check(function: str, kind: Attack, options: Options) -> None:
         raise errors.UnusedArgumentError(function, "l", "alpha is given")
 
 
-def _threshold(kind: Attack, options: Options, alpha: float) -> float:
+def _exposure_threshold(kind: Attack, options: Options, alpha: float) -> float:
     """Return the confidence from which on somebody counts as exposed."""
-    given = options.number("threshold")
-    if given is not None:
-        return given
+    threshold = options.number("threshold")
+    if threshold is not None:
+        return threshold
     return alpha if kind.name == "minimality" else kind.threshold
 
 
-def _loss(tables: Tables, attributes: Sequence[PairedColumn]) -> dict[str, object]:
+def _loss_request(context: AuditContext, attributes: Sequence[PairedColumn]) -> dict[str, object]:
     """What a refinement takes for granted of the loss: weights, by the call of the ledger or declared, and whether a
     node loses its share of leaves."""
-    options = {} if tables.entry is None else tables.entry.options
-    given = options.get("weights")
-    weights = {row.column.lower(): row.settings.weight for row in tables.declared}
-    if isinstance(given, Mapping):
-        weights |= {str(name).lower(): float(weight) for name, weight in given.items()}
+    options = {} if context.ledger_entry is None else context.ledger_entry.options
+    call_weights = options.get("weights")
+    weights = {row.column.lower(): row.settings.weight for row in context.declared}
+    if isinstance(call_weights, Mapping):
+        weights |= {str(name).lower(): float(weight) for name, weight in call_weights.items()}
     return {
         "leaves": options.get("objective") == "ncp",
         "columns": [
@@ -159,7 +164,7 @@ def _loss(tables: Tables, attributes: Sequence[PairedColumn]) -> dict[str, objec
     }
 
 
-class _Bounds(NamedTuple):
+class _KnownConstraint(NamedTuple):
     """What the algorithm of a release kept to: least records in a class (None: those of its smallest), and the greatest
     share of a value in a class."""
 
@@ -167,41 +172,41 @@ class _Bounds(NamedTuple):
     alpha: float = 1.0
 
 
-def _bounds(call: Call, tables: Tables, kind: Attack) -> _Bounds:
+def _known_constraint(call: Call, context: AuditContext, kind: Attack) -> _KnownConstraint:
     """What an attack takes for granted, by the call and the ledger; l: one in l, as Wong et al. count.
 
     Raises MissingArgumentError, LedgerMismatchError.
     """
-    if "k" not in kind.uses:
-        return _Bounds()
-    k, least = release_lookup.made_with(call, tables.entry, "k"), call.options.number("l")
+    if "k" not in kind.own_parameters:
+        return _KnownConstraint()
+    k, min_l = release_lookup.release_parameter(call, context.ledger_entry, "k"), call.options.number("l")
     if kind.name == "refinement":
-        return _Bounds(None if k is None else int(k))
-    alpha = 1 / least if least is not None else release_lookup.made_with(call, tables.entry, "alpha")
+        return _KnownConstraint(None if k is None else int(k))
+    alpha = 1 / min_l if min_l is not None else release_lookup.release_parameter(call, context.ledger_entry, "alpha")
     if alpha is None:
         accepts = "a number above 0 and at most 1, or l"
-        raise errors.MissingArgumentError(tables.function, "alpha", accepts, "alpha = 0.5")
-    return _Bounds(None if k is None else int(k), alpha)
+        raise errors.MissingArgumentError(context.function, "alpha", accepts, "alpha = 0.5")
+    return _KnownConstraint(None if k is None else int(k), alpha)
 
 
-def _has_person(call: Call, tables: Tables) -> bool:
+def _has_person(call: Call, context: AuditContext) -> bool:
     """Return whether a column names people, such that they are known again in another table."""
-    return call.options["person"] is not None or any(row.role.lower() == "person" for row in tables.declared)
+    return call.options["person"] is not None or any(row.role.lower() == "person" for row in context.declared)
 
 
-def _who(call: Call, tables: Tables, table: Source, columns: Sequence[str] | Mapping[str, Sql]) -> Sql:
+def _identity_text(call: Call, context: AuditContext, table: Source, columns: Sequence[str] | Mapping[str, Sql]) -> Sql:
     """Who a record of a table is: the person that is asked for or declared, else the quasi-identifiers, as text."""
-    given = call.options.text("person")
-    if given is not None:
-        name = table.column(tables.function, given, "person")
+    requested = call.options.text("person")
+    if requested is not None:
+        name = table.column(context.function, requested, "person")
         if person_value(identifier(name), table.columns[name]) is None:
-            raise errors.UnsupportedPersonError(tables.function, table.shown, name, table.columns[name])
+            raise errors.UnsupportedPersonError(context.function, table.shown, name, table.columns[name])
         return label_text(identifier(name), table.columns[name])
-    for row in tables.declared:
+    for row in context.declared:
         person = table.spelled(row.column)
         if row.role.lower() == "person" and person is not None:
             return label_text(identifier(person), table.columns[person])
-    names = [table.column(tables.function, name, "qi") for name in columns]
+    names = [table.column(context.function, name, "qi") for name in columns]
     types = ((identifier(name), table.columns[name]) for name in names)
     fields = join_sql(
         f"{column} := {label_text(column, type_) if is_zoned(type_) else column}" for column, type_ in types
@@ -209,47 +214,53 @@ def _who(call: Call, tables: Tables, table: Source, columns: Sequence[str] | Map
     return Sql(f"CAST(struct_pack({fields}) AS VARCHAR)")
 
 
-def _sensitive(
-    call: Call, tables: Tables, kind: str, hierarchies: Mapping[str, tuple[str, str | None]]
+def _sensitive_values(
+    call: Call, context: AuditContext, kind: str, hierarchies: Mapping[str, tuple[str, str | None]]
 ) -> list[dict[str, object]]:
     """Template values of the sensitive columns; all values are texts, of the release and of the source."""
     register = call.options.text("register") if kind == "prediction" else None
     columns: list[dict[str, object]] = []
-    for i, name in enumerate(tables.sensitive):
-        true = tables.source.spelled(name)
+    for i, name in enumerate(context.sensitive):
+        source_column = context.source.spelled(name)
         if kind in ("prediction", "reconstruction", "majority"):
-            true = tables.source.column(tables.function, name, "sensitive")
-        order = hierarchies.get(name)
+            source_column = context.source.column(context.function, name, "sensitive")
+        hierarchy = hierarchies.get(name)
         columns.append(
             {
                 "i": i,
                 "plain": name,
                 "label": text(name),
-                "value": _as_text(tables.release, name),
-                "true_value": Sql("NULL::VARCHAR") if true is None else _as_text(tables.source, true),
-                "is_known": true is not None,
-                "is_numeric": family(tables.release.columns[name])[0] in ("integer", "huge", "decimal", "float"),
-                "other_value": None if register is None else _unseen(call, tables, register, name),
+                "value": _comparable_text(context.release, name),
+                "true_value": Sql("NULL::VARCHAR")
+                if source_column is None
+                else _comparable_text(context.source, source_column),
+                "is_known": source_column is not None,
+                "is_numeric": family(context.release.columns[name])[0] in ("integer", "huge", "decimal", "float"),
+                "other_value": None if register is None else _register_sensitive_value(call, context, register, name),
                 "rows": None,
                 "nodes": None
-                if order is None
-                else hierarchy_sql.rows(resolve.sensitive_hierarchy(call, tables.source, name, order[0])),
-                "say": tree_messages(tables.release.shown, name, (order or ("none",))[0], (order or (None, None))[1]),
+                if hierarchy is None
+                else hierarchy_sql.rows(resolve.sensitive_hierarchy(call, context.source, name, hierarchy[0])),
+                "say": hierarchy_messages(
+                    context.release.shown, name, (hierarchy or ("none",))[0], (hierarchy or (None, None))[1]
+                ),
             }
         )
     if kind == "similarity" and not any(s["nodes"] for s in columns):
-        what = "kind = 'similarity'"
-        raise errors.SensitiveHierarchyMissingError(tables.function, tables.release.shown, tables.sensitive[0], what)
+        argument = "kind = 'similarity'"
+        raise errors.SensitiveHierarchyMissingError(
+            context.function, context.release.shown, context.sensitive[0], argument
+        )
     return columns
 
 
-def _unseen(call: Call, tables: Tables, register: str, name: str) -> Sql:
+def _register_sensitive_value(call: Call, context: AuditContext, register: str, name: str) -> Sql:
     """Return the sensitive value of the people of a register, who are guessed."""
-    table = audit_context.people(call, tables, register)
-    return _as_text(table, table.column(tables.function, name, "sensitive"))
+    table = audit_context.resolve_people_table(call, context, register)
+    return _comparable_text(table, table.column(context.function, name, "sensitive"))
 
 
-def _as_text(table: Source, name: str) -> Sql:
+def _comparable_text(table: Source, name: str) -> Sql:
     """Return a column's values as texts that are equal where the values are."""
     type_ = table.columns[name]
     value = f"({identifier(name)} + 0::{type_})" if type_ in ("FLOAT", "DOUBLE") else identifier(name)
@@ -325,7 +336,7 @@ FUNCTIONS = (
         ("release",),
         _PARAMETERS,
         "Whom or which class an attack exposes: guess, how sure the attacker is, without the release, how often right.",
-        handler=statement,
+        handler=attack_sql,
         example=Example(
             "SELECT guess, confidence, who FROM attack('safe', kind = 'homogeneity') LIMIT 5;",
             SAFE,
@@ -336,7 +347,7 @@ FUNCTIONS = (
         ("release",),
         _PARAMETERS,
         "What an attack gains in all, beside guessing the most frequent value and the same attack on the raw data.",
-        handler=statement,
+        handler=attack_sql,
         example=Example(
             "SELECT name, value, on_raw FROM attack_summary('safe', kind = 'reconstruction');",
             SAFE,

@@ -16,36 +16,36 @@ class Attack:
     """
 
     name: str
-    guesses: str = "sensitive"
+    target: str = "sensitive"
     template: str | None = None
     threshold: float = 0.5
-    uses: tuple[str, ...] = ()
+    own_parameters: tuple[str, ...] = ()
     calls_python: bool = False
     weighs_people: bool = False
 
     @property
-    def body(self) -> str:
+    def template_path(self) -> str:
         """The template that finds what it exposes."""
         return f"audit/attacks/{self.template or self.name}.sql"
 
 
-_OF_A_CLASS = "guesses"
+_CLASS_TEMPLATE = "guesses"
 """The template of attacks that read a sensitive value off a class."""
 
 KINDS = {
     attack.name: attack
     for attack in (
-        Attack("homogeneity", template=_OF_A_CLASS, threshold=1.0),
-        Attack("skewness", template=_OF_A_CLASS, threshold=0.2),
-        Attack("similarity", template=_OF_A_CLASS, threshold=1.0),
-        Attack("background", template=_OF_A_CLASS, threshold=1.0, uses=("facts",)),
-        Attack("majority", uses=("sample",), weighs_people=True),
-        Attack("linkage", guesses="person", uses=("register", "sample"), weighs_people=True),
-        Attack("prediction", uses=("register", "seed", "train"), calls_python=True, weighs_people=True),
+        Attack("homogeneity", template=_CLASS_TEMPLATE, threshold=1.0),
+        Attack("skewness", template=_CLASS_TEMPLATE, threshold=0.2),
+        Attack("similarity", template=_CLASS_TEMPLATE, threshold=1.0),
+        Attack("background", template=_CLASS_TEMPLATE, threshold=1.0, own_parameters=("facts",)),
+        Attack("majority", own_parameters=("sample",), weighs_people=True),
+        Attack("linkage", target="person", own_parameters=("register", "sample"), weighs_people=True),
+        Attack("prediction", own_parameters=("register", "seed", "train"), calls_python=True, weighs_people=True),
         Attack("reconstruction"),
-        Attack("minimality", uses=("k", "l", "alpha"), calls_python=True),
-        Attack("downcoding", guesses="quasi"),
-        Attack("refinement", guesses="both", uses=("k",), calls_python=True),
+        Attack("minimality", own_parameters=("k", "l", "alpha"), calls_python=True),
+        Attack("downcoding", target="quasi"),
+        Attack("refinement", target="both", own_parameters=("k",), calls_python=True),
     )
 }
 """All attacks by name."""

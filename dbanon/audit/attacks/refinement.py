@@ -20,127 +20,132 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dbanon.audit.attacks.interval_bounds import Program, Span
-from dbanon.audit.attacks.refinement_columns import EPSILON, Axis, Column, Floats, Ints, axis_of
+from dbanon.audit.attacks.interval_bounds import IntervalProgram, Span
+from dbanon.audit.attacks.refinement_columns import EPSILON, ColumnLoss, Floats, Ints, KnownColumn, column_loss
 
-PAIRS = 20_000_000
+MAX_PAIRS = 20_000_000
 """Pairs of classes that are looked at: the classes that lose most, each with all others."""
 
-TOGETHER = 32
+MAX_MOVED = 32
 """Greatest number of records that are thought to go over together."""
 
-BOUNDS = 24
+MAX_BOUNDS = 24
 """Bounds of a program: the tightest, of these the widest."""
 
 
-class Bound(NamedTuple):
+class ClassBound(NamedTuple):
     """Of the class at a place of the list, at most `most` records have a value from low to high in a column; -1 where
     no table is as it is assumed."""
 
-    place: int
+    class_index: int
     column: int
     low: float
     high: float
-    most: int
+    max_records: int
 
 
 @dataclass(frozen=True)
-class Refined:
+class Refinement:
     """What the loss tells: `bounds`; of each class what a record loses in it, `own`, and what is saved where one goes
     out, `freed`, 0 where nothing is known of that; and how many classes were `examined`. Whoever fits a class and one
     with an `own` below its `freed` is not in it."""
 
-    bounds: list[Bound]
-    own: Floats
-    freed: Floats
-    examined: int
+    bounds: list[ClassBound]
+    losses: Floats
+    savings: Floats
+    n_examined: int
 
 
-def refined(
-    columns: Sequence[Column],
+def refine_classes(
+    columns: Sequence[KnownColumn],
     low: Floats,
     high: Floats,
     records: Ints,
     k: int,
-    leaves: bool,
+    by_leaves: bool,
     check: Callable[[], None],
-) -> Refined:
+) -> Refinement:
     """What the loss tells of classes from low to high (classes, columns).
 
-    Missing values are -inf, and a class from -inf to inf is anything. `leaves`: a node loses its share of leaves,
+    Missing values are -inf, and a class from -inf to inf is anything. `by_leaves`: a node loses its share of leaves,
     otherwise its levels above the leaves. Those classes are looked at that lose most, as many as `PAIRS` allows.
     O(pairs * columns) time, O(classes * TOGETHER) memory.
     """
-    axes = [axis_of(column, low[:, j], high[:, j], leaves) for j, column in enumerate(columns)]
-    classes = _Classes(axes, np.sum([axis.own for axis in axes], axis=0), low, high, records, k)
-    wide = np.argsort(-classes.own, kind="stable")[: max(PAIRS // max(len(records), 1), 1)]
-    found = Refined([], classes.own, np.zeros(len(records)), 0)
-    for c in map(int, wide):
+    axes = [column_loss(column, low[:, j], high[:, j], by_leaves) for j, column in enumerate(columns)]
+    classes = _Classes(axes, np.sum([axis.losses for axis in axes], axis=0), low, high, records, k)
+    widest = np.argsort(-classes.losses, kind="stable")[: max(MAX_PAIRS // max(len(records), 1), 1)]
+    result = Refinement([], classes.losses, np.zeros(len(records)), 0)
+    for c in map(int, widest):
         check()
-        freed = classes.freed(c)
-        if len(freed):
-            found.freed[c] = freed[0]
-            found.bounds.extend(_of_class(classes, c, freed))
-    return replace(found, examined=int(np.count_nonzero(found.freed)))
+        savings = classes.savings(c)
+        if len(savings):
+            result.savings[c] = savings[0]
+            result.bounds.extend(_bounds_of_class(classes, c, savings))
+    return replace(result, n_examined=int(np.count_nonzero(result.savings)))
 
 
 @dataclass(frozen=True)
 class _Classes:
     """The classes of a release: what a record loses in each, their ends and how many records they have."""
 
-    axes: Sequence[Axis]
-    own: Floats
+    columns: Sequence[ColumnLoss]
+    losses: Floats
     low: Floats
     high: Floats
     records: Ints
     k: int
 
-    def freed(self, c: int) -> Floats:
+    def savings(self, c: int) -> Floats:
         """What one record loses less of, besides what it loses then, if 1, 2, ..
 
         records go out of class c: its own loss as long as k are left; beyond, that of a class within it, which can fill
         it up again.
         """
-        spare = np.minimum(self.records - self.k, TOGETHER)
+        spare = np.minimum(self.records - self.k, MAX_MOVED)
         inside = np.all((self.low >= self.low[c]) & (self.high <= self.high[c]), axis=1) & (spare > spare[c])
-        freed = np.zeros(max(int(spare[inside].max(initial=0)), int(spare[c])))
-        np.maximum.at(freed, spare[inside] - 1, self.own[inside])
-        freed = np.maximum.accumulate(freed[::-1])[::-1]
-        freed[: spare[c]] = self.own[c]
-        return freed
+        savings = np.zeros(max(int(spare[inside].max(initial=0)), int(spare[c])))
+        np.maximum.at(savings, spare[inside] - 1, self.losses[inside])
+        savings = np.maximum.accumulate(savings[::-1])[::-1]
+        savings[: spare[c]] = self.losses[c]
+        return savings
 
 
-def _of_class(classes: _Classes, c: int, freed: Floats) -> list[Bound]:
+def _bounds_of_class(classes: _Classes, c: int, savings: Floats) -> list[ClassBound]:
     """What is told of one class; one bound of -1 where there is a contradiction."""
-    joined = [axis.joined(c) for axis in classes.axes]
-    together = np.sum(joined, axis=0)
-    size, found = int(classes.records[c]), []
-    for j, axis in enumerate(classes.axes):
+    merged_losses = [axis.merged_losses(c) for axis in classes.columns]
+    total_loss = np.sum(merged_losses, axis=0)
+    size, bounds = int(classes.records[c]), []
+    for j, axis in enumerate(classes.columns):
         if not axis.is_open(c):
             continue
-        elsewhere = together - joined[j]
-        others = np.flatnonzero(elsewhere + axis.own + EPSILON < freed[0])
+        other_columns_loss = total_loss - merged_losses[j]
+        others = np.flatnonzero(other_columns_loss + axis.losses + EPSILON < savings[0])
         others = others[others != c]
-        room = _afforded(freed, classes.own[others], classes.records[others]) - elsewhere[others, None]
-        program = Program.of(axis.whole(c), size, axis.known(c, size), _tightest(axis.spans(c, others, room)))
+        max_losses = (
+            _break_even_losses(savings, classes.losses[others], classes.records[others])
+            - other_columns_loss[others, None]
+        )
+        program = IntervalProgram.solve(
+            axis.extent(c), size, axis.known_spans(c, size), _tightest_spans(axis.implied_spans(c, others, max_losses))
+        )
         if program is None:
-            return [Bound(c, j, np.nan, np.nan, -1)]
-        found += [Bound(c, j, *told) for told in axis.told(c, program)]
-    return found
+            return [ClassBound(c, j, np.nan, np.nan, -1)]
+        bounds += [ClassBound(c, j, *bound) for bound in axis.informative_bounds(c, program)]
+    return bounds
 
 
-def _afforded(freed: Floats, own: Floats, records: Ints) -> Floats:
+def _break_even_losses(savings: Floats, losses: Floats, records: Ints) -> Floats:
     """Return the loss below which each class, with 1, 2, .. records more, makes the total fall (classes, records)."""
-    moved = np.arange(1, len(freed) + 1)
-    return np.asarray((moved * freed + (records * own)[:, None]) / (moved + records[:, None]))
+    n_moved = np.arange(1, len(savings) + 1)
+    return np.asarray((n_moved * savings + (records * losses)[:, None]) / (n_moved + records[:, None]))
 
 
-def _tightest(spans: Iterator[Span]) -> list[Span]:
+def _tightest_spans(spans: Iterator[Span]) -> list[Span]:
     """Return the bounds of which none follows from another one, the tightest and of these the widest."""
-    kept: list[Span] = []
-    for span in sorted(set(spans), key=lambda s: (s.most, s.low - s.high, s.low)):
-        if not any(k.low <= span.low and span.high <= k.high for k in kept):
-            kept.append(span)
-            if len(kept) == BOUNDS:
+    tightest: list[Span] = []
+    for span in sorted(set(spans), key=lambda s: (s.max_records, s.low - s.high, s.low)):
+        if not any(other.low <= span.low and span.high <= other.high for other in tightest):
+            tightest.append(span)
+            if len(tightest) == MAX_BOUNDS:
                 break
-    return kept
+    return tightest

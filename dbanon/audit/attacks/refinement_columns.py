@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.audit.attacks.interval_bounds import Program, Span
+from dbanon.audit.attacks.interval_bounds import IntervalProgram, Span
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -17,7 +17,7 @@ EPSILON = 1e-9
 
 
 @dataclass(frozen=True)
-class Column:
+class KnownColumn:
     """A column as the reader knows it.
 
     `step`: 1 where values are counted, 0 where they are measured. `is_tight`: the ends of its intervals, or two
@@ -32,239 +32,245 @@ class Column:
     nodes: Floats | None = None
 
 
-class Axis:
+class ColumnLoss:
     """A column of all classes: what each loses there, and what can be inferred.
 
     This one has values without a hierarchy: all is lost where they differ, and nothing is inferred of them.
     """
 
-    own: Floats
+    losses: Floats
 
-    def __init__(self, column: Column, low: Floats, high: Floats) -> None:
+    def __init__(self, column: KnownColumn, low: Floats, high: Floats) -> None:
         self.column, self.low, self.high = column, low, high
-        self.own = np.where(low == high, 0.0, column.weight)
+        self.losses = np.where(low == high, 0.0, column.weight)
 
-    def joined(self, c: int) -> Floats:
+    def merged_losses(self, c: int) -> Floats:
         """Return the loss of every class if it were one with class c."""
         same = (self.low == self.low[c]) & (self.high == self.high[c])
-        return np.where(same, self.own[c], self.column.weight)
+        return np.where(same, self.losses[c], self.column.weight)
 
     def is_open(self, c: int) -> bool:
         """Return whether class c hides values of which something can be inferred."""
         return False
 
-    def whole(self, c: int) -> tuple[float, float]:
+    def extent(self, c: int) -> tuple[float, float]:
         """Return the values of class c, the second excluded."""
         return float(self.low[c]), float(self.high[c])
 
-    def known(self, c: int, size: int) -> list[Span]:
+    def known_spans(self, c: int, size: int) -> list[Span]:
         """What is known of class c of so many records anyway."""
         return []
 
-    def spans(self, c: int, others: Ints, room: Floats) -> Iterator[Span]:
+    def implied_spans(self, c: int, others: Ints, max_losses: Floats) -> Iterator[Span]:
         """Yield the bounds that others set.
 
-        Below `room` (others, g) the loss of each with g more records must be here.
+        Below `max_losses` (others, g) the loss of each with g more records must be here.
         """
         return iter(())
 
-    def told(self, c: int, program: Program) -> Iterator[tuple[float, float, int]]:
+    def informative_bounds(self, c: int, program: IntervalProgram) -> Iterator[tuple[float, float, int]]:
         """Yield the first and last value, and the greatest number of records: what is worth telling."""
         return iter(())
 
 
-class Number(Axis):
+class NumberLoss(ColumnLoss):
     """A number: it loses its range over that of the column.
 
     Classes grow to where published intervals end, since a grid may forbid other ends.
     """
 
-    def __init__(self, column: Column, low: Floats, high: Floats) -> None:
+    def __init__(self, column: KnownColumn, low: Floats, high: Floats) -> None:
         super().__init__(column, low, high)
-        self.missing = np.isneginf(high)
-        self.known_ends = ~np.isneginf(low)
-        lows = low[self.known_ends & (low > -1e308)]
-        highs = high[self.known_ends & (high < 1e308)]
-        least = float(min(lows.min(initial=np.inf), highs.min(initial=np.inf)))
-        greatest = float(max(highs.max(initial=-np.inf), lows.max(initial=-np.inf)))
+        self.is_missing = np.isneginf(high)
+        self.has_bounds = ~np.isneginf(low)
+        lows = low[self.has_bounds & (low > -1e308)]
+        highs = high[self.has_bounds & (high < 1e308)]
+        minimum = float(min(lows.min(initial=np.inf), highs.min(initial=np.inf)))
+        maximum = float(max(highs.max(initial=-np.inf), lows.max(initial=-np.inf)))
         # An open end is where the column ends, as far as anybody can tell.
-        self.low = np.where(self.known_ends, np.maximum(low, least), np.nan)
-        self.high = np.where(self.known_ends, np.minimum(high, greatest), np.nan)
-        self.closed = self.known_ends & (low > -1e308) & (high < 1e308)
-        self.lows, self.highs = np.unique(lows), np.unique(highs)
-        self.scale = column.weight / (greatest - least) if greatest > least else 0.0
-        self.own = self._loss(self.low, self.high, self.missing)
+        self.low = np.where(self.has_bounds, np.maximum(low, minimum), np.nan)
+        self.high = np.where(self.has_bounds, np.minimum(high, maximum), np.nan)
+        self.is_closed = self.has_bounds & (low > -1e308) & (high < 1e308)
+        self.published_lows, self.published_highs = np.unique(lows), np.unique(highs)
+        self.scale = column.weight / (maximum - minimum) if maximum > minimum else 0.0
+        self.losses = self._range_losses(self.low, self.high, self.is_missing)
 
-    def _loss(self, low: Floats, high: Floats, missing: Flags) -> Floats:
+    def _range_losses(self, low: Floats, high: Floats, is_missing: Flags) -> Floats:
         """Return all is lost where missing values are mixed with others, nothing where all are missing."""
-        lost = np.where(missing, 0.0, self.column.weight)
-        return np.where(np.isfinite(low), (high - low) * self.scale, lost)
+        unbounded_losses = np.where(is_missing, 0.0, self.column.weight)
+        return np.where(np.isfinite(low), (high - low) * self.scale, unbounded_losses)
 
-    def joined(self, c: int) -> Floats:
+    def merged_losses(self, c: int) -> Floats:
         low, high = np.minimum(self.low, self.low[c]), np.maximum(self.high, self.high[c])
-        return self._loss(low, high, self.missing & self.missing[c])
+        return self._range_losses(low, high, self.is_missing & self.is_missing[c])
 
     def is_open(self, c: int) -> bool:
-        return bool(self.closed[c] and self.low[c] < self.high[c] and self.scale > 0)
+        return bool(self.is_closed[c] and self.low[c] < self.high[c] and self.scale > 0)
 
-    def _span(self, low: float, high: float, most: int) -> Span:
-        return Span(float(low), float(high + 1 if self.column.step else np.nextafter(high, np.inf)), most)
+    def _span(self, low: float, high: float, max_records: int) -> Span:
+        return Span(float(low), float(high + 1 if self.column.step else np.nextafter(high, np.inf)), max_records)
 
-    def whole(self, c: int) -> tuple[float, float]:
+    def extent(self, c: int) -> tuple[float, float]:
         return self._span(self.low[c], self.high[c], 0)[:2]
 
-    def known(self, c: int, size: int) -> list[Span]:
+    def known_spans(self, c: int, size: int) -> list[Span]:
         ends = (self.low[c], self.high[c]) if self.column.is_tight else ()
         return [self._span(end, end, -1) for end in ends]
 
-    def spans(self, c: int, others: Ints, room: Floats) -> Iterator[Span]:
-        others, room = others[self.closed[others]], room[self.closed[others]]
+    def implied_spans(self, c: int, others: Ints, max_losses: Floats) -> Iterator[Span]:
+        others, max_losses = others[self.is_closed[others]], max_losses[self.is_closed[others]]
         first, last = self.low[others, None], self.high[others, None]
-        more = (room - EPSILON) / self.scale - (last - first)
-        ups = self.highs[np.maximum(np.searchsorted(self.highs, last + more, "left") - 1, 0)]
-        downs = self.lows[np.minimum(np.searchsorted(self.lows, first - more, "right"), len(self.lows) - 1)]
+        growth = (max_losses - EPSILON) / self.scale - (last - first)
+        ups = self.published_highs[np.maximum(np.searchsorted(self.published_highs, last + growth, "left") - 1, 0)]
+        downs = self.published_lows[
+            np.minimum(np.searchsorted(self.published_lows, first - growth, "right"), len(self.published_lows) - 1)
+        ]
         for lows, highs in ((first, np.maximum(ups, last)), (np.minimum(downs, first), last)):
-            lows, highs = (np.broadcast_to(ends, more.shape) for ends in (lows, highs))
+            lows, highs = (np.broadcast_to(ends, growth.shape) for ends in (lows, highs))
             lows, highs = np.maximum(lows, self.low[c]), np.minimum(highs, self.high[c])
-            found = (more > 0) & (lows <= highs)
-            for moved in range(more.shape[1]):
-                chosen = found[:, moved]
-                for low, high in _widest(lows[chosen, moved], highs[chosen, moved]):
-                    yield self._span(low, high, moved)
+            is_implied = (growth > 0) & (lows <= highs)
+            for n_moved in range(growth.shape[1]):
+                selected = is_implied[:, n_moved]
+                for low, high in _widest_intervals(lows[selected, n_moved], highs[selected, n_moved]):
+                    yield self._span(low, high, n_moved)
 
-    def told(self, c: int, program: Program) -> Iterator[tuple[float, float, int]]:
-        places, most, anyway = program.places, program.most, program.anyway
-        size, whole = most[0, -1], places[-1] - places[0]
-        empty = (np.diagonal(most, 1) == 0) & (np.diagonal(anyway, 1) > 0)
-        edges = np.diff(np.concatenate([[False], empty, [False]]).astype(np.int8))
-        runs = list(zip(places[edges == 1], places[edges == -1], strict=True))
-        yield from ((float(low), self._before(high), 0) for low, high in runs)
-        gain = (places[None, :] - places[:, None]) / whole - most / size
-        gain[(most >= anyway) | (most <= 0) | np.tri(len(places), dtype=bool)] = -np.inf
+    def informative_bounds(self, c: int, program: IntervalProgram) -> Iterator[tuple[float, float, int]]:
+        points, max_records, max_known = program.points, program.max_records, program.max_known
+        size, length = max_records[0, -1], points[-1] - points[0]
+        is_emptied = (np.diagonal(max_records, 1) == 0) & (np.diagonal(max_known, 1) > 0)
+        edges = np.diff(np.concatenate([[False], is_emptied, [False]]).astype(np.int8))
+        runs = list(zip(points[edges == 1], points[edges == -1], strict=True))
+        yield from ((float(low), self._predecessor(high), 0) for low, high in runs)
+        gain = (points[None, :] - points[:, None]) / length - max_records / size
+        gain[(max_records >= max_known) | (max_records <= 0) | np.tri(len(points), dtype=bool)] = -np.inf
         i, j = np.unravel_index(np.argmax(gain), gain.shape)
-        if gain[i, j] > sum(high - low for low, high in runs) / whole:
-            yield float(places[i]), self._before(places[j]), int(most[i, j])
+        if gain[i, j] > sum(high - low for low, high in runs) / length:
+            yield float(points[i]), self._predecessor(points[j]), int(max_records[i, j])
 
-    def _before(self, place: float) -> float:
+    def _predecessor(self, place: float) -> float:
         return float(place - 1 if self.column.step else np.nextafter(place, -np.inf))
 
 
-class Tree(Axis):
+class HierarchyLoss(ColumnLoss):
     """A category: it loses the height of its node. Classes grow to published nodes, since others may be raised."""
 
-    def __init__(self, column: Column, low: Floats, high: Floats, nodes: Floats, leaves: bool) -> None:
+    def __init__(self, column: KnownColumn, low: Floats, high: Floats, nodes: Floats, by_leaves: bool) -> None:
         super().__init__(column, low, high)
         self.first, self.last, depth = nodes[np.lexsort((nodes[:, 0], nodes[:, 2]))].T
         depth = depth.astype(np.int64)
-        count = len(depth)
-        self.parent = np.zeros(count, np.int64)
+        n_nodes = len(depth)
+        self.parent = np.zeros(n_nodes, np.int64)
         for level in range(1, int(depth.max()) + 1):
-            above, here = np.flatnonzero(depth == level - 1), np.flatnonzero(depth == level)
-            self.parent[here] = above[np.searchsorted(self.first[above], self.first[here], "right") - 1]
-        inner = np.zeros(count, bool)
-        inner[self.parent[1:]] = True
-        height = (self.last - self.first + 1) / (self.last[0] + 1) if leaves else 1 - depth / max(depth.max(), 1)
-        self.height = np.where(inner, height, 0.0) * column.weight
+            parents, level_nodes = np.flatnonzero(depth == level - 1), np.flatnonzero(depth == level)
+            self.parent[level_nodes] = parents[
+                np.searchsorted(self.first[parents], self.first[level_nodes], "right") - 1
+            ]
+        is_inner = np.zeros(n_nodes, bool)
+        is_inner[self.parent[1:]] = True
+        height = (self.last - self.first + 1) / (self.last[0] + 1) if by_leaves else 1 - depth / max(depth.max(), 1)
+        self.height = np.where(is_inner, height, 0.0) * column.weight
         # The lowest node of each span; after the nodes come missing values, and anything.
         lowest = {span: i for i, span in enumerate(zip(self.first, self.last, strict=True))}
-        ends = {(-np.inf, -np.inf): count, (-np.inf, np.inf): count + 1}
-        known = lowest | ends
-        self.node = np.array([known.get(span, count + 1) for span in zip(low, high, strict=True)], np.int64)
-        self.shown = np.zeros(count + 2, bool)
-        self.shown[self.node] = True
-        self.published = np.arange(count)
-        for i in range(1, count):
-            if not self.shown[i]:
-                self.published[i] = self.published[self.parent[i]]
-        self.count = count
-        self.own = np.concatenate([self.height, [0.0, column.weight]])[self.node]
-        self._rows: dict[int, Floats] = {}
+        ends = {(-np.inf, -np.inf): n_nodes, (-np.inf, np.inf): n_nodes + 1}
+        node_of_span = lowest | ends
+        self.class_nodes = np.array(
+            [node_of_span.get(span, n_nodes + 1) for span in zip(low, high, strict=True)], np.int64
+        )
+        self.is_published = np.zeros(n_nodes + 2, bool)
+        self.is_published[self.class_nodes] = True
+        self.published_ancestors = np.arange(n_nodes)
+        for i in range(1, n_nodes):
+            if not self.is_published[i]:
+                self.published_ancestors[i] = self.published_ancestors[self.parent[i]]
+        self.n_nodes = n_nodes
+        self.losses = np.concatenate([self.height, [0.0, column.weight]])[self.class_nodes]
+        self._losses_by_node: dict[int, Floats] = {}
 
-    def _line(self, node: int) -> list[int]:
+    def _path_from_root(self, node: int) -> list[int]:
         """Return the node and those above it, the root first."""
-        line = [node]
-        while line[-1]:
-            line.append(int(self.parent[line[-1]]))
-        return line[::-1]
+        path = [node]
+        while path[-1]:
+            path.append(int(self.parent[path[-1]]))
+        return path[::-1]
 
-    def joined(self, c: int) -> Floats:
-        node = int(self.node[c])
-        if node not in self._rows:
-            row = np.full(self.count + 2, self.column.weight)
-            if node == self.count:
-                row[node] = 0
-            elif node < self.count:
-                for above in self._line(node):
-                    below = (self.first >= self.first[above]) & (self.last <= self.last[above])
-                    row[:-2][below] = self.height[self.published[above]]
-            self._rows[node] = row
-        return self._rows[node][self.node]
+    def merged_losses(self, c: int) -> Floats:
+        node = int(self.class_nodes[c])
+        if node not in self._losses_by_node:
+            losses = np.full(self.n_nodes + 2, self.column.weight)
+            if node == self.n_nodes:
+                losses[node] = 0
+            elif node < self.n_nodes:
+                for ancestor in self._path_from_root(node):
+                    is_below = (self.first >= self.first[ancestor]) & (self.last <= self.last[ancestor])
+                    losses[:-2][is_below] = self.height[self.published_ancestors[ancestor]]
+            self._losses_by_node[node] = losses
+        return self._losses_by_node[node][self.class_nodes]
 
     def is_open(self, c: int) -> bool:
-        return bool(self.node[c] != self.count and self.own[c] > 0)
+        return bool(self.class_nodes[c] != self.n_nodes and self.losses[c] > 0)
 
-    def whole(self, c: int) -> tuple[float, float]:
-        node = self.node[c]
+    def extent(self, c: int) -> tuple[float, float]:
+        node = self.class_nodes[c]
         # What is anything may be missing, too, which stands before the first leaf.
-        return (-1.0, self.last[0] + 1) if node > self.count else (float(self.first[node]), self.last[node] + 1)
+        return (-1.0, self.last[0] + 1) if node > self.n_nodes else (float(self.first[node]), self.last[node] + 1)
 
-    def known(self, c: int, size: int) -> list[Span]:
+    def known_spans(self, c: int, size: int) -> list[Span]:
         if not self.column.is_tight:
             return []
-        node = self.node[c]
-        children = np.flatnonzero(self.parent == (0 if node > self.count else node))
-        missing = [Span(-1.0, 0.0, size - 1)] if node > self.count else []
+        node = self.class_nodes[c]
+        children = np.flatnonzero(self.parent == (0 if node > self.n_nodes else node))
+        missing = [Span(-1.0, 0.0, size - 1)] if node > self.n_nodes else []
         return missing + [Span(float(self.first[i]), self.last[i] + 1, size - 1) for i in children if i]
 
-    def spans(self, c: int, others: Ints, room: Floats) -> Iterator[Span]:
-        low, high = self.whole(c)
-        node = self.node[others]
-        if self.node[c] > self.count:
-            for i in np.flatnonzero((node == self.count) & (room > EPSILON).any(axis=1)):
-                yield Span(-1.0, 0.0, int(np.argmax(room[i] > EPSILON)))
-        room, node = room[node < self.count], node[node < self.count]
-        least = np.full(self.count, room.shape[1])
-        while len(node):
-            width = self.last[node] + 1 - self.first[node]
-            inside = (self.first[node] >= low) & (self.last[node] < high) & (width < high - max(low, 0))
-            enough = (room > self.height[node][:, None] + EPSILON) & inside[:, None]
-            some = enough.any(axis=1)
-            room, node = room[some], node[some]
-            np.minimum.at(least, node, np.argmax(enough[some], axis=1))
-            node = self.parent[node]
-        for i in np.flatnonzero((least < room.shape[1]) & self.shown[: self.count]):
-            yield Span(float(self.first[i]), float(self.last[i] + 1), int(least[i]))
+    def implied_spans(self, c: int, others: Ints, max_losses: Floats) -> Iterator[Span]:
+        low, high = self.extent(c)
+        nodes = self.class_nodes[others]
+        if self.class_nodes[c] > self.n_nodes:
+            for i in np.flatnonzero((nodes == self.n_nodes) & (max_losses > EPSILON).any(axis=1)):
+                yield Span(-1.0, 0.0, int(np.argmax(max_losses[i] > EPSILON)))
+        max_losses, nodes = max_losses[nodes < self.n_nodes], nodes[nodes < self.n_nodes]
+        min_moved = np.full(self.n_nodes, max_losses.shape[1])
+        while len(nodes):
+            width = self.last[nodes] + 1 - self.first[nodes]
+            inside = (self.first[nodes] >= low) & (self.last[nodes] < high) & (width < high - max(low, 0))
+            enough = (max_losses > self.height[nodes][:, None] + EPSILON) & inside[:, None]
+            is_implied = enough.any(axis=1)
+            max_losses, nodes = max_losses[is_implied], nodes[is_implied]
+            np.minimum.at(min_moved, nodes, np.argmax(enough[is_implied], axis=1))
+            nodes = self.parent[nodes]
+        for i in np.flatnonzero((min_moved < max_losses.shape[1]) & self.is_published[: self.n_nodes]):
+            yield Span(float(self.first[i]), float(self.last[i] + 1), int(min_moved[i]))
 
-    def told(self, c: int, program: Program) -> Iterator[tuple[float, float, int]]:
-        low, high = self.whole(c)
-        size, whole = program.most[0, -1], high - max(low, 0)
-        gained, best = 0.0, None
+    def informative_bounds(self, c: int, program: IntervalProgram) -> Iterator[tuple[float, float, int]]:
+        low, high = self.extent(c)
+        size, length = program.max_records[0, -1], high - max(low, 0)
+        emptied_share, best = 0.0, None
         for span in program.bounds:
-            most, anyway = program.between(span.low, span.high)
-            share = (span.high - span.low) / whole if span.low >= 0 else 0.0
-            if most >= anyway:
+            max_records, max_known = program.max_between(span.low, span.high)
+            share = (span.high - span.low) / length if span.low >= 0 else 0.0
+            if max_records >= max_known:
                 continue
-            if most == 0:
-                gained += share
+            if max_records == 0:
+                emptied_share += share
                 yield span.low, span.high - 1, 0
-            elif best is None or share - most / size > best[0]:
-                best = share - most / size, span, most
-        if best is not None and best[0] > gained:
+            elif best is None or share - max_records / size > best[0]:
+                best = share - max_records / size, span, max_records
+        if best is not None and best[0] > emptied_share:
             yield best[1].low, best[1].high - 1, best[2]
 
 
-def _widest(lows: Floats, highs: Floats) -> Iterator[tuple[float, float]]:
+def _widest_intervals(lows: Floats, highs: Floats) -> Iterator[tuple[float, float]]:
     """Yield the intervals that lie in no other one."""
     order = np.lexsort((-highs, lows))
     lows, highs = lows[order], highs[order]
-    before = np.concatenate([[-np.inf], np.maximum.accumulate(highs)[:-1]])[: len(highs)]
-    yield from zip(lows[highs > before].tolist(), highs[highs > before].tolist(), strict=True)
+    greatest_before = np.concatenate([[-np.inf], np.maximum.accumulate(highs)[:-1]])[: len(highs)]
+    yield from zip(lows[highs > greatest_before].tolist(), highs[highs > greatest_before].tolist(), strict=True)
 
 
-def axis_of(column: Column, low: Floats, high: Floats, leaves: bool) -> Axis:
+def column_loss(column: KnownColumn, low: Floats, high: Floats, by_leaves: bool) -> ColumnLoss:
     """What is known of a column of classes from low to high; missing values are -inf, anything is -inf to inf."""
     if column.is_number:
-        return Number(column, low, high)
+        return NumberLoss(column, low, high)
     if column.nodes is None:
-        return Axis(column, low, high)
-    return Tree(column, low, high, column.nodes, leaves)
+        return ColumnLoss(column, low, high)
+    return HierarchyLoss(column, low, high, column.nodes, by_leaves)

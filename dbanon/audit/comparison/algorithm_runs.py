@@ -16,121 +16,128 @@ from dbanon.sqltext.templates import fill
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.table_function import Call
 
-SHARED = (
+SHARED_PARAMETERS = (
     *("qi", "sensitive", "hierarchies", "person", "weights", "nulls", "missing", "withhold", "min_level", "max_level"),
     *("top", "bottom", "grid", "round", "multi", "cell", "suppress", "improve", "objective", "escape", "eloss_height"),
 )
 """Parameters of a release that play a part, beside k and the models."""
 
 
-_MEASURED = ("decimal", "float")
+_CONTINUOUS_FAMILIES = ("decimal", "float")
 """Families of types whose values are measured, not counted."""
 
 
 @dataclass(frozen=True)
-class Run:
+class AlgorithmRun:
     """An algorithm with its parameters; `publication` is what it would release, None where it refuses that: `problem`
     says why. `repeat`: how often it runs, with one seed after another."""
 
     algorithm: str
     k: int
-    publication: ReleaseSpec | None = None
-    repeat: int = 1
+    spec: ReleaseSpec | None = None
+    n_repeats: int = 1
     problem: str | None = None
 
-    def asked(self) -> dict[str, object]:
+    def udf_request(self) -> dict[str, object]:
         """What the UDF is asked for it alone."""
-        if self.publication is None:
+        if self.spec is None:
             return {"algorithm": self.algorithm, "k": self.k, "problem": self.problem}
-        every = cluster_request(self.publication)
+        request_fields = cluster_request(self.spec)
         names = ("algorithm", "k", "options", "models", "joint", "suppress", "improve", "objective", "forest")
-        run = self.publication.run
-        looks = {"looks": self.publication.looks_at_sensitive, "magnitudes": run.magnitudes}
-        return {name: every[name] for name in names} | looks | {"repeat": self.repeat}
+        run = self.spec.run
+        requirements = {"looks": self.spec.looks_at_sensitive, "magnitudes": run.magnitudes}
+        return {name: request_fields[name] for name in names} | requirements | {"repeat": self.n_repeats}
 
 
-def whole(call: Call, asked: Mapping[str, object]) -> ReleaseSpec:
+def base_spec(call: Call, overrides: Mapping[str, object]) -> ReleaseSpec:
     """What all runs have in common: source, roles and hierarchies are those of a release with the same parameters.
 
-    `asked` stands for parameters of which the call has several values; that k is too great is for each run to say.
+    `overrides` stands for parameters of which the call has several values; that k is too great is for each run to say.
     """
     call.session.n_compared = 0
-    usual = {p.name: p.default for p in COMMON}
-    given = {name: call.options[name] for name in usual if call.options.get(name) is not None}
-    publication = resolve.resolve_base_spec(
-        call, Options({**usual, **given, **asked, "k": 2}), call.function.name, "release"
+    defaults = {p.name: p.default for p in COMMON}
+    call_values = {name: call.options[name] for name in defaults if call.options.get(name) is not None}
+    spec = resolve.resolve_base_spec(
+        call, Options({**defaults, **call_values, **overrides, "k": 2}), call.function.name, "release"
     )
-    return replace(publication, roles=replace(publication.roles, other=(), made={}))
+    return replace(spec, roles=replace(spec.roles, other=(), transformed={}))
 
 
-def run(
-    call: Call, base: ReleaseSpec, algorithm: algorithms.Algorithm, asked: Mapping[str, object], repeat: int
-) -> Run:
+def plan_run(
+    call: Call, base: ReleaseSpec, algorithm: algorithms.Algorithm, overrides: Mapping[str, object], n_repeats: int
+) -> AlgorithmRun:
     """A run with k and the models that are asked; options are those of the call, and the algorithm's own defaults of
     what the call does not say. Where there is no sensitive column, what asks for one is a run with a problem."""
     names = {p.name for p in algorithm.parameters}
-    given = {name: value for name, value in call.options.items() if name in names and value is not None}
-    usual = {p.name: p.default for p in algorithm.parameters}
-    options = Options({**usual, **given, **asked})
+    call_values = {name: value for name, value in call.options.items() if name in names and value is not None}
+    defaults = {p.name: p.default for p in algorithm.parameters}
+    options = Options({**defaults, **call_values, **overrides})
     k = int(options["k"])
     try:
         demands = model_request.model_requirements(call.function.name, base.source.shown, options, base.roles.sensitive)
-        made = replace(base, algorithm=algorithm.name, options=options, demands=demands)
-        made = resolve.with_run_settings(made, algorithm)
+        spec = replace(base, algorithm=algorithm.name, options=options, demands=demands)
+        spec = resolve.with_run_settings(spec, algorithm)
     except errors.SensitiveColumnMissingError as error:
-        return Run(algorithm.name, k, problem=str(error))
-    draws = "seed" in options and options.get("mode") != "deterministic"
-    return Run(algorithm.name, k, made, repeat if draws else 1)
+        return AlgorithmRun(algorithm.name, k, problem=str(error))
+    is_random = "seed" in options and options.get("mode") != "deterministic"
+    return AlgorithmRun(algorithm.name, k, spec, n_repeats if is_random else 1)
 
 
-def figures(
+def runs_sql(
     base: ReleaseSpec,
-    runs: Sequence[Run],
+    runs: Sequence[AlgorithmRun],
     metrics: Sequence[str],
     *,
-    queries: int = 0,
-    parts: int = 1,
-    timed: bool = True,
+    n_queries: int = 0,
+    n_parts: int = 1,
+    is_timed: bool = True,
 ) -> Sql:
     """Return a statement of one encoding, on which all runs are made: a row a run and metric.
 
-    The source is encoded once, with all that any of the runs looks at. `parts`: of so many such statements that stand
-    in one; unless `timed`, clusters that are known are not made again. `queries`: of so many is query_error.
+    The source is encoded once, with all that any of the runs looks at. `n_parts`: of so many such statements that stand
+    in one; unless `is_timed`, clusters that are known are not made again. `n_queries`: of so many is query_error.
     """
-    made = [r.publication for r in runs if r.publication is not None]
-    values = "homogeneous_share" in metrics and bool(base.roles.sensitive)
+    specs = [r.spec for r in runs if r.spec is not None]
+    needs_sensitive = "homogeneous_share" in metrics and bool(base.roles.sensitive)
     encoded = replace(
         base,
-        demands=max((p.demands for p in made), key=len, default=()),
+        demands=max((p.demands for p in specs), key=len, default=()),
         run=replace(
             base.run,
-            sensitive=values or any(p.looks_at_sensitive for p in made),
-            magnitudes=any(p.run.magnitudes for p in made),
-            forest=next((p.run.forest for p in made if p.run.forest is not None), None),
+            sensitive=needs_sensitive or any(p.looks_at_sensitive for p in specs),
+            magnitudes=any(p.run.magnitudes for p in specs),
+            forest=next((p.run.forest for p in specs if p.run.forest is not None), None),
         ),
     )
-    of = plan.make_plan(encoded)
-    asked = asked_together(encoded, of, [r.asked() for r in runs], metrics, queries=queries, parts=parts)
-    return Sql(fill("audit/comparison/encoded_part.sql", **of.values | {"runs": as_json(asked | {"timed": timed})}))
+    encoding_plan = plan.make_plan(encoded)
+    udf_request = runs_request(
+        encoded, encoding_plan, [r.udf_request() for r in runs], metrics, n_queries=n_queries, n_parts=n_parts
+    )
+    return Sql(
+        fill(
+            "audit/comparison/encoded_part.sql",
+            **encoding_plan.values | {"runs": as_json(udf_request | {"timed": is_timed})},
+        )
+    )
 
 
-def asked_together(
+def runs_request(
     encoded: ReleaseSpec,
-    of: plan.Plan,
+    encoding_plan: plan.Plan,
     runs: Sequence[Mapping[str, object]],
     metrics: Sequence[str],
     *,
-    queries: int,
-    parts: int,
+    n_queries: int,
+    n_parts: int,
 ) -> dict[str, object]:
     """What a UDF is asked for all runs on one encoding."""
     return cluster_request(encoded) | {
         "table": encoded.source.shown,
         "runs": list(runs),
         "metrics": list(metrics),
-        "parts": parts,
+        "parts": n_parts,
         "timed": True,
-        "queries": queries,
-        "steps": [0 if a.family in _MEASURED else 1 for a in encoded.attributes],
-        "snapped": [isinstance(q, NumberColumn) and q.is_snapped for q in of.columns.quasi],
+        "queries": n_queries,
+        "steps": [0 if a.family in _CONTINUOUS_FAMILIES else 1 for a in encoded.attributes],
+        "snapped": [isinstance(q, NumberColumn) and q.is_snapped for q in encoding_plan.columns.quasi],
     }

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dbanon import errors
-from dbanon.audit.plots.drawing import Drawing, Row, legend, looks, panels
+from dbanon.audit.plots.drawing import Drawing, Row, add_legend, make_panels, series_styles
 from dbanon.release.plan import metrics as plan_metrics
 from dbanon.release.streams import metrics as streams_metrics
 
@@ -15,88 +15,98 @@ COLUMNS = ("algorithm", *AXES, "metric", "mean", "stddev", "seconds")
 
 SECONDS = "seconds"
 
-_ERRORS = ("query_error", SECONDS)
+_NOT_METRICS = ("query_error", SECONDS)
 """What is compared and is no metric of a release."""
 
 
-def drawing(rows: Sequence[Row]) -> Drawing:
+def draw_comparison(rows: Sequence[Row]) -> Drawing:
     """By the axis with most values; where others have several, each combination is a line.
 
     Where there is nothing to go along, bars. Runs that were refused are left out. InvalidArgumentError where nothing is
     left.
     """
-    kept = [row for row in rows if row["mean"] is not None]
-    if not kept:
+    measured_rows = [row for row in rows if row["mean"] is not None]
+    if not measured_rows:
         raise errors.InvalidArgumentError("plot", "found", "rows of compare() with a mean", f"{len(rows)} without one")
-    metrics = list(dict.fromkeys(row["metric"] for row in kept))
-    values = {axis: sorted({row[axis] for row in kept}) for axis in AXES}
-    along = max(AXES, key=lambda axis: len(values[axis]))
-    apart = [axis for axis in AXES if axis != along and len(values[axis]) > 1]
+    metrics = list(dict.fromkeys(row["metric"] for row in measured_rows))
+    values = {axis: sorted({row[axis] for row in measured_rows}) for axis in AXES}
+    x_axis = max(AXES, key=lambda axis: len(values[axis]))
+    line_axes = [axis for axis in AXES if axis != x_axis and len(values[axis]) > 1]
     lines: dict[str, list[Row]] = {}
-    for row in kept:
-        name = ", ".join([row["algorithm"], *(f"{axis} = {row[axis]:,}" for axis in apart)])
+    for row in measured_rows:
+        name = ", ".join([row["algorithm"], *(f"{axis} = {row[axis]:,}" for axis in line_axes)])
         lines.setdefault(name, []).append(row)
-    figure, axes = panels(len(metrics) + 1)
-    better = _better()
-    look = looks(list(lines))
+    figure, axes = make_panels(len(metrics) + 1)
+    directions = _metric_directions()
+    styles = series_styles(list(lines))
     for panel, metric in zip(axes, [*metrics, SECONDS], strict=True):
-        shown = {name: _points(of, metric, along, metrics[0]) for name, of in lines.items()}
-        if len(values[along]) > 1:
-            _draw_lines(panel, shown, look, AXES[along])
+        points = {name: _points(line_rows, metric, x_axis, metrics[0]) for name, line_rows in lines.items()}
+        if len(values[x_axis]) > 1:
+            _draw_lines(panel, points, styles, AXES[x_axis])
         else:
-            _draw_bars(panel, shown, look)
-        if metric == SECONDS and len(values[along]) > 1:
+            _draw_bars(panel, points, styles)
+        if metric == SECONDS and len(values[x_axis]) > 1:
             panel.set_ylim(bottom=0)
         panel.set_title("seconds of clustering" if metric == SECONDS else metric.replace("_", " "), loc="left")
         panel.text(
-            1, 1.02, f"{better[metric]} is better", transform=panel.transAxes, ha="right", va="bottom", color="#555555"
+            1,
+            1.02,
+            f"{directions[metric]} is better",
+            transform=panel.transAxes,
+            ha="right",
+            va="bottom",
+            color="#555555",
         )
-    if len(values[along]) > 1:
-        legend(figure, axes[0], len(lines))
+    if len(values[x_axis]) > 1:
+        add_legend(figure, axes[0], len(lines))
     return Drawing(figure)
 
 
-def _better() -> dict[str, str]:
+def _metric_directions() -> dict[str, str]:
     """Return whether a higher or a lower figure is better, by metric."""
-    of_streams = {measure.name: measure.direction for measure in streams_metrics.STREAM_METRICS}
-    of_tables = {metric.name: metric.better for metric in plan_metrics.all_metrics()}
-    return of_streams | of_tables | dict.fromkeys(_ERRORS, "lower")
+    stream_metrics = {measure.name: measure.direction for measure in streams_metrics.STREAM_METRICS}
+    release_metrics = {metric.name: metric.better for metric in plan_metrics.all_metrics()}
+    return stream_metrics | release_metrics | dict.fromkeys(_NOT_METRICS, "lower")
 
 
-def _points(rows: Sequence[Row], metric: str, along: str, first: str) -> list[tuple[float, float, float]]:
+def _points(rows: Sequence[Row], metric: str, x_axis: str, first_metric: str) -> list[tuple[float, float, float]]:
     """Place, value and spread of a line in one panel. All metrics of a run have the same seconds."""
-    seconds = metric == SECONDS
-    of = [row for row in rows if row["metric"] == (first if seconds else metric)]
+    is_seconds = metric == SECONDS
+    metric_rows = [row for row in rows if row["metric"] == (first_metric if is_seconds else metric)]
     return sorted(
-        (row[along], row[SECONDS if seconds else "mean"], 0.0 if seconds else row["stddev"] or 0.0) for row in of
+        (row[x_axis], row[SECONDS if is_seconds else "mean"], 0.0 if is_seconds else row["stddev"] or 0.0)
+        for row in metric_rows
     )
 
 
 def _draw_lines(
-    panel: Any, lines: Mapping[str, list[tuple[float, float, float]]], look: Mapping[str, dict[str, str]], along: str
+    panel: Any,
+    lines: Mapping[str, list[tuple[float, float, float]]],
+    styles: Mapping[str, dict[str, str]],
+    x_label: str,
 ) -> None:
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     for name, points in lines.items():
-        places, values, spread = (list(part) for part in zip(*points, strict=True)) if points else ([], [], [])
-        panel.plot(places, values, label=name, markersize=4, linewidth=1.4, **look[name])
-        if any(spread):
-            low = [v - s for v, s in zip(values, spread, strict=True)]
-            high = [v + s for v, s in zip(values, spread, strict=True)]
-            panel.fill_between(places, low, high, color=look[name]["color"], alpha=0.15, linewidth=0)
-    panel.set_xlabel(along)
+        x_values, values, deviations = (list(part) for part in zip(*points, strict=True)) if points else ([], [], [])
+        panel.plot(x_values, values, label=name, markersize=4, linewidth=1.4, **styles[name])
+        if any(deviations):
+            low = [v - s for v, s in zip(values, deviations, strict=True)]
+            high = [v + s for v, s in zip(values, deviations, strict=True)]
+            panel.fill_between(x_values, low, high, color=styles[name]["color"], alpha=0.15, linewidth=0)
+    panel.set_xlabel(x_label)
     panel.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
     panel.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
 
 
 def _draw_bars(
-    panel: Any, bars: Mapping[str, list[tuple[float, float, float]]], look: Mapping[str, dict[str, str]]
+    panel: Any, bars: Mapping[str, list[tuple[float, float, float]]], styles: Mapping[str, dict[str, str]]
 ) -> None:
     names = list(bars)[::-1]
-    for place, name in enumerate(names):
-        for _, value, spread in bars[name][:1]:
-            panel.barh(place, value, xerr=spread or None, color=look[name]["color"], height=0.7)
-            panel.text(value, place, f" {value:.4g}", va="center", ha="left", fontsize=8)
+    for y, name in enumerate(names):
+        for _, value, deviation in bars[name][:1]:
+            panel.barh(y, value, xerr=deviation or None, color=styles[name]["color"], height=0.7)
+            panel.text(value, y, f" {value:.4g}", va="center", ha="left", fontsize=8)
     panel.set_yticks(range(len(names)), names)
     panel.grid(axis="y", visible=False)
     panel.margins(x=0.18)

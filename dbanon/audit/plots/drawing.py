@@ -23,7 +23,7 @@ DASHES = ("-", "--", ":", "-.")
 
 FORMATS = (".svg", ".png", ".pdf")
 
-_LOOKS: Any = {
+_STYLE: Any = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -49,27 +49,31 @@ class Drawing:
 
         InvalidArgumentError, TargetNotLocalError, WriteFailedError.
         """
-        file = writable(path)
-        content = self._as(file.suffix.lower()[1:])
+        file = check_plot_path(path)
+        content = self._render(file.suffix.lower()[1:])
         with output_files.open_draft("plot", file) as new:
             new.write_bytes(content)
         return file
 
     def _repr_svg_(self) -> str:
-        return self._as("svg").decode()
+        return self._render("svg").decode()
 
-    def _as(self, kind: str) -> bytes:
+    def _render(self, format_: str) -> bytes:
         from matplotlib import rc_context
 
-        made = io.BytesIO()
-        with rc_context(_LOOKS):
+        buffer = io.BytesIO()
+        with rc_context(_STYLE):
             self.figure.savefig(
-                made, format=kind, dpi=150, facecolor="white", metadata={} if kind == "png" else _dateless(kind)
+                buffer,
+                format=format_,
+                dpi=150,
+                facecolor="white",
+                metadata={} if format_ == "png" else _without_date(format_),
             )
-        return made.getvalue()
+        return buffer.getvalue()
 
 
-def writable(path: str | Path) -> Path:
+def check_plot_path(path: str | Path) -> Path:
     """Return the file that a plot is written to.
 
     InvalidArgumentError, TargetNotLocalError, WriteFailedError, and MissingExtraError.
@@ -77,11 +81,11 @@ def writable(path: str | Path) -> Path:
     file = output_files.local_target("plot", path)
     if file.suffix.lower() not in FORMATS:
         raise errors.InvalidArgumentError("plot", "path", f"a file that ends in {', '.join(FORMATS)}", repr(str(path)))
-    library()
+    require_matplotlib()
     return file
 
 
-def library() -> None:
+def require_matplotlib() -> None:
     """MissingExtraError where there is none to draw with."""
     try:
         import_module("matplotlib")
@@ -89,41 +93,41 @@ def library() -> None:
         raise errors.MissingExtraError("a plot", "matplotlib", "plot") from missing
 
 
-def _dateless(kind: str) -> dict[str, None]:
+def _without_date(kind: str) -> dict[str, None]:
     return {"Date": None} if kind == "svg" else {"CreationDate": None}
 
 
-def panels(number: int) -> tuple[Any, list[Any]]:
+def make_panels(n_panels: int) -> tuple[Any, list[Any]]:
     """Return a figure and its panels, at most three in a row. MissingExtraError."""
-    library()
+    require_matplotlib()
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    across = min(number, 3)
-    down = -(-number // across)
-    with rc_context(_LOOKS):
-        figure = Figure(figsize=(4.2 * across, 3.2 * down + 0.7), layout="constrained")
-        axes = figure.subplots(down, across, squeeze=False).ravel().tolist()
-    for spare in axes[number:]:
+    n_columns = min(n_panels, 3)
+    n_rows = -(-n_panels // n_columns)
+    with rc_context(_STYLE):
+        figure = Figure(figsize=(4.2 * n_columns, 3.2 * n_rows + 0.7), layout="constrained")
+        axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel().tolist()
+    for spare in axes[n_panels:]:
         spare.set_axis_off()
-    return figure, axes[:number]
+    return figure, axes[:n_panels]
 
 
-def legend(figure: Any, of: Any, names: int) -> None:
+def add_legend(figure: Any, panel: Any, n_names: int) -> None:
     """One legend under all panels."""
-    handles, labels = of.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(names, 4), frameon=False)
+    handles, labels = panel.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(n_names, 4), frameon=False)
 
 
-def rows_of(found: Any) -> list[Row]:
+def read_result_rows(result: Any) -> list[Row]:
     """Return the rows of a DataFrame, of a DuckDB relation, or rows as they are, with None where there is no value."""
-    if hasattr(found, "df"):
-        found = found.df()
-    rows = found.to_dict("records") if hasattr(found, "to_dict") else list(found)
+    if hasattr(result, "df"):
+        result = result.df()
+    rows = result.to_dict("records") if hasattr(result, "to_dict") else list(result)
     return [{name: None if value != value else value for name, value in row.items()} for row in rows]
 
 
-def looks(names: Sequence[str]) -> dict[str, dict[str, str]]:
+def series_styles(names: Sequence[str]) -> dict[str, dict[str, str]]:
     """Colour, marker and dashes of each name: no two are alike, without their colours neither."""
     return {
         name: {

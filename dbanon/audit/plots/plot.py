@@ -4,7 +4,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.audit.plots import compare_plot, tradeoffs_plot
-from dbanon.audit.plots.drawing import Drawing, rows_of
+from dbanon.audit.plots.drawing import Drawing, read_result_rows
 
 
 def plot(found: Any) -> Drawing:
@@ -19,12 +19,12 @@ def plot(found: Any) -> Drawing:
     >>> [panel.get_title(loc="left") for panel in plot(found).figure.axes]
     ['precision', 'ncp', 'seconds of clustering']
     """
-    rows = rows_of(found)
-    for columns, drawing in (
-        (compare_plot.COLUMNS, compare_plot.drawing),
-        (tradeoffs_plot.COLUMNS, tradeoffs_plot.drawing),
+    rows = read_result_rows(found)
+    for columns, draw in (
+        (compare_plot.COLUMNS, compare_plot.draw_comparison),
+        (tradeoffs_plot.COLUMNS, tradeoffs_plot.draw_tradeoffs),
     ):
         if rows and set(columns) <= rows[0].keys():
-            return drawing(rows)
+            return draw(rows)
     accepts = "rows of compare() or choose(), at least one"
     raise errors.InvalidArgumentError("plot", "found", accepts, ", ".join(rows[0]) if rows else "no rows")

@@ -14,7 +14,7 @@ import click
 
 from dbanon import errors
 from dbanon.cli.options.role_options import name_predicate
-from dbanon.policy.policy_files import IsAbout
+from dbanon.policy.policy_files import IsAboutTable
 from dbanon.runtime import input_files, output_files, storage_version
 from dbanon.source import catalog, stored_policy
 from dbanon.source.applicable_policy import applicable_policy
@@ -36,7 +36,7 @@ class LoadedInput:
     table_name: str
     read: Sequence[Path]
     declared: Sequence[DeclaredColumn]
-    is_about: IsAbout
+    is_about: IsAboutTable
 
 
 def load_input(con: Any, path: Path, table: str | None) -> LoadedInput:

@@ -144,19 +144,19 @@ def _run_and_print(
     JSON is one document: the rows, or why they cannot be drawn.
     """
     from dbanon.api import compare as compare_module
-    from dbanon.audit.plots.drawing import rows_of, writable
+    from dbanon.audit.plots.drawing import check_plot_path, read_result_rows
     from dbanon.audit.plots.plot import plot as drawn
 
     with errors_as_messages():
         if plot is not None:
-            writable(plot)
+            check_plot_path(plot)
         with (
             open_database(database, read_only=not optional_parameters.get("into")) as con,
             show_progress(quiet) as step,
         ):
             con.progress = search_progress(step)
             run = getattr(compare_module, function)
-            result_rows = rows_of(
+            result_rows = read_result_rows(
                 run(con, source, **{n: v for n, v in optional_parameters.items() if v is not None}, **parameters)
             )
     if not as_json:

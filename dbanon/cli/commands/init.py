@@ -17,7 +17,7 @@ from dbanon.cli.terminal.exit_errors import exit_error
 from dbanon.errors.exit_codes import outcome
 from dbanon.policy import column_roles
 from dbanon.policy.profiling import thresholds
-from dbanon.policy.profiling.suggestions import Built, Offers, offers
+from dbanon.policy.profiling.suggestions import SuggestedHierarchy, Suggestions, suggest_settings
 from dbanon.source import attached_databases, catalog, schema, stored_policy
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, qualified, text
 
@@ -46,8 +46,8 @@ class Proposal:
     covered: int | None
     missing: tuple[str, ...]
     problems: tuple[str, ...]
-    offers: Offers | None = None
-    build: Built | None = None
+    offers: Suggestions | None = None
+    build: SuggestedHierarchy | None = None
     top: str | None = None
     grid: str | None = None
 
@@ -65,7 +65,7 @@ class _InitContext:
 @click.command("init")
 @database_argument
 @click.argument("table")
-@click.option("-k", type=click.IntRange(min=2), default=thresholds.RARE, show_default=True, help=_K_HELP)
+@click.option("-k", type=click.IntRange(min=2), default=thresholds.RARE_RECORDS, show_default=True, help=_K_HELP)
 @click.option("--yes", is_flag=True, help="Take every proposal that publishes no more; ask nothing.")
 @click.option("--force", is_flag=True, help="Replace the policy that the table has.")
 @AS_JSON
@@ -187,7 +187,9 @@ def _add_suggestions(p: Proposal, person: str | None, init_context: _InitContext
     """Return a proposal with suggestions for generalizing its column, if it is a quasi-identifier."""
     if p.role != "quasi":
         return replace(p, missing=() if p.role in (None, "identifier") else p.missing)
-    return replace(p, offers=offers(init_context.con, init_context.source, p.column, person, init_context.k, p.missing))
+    return replace(
+        p, offers=suggest_settings(init_context.con, init_context.source, p.column, person, init_context.k, p.missing)
+    )
 
 
 def _ask_user(proposals: list[Proposal], init_context: _InitContext) -> list[Proposal]:
@@ -262,7 +264,7 @@ def _ask_role(proposal: Proposal, person: str | None) -> Proposal:
 def _ask_hierarchy(p: Proposal, init_context: _InitContext) -> Proposal:
     """Return a proposal with an existing hierarchy or one to be built. Sensitive columns need none."""
     categories = p.type == "VARCHAR" or p.type.startswith("ENUM(")
-    built = p.offers.built if p.offers else None
+    built = p.offers.hierarchy if p.offers else None
     asks = p.role == "quasi" and (p.hierarchy or categories or built)
     if not asks and not (p.role == "sensitive" and p.hierarchy):
         return replace(p, hierarchy=None)
@@ -317,7 +319,7 @@ def _proposal_line(head: str, p: Proposal) -> str:
 def _print_unbuilt_hierarchies(con: Any, source: catalog.Source, declared: list[Proposal]) -> None:
     """Print which hierarchies could be built, and which problems of values should be fixed."""
     for p in declared:
-        built = p.offers.built if p.offers is not None and p.hierarchy is None else None
+        built = p.offers.hierarchy if p.offers is not None and p.hierarchy is None else None
         if built is not None and built.builder == "prefix":
             rows = built.rows(p.column, source, p.column)
             click.echo(f"\n{p.column} is published as it is or as *. To build a hierarchy of its beginnings:")

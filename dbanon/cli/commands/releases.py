@@ -23,7 +23,7 @@ from dbanon.cli.terminal.common import (
     search_progress,
     show_progress,
 )
-from dbanon.policy.checks.review import as_objects
+from dbanon.policy.checks.review import review_objects
 from dbanon.sqltext.quote import one_line
 
 _COMPOSITION = click.option(
@@ -292,7 +292,7 @@ def doctor(context: click.Context, database: Path, as_json: bool) -> None:
     if not as_json:
         for name, rows in tables.items():
             show_review(rows, name)
-    review_objects = {name: as_objects(rows) for name, rows in tables.items()}
+    review_objects = {name: review_objects(rows) for name, rows in tables.items()}
     lines = "\n".join(one_line(f"{p.kind} {p.about}: {p.problem}") for p in problem_rows)
     print_result(
         {"tables": review_objects, "problems": [asdict(p) for p in problem_rows]},

@@ -43,7 +43,7 @@ def print_file_review(source: Path, quiet: bool) -> Callable[[list[str]], None] 
     return told
 
 
-def policy_reviews(con: Any, table: str | None = None) -> dict[str, list[review.Row]]:
+def policy_reviews(con: Any, table: str | None = None) -> dict[str, list[review.ReviewRow]]:
     """Return the review of each table in the policy of the current database, by name; or of one table.
 
     Tables that do not exist are omitted: policy_problems() reports them.
@@ -52,7 +52,7 @@ def policy_reviews(con: Any, table: str | None = None) -> dict[str, list[review.
         return {}
     path = catalog.SearchPath.here(con)
     tables = con.execute("SELECT DISTINCT schema_name, table_name FROM dbanon.policy ORDER BY ALL ASC").fetchall()
-    rows_by_table: dict[str, list[review.Row]] = {}
+    rows_by_table: dict[str, list[review.ReviewRow]] = {}
     for database, schema, name in sorted(catalog.relations(con, path.database)):
         table_name = name if schema == "main" else f"{schema}.{name}"
         about = any(stored_policy.row_matches((database, schema, name), *row) for row in tables)
@@ -62,8 +62,8 @@ def policy_reviews(con: Any, table: str | None = None) -> dict[str, list[review.
     return rows_by_table
 
 
-def print_review(rows: Iterable[review.Row], title: str, statements: bool = True) -> None:
+def print_review(rows: Iterable[review.ReviewRow], title: str, statements: bool = True) -> None:
     """Print a review without the problems of the policy, which are printed elsewhere."""
     shown_rows = [row for row in rows if row[0] != "problem"]
-    click.echo("\n".join(review.lines(shown_rows, title, WIDTH, statements)))
+    click.echo("\n".join(review.format_review(shown_rows, title, WIDTH, statements)))
     click.echo(one_line(f"  FROM policy_review({text(title)}) has a statement that changes each."))

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from dbanon.cli.options.message_options import POLICY_FILE
-from dbanon.policy.transforms.settings import KNOWN
+from dbanon.policy.transforms.settings import TRANSFORM_SETTINGS
 from dbanon.source import stored_policy
 from dbanon.source.stored_policy import DeclaredColumn, Settings
 from dbanon.sqltext import names
@@ -153,7 +153,7 @@ def policy_columns(
     if path is None:
         return None
     try:
-        columns = policy_files.read(path, missing_codes.codes_from_cell, is_about=is_about)
+        columns = policy_files.read_policy_file(path, missing_codes.codes_from_cell, is_about_table=is_about)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--policy") from None
     if not columns:
@@ -186,7 +186,7 @@ def policy_parameters(path: Path, columns: PolicyColumns, declared: Iterable[Dec
     for column, settings in columns.items():
         before = stored.get(names.fold_case(column))
         role = str(settings.get("role", "")).lower()
-        if role in KNOWN:
+        if role in TRANSFORM_SETTINGS:
             if before is None or before.role.lower() != role or _transform_settings(settings) != before.settings.form:
                 raise click.BadParameter(
                     f"{path} makes {column} a {role} that the policy of the database does not have. A file in addition "
@@ -201,8 +201,9 @@ def policy_parameters(path: Path, columns: PolicyColumns, declared: Iterable[Dec
         elif role in _PARAMETERS:
             parameters.setdefault(_PARAMETERS[role], []).append(column)
         else:
+            accepted_roles = (*_PARAMETERS, "person", *TRANSFORM_SETTINGS)
             raise click.BadParameter(
-                f"{path} gives {column} the role {role!r}. Accepted: {', '.join((*_PARAMETERS, 'person', *KNOWN))}.",
+                f"{path} gives {column} the role {role!r}. Accepted: {', '.join(accepted_roles)}.",
                 param_hint="--policy",
             )
         stored_settings = before.settings if before is not None else Settings()

@@ -164,7 +164,7 @@ def _read(source: PolicySource, path: Path) -> tuple[Mapping[str, Any], bool]:
         return _is_about(source, *named[-1])
 
     try:
-        return policy_files.read(path, missing_codes.codes_from_cell, is_about=is_about), bool(named)
+        return policy_files.read_policy_file(path, missing_codes.codes_from_cell, is_about_table=is_about), bool(named)
     except ValueError as error:
         raise errors.InvalidPolicyFileError(_FUNCTION, str(error)) from None
 
@@ -177,7 +177,7 @@ def _by_column(source: PolicySource, rows: Iterable[Mapping[str, Any]]) -> dict[
         if fold_case(column) in roles:
             raise errors.ConflictingRolesError(_FUNCTION, source.shown, column, (roles[fold_case(column)], role))
         roles[fold_case(column)] = role
-    return policy_files.of_rows(rows)
+    return policy_files.columns_from_rows(rows)
 
 
 def _rows_about(source: PolicySource, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -93,9 +93,9 @@ class Planned:
             made = resolve.resolve_spec(
                 make_call(current, cursor, self.asked.function, source, dict(self.asked.parameters), place)
             )
-        if made.roles.made:
+        if made.roles.transformed:
             raise errors.TransformedColumnsNotSupportedError(
-                self.asked.function, self.asked.name, made.roles.made, "Spark"
+                self.asked.function, self.asked.name, made.roles.transformed, "Spark"
             )
         read = replace(made.source, shown=self.asked.name, sql=_PART, is_table=True, bare=False)
         return replace(made, kind="release", source=read, reading=replace(made.reading, weight=identifier(self.weight)))

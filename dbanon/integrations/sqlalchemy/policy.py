@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Engine, MetaData, Table
 from dbanon import errors
 from dbanon.integrations.sqlalchemy.connection import quoted_name, raw_connection, resolve_table
 from dbanon.integrations.sqlalchemy.roles import Role, role_of
-from dbanon.policy.column_roles import STORED
+from dbanon.policy.column_roles import STORED_SETTINGS
 from dbanon.runtime.session import builtin_cursor
 from dbanon.source import catalog, schema, stored_policy
 from dbanon.source.catalog import Source
@@ -138,7 +138,7 @@ def _write_policy(
             values = [source.schema, source.table, column, role.role, *_setting_values(role.settings)]
             cursor.execute(
                 f"INSERT INTO {_policy_table(source)} "
-                f"(schema_name, table_name, column_name, role, {', '.join(STORED)}) "
+                f"(schema_name, table_name, column_name, role, {', '.join(STORED_SETTINGS)}) "
                 f"VALUES ({', '.join('?' * (len(values) - 1))}, ?::MAP(VARCHAR, VARCHAR))",
                 values,
             )
@@ -225,7 +225,7 @@ def model_roles(table: Table) -> dict[str, Role | None]:
 
 def stored_role(declared: DeclaredColumn) -> Role:
     """Return the role in a row of the policy."""
-    return Role(declared.role.lower(), Settings(**{n: getattr(declared.settings, n) for n in STORED}))
+    return Role(declared.role.lower(), Settings(**{n: getattr(declared.settings, n) for n in STORED_SETTINGS}))
 
 
 def _roles_by_column(rows: Iterable[PolicyRow]) -> dict[str, Role]:
@@ -235,6 +235,6 @@ def _roles_by_column(rows: Iterable[PolicyRow]) -> dict[str, Role]:
 
 def _setting_values(settings: Settings) -> list[object]:
     """Return the cells of a row of the policy after its role; NULL if there are no missing codes or no form."""
-    values = {name: getattr(settings, name) for name in STORED}
+    values = {name: getattr(settings, name) for name in STORED_SETTINGS}
     values |= {"missing": list(settings.missing) or None, "form": dict(settings.form) or None}
     return list(values.values())

@@ -16,7 +16,7 @@ from dbanon.algorithms import Noise
 from dbanon.integrations.sqlalchemy.roles import Role
 from dbanon.policy import attribute, column_roles
 from dbanon.policy.attribute import Attribute
-from dbanon.policy.hierarchies.storage import Stored
+from dbanon.policy.hierarchies.storage import StoredHierarchy
 from dbanon.privacy_models import model_request
 from dbanon.release.spec import related_parameters as related, resolve
 from dbanon.release.spec.published_columns import PublishedSchema, class_column_kinds, published_schema
@@ -52,7 +52,9 @@ class CallSchema:
         """Role name of each column that the call publishes."""
         quasi = {q.column: "quasi" for q in self.roles.quasi}
         others = {"sensitive": self.roles.sensitive, "other": self.roles.other}
-        return quasi | {name: role for role, columns in others.items() for name in columns} | dict(self.roles.made)
+        return (
+            quasi | {name: role for role, columns in others.items() for name in columns} | dict(self.roles.transformed)
+        )
 
     def columns(self, kind: str) -> list[ColumnClause[Any]]:
         """Return the columns of NAME (`release`), NAME_classes (`classes`) or NAME_metrics (`metrics`)."""
@@ -74,13 +76,17 @@ class CallSchema:
     def _unchanged_columns(self) -> list[str]:
         """Names of the columns that are not generalized, in source order."""
         return [
-            n for n in self.source_columns.types if n in (*self.roles.sensitive, *self.roles.other, *self.roles.made)
+            n
+            for n in self.source_columns.types
+            if n in (*self.roles.sensitive, *self.roles.other, *self.roles.transformed)
         ]
 
     def _column_type(self, column: str) -> Type:
         """Return the published type of a column that is not generalized; pseudonyms and masks are text."""
         return (
-            sa.String() if self.roles.made.get(column) in ("pseudonym", "mask") else self.source_columns.types[column]
+            sa.String()
+            if self.roles.transformed.get(column) in ("pseudonym", "mask")
+            else self.source_columns.types[column]
         )
 
     def _release_columns(self) -> list[tuple[str, Type]]:
@@ -146,17 +152,23 @@ def call_schema(
     types = {name: _duckdb_type(type_) for name, type_ in source_columns.types.items()}
     declared = [role.declared(name) for name, role in source_columns.roles.items() if role is not None]
     source = Source(source_columns.label, Sql(""), types, "", "", source_columns.label)
-    roles = column_roles.resolve(
-        function, source, declared, Options(options), _is_looser, cuts=lambda *_: None, is_value=lambda *_: False
+    roles = column_roles.resolve_roles(
+        function,
+        source,
+        declared,
+        Options(options),
+        _is_looser,
+        bound_off_grid=lambda *_: None,
+        is_possible_code=lambda *_: False,
     )
     model_request.model_requirements(function, source_columns.label, options, roles.sensitive)
     attributes = tuple(
-        attribute.attribute(
+        attribute.resolve_attribute(
             function,
             source_columns.label,
             quasi,
-            find=lambda name: Stored("", name),  # the database knows which hierarchies there are
-            known=list,
+            find_hierarchy=lambda name: StoredHierarchy("", name),  # the database knows which hierarchies there are
+            known_hierarchies=list,
             holds=lambda _: True,
         )
         for quasi in roles.quasi
@@ -172,7 +184,7 @@ def _is_looser(setting: str, type_: str, value: object, declared: object) -> boo
         except InvalidOperation:
             bounds = [str(value), str(declared)]  # dates in ISO form
         return bool(bounds[0] > bounds[1] if setting == "top" else bounds[0] < bounds[1])
-    return attribute.looser(setting, type_, value, declared, lambda _: True)
+    return attribute.is_less_strict(setting, type_, value, declared, lambda _: True)
 
 
 # --- types --------------------------------------------------------------------------------------------------

@@ -259,7 +259,7 @@ def _transform_info(role: str, missing: Any, **arguments: object) -> ColumnInfo:
         UnreadableKeyReferenceError: A key is no reference to a key.
     """
     form = stored_policy.parse_settings(arguments)
-    settings.made("info", role, dict(form))
+    settings.parse_transform("info", role, dict(form))
     return _role_info(Role(role, replace(_validated_settings({"missing": missing}), form=form)))
 
 

@@ -118,7 +118,7 @@ class ValidatedCall:
             first = TableName(self.source)
         else:
             source_columns = self.schema.source_columns
-            if keyed := self.schema.roles.made:  # they are made for a table with a policy of its own
+            if keyed := self.schema.roles.transformed:  # they are made for a table with a policy of its own
                 raise errors.TransformedColumnsNotSupportedError("anonymized", source_columns.label, keyed, "a query")
             model = QueryModel(self.function.name, source_columns.roles, self.schema.published_roles, self.declared)
             first = QueryName(self.source, model)

@@ -13,12 +13,12 @@ from typing import Any
 from dbanon.ledger.composition import version_differences
 from dbanon.ledger.people import chance_agreement
 from dbanon.ledger.releases import LedgerEntry
-from dbanon.policy.checks.person_spellings import PLAIN
+from dbanon.policy.checks.person_spellings import NORMALIZED_VALUE
 from dbanon.source.canonical_text import FORMAT
 from dbanon.sqltext import templates
 from dbanon.sqltext.quote import Sql, identifier
 
-_PLAIN_KEY = Sql(PLAIN.replace("value", r"regexp_replace(value, '^(\s*[0-9]+)\.0+\s*$', '\1')", 1))
+_PLAIN_KEY = Sql(NORMALIZED_VALUE.replace("value", r"regexp_replace(value, '^(\s*[0-9]+)\.0+\s*$', '\1')", 1))
 """SQL of a key `value` without blanks, capitals, leading zeros, and zeros behind the point of a number."""
 
 _MAX_COLUMNS = 8

@@ -3,42 +3,44 @@
 from collections.abc import Iterable
 
 from dbanon import errors
-from dbanon.policy.profiling.repeated_identifiers import Declared, Relation, binds
+from dbanon.policy.profiling.repeated_identifiers import DeclaredRelation, StoredPolicyRow, can_plan
 from dbanon.source.catalog import Cursor
 from dbanon.source.stored_policy import person_columns
 from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, text
 from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
 
-PLAIN = Sql(
+NORMALIZED_VALUE = Sql(
     r"lower(regexp_replace(regexp_replace(value, '[\s\x{00A0}\x{2000}-\x{200D}\x{3000}]+', '', 'g'), "
     r"'(^|[^0-9])0+', '\1', 'g'))"
 )
 """SQL of a `value` without blanks, capitals and leading zeros."""
 
 
-def is_spelled(type_: str) -> bool:
+def has_spellings(type_: str) -> bool:
     """Return whether values of a type can be written in several ways."""
     return type_ == "VARCHAR" or type_.startswith("ENUM(")
 
 
-def count(source: Sql, column: str) -> Sql:
+def count_spellings_sql(source: Sql, column: str) -> Sql:
     """Return the query that counts the values of a column that differ from another by their spelling alone."""
     value = Sql(f"CAST({identifier(column)} AS VARCHAR)")
-    return Sql(fill("policy/checks/person_spellings.sql", source=source, value=value, plain=PLAIN))
+    return Sql(fill("policy/checks/person_spellings.sql", source=source, value=value, plain=NORMALIZED_VALUE))
 
 
-def counted(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> dict[str, object] | None:
+def problem_values(
+    relation: DeclaredRelation, rows: Iterable[StoredPolicyRow], cursor: Cursor
+) -> dict[str, object] | None:
     """Return template values of sql/policy/checks/policy_problems.sql for the person of a relation; None without a
     text."""
     types = {fold_case(name): (name, type_) for name, type_ in relation.columns().items()}
-    known = [row for row in rows if fold_case(row.column) in types]
-    named = person_columns((row.column, row.role, dict(row.form)) for row in known)
-    person = next((row for row in known if [row.column] == named), None)
-    if person is None or not is_spelled(types[fold_case(person.column)][1]):
+    existing_rows = [row for row in rows if fold_case(row.column) in types]
+    person_names = person_columns((row.column, row.role, dict(row.form)) for row in existing_rows)
+    person = next((row for row in existing_rows if [row.column] == person_names), None)
+    if person is None or not has_spellings(types[fold_case(person.column)][1]):
         return None
-    query = count(relation.sql, types[fold_case(person.column)][0])
-    if relation.seen and not binds(cursor, query):
+    query = count_spellings_sql(relation.sql, types[fold_case(person.column)][0])
+    if relation.is_visible and not can_plan(cursor, query):
         return None
     return {
         "database": text(person.database),

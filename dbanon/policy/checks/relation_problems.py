@@ -5,40 +5,40 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dbanon import errors
-from dbanon.policy.profiling.repeated_identifiers import binds
+from dbanon.policy.profiling.repeated_identifiers import can_plan
 from dbanon.source import attached_databases, catalog, stored_policy, stored_relation
 from dbanon.source.column_types import are_comparable_keys, person_value
 from dbanon.sqltext.quote import Sql, identifier, join_sql, qualified, text
 from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
 from dbanon.table_functions.table_function import Call
 
-FUNCTION = "dbanon.relation"
+RELATION_TABLE = "dbanon.relation"
 """Whose problems these are, in messages."""
 
-Place = tuple[str, str, str]
+TableName = tuple[str, str, str]
 """Database, schema and name of a table or view."""
 
 
 @dataclass(frozen=True)
-class _Side:
+class _RelatedTable:
     """One of the two tables of a row: how the row names it, where it is, its columns and their types by lower-case
     name, and the key."""
 
     schema: str
     table: str
-    place: Place
+    table_name: TableName
     columns: dict[str, tuple[str, str]]
     key: tuple[str, ...]
 
     @property
-    def values(self) -> list[Sql]:
+    def key_values(self) -> list[Sql]:
         """How the columns of the key are compared."""
-        found = (self.columns[name.lower()] for name in self.key)
-        return [person_value(identifier(name), type_) or Sql("NULL") for name, type_ in found]
+        columns = (self.columns[name.lower()] for name in self.key)
+        return [person_value(identifier(name), type_) or Sql("NULL") for name, type_ in columns]
 
 
 @dataclass(frozen=True)
-class Found:
+class RelationProblem:
     """What is wrong with a row of a database: `problem` at once, or where `count` is not 0."""
 
     database: str
@@ -52,93 +52,106 @@ class Found:
     @property
     def row(self) -> list[str | None]:
         """The row of the answer."""
-        at = [self.database, self.schema, self.table, ", ".join(self.columns)]
-        return [*at, str(self.problem), self.statement]
+        location = [self.database, self.schema, self.table, ", ".join(self.columns)]
+        return [*location, str(self.problem), self.statement]
 
     @property
-    def values(self) -> dict[str, object]:
+    def template_values(self) -> dict[str, object]:
         """Template values of sql/policy/checks/policy_problems.sql."""
         database, schema, table, columns = (text(part or "") for part in self.row[:4])
-        at = {"database": database, "schema": schema, "table": table, "column": columns}
-        return {**at, "problem": self.problem, "statement": Sql("NULL"), "count": self.count}
+        location = {"database": database, "schema": schema, "table": table, "column": columns}
+        return {**location, "problem": self.problem, "statement": Sql("NULL"), "count": self.count}
 
 
-def problems(call: Call, database: str, only: catalog.Source | None) -> Iterator[Found]:
-    """What is wrong in the relations of a database; `only` those of one table."""
-    places = catalog.relations(call.cursor, database)
-    seen: dict[tuple[Place, Place], frozenset[tuple[str, str]]] = {}
+def relation_problems(call: Call, database: str, only_table: catalog.Source | None) -> Iterator[RelationProblem]:
+    """What is wrong in the relations of a database; `only_table` those of one table."""
+    tables = catalog.relations(call.cursor, database)
+    pairs_by_tables: dict[tuple[TableName, TableName], frozenset[tuple[str, str]]] = {}
     for row in stored_relation.relation_rows(call.cursor, database):
-        named = ((row.schema, row.table), (row.entity_schema, row.entity))
-        if only is not None and (
-            database != only.home or not any(stored_policy.is_about(only, *name) for name in named)
+        table_names = ((row.schema, row.table), (row.entity_schema, row.entity))
+        if only_table is not None and (
+            database != only_table.home or not any(stored_policy.is_about(only_table, *name) for name in table_names)
         ):
             continue
         keys = tuple(zip(*row.pairs, strict=True))
-        found: list[Found] = []
+        problems: list[RelationProblem] = []
         sides = [
-            side
-            for (schema, table), key in zip(named, keys, strict=True)
-            if (side := _side(call, database, places, (schema, table, key), found)) is not None
+            related_table
+            for (schema, table), key in zip(table_names, keys, strict=True)
+            if (related_table := _resolve_table(call, database, tables, (schema, table, key), problems)) is not None
         ]
-        yield from found
-        if len(sides) == 2 and not found:
+        yield from problems
+        if len(sides) == 2 and not problems:
             child, entity = sides
-            pairs = frozenset((own.lower(), theirs.lower()) for own, theirs in row.pairs)
-            if seen.setdefault((child.place, entity.place), pairs) != pairs:
-                said = str(errors.AmbiguousRelationError(FUNCTION, child.table, entity.table))
-                yield Found(database, child.schema, child.table, child.key, said)
-            for side in sides:
-                yield from _roles(call, database, side, side is child)
-            yield from _keys(call, database, child, entity)
+            pairs = frozenset(
+                (child_column.lower(), entity_column.lower()) for child_column, entity_column in row.pairs
+            )
+            if pairs_by_tables.setdefault((child.table_name, entity.table_name), pairs) != pairs:
+                message = str(errors.AmbiguousRelationError(RELATION_TABLE, child.table, entity.table))
+                yield RelationProblem(database, child.schema, child.table, child.key, message)
+            for related_table in sides:
+                yield from _role_problems(call, database, related_table, related_table is child)
+            yield from _key_problems(call, database, child, entity)
 
 
-def _side(
+def _resolve_table(
     call: Call,
     database: str,
-    places: Sequence[Place],
-    named: tuple[str, str, tuple[str, ...]],
-    found: list[Found],
-) -> _Side | None:
-    """Return a table that a row names; what is wrong with the name or the columns goes to `found`."""
-    schema, table, key = named
-    about = [place for place in places if stored_policy.row_matches(place, schema, table)]
-    about += attached_databases.tables_named_by_row(call.cursor, schema, table)
-    if not about:
-        away = attached_databases.is_detached(call.cursor, database, table)
-        said = (
+    tables: Sequence[TableName],
+    row_names: tuple[str, str, tuple[str, ...]],
+    problems: list[RelationProblem],
+) -> _RelatedTable | None:
+    """Return a table that a row names; what is wrong with the name or the columns goes to `problems`."""
+    schema, table, key = row_names
+    named_tables = [table_name for table_name in tables if stored_policy.row_matches(table_name, schema, table)]
+    named_tables += attached_databases.tables_named_by_row(call.cursor, schema, table)
+    if not named_tables:
+        is_detached = attached_databases.is_detached(call.cursor, database, table)
+        message = (
             f"not checked: '{table}' is in a database that is not attached now, or it is gone from there. "
             "Hint: ATTACH it by the name that the policy has for it."
-            if away
-            else f"orphan: there is no table or view '{table}' (schema '{schema}') in this database, as {FUNCTION} "
-            "says. Hint: DELETE the row, or correct the name."
+            if is_detached
+            else f"orphan: there is no table or view '{table}' (schema '{schema}') in this database, as "
+            f"{RELATION_TABLE} says. Hint: DELETE the row, or correct the name."
         )
-        found.append(Found(database, schema, table, key, said))
+        problems.append(RelationProblem(database, schema, table, key, message))
         return None
-    columns = {name.lower(): (name, type_) for name, type_ in catalog.columns_of(call.cursor, about[0]).items()}
+    columns = {name.lower(): (name, type_) for name, type_ in catalog.columns_of(call.cursor, named_tables[0]).items()}
     for name in key:
         if name.lower() not in columns:
-            error = errors.UnknownColumnError(FUNCTION, table, name, "key", [own for own, _ in columns.values()])
-            found.append(Found(database, schema, table, (name,), str(error)))
+            error = errors.UnknownColumnError(
+                RELATION_TABLE, table, name, "key", [column for column, _ in columns.values()]
+            )
+            problems.append(RelationProblem(database, schema, table, (name,), str(error)))
         elif person_value(identifier(name), columns[name.lower()][1]) is None:
-            error_ = errors.UnsupportedPersonError(FUNCTION, table, name, columns[name.lower()][1])
-            found.append(Found(database, schema, table, (name,), str(error_)))
-    return _Side(schema, table, about[0], columns, key)
+            type_error = errors.UnsupportedPersonError(RELATION_TABLE, table, name, columns[name.lower()][1])
+            problems.append(RelationProblem(database, schema, table, (name,), str(type_error)))
+    return _RelatedTable(schema, table, named_tables[0], columns, key)
 
 
-def _roles(call: Call, database: str, side: _Side, is_child: bool) -> Iterator[Found]:
+def _role_problems(
+    call: Call, database: str, related_table: _RelatedTable, is_child: bool
+) -> Iterator[RelationProblem]:
     """Columns of a key that the policy publishes, or in a table of rows says nothing of: such a table released alone
     counts rows as people."""
-    roles = _declared(call, database, side.place)
-    for name in side.key:
+    roles = _declared_roles(call, database, related_table.table_name)
+    for name in related_table.key:
         role = roles.get(name.lower())
         if role in ("person", "identifier") or (role is None and not is_child):
             continue
-        wanted = "person" if len(side.key) == 1 and "person" not in roles.values() else "identifier"
-        error = str(errors.RelationKeyNotWithheldError(side.table, name, role))
-        yield Found(database, side.schema, side.table, (name,), error, _declares(database, side, name, role, wanted))
+        proposed_role = "person" if len(related_table.key) == 1 and "person" not in roles.values() else "identifier"
+        error = str(errors.RelationKeyNotWithheldError(related_table.table, name, role))
+        yield RelationProblem(
+            database,
+            related_table.schema,
+            related_table.table,
+            (name,),
+            error,
+            _declare_statement(database, related_table, name, role, proposed_role),
+        )
 
 
-def _declared(call: Call, database: str, place: Place) -> dict[str, str]:
+def _declared_roles(call: Call, database: str, place: TableName) -> dict[str, str]:
     """Return roles of the columns of a table by lower-case name, as the policy in a database declares them."""
     if not catalog.has_table(call.cursor, database, "policy"):
         return {}
@@ -153,44 +166,48 @@ def _declared(call: Call, database: str, place: Place) -> dict[str, str]:
     return {column.lower(): role.lower() for schema, table, column, role in rows if is_about(schema, table)}
 
 
-def _declares(database: str, side: _Side, name: str, role: str | None, wanted: str) -> str | None:
+def _declare_statement(
+    database: str, related_table: _RelatedTable, name: str, role: str | None, proposed_role: str
+) -> str | None:
     """Return the statement that gives a column without a role one; a role that it has is not taken away."""
     if role is not None:
         return None
-    values = join_sql(text(part) for part in (side.schema, side.table, name, wanted))
+    values = join_sql(text(part) for part in (related_table.schema, related_table.table, name, proposed_role))
     table = qualified(database, catalog.SCHEMA, "policy")
     return f"INSERT INTO {table} (schema_name, table_name, column_name, role) VALUES ({values})"
 
 
-def _keys(call: Call, database: str, child: _Side, entity: _Side) -> Iterator[Found]:
+def _key_problems(call: Call, database: str, child: _RelatedTable, entity: _RelatedTable) -> Iterator[RelationProblem]:
     """Keys that cannot be compared, that several people have or nobody, and rows that are about nobody: counted when
     the statement runs."""
-    for own, theirs in zip(child.key, entity.key, strict=True):
-        types = (child.columns[own.lower()][1], entity.columns[theirs.lower()][1])
+    for child_column, entity_column in zip(child.key, entity.key, strict=True):
+        types = (child.columns[child_column.lower()][1], entity.columns[entity_column.lower()][1])
         if not are_comparable_keys(*types):
             error = errors.KeyTypeMismatchError(
-                FUNCTION, f"{child.table}.{own}", types[0], entity.table, theirs, types[1]
+                RELATION_TABLE, f"{child.table}.{child_column}", types[0], entity.table, entity_column, types[1]
             )
-            yield Found(database, child.schema, child.table, (own,), str(error))
+            yield RelationProblem(database, child.schema, child.table, (child_column,), str(error))
             return
     count = sql_placeholder("repeated")
-    for side, what, problem in (
-        (child, "orphans", errors.OrphanRowsError(FUNCTION, child.table, entity.table, child.key, count)),
-        (entity, "missing", errors.NullKeyError(FUNCTION, entity.table, entity.key, count)),
-        (entity, "repeated", errors.DuplicateKeyError(FUNCTION, entity.table, entity.key, count)),
+    for related_table, count_kind, problem in (
+        (child, "orphans", errors.OrphanRowsError(RELATION_TABLE, child.table, entity.table, child.key, count)),
+        (entity, "missing", errors.NullKeyError(RELATION_TABLE, entity.table, entity.key, count)),
+        (entity, "repeated", errors.DuplicateKeyError(RELATION_TABLE, entity.table, entity.key, count)),
     ):
         sql = Sql(
             fill(
                 "policy/checks/related_keys.sql",
-                what=what,
-                child=qualified(*child.place),
-                entity=qualified(*entity.place),
-                own=child.values,
-                theirs=entity.values,
+                what=count_kind,
+                child=qualified(*child.table_name),
+                entity=qualified(*entity.table_name),
+                own=child.key_values,
+                theirs=entity.key_values,
             )
         )
-        if not binds(call.cursor, sql):
-            reason = f"unreadable: '{side.table}' cannot be read here. Hint: SELECT from it to see why."
-            yield Found(database, side.schema, side.table, side.key, reason)
+        if not can_plan(call.cursor, sql):
+            reason = f"unreadable: '{related_table.table}' cannot be read here. Hint: SELECT from it to see why."
+            yield RelationProblem(database, related_table.schema, related_table.table, related_table.key, reason)
             return
-        yield Found(database, side.schema, side.table, side.key, error_sql(problem), count=sql)
+        yield RelationProblem(
+            database, related_table.schema, related_table.table, related_table.key, error_sql(problem), count=sql
+        )

@@ -3,38 +3,44 @@
 from collections.abc import Iterable
 
 from dbanon import errors
-from dbanon.policy.profiling.repeated_identifiers import Declared, Relation, binds
+from dbanon.policy.profiling.repeated_identifiers import DeclaredRelation, StoredPolicyRow, can_plan
 from dbanon.source.catalog import Cursor
 from dbanon.source.column_types import person_value
 from dbanon.source.stored_policy import person_columns
 from dbanon.sqltext.quote import Sql, identifier, text
 from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
 
-SHARE = 0.1
+MIN_UNIQUE_SHARE = 0.1
 """Share of the records that the columns make unique, from which they are a problem; the metrics count every one."""
 
 
-def counted(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> dict[str, Sql] | None:
+def problem_values(
+    relation: DeclaredRelation, rows: Iterable[StoredPolicyRow], cursor: Cursor
+) -> dict[str, Sql] | None:
     """Template values of sql/policy/checks/policy_problems.sql for a relation whose unchanged columns are to be
     counted; None where it has none, or cannot be read, which is reported by others."""
     types = {name.lower(): (name, type_) for name, type_ in relation.columns().items()}
-    known = [row for row in rows if row.column.lower() in types]
-    unchanged = [row for row in known if row.role.lower() in ("sensitive", "other")]
+    existing_rows = [row for row in rows if row.column.lower() in types]
+    unchanged = [row for row in existing_rows if row.role.lower() in ("sensitive", "other")]
     if not unchanged:
         return None
-    named = person_columns((row.column, row.role, dict(row.form)) for row in known)
-    people = [types[row.column.lower()] for row in known if [row.column] == named]
-    person = next((person_value(identifier(name), type_) for name, type_ in people), None)
+    person_names = person_columns((row.column, row.role, dict(row.form)) for row in existing_rows)
+    person_types = [types[row.column.lower()] for row in existing_rows if [row.column] == person_names]
+    person = next((person_value(identifier(name), type_) for name, type_ in person_types), None)
     values = []
     for row in unchanged:
         name, type_ = types[row.column.lower()]
         values.append(Sql(f"{identifier(name)} COLLATE POSIX") if type_ == "VARCHAR" else identifier(name))
-    count = Sql(
+    count_sql = Sql(
         fill(
-            "policy/checks/unique_values.sql", source=relation.sql, values=values, person=person, share=Sql(str(SHARE))
+            "policy/checks/unique_values.sql",
+            source=relation.sql,
+            values=values,
+            person=person,
+            share=Sql(str(MIN_UNIQUE_SHARE)),
         )
     )
-    if relation.seen and not binds(cursor, count):
+    if relation.is_visible and not can_plan(cursor, count_sql):
         return None
     first, names = unchanged[0], [row.column for row in unchanged]
     return {
@@ -46,5 +52,5 @@ def counted(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> dic
             errors.UniqueByUnchangedColumnsError(first.table, names, sql_placeholder("repeated"), person is not None)
         ),
         "statement": Sql("NULL"),
-        "count": count,
+        "count": count_sql,
     }

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from dbanon import errors
 from dbanon.policy.attribute import DEFAULT_DATE_GRID
-from dbanon.policy.hierarchies.storage import Hierarchy, Inline
-from dbanon.policy.profiling.repeated_identifiers import Declared, Relation, binds
+from dbanon.policy.hierarchies.storage import Hierarchy, InlineHierarchy
+from dbanon.policy.profiling.repeated_identifiers import DeclaredRelation, StoredPolicyRow, can_plan
 from dbanon.source import catalog
 from dbanon.source.column_types import family, label_text
 from dbanon.source.stored_policy import Settings
@@ -21,58 +21,61 @@ from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, literal_rows, one_line, qualified, text
 from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
 
-SAMPLE = 20_000
+MAX_SAMPLE = 20_000
 """Most records that are compared, about."""
 
-COMPARISONS = 1_500_000
+MAX_COMPARISONS = 1_500_000
 """Most values that are compared, about: in wide tables those of fewer records."""
 
-LEAST_SAMPLE = 2_000
+MIN_SAMPLE = 2_000
 """Records that are compared however wide the table is, about."""
 
-SHARE = 0.35
+MIN_REVEALED_SHARE = 0.35
 """Least share of what a limit hides that the other column must reveal to be named."""
 
-DEVIATIONS = 5
+MIN_DEVIATIONS = 5
 """Standard deviations above what independent columns reveal by chance."""
 
-FEWEST = 10
+MIN_HIDDEN_RECORDS = 10
 """Records that a limit must hide: of fewer nothing is certain."""
 
-ORDER = 0.95
+MIN_RANK_CORRELATION = 0.95
 """Correlation of ranks from which the order of one column is that of another."""
 
-ORDERED = 3
+MIN_ORDERED_VALUES = 3
 """Values of a cell that must be in order."""
 
-PARTS = 6
+N_CELL_PARTS = 6
 """Parts of a cell that are compared where it has more values."""
 
-REPEATED = 5
+MIN_REPETITIONS = 5
 """Records a value has on average, from which it is compared with itself alone."""
 
-NEIGHBOURS = 5
+N_NEIGHBOURS = 5
 """Records with neighbouring values that are compared where values hardly repeat."""
 
-_CALENDAR = ("date", "timestamp", "nanos")
-_YEARS = {"decade": 10, "century": 100}
+_CALENDAR_FAMILIES = ("date", "timestamp", "nanos")
+_YEARS_PER_UNIT = {"decade": 10, "century": 100}
 
-Find = Callable[[str], Hierarchy | None]
+FindHierarchy = Callable[[str], Hierarchy | None]
 """Finds a hierarchy by its name."""
 
 
 @dataclass(frozen=True)
-class Published:
+class LimitedColumn:
     """A column that is published: its row of the policy, its settings, its name and type in the table."""
 
-    declared: Declared
+    declared: StoredPolicyRow
     settings: Settings
     column: str
     type: str
 
 
-def counted(
-    relation: Relation, rows: Iterable[tuple[Declared, Settings]], cursor: catalog.Cursor, find: Find
+def problem_values(
+    relation: DeclaredRelation,
+    rows: Iterable[tuple[StoredPolicyRow, Settings]],
+    cursor: catalog.Cursor,
+    find_hierarchy: FindHierarchy,
 ) -> list[dict[str, object]]:
     """Return template values of sql/policy/checks/policy_problems.sql for the limits of a relation that other columns
     may undo.
@@ -80,53 +83,53 @@ def counted(
     None where no column has a limit, or where the relation cannot be read, which is reported by others.
     """
     types = {fold_case(name): (name, type_) for name, type_ in relation.columns().items()}
-    published = [
-        Published(row, settings, *types[fold_case(row.column)])
+    published_columns = [
+        LimitedColumn(row, settings, *types[fold_case(row.column)])
         for row, settings in rows
         if row.role.lower() in ("quasi", "sensitive", "other") and fold_case(row.column) in types
     ]
-    cells = [_cell(column, find) for column in published]
-    if len(published) < 2 or not any(cells):
+    cells = [_limit_cell(column, find_hierarchy) for column in published_columns]
+    if len(published_columns) < 2 or not any(cells):
         return []
     columns = [
-        {"place": place, "value": _value(column), "cell": cell}
-        for place, (column, cell) in enumerate(zip(published, cells, strict=True))
+        {"place": place, "value": _ordered_value(column), "cell": cell}
+        for place, (column, cell) in enumerate(zip(published_columns, cells, strict=True))
     ]
     limits = {name: Sql(str(value)) for name, value in globals().items() if name.isupper() and not name.startswith("_")}
     n_pairs = sum(cell is not None for cell in cells) * len(columns)
-    sample = min(SAMPLE, max(LEAST_SAMPLE, COMPARISONS // n_pairs))
-    count = Sql(
+    sample = min(MAX_SAMPLE, max(MIN_SAMPLE, MAX_COMPARISONS // n_pairs))
+    count_sql = Sql(
         fill("policy/checks/undone_limits.sql", source=relation.sql, columns=columns, limits=limits, sample=sample)
     )
-    if relation.seen and not binds(cursor, count):
+    if relation.is_visible and not can_plan(cursor, count_sql):
         return []
-    first = published[0].declared
+    first = published_columns[0].declared
     return [
         {
             "database": text(first.database),
             "schema": text(first.schema),
             "table": text(first.table),
-            "names": _texts(column.column for column in published),
+            "names": _text_list(column.column for column in published_columns),
             "problem": error_sql(
                 errors.UndoneLimitError(
                     first.table, sql_placeholder("column_names[limited + 1]"), sql_placeholder("limits[limited + 1]"),
                     sql_placeholder("column_names[place + 1]"), sql_placeholder("roles[place + 1]"),
                 )
             ),
-            "roles": _texts(
-                "generalized" if column.declared.role.lower() == "quasi" else "as it is" for column in published
+            "roles": _text_list(
+                "generalized" if column.declared.role.lower() == "quasi" else "as it is" for column in published_columns
             ),
-            "limits": _texts(_shown_limit(column) for column in published),
-            "count": count,
+            "limits": _text_list(_describe_limit(column) for column in published_columns),
+            "count": count_sql,
         }
     ]  # fmt: skip
 
 
-def _texts(values: Iterable[str]) -> Sql:
+def _text_list(values: Iterable[str]) -> Sql:
     return Sql(f"[{', '.join(str(text(one_line(value))) for value in values)}]")
 
 
-def _value(column: Published) -> Sql:
+def _ordered_value(column: LimitedColumn) -> Sql:
     """Return SQL that gives a column's values in their order, without those that have no place in it."""
     name, kind = identifier(column.column), family(column.type)[0]
     if kind is None:
@@ -135,66 +138,68 @@ def _value(column: Published) -> Sql:
         return Sql(f"CASE WHEN isfinite({name}) THEN {name}::DOUBLE END")
     if kind in ("integer", "huge", "decimal"):
         return Sql(f"{name}::DOUBLE")
-    return _moment(name, column.type) if kind in _CALENDAR else name
+    return _finite_timestamp(name, column.type) if kind in _CALENDAR_FAMILIES else name
 
 
-def _moment(name: Sql, type_: str) -> Sql:
+def _finite_timestamp(name: Sql, type_: str) -> Sql:
     moment = f"{name} AT TIME ZONE 'UTC'" if type_ == "TIMESTAMP WITH TIME ZONE" else f"{name}::TIMESTAMP"
     return Sql(f"CASE WHEN isfinite({moment}) THEN {moment} END")
 
 
-def _cell(column: Published, find: Find) -> Sql | None:
+def _limit_cell(column: LimitedColumn, find_hierarchy: FindHierarchy) -> Sql | None:
     """Return SQL that gives what a column's limit publishes of a value; None for a column without a limit."""
     if column.declared.role.lower() != "quasi":
         return None
     settings, kind = column.settings, family(column.type)[0]
     if settings.hierarchy is not None or kind is None:
-        return _raised(column, find) if settings.min_level else None
-    value = _value(column)
-    if kind in _CALENDAR:
+        return _min_level_node(column, find_hierarchy) if settings.min_level else None
+    value = _ordered_value(column)
+    if kind in _CALENDAR_FAMILIES:
         grid = (settings.grid or DEFAULT_DATE_GRID).lower()
         cell = _calendar_cell(value, grid) if grid not in ("none", "day") else value
-        kept = "TIMESTAMP"
+        cell_type = "TIMESTAMP"
     elif kind == "time":
-        grid, cell, kept = "none", value, column.type
+        grid, cell, cell_type = "none", value, column.type
     else:
         grid = (settings.grid or "none").lower()
         cell = value if grid == "none" else Sql(f"(floor({value} / {grid}::DOUBLE) * {grid}::DOUBLE)")
-        kept = "DOUBLE"
+        cell_type = "DOUBLE"
     signed = ((">=", settings.top), ("<=", settings.bottom))
-    ends = [(sign, f"TRY_CAST({text(end)} AS {kept})") for sign, end in signed if end is not None]
-    if not ends and (grid in ("none", "day") or (kind in _CALENDAR and settings.grid is None)):
+    ends = [(sign, f"TRY_CAST({text(end)} AS {cell_type})") for sign, end in signed if end is not None]
+    if not ends and (grid in ("none", "day") or (kind in _CALENDAR_FAMILIES and settings.grid is None)):
         return None
     whens = "".join(f" WHEN {value} {sign} {end} THEN {end}" for sign, end in ends)
     return Sql(f"CASE{whens} ELSE {cell} END") if ends else cell
 
 
 def _calendar_cell(value: Sql, grid: str) -> Sql:
-    if grid in _YEARS:
-        return Sql(f"make_date((year({value}) // {_YEARS[grid]} * {_YEARS[grid]})::INTEGER, 1, 1)::TIMESTAMP")
+    if grid in _YEARS_PER_UNIT:
+        return Sql(
+            f"make_date((year({value}) // {_YEARS_PER_UNIT[grid]} * {_YEARS_PER_UNIT[grid]})::INTEGER, 1, 1)::TIMESTAMP"
+        )
     return Sql(f"date_trunc({text(grid)}, {value})::TIMESTAMP")
 
 
-def _raised(column: Published, find: Find) -> Sql | None:
+def _min_level_node(column: LimitedColumn, find_hierarchy: FindHierarchy) -> Sql | None:
     """Return SQL that gives the node of a value on the least level that is published."""
-    value, level = _value(column), column.settings.min_level or 0
-    found = None if column.settings.hierarchy is None else find(column.settings.hierarchy)
-    if found is None:
+    value, level = _ordered_value(column), column.settings.min_level or 0
+    hierarchy = None if column.settings.hierarchy is None else find_hierarchy(column.settings.hierarchy)
+    if hierarchy is None:
         return Sql(f"CASE WHEN {value} IS NOT NULL THEN '*' END") if column.settings.hierarchy is None else None
-    if isinstance(found, Inline):
-        lifted = {path[-1]: " > ".join(path[: max(len(path) - level, 1)]) for path in found.paths}
-        nodes = literal_rows({"leaf": "VARCHAR", "raised": "VARCHAR"}, list(lifted.items()))
+    if isinstance(hierarchy, InlineHierarchy):
+        nodes_by_leaf = {path[-1]: " > ".join(path[: max(len(path) - level, 1)]) for path in hierarchy.paths}
+        nodes = literal_rows({"leaf": "VARCHAR", "raised": "VARCHAR"}, list(nodes_by_leaf.items()))
     else:
-        table = qualified(found.database, catalog.SCHEMA, "hierarchy_path")
+        table = qualified(hierarchy.database, catalog.SCHEMA, "hierarchy_path")
         nodes = Sql(
             f"SELECT leaf, array_to_string(path[least({level}, len(path) - 1) + 1:], ' > ') AS raised "
-            f"FROM {table} WHERE name = {text(found.name)}"
+            f"FROM {table} WHERE name = {text(hierarchy.name)}"
         )
     name = label_text(identifier(column.column), column.type)
     return Sql(f"(SELECT any_value(raised) FROM ({nodes}) AS nodes WHERE nodes.leaf = {name})")
 
 
-def _shown_limit(column: Published) -> str:
+def _describe_limit(column: LimitedColumn) -> str:
     """Return the limit of a column in words: names and values of its settings."""
     settings = ((name, getattr(column.settings, name)) for name in ("top", "bottom", "grid", "min_level"))
     return ", ".join(f"{name} {value}" for name, value in settings if value is not None)

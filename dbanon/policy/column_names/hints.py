@@ -11,7 +11,7 @@ from dbanon.policy.column_names.hint_words import VOCABULARY
 
 
 @dataclass(frozen=True)
-class Named:
+class NameHints:
     """The words in a column's name that speak for a role; None where nothing does.
 
     `number`: a number that a person has for life; `direct`: a name, an address, what reaches a person; `prose`: free
@@ -39,70 +39,76 @@ class Named:
     ambiguous: str | None = None
 
 
-HINTS = tuple(field.name for field in fields(Named))
+HINTS = tuple(field.name for field in fields(NameHints))
 
-_QUASI = ("trait", "proper", "event")
-_UNCHANGED = ("sensitive", "neutral")
-_THINGS = frozenset({*_UNCHANGED, "coordinate", *_QUASI})
+_QUASI_KINDS = ("trait", "proper", "event")
+_UNCHANGED_KINDS = ("sensitive", "neutral")
+_NON_PERSON_KINDS = frozenset({*_UNCHANGED_KINDS, "coordinate", *_QUASI_KINDS})
 """What a word can be about that is no person."""
 
-GROUPS = {
+TREATMENT_BY_KIND = {
     **dict.fromkeys(("number", "full", "name", "direct", "prose", "subject", "key", "count"), "withheld"),
-    **dict.fromkeys(("coordinate", *_QUASI), "generalized"),
-    **dict.fromkeys(_UNCHANGED, "unchanged"),
+    **dict.fromkeys(("coordinate", *_QUASI_KINDS), "generalized"),
+    **dict.fromkeys(_UNCHANGED_KINDS, "unchanged"),
 }
 """How columns are published that are named by words of a kind; of the other kinds nothing follows."""
 
 
-def words(name: str) -> tuple[str, ...]:
+def split_words(name: str) -> tuple[str, ...]:
     """Return the words of a column's name, in lower case and without accents.
 
-    >>> words('patientNbr'), words('ZIP_code'), words('diag_1'), words('Größe')
+    >>> split_words('patientNbr'), split_words('ZIP_code'), split_words('diag_1'), split_words('Größe')
     (('patient', 'nbr'), ('zip', 'code'), ('diag',), ('grosse',))
     """
-    apart = re.sub(
+    spaced = re.sub(
         r"(?<=[a-zß-ÿ])(?=[A-ZÀ-Þ])|(?<=[A-ZÀ-Þ])(?=[A-ZÀ-Þ][a-zß-ÿ])", " ", unicodedata.normalize("NFC", name)
     )
-    letters = "".join(c if unicodedata.category(c)[0] in "LM" else " " for c in _NUMBER_SIGN.sub(" no ", apart))
-    return tuple(_plain(word) for word in letters.split())
+    letters = "".join(c if unicodedata.category(c)[0] in "LM" else " " for c in _NUMBER_SIGN.sub(" no ", spaced))
+    return tuple(_normalize(word) for word in letters.split())
 
 
 _NUMBER_SIGN = re.compile("[#№]|[Nn][°º]")
 
 
-def named(name: str) -> Named:
+def hints_from_name(name: str) -> NameHints:
     """What a column's name says.
 
-    >>> named('patient_nbr').subject, named('Name des Patienten').direct, named('dateOfBirth').quasi
-    ('patient nbr', 'name patienten', 'birth')
+    >>> hints_from_name('patient_nbr').subject, hints_from_name('dateOfBirth').quasi
+    ('patient nbr', 'birth')
+    >>> hints_from_name('Name des Patienten').direct
+    'name patienten'
     """
-    parts = words(name)
-    kinds = {part: _kinds(part) for part in parts}
-    meant = [part for part in parts if kinds[part] != {"filler"}]
+    parts = split_words(name)
+    kinds = {word: _word_kinds(word) for word in parts}
+    meaningful = [word for word in parts if kinds[word] != {"filler"}]
 
-    def first(*wanted: str) -> str | None:
-        return next((part for kind in wanted for part in meant if kind in kinds[part]), None)
+    def first_word(*wanted: str) -> str | None:
+        return next((part for kind in wanted for part in meaningful if kind in kinds[part]), None)
 
-    def only(*allowed: str) -> bool:
-        return bool(meant) and all(kinds[part] & {*allowed, "filler"} for part in meant)
+    def has_only(*allowed: str) -> bool:
+        return bool(meaningful) and all(kinds[part] & {*allowed, "filler"} for part in meaningful)
 
-    thing = any(kinds[part] & _THINGS for part in meant)
-    called = first("name") is not None and (first("subject") is not None or (only("name") and not thing))
-    return Named(
-        number=first("number"),
-        direct=first("full") or (" ".join(meant) if called else None) or first("direct"),
-        prose=first("prose"),
-        subject=" ".join(meant) if first("subject") and only("subject", "key") and not thing else None,
-        key=first("key", "count"),
-        count=first("count") if len(meant) > 1 and "count" in kinds[meant[0]] else None,
-        category=first("category") if first("key") else None,
-        coordinate=first("coordinate"),
-        sensitive=first("sensitive"),
-        quasi=first(*_QUASI),
-        proper=first("proper"),
-        event=None if first("trait", "proper") else first("event"),
-        neutral=first("neutral") if only("neutral", "name", "key", "count", "generic", "category") else None,
-        ambiguous=next((part for part in meant if is_ambiguous(part)), None),
+    names_thing = any(kinds[word] & _NON_PERSON_KINDS for word in meaningful)
+    is_person_name = first_word("name") is not None and (
+        first_word("subject") is not None or (has_only("name") and not names_thing)
+    )
+    return NameHints(
+        number=first_word("number"),
+        direct=first_word("full") or (" ".join(meaningful) if is_person_name else None) or first_word("direct"),
+        prose=first_word("prose"),
+        subject=" ".join(meaningful)
+        if first_word("subject") and has_only("subject", "key") and not names_thing
+        else None,
+        key=first_word("key", "count"),
+        count=first_word("count") if len(meaningful) > 1 and "count" in kinds[meaningful[0]] else None,
+        category=first_word("category") if first_word("key") else None,
+        coordinate=first_word("coordinate"),
+        sensitive=first_word("sensitive"),
+        quasi=first_word(*_QUASI_KINDS),
+        proper=first_word("proper"),
+        event=None if first_word("trait", "proper") else first_word("event"),
+        neutral=first_word("neutral") if has_only("neutral", "name", "key", "count", "generic", "category") else None,
+        ambiguous=next((word for word in meaningful if is_ambiguous(word)), None),
     )
 
 
@@ -112,16 +118,18 @@ def suggested_quasi_identifier(columns: Iterable[str]) -> str | None:
     >>> suggested_quasi_identifier(["patient_number", "zip", "sex"])
     'zip'
     """
-    hints = ((column, named(column)) for column in columns)
+    hints = ((column, hints_from_name(column)) for column in columns)
     return next((column for column, hint in hints if hint.quasi and not (hint.direct or hint.number)), None)
 
 
-_LETTERS = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th"})
+_LETTER_REPLACEMENTS = str.maketrans(
+    {"ł": "l", "ø": "o", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th"}
+)
 
 
-def _plain(word: str) -> str:
+def _normalize(word: str) -> str:
     """A word in lower case; letters of Latin, Greek and Cyrillic lose their accents, since tables often lack them."""
-    folded = unicodedata.normalize("NFD", word.casefold().translate(_LETTERS))
+    folded = unicodedata.normalize("NFD", word.casefold().translate(_LETTER_REPLACEMENTS))
     return unicodedata.normalize("NFC", _ACCENTS.sub("", folded))
 
 
@@ -130,7 +138,7 @@ _ACCENTS = re.compile("(?<!и)[\u0300-\u036f]")
 
 
 @dataclass(frozen=True)
-class Match:
+class VocabularyMatch:
     """A word of the vocabulary that a word of a name is (`is_whole`) or holds; `stem` is what they share."""
 
     kind: str
@@ -140,87 +148,87 @@ class Match:
 
 
 @cache
-def _vocabulary() -> tuple[dict[str, tuple[Match, ...]], tuple[tuple[re.Pattern[str], Match], ...]]:
+def _vocabulary() -> tuple[dict[str, tuple[VocabularyMatch, ...]], tuple[tuple[re.Pattern[str], VocabularyMatch], ...]]:
     """Return the matches of each word that is listed for itself, and a pattern of each of the others with its match."""
-    whole: dict[str, tuple[Match, ...]] = {}
-    patterns: list[tuple[re.Pattern[str], Match]] = []
-    for kind, listed in VOCABULARY.items():
+    full_words: dict[str, tuple[VocabularyMatch, ...]] = {}
+    patterns: list[tuple[re.Pattern[str], VocabularyMatch]] = []
+    for kind, word_list in VOCABULARY.items():
         language = ""
-        for word in listed.split():
+        for word in word_list.split():
             if word.endswith(":"):
                 language = word[:-1]
                 continue
-            stem = _plain(word.strip("*"))
-            starts, ends = ("*", "*") if _JOINED.search(stem) else (word[0], word[-1])
-            match = Match(kind, language, stem, "*" not in (starts, ends))
+            stem = _normalize(word.strip("*"))
+            starts, ends = ("*", "*") if _UNSPACED_SCRIPTS.search(stem) else (word[0], word[-1])
+            match = VocabularyMatch(kind, language, stem, "*" not in (starts, ends))
             if not match.is_whole:
                 pattern = f"{'.*' if starts == '*' else ''}{re.escape(stem)}{'.*' if ends == '*' else ''}"
                 patterns.append((re.compile(pattern), match))
             else:
-                whole[stem] = (*whole.get(stem, ()), match)
-    return whole, tuple(patterns)
+                full_words[stem] = (*full_words.get(stem, ()), match)
+    return full_words, tuple(patterns)
 
 
 @cache
-def _any_stem() -> re.Pattern[str]:
+def _stem_pattern() -> re.Pattern[str]:
     """What a word holds that matches any pattern: comparing each pattern with each word costs more."""
     return re.compile("|".join(map(re.escape, sorted({match.stem for _, match in _vocabulary()[1]}))))
 
 
-_JOINED = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_UNSPACED_SCRIPTS = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Scripts that write words together."""
 
 _DIGRAPHS = (("ae", "a"), ("oe", "o"), ("ue", "u"))
 
-_KEY_ENDS = re.compile(r"(.{3,})(?:ids?|no|nr|nbr|num|numb|key|ref|pk)|(?:id|no|nr|num)(.{4,})")
+_JOINED_KEY_WORD = re.compile(r"(.{3,})(?:ids?|no|nr|nbr|num|numb|key|ref|pk)|(?:id|no|nr|num)(.{4,})")
 """A word that is written together with a word for a key, as in `planno`, where the rest is a word of its own."""
 
 
 @cache
-def all_matches(word: str) -> tuple[Match, ...]:
+def all_matches(word: str) -> tuple[VocabularyMatch, ...]:
     """Return every word of the vocabulary that a word is or holds. `groesse` is read as `grosse`, too."""
-    whole, patterns = _vocabulary()
-    spelled = {word, functools.reduce(lambda w, pair: w.replace(*pair), _DIGRAPHS, word)}
-    listed = [match for w in spelled for match in whole.get(w, ())]
-    if any(_any_stem().search(w) for w in spelled):
-        listed += [match for pattern, match in patterns if any(pattern.fullmatch(w) for w in spelled)]
-    return tuple(listed)
+    full_words, patterns = _vocabulary()
+    spellings = {word, functools.reduce(lambda w, pair: w.replace(*pair), _DIGRAPHS, word)}
+    found_matches = [match for w in spellings for match in full_words.get(w, ())]
+    if any(_stem_pattern().search(w) for w in spellings):
+        found_matches += [match for pattern, match in patterns if any(pattern.fullmatch(w) for w in spellings)]
+    return tuple(found_matches)
 
 
-def matches(word: str) -> tuple[Match, ...]:
+def best_matches(word: str) -> tuple[VocabularyMatch, ...]:
     """The matches that count: what a word stands for by itself, else what it holds, but for what a longer match
     explains, as that of `postnummer` explains its `nummer`."""
-    found = all_matches(word)
-    if own := tuple(match for match in found if match.is_whole):
-        return own
-    stems = {match.stem for match in found}
-    return tuple(m for m in found if not any(m.stem != longer and m.stem in longer for longer in stems))
+    candidates = all_matches(word)
+    if full_matches := tuple(match for match in candidates if match.is_whole):
+        return full_matches
+    stems = {match.stem for match in candidates}
+    return tuple(m for m in candidates if not any(m.stem != longer and m.stem in longer for longer in stems))
 
 
 @cache
-def _kinds(word: str) -> frozenset[str]:
+def _word_kinds(word: str) -> frozenset[str]:
     """What a word can be."""
-    found = matches(word)
-    kinds = {match.kind for match in found}
-    if not any(match.is_whole for match in found) and (joined := _KEY_ENDS.fullmatch(word)):
-        rest = next(part for part in joined.groups() if part)
-        if {match.kind for match in matches(rest)} & {*_THINGS, "subject", "generic"}:
+    word_matches = best_matches(word)
+    kinds = {match.kind for match in word_matches}
+    if not any(match.is_whole for match in word_matches) and (joined_word := _JOINED_KEY_WORD.fullmatch(word)):
+        rest = next(part for part in joined_word.groups() if part)
+        if {match.kind for match in best_matches(rest)} & {*_NON_PERSON_KINDS, "subject", "generic"}:
             kinds.add("key")
     return frozenset(kinds)
 
 
 def is_ambiguous(word: str) -> bool:
     """Return whether a word is published generalized by what it means in one language, unchanged by what in another."""
-    found = matches(word)
-    generalized = {match.language for match in found if GROUPS.get(match.kind) == "generalized"}
-    unchanged = {match.language for match in found if GROUPS.get(match.kind) == "unchanged"}
+    word_matches = best_matches(word)
+    generalized = {match.language for match in word_matches if TREATMENT_BY_KIND.get(match.kind) == "generalized"}
+    unchanged = {match.language for match in word_matches if TREATMENT_BY_KIND.get(match.kind) == "unchanged"}
     return bool(generalized and unchanged) and not generalized & unchanged
 
 
-def affinity(column: str, hierarchy: str) -> int:
+def n_shared_words(column: str, hierarchy: str) -> int:
     """How many words a column and a hierarchy share in their names; gender is sex."""
-    return len(_alike(column) & _alike(hierarchy))
+    return len(_comparable_words(column) & _comparable_words(hierarchy))
 
 
-def _alike(name: str) -> set[str]:
-    return {"sex" if word == "gender" else word.rstrip("s") for word in words(name)}
+def _comparable_words(name: str) -> set[str]:
+    return {"sex" if word == "gender" else word.rstrip("s") for word in split_words(name)}

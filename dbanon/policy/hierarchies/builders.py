@@ -38,7 +38,7 @@ class Builder:
     accepts: str = ""
 
 
-def statement(call: Call, *, builder: Builder) -> Sql:
+def builder_sql(call: Call, *, builder: Builder) -> Sql:
     """Return the SQL of a call of a builder: rows for dbanon.hierarchy, none of codes for missing values.
 
     Raises UnknownTableError, UnknownColumnError, InvalidArgumentError.
@@ -63,15 +63,15 @@ def statement(call: Call, *, builder: Builder) -> Sql:
     return hierarchy_sql.named_rows(call.text("name"), Sql(paths))
 
 
-def _keep(call: Call) -> list[Sql] | None:
-    keep = call.options.listed("keep")
-    return [Sql(str(n)) for n in keep] if keep else None
+def _kept_lengths(call: Call) -> list[Sql] | None:
+    lengths = call.options.listed("keep")
+    return [Sql(str(n)) for n in lengths] if lengths else None
 
 
-def _widths(call: Call) -> list[Sql]:
+def _interval_widths(call: Call) -> list[Sql]:
     widths = call.options.listed("widths") or ()
-    for fine, coarse in pairwise(widths):
-        if coarse % fine:
+    for width, next_width in pairwise(widths):
+        if next_width % width:
             raise errors.InvalidArgumentError(
                 call.function.name, "widths", "widths of which each is a multiple of the one before", json.dumps(widths)
             )
@@ -93,7 +93,7 @@ _BUILDERS = (
             Integers(1, descending=True),
             "Characters kept on each level, such as [4, 3]; default: one less on every level.",
         ),
-        _keep,
+        _kept_lengths,
     ),
     Builder(
         "intervals",
@@ -109,7 +109,7 @@ _BUILDERS = (
             required=True,
             example="widths = [5, 10, 20]",
         ),
-        _widths,
+        _interval_widths,
         families=("integer", "huge", "decimal", "float"),
         accepts="a column of numbers",
     ),
@@ -138,7 +138,7 @@ FUNCTIONS = tuple(
         ("name", "tbl", "col"),
         (builder.parameter,) if builder.parameter else (),
         builder.doc,
-        handler=partial(statement, builder=builder),
+        handler=partial(builder_sql, builder=builder),
         example=builder.example,
     )
     for builder in _BUILDERS

@@ -13,7 +13,7 @@ from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction
 
 
-def hierarchies(call: Call) -> Sql:
+def hierarchies_sql(call: Call) -> Sql:
     """hierarchies(): stored ones, then shipped ones."""
     rows: list[list[object]] = [
         ["stored", database, name]
@@ -24,7 +24,7 @@ def hierarchies(call: Call) -> Sql:
     return literal_rows({"kind": "VARCHAR", "database_name": "VARCHAR", "name": "VARCHAR"}, rows)
 
 
-def problems(call: Call) -> Sql:
+def hierarchy_problems_sql(call: Call) -> Sql:
     """hierarchy_problems(): those of all attached databases."""
     tables = [
         {"database": text(db), "table": qualified(db, catalog.SCHEMA, "hierarchy")}
@@ -34,7 +34,7 @@ def problems(call: Call) -> Sql:
     return Sql(fill("policy/hierarchies/problems.sql", tables=tables))
 
 
-def uncovered(call: Call) -> Sql:
+def uncovered_sql(call: Call) -> Sql:
     """uncovered(table, column): by the hierarchy that is given, else the declared one, else none; codes for missing
     values need not be in it.
 
@@ -42,24 +42,33 @@ def uncovered(call: Call) -> Sql:
     """
     source = call.source()
     column = call.column(source)
-    given = call.options.text("hierarchy")
+    hierarchy_name = call.options.text("hierarchy")
     declared, _, _ = stored_policy.policy_of(source, call.cursor)
-    is_declared = given is None
+    is_declared = hierarchy_name is None
     if is_declared:
-        of_column = (d.settings.hierarchy for d in declared if d.column.lower() == column.lower())
-        given = next(filter(None, of_column), None)
+        declared_names = (d.settings.hierarchy for d in declared if d.column.lower() == column.lower())
+        hierarchy_name = next(filter(None, declared_names), None)
     rows: Sql | None = None
-    if given is not None:
-        hierarchy = lookup.find(call, given, source, is_declared)
+    if hierarchy_name is not None:
+        hierarchy = lookup.find_hierarchy(call, hierarchy_name, source, is_declared)
         if hierarchy is None:
             raise errors.UnknownHierarchyError(
-                call.function.name, given, f"of {source.shown}.{column}", lookup.known(call, source, is_declared)
+                call.function.name,
+                hierarchy_name,
+                f"of {source.shown}.{column}",
+                lookup.hierarchy_names(call, source, is_declared),
             )
         rows = hierarchy_sql.rows(hierarchy)
-    read, name = missing_codes.without_codes(source, declared, call.holds), identifier(column)
+    cleaned_source, name = missing_codes.without_codes(source, declared, call.holds), identifier(column)
     text_label = label_text(name, source.columns[column])
     return Sql(
-        fill("policy/hierarchies/uncovered_values.sql", source=read.rows, column=name, label=text_label, rows=rows)
+        fill(
+            "policy/hierarchies/uncovered_values.sql",
+            source=cleaned_source.rows,
+            column=name,
+            label=text_label,
+            rows=rows,
+        )
     )
 
 
@@ -69,7 +78,7 @@ FUNCTIONS = (
         (),
         (),
         "The hierarchies that can be named: stored ones and shipped ones.",
-        handler=hierarchies,
+        handler=hierarchies_sql,
         example=Example("SELECT * FROM hierarchies();"),
     ),
     TableFunction(
@@ -77,7 +86,7 @@ FUNCTIONS = (
         (),
         (),
         "Stored hierarchies that are not one tree, and why.",
-        handler=problems,
+        handler=hierarchy_problems_sql,
         example=Example("SELECT * FROM hierarchy_problems();"),
     ),
     TableFunction(
@@ -85,7 +94,7 @@ FUNCTIONS = (
         ("tbl", "col"),
         (Parameter("hierarchy", Text("a hierarchy's name"), "Instead of the declared one."),),
         "Values of a column that its hierarchy misses, or that a reader could not tell from generalized ones.",
-        handler=uncovered,
+        handler=uncovered_sql,
         example=Example("SELECT * FROM uncovered('patients', 'occupation', hierarchy = 'adult_occupation');"),
     ),
 )

@@ -1,21 +1,21 @@
 """A hierarchy as a relation: rows (node, parent, label, ord), or label paths from the root."""
 
-from dbanon.policy.hierarchies.storage import Inline, Stored
+from dbanon.policy.hierarchies.storage import InlineHierarchy, StoredHierarchy
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, as_json, qualified, text
 from dbanon.sqltext.templates import fill
 
 
-def rows(hierarchy: Stored | Inline) -> Sql:
+def rows(hierarchy: StoredHierarchy | InlineHierarchy) -> Sql:
     """Return SQL for the rows (node, parent, label, ord) of a hierarchy."""
-    if isinstance(hierarchy, Stored):
+    if isinstance(hierarchy, StoredHierarchy):
         table = qualified(hierarchy.database, SCHEMA, "hierarchy")
         columns = "node COLLATE POSIX AS node, parent COLLATE POSIX AS parent, label COLLATE POSIX AS label, ord"
         return Sql(f"SELECT {columns} FROM {table} WHERE (name COLLATE POSIX) = {text(hierarchy.name)}")
-    return rows_of_paths(paths(hierarchy))
+    return rows_from_paths(paths(hierarchy))
 
 
-def paths(hierarchy: Inline) -> Sql:
+def paths(hierarchy: InlineHierarchy) -> Sql:
     """Return SQL for the label paths of an inline hierarchy: (path from the root, place)."""
     document = as_json([list(p) for p in hierarchy.paths])
     return Sql(
@@ -24,11 +24,11 @@ def paths(hierarchy: Inline) -> Sql:
     )
 
 
-def rows_of_paths(relation: Sql) -> Sql:
+def rows_from_paths(relation: Sql) -> Sql:
     """Return SQL for hierarchy rows of a relation (path VARCHAR[] from the root, place)."""
     return Sql(fill("policy/hierarchies/hierarchy_rows.sql", paths=relation))
 
 
 def named_rows(name: str, paths: Sql) -> Sql:
     """Return SQL for rows of dbanon.hierarchy: name, node, parent, label, ord."""
-    return Sql(f"SELECT {text(name)} AS name, * FROM ({rows_of_paths(paths)}) ORDER BY ord ASC, node ASC")
+    return Sql(f"SELECT {text(name)} AS name, * FROM ({rows_from_paths(paths)}) ORDER BY ord ASC, node ASC")

@@ -6,7 +6,9 @@ from dbanon.sqltext import resources
 from dbanon.table_functions.table_function import Call
 
 
-def find(call: Call, name: str, source: catalog.Source | None, is_declared: bool = False) -> storage.Hierarchy | None:
+def find_hierarchy(
+    call: Call, name: str, source: catalog.Source | None, is_declared: bool = False
+) -> storage.Hierarchy | None:
     """Return a hierarchy by name: ARX rows as text, a stored one, or a shipped one; None where there is none.
 
     One that a call names is stored with the source or in the session's database. One that a policy names
@@ -14,11 +16,11 @@ def find(call: Call, name: str, source: catalog.Source | None, is_declared: bool
     """
     stored = catalog.hierarchy_table(name, _databases(call, source, is_declared), call.hierarchies, is_declared)
     if stored:
-        return storage.Stored(*stored)
-    return storage.read_arx("given as text", name) if ";" in name else storage.shipped(name)
+        return storage.StoredHierarchy(*stored)
+    return storage.parse_arx("given as text", name) if ";" in name else storage.shipped_hierarchy(name)
 
 
-def known(call: Call, source: catalog.Source | None, is_declared: bool = False) -> list[str]:
+def hierarchy_names(call: Call, source: catalog.Source | None, is_declared: bool = False) -> list[str]:
     """Return names that `find` knows."""
     stored = [n for db in _databases(call, source, is_declared) for n in call.hierarchies(db)]
     return [*stored, *resources.shipped_hierarchies()]

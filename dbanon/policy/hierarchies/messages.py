@@ -5,8 +5,8 @@ from dbanon.sqltext.quote import Sql
 from dbanon.sqltext.templates import error_sql, sql_placeholder
 
 
-def tree_messages(table: str, column: str, shown: str, given: str | None) -> dict[str, Sql]:
-    """What is said about a hierarchy that does not fit; `given`: how the call named it.
+def hierarchy_messages(table: str, column: str, hierarchy: str, requested: str | None) -> dict[str, Sql]:
+    """What is said about a hierarchy that does not fit; `requested`: how the call named it.
 
     Columns of the names of the messages say how many values they are about.
     """
@@ -18,10 +18,14 @@ def tree_messages(table: str, column: str, shown: str, given: str | None) -> dic
         "same_name": "two inner nodes would be published under one name.",
         "inner_star": "an inner node below the root would be published as *, which stands for every value and NULL.",
     }
-    return {key: error_sql(errors.MalformedHierarchyError(shown, why)) for key, why in malformed.items()} | {
-        "uncovered": error_sql(errors.UncoveredValueError(table, column, sql_placeholder("uncovered"), shown, given)),
+    return {key: error_sql(errors.MalformedHierarchyError(hierarchy, why)) for key, why in malformed.items()} | {
+        "uncovered": error_sql(
+            errors.UncoveredValueError(table, column, sql_placeholder("uncovered"), hierarchy, requested)
+        ),
         "other_zone": error_sql(
-            errors.UncoveredValueError(table, column, sql_placeholder("uncovered"), shown, given, is_of_zone=True)
+            errors.UncoveredValueError(
+                table, column, sql_placeholder("uncovered"), hierarchy, requested, is_of_zone=True
+            )
         ),
         "reserved": error_sql(errors.ReservedValueError(table, column, sql_placeholder("reserved"))),
         "several_nodes": error_sql(errors.AmbiguousValueError(table, column, sql_placeholder("several_nodes"))),

@@ -16,7 +16,7 @@ from dbanon.sqltext import resources
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredHierarchy:
     """A hierarchy in `database.dbanon.hierarchy`, read when the query runs."""
 
     database: str
@@ -24,20 +24,20 @@ class Stored:
 
 
 @dataclass(frozen=True)
-class Inline:
+class InlineHierarchy:
     """A hierarchy that travels with the plan: label paths from the root to each leaf, in leaf order."""
 
     name: str
     paths: tuple[tuple[str, ...], ...]
 
 
-Hierarchy = Stored | Inline
+Hierarchy = StoredHierarchy | InlineHierarchy
 
 
-def read_arx(name: str, text: str) -> Inline:
+def parse_arx(name: str, text: str) -> InlineHierarchy:
     """Return the hierarchy of an ARX text. Raises MalformedHierarchyError.
 
-    >>> read_arx('sex', 'M;*\\nF;*').paths
+    >>> parse_arx('sex', 'M;*\\nF;*').paths
     (('*', 'M'), ('*', 'F'))
     """
     try:
@@ -46,41 +46,43 @@ def read_arx(name: str, text: str) -> Inline:
         raise errors.MalformedHierarchyError(
             name, f"not a CSV file separated by semicolons ({error}).", stored=False
         ) from None
-    return from_rows(name, rows)
+    return hierarchy_from_rows(name, rows)
 
 
-def from_rows(name: str, rows: Iterable[Sequence[str]]) -> Inline:
+def hierarchy_from_rows(name: str, rows: Iterable[Sequence[str]]) -> InlineHierarchy:
     """Return the hierarchy of rows from the leaf to the root. Raises MalformedHierarchyError."""
 
-    def wrong(why: str) -> errors.DbanonError:
+    def malformed(why: str) -> errors.DbanonError:
         return errors.MalformedHierarchyError(name, why, stored=False)
 
     if isinstance(rows, (str, bytes)) or not isinstance(rows, Iterable):
-        raise wrong("it is not a list of rows, each a list of labels from the leaf to the root.")
+        raise malformed("it is not a list of rows, each a list of labels from the leaf to the root.")
     paths: list[tuple[str, ...]] = []
     for number, row in enumerate(rows, 1):
         if isinstance(row, (str, bytes)) or not isinstance(row, Sequence) or any(not _is_label(x) for x in row):
-            raise wrong(f"row {number} is not a list of labels from the leaf to the root.")
+            raise malformed(f"row {number} is not a list of labels from the leaf to the root.")
         labels = _without_repeats([str(label) for label in row])
         if not labels or any(not label for label in labels):
-            raise wrong(f"row {number} has an empty label.")
+            raise malformed(f"row {number} has an empty label.")
         paths.append(tuple(reversed(labels)))
     if not paths:
-        raise wrong("it has no rows.")
+        raise malformed("it has no rows.")
     roots = {path[0] for path in paths}
     if len(roots) != 1:
-        raise wrong(f"it has {len(roots)} roots; the last field of every row must be the same, usually *.")
+        raise malformed(f"it has {len(roots)} roots; the last field of every row must be the same, usually *.")
     if len({path[-1] for path in paths}) < len(paths):
-        raise wrong("a leaf occurs in more than one row.")
+        raise malformed("a leaf occurs in more than one row.")
     inner = {path[:depth] for path in paths for depth in range(1, len(path))}
     for number, path in enumerate(paths, 1):
         if path in inner:
-            raise wrong(f"the value of row {number} is an inner node of other rows.")
-    often = Counter(path[-1] for path in inner)
-    published = {" > ".join(path[1:]) if often[path[-1]] > 1 and len(path) > 1 else path[-1] for path in inner}
-    if len(published) < len(inner):
-        raise wrong("two inner nodes would be published under one name.")
-    return Inline(name, tuple(paths))
+            raise malformed(f"the value of row {number} is an inner node of other rows.")
+    label_counts = Counter(path[-1] for path in inner)
+    published_names = {
+        " > ".join(path[1:]) if label_counts[path[-1]] > 1 and len(path) > 1 else path[-1] for path in inner
+    }
+    if len(published_names) < len(inner):
+        raise malformed("two inner nodes would be published under one name.")
+    return InlineHierarchy(name, tuple(paths))
 
 
 def _is_label(value: object) -> bool:
@@ -95,8 +97,8 @@ def _without_repeats(row: Sequence[str]) -> list[str]:
     return [label for i, label in enumerate(labels) if i == 0 or label != labels[i - 1]]
 
 
-def shipped(name: str) -> Inline | None:
+def shipped_hierarchy(name: str) -> InlineHierarchy | None:
     """Return a hierarchy that comes with the package, or None."""
     if name not in resources.shipped_hierarchies():
         return None
-    return read_arx(name, (resources.folder("hierarchies") / f"{name}.csv").read_text(encoding="utf-8-sig"))
+    return parse_arx(name, (resources.folder("hierarchies") / f"{name}.csv").read_text(encoding="utf-8-sig"))

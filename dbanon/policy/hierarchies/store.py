@@ -21,16 +21,16 @@ def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Seque
     that name. Raises MalformedHierarchyError, UnreadableFileError, RemoteFileError, UnknownHierarchyError; nothing is
     written then.
     """
-    found: storage.Inline | None
+    hierarchy: storage.InlineHierarchy | None
     if rows is None:
-        found = storage.shipped(name)
-        if found is None:
+        hierarchy = storage.shipped_hierarchy(name)
+        if hierarchy is None:
             raise errors.UnknownHierarchyError("load_hierarchy", name, "shipped", resources.shipped_hierarchies())
     elif isinstance(rows, (str, Path)):
         with connection.cursor() as cursor:
-            found = storage.read_arx(name, input_files.read_text("load_hierarchy", str(rows), cursor))
+            hierarchy = storage.parse_arx(name, input_files.read_text("load_hierarchy", str(rows), cursor))
     else:
-        found = storage.from_rows(name, rows)
+        hierarchy = storage.hierarchy_from_rows(name, rows)
     schema.create(connection)
     with session.builtin_cursor(connection) as cursor:
         database = catalog.SearchPath.here(connection).database
@@ -39,7 +39,7 @@ def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Seque
         table = qualified(database, catalog.SCHEMA, "hierarchy")
         cursor.execute("BEGIN")
         cursor.execute(f"DELETE FROM {table} WHERE name = ?", [name])
-        rows = hierarchy_sql.rows_of_paths(hierarchy_sql.paths(found))
+        rows = hierarchy_sql.rows_from_paths(hierarchy_sql.paths(hierarchy))
         cursor.execute(f"INSERT INTO {table} SELECT {text(name)}, * FROM ({rows})")
         cursor.execute("COMMIT")
 
@@ -52,13 +52,16 @@ def save_hierarchy(connection: Any, name: str, path: str | Path) -> None:
     """
     target = output_files.local_target("save_hierarchy", path)
     output_files.check_not_source("save_hierarchy", [target], output_files.source_files(connection))
-    listed, here = partial(catalog.stored_hierarchies, connection), catalog.SearchPath.here(connection).database
-    stored = catalog.hierarchy_table(name, [here], listed)
+    stored_names, database = (
+        partial(catalog.stored_hierarchies, connection),
+        catalog.SearchPath.here(connection).database,
+    )
+    stored = catalog.hierarchy_table(name, [database], stored_names)
     if stored is None:
-        raise errors.UnknownHierarchyError("save_hierarchy", name, "stored", listed(here))
+        raise errors.UnknownHierarchyError("save_hierarchy", name, "stored", stored_names(database))
     lines = connection.execute(
         qualify_builtins(
-            templates.fill("policy/hierarchies/to_arx.sql", rows=hierarchy_sql.rows(storage.Stored(*stored)))
+            templates.fill("policy/hierarchies/to_arx.sql", rows=hierarchy_sql.rows(storage.StoredHierarchy(*stored)))
         )
     ).fetchall()
     with output_files.open_draft("save_hierarchy", target) as draft:

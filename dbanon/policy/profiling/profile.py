@@ -30,66 +30,68 @@ from dbanon.sqltext.quote import Sql, identifier, literal, literal_rows, qualifi
 from dbanon.sqltext.templates import error_sql, fill
 from dbanon.table_functions.table_function import Call, TableFunction
 
-SLOTS = 12
+N_COMBINED = 12
 """Columns that are combined: 66 pairs."""
 
-TRIPLE_SLOTS = 7
+N_IN_TRIPLES = 7
 """Of these, columns whose triples are all counted: 35."""
 
-PARTNERS = 3
+N_PARTNERS = 3
 """Of these, columns whose pairs are joined with each further column, so that it has triples too: 3 each."""
 
-GROUPS = 65536
+MAX_EXACT_GROUPS = 65536
 """Groups of equal rows up to which combinations are counted exactly."""
 
 
-_SHAPES = ("CONTACT", "DATE", "GIVEN_FIRST", "SENTENCE", "SURNAME_FIRST", "TITLED")
+_PATTERN_CONSTANTS = ("CONTACT", "DATE", "GIVEN_FIRST", "SENTENCE", "SURNAME_FIRST", "TITLED")
 """Forms of values in dbanon/policy/profiling/thresholds.py."""
 
 
-def statement(call: Call) -> Sql:
+def profile_sql(call: Call) -> Sql:
     """Return the SQL of one call: a row a column, in the table's order. Nothing is read before it runs."""
     source = call.source()
     rows = stored_policy.policy_rows(source, call.cursor)
     source = missing_codes.without_codes(source, [row.declared for row in rows], call.holds)
     function, policy = call.function.name, qualified(source.home, catalog.SCHEMA, "policy")
-    known = _hierarchies(call, source)
-    columns = [_column(i, name, type_) for i, (name, type_) in enumerate(source.columns.items())]
-    slots = range(1, SLOTS + 1)
-    chosen = [
-        *combinations(slots, 2),
-        *combinations(slots[:TRIPLE_SLOTS], 3),
-        *((*pair, last) for pair in combinations(slots[:PARTNERS], 2) for last in slots[TRIPLE_SLOTS:]),
+    hierarchies = _available_hierarchies(call, source)
+    columns = [_column_values(i, name, type_) for i, (name, type_) in enumerate(source.columns.items())]
+    ranks = range(1, N_COMBINED + 1)
+    combined_ranks = [
+        *combinations(ranks, 2),
+        *combinations(ranks[:N_IN_TRIPLES], 3),
+        *((*pair, other_rank) for pair in combinations(ranks[:N_PARTNERS], 2) for other_rank in ranks[N_IN_TRIPLES:]),
     ]
     return Sql(
         fill(
             "policy/profiling/profile.sql",
             source=source.rows,
             columns=columns,
-            slots=list(slots),
-            combinations=[list(c) for c in chosen if max(c) <= len(columns)],
-            groups=GROUPS,
+            slots=list(ranks),
+            combinations=[list(c) for c in combined_ranks if max(c) <= len(columns)],
+            groups=MAX_EXACT_GROUPS,
             limits={
                 name: literal(value)
                 for name, value in vars(thresholds).items()
                 if name.isupper() and isinstance(value, (int, float))
             },
-            patterns=[{"what": text(what), "pattern": text(p)} for what, p in thresholds.PATTERNS.items()],
-            diagnosis=text(thresholds.DIAGNOSIS),
-            shapes={name: text(getattr(thresholds, name)) for name in _SHAPES},
+            patterns=[
+                {"what": text(description), "pattern": text(p)} for description, p in thresholds.PATTERNS.items()
+            ],
+            diagnosis=text(thresholds.DIAGNOSIS_CODE),
+            shapes={name: text(getattr(thresholds, name)) for name in _PATTERN_CONSTANTS},
             keys=[c for c in columns if c["may_be_person"]],
             named=[c for c in columns if c["is_named"]],
-            postal=text(thresholds.POSTAL),
-            places=text(thresholds.PLACES),
-            plain_id=person_spellings.PLAIN,
+            postal=text(thresholds.POSTAL_WORDS),
+            places=text(thresholds.HOUSE_WORDS),
+            plain_id=person_spellings.NORMALIZED_VALUE,
             neutral=[c for c in columns if c["is_neutral"]],
             withheld=Sql(WITHHELD),
-            leaves=_leaves(call, known),
-            affinities=_affinities(source, [name for _, name in known]),
+            leaves=_leaf_relations(call, hierarchies),
+            affinities=_shared_name_words(source, [name for _, name in hierarchies]),
             sensitive_hierarchies=[text(name) for name in thresholds.SENSITIVE_HIERARCHIES],
-            mend=repairs.values(),
-            pieces=repairs.columns(source, rows),
-            views=None if source.is_table else repairs.view(source),
+            mend=repairs.repair_values(),
+            pieces=repairs.repair_pieces(source, rows),
+            views=None if source.is_table else repairs.view_pieces(source),
             where=text(source.sql),
             insert=text(f"INSERT INTO {policy} (schema_name, table_name, column_name, role"),
             place=text("".join(f"{text(part)}, " for part in stored_policy.policy_key(source))),
@@ -102,7 +104,7 @@ def statement(call: Call) -> Sql:
 # --- columns ---------------------------------------------------------------------------------------------
 
 
-def _column(place: int, name: str, type_: str) -> dict[str, object]:
+def _column_values(position: int, name: str, type_: str) -> dict[str, object]:
     """Template values of one column: how it is read, what its type can be, what its name says."""
     kind = family(type_)[0]
     is_text = type_ == "VARCHAR" or type_.startswith("ENUM(")
@@ -111,14 +113,14 @@ def _column(place: int, name: str, type_: str) -> dict[str, object]:
         value = Sql(f"({value} + 0::{type_})")  # of 0.0 and -0.0 only one is shown
     elif kind is None and type_ not in ("BOOLEAN", "UUID"):
         value = Sql(f"CAST({value} AS VARCHAR) COLLATE POSIX")  # texts byte by byte, the rest as it is shown
-    hints = column_names_hints.named(name)
+    hints = column_names_hints.hints_from_name(name)
     return {
-        "i": place,
+        "i": position,
         "name": text(name),
         "literal": text(str(text(name))),
         "type": text(type_),
         "value": value,
-        "number": _number(kind, type_),
+        "number": _numeric_value(kind, type_),
         "is_text": is_text,
         "is_whole": kind in ("integer", "huge"),
         "is_keylike": is_text or type_ == "UUID",
@@ -127,9 +129,9 @@ def _column(place: int, name: str, type_: str) -> dict[str, object]:
         "is_time": kind in ("date", "timestamp", "nanos", "time"),
         "is_clock": kind == "time",
         "is_measured": any((hints.count, hints.category, hints.quasi)),
-        "is_position": hints.coordinate is not None and kind in _CODED and kind not in _CALENDAR,
-        "is_named": any((hints.quasi, hints.sensitive)) and kind not in _CALENDAR,
-        "coded_as": _CODED.get(kind or ""),
+        "is_position": hints.coordinate is not None and kind in _CODE_LISTS and kind not in _CALENDAR_FAMILIES,
+        "is_named": any((hints.quasi, hints.sensitive)) and kind not in _CALENDAR_FAMILIES,
+        "coded_as": _CODE_LISTS.get(kind or ""),
         "is_neutral": hints.neutral is not None,
         "may_be_person": any((hints.number, hints.subject, hints.key)),
         "may_be_unchanged": any((hints.neutral, hints.sensitive)),
@@ -139,15 +141,15 @@ def _column(place: int, name: str, type_: str) -> dict[str, object]:
     }
 
 
-_CODED = dict.fromkeys(("integer", "huge", "decimal", "float"), "number")
-_CODED |= dict.fromkeys(("date", "timestamp", "nanos"), "date")
+_CODE_LISTS = dict.fromkeys(("integer", "huge", "decimal", "float"), "number")
+_CODE_LISTS |= dict.fromkeys(("date", "timestamp", "nanos"), "date")
 """Which codes for missing values a family of types can have."""
 
-_CALENDAR = ("date", "timestamp", "nanos")
+_CALENDAR_FAMILIES = ("date", "timestamp", "nanos")
 """Families that are published by months where the policy says nothing else."""
 
 
-def _number(kind: str | None, type_: str) -> Sql | None:
+def _numeric_value(kind: str | None, type_: str) -> Sql | None:
     """Return SQL of a number, date or time `value` as a DOUBLE, NULL if it is not finite.
 
     None for what has no order.
@@ -168,38 +170,38 @@ def _number(kind: str | None, type_: str) -> Sql | None:
 # --- hierarchies -----------------------------------------------------------------------------------------
 
 
-def _hierarchies(call: Call, source: catalog.Source) -> list[tuple[str | None, str]]:
+def _available_hierarchies(call: Call, source: catalog.Source) -> list[tuple[str | None, str]]:
     """(database, name) of what a policy of the source can name, stored hierarchies first; None: shipped."""
-    found: dict[str, str | None] = {}
+    databases: dict[str, str | None] = {}
     for database in dict.fromkeys([source.home, call.path.database]):
         for name in catalog.stored_hierarchies(call.cursor, database):
-            found.setdefault(name, database)
+            databases.setdefault(name, database)
     for name in resources.shipped_hierarchies():
-        found.setdefault(name, None)
-    return [(database, name) for name, database in found.items()]
+        databases.setdefault(name, None)
+    return [(database, name) for name, database in databases.items()]
 
 
-def _leaves(call: Call, known: list[tuple[str | None, str]]) -> list[Sql]:
+def _leaf_relations(call: Call, hierarchies: list[tuple[str | None, str]]) -> list[Sql]:
     """Statements that give (name, label) of the leaves that a value can be, of shipped and of stored hierarchies."""
     rows: list[tuple[str, str]] = []
     stored: list[Sql] = []
-    for database, name in known:
+    for database, name in hierarchies:
         if database is not None:
             table = qualified(database, catalog.SCHEMA, "hierarchy")
             stored.append(Sql(fill("policy/profiling/hierarchy_leaves.sql", table=table, name=text(name))))
-        elif (tree := storage.shipped(name)) is not None:
-            inner = {label for path in tree.paths for label in path[:-1]}
-            rows += [(name, path[-1]) for path in tree.paths if path[-1] not in inner]
+        elif (hierarchy := storage.shipped_hierarchy(name)) is not None:
+            inner = {label for path in hierarchy.paths for label in path[:-1]}
+            rows += [(name, path[-1]) for path in hierarchy.paths if path[-1] not in inner]
     return [literal_rows({"name": "VARCHAR", "label": "VARCHAR"}, rows), *stored]
 
 
-def _affinities(source: catalog.Source, hierarchies: list[str]) -> Sql:
+def _shared_name_words(source: catalog.Source, hierarchies: list[str]) -> Sql:
     """Return rows of columns and hierarchies whose names have words in common: place, name, affinity."""
     rows = [
         (place, name, shared)
         for place, column in enumerate(source.columns)
         for name in hierarchies
-        if (shared := column_names_hints.affinity(column, name))
+        if (shared := column_names_hints.n_shared_words(column, name))
     ]
     return literal_rows({"place": "INTEGER", "name": "VARCHAR", "affinity": "INTEGER"}, rows)
 
@@ -210,7 +212,7 @@ FUNCTIONS = (
         ("tbl",),
         (),
         "One row a column: what it tells about people, alone and with others, and a proposed role and hierarchy.",
-        handler=statement,
+        handler=profile_sql,
         example=Example("SELECT * FROM profile('patients');"),
     ),
 )

@@ -11,7 +11,7 @@ from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
 
 
 @dataclass(frozen=True)
-class Declared:
+class StoredPolicyRow:
     """One row of dbanon.policy as it is stored."""
 
     database: str
@@ -24,29 +24,29 @@ class Declared:
 
 
 @dataclass(frozen=True)
-class Relation:
+class DeclaredRelation:
     """A table, view or file that rows of the policy are about: how to find its columns, and whether the planner's
     cursor sees it."""
 
     sql: Sql
     columns: Callable[[], Mapping[str, str]]
-    seen: bool = True
+    is_visible: bool = True
 
 
 @dataclass(frozen=True)
-class Candidate:
+class RepeatedIdentifier:
     """An identifier, its type, and SQL that counts which of its values repeat."""
 
-    declared: Declared
+    declared: StoredPolicyRow
     type: str
     count: Sql
 
 
 @dataclass(frozen=True)
-class Unreadable:
+class UnreadableIdentifier:
     """An identifier of a relation that cannot be read."""
 
-    declared: Declared
+    declared: StoredPolicyRow
 
     @property
     def problem(self) -> str:
@@ -57,9 +57,9 @@ class Unreadable:
         )
 
 
-def candidates(
-    relation: Relation, rows: Iterable[Declared], cursor: catalog.Cursor
-) -> Iterator[Candidate | Unreadable]:
+def repeated_identifiers(
+    relation: DeclaredRelation, rows: Iterable[StoredPolicyRow], cursor: catalog.Cursor
+) -> Iterator[RepeatedIdentifier | UnreadableIdentifier]:
     """Yield identifiers of a relation, as its rows declare them; none where one declares a person."""
     rows = list(rows)
     identifiers = [row for row in rows if row.role.lower() == "identifier"]
@@ -71,11 +71,15 @@ def candidates(
             continue
         name, type_ = columns[row.column.lower()]
         value = person_value(identifier(name), type_) or Sql(f"CAST({identifier(name)} AS VARCHAR) COLLATE POSIX")
-        count = Sql(fill("policy/profiling/repeated_values.sql", source=relation.sql, value=value))
-        yield Candidate(row, type_, count) if (not relation.seen or binds(cursor, count)) else Unreadable(row)
+        count_sql = Sql(fill("policy/profiling/repeated_values.sql", source=relation.sql, value=value))
+        yield (
+            RepeatedIdentifier(row, type_, count_sql)
+            if (not relation.is_visible or can_plan(cursor, count_sql))
+            else UnreadableIdentifier(row)
+        )
 
 
-def binds(cursor: catalog.Cursor, query: Sql) -> bool:
+def can_plan(cursor: catalog.Cursor, query: Sql) -> bool:
     """Return whether a query can be planned: a view may be broken, and one broken view must not hide other problems."""
     try:
         cursor.execute(f"EXPLAIN {query}").fetchall()
@@ -84,22 +88,24 @@ def binds(cursor: catalog.Cursor, query: Sql) -> bool:
     return True
 
 
-def values(candidate: Candidate) -> dict[str, Sql]:
+def problem_values(candidate: RepeatedIdentifier) -> dict[str, Sql]:
     """Template values of a candidate that can be counted."""
     row = candidate.declared
-    tells = person_value(identifier(row.column), candidate.type) is not None
+    can_be_person = person_value(identifier(row.column), candidate.type) is not None
     return {
         "database": text(row.database),
         "schema": text(row.schema),
         "table": text(row.table),
         "column": text(row.column),
-        "problem": error_sql(errors.RepeatedIdentifierError(row.table, row.column, sql_placeholder("repeated"), tells)),
-        "statement": text(_declares_person(row)) if tells else Sql("NULL"),
+        "problem": error_sql(
+            errors.RepeatedIdentifierError(row.table, row.column, sql_placeholder("repeated"), can_be_person)
+        ),
+        "statement": text(_declare_person_statement(row)) if can_be_person else Sql("NULL"),
         "count": candidate.count,
     }
 
 
-def _declares_person(row: Declared) -> str:
+def _declare_person_statement(row: StoredPolicyRow) -> str:
     """Return the statement that makes an identifier the person."""
     key = ", ".join(text(part) for part in (row.schema, row.table, row.column))
     return (

@@ -14,24 +14,24 @@ from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 from dbanon.sqltext.templates import fill
 
-TOP = 0.995
+MIN_TOP_SHARE = 0.995
 """Share of the records that a proposed top leaves as they are, at the least."""
 
-LEVELS = ("month", "quarter", "year", "decade")
+CALENDAR_LEVELS = ("month", "quarter", "year", "decade")
 """Levels of a calendar that is offered."""
 
-YEARS, QUARTERS = 20, 3
+MIN_YEARS_BY_YEAR, MIN_YEARS_BY_QUARTER = 20, 3
 """So many years of dates, from which a grid of years, and of quarters, is proposed; below, months are the default."""
 
-INTERVALS = 20
+MAX_INTERVALS = 20
 """Most intervals on the lowest level of a hierarchy of numbers that is offered, about."""
 
-FEW = 10
+MAX_TRIVIAL_VALUES = 10
 """Values up to which there is nothing to build levels of."""
 
 
 @dataclass(frozen=True)
-class Built:
+class SuggestedHierarchy:
     """A hierarchy that could be built: `builder` is hierarchy_NAME, `argument` its parameter as SQL.
 
     `levels` are how many values there are on each level from the leaves up, each with what it is called.
@@ -44,8 +44,10 @@ class Built:
     @property
     def preview(self) -> str:
         """The levels in words."""
-        said = (f"{n:,} {called.removesuffix('s') if n == 1 else called}" for n, called in self.levels)
-        return f"{', '.join(said)}, *"
+        level_texts = (
+            f"{n:,} {level_name.removesuffix('s') if n == 1 else level_name}" for n, level_name in self.levels
+        )
+        return f"{', '.join(level_texts)}, *"
 
     def rows(self, name: str, source: Source, column: str) -> Sql:
         """Return SQL of the rows of the hierarchy under a name."""
@@ -53,15 +55,17 @@ class Built:
 
 
 @dataclass(frozen=True)
-class Offers:
+class Suggestions:
     """What could be said of a quasi-identifier beside its role; None where there is nothing to say."""
 
-    built: Built | None = None
+    hierarchy: SuggestedHierarchy | None = None
     top: str | None = None
     grid: str | None = None
 
 
-def offers(cursor: Cursor, source: Source, column: str, person: str | None, k: int, codes: Sequence[str]) -> Offers:
+def suggest_settings(
+    cursor: Cursor, source: Source, column: str, person: str | None, k: int, codes: Sequence[str]
+) -> Suggestions:
     """Offers for a column: of texts that are codes of one length their beginnings; of numbers intervals, and as `top`
     what fewer than k persons (records) go beyond; of dates a calendar and a grid. `codes` stand for missing values.
 
@@ -75,59 +79,68 @@ def offers(cursor: Cursor, source: Source, column: str, person: str | None, k: i
         "who": None if person is None else person_value(identifier(person), source.columns[person]),
         "codes": join_sql(text(code) for code in codes),
         "k": k,
-        "top": Sql(str(TOP)),
-        "nearly": Sql(str(thresholds.NEARLY)),
-        "few_rows": thresholds.FEW_ROWS,
+        "top": Sql(str(MIN_TOP_SHARE)),
+        "nearly": Sql(str(thresholds.NEARLY_ALL_SHARE)),
+        "few_rows": thresholds.MIN_UNIQUENESS_RECORDS,
     }
 
-    def row(template: str) -> tuple[Any, ...]:
-        found: tuple[Any, ...] = cursor.execute(
+    def query_row(template: str) -> tuple[Any, ...]:
+        first_row: tuple[Any, ...] = cursor.execute(
             qualify_builtins(fill(f"policy/profiling/suggest_{template}.sql", **values))
         ).fetchall()[0]
-        return found
+        return first_row
 
     if type_ == "VARCHAR":
-        return Offers(_prefix(*row("prefixes")))
+        return Suggestions(_suggest_prefixes(*query_row("prefixes")))
     if kind in ("integer", "huge", "decimal", "float"):
-        least, most, distinct, top = row("numbers")
-        if distinct <= FEW:
-            return Offers()
-        widths = _widths(most - least)
+        minimum, maximum, n_distinct, top = query_row("numbers")
+        if n_distinct <= MAX_TRIVIAL_VALUES:
+            return Suggestions()
+        widths = _interval_widths(maximum - minimum)
         values["widths"] = [Sql(str(width)) for width in widths]
-        counts = row("intervals")
-        called = ["values", *(f"of width {width:,}" for width in widths)]
-        built = Built("intervals", _listed("widths", widths), tuple(zip(counts, called, strict=True)))
-        return Offers(built, top=None if top is None else f"{top:.0f}")
+        counts = query_row("intervals")
+        level_names = ["values", *(f"of width {width:,}" for width in widths)]
+        hierarchy = SuggestedHierarchy(
+            "intervals", _list_argument("widths", widths), tuple(zip(counts, level_names, strict=True))
+        )
+        return Suggestions(hierarchy, top=None if top is None else f"{top:.0f}")
     if kind in ("date", "timestamp", "nanos"):
         values["zoned"] = type_ == "TIMESTAMP WITH TIME ZONE"
-        years, *found = row("dates")
-        if found[0] <= FEW:
-            return Offers()
-        counted = ["days" if kind == "date" else "values", *(f"{level}s" for level in LEVELS)]
-        built = Built(
-            "dates", Sql(f"levels := [{join_sql(map(text, LEVELS))}]"), tuple(zip(found, counted, strict=True))
+        n_years, *counts_by_level = query_row("dates")
+        if counts_by_level[0] <= MAX_TRIVIAL_VALUES:
+            return Suggestions()
+        date_level_names = ["days" if kind == "date" else "values", *(f"{level}s" for level in CALENDAR_LEVELS)]
+        hierarchy = SuggestedHierarchy(
+            "dates",
+            Sql(f"levels := [{join_sql(map(text, CALENDAR_LEVELS))}]"),
+            tuple(zip(counts_by_level, date_level_names, strict=True)),
         )
-        return Offers(built, grid="year" if years >= YEARS else "quarter" if years >= QUARTERS else None)
-    return Offers()
+        return Suggestions(
+            hierarchy,
+            grid="year" if n_years >= MIN_YEARS_BY_YEAR else "quarter" if n_years >= MIN_YEARS_BY_QUARTER else None,
+        )
+    return Suggestions()
 
 
-def _prefix(distinct: int, length: int | None, *counts: int) -> Built | None:
+def _suggest_prefixes(n_distinct: int, length: int | None, *counts: int) -> SuggestedHierarchy | None:
     """Beginnings of codes that all have one length; None for other texts."""
-    if length is None or distinct <= FEW:
+    if length is None or n_distinct <= MAX_TRIVIAL_VALUES:
         return None
     keep = list(range(length - 1, max(length - 4, 0), -1))
-    called = ["values", *(f"of {n} characters" for n in keep)]
-    return Built("prefix", _listed("keep", keep), tuple(zip((distinct, *counts), called, strict=False)))
+    level_names = ["values", *(f"of {n} characters" for n in keep)]
+    return SuggestedHierarchy(
+        "prefix", _list_argument("keep", keep), tuple(zip((n_distinct, *counts), level_names, strict=False))
+    )
 
 
-def _listed(name: str, numbers: Sequence[int]) -> Sql:
+def _list_argument(name: str, numbers: Sequence[int]) -> Sql:
     return Sql(f"{name} := [{', '.join(map(str, numbers))}]")
 
 
-def _widths(span: float) -> list[int]:
+def _interval_widths(span: float) -> list[int]:
     """Return three widths, each twice the one before, the first 1, 2 or 5 times a power of ten."""
     width, factors = 1, (2, 5, 10)
-    while span / width > INTERVALS:
+    while span / width > MAX_INTERVALS:
         power = 10 ** (len(str(width)) - 1)
         width = next(power * factor for factor in factors if power * factor > width)
     return [width, 2 * width, 4 * width]

@@ -5,74 +5,74 @@ values tell is withheld and left for review; nothing is published as it is becau
 against it.
 """
 
-RARE = 10
+RARE_RECORDS = 10
 """Records below which a value is rare: the usual k, at which an `other` column with such a value is refused."""
 
-NEARLY = 0.95
+NEARLY_ALL_SHARE = 0.95
 """Share of distinct values, or of values of one pattern, that counts as nearly all: typing errors must not hide it."""
 
-KEY_SHARE = 0.05
+MIN_KEY_DISTINCT_SHARE = 0.05
 """Least distinct values a record of a column that is a key though it repeats: 20 records a key on average. A code list
 stays below it in all but tiny tables."""
 
-KEYS = 100
+MIN_KEY_VALUES = 100
 """So many distinct values make a column that is named like a person's number a key, however often they repeat."""
 
-FEW_ROWS = 20
+MIN_UNIQUENESS_RECORDS = 20
 """Below so many records everything looks unique, so that uniqueness alone says nothing."""
 
-WHOLE_ROWS = 100
+MIN_INTEGER_KEY_RECORDS = 100
 """From so many records on, a whole number of its own in each of them is a key; measured numbers coincide by then."""
 
-PROSE = 40
+MIN_PROSE_LENGTH = 40
 """Average length from which texts of several words may be prose, which may name people."""
 
-PROSE_SHARE = 0.5
+MIN_PROSE_DISTINCT_SHARE = 0.5
 """Least distinct values a record of prose that is short of PROSE_TEXTS: canned phrases repeat more often."""
 
-PROSE_TEXTS = 100
+MIN_REPEATED_PROSE_TEXTS = 100
 """So many different long texts are prose though each repeats, if they are more than PROSE_REPEATED of the records."""
 
-PROSE_REPEATED = 0.02
+MIN_REPEATED_PROSE_SHARE = 0.02
 """Least distinct values a record of such prose: descriptions of codes stay below it in all but small tables."""
 
-SENTENCES = 0.25
+MIN_SENTENCE_SHARE = 0.25
 """Share of values that end or go on as sentences do, from which a column is prose however often each repeats."""
 
-SHORT = 3
+MAX_SHORT_LENGTH = 3
 """Most characters of a number that says how many or how old, or of a code in a short list."""
 
-DEGREE_PARTS = 100
+MAX_DEGREE_PARTS = 100
 """Into so many parts a degree of latitude or longitude may be divided without being an address: a kilometre each."""
 
-POSTAL = "zip|post|plz|pocztow|^cep$|^cap$|^cp$|kodepos|pincode|индекс|邮编|郵編|郵便|우편|पिन"
+POSTAL_WORDS = "zip|post|plz|pocztow|^cep$|^cap$|^cp$|kodepos|pincode|индекс|邮编|郵編|郵便|우편|पिन"
 """Words for a zip code: a text of its own for each record is still no key of people."""
 
-PLACES = "^(house|apt|apartment|haus|huis)"
+HOUSE_WORDS = "^(house|apt|apartment|haus|huis)"
 """Words for a number of a house, which repeats and yet counts no people."""
 
-POSTAL_LENGTH = 10
+MAX_POSTAL_LENGTH = 10
 """Most characters of a zip code."""
 
-FEW_VALUES = 50
+MAX_UNCHANGED_VALUES = 50
 """Most values of a column that is published as it is by its name alone: departments, products, units. What has more is
 generalized."""
 
-NAMELIKE = 0.5
+MIN_NAME_SHARE = 0.5
 """Least share of values that are written as names of people are, for a column to be taken for names."""
 
-CONTACTS = 0.05
+MIN_CONTACT_SHARE = 0.05
 """Share of values that hold a telephone number or an e-mail address, from which generalized columns are withheld. What
 would be published as it is must hold none."""
 
-COVERED = 0.5
+MIN_COVERED_SHARE = 0.5
 """Least share of a column's values in a hierarchy of like name for it to be named at all. Without a like name it is
 NEARLY: codes of two letters are countries by accident."""
 
-SAMPLE = 2000
+MAX_SAMPLE_VALUES = 2000
 """Distinct values that are compared with patterns: a share of 0.95 is then known to one percent."""
 
-SAMPLE_UNCHANGED = 50_000
+MAX_UNCHANGED_SAMPLE_VALUES = 50_000
 """The same of columns that their name would publish as they are: there a single telephone number counts."""
 
 PATTERNS = {
@@ -120,10 +120,10 @@ GIVEN_FIRST = (
 SENTENCE = r"\pL{2,}[^.!?]* \pL+[^.!?]*[.!?]+(\s|$)|\p{Han}+[，。！？；]"
 """Several words with a full stop."""
 
-DIAGNOSIS = r"[A-TV-Z]\d[0-9A-Z](\.[0-9A-Z]{1,4})?"
+DIAGNOSIS_CODE = r"[A-TV-Z]\d[0-9A-Z](\.[0-9A-Z]{1,4})?"
 """The form of ICD-10 codes. Codes without a point behind the third character look like much else."""
 
-DIAGNOSES = 10
+MIN_DIAGNOSIS_CODES = 10
 """Distinct values of that form that are no accident: room and shelf numbers look alike, but few at a time."""
 
 SENSITIVE_HIERARCHIES = ("adult_salary", "icd10")

@@ -10,13 +10,15 @@ import uuid
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 
-from dbanon.policy.transforms.formats import Form
+from dbanon.policy.transforms.formats import PseudonymFormat
 from dbanon.runtime.secret_keys import SecretKey
 
-_MOST_DIGITS = 60
+_N_DIGITS = 60
 
 
-def pseudonyms(values: Iterable[str | None], key: SecretKey, scope: str, form: Form) -> list[str | None]:
+def compute_pseudonyms(
+    values: Iterable[str | None], key: SecretKey, scope: str, pseudonym_format: PseudonymFormat
+) -> list[str | None]:
     """Return the pseudonym of each value, None of None.
 
     Equal values have equal pseudonyms in one scope, and unrelated ones in two: each is the beginning of the
@@ -24,57 +26,67 @@ def pseudonyms(values: Iterable[str | None], key: SecretKey, scope: str, form: F
     publishes these looks for that (`least_length`). O(n), one HMAC for each different value.
 
     >>> from dbanon.runtime.secret_keys import SecretKey
-    >>> pseudonyms(["7", None, "7"], SecretKey("env:K", bytes(range(32))), "visits", Form(length=8, prefix="P-"))
+    >>> key, short = SecretKey("env:K", bytes(range(32))), PseudonymFormat(length=8, prefix="P-")
+    >>> compute_pseudonyms(["7", None, "7"], key, "visits", short)
     ['P-1b7fbd7e', None, 'P-1b7fbd7e']
     """
-    digest, written = _digesting(key.derive_scope_key(scope), b"pseudonym\0"), _WRITTEN[form.format]
-    known: dict[str | None, str | None] = {None: None}
-    return [
-        known[v] if v in known else known.setdefault(v, form.prefix + written(digest(v))[: form.length])  # type: ignore[arg-type]
-        for v in values
-    ]
+    digest, encode = _keyed_digest(key.derive_scope_key(scope), b"pseudonym\0"), _ENCODERS[pseudonym_format.encoding]
+    pseudonym_of_value: dict[str | None, str | None] = {None: None}
+    result: list[str | None] = []
+    for value in values:
+        if value is not None and value not in pseudonym_of_value:
+            pseudonym_of_value[value] = pseudonym_format.prefix + encode(digest(value))[: pseudonym_format.length]
+        result.append(pseudonym_of_value[value])
+    return result
 
 
-def shifts(persons: Iterable[str | None], key: SecretKey, scope: str, days: int) -> list[int | None]:
+def compute_shifts(persons: Iterable[str | None], key: SecretKey, scope: str, max_days: int) -> list[int | None]:
     """By how many days the dates of each person are shifted: one of -days to days except 0, None of None. O(n)."""
-    digest = _digesting(key.derive_scope_key(scope), b"shift\0")
-    known: dict[str | None, int | None] = {None: None}
-    return [known[p] if p in known else known.setdefault(p, _days(digest(p), days)) for p in persons]  # type: ignore[arg-type]
+    digest = _keyed_digest(key.derive_scope_key(scope), b"shift\0")
+    days_of_person: dict[str | None, int | None] = {None: None}
+    result: list[int | None] = []
+    for person in persons:
+        if person is not None and person not in days_of_person:
+            days_of_person[person] = _shift_days(digest(person), max_days)
+        result.append(days_of_person[person])
+    return result
 
 
-def least_length(values: Iterable[str], key: SecretKey, scope: str, form: Form) -> int | None:
+def min_unique_length(
+    values: Iterable[str], key: SecretKey, scope: str, pseudonym_format: PseudonymFormat
+) -> int | None:
     """Return the fewest characters by which the pseudonyms of different values differ; None where no length holds.
 
     It is at least `form.length`, and it is enough to give it those values that share a pseudonym of that length. O(n
     log n).
     """
-    whole = pseudonyms(set(values), key, scope, form.longest)
-    texts = sorted(p[len(form.prefix) :] for p in whole if p is not None)
-    needed = max([_common(a, b) for a, b in pairwise(texts)], default=0) + 1
-    return None if needed > form.longest.length else max(needed, form.length)
+    longest = compute_pseudonyms(set(values), key, scope, pseudonym_format.longest)
+    sorted_texts = sorted(p[len(pseudonym_format.prefix) :] for p in longest if p is not None)
+    needed = max([_common_prefix_length(a, b) for a, b in pairwise(sorted_texts)], default=0) + 1
+    return None if needed > pseudonym_format.longest.length else max(needed, pseudonym_format.length)
 
 
-def _common(one: str, other: str) -> int:
+def _common_prefix_length(one: str, other: str) -> int:
     """How many characters two texts begin with alike."""
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=True)) if a != b), len(one))
 
 
-def _digesting(key: bytes, what: bytes) -> Callable[[str], bytes]:
-    """Return the HMAC of a text by a key; `what` keeps pseudonyms and shifts apart."""
-    begun = hmac.new(key, what, hashlib.sha256)
+def _keyed_digest(key: bytes, purpose: bytes) -> Callable[[str], bytes]:
+    """Return the HMAC of a text by a key; `purpose` keeps pseudonyms and shifts apart."""
+    base_mac = hmac.new(key, purpose, hashlib.sha256)
 
     def digest(value: str) -> bytes:
-        of = begun.copy()
-        of.update(value.encode())
-        return of.digest()
+        mac = base_mac.copy()
+        mac.update(value.encode())
+        return mac.digest()
 
     return digest
 
 
-def _days(digest: bytes, most: int) -> int:
+def _shift_days(digest: bytes, max_days: int) -> int:
     """Return a number of days from 256 random bits; 2 * most is small beside these, so no number is more likely."""
-    at = int.from_bytes(digest) % (2 * most) - most
-    return at if at < 0 else at + 1
+    offset = int.from_bytes(digest) % (2 * max_days) - max_days
+    return offset if offset < 0 else offset + 1
 
 
 def _uuid(digest: bytes) -> str:
@@ -85,10 +97,10 @@ def _uuid(digest: bytes) -> str:
     )
 
 
-_WRITTEN: dict[str, Callable[[bytes], str]] = {
+_ENCODERS: dict[str, Callable[[bytes], str]] = {
     "hex": bytes.hex,
     "base32": lambda digest: base64.b32encode(digest).decode().rstrip("="),
-    "digits": lambda digest: f"{int.from_bytes(digest) % 10**_MOST_DIGITS:0{_MOST_DIGITS}}",
+    "digits": lambda digest: f"{int.from_bytes(digest) % 10**_N_DIGITS:0{_N_DIGITS}}",
     "uuid": _uuid,
 }
 """How the bits of an HMAC are written; texts of a shorter length are its beginning."""

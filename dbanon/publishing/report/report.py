@@ -9,7 +9,7 @@ from typing import Any, overload
 import duckdb
 
 from dbanon import errors
-from dbanon.audit.plots.drawing import library
+from dbanon.audit.plots.drawing import require_matplotlib
 from dbanon.errors.example import SAFE, Example
 from dbanon.ledger import release_status, releases
 from dbanon.publishing import certificate
@@ -80,7 +80,7 @@ def report(
     if not hasattr(connection, "execute"):
         accepts = "a connection: it is made from the ledger, which has what dbanon.create_release published there"
         raise errors.InvalidArgumentError("report", "connection", accepts, f"a {type(connection).__name__}")
-    library()
+    require_matplotlib()
     target = None if to is None else output_files.local_target("report", to)
     current = session.find_session(getattr(connection, "raw", connection))
     path = catalog.SearchPath.here(connection)
@@ -114,7 +114,7 @@ def _check_target(target: Path, overwrite: bool, cursor: Any) -> None:
 
 def report_sql(call: Call) -> Sql:
     """Return the SQL of report('name'): one row, the page."""
-    library()
+    require_matplotlib()
     entry = releases.find_published(call.function.name, call.text("release"), call.cursor, call.path)
     options = call.options
     page = _render_report(

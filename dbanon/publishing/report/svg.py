@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dbanon.audit.plots.drawing import library
+from dbanon.audit.plots.drawing import require_matplotlib
 from dbanon.sqltext.quote import one_line
 
 _ROLES = {"ink": "#010203", "grid": "#040506", "first": "#070809", "second": "#0a0b0c"}
@@ -160,7 +160,7 @@ def _render_svg(draw: Callable[[Any], None], height: float) -> str:
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    library()
+    require_matplotlib()
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 

@@ -146,7 +146,7 @@ def number_column(
 
 def _number_value(attribute: Attribute, column_sql: Sql) -> Sql:
     """How a number or a time is read."""
-    value = Sql(f"{column_sql} AT TIME ZONE 'UTC'") if attribute.zoned else column_sql
+    value = Sql(f"{column_sql} AT TIME ZONE 'UTC'") if attribute.is_zoned else column_sql
     if attribute.family == "float":
         return Sql(f"({value} + 0::{value_type(attribute)})")
     if attribute.family != "timestamp":

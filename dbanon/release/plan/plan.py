@@ -299,7 +299,7 @@ def role_by_column(spec: ReleaseSpec) -> dict[str, str]:
     column_roles |= dict.fromkeys(spec.roles.sensitive, "sensitive") | dict.fromkeys(spec.roles.other, "other")
     if spec.roles.person is not None:
         column_roles[spec.roles.person] = "person"
-    column_roles |= spec.roles.made
+    column_roles |= spec.roles.transformed
     return {column: column_roles.get(column, "withheld") for column in spec.source.columns}
 
 

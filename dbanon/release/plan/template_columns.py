@@ -7,7 +7,7 @@ from typing import ClassVar
 from dbanon import errors
 from dbanon.policy.attribute import Attribute
 from dbanon.policy.hierarchies import hierarchy_sql
-from dbanon.policy.hierarchies.messages import tree_messages
+from dbanon.policy.hierarchies.messages import hierarchy_messages
 from dbanon.policy.hierarchies.storage import Hierarchy
 from dbanon.privacy_models.model_request import ModelRequirement
 from dbanon.release.plan.named_column import HashedColumn
@@ -185,7 +185,9 @@ def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute) -> QuasiColumn
         column,
         spec.read(column),
         messages
-        | tree_messages(table, column, settings.hierarchy or "none", spec.options.of_column("hierarchies", column)),
+        | hierarchy_messages(
+            table, column, settings.hierarchy or "none", spec.options.of_column("hierarchies", column)
+        ),
         source_type=attribute.quasi.type,
         rows=hierarchy_sql.rows(attribute.hierarchy) if attribute.hierarchy else None,
         min_level=settings.min_level or 0,
@@ -219,7 +221,7 @@ def unchanged_columns(spec: ReleaseSpec) -> list[PassthroughColumn]:
             is_link=name in spec.links,
             say_rare=error_sql(
                 errors.RareValueError(
-                    function, table, name, sql_placeholder("count(*)"), spec.k, roles.made.get(name, "other")
+                    function, table, name, sql_placeholder("count(*)"), spec.k, roles.transformed.get(name, "other")
                 )
             ),
             say_rare_left=error_sql(
@@ -265,8 +267,8 @@ def model_columns(spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> 
 
 def _sensitive_tree(spec: ReleaseSpec, i: int, name: str, hierarchy: Hierarchy) -> TreeColumn:
     """Return the hierarchy of a sensitive column, in the form of a quasi-identifier's."""
-    messages = tree_messages(
-        spec.source.shown, name, spec.roles.orders[name], spec.options.of_column("hierarchies", name)
+    messages = hierarchy_messages(
+        spec.source.shown, name, spec.roles.sensitive_hierarchies[name], spec.options.of_column("hierarchies", name)
     )
     type_, rows = spec.source.columns[name], hierarchy_sql.rows(hierarchy)
     return TreeColumn(Sql(f"s{i}"), -1 - i, name, spec.read(name), messages, type_, rows, is_sensitive=True)

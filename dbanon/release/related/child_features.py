@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dbanon.policy.attribute import Attribute
-from dbanon.policy.column_roles import Quasi
+from dbanon.policy.column_roles import QuasiIdentifier
 from dbanon.release.plan import template_columns
 from dbanon.release.plan.number_column import number_column
 from dbanon.release.plan.template_columns import QuasiColumn, TreeColumn
@@ -62,7 +62,7 @@ def child_features(tables: Sequence[RelatedTable], first_number: int) -> list[li
 
 
 def _table_features(spec: ReleaseSpec, first_number: int) -> Iterator[Feature]:
-    row_count = Quasi(f"{spec.source.shown}: rows", "INTEGER", Settings(weight=_ROW_COUNT_WEIGHT))
+    row_count = QuasiIdentifier(f"{spec.source.shown}: rows", "INTEGER", Settings(weight=_ROW_COUNT_WEIGHT))
     aggregates: list[tuple[int | None, str, str | None, Attribute]] = [
         (None, "rows", None, Attribute(row_count, "integer"))
     ]
@@ -79,7 +79,7 @@ def _table_features(spec: ReleaseSpec, first_number: int) -> Iterator[Feature]:
             else template_columns.quasi_column(spec, number, attribute)
         )
         settings = replace(attribute.quasi.settings, weight=attribute.quasi.settings.weight / (2 if aggregate else 1))
-        feature_attribute = replace(attribute, quasi=Quasi(name, attribute.quasi.type, settings))
+        feature_attribute = replace(attribute, quasi=QuasiIdentifier(name, attribute.quasi.type, settings))
         yield Feature(
             number,
             quasi_number,

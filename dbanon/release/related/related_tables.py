@@ -169,7 +169,7 @@ def _related_table(call: Call, spec: ReleaseSpec, key: tuple[str, ...], i: int) 
     """A table with its key, which is none of what is published and no other than the person; InvalidKeyColumnError,
     TransformedColumnsNotSupportedError, OtherColumnInChildTableError."""
     source, roles, function = spec.source, spec.roles, call.function.name
-    published_names = [q.column for q in roles.quasi] + [*roles.sensitive, *roles.other, *roles.made]
+    published_names = [q.column for q in roles.quasi] + [*roles.sensitive, *roles.other, *roles.transformed]
     key_values = []
     for name in key:
         if name in published_names:
@@ -182,10 +182,10 @@ def _related_table(call: Call, spec: ReleaseSpec, key: tuple[str, ...], i: int) 
     if roles.person is not None and key != (roles.person,):
         why = f"the policy says that {roles.person} tells people apart"
         raise errors.InvalidKeyColumnError(function, source.shown, key[0], why, f"key = {text(roles.person)}")
-    if roles.made:
+    if roles.transformed:
         hint = "declare them identifier in the policy, or release the table alone"
         raise errors.TransformedColumnsNotSupportedError(
-            function, source.shown, roles.made, "a release of several tables", hint
+            function, source.shown, roles.transformed, "a release of several tables", hint
         )
     if i > 0 and roles.other:
         raise errors.OtherColumnInChildTableError(function, source.shown, roles.other[0])

@@ -194,25 +194,27 @@ def resolve_base_spec(
     name = call.function.name
     source = call.source()
     policy = applicable_policy(name, source, call.cursor, call.path, call.session)
-    is_less_strict = partial(attribute.looser, holds=call.holds)
-    is_off_grid = partial(attribute.cuts, holds=call.holds)
-    roles = column_roles.resolve(
+    is_less_strict = partial(attribute.is_less_strict, holds=call.holds)
+    is_off_grid = partial(attribute.bound_off_grid, holds=call.holds)
+    roles = column_roles.resolve_roles(
         name,
         source,
         policy.declared,
         options,
         is_less_strict,
         is_off_grid,
-        partial(missing_codes.is_value, call.holds),
+        partial(missing_codes.is_possible_code, call.holds),
         ontology=ontology,
-        alone=is_single_table,
+        needs_quasi=is_single_table,
     )
     collations.refuse_equating(
-        name, source, [column for column in (roles.person, *roles.sensitive, *roles.made) if column], call.cursor
+        name, source, [column for column in (roles.person, *roles.sensitive, *roles.transformed) if column], call.cursor
     )
-    transformed = (m for m in roles.made if m != roles.person)
+    transformed = (m for m in roles.transformed if m != roles.person)
     read_columns = [*(q.column for q in roles.quasi), *roles.sensitive, *roles.other, *transformed]
-    missing = missing_codes.resolve(name, source, policy.declared, options, read_columns, roles.person, call.holds)
+    missing = missing_codes.resolve_codes(
+        name, source, policy.declared, options, read_columns, roles.person, call.holds
+    )
     return ReleaseSpec(
         function=name,
         algorithm=algorithm,
@@ -225,7 +227,7 @@ def resolve_base_spec(
         demands=model_request.model_requirements(name, source.shown, options, roles.sensitive),
         orders={
             column: sensitive_hierarchy(call, source, column, hierarchy_name, policy)
-            for column, hierarchy_name in roles.orders.items()
+            for column, hierarchy_name in roles.sensitive_hierarchies.items()
         },
         reading=SourceReading(missing),
         run=RunSettings(session=call.session.token),
@@ -240,8 +242,10 @@ def with_transformed(spec: ReleaseSpec, view: tuple[str, str] | None) -> Release
     See `transformed_columns.resolve` for what it raises.
     """
     function, source, roles = spec.function, spec.source, spec.roles
-    if spec.run.noise is not None and roles.made:
-        raise errors.TransformedColumnsNotSupportedError(function, source.shown, roles.made, "a release with noise")
+    if spec.run.noise is not None and roles.transformed:
+        raise errors.TransformedColumnsNotSupportedError(
+            function, source.shown, roles.transformed, "a release with noise"
+        )
     transformed = transformed_columns.resolve_transformed_columns(
         function, source, spec.policy.declared, roles, _pseudonym_scope(spec, view)
     )
@@ -260,22 +264,27 @@ def sensitive_hierarchy(
 ) -> Hierarchy:
     """Return the hierarchy of a sensitive column."""
     is_declared = policy is not None and _is_declared(policy, hierarchy_name)
-    hierarchy = lookup.find(call, hierarchy_name, source, is_declared)
+    hierarchy = lookup.find_hierarchy(call, hierarchy_name, source, is_declared)
     if hierarchy is None:
         raise errors.UnknownHierarchyError(
-            call.function.name, hierarchy_name, f"of {source.shown}.{column}", lookup.known(call, source, is_declared)
+            call.function.name,
+            hierarchy_name,
+            f"of {source.shown}.{column}",
+            lookup.hierarchy_names(call, source, is_declared),
         )
     return hierarchy
 
 
-def _attribute(call: Call, source: catalog.Source, quasi: column_roles.Quasi, policy: Policy) -> attribute.Attribute:
+def _attribute(
+    call: Call, source: catalog.Source, quasi: column_roles.QuasiIdentifier, policy: Policy
+) -> attribute.Attribute:
     is_declared = _is_declared(policy, quasi.settings.hierarchy)
-    return attribute.attribute(
+    return attribute.resolve_attribute(
         call.function.name,
         source.shown,
         quasi,
-        find=lambda name: lookup.find(call, name, source, is_declared),
-        known=lambda: lookup.known(call, source, is_declared),
+        find_hierarchy=lambda name: lookup.find_hierarchy(call, name, source, is_declared),
+        known_hierarchies=lambda: lookup.hierarchy_names(call, source, is_declared),
         holds=call.holds,
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dbanon import errors
 from dbanon.policy.column_roles import Roles
 from dbanon.policy.transforms import settings
-from dbanon.policy.transforms.settings import Made, Mask, Pseudonym, Shift
+from dbanon.policy.transforms.settings import Mask, Pseudonym, Shift, Transform
 from dbanon.runtime import secret_keys as keys
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
@@ -31,7 +31,7 @@ class TransformedColumn:
     and `scope` whose pseudonyms are equal (both None for a mask)."""
 
     role: str
-    of: Made
+    of: Transform
     type: str
     how: Mapping[str, object]
     key_id: str | None = None
@@ -60,9 +60,9 @@ def resolve_transformed_columns(
     settings_by_column = {row.column.lower(): dict(row.settings.form) for row in policy_rows}
     has_several_pseudonyms = sum(row.role.lower() == "pseudonym" for row in policy_rows) > 1
     transformed = {}
-    for name, role in roles.made.items():
+    for name, role in roles.transformed.items():
         column_text, type_ = f"{source.shown}.{name}", source.columns[name]
-        transform = settings.made(column_text, role, settings_by_column.get(name.lower(), {}))
+        transform = settings.parse_transform(column_text, role, settings_by_column.get(name.lower(), {}))
         if role == "shift" and type_ not in SHIFTED_TYPES:
             raise errors.CannotTransformColumnError(
                 function, column_text, role, f"it has the type {type_}", f"one of {', '.join(SHIFTED_TYPES)}"
@@ -105,12 +105,12 @@ def _check_formats(function: str, source: Source, transformed: Mapping[str, Tran
     first_by_scope: dict[tuple[str | None, str | None], tuple[str, object]] = {}
     for name, column in transformed.items():
         if isinstance(column.of, Pseudonym):
-            first_name, form = first_by_scope.setdefault((column.key_id, column.scope), (name, column.of.form))
-            if form != column.of.form:
+            first_name, form = first_by_scope.setdefault((column.key_id, column.scope), (name, column.of.format))
+            if form != column.of.format:
                 raise errors.PseudonymFormatMismatchError(function, [first_name, name], source.shown)
 
 
-def _udf_settings(transform: Made, scope: str) -> dict[str, object]:
+def _udf_settings(transform: Transform, scope: str) -> dict[str, object]:
     if isinstance(transform, Mask):
         return {}
     key_settings: dict[str, object] = {
@@ -120,9 +120,9 @@ def _udf_settings(transform: Made, scope: str) -> dict[str, object]:
     if isinstance(transform, Shift):
         return key_settings | {"days": transform.days}
     return key_settings | {
-        "format": transform.form.format,
-        "length": transform.form.length,
-        "prefix": transform.form.prefix,
+        "format": transform.format.encoding,
+        "length": transform.format.length,
+        "prefix": transform.format.prefix,
     }
 
 

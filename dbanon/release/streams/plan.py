@@ -112,8 +112,10 @@ def resolve_stream_spec(call: Call, algorithm: StreamAlgorithm, kind: str = "rel
     """What a call publishes."""
     ontology = call.options.per_column("ontology") if algorithm.looks_up else None
     spec = resolve.resolve_base_spec(call, as_table_options(call.options), algorithm.name, kind, ontology=ontology)
-    if spec.roles.made:
-        raise errors.TransformedColumnsNotSupportedError(spec.function, spec.source.shown, spec.roles.made, "a stream")
+    if spec.roles.transformed:
+        raise errors.TransformedColumnsNotSupportedError(
+            spec.function, spec.source.shown, spec.roles.transformed, "a stream"
+        )
     return with_run_settings(spec, algorithm, call.options)
 
 

@@ -55,7 +55,7 @@ pairs AS MATERIALIZED (
 ),
 {% if others %}
 -- A row a class: what it publishes of the columns of the register.
-other_told AS MATERIALIZED (SELECT {% for c in others %}q{{ c.q }} AS p{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %} FROM classes),
+other_told AS MATERIALIZED (SELECT {% for c in others %}q{{ c.qi_index }} AS p{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %} FROM classes),
 -- A row a combination of values of the register: how many people have it.
 other_cells AS MATERIALIZED (
     SELECT {% for c in others %}{{ c.value }} AS v{{ c.i }}, {% endfor %}{% for s in sensitive if s.other_value %}{{ s.other_value }} AS s{{ s.i }}, {% endfor %}{{ other_who }} AS who, count(*) AS records

@@ -55,7 +55,7 @@ found AS MATERIALIZED (
 raw_matches AS MATERIALIZED (
     SELECT any_value(o.people) AS people, coalesce(sum(t.records), 0) AS candidates
     FROM (SELECT {% for c in others %}v{{ c.i }}, {% endfor %}sum(records) AS people FROM {{ tried }} GROUP BY ALL) AS o
-    LEFT JOIN true_cells AS t ON {% for c in others %}{% if not loop.first %} AND {% endif %}t.v{{ c.q }} IS NOT DISTINCT FROM o.v{{ c.i }}{% endfor %}
+    LEFT JOIN true_cells AS t ON {% for c in others %}{% if not loop.first %} AND {% endif %}t.v{{ c.qi_index }} IS NOT DISTINCT FROM o.v{{ c.i }}{% endfor %}
     GROUP BY {% for c in others %}o.v{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %}
 ),
 -- A row a number that sums the attack up.

@@ -10,10 +10,10 @@
 {%- endmacro %}
 {#- A value of a number as a text, as `told` is one: times have no date. -#}
 {% macro shown(c, value, told) -%}
-    {% if c.unit == 86400000000 %}(DATE '1970-01-01' + {{ value }}::INTEGER)::VARCHAR
+    {% if c.unit_us == 86400000000 %}(DATE '1970-01-01' + {{ value }}::INTEGER)::VARCHAR
     {%- elif c.is_moment %}CASE WHEN contains({{ told }}, ':') AND NOT contains({{ told }}, '-') THEN make_timestamp({{ value }}::BIGINT)::TIME::VARCHAR ELSE make_timestamp({{ value }}::BIGINT)::VARCHAR END
     {%- elif c.step == 1 %}{{ value }}::HUGEINT::VARCHAR
-    {%- else %}{{ value }}::{{ c.through }}::VARCHAR
+    {%- else %}{{ value }}::{{ c.text_type }}::VARCHAR
     {%- endif %}
 {%- endmacro %}
 {% for c in attributes if c.is_number or c.rows %}

@@ -45,7 +45,7 @@
 -- A row a value: its place.
 {{ 'leaf'|of(c) }} AS MATERIALIZED (
     SELECT value, (row_number() OVER (ORDER BY value ASC) - 1)::DOUBLE AS place
-    FROM (SELECT DISTINCT v{{ c.i }} AS value FROM {{ c.raw }} WHERE v{{ c.i }} IS NOT NULL)
+    FROM (SELECT DISTINCT v{{ c.i }} AS value FROM {{ c.source_cells }} WHERE v{{ c.i }} IS NOT NULL)
 ),
 -- A row a published text: the first and the last place that it stands for.
 {{ 'names'|of(c) }} AS MATERIALIZED (
@@ -55,7 +55,7 @@
     FROM (
         SELECT published, place
         FROM (
-            SELECT DISTINCT p{{ c.i }} AS published FROM {{ c.told }}
+            SELECT DISTINCT p{{ c.i }} AS published FROM {{ c.published_cells }}
             WHERE p{{ c.i }} <> '*' AND p{{ c.i }} NOT IN (SELECT value FROM {{ 'leaf'|of(c) }})
         )
         CROSS JOIN {{ 'leaf'|of(c) }}

@@ -15,7 +15,7 @@ true_cells AS MATERIALIZED (
 ),
 -- A row a combination of published texts: how many records have it.
 told_cells AS MATERIALIZED (
-    SELECT {% for c in attributes %}CAST({{ c.published }} AS VARCHAR) COLLATE POSIX AS p{{ c.i }}, {% endfor %}count(*) AS records
+    SELECT {% for c in attributes %}CAST({{ c.published_value }} AS VARCHAR) COLLATE POSIX AS p{{ c.i }}, {% endfor %}count(*) AS records
     FROM {{ release }}
     GROUP BY ALL
 ),
@@ -45,14 +45,14 @@ true_tuples AS MATERIALIZED (
 ),
 -- A row a combination of ranges of the release: how many records have it.
 told_tuples AS MATERIALIZED (
-    SELECT {{ columns(('low', 'high')) }}, {% for c in attributes if c.averages %}mid{{ c.i }}, {% endfor %}sum(records)::DOUBLE AS records
+    SELECT {{ columns(('low', 'high')) }}, {% for c in attributes if c.is_averaged %}mid{{ c.i }}, {% endfor %}sum(records)::DOUBLE AS records
     FROM (
         SELECT
             {% for c in attributes %}
             {% for end in ('low', 'high') %}
             coalesce(r{{ c.i }}.{{ sql(end) }}, CASE WHEN t.p{{ c.i }} IS NOT NULL THEN w{{ c.i }}.{{ sql(end) }} END, '-inf'::DOUBLE) AS {{ sql(end, c.i) }},
             {% endfor %}
-            {% if c.averages %}r{{ c.i }}.low / 2 + r{{ c.i }}.high / 2 AS mid{{ c.i }},{% endif %}
+            {% if c.is_averaged %}r{{ c.i }}.low / 2 + r{{ c.i }}.high / 2 AS mid{{ c.i }},{% endif %}
             {% endfor %}
             t.records
         FROM told_cells AS t
@@ -98,7 +98,7 @@ asked AS MATERIALIZED (
         {# Averages are of a column without a predicate, where there is one. #}
         list_filter(list_concat(
             list_transform(columns[predicates + 1:], lambda z: z[2]), list_transform(columns[:predicates], lambda z: z[2])
-        ), lambda j: list_contains([{% for c in attributes if c.averages %}{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %}]::INTEGER[], j::INTEGER))[1] AS averages
+        ), lambda j: list_contains([{% for c in attributes if c.is_averaged %}{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %}]::INTEGER[], j::INTEGER))[1] AS averages
     FROM drawn
 ),
 {% for c in attributes %}
@@ -132,7 +132,7 @@ queries AS MATERIALIZED (
     WHERE (SELECT message FROM problem) IS NULL
 ),
 {% macro averaged(prefix) -%}
-    {% if averaging %}CASE q.averages {% for c in attributes if c.averages %}WHEN {{ c.i }} THEN t.{{ sql(prefix, c.i) }} {% endfor %}END{% else %}NULL::DOUBLE{% endif %}
+    {% if averaging %}CASE q.averages {% for c in attributes if c.is_averaged %}WHEN {{ c.i }} THEN t.{{ sql(prefix, c.i) }} {% endfor %}END{% else %}NULL::DOUBLE{% endif %}
 {%- endmacro %}
 -- A row a query: its answer on the source. CASE, as a join on many inequalities would sort; every query meets every
 -- tuple, and most leave at once.
@@ -165,7 +165,7 @@ told_answers AS MATERIALIZED (
 ),
 -- A row a column that is averaged: its range, which errors of averages are measured by.
 scales AS MATERIALIZED (
-    SELECT * FROM (VALUES (-1, 0.0::DOUBLE){% for c in attributes if c.averages %}, ({{ c.i }}, (SELECT max(value) - min(value) FROM {{ 'domain'|of(c) }})){% endfor %}) AS s (averages, width)
+    SELECT * FROM (VALUES (-1, 0.0::DOUBLE){% for c in attributes if c.is_averaged %}, ({{ c.i }}, (SELECT max(value) - min(value) FROM {{ 'domain'|of(c) }})){% endfor %}) AS s (averages, width)
 ),
 -- A row a query and a kind of answer: its relative error.
 errors AS MATERIALIZED (

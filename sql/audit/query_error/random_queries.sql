@@ -1,4 +1,4 @@
-{#- A release beside a raw table: both read as numbers. Raw values are in c.raw (v_i, records), published texts in c.told (p_i).
+{#- A release beside a raw table: both read as numbers. Raw values are in c.source_cells (v_i, records), published texts in c.published_cells (p_i).
     Numbers and dates stand for themselves, categories for their place among the leaves; a published value is an interval. -#}
 {%- import 'table_functions/interval_text.sql' as form -%}
 {%- from 'audit/query_error/hierarchy_leaves.sql' import leaves -%}
@@ -12,9 +12,9 @@
     {% if loop.first %}{{ form.coded_low(sql('published'), form.number) }}{% else %}{{ form.coded_high(sql('published'), form.number) }}{% endif %}
     {%- endif -%}
     {%- endset -%}
-    {%- if not c.is_moment %}TRY_CAST(TRY_CAST({{ token }} AS {{ c.through }}) AS DOUBLE)
-    {%- elif loop.first %}{{ form.begins(token) }} / {{ c.unit }}
-    {%- else %}{{ form.ends_at(token, c.last) }} / {{ c.unit }}
+    {%- if not c.is_moment %}TRY_CAST(TRY_CAST({{ token }} AS {{ c.text_type }}) AS DOUBLE)
+    {%- elif loop.first %}{{ form.begins(token) }} / {{ c.unit_us }}
+    {%- else %}{{ form.ends_at(token, c.day_end) }} / {{ c.unit_us }}
     {%- endif %} AS {{ sql(end) }}{% if not loop.last %}, {% endif %}
     {%- endfor %}
 {%- endmacro %}
@@ -27,7 +27,7 @@
     SELECT p.published, {% if c.is_number %}low, high{% else %}n.low, n.high{% endif %}
     FROM (
         SELECT published{% if c.is_number %}, {{ ends(c) }}{% endif %}
-        FROM (SELECT DISTINCT p{{ c.i }} AS published FROM {{ c.told }} WHERE p{{ c.i }} IS NOT NULL)
+        FROM (SELECT DISTINCT p{{ c.i }} AS published FROM {{ c.published_cells }} WHERE p{{ c.i }} IS NOT NULL)
     ) AS p
     {% if not c.is_number %}LEFT JOIN {{ 'names'|of(c) }} AS n ON n.name = p.published{% endif %}
 ),
@@ -48,16 +48,16 @@
             FROM (SELECT count(*) AS n FROM {{ 'hierarchy'|of(c) }} GROUP BY parent, label)),
         (SELECT CASE WHEN max(n) > 1 THEN {{ c.say.ambiguous }} END
             FROM (SELECT count(*) AS n FROM {{ 'leaf'|of(c) }} GROUP BY value)),
-        {% if not c.is_strange %}
+        {% if not c.is_other_people %}
         (SELECT CASE WHEN uncovered > 0 THEN {{ c.say.uncovered }} END FROM (
-            SELECT count(DISTINCT v{{ c.i }}) AS uncovered FROM {{ c.raw }}
+            SELECT count(DISTINCT v{{ c.i }}) AS uncovered FROM {{ c.source_cells }}
             WHERE v{{ c.i }} IS NOT NULL AND v{{ c.i }} NOT IN (SELECT value FROM {{ 'leaf'|of(c) }}))),
         {% endif %}
         {% endif %}
         {% if c.is_number %}
-        (SELECT CASE WHEN sum(records) > 0 THEN {{ c.say.wild }} END FROM {{ c.raw }} WHERE NOT isfinite(v{{ c.i }})),
+        (SELECT CASE WHEN sum(records) > 0 THEN {{ c.say.wild }} END FROM {{ c.source_cells }} WHERE NOT isfinite(v{{ c.i }})),
         {% endif %}
-        {% if c.is_number or c.rows or not c.is_strange %}
+        {% if c.is_number or c.rows or not c.is_other_people %}
         (SELECT CASE WHEN count(*) > 0 THEN {{ c.say.unread }} END
             FROM {{ 'read'|of(c) }} WHERE (low IS NULL OR high IS NULL OR low > high) AND published <> '*'),
         {% endif %}

@@ -14,20 +14,20 @@
 SELECT
     k.class_id{% for c in attributes %}{% for end in ('low', 'high') %}{% set end = sql(end) %},
     CASE
-        WHEN k.q{{ c.q }} = '*' THEN '{% if loop.first %}-{% endif %}inf'::DOUBLE
-        WHEN k.q{{ c.q }} IS NULL THEN '-inf'::DOUBLE
+        WHEN k.q{{ c.qi_index }} = '*' THEN '{% if loop.first %}-{% endif %}inf'::DOUBLE
+        WHEN k.q{{ c.qi_index }} IS NULL THEN '-inf'::DOUBLE
         {% if c.is_number %}
         {% if loop.first %}
-        WHEN starts_with(k.q{{ c.q }}, '<=') OR starts_with(k.q{{ c.q }}, '[<=') THEN '-1e308'::DOUBLE
+        WHEN starts_with(k.q{{ c.qi_index }}, '<=') OR starts_with(k.q{{ c.qi_index }}, '[<=') THEN '-1e308'::DOUBLE
         {% else %}
-        WHEN regexp_matches(k.q{{ c.q }}, '(?:^|, )>=') THEN 'inf'::DOUBLE
+        WHEN regexp_matches(k.q{{ c.qi_index }}, '(?:^|, )>=') THEN 'inf'::DOUBLE
         {% endif %}
         {% endif %}
         ELSE coalesce(r{{ c.i }}.{{ end }}, 'nan'::DOUBLE)
     END AS {{ end }}{{ c.i }}{% endfor %}{% endfor %}
 FROM {{ classes }} AS k
 {% for c in attributes %}
-LEFT JOIN {{ 'read'|of(c) }} AS r{{ c.i }} ON r{{ c.i }}.published = k.q{{ c.q }}
+LEFT JOIN {{ 'read'|of(c) }} AS r{{ c.i }} ON r{{ c.i }}.published = k.q{{ c.qi_index }}
 {% endfor %}
 {% endmacro %}
 {#- Whether the cell t lies in the class k. CASE, as a join on many inequalities would sort. -#}

@@ -10,7 +10,7 @@ told_cells AS MATERIALIZED (SELECT {{ told }} FROM classes),
 {% endif %}
 {% if others %}
 -- A row a class: what it publishes of the columns of the population.
-other_told AS MATERIALIZED (SELECT {% for c in others %}q{{ c.q }} AS p{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %} FROM classes),
+other_told AS MATERIALIZED (SELECT {% for c in others %}q{{ c.qi_index }} AS p{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %} FROM classes),
 {% endif %}
 {% for r in raws %}
 {{ raw_cells(r) }}

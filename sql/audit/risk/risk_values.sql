@@ -90,7 +90,7 @@ WHERE {% for c in attributes %}coalesce(s{{ c.i }}.is_vague OR s{{ c.i }}.width 
                 SELECT *, starts_with(published, '<=') OR starts_with(published, '[<=') AS is_below, regexp_matches(published, '(?:^|, )>=') AS is_above
                 FROM {{ 'read'|of(c) }}
             ) AS r
-            CROSS JOIN (SELECT min(v{{ c.i }}) AS low, max(v{{ c.i }}) AS high FROM {{ c.raw }}) AS d
+            CROSS JOIN (SELECT min(v{{ c.i }}) AS low, max(v{{ c.i }}) AS high FROM {{ c.source_cells }}) AS d
         )
     )
     {% elif c.rows %}
@@ -112,7 +112,7 @@ WHERE {% for c in attributes %}coalesce(s{{ c.i }}.is_vague OR s{{ c.i }}.width 
     {% if c.is_numeric %}
     LEFT JOIN {{ 'leaf'|of(c) }} AS a ON a.place = r.low
     LEFT JOIN {{ 'leaf'|of(c) }} AS b ON b.place = r.high
-    CROSS JOIN (SELECT min(TRY_CAST(v{{ c.i }} AS DOUBLE)) AS low, max(TRY_CAST(v{{ c.i }} AS DOUBLE)) AS high FROM {{ c.raw }}) AS d
+    CROSS JOIN (SELECT min(TRY_CAST(v{{ c.i }} AS DOUBLE)) AS low, max(TRY_CAST(v{{ c.i }} AS DOUBLE)) AS high FROM {{ c.source_cells }}) AS d
     {% endif %}
     CROSS JOIN (SELECT max(len(labels)) AS levels FROM {{ 'node'|of(c) }}) AS t
     GROUP BY r.published

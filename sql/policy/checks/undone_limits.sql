@@ -21,7 +21,7 @@ published_codes AS MATERIALIZED (
     {% for c in columns %}
     SELECT
         rid, {{ c.place }} AS place, following,
-        CASE WHEN count(*) OVER () >= {{ limits.REPEATED }} * max(dense) OVER () THEN dense ELSE (following - 1) // {{ limits.NEIGHBOURS }} END AS code
+        CASE WHEN count(*) OVER () >= {{ limits.MIN_REPETITIONS }} * max(dense) OVER () THEN dense ELSE (following - 1) // {{ limits.N_NEIGHBOURS }} END AS code
     FROM (
         SELECT rid, dense_rank() OVER (ORDER BY value ASC) AS dense, rank() OVER (ORDER BY value ASC) AS following
         FROM (SELECT rid, {% if c.cell %}c{{ c.place }}{% else %}v{{ c.place }}{% endif %} AS value FROM sampled)
@@ -36,7 +36,7 @@ hidden_records AS MATERIALIZED (
     {% for c in columns if c.cell %}
     SELECT
         rid, {{ c.place }} AS limited, cell, dense,
-        CASE WHEN n_values <= {{ limits.PARTS }} THEN dense ELSE (following - 1) * {{ limits.PARTS }} // n_records END AS part
+        CASE WHEN n_values <= {{ limits.N_CELL_PARTS }} THEN dense ELSE (following - 1) * {{ limits.N_CELL_PARTS }} // n_records END AS part
     FROM (
         SELECT *, max(dense) OVER (PARTITION BY cell) AS n_values, count(*) OVER (PARTITION BY cell) AS n_records
         FROM (
@@ -102,15 +102,15 @@ orders AS (
         JOIN published_codes USING (rid)
         WHERE place <> limited
         GROUP BY ALL
-        HAVING count(DISTINCT dense) >= {{ limits.ORDERED }}
+        HAVING count(DISTINCT dense) >= {{ limits.MIN_ORDERED_VALUES }}
     )
     GROUP BY ALL
 )
 SELECT limited, place, records::BIGINT AS records
 FROM (
     SELECT limited, place, records FROM scores
-    WHERE records >= {{ limits.FEWEST }} AND gain >= {{ limits.SHARE }} * possible AND gain >= {{ limits.DEVIATIONS }} * deviation
+    WHERE records >= {{ limits.MIN_HIDDEN_RECORDS }} AND gain >= {{ limits.MIN_REVEALED_SHARE }} * possible AND gain >= {{ limits.MIN_DEVIATIONS }} * deviation
     UNION ALL
-    SELECT limited, place, records FROM orders WHERE records >= {{ limits.FEWEST }} AND alike >= {{ limits.ORDER }}
+    SELECT limited, place, records FROM orders WHERE records >= {{ limits.MIN_HIDDEN_RECORDS }} AND alike >= {{ limits.MIN_RANK_CORRELATION }}
 )
 QUALIFY row_number() OVER (PARTITION BY limited, place ORDER BY records DESC) = 1

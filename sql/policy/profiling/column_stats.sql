@@ -38,7 +38,7 @@ sampled AS MATERIALIZED (
         FROM value_{{ c.i }}
         WHERE value IS NOT NULL AND {{ mend.trimmed }} NOT IN ({{ mend.codes }})
         ORDER BY hash(value) ASC, value ASC
-        LIMIT {% if c.may_be_unchanged %}{{ limits.SAMPLE_UNCHANGED }}{% else %}{{ limits.SAMPLE }}{% endif %}
+        LIMIT {% if c.may_be_unchanged %}{{ limits.MAX_UNCHANGED_SAMPLE_VALUES }}{% else %}{{ limits.MAX_SAMPLE_VALUES }}{% endif %}
     )
     {% if not loop.last %}UNION ALL{% endif %}
     {% else %}
@@ -60,7 +60,7 @@ looks AS MATERIALIZED (
         count(*) FILTER (WHERE regexp_full_match(trim(value), {{ shapes.GIVEN_FIRST }})) / looked AS capitalised,
         count(*) FILTER (WHERE regexp_matches(value, {{ shapes.CONTACT }}) AND regexp_matches(value, '\pL')) AS contacts,
         count(*) FILTER (WHERE regexp_matches(value, {{ shapes.SENTENCE }})) / looked AS sentences,
-        avg(length(value)) >= {{ limits.PROSE }} AND 2 * count(*) FILTER (WHERE contains(trim(value), ' ')) >= looked AS is_wordy
+        avg(length(value)) >= {{ limits.MIN_PROSE_LENGTH }} AND 2 * count(*) FILTER (WHERE contains(trim(value), ' ')) >= looked AS is_wordy
     FROM sampled
     GROUP BY place
 ),
@@ -104,7 +104,7 @@ fact AS MATERIALIZED (
         coalesce(k.names, 0) AS names, coalesce(k.capitalised, 0) AS capitalised,
         coalesce(k.contacts, 0) AS contacts, coalesce(k.contacts / k.looked, 0) AS contact_share,
         coalesce(k.sentences, 0) AS sentences, coalesce(k.is_wordy, false) AS is_wordy,
-        CASE {% for p in patterns %}WHEN k.pattern_{{ loop.index0 }} >= {{ limits.NEARLY }} * k.looked THEN {{ p.what }}
+        CASE {% for p in patterns %}WHEN k.pattern_{{ loop.index0 }} >= {{ limits.NEARLY_ALL_SHARE }} * k.looked THEN {{ p.what }}
         {% endfor %}END AS form
     FROM (
     {% for c in columns %}
@@ -123,12 +123,12 @@ fact AS MATERIALIZED (
             count(value) AS distinct_values,
             coalesce(sum(records) FILTER (WHERE value IS NULL), 0)::BIGINT AS missing,
             count(*) FILTER (WHERE records = 1) AS uniques,
-            coalesce(sum(records) FILTER (WHERE records < {{ limits.RARE }}), 0)::BIGINT AS rare,
+            coalesce(sum(records) FILTER (WHERE records < {{ limits.RARE_RECORDS }}), 0)::BIGINT AS rare,
             sum(records::DOUBLE * (records - 1)) AS alike,
             {% if c.is_measured %}max(length(CAST(value AS VARCHAR))){% else %}NULL::BIGINT{% endif %} AS longest,
             {% if c.is_position %}
             bool_and(abs({{ c.number }}) <= 180) AS is_in_degrees,
-            bool_and(abs({{ c.number }} * {{ limits.DEGREE_PARTS }} - round({{ c.number }} * {{ limits.DEGREE_PARTS }})) < 1e-6) AS is_coarse,
+            bool_and(abs({{ c.number }} * {{ limits.MAX_DEGREE_PARTS }} - round({{ c.number }} * {{ limits.MAX_DEGREE_PARTS }})) < 1e-6) AS is_coarse,
             bool_and({{ c.number }} = round({{ c.number }})) AS is_integral
             {% else %}
             false AS is_in_degrees, false AS is_coarse, false AS is_integral

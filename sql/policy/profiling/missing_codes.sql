@@ -9,7 +9,7 @@ coded AS MATERIALIZED (
     FROM (SELECT value, {{ mend.trimmed }} COLLATE POSIX AS code, records FROM value_{{ c.i }} WHERE length(value) <= 4 * {{ mend.longest }})
     WHERE code IN ({{ mend.codes }})
         AND code NOT IN (SELECT l.label FROM leaf AS l JOIN hierarchy AS h USING (name) WHERE h.place = {{ c.i }} AND h.covered > 1
-            AND h.covered >= {{ limits.COVERED }} * (SELECT count(value) FROM value_{{ c.i }}))
+            AND h.covered >= {{ limits.MIN_COVERED_SHARE }} * (SELECT count(value) FROM value_{{ c.i }}))
     GROUP BY code
     {% endfor %}
     {% for c in columns if c.coded_as %}
@@ -34,10 +34,10 @@ coded AS MATERIALIZED (
 -- A row a column of texts: which forms nearly all of a sample have.
 tried AS MATERIALIZED (
     SELECT place, [{% for r in mend.reads %}
-        count(*) FILTER (WHERE {% if r.is_date %}CASE WHEN is_date THEN {{ r.sql }} ELSE false END{% else %}{{ r.sql }}{% endif %}) >= {{ limits.NEARLY }} * count(*){% if not loop.last %},{% endif %}{% endfor %}
+        count(*) FILTER (WHERE {% if r.is_date %}CASE WHEN is_date THEN {{ r.sql }} ELSE false END{% else %}{{ r.sql }}{% endif %}) >= {{ limits.NEARLY_ALL_SHARE }} * count(*){% if not loop.last %},{% endif %}{% endfor %}
         ] AS may
     FROM (
-        SELECT s.place, {{ mend.trimmed }} AS value, k.dates >= {{ limits.NEARLY }} AS is_date
+        SELECT s.place, {{ mend.trimmed }} AS value, k.dates >= {{ limits.NEARLY_ALL_SHARE }} AS is_date
         FROM sampled AS s JOIN looks AS k USING (place)
     )
     GROUP BY place

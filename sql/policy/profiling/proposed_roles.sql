@@ -9,28 +9,28 @@ measured AS (
         coalesce(f.uniques / nullif(f.records, 0), 0) AS unique_alone,
         coalesce(f.groups / nullif(f.records, 0), 0) AS distinction,
         CASE WHEN f.records > 1 THEN 1 - f.alike / (f.records::DOUBLE * (f.records - 1)) ELSE 0 END AS separation,
-        CASE WHEN h.covered >= CASE WHEN h.affinity > 0 THEN {{ limits.COVERED }} ELSE {{ limits.NEARLY }} END * (f.distinct_values - f.spelled) THEN h.name END AS near_hierarchy,
+        CASE WHEN h.covered >= CASE WHEN h.affinity > 0 THEN {{ limits.MIN_COVERED_SHARE }} ELSE {{ limits.NEARLY_ALL_SHARE }} END * (f.distinct_values - f.spelled) THEN h.name END AS near_hierarchy,
         h.covered AS near_covered,
         h.covered = f.distinct_values - f.spelled AND (f.distinct_values - f.spelled > 1 OR h.affinity > 0) AS fits,
-        f.dates >= {{ limits.NEARLY }} AS is_date,
-        f.names >= {{ limits.NAMELIKE }} AS has_names,
-        f.names + f.capitalised >= {{ limits.NAMELIKE }} AS may_be_names,
+        f.dates >= {{ limits.NEARLY_ALL_SHARE }} AS is_date,
+        f.names >= {{ limits.MIN_NAME_SHARE }} AS has_names,
+        f.names + f.capitalised >= {{ limits.MIN_NAME_SHARE }} AS may_be_names,
         coalesce(f.is_wordy AND (
-            own >= {{ limits.PROSE_SHARE }}
-            OR (f.distinct_values >= {{ limits.PROSE_TEXTS }} AND own >= {{ limits.PROSE_REPEATED }})
-        ) OR (f.sentences >= {{ limits.SENTENCES }} AND f.distinct_values >= {{ limits.RARE }}), false) AS is_prose,
-        filled >= {{ limits.FEW_ROWS }} AND own >= {{ limits.NEARLY }} AS is_nearly_unique,
+            own >= {{ limits.MIN_PROSE_DISTINCT_SHARE }}
+            OR (f.distinct_values >= {{ limits.MIN_REPEATED_PROSE_TEXTS }} AND own >= {{ limits.MIN_REPEATED_PROSE_SHARE }})
+        ) OR (f.sentences >= {{ limits.MIN_SENTENCE_SHARE }} AND f.distinct_values >= {{ limits.RARE_RECORDS }}), false) AS is_prose,
+        filled >= {{ limits.MIN_UNIQUENESS_RECORDS }} AND own >= {{ limits.NEARLY_ALL_SHARE }} AS is_nearly_unique,
         {# How many, as in number of children, and codes of a short list, as in admission_type_id, are no keys. #}
-        f.longest <= {{ limits.SHORT }} AND own < {{ limits.NEARLY }} AS is_short,
+        f.longest <= {{ limits.MAX_SHORT_LENGTH }} AND own < {{ limits.NEARLY_ALL_SHARE }} AS is_short,
         CASE
-            WHEN f.named_count IS NOT NULL AND is_short AND (f.distinct_values <= {{ limits.FEW_VALUES }} OR own < {{ limits.KEY_SHARE }}) THEN NULL
-            WHEN f.named_category IS NOT NULL AND is_short AND f.distinct_values <= {{ limits.FEW_VALUES }} AND own < {{ limits.KEY_SHARE }} THEN NULL
+            WHEN f.named_count IS NOT NULL AND is_short AND (f.distinct_values <= {{ limits.MAX_UNCHANGED_VALUES }} OR own < {{ limits.MIN_KEY_DISTINCT_SHARE }}) THEN NULL
+            WHEN f.named_category IS NOT NULL AND is_short AND f.distinct_values <= {{ limits.MAX_UNCHANGED_VALUES }} AND own < {{ limits.MIN_KEY_DISTINCT_SHARE }} THEN NULL
             ELSE f.named_key
         END AS id_word,
         {# Zip codes and words that a hierarchy knows are published as * where each is rare; ages in small tables differ by chance. #}
-        f.is_text AND f.longest <= {{ limits.POSTAL_LENGTH }} AND regexp_matches(f.named_quasi, {{ postal }}) AS is_postal,
+        f.is_text AND f.longest <= {{ limits.MAX_POSTAL_LENGTH }} AND regexp_matches(f.named_quasi, {{ postal }}) AS is_postal,
         is_nearly_unique AND NOT coalesce(is_postal, false) AND NOT coalesce(f.is_text AND fits, false)
-            AND NOT coalesce(f.longest <= {{ limits.SHORT }} AND filled < {{ limits.WHOLE_ROWS }}, false) AS is_telling_alone
+            AND NOT coalesce(f.longest <= {{ limits.MAX_SHORT_LENGTH }} AND filled < {{ limits.MIN_INTEGER_KEY_RECORDS }}, false) AS is_telling_alone
     FROM fact AS f
     LEFT JOIN hierarchy AS h USING (place)
 ),
@@ -40,11 +40,11 @@ keyed AS (
     SELECT
         *,
         CASE
-            WHEN distinct_values < 2 OR distinct_values >= {{ limits.NEARLY }} * filled OR NOT tells_persons THEN NULL
-            WHEN named_subject IS NOT NULL AND (own >= {{ limits.KEY_SHARE }} OR (id_word IS NOT NULL AND distinct_values >= {{ limits.KEYS }})) THEN 1
+            WHEN distinct_values < 2 OR distinct_values >= {{ limits.NEARLY_ALL_SHARE }} * filled OR NOT tells_persons THEN NULL
+            WHEN named_subject IS NOT NULL AND (own >= {{ limits.MIN_KEY_DISTINCT_SHARE }} OR (id_word IS NOT NULL AND distinct_values >= {{ limits.MIN_KEY_VALUES }})) THEN 1
             WHEN named_number IS NOT NULL THEN 2
-            WHEN id_word IS NOT NULL AND named_quasi IS NULL AND named_sensitive IS NULL AND NOT coalesce(regexp_matches(named_direct, {{ places }}), false) AND own >= {{ limits.KEY_SHARE }}
-                AND (is_keylike OR is_whole) AND filled >= {{ limits.FEW_ROWS }} THEN 3
+            WHEN id_word IS NOT NULL AND named_quasi IS NULL AND named_sensitive IS NULL AND NOT coalesce(regexp_matches(named_direct, {{ places }}), false) AND own >= {{ limits.MIN_KEY_DISTINCT_SHARE }}
+                AND (is_keylike OR is_whole) AND filled >= {{ limits.MIN_UNIQUENESS_RECORDS }} THEN 3
         END AS person_rank
     FROM measured
 ),
@@ -64,7 +64,7 @@ chosen AS MATERIALIZED (SELECT place FROM ranked WHERE is_person),
 -- A row a column: Of what could be published as it is: records with values of few records, or of few persons.
 few AS MATERIALIZED (
     {% for c in neutral %}
-    SELECT {{ c.i }} AS place, coalesce(sum(records) FILTER (WHERE people < {{ limits.RARE }}), 0)::BIGINT AS in_few
+    SELECT {{ c.i }} AS place, coalesce(sum(records) FILTER (WHERE people < {{ limits.RARE_RECORDS }}), 0)::BIGINT AS in_few
     FROM (
         SELECT count(*) AS records, {{ people }} AS people
         FROM (SELECT c{{ c.i }} AS value, {{ who }} AS who FROM source)
@@ -79,7 +79,7 @@ few AS MATERIALIZED (
 single AS MATERIALIZED (
     {% if keys %}
     {% for c in named %}
-    SELECT {{ c.i }} AS place, count(*) >= {{ limits.FEW_ROWS }} AND count(*) FILTER (WHERE first_person = last_person) >= {{ limits.NEARLY }} * count(*) AS is_one_person_each
+    SELECT {{ c.i }} AS place, count(*) >= {{ limits.MIN_UNIQUENESS_RECORDS }} AND count(*) FILTER (WHERE first_person = last_person) >= {{ limits.NEARLY_ALL_SHARE }} * count(*) AS is_one_person_each
     FROM (
         SELECT min(who) AS first_person, max(who) AS last_person
         FROM (SELECT c{{ c.i }} AS value, {{ who }} AS who FROM source)
@@ -108,15 +108,15 @@ decided AS MATERIALIZED (
             WHEN records > 0 AND filled = 0 THEN ['{{ withheld }}', 'review: it has no values']
             {# The day of a visit that has a number is still a day. #}
             WHEN (id_word IS NOT NULL AND NOT (is_date AND NOT is_clock AND named_quasi IS NOT NULL))
-                OR (named_subject IS NOT NULL AND (records = 0 OR own >= {{ limits.NEARLY }})) THEN
+                OR (named_subject IS NOT NULL AND (records = 0 OR own >= {{ limits.NEARLY_ALL_SHARE }})) THEN
                 ['identifier', 'its name says ' || coalesce(named_subject, id_word)
-                    || CASE WHEN own >= {{ limits.NEARLY }} THEN ', and nearly every record has a value of its own' ELSE '' END]
+                    || CASE WHEN own >= {{ limits.NEARLY_ALL_SHARE }} THEN ', and nearly every record has a value of its own' ELSE '' END]
             WHEN form IS NOT NULL THEN ['identifier', 'its values look like ' || form]
-            WHEN contact_share >= {{ limits.CONTACTS }} OR (contacts > 0 AND named_quasi IS NULL) THEN
+            WHEN contact_share >= {{ limits.MIN_CONTACT_SHARE }} OR (contacts > 0 AND named_quasi IS NULL) THEN
                 ['identifier', 'some of its texts hold telephone numbers or e-mail addresses']
             WHEN is_prose THEN ['identifier', 'its texts are prose, which may name people']
             WHEN (has_names AND named_proper IS NULL) OR (may_be_names AND named_proper IS NULL AND named_sensitive IS NULL
-                AND (named_quasi IS NOT NULL OR distinct_values > {{ limits.FEW_VALUES }})) THEN
+                AND (named_quasi IS NOT NULL OR distinct_values > {{ limits.MAX_UNCHANGED_VALUES }})) THEN
                 ['identifier', 'its values are written as names of people are']
             {# What happened when is known to who was there, be it the day of a diagnosis. #}
             WHEN is_clock AND is_telling_alone THEN ['identifier', 'nearly every record has a time of its own']
@@ -143,29 +143,29 @@ decided AS MATERIALIZED (
             WHEN named_quasi IS NOT NULL AND is_one_person_each AND NOT coalesce(is_postal, false) AND NOT coalesce(is_text AND fits, false) THEN
                 ['identifier', 'its name says ' || named_quasi || ', but nearly every person has a value of its own']
             WHEN named_quasi IS NOT NULL AND generalizes THEN ['quasi', 'its name says ' || named_quasi]
-            WHEN filled >= {{ limits.FEW_ROWS }} AND is_keylike AND own >= {{ limits.NEARLY }} THEN
+            WHEN filled >= {{ limits.MIN_UNIQUENESS_RECORDS }} AND is_keylike AND own >= {{ limits.NEARLY_ALL_SHARE }} THEN
                 ['identifier', 'nearly every record has a value of its own']
-            WHEN filled >= {{ limits.WHOLE_ROWS }} AND is_whole AND distinct_values = filled THEN
+            WHEN filled >= {{ limits.MIN_INTEGER_KEY_RECORDS }} AND is_whole AND distinct_values = filled THEN
                 ['identifier', 'every record has a whole number of its own, as keys do']
             WHEN is_text AND fits AND near_hierarchy IN ({% for h in sensitive_hierarchies %}{{ h }}{% if not loop.last %}, {% endif %}{% endfor %}) THEN
                 CASE
-                    WHEN diagnoses < {{ limits.NEARLY }} OR distinct_values >= {{ limits.DIAGNOSES }} THEN
+                    WHEN diagnoses < {{ limits.NEARLY_ALL_SHARE }} OR distinct_values >= {{ limits.MIN_DIAGNOSIS_CODES }} THEN
                         ['sensitive', 'its values are those of hierarchy ' || near_hierarchy]
                     ELSE ['{{ withheld }}', 'review: its few values could be codes of diseases or of anything']
                 END
             WHEN is_text AND fits THEN ['quasi', 'its values are those of hierarchy ' || near_hierarchy]
-            WHEN is_text AND distinct_values >= {{ limits.DIAGNOSES }} AND diagnoses >= {{ limits.NEARLY }} THEN
+            WHEN is_text AND distinct_values >= {{ limits.MIN_DIAGNOSIS_CODES }} AND diagnoses >= {{ limits.NEARLY_ALL_SHARE }} THEN
                 ['{{ withheld }}', 'review: its values look like ICD-10 codes, but not all are']
             WHEN records = 0 THEN ['{{ withheld }}', 'review: the table has no records'
                 || CASE WHEN named_neutral IS NULL THEN ', and its name says nothing that is known' ELSE '' END]
-            WHEN named_neutral IS NOT NULL AND groups <= {{ limits.FEW_VALUES }} AND in_few = 0 THEN
-                ['other', 'its name says ' || named_neutral || ', and each of its ' || groups || ' values belongs to {{ limits.RARE }} '
+            WHEN named_neutral IS NOT NULL AND groups <= {{ limits.MAX_UNCHANGED_VALUES }} AND in_few = 0 THEN
+                ['other', 'its name says ' || named_neutral || ', and each of its ' || groups || ' values belongs to {{ limits.RARE_RECORDS }} '
                     || CASE WHEN EXISTS (FROM chosen) THEN 'persons' ELSE 'records' END || ' or more']
             WHEN named_neutral IS NOT NULL AND is_telling_alone THEN
                 ['identifier', 'its name says ' || named_neutral || ', but nearly every record has a value of its own']
             WHEN named_neutral IS NOT NULL AND generalizes THEN
                 ['quasi', 'its name says ' || named_neutral || CASE WHEN in_few > 0
-                    THEN '; records with values of fewer than {{ limits.RARE }}' || CASE WHEN EXISTS (FROM chosen) THEN ' persons' ELSE '' END || ': ' || in_few
+                    THEN '; records with values of fewer than {{ limits.RARE_RECORDS }}' || CASE WHEN EXISTS (FROM chosen) THEN ' persons' ELSE '' END || ': ' || in_few
                     ELSE ', and it has ' || groups || ' values' END]
             ELSE ['{{ withheld }}', 'review: '
                 || CASE WHEN named_sensitive IS NULL AND named_quasi IS NULL AND named_neutral IS NULL
@@ -178,7 +178,7 @@ decided AS MATERIALIZED (
 -- One row: Columns that would be published as they are single out together whom none of them singles out.
 together AS MATERIALIZED (
     {% if neutral %}
-    SELECT coalesce(sum(records) FILTER (WHERE people < {{ limits.RARE }}), 0)::BIGINT AS in_few
+    SELECT coalesce(sum(records) FILTER (WHERE people < {{ limits.RARE_RECORDS }}), 0)::BIGINT AS in_few
     FROM (
         SELECT count(*) AS records, {{ people }} AS people
         FROM (
@@ -210,7 +210,7 @@ judged AS MATERIALIZED (
             WHEN outside IS NOT NULL AND middle IS NULL THEN 'not finite'
             WHEN outside IS NOT NULL AND middle = 0 THEN 'other than the middle 98 %, which are equal'
             WHEN outside IS NOT NULL THEN 'beyond the middle ' || middle || ' % by more than 3 times their width'
-            WHEN is_text AND role NOT IN ('identifier', 'person') THEN 'values of fewer than {{ limits.RARE }} records'
+            WHEN is_text AND role NOT IN ('identifier', 'person') THEN 'values of fewer than {{ limits.RARE_RECORDS }} records'
         END || CASE WHEN wild > 0 THEN ', or not finite' ELSE '' END AS outliers_by,
         CASE
             WHEN is_telling THEN CASE WHEN role = 'quasi' THEN '' ELSE 'review: ' END || 'its name says ' || named_neutral

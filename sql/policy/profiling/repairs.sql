@@ -7,7 +7,7 @@ broken AS MATERIALIZED (
     SELECT
         j.*, p.* EXCLUDE (place), b.padded AS padded_records, coalesce(s.n_ids, 0) AS n_spelled,
         f.* EXCLUDE (place, type), f.type AS new_type,
-        j.role NOT IN ('identifier', 'person') AND NOT j.has_hierarchy AND f.texts > 0 AND f.unread <= (1 - {{ limits.NEARLY }}) * f.texts
+        j.role NOT IN ('identifier', 'person') AND NOT j.has_hierarchy AND f.texts > 0 AND f.unread <= (1 - {{ limits.NEARLY_ALL_SHARE }}) * f.texts
             AND (new_type IN ('DATE', 'TIMESTAMP') OR (
                 j.id_word IS NULL AND (new_type = 'DOUBLE' OR f.texts > 2)
                 AND NOT coalesce(regexp_matches(j.named_quasi, {{ postal }}), false)

@@ -320,12 +320,12 @@ def test_shares_of_few_records_are_drawn_to_the_whole() -> None:
     features = np.repeat(np.arange(40.0), 2)[:, None]
     labels = np.tile([0, 1], 40)
     asked = np.array([[3.0], [99.0]])
-    told = prediction.shares(features, labels, np.tile([9, 1], 40), asked, np.array([0, 0]))
+    told = prediction.label_probabilities(features, labels, np.tile([9, 1], 40), asked, np.array([0, 0]))
     assert told == pytest.approx([0.9, 0.9], abs=0.01)
     followed = np.where(np.arange(80) // 2 % 2 == 0, np.tile([9, 1], 40), np.tile([1, 9], 40))
-    told = prediction.shares(features, labels, followed, asked, np.array([1, 1]))
+    told = prediction.label_probabilities(features, labels, followed, asked, np.array([1, 1]))
     assert told == pytest.approx([0.82, 0.5], abs=0.05)
-    again = prediction.shares(features, labels, np.tile([1, 1], 40), asked, np.array([0, 0]))
+    again = prediction.label_probabilities(features, labels, np.tile([1, 1], 40), asked, np.array([0, 0]))
     assert again == pytest.approx([0.5, 0.5], abs=1e-9)
 
 
@@ -339,7 +339,9 @@ def test_guesses_of_many_small_classes_do_not_flatter_themselves(follows: float,
         own = rng.integers(0, 4, 100)[cells]
         labels = np.where(rng.random(450) < 0.8 * follows, own, rng.choice(4, 450, p=[0.4, 0.3, 0.2, 0.1]))
         known, x = np.arange(450) < 300, cells[:, None].astype(float)
-        found = prediction.guesses("f", x[known], labels[known], np.ones(300, np.int64), x[~known], 1, lambda: None)
+        found = prediction.guess_labels(
+            "f", x[known], labels[known], np.ones(300, np.int64), x[~known], 1, lambda: None
+        )
         stated += found.confidence.sum()
         hits += (found.labels == labels[~known]).sum()
         tried += (~known).sum()

@@ -13,8 +13,8 @@ from support.attacking import attack, summary
 
 import dbanon
 from dbanon.audit.attacks import refinement
-from dbanon.audit.attacks.interval_bounds import Program, Span
-from dbanon.audit.attacks.refinement_columns import Column
+from dbanon.audit.attacks.interval_bounds import IntervalProgram, Span
+from dbanon.audit.attacks.refinement_columns import KnownColumn
 
 pytestmark = pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
 
@@ -179,7 +179,9 @@ def by_counting(size: int, low: int, high: int, spans: Sequence[Span]) -> np.nda
         if sum(counts) != size:
             continue
         sums = [sum(counts[int(s.low) - low : int(s.high) - low]) for s in spans]
-        if all(n <= s.most if s.most >= 0 else n >= -s.most for n, s in zip(sums, spans, strict=True)):
+        if all(
+            n <= s.max_records if s.max_records >= 0 else n >= -s.max_records for n, s in zip(sums, spans, strict=True)
+        ):
             found = np.array([[sum(counts[i:j]) for j in range(width + 1)] for i in range(width + 1)])
             most = found if most is None else np.maximum(most, found)
     return most
@@ -193,17 +195,17 @@ def test_the_optimum_of_the_program_is_that_of_counting(seed: int) -> None:
     for _ in range(rng.randint(0, 4)):
         first = rng.randrange(width)
         spans.append(Span(low + first, low + rng.randint(first + 1, width), rng.choice([-1, -1, 0, 1, 2])))
-    known, bounds = [s for s in spans if s.most < 0], [s for s in spans if s.most >= 0]
+    known, bounds = [s for s in spans if s.max_records < 0], [s for s in spans if s.max_records >= 0]
     expected = by_counting(size, low, low + width, spans)
     if by_counting(size, low, low + width, known) is None:
         return
-    found = Program.of((low, low + width), size, known, bounds)
+    found = IntervalProgram.solve((low, low + width), size, known, bounds)
     if expected is None:
         assert found is None
         return
     assert found is not None
-    for (i, a), (j, b) in itertools.combinations(enumerate(found.places), 2):
-        assert found.most[i, j] == expected[int(a) - low, int(b) - low]
+    for (i, a), (j, b) in itertools.combinations(enumerate(found.points), 2):
+        assert found.max_records[i, j] == expected[int(a) - low, int(b) - low]
 
 
 TREE = [["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"], ["b2", "B", "*"], ["b3", "B", "*"]]
@@ -269,7 +271,7 @@ ENDS = {"*": (-np.inf, np.inf), "A": (0, 1), "B": (2, 4)} | {leaf: (i, i) for i,
 
 def test_all_that_is_inferred_is_so_where_nothing_could_be_cheaper() -> None:
     """The search of the test shares nothing with the attack, and knows of every change that it thinks of."""
-    columns = [Column(is_number=True), Column(is_number=False, nodes=NODES)]
+    columns = [KnownColumn(is_number=True), KnownColumn(is_number=False, nodes=NODES)]
     told, ruled_out = 0, 0
     for seed in range(70):
         classes = at_a_least(seed, 3, 14 + seed % 4)
@@ -278,16 +280,16 @@ def test_all_that_is_inferred_is_so_where_nothing_could_be_cheaper() -> None:
         low = np.array([[min(a), e[0]] for a, e in zip(ages, ends, strict=True)], float)
         high = np.array([[max(a), e[1]] for a, e in zip(ages, ends, strict=True)], float)
         records = np.array([len(each) for each in classes])
-        found = refinement.refined(columns, low, high, records, 3, False, lambda: None)
+        found = refinement.refine_classes(columns, low, high, records, 3, False, lambda: None)
         values = [np.array([[p[0], LEAVES.index(p[1])] for p in each]) for each in classes]
         for bound in found.bounds:
-            assert bound.most >= 0, "nothing is contradicted"
-            inside = values[bound.place][:, bound.column]
-            assert np.sum((inside >= bound.low) & (inside <= bound.high)) <= bound.most, (seed, bound)
+            assert bound.max_records >= 0, "nothing is contradicted"
+            inside = values[bound.class_index][:, bound.column]
+            assert np.sum((inside >= bound.low) & (inside <= bound.high)) <= bound.max_records, (seed, bound)
             told += 1
         for c, d in itertools.permutations(range(len(classes)), 2):
             fitting = ((values[c] >= low[d]) & (values[c] <= high[d])).all(axis=1)
-            if found.own[d] + 1e-9 < found.freed[c]:
+            if found.losses[d] + 1e-9 < found.savings[c]:
                 assert not fitting.any(), (seed, c, d)
                 ruled_out += bool((low[c] <= high[d]).all() and (low[d] <= high[c]).all())
     assert told > 4 and ruled_out > 4, (told, ruled_out)

@@ -166,4 +166,4 @@ def test_other_files_and_a_missing_library_are_told(tmp_path: Path, monkeypatch:
     with pytest.raises(errors.MissingExtraError, match=r"pip install 'dbanon\[plot\]'"):
         dbanon.plot([run("mdav", 5, "ncp", 1.0)])
     with pytest.raises(errors.MissingExtraError):
-        drawing.writable(tmp_path / "out.svg")
+        drawing.check_plot_path(tmp_path / "out.svg")

@@ -129,7 +129,7 @@ def test_statements_are_right_for_every_name(con: Any, odd: str) -> None:
     rows = reviewed(con, source)
     assert about(rows, "generalized") == {odd: "ranges by 5", "z": "hierarchy z"}
     assert about(rows, "withheld") == {"o": "no role"}
-    assert "\n" not in "".join(review.lines(rows, odd))
+    assert "\n" not in "".join(review.format_review(rows, odd))
 
 
 def test_no_cell_is_quoted(con: Any) -> None:
@@ -139,7 +139,7 @@ def test_no_cell_is_quoted(con: Any) -> None:
 
 
 def test_the_text_fits_eighty_columns_and_one_screen(clinic: Any) -> None:
-    made = review.lines(reviewed(clinic), "t")
+    made = review.format_review(reviewed(clinic), "t")
     assert len(made) <= 24
     assert [line for line in made if len(line) > 80 and not line.startswith("    ")] == []
 

@@ -8,7 +8,7 @@ import pytest
 
 from dbanon.policy.column_names import hints
 from dbanon.policy.column_names.hint_words import VOCABULARY
-from dbanon.policy.column_names.hints import GROUPS, all_matches, is_ambiguous, matches
+from dbanon.policy.column_names.hints import TREATMENT_BY_KIND, all_matches, best_matches, is_ambiguous
 
 RESOLVED = {
     # What withholds a column wins, where a word stands for both.
@@ -46,7 +46,7 @@ wins, or taken out of the vocabulary of the language in which it is rare."""
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
     """The vocabulary is read again in each test."""
-    caches = (hints._vocabulary, hints._any_stem, all_matches, hints._kinds)
+    caches = (hints._vocabulary, hints._stem_pattern, all_matches, hints._word_kinds)
     for cached in caches:
         cached.cache_clear()
     yield
@@ -57,24 +57,26 @@ def fresh() -> Iterator[None]:
 def listed_words() -> set[str]:
     """Every word of the vocabulary without its signs, as names are compared with it."""
     every = (word for listed in VOCABULARY.values() for word in listed.split() if not word.endswith(":"))
-    return {hints._plain(word.strip("*")) for word in every}
+    return {hints._normalize(word.strip("*")) for word in every}
 
 
-def groups(found: tuple[hints.Match, ...]) -> set[str]:
+def groups(found: tuple[hints.VocabularyMatch, ...]) -> set[str]:
     """How columns are published that matches speak for."""
-    return {"position" if match.kind == "coordinate" else GROUPS.get(match.kind, "none") for match in found}
+    return {"position" if match.kind == "coordinate" else TREATMENT_BY_KIND.get(match.kind, "none") for match in found}
 
 
 def collisions() -> dict[str, str]:
     """Words that are published in one way by one match and in another by another, with what they are taken for."""
     return {
-        word: ", ".join(sorted(groups(matches(word)))) for word in listed_words() if len(groups(all_matches(word))) > 1
+        word: ", ".join(sorted(groups(best_matches(word))))
+        for word in listed_words()
+        if len(groups(all_matches(word))) > 1
     }
 
 
 def test_every_collision_of_the_vocabulary_is_resolved() -> None:
     resolved = {word: taken for taken, words in RESOLVED.items() for word in words.split()}
-    assert {hints._plain(word): taken for word, taken in resolved.items()} == collisions()
+    assert {hints._normalize(word): taken for word, taken in resolved.items()} == collisions()
 
 
 def test_words_that_would_be_generalized_or_unchanged_are_ambiguous() -> None:
@@ -93,7 +95,7 @@ def test_new_words_that_collide_are_found(
 ) -> None:
     before = collisions()
     hints._vocabulary.cache_clear()
-    hints._any_stem.cache_clear()
+    hints._stem_pattern.cache_clear()
     all_matches.cache_clear()
     monkeypatch.setitem(VOCABULARY, kind, f"{VOCABULARY[kind]} {language}: {word}")
     added = {found: how for found, how in collisions().items() if found not in before}

@@ -13,7 +13,7 @@ import pytest
 from oracle.reference import Tree
 
 import dbanon
-from dbanon.policy.hierarchies.messages import tree_messages
+from dbanon.policy.hierarchies.messages import hierarchy_messages
 from dbanon.sqltext.resources import shipped_hierarchies
 
 
@@ -769,7 +769,9 @@ def test_a_broken_tree_is_reported_and_stops_the_query(store: Any, nodes: Any, p
 
 def test_every_error_that_points_to_hierarchy_problems_is_listed_there() -> None:
     said = [
-        message for message in map(str, tree_messages("t", "v", "h", None).values()) if "hierarchy_problems" in message
+        message
+        for message in map(str, hierarchy_messages("t", "v", "h", None).values())
+        if "hierarchy_problems" in message
     ]
     assert all(any(re.search(message, text) for _, _, message in BROKEN.values()) for text in said)
     assert len(said) == 6

@@ -36,7 +36,7 @@ from dbanon.policy.profiling import postgres_labels
     ],
 )
 def test_a_label_means_a_role_or_nothing(provider: str, label: str, role: str | None) -> None:
-    assert postgres_labels.role(provider, label) == role
+    assert postgres_labels.role_from_label(provider, label) == role
 
 
 def test_rows_of_labels_become_a_policy(monkeypatch: pytest.MonkeyPatch) -> None:

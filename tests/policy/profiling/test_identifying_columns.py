@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import dbanon
 from dbanon.cli import main
 from dbanon.policy.column_names import hints
-from dbanon.policy.profiling.suggestions import offers
+from dbanon.policy.profiling.suggestions import suggest_settings
 from dbanon.source import catalog
 from dbanon.sqltext.quote import identifier
 from tests.policy.profiling.test_profile import profiled, roles
@@ -64,7 +64,7 @@ def test_columns_named_by_an_id_word_are_withheld(con: Any, shape: str) -> None:
     table(con, IDENTIFIERS, UNIQUE.get(shape) or REPEATED[shape.removeprefix("repeated ")])
     found = roles(con)
     if shape == "repeated five":  # `numero` before another word may say how many
-        found = {name: role for name, role in found.items() if hints.named(name).count is None}
+        found = {name: role for name, role in found.items() if hints.hints_from_name(name).count is None}
     assert {name: role for name, role in found.items() if role in PUBLISHED} == {}
 
 
@@ -195,4 +195,4 @@ def test_reasons_name_what_was_found(con: Any) -> None:
 def test_tops_are_round_and_no_value_of_one_person(con: Any, value: str, top: str | None) -> None:
     con.execute(f"CREATE TABLE t AS SELECT {value} AS x, i AS pid FROM range(800) AS r (i)")
     source = catalog.resolve_source("init", "t", con.cursor(), catalog.SearchPath.here(con), {}, is_declaring=True)
-    assert offers(con, source, "x", None, 12, ()).top == top
+    assert suggest_settings(con, source, "x", None, 12, ()).top == top

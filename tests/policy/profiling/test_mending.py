@@ -283,7 +283,7 @@ def test_no_cell_is_quoted(con: Any) -> None:
 
 
 def test_all_codes_are_told_apart_and_no_form_is_there_twice() -> None:
-    assert len(set(profiling_repairs.CODES)) == len(profiling_repairs.CODES)
-    assert len({form.reads for form in profiling_repairs.FORMS}) == len(profiling_repairs.FORMS)
-    for place, form in enumerate(profiling_repairs.FORMS):
+    assert len(set(profiling_repairs.TEXT_CODES)) == len(profiling_repairs.TEXT_CODES)
+    assert len({form.is_readable for form in profiling_repairs.TEXT_FORMATS}) == len(profiling_repairs.TEXT_FORMATS)
+    for place, form in enumerate(profiling_repairs.TEXT_FORMATS):
         assert form.twin is None or form.twin != place

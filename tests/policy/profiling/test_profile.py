@@ -97,7 +97,7 @@ def test_many_combinations_are_estimated_and_it_says_so(con: Any, monkeypatch: p
     )
     exact = con.execute("SELECT count(*) FILTER (n = 1) / 100000 FROM (SELECT count(*) AS n FROM t GROUP BY a, b)")
     truth = exact.fetchall()[0][0]
-    monkeypatch.setattr(profile, "GROUPS", 10_000)
+    monkeypatch.setattr(profile, "MAX_EXACT_GROUPS", 10_000)
     row = profiled(con)["a"]
     assert row["combinations"] == "estimated from 1 of 16 combinations of values"
     assert row["pair_with"] == ["b"]
@@ -112,9 +112,12 @@ def test_only_some_of_many_columns_are_combined_and_the_others_say_so(con: Any) 
     )
     found = list(profiled(con).values())
     counted = [row for row in found if row["combinations"] == "exact"]
-    assert len(counted) == profile.SLOTS
+    assert len(counted) == profile.N_COMBINED
     assert all(row["unique_in_triples"] >= row["unique_in_pairs"] for row in counted)
-    assert {r["combinations"] for r in found} == {"exact", f"not counted: {profile.SLOTS} other columns matter more"}
+    assert {r["combinations"] for r in found} == {
+        "exact",
+        f"not counted: {profile.N_COMBINED} other columns matter more",
+    }
 
 
 def test_columns_that_are_equal_do_not_hide_each_other(con: Any) -> None:
@@ -156,14 +159,14 @@ def test_outliers_say_how_they_are_judged(con: Any) -> None:
     ],
 )  # fmt: skip
 def test_names_say_what_a_column_is(name: str, kind: str) -> None:
-    assert getattr(hints.named(name), kind) is not None
+    assert getattr(hints.hints_from_name(name), kind) is not None
 
 
 @pytest.mark.parametrize(
     "name", ["project_name", "page", "department_head", "engine", "strip", "", "🦆", "x1", "patient_type"]
 )
 def test_names_that_say_nothing(name: str) -> None:
-    assert hints.named(name) == hints.Named()
+    assert hints.hints_from_name(name) == hints.NameHints()
 
 
 @pytest.fixture

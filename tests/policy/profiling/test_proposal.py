@@ -128,7 +128,7 @@ NAMES = {
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in NAMES.items() for name in names])
 def test_names_in_many_languages_say_what_a_column_is(kind: str, name: str) -> None:
-    assert getattr(hints.named(name), kind) is not None
+    assert getattr(hints.hints_from_name(name), kind) is not None
 
 
 PERSONAL = {

@@ -34,8 +34,8 @@ def how(**more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(("name", "length"), [("hex", 64), ("hex", 5), ("base32", 51), ("base32", 26), ("digits", 60),
                                               ("digits", 4), ("uuid", 36)])  # fmt: skip
 def test_the_gates_own_code_agrees(name: str, length: int) -> None:
-    of = formats.form("t.c", name, length, "P-")
-    made = pseudonymize.pseudonyms([*TEXTS, None], secret_keys.find_key(), "visits", of)
+    of = formats.parse_format("t.c", name, length, "P-")
+    made = pseudonymize.compute_pseudonyms([*TEXTS, None], secret_keys.find_key(), "visits", of)
     assert made == pseudonyms.expected_pseudonyms([*TEXTS, None], how(format=name, length=length, prefix="P-"))
     assert made[-1] is None and all(len(p) == length + 2 for p in made[:-1] if p)
 
@@ -43,33 +43,37 @@ def test_the_gates_own_code_agrees(name: str, length: int) -> None:
 def test_a_pseudonym_is_the_hmac_of_the_text_by_the_key_of_the_scope() -> None:
     of_scope = hmac.new(bytes.fromhex(SECRET), b"dbanon scope 1\0visits", "sha256").digest()
     whole = hmac.new(of_scope, "pseudonym\0Jörg".encode(), "sha256").hexdigest()
-    assert pseudonymize.pseudonyms(["Jörg"], secret_keys.find_key(), "visits", formats.Form()) == [whole[:32]]
+    assert pseudonymize.compute_pseudonyms(["Jörg"], secret_keys.find_key(), "visits", formats.PseudonymFormat()) == [
+        whole[:32]
+    ]
 
 
 def test_different_texts_scopes_and_keys_have_different_pseudonyms(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = pseudonymize.pseudonyms(TEXTS, secret_keys.find_key(), "one", formats.Form())
-    two = pseudonymize.pseudonyms(TEXTS, secret_keys.find_key(), "two", formats.Form())
+    one = pseudonymize.compute_pseudonyms(TEXTS, secret_keys.find_key(), "one", formats.PseudonymFormat())
+    two = pseudonymize.compute_pseudonyms(TEXTS, secret_keys.find_key(), "two", formats.PseudonymFormat())
     monkeypatch.setenv("DBANON_KEY", secrets.token_hex(32))
-    other = pseudonymize.pseudonyms(TEXTS, secret_keys.find_key(), "one", formats.Form())
+    other = pseudonymize.compute_pseudonyms(TEXTS, secret_keys.find_key(), "one", formats.PseudonymFormat())
     assert len({*one, *two, *other}) == 3 * len(set(TEXTS))
 
 
 def test_shifts_are_never_zero_and_take_all_days_alike() -> None:
     people = [str(i) for i in range(6000)]
-    days = pseudonymize.shifts([*people, None], secret_keys.find_key(), "visits", 3)
+    days = pseudonymize.compute_shifts([*people, None], secret_keys.find_key(), "visits", 3)
     assert days == pseudonyms.expected_shifts([*people, None], how(days=3)) and days.pop() is None
     assert all(850 < days.count(day) < 1150 for day in (-3, -2, -1, 1, 2, 3)) and 0 not in days
 
 
 def test_the_least_length_is_the_first_that_tells_all_apart() -> None:
     texts = [str(i) for i in range(2000)]
-    of = formats.form("t.c", "digits", 4)
-    short = pseudonymize.pseudonyms(texts, secret_keys.find_key(), "visits", of)
+    of = formats.parse_format("t.c", "digits", 4)
+    short = pseudonymize.compute_pseudonyms(texts, secret_keys.find_key(), "visits", of)
     shared = [t for t, p in zip(texts, short, strict=True) if short.count(p) > 1]
-    least = pseudonymize.least_length(shared, secret_keys.find_key(), "visits", of)
+    least = pseudonymize.min_unique_length(shared, secret_keys.find_key(), "visits", of)
     assert shared and least is not None
     for length in range(4, least + 2):
-        made = pseudonymize.pseudonyms(texts, secret_keys.find_key(), "visits", formats.form("t.c", "digits", length))
+        made = pseudonymize.compute_pseudonyms(
+            texts, secret_keys.find_key(), "visits", formats.parse_format("t.c", "digits", length)
+        )
         assert (len(set(made)) == len(texts)) == (length >= least)
 
 
@@ -142,12 +146,14 @@ def test_the_mode_of_a_file_that_others_may_read_is_told(tmp_path: Any) -> None:
                                    ("hex", 8, "x" * 33), ("hex", 8, "a\nb")])  # fmt: skip
 def test_a_form_that_is_none_is_refused(asked: tuple[Any, ...]) -> None:
     with pytest.raises(errors.InvalidTransformSettingError, match=r"^t.c: (format|length|prefix) must be"):
-        formats.form("t.c", *asked)
+        formats.parse_format("t.c", *asked)
 
 
 def test_an_attacker_without_the_key_finds_nobody_by_enumeration() -> None:
     published = set(
-        pseudonymize.pseudonyms([str(i) for i in range(1000)], secret_keys.find_key(), "visits", formats.Form())
+        pseudonymize.compute_pseudonyms(
+            [str(i) for i in range(1000)], secret_keys.find_key(), "visits", formats.PseudonymFormat()
+        )
     )
     guessed = [
         secret_keys.SecretKey("", hashlib.sha256(word).digest())
@@ -155,7 +161,7 @@ def test_an_attacker_without_the_key_finds_nobody_by_enumeration() -> None:
     ]
     space = [str(i) for i in range(3000)]
     for of in guessed:
-        assert not published & set(pseudonymize.pseudonyms(space, of, "visits", formats.Form()))
+        assert not published & set(pseudonymize.compute_pseudonyms(space, of, "visits", formats.PseudonymFormat()))
     plain = {hash_(t.encode()).hexdigest()[:32] for t in space for hash_ in (hashlib.sha256, hashlib.md5, hashlib.sha1)}
     assert not published & plain
 
@@ -169,10 +175,12 @@ def test_functions_of_duckdb_give_the_same_and_never_see_the_key() -> None:
     sql = f"""SELECT v, dbanon_pseudonym(v, '{json.dumps(how())}'), dbanon_pseudonym_again(v, '{json.dumps(how())}'),
         dbanon_shift(v, '{json.dumps(how(days=9))}'), dbanon_shift_again(v, '{json.dumps(how(days=9))}') FROM t"""
     for v, made, again, day, day_again in con.execute(sql).fetchall():
-        assert [made] == pseudonymize.pseudonyms([v], secret_keys.find_key(), "visits", formats.Form())
+        assert [made] == pseudonymize.compute_pseudonyms(
+            [v], secret_keys.find_key(), "visits", formats.PseudonymFormat()
+        )
         assert (
             made == again
-            and [day] == pseudonymize.shifts([v], secret_keys.find_key(), "visits", 9)
+            and [day] == pseudonymize.compute_shifts([v], secret_keys.find_key(), "visits", 9)
             and day == day_again
         )
     assert SECRET not in str(con.execute(f"EXPLAIN ANALYZE {sql}").fetchall())

@@ -13,7 +13,7 @@ import dbanon
 from dbanon import errors
 from dbanon.gate import pseudonyms
 from dbanon.policy.transforms import formats, pseudonymize
-from dbanon.policy.transforms.formats import Form
+from dbanon.policy.transforms.formats import PseudonymFormat
 from dbanon.release.spec import transformed_columns
 from dbanon.runtime import secret_keys
 
@@ -105,7 +105,7 @@ def test_dates_of_a_person_are_shifted_alike_and_never_stay(con: Any) -> None:
         "FROM mondrian('events', k=2, allow_rare=['event', 'day', 'moment', 'zoned']) GROUP BY event"
     )
     for event, days in con.sql(query).fetchall():
-        (moved,) = pseudonymize.shifts([event[1:]], secret_keys.find_key(), _scope(con, query), 20)
+        (moved,) = pseudonymize.compute_shifts([event[1:]], secret_keys.find_key(), _scope(con, query), 20)
         for (day, at, zoned), was in zip(days, ("1950-02-27", "2020-02-28", "2024-12-31"), strict=True):
             assert moved and day == datetime.date.fromisoformat(was) + datetime.timedelta(days=moved)
             assert at == datetime.datetime.combine(day, datetime.time(1, 30))
@@ -183,14 +183,14 @@ def test_a_policy_of_an_earlier_version_has_the_fingerprint_that_it_had(con: Any
 def test_the_gate_refuses_pseudonyms_that_are_not_what_the_policy_says(
     con: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = pseudonymize.pseudonyms
+    real = pseudonymize.compute_pseudonyms
 
-    def wrong(values: Any, of: Any, scope: str, how: Form) -> Any:
+    def wrong(values: Any, of: Any, scope: str, how: PseudonymFormat) -> Any:
         return [p and p[:-1] + ("0" if p[-1] != "0" else "1") for p in real(values, of, scope, how)]
 
-    monkeypatch.setattr(pseudonymize, "pseudonyms", wrong)
+    monkeypatch.setattr(pseudonymize, "compute_pseudonyms", wrong)
     refused(con, RELEASE, "release gate refused the result")
-    monkeypatch.setattr(pseudonymize, "pseudonyms", lambda values, *_: list(values))
+    monkeypatch.setattr(pseudonymize, "compute_pseudonyms", lambda values, *_: list(values))
     refused(con, RELEASE, "release gate refused the result")
 
 
@@ -255,7 +255,9 @@ def test_an_attacker_who_has_the_release_and_the_list_of_numbers_finds_nobody(co
     scope = "call anything"
     for guess in (bytes(32), b"DBANON_KEY".ljust(32, b"0"), bytes(range(32))):
         of = secret_keys.SecretKey("", guess)
-        tried = pseudonymize.pseudonyms(map(str, range(3000)), of, scope, formats.form("t.c", "hex", 12, "P-"))
+        tried = pseudonymize.compute_pseudonyms(
+            map(str, range(3000)), of, scope, formats.parse_format("t.c", "hex", 12, "P-")
+        )
         assert not published & set(tried)
     assert (
         pseudonyms.expected_pseudonyms(

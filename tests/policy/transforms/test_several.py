@@ -214,14 +214,14 @@ def test_the_gate_judges_rows_that_a_maker_would_have_let_through(stays: Any, mo
     refused(stays, CALL, "release gate refused the result")
     monkeypatch.undo()
     monkeypatch.setenv("DBANON_KEY", SECRET)
-    monkeypatch.setattr(pseudonymize, "pseudonyms", lambda values, *_: [v and "P" for v in values])
+    monkeypatch.setattr(pseudonymize, "compute_pseudonyms", lambda values, *_: [v and "P" for v in values])
     refused(stays, CALL, "release gate refused the result|would have a pseudonym that another")
 
 
 def test_the_gate_counts_persons_by_the_column_that_the_policy_names(
     stays: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(column_roles, "_subject", lambda *_: "stay")
+    monkeypatch.setattr(column_roles, "_person_pseudonym", lambda *_: "stay")
     for call in (CALL, "FROM mondrian('stays', k=10, withhold=['patient', 'stay'])"):
         refused(stays, call, "release gate refused the result: columns of persons that are not counted by")
 
