@@ -38,7 +38,6 @@ MAX_PHRASES = 0.001
 
 TODO = frozenset(
     [
-        "audit",
         "cli",
         "errors",
         "gate",

@@ -1,1 +1,1 @@
-"""Metrics of any table: anonymity, risk, query errors, utility, and attacks on a release."""
+"""Metrics of tables and releases: anonymity, risk, query error, learning utility, attacks, comparisons."""

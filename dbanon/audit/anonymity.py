@@ -1,4 +1,4 @@
-"""What any table achieves, released by whomever: the privacy models as measures of its classes."""
+"""Measure which privacy models any table satisfies: one table function per model, and `anonymity` for all."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -54,7 +54,12 @@ _ALL = "anonymity"
 
 @dataclass(frozen=True)
 class _SensitiveColumn:
-    """One sensitive column of a call, with the hierarchy that applies to it and how it was named."""
+    """A sensitive column that is measured, with the hierarchy that applies to it.
+
+    Attributes:
+        label: The hierarchy's name as messages show it.
+        requested: The hierarchy as the call named it; None if the policy declares it.
+    """
 
     column: str
     type: str
@@ -64,12 +69,13 @@ class _SensitiveColumn:
 
     @property
     def is_number(self) -> bool:
+        """Return whether the type is a number, date or time."""
         return family(self.type)[0] is not None
 
 
 @dataclass(frozen=True)
 class _Measure:
-    """One row of `anonymity`, or what one function measures: a form of a model of a sensitive column."""
+    """One measured form of a privacy model for one sensitive column; `anonymity` shows one row per measure."""
 
     name: str
     model: PrivacyModel
@@ -78,12 +84,12 @@ class _Measure:
 
 
 def _model_by_function(function: str) -> PrivacyModel:
-    """Return the model that a function measures."""
+    """Return the privacy model that a table function measures."""
     return next(m for m in registry.models() if m.function == function)
 
 
 def _is_measurable(form: ModelForm, column: _SensitiveColumn) -> bool:
-    """Return whether a form can be measured of a sensitive column."""
+    """Return whether a form of a model is defined for a sensitive column, given its type and hierarchy."""
     return column.hierarchy is not None or not form.value_order or (form.value_order == "order" and column.is_number)
 
 
@@ -92,7 +98,7 @@ def _is_measurable(form: ModelForm, column: _SensitiveColumn) -> bool:
 
 @dataclass(frozen=True)
 class _ResolvedColumns:
-    """Columns as the table spells them."""
+    """The columns that a call measures, as the table spells them."""
 
     qi: tuple[str, ...]
     sensitive: tuple[str, ...]
@@ -102,10 +108,16 @@ class _ResolvedColumns:
 def _resolve_columns(
     function: str, source: Source, declared: Iterable[DeclaredColumn], options: Options, with_sensitive: bool
 ) -> _ResolvedColumns:
-    """What a call names, and where it names nothing, what the policy declares and the call does not use otherwise.
+    """Return the columns of a call: those that it names, else those that the policy declares.
 
-    Measuring publishes nothing, so a call may name any column. Raises UnknownColumnError, UnknownRoleError,
-    ConflictingRolesError, PolicyMissingError, SensitiveColumnMissingError.
+    A declared column is ignored if the call names it for another purpose. Measuring publishes nothing, so a call may
+    name any column. `with_sensitive` is false for k-anonymity, which needs no sensitive columns.
+
+    Raises:
+        UnknownColumnError, UnknownRoleError: A column or a declared role does not exist.
+        ConflictingRolesError, AmbiguousDataSubjectError: A column has two roles, or several columns identify persons.
+        PolicyMissingError: No quasi-identifier is named or declared.
+        SensitiveColumnMissingError: The model needs a sensitive column and there is none.
     """
     spell = partial(source.column, function)
     parameter_of: dict[str, str] = {}
@@ -157,10 +169,12 @@ def _sensitive_columns(
     options: Options,
     find_hierarchy: Callable[[str, str], Hierarchy],
 ) -> list[_SensitiveColumn]:
-    """Return the sensitive columns, each with its hierarchy where a distance of their values is measured.
+    """Return the sensitive columns, each with its hierarchy if the model measures distances between their values.
 
-    Raises UnknownColumnError, UnsupportedSettingError, UnusedArgumentError, UnknownHierarchyError,
-    SensitiveHierarchyMissingError.
+    Raises:
+        UnknownColumnError, UnknownHierarchyError: A named column or hierarchy does not exist.
+        UnsupportedSettingError, UnusedArgumentError: The call gives a hierarchy that would have no effect.
+        SensitiveHierarchyMissingError: The form of the model needs a hierarchy and the column has none.
     """
     model = None if function in (_K_ANONYMITY, _ALL) else _model_by_function(function)
     form = model.form(options.get(model.form_parameter)) if model else None
@@ -201,13 +215,18 @@ def anonymity_sql(
     options: Options,
     find_hierarchy: Callable[[str, str], Hierarchy],
 ) -> Sql:
-    """Return the SQL of one call.
+    """Return the SQL of one call for a resolved source and policy.
 
-    `policy` is what `stored_policy.policy_of` gives, `find_hierarchy` the hierarchy of a column by name.
+    Args:
+        function: The table function: `anonymity`, `k_anonymity`, or that of one model.
+        source: The measured table.
+        policy: Its declared columns with the fingerprint of the policy.
+        options: The validated parameters of the call.
+        find_hierarchy: Returns the hierarchy of a column by name.
 
-    Raises UnknownColumnError, UnknownRoleError, ConflictingRolesError, PolicyMissingError, SensitiveColumnMissingError,
-    UnsupportedPersonError, UnsupportedSettingError, UnusedArgumentError, UnknownHierarchyError,
-    SensitiveHierarchyMissingError.
+    Raises:
+        DbanonError: As `_resolve_columns` and `_sensitive_columns`; UnsupportedPersonError if the type of the person
+            column cannot be counted.
     """
     declared, fingerprint_sql, fingerprint = policy
     if function not in (_K_ANONYMITY, _ALL):
@@ -238,9 +257,9 @@ def anonymity_sql(
 
 
 def comparable_value(name: str, type_: str) -> Sql:
-    """Return a column whose equal values are told apart by nothing that a reader sees.
+    """Return SQL of a column such that equal values are exactly those that readers see as equal.
 
-    Texts compare byte by byte, whatever collation the column has; of 0.0 and -0.0 only one is shown.
+    Texts are compared byte by byte, whatever the collation of the column; -0.0 becomes 0.0.
     """
     if type_ in ("FLOAT", "DOUBLE"):
         return Sql(f"({identifier(name)} + 0::{type_})")
@@ -248,6 +267,7 @@ def comparable_value(name: str, type_: str) -> Sql:
 
 
 def _person_value(function: str, source: Source, name: str | None) -> Sql | None:
+    """Return SQL that identifies the person of a record; None without a person column."""
     if name is None:
         return None
     value = person_value(identifier(name), source.columns[name])
@@ -257,7 +277,7 @@ def _person_value(function: str, source: Source, name: str | None) -> Sql | None
 
 
 def _sensitive_values(source: Source, index: int, column: _SensitiveColumn) -> dict[str, object]:
-    """Template values of one sensitive column."""
+    """Return the template values of one sensitive column."""
     return {
         "i": index,
         "plain": column.column,
@@ -270,7 +290,7 @@ def _sensitive_values(source: Source, index: int, column: _SensitiveColumn) -> d
 def _model_values(
     function: str, columns: _ResolvedColumns, sensitive: Sequence[_SensitiveColumn], options: Options
 ) -> list[dict[str, object]]:
-    """Template values of the models of a call, in the order in which they are shown."""
+    """Return the template values of the measures of a call, in the order in which they are shown."""
     models: list[dict[str, object]] = []
     if function in (_K_ANONYMITY, _ALL):
         unit = "records" if columns.person is None else "persons"
@@ -295,7 +315,7 @@ def _model_values(
 
 
 def _measures(function: str, sensitive: Sequence[_SensitiveColumn], options: Options) -> list[_Measure]:
-    """What a call measures of its sensitive columns."""
+    """Return the measures of the sensitive columns that a call asks for."""
     if function == _K_ANONYMITY:
         return []
     if function == _ALL:
@@ -312,7 +332,10 @@ def _measures(function: str, sensitive: Sequence[_SensitiveColumn], options: Opt
 
 
 def _measure_values(measure: _Measure, column: _SensitiveColumn, options: Options, is_joint: bool) -> dict[str, object]:
-    """Template values of one measure; `is_joint`: equal values of the other sensitive columns."""
+    """Return the template values of one measure.
+
+    `is_joint` says that the model is measured within equal values of the other sensitive columns.
+    """
     form, table_measure = measure.form, measure.form.table_measure
     settings = {name: options.number(name) or default for name, default in form.settings.items()}
     description = table_measure.description.format(**settings) + (
@@ -335,14 +358,20 @@ def _measure_values(measure: _Measure, column: _SensitiveColumn, options: Option
 
 
 def measure_table(call: Call) -> Sql:
-    """Return the SQL of a call; errors are those of `statement`, and UnknownTableError."""
+    """Return the SQL of a call, which measures a table or a release.
+
+    For a published release, columns, hierarchies and persons default to those in the ledger.
+
+    Raises:
+        UnknownTableError: The table does not exist.
+        DbanonError: As `anonymity_sql`.
+    """
     source = call.source()
     policy = stored_policy.policy_of(source, call.cursor)
     source = missing_codes.without_codes(source, policy.declared, call.holds)
     names_all_columns = all(call.options.get(name, ()) is not None for name in ("qi", "sensitive", "person"))
-    entry = (
-        None if names_all_columns else release_lookup.find_release(call, source)
-    )  # the ledger costs a reading of the table
+    # Look up the ledger only if needed: the check reads the whole table.
+    entry = None if names_all_columns else release_lookup.find_release(call, source)
     if entry is not None and release_lookup.require_unchanged(call, entry, call.options["qi"] is None) is not None:
         declared = release_lookup.release_declarations(call, entry, source)
         source_with_persons = (
@@ -373,12 +402,13 @@ _RESULT = "The achieved value and the ten worst classes"
 def _table_function(
     name: str, parameters: tuple[Parameter, ...], description: str, example: str = _EXAMPLE_SENSITIVE
 ) -> TableFunction:
+    """Return a table function that measures a table."""
     complete_example = Example(f"SELECT * FROM {name}('safe', {example});", SAFE)
     return TableFunction(name, ("tbl",), parameters, description, handler=measure_table, example=complete_example)
 
 
 def _model_function(model: PrivacyModel) -> TableFunction:
-    """Return the function that measures one model."""
+    """Return the table function that measures one model."""
     hierarchy_parameter = (_HIERARCHIES,) if any(form.value_order for form in model.forms) else ()
     example = ", ".join([_EXAMPLE_SENSITIVE, *([model.example] if model.example else [])])
     parameters = (*_SENSITIVE_PARAMETERS, *model.parameters[1:], *hierarchy_parameter)
@@ -388,7 +418,7 @@ def _model_function(model: PrivacyModel) -> TableFunction:
 _FORM_PARAMETERS = tuple(
     p for m in registry.models() for p in m.parameters[1:] if any(p.name in form.settings for form in m.forms)
 )
-"""What forms of models are measured with."""
+"""Parameters of single forms of the models, such as the values of recursive diversity."""
 
 FUNCTIONS = (
     _table_function(_K_ANONYMITY, _PARAMETERS, f"{_RESULT}: records (persons) in a class.", _EXAMPLE_QI),
@@ -399,4 +429,4 @@ FUNCTIONS = (
         "What a table achieves by every model: value, how many classes have it, how many records are in these.",
     ),
 )
-"""Not more than eight parameters each: all of them take `name = value` (see dbanon.table_functions.arguments)."""
+"""At most eight parameters each: all of them accept `name = value` (see dbanon.table_functions.arguments)."""

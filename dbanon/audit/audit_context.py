@@ -1,4 +1,4 @@
-"""What a call about a release is about: the release, the table it is judged by, what their columns are."""
+"""Resolve what a call about a release refers to: release, source, and the roles of their columns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,15 +17,19 @@ from dbanon.sqltext.quote import Sql, identifier, text
 from dbanon.table_functions.table_function import Call
 
 _UNCHANGED_ROLES = (None, "sensitive")
-"""What a column may be in a call (None: it is in no list) and still count among those published as they are."""
+"""Roles in the call that an unchanged column may have; None: the call does not list it."""
 
 
 @dataclass(frozen=True)
 class AuditContext:
-    """A release, the table it is judged by (itself where there is no source), and what their columns are.
+    """The resolved context of a call: a release, its source, and the roles of their columns.
 
-    `qi` are SQL for what was published of the quasi-identifiers, by their name in the source; `sensitive` and `person`
-    are columns of the release.
+    Attributes:
+        source: The table the release was made from; the release itself if no source is known.
+        qi: SQL of the published quasi-identifiers, by their name in the source.
+        sensitive: Sensitive columns of the release.
+        person: The column of the release that identifies persons.
+        fingerprints: Template values that check that the policy has not changed since planning.
     """
 
     function: str
@@ -37,21 +41,21 @@ class AuditContext:
     person: str | None
     fingerprints: Mapping[str, object]
     passthrough: tuple[str, ...] = ()
-    """Columns of the release that are published as they are: sensitive and other."""
+    """Columns of the release that are published unchanged: sensitive and other."""
     ledger_entry: LedgerEntry | None = None
-    """What the ledger says of the release, where it says what the columns are."""
+    """The ledger entry of the release, if column roles come from it."""
     missing_codes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Codes for missing values in the source, by lower-case column."""
 
     @property
     def has_source(self) -> bool:
-        """Whether there is another table that the release is judged by."""
+        """Return whether the release is compared with another table."""
         return self.source is not self.release
 
 
 @dataclass(frozen=True)
 class _ReleaseAndSource:
-    """A release and the table it is judged by, what the columns of that are, and where that is said."""
+    """A release and its source, with the declared columns of the source and the ledger entry they come from, if any."""
 
     release: Source
     source: Source
@@ -63,12 +67,23 @@ class _ReleaseAndSource:
 def resolve_context(
     call: Call, *, with_sensitive: bool, with_person: bool = True, needs_source: bool = False
 ) -> AuditContext:
-    """What a call is about; `with_sensitive`: sensitive columns matter; `with_person`: a person column of the release,
-    too; `needs_source`: nothing can be said without one.
+    """Return the release, the source and the column roles of a call.
 
-    What the call does not say of a release is taken from the ledger, else from the policy. Raises UnknownTableError,
-    UnknownColumnError, UnknownRoleError, ConflictingRolesError, PolicyMissingError, NoCommonQuasiIdentifiersError,
-    ReleaseTableMismatchError, SourceNotFoundError, LedgerMismatchError and MissingArgumentError.
+    Roles that the call does not give come from the ledger, else from the policy.
+
+    Args:
+        call: The call of a table function whose first argument is a release.
+        with_sensitive: Resolve the sensitive columns.
+        with_person: Resolve a person column of the release.
+        needs_source: Raise an error if the source is unknown.
+
+    Raises:
+        UnknownTableError, UnknownColumnError, UnknownRoleError: A name or a declared role does not exist.
+        ConflictingRolesError: A column has two roles.
+        PolicyMissingError, NoCommonQuasiIdentifiersError: No quasi-identifier is known, or release and source share
+            none.
+        ReleaseTableMismatchError, LedgerMismatchError: The release or the given source differs from the ledger.
+        SourceNotFoundError, MissingArgumentError: The source is needed and not available.
     """
     function, options = call.function.name, call.options
     pair = _replace_missing_codes(call, resolve_release_and_source(call, needs_source))
@@ -124,7 +139,11 @@ def resolve_context(
 
 
 def resolve_release_and_source(call: Call, needs_source: bool) -> _ReleaseAndSource:
-    """Return the release and the source of a call. Errors are those of `resolved`."""
+    """Return the release and the source of a call, by the call, the ledger or the policy.
+
+    Raises:
+        DbanonError: As `resolve_context`.
+    """
     function, options = call.function.name, call.options
     resolve_table = partial(
         catalog.resolve_source,
@@ -151,7 +170,7 @@ def resolve_release_and_source(call: Call, needs_source: bool) -> _ReleaseAndSou
 
 
 def _replace_missing_codes(call: Call, pair: _ReleaseAndSource) -> _ReleaseAndSource:
-    """Return the same with the codes for missing values of the source, in whose place its `rows` have NULL."""
+    """Return the tables of a call such that the source reads codes for missing values as NULL."""
     codes = release_lookup.source_missing_codes(
         call, pair.source, pair.ledger_entry if pair.source is not pair.release else None
     )
@@ -161,11 +180,12 @@ def _replace_missing_codes(call: Call, pair: _ReleaseAndSource) -> _ReleaseAndSo
 
 
 def _without_codes(call: Call, source: Source, codes: Mapping[str, Sequence[str]]) -> Source:
+    """Return a table that reads the given codes for missing values as NULL."""
     return replace(source, cleaned=missing_codes.relation_without_codes(source.read, source.columns, codes, call.holds))
 
 
 def _published_quasi_identifiers(call: Call, pair: _ReleaseAndSource) -> dict[str, Sql]:
-    """What was published of the quasi-identifiers, by their name in the source."""
+    """Return SQL of the published quasi-identifiers, by their name in the source."""
     function, requested = call.function.name, call.options.listed("qi")
     if pair.ledger_entry is not None and pair.source is pair.release:
         return release_lookup.published_quasi_identifiers(function, pair.ledger_entry, pair.release, requested)
@@ -175,9 +195,19 @@ def _published_quasi_identifiers(call: Call, pair: _ReleaseAndSource) -> dict[st
 def context_hierarchies(
     call: Call, context: AuditContext, other_columns: Sequence[str] = ()
 ) -> dict[str, tuple[str, str | None]]:
-    """(hierarchy, how the call named it) of the columns that have one; `other_columns`: columns that may have one, too.
+    """Return the hierarchies of the quasi-identifiers.
 
-    Raises HierarchiesChangedError, UnknownColumnError, UnsupportedSettingError.
+    Args:
+        call: The call, which may name hierarchies.
+        context: Its resolved context.
+        other_columns: Further columns that may have a hierarchy.
+
+    Returns:
+        By column: the name of the hierarchy, and the name that the call gave (None: declared).
+
+    Raises:
+        HierarchiesChangedError: The hierarchies differ from those of the release and the call names none.
+        UnknownColumnError, UnsupportedSettingError: The call names a hierarchy of a column that has none.
     """
     declared = context.declared
     if context.ledger_entry is not None:
@@ -195,7 +225,7 @@ def _release_columns(
     role: str,
     requested: Sequence[str] | None,
 ) -> tuple[str, ...]:
-    """Return columns of the release: those that the call names, else the declared ones that were released."""
+    """Return columns of the release with a role: those that the call names, else the published declared ones."""
     if requested is None:
         for row in declared:
             if row.role.lower() not in ROLES:
@@ -206,7 +236,10 @@ def _release_columns(
 
 
 def class_values(context: AuditContext, classes: object = "published") -> dict[str, object]:
-    """Template values of sql/audit/anonymity/inputs.sql: the classes of the release, of texts as they are published."""
+    """Return template values of sql/audit/anonymity/inputs.sql: the classes of the release by its published texts.
+
+    `classes` is "published" for classes of equal published values, or "cluster" for classes by the column class_id.
+    """
     function, release, person = context.function, context.release, context.person
     quasi = [
         {"name": identifier(name), "value": Sql(f"CAST({value} AS VARCHAR) COLLATE POSIX")}
@@ -239,16 +272,19 @@ def class_values(context: AuditContext, classes: object = "published") -> dict[s
 
 
 def _without_negative_zero(release: Source, name: str, published_value: Sql) -> Sql:
-    """What was published; of 0.0 and -0.0 only one is shown."""
+    """Return SQL of a published value with -0.0 read as 0.0."""
     spelled = release.spelled(name)
     type_ = None if spelled is None else release.columns[spelled]
     return Sql(f"({published_value} + 0::{type_})") if type_ in ("FLOAT", "DOUBLE") else published_value
 
 
 def resolve_people_table(call: Call, context: AuditContext, name: str) -> Source:
-    """Return another table of such people: codes for missing values of the source are codes there, too.
+    """Return another table about people of the same population, such as a register.
 
-    UnknownTableError.
+    Codes for missing values of the source count as missing there, too.
+
+    Raises:
+        UnknownTableError: The table does not exist.
     """
     source = catalog.resolve_source(context.function, name, call.cursor, call.path, call.session.temporary.columns)
     return _without_codes(call, source, context.missing_codes)
@@ -257,9 +293,11 @@ def resolve_people_table(call: Call, context: AuditContext, name: str) -> Source
 def people_table_pairs(
     call: Call, context: AuditContext, people: Source, hierarchies: Mapping[str, tuple[str, str | None]]
 ) -> list[PairedColumn]:
-    """Return the release's quasi-identifiers that another table of people has.
+    """Pair the published quasi-identifiers with the columns of another table of people that has them.
 
-    Raises NoCommonQuasiIdentifiersError, UnsupportedTypeError.
+    Raises:
+        NoCommonQuasiIdentifiersError: The table has none of the quasi-identifiers.
+        UnsupportedTypeError: The type of a shared column cannot be compared.
     """
     attributes: list[PairedColumn] = []
     for i, (column, published_value) in enumerate(context.qi.items()):

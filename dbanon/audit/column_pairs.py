@@ -1,4 +1,4 @@
-"""A release beside a raw table: the columns they share, and how values of both are read as numbers and intervals."""
+"""Pair the columns of a release with those of its source, and read values of both as numbers and intervals."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from dbanon.table_functions.table_function import Call
 
 
 def source_check_values(function: str, source: Source) -> dict[str, object]:
-    """What is said where a table is not the one that was planned with."""
+    """Return template values that check that a table is still the one that was planned with."""
     return {
         "bare": text(source.table.lower()) if source.bare else None,
         "changed": error_sql(errors.PolicyChangedError(function, source.shown)),
@@ -30,9 +30,14 @@ def source_check_values(function: str, source: Source) -> dict[str, object]:
 def shared_columns(
     function: str, release: Source, source: Source, declared: Sequence[DeclaredColumn], requested: Sequence[str] | None
 ) -> dict[str, Sql]:
-    """Return the columns of the queries: as the source spells them, and SQL for what the release has instead.
+    """Return the compared columns: SQL of what the release publishes, by the name in the source.
 
-    Those that the call names must be in both; of the declared quasi-identifiers those that were released count.
+    Columns that the call names must be in both tables; declared quasi-identifiers that were not published are skipped.
+
+    Raises:
+        UnknownColumnError, UnknownRoleError: A column or a declared role does not exist.
+        ConflictingRolesError: A column is named twice.
+        PolicyMissingError, NoCommonQuasiIdentifiersError: There is no column to compare.
     """
     parameter = "dbanon.policy" if requested is None else "qi"
     if requested is None:
@@ -62,7 +67,10 @@ def shared_columns(
 
 
 def release_value(release: Source, column: str) -> Sql | None:
-    """A column of the release, or the struct of its typed bounds, age_min and age_max; None where it has neither."""
+    """Return SQL of what a release publishes of a column; None if it publishes nothing of it.
+
+    It is the column itself, or a struct of its typed bounds, such as age_min and age_max.
+    """
     column_name, low, high = (release.spelled(name) for name in (column, f"{column}_min", f"{column}_max"))
     if column_name is not None:
         return identifier(column_name)
@@ -80,8 +88,13 @@ def hierarchies_by_column(
     options: Options,
     other_columns: Collection[str] = (),
 ) -> dict[str, tuple[str, str | None]]:
-    """(hierarchy, how the call named it) of the columns that have one; `other_columns`: columns that may have one,
-    too."""
+    """Return the hierarchies of columns: name, and the name that the call gave (None: declared).
+
+    `other_columns` are columns besides `columns` that may have a hierarchy.
+
+    Raises:
+        UnknownColumnError, UnsupportedSettingError: The call names a hierarchy of a column that has none.
+    """
     spelled = {name.lower(): name for name in (*columns, *other_columns)}
     hierarchies: dict[str, tuple[str, str | None]] = {
         spelled[row.column.lower()]: (row.settings.hierarchy, None)
@@ -107,11 +120,15 @@ _PARSABLE_VALUES = {
 
 @dataclass(frozen=True)
 class PairSpec:
-    """A column of a raw table beside what a release has of it.
+    """A column of a source table and what a release publishes of it.
 
-    `hierarchy` is what `hierarchies` gives; `raw` and `told` are the relations of the raw values (v_i, records) and the
-    published texts (p_i). `home` is the source whose hierarchies count where the raw table is another one of such
-    people: one that may have values which are in no hierarchy, or lack values that were published.
+    Attributes:
+        index: Number of the column in the SQL.
+        hierarchy: Name of the hierarchy, and the name that the call gave (None: declared).
+        source_cells: CTE of the source's values (v_i, records).
+        published_cells: CTE of the published texts (p_i).
+        hierarchy_source: The source whose hierarchies apply, if `column` belongs to another table of people; that table
+            may have values that are not in the hierarchy, or lack published ones.
     """
 
     index: int
@@ -125,11 +142,15 @@ class PairSpec:
 
 @dataclass(frozen=True)
 class NumericReading:
-    """How a column is read as numbers, if it is one of them, and how published ends are.
+    """The way to read values of a column, and published ends of its intervals, as numbers.
 
-    Whole numbers, days, microseconds are counted (`step` 1); fractions are measured (0). `unit` is the microseconds of
-    a step of time, `last` how many of them after its begin a published day ends; `through` is the type by which a
-    number's text becomes a DOUBLE.
+    Attributes:
+        value: SQL of a value as DOUBLE (or text, if the column is not read as a number).
+        step: 1 for whole numbers, days and microseconds; 0 for fractions.
+        is_averaged: Whether averages of the column are meaningful.
+        text_type: The type through which the text of a number becomes a DOUBLE.
+        unit_us: Microseconds per step of time.
+        day_end: Steps from the start of a published day to its end.
     """
 
     value: Sql
@@ -143,10 +164,14 @@ class NumericReading:
 
 @dataclass(frozen=True, kw_only=True)
 class PairedColumn(NumericReading):
-    """A column of a raw table beside what a release has of it, as the templates see it: see `Pair` and `Reading`.
+    """A pair of columns as templates see it; see `PairSpec` and `NumericReading`.
 
-    `q` is the quasi-identifier that it stands for, `influence` its weight in the distortion; `is_numeric` says whether
-    its type is one of numbers or times, `is_number` whether it is read so. `is_strange` is a column of other people.
+    Attributes:
+        qi_index: Number of the quasi-identifier that it belongs to.
+        influence: Its weight in the distortion.
+        is_number: Whether it is read as a number.
+        is_numeric: Whether its type is a number, date or time, even if a hierarchy applies.
+        is_other_people: Whether it belongs to another table of people.
     """
 
     i: int
@@ -165,7 +190,12 @@ class PairedColumn(NumericReading):
 
 
 def pair_column(call: Call, release: Source, source: Source, pair: PairSpec) -> PairedColumn:
-    """Return one column of both. Raises UnsupportedTypeError, UnknownHierarchyError."""
+    """Return one column of source and release as templates see it.
+
+    Raises:
+        UnsupportedTypeError: The type of the column cannot be compared.
+        UnknownHierarchyError: The hierarchy does not exist.
+    """
     function, column, hierarchy = call.function.name, pair.column, pair.hierarchy
     type_ = source.columns[column]
     kind = None if hierarchy else family(type_)[0]
@@ -218,10 +248,10 @@ _TIME_FAMILIES = ("date", "timestamp", "nanos", "time")
 
 
 def _numeric_reading(kind: str, type_: str, name: Sql) -> NumericReading:
-    """How numbers, dates or times are read."""
+    """Return how a column of numbers, dates or times is read."""
     if kind not in _TIME_FAMILIES:
         is_fractional = kind == "float" or family(type_)[1] > 0
-        # A FLOAT's text is not that of the DOUBLE of the same value.
+        # The text of a FLOAT differs from the text of the DOUBLE with the same value.
         text_type = Sql("FLOAT" if type_ == "FLOAT" else "DOUBLE")
         return NumericReading(
             Sql(f"({name}::DOUBLE + 0)"), 0 if is_fractional else 1, is_averaged=True, text_type=text_type

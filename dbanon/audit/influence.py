@@ -1,4 +1,4 @@
-"""influence('table'): what each quasi-identifier tells of the sensitive columns, by a random forest."""
+"""influence('table'): how much each quasi-identifier reveals about the sensitive columns, by a random forest."""
 
 from dataclasses import replace
 
@@ -17,10 +17,12 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def influence_sql(call: Call) -> Sql:
-    """Return the SQL of one call: a row an attribute and sensitive column. SensitiveColumnMissingError where there is
-    none.
+    """Return the SQL of one call: one row per quasi-identifier and sensitive column.
 
-    Roles are those of the policy and the call, as for a release; `k` and the models play no part.
+    Roles come from the policy and the call, as for a release; `k` and the models have no effect.
+
+    Raises:
+        SensitiveColumnMissingError: There is no sensitive column.
     """
     defaults = {p.name: p.default for p in COMMON} | {"k": 2}
     spec = resolve.resolve_base_spec(call, Options(defaults | dict(call.options)), call.function.name, "influence")
@@ -46,7 +48,7 @@ _RELEASE_PARAMETERS = (
     "bottom",
     "escape",
 )
-"""Parameters of a release that play a part."""
+"""Parameters of a release that have an effect."""
 
 FUNCTIONS = (
     TableFunction(

@@ -1,4 +1,4 @@
-"""What is lost to learning: a model that learns from a release, beside one that learns from its source."""
+"""ml_utility('release'): compare models trained on a release with models trained on its source."""
 
 from dbanon import errors
 from dbanon.audit import audit_context, column_pairs
@@ -15,15 +15,19 @@ from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction
 
 MAX_LABELS = 100
-"""Values that a model can tell apart, at most."""
+"""Maximum number of distinct values of the predicted column."""
 
 
 def ml_utility_sql(call: Call) -> Sql:
     """Return the SQL of `ml_utility(release, ...)`.
 
-    Raises UnsupportedTypeError, UnsupportedSettingError, UnknownHierarchyError, MissingArgumentError,
-    UnknownColumnError, ConflictingRolesError, TooManyTargetValuesError, TooFewTrainingRecordsError, MissingExtraError,
-    and what `released.resolved` and `released.hierarchies` raise.
+    Raises:
+        UnknownColumnError, UnknownHierarchyError: A named column or hierarchy does not exist.
+        ConflictingRolesError, MissingArgumentError: The target is a quasi-identifier, or cannot be inferred.
+        UnsupportedTypeError, UnsupportedSettingError: A column cannot be compared.
+        TooManyTargetValuesError, TooFewTrainingRecordsError: The target cannot be learned (raised when the SQL runs).
+        MissingExtraError: scikit-learn is not installed (raised when the SQL runs).
+        DbanonError: As `audit_context.resolve_context` and `context_hierarchies`.
     """
     function, options = call.function.name, call.options
     context = audit_context.resolve_context(call, with_sensitive=False, with_person=False, needs_source=True)
@@ -69,7 +73,7 @@ def ml_utility_sql(call: Call) -> Sql:
 
 
 def _target_column(call: Call, context: AuditContext) -> str:
-    """Return the column that is predicted, as the source spells it: published as it is, and no quasi-identifier."""
+    """Return the predicted column as the source spells it: published unchanged, and not a quasi-identifier."""
     function, requested = call.function.name, call.options.text("target")
     if requested is None:
         names = [row.column for row in context.declared if row.role.lower() == "sensitive"]
@@ -87,6 +91,7 @@ def _target_column(call: Call, context: AuditContext) -> str:
 
 
 def _label_text(table: Source, column: str) -> Sql:
+    """Return SQL of the predicted column as text."""
     name = table.spelled(column) or column
     return Sql(f"{label_text(identifier(name), table.columns[name])} COLLATE POSIX")
 

@@ -1,4 +1,4 @@
-"""How much of what can be learned from a table can be learned from a release of it."""
+"""Train models on a source and on its release, and score both on records that neither has seen."""
 
 from __future__ import annotations
 
@@ -12,38 +12,41 @@ from dbanon.audit.prediction import N_TREES, Floats, Ints, forest_labels
 
 @dataclass(frozen=True)
 class WeightedRecords:
-    """Records that are alike: features (rows, columns), label and how many there are."""
+    """Distinct records with their number: features (rows, columns), labels (rows,) and counts (rows,)."""
 
     features: Floats
     labels: Ints
     counts: Ints
 
     def in_canonical_order(self) -> WeightedRecords:
-        """Return the same in an order that follows from them alone."""
+        """Return the records sorted, so that results do not depend on the order of rows."""
         order = np.lexsort((self.labels, *self.features.T[::-1]))
         return WeightedRecords(self.features[order], self.labels[order], self.counts[order])
 
     def sample(self, n_records: int, random: np.random.Generator) -> WeightedRecords:
-        """So many of the records, without replacement."""
+        """Draw `n_records` of the records without replacement."""
         counts = random.multivariate_hypergeometric(self.counts, n_records, method="marginals")
         return WeightedRecords(self.features, self.labels, counts).without_empty()
 
     def without_empty(self) -> WeightedRecords:
-        """Return those of which there are any."""
+        """Return the rows whose count is not zero."""
         is_present = self.counts > 0
         return WeightedRecords(self.features[is_present], self.labels[is_present], self.counts[is_present])
 
 
 @dataclass(frozen=True)
 class ReleasedRecords:
-    """Records of a release that are alike, and what their features stand for: `box` (rows, 2 * columns), the lower ends
-    and then the upper ones."""
+    """Distinct records of a release and the intervals that they publish.
+
+    Attributes:
+        bounds: (rows, 2 * columns) lower ends, then upper ends of the features.
+    """
 
     records: WeightedRecords
     bounds: Floats
 
     def in_canonical_order(self) -> ReleasedRecords:
-        """Return the same in an order that follows from them alone."""
+        """Return the records sorted, so that results do not depend on the order of rows."""
         order = np.lexsort((self.records.labels, *self.bounds.T[::-1], *self.records.features.T[::-1]))
         records = WeightedRecords(self.records.features[order], self.records.labels[order], self.records.counts[order])
         return ReleasedRecords(records, self.bounds[order])
@@ -51,11 +54,13 @@ class ReleasedRecords:
     def remove_people(
         self, people: WeightedRecords, random: np.random.Generator, check: Callable[[], None]
     ) -> WeightedRecords:
-        """Return the records without those of some people: of each a random one of the same label whose box holds them.
+        """Return the released records without those of some people.
 
-        Which it is nobody can tell; each is as likely, so that no class loses more than people of it on average.
+        For each person, a random record with the same label is removed whose intervals contain the person's features.
+        No one can know which one it is; each is equally likely, so that on average no class loses more than its share
+        of people.
 
-        O(m * n / labels) time for n different rows and m that are taken out, O(n) memory.
+        O(m * n / labels) time for n distinct records and m removed people, O(n) memory.
         """
         low, high = np.split(self.bounds, 2, axis=1)
         remaining = self.records.counts.copy()
@@ -80,8 +85,15 @@ class ReleasedRecords:
 
 @dataclass(frozen=True)
 class Score:
-    """Of a model: what it learned from, the share of the tested records whose label it says, the mean of these shares
-    over the labels, how many records it learned from, and how many it was tested on."""
+    """The quality of a model's predictions of the labels of the test records.
+
+    Attributes:
+        trained_on: "majority", "source" or "release".
+        accuracy: Share of test records whose label is predicted.
+        balanced_accuracy: Mean of these shares over the labels.
+        n_training: Records that the model was trained on.
+        n_tested: Records that it was tested on.
+    """
 
     trained_on: str
     accuracy: float
@@ -92,7 +104,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Training:
-    """The share of the records that a model learns from, how many that are at most, and the seed."""
+    """Settings of the training: the share of records, their maximum number, and the seed."""
 
     share: float
     max_records: int
@@ -100,16 +112,16 @@ class Training:
 
 
 MIN_LEAF_RECORDS = 10
-"""Least number of records in a leaf: trees that tell every record apart learn chance, from raw records most of all."""
+"""Minimum number of records in a leaf: trees that isolate every record learn noise, most of all from source records."""
 
 N_STEPS = 2 * N_TREES
-"""How often `scores` calls its step."""
+"""Number of calls of `on_tree` by `score_models`."""
 
 MAX_TEST_RECORDS = 10_000
-"""Records that models are tested on, at most."""
+"""Maximum number of records that models are tested on."""
 
 BOUND_TOLERANCE = 1e-9
-"""Values so near to an end of a box are in it."""
+"""Tolerance within which a value counts as inside an interval."""
 
 
 def score_models(
@@ -120,11 +132,26 @@ def score_models(
     on_tree: Callable[[], None],
     check: Callable[[], None],
 ) -> list[Score]:
-    """The most frequent label, a random forest (Breiman 2001) that learns from the source, and one that learns from the
-    release, all tested on records of the source that none of them has seen: they are taken out of the release, too.
+    """Score three models on the same test records: the majority label, a forest of the source, a forest of the release.
 
-    `on_tree` is called before each tree, `check` often; both raise where the call is interrupted. The order of rows
-    does not matter. O(trees * d * n log n) time for n different rows. Raises MissingExtraError.
+    The forests are random forests (Breiman 2001). Test records are drawn from the source and removed from the release,
+    so that no model has seen them. The order of rows does not matter.
+
+    Args:
+        function: The calling function, for messages.
+        source: The records of the source.
+        release: The records of the release.
+        training: How models are trained.
+        on_tree: Called before each tree; raises if the call is interrupted.
+        check: Called often; raises if the call is interrupted.
+
+    Returns:
+        Scores of "majority", "source" and "release", in this order.
+
+    Raises:
+        MissingExtraError: scikit-learn is not installed.
+
+    O(trees * d * n log n) time for n distinct rows.
     """
     random = np.random.default_rng(training.seed)
     source, release = source.in_canonical_order(), release.in_canonical_order()
@@ -154,6 +181,7 @@ def score_models(
 
 
 def _score(name: str, training_records: WeightedRecords, test_records: WeightedRecords, predicted: Ints) -> Score:
+    """Return the score of predicted labels."""
     n_correct = np.where(predicted == test_records.labels, test_records.counts, 0)
     label_totals = np.bincount(test_records.labels, weights=test_records.counts)
     label_correct = np.bincount(test_records.labels, weights=n_correct)

@@ -1,4 +1,4 @@
-"""Parameters that functions about a release share: which columns of which table are meant."""
+"""Parameters shared by the functions that measure a release: source, columns, classes and hierarchies."""
 
 from dbanon.table_functions.parameter_types import Choice, Columns, PerColumn, Text
 from dbanon.table_functions.parameters import Parameter

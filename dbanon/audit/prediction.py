@@ -1,4 +1,4 @@
-"""What a random forest that has learned from a release guesses of people, and how often such guesses are right."""
+"""Predict labels of people with a random forest, and the probability that each prediction is right."""
 
 import math
 from collections.abc import Callable
@@ -17,23 +17,36 @@ N_TREES = 100
 
 @dataclass(frozen=True)
 class Guesses:
-    """Label and confidence for each asked row."""
+    """Predicted label and confidence of each target row."""
 
     labels: Ints
     confidence: Floats
 
     @property
     def nbytes(self) -> int:
+        """Return the memory of the arrays in bytes."""
         return self.labels.nbytes + self.confidence.nbytes
 
 
 def guess_labels(
     function: str, features: Floats, labels: Ints, counts: Ints, targets: Floats, seed: int, check: Callable[[], None]
 ) -> Guesses:
-    """The forest's guesses for the rows `targets`; it learns `counts` records of each row of `features` and `labels`.
+    """Predict the label of each target row, with the probability that it is right.
 
-    Confidence is not the share of votes, which flatters itself, but the chance of the label by `shares`. `check` raises
-    where the call is interrupted. The order of rows does not matter. Raises MissingExtraError.
+    The confidence is not the share of votes, which is too optimistic, but the probability by `label_probabilities`. The
+    order of rows does not matter.
+
+    Args:
+        function: The calling function, for messages.
+        features: (n, d) training rows.
+        labels: (n,) their labels.
+        counts: (n,) how many records each row stands for.
+        targets: (m, d) rows to predict.
+        seed: Seed of the forest.
+        check: Called often; raises if the call is interrupted.
+
+    Raises:
+        MissingExtraError: scikit-learn is not installed.
     """
     order = np.lexsort((labels, *features.T[::-1]))
     features, labels, counts = features[order], labels[order], counts[order]
@@ -44,11 +57,12 @@ def guess_labels(
 
 
 def label_probabilities(features: Floats, labels: Ints, counts: Ints, targets: Floats, guessed_labels: Ints) -> Floats:
-    """The chance that a row of `targets` has the label that was guessed: its share among the records of equal features,
-    drawn towards its share in all of them, the more so the fewer they are and the less features tell about labels.
+    """Return the probability (m,) that each target row has its guessed label.
 
-    The mean of a Dirichlet posterior whose strength is the most likely one for all rows (Minka 2000); so it is right on
-    average, whichever rows one looks at afterwards.
+    It is the label's share among the training records with equal features, shrunk towards its share in all records: the
+    more so the fewer these records are and the less the features reveal about labels. This is the mean of a Dirichlet
+    posterior whose strength has the greatest likelihood for all rows (Minka 2000), so that it is calibrated for any
+    subset of rows.
     """
     codes = np.unique(labels)
     label_codes = np.searchsorted(codes, labels)
@@ -78,7 +92,7 @@ def label_probabilities(features: Floats, labels: Ints, counts: Ints, targets: F
 
 
 def _log_rising_factorial(start: Floats, steps: Ints | Floats) -> Floats:
-    """Return the logarithm of the rising factorial: start * (start + 1) * .. of so many steps."""
+    """Return the logarithm of start * (start + 1) * ... with `steps` factors."""
     return np.array([math.lgamma(a + n) - math.lgamma(a) for a, n in zip(start.tolist(), steps.tolist(), strict=True)])
 
 
@@ -93,8 +107,21 @@ def forest_labels(
     *,
     min_leaf: int = 1,
 ) -> Ints:
-    """Labels that a forest, whose leaves have `min_leaf` records or more, guesses for the rows `targets`; see
-    `guesses`. `caller`: what of a call asks for it."""
+    """Return the labels (m,) that a random forest predicts for the target rows; see `guess_labels`.
+
+    Args:
+        caller: What needs the forest, for messages.
+        features: (n, d) training rows.
+        labels: (n,) their labels.
+        counts: (n,) how many records each row stands for.
+        targets: (m, d) rows to predict.
+        seed: Seed of the forest.
+        check: Called before each tree; raises if the call is interrupted.
+        min_leaf: Minimum number of records in a leaf.
+
+    Raises:
+        MissingExtraError: scikit-learn is not installed.
+    """
     if (labels == labels[0]).all():
         return np.full(len(targets), labels[0], np.int64)
     try:
@@ -103,14 +130,14 @@ def forest_labels(
         raise errors.MissingExtraError(caller, "scikit-learn", "learn") from None
     random = np.random.default_rng(seed)
     codes, code = np.unique(labels, return_inverse=True)
-    # Least squares on indicators of the labels is Gini's impurity.
+    # Least squares on indicators of the labels equal Gini's impurity.
     indicators = np.eye(len(codes))[code.reshape(-1)]
     distinct_targets, target_indexes = np.unique(targets, axis=0, return_inverse=True)
     votes = np.zeros((len(distinct_targets), len(codes)))
     min_leaf_share = min(min_leaf / int(counts.sum()), 0.5) if min_leaf > 1 else 0.0
     for _ in range(N_TREES):
         check()
-        # A sample with replacement, of records that are alike by their number.
+        # Sample records with replacement: equal records are drawn by their number.
         sample_counts = random.multinomial(counts.sum(), counts / counts.sum())
         tree = DecisionTreeRegressor(
             max_features="sqrt", random_state=int(random.integers(2**31)), min_weight_fraction_leaf=min_leaf_share

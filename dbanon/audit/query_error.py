@@ -1,4 +1,4 @@
-"""How wrong counts and averages on a release are: random queries on it, against the same ones on its source."""
+"""query_error('release'): relative error of random counts and averages on a release, compared with its source."""
 
 from dbanon import errors
 from dbanon.audit import audit_context, column_pairs
@@ -15,8 +15,9 @@ from dbanon.table_functions.table_function import Call, TableFunction
 def query_error_sql(call: Call) -> Sql:
     """Return the SQL of `query_error(release, ...)`.
 
-    Raises UnsupportedTypeError, UnsupportedSettingError, UnknownHierarchyError, and what `released.resolved` and
-    `released.hierarchies` raise.
+    Raises:
+        UnsupportedTypeError, UnsupportedSettingError, UnknownHierarchyError: A column cannot be compared.
+        DbanonError: As `audit_context.resolve_context` and `context_hierarchies`.
     """
     function, options = call.function.name, call.options
     context = audit_context.resolve_context(call, with_sensitive=False, with_person=False, needs_source=True)

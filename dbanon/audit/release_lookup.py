@@ -1,8 +1,8 @@
-"""What the ledger knows of a table that is a release: from what it was made, what its columns were, and how.
+"""Look up a release in the ledger: its source, the roles of its columns, and its parameters.
 
-Roles are those of the release as it was made; the policy may say something else by now. The source is read as it is
-now, and so are hierarchies: where they are others than those of the release, published nodes may stand elsewhere in
-them, and they are refused.
+Roles are those at the time of the release; the policy may have changed since. The source and the hierarchies are read
+as they are now. If the hierarchies have changed, published nodes may be at another place in them, and an error is
+raised.
 """
 
 import contextlib
@@ -29,14 +29,15 @@ from dbanon.sqltext.templates import fill
 from dbanon.table_functions.table_function import Call
 
 _PUBLISHED_ROLES = ("quasi", "sensitive", "other", *TRANSFORM_SETTINGS)
-"""Roles of the columns of a release."""
+"""Roles of the columns that a release publishes."""
 
 
 def find_release(call: Call, table: Source) -> LedgerEntry | None:
-    """Return the published release that a table is by its name and columns.
+    """Return the ledger entry of the published release that a table is, by its name and columns.
 
-    None for any other table, and where the policy says what the columns of this one are. Views, temporary tables and
-    copies in a database without the ledger are no releases.
+    Returns:
+        None for any other table, and if the policy declares columns of this one. Views, temporary tables and copies in
+        a database without the ledger are not releases.
     """
     if not table.is_table or stored_policy.policy_rows(table, call.cursor):
         return None
@@ -46,7 +47,7 @@ def find_release(call: Call, table: Source) -> LedgerEntry | None:
 
 
 def _has_release_columns(entry: LedgerEntry, table: Source) -> bool:
-    """Return whether a table has the columns of a release, and one beside them, the class."""
+    """Return whether a table has exactly the columns of a release and one more, the class."""
     release_columns = {
         name.lower() for column in _published_columns(entry) for name in _release_column_names(column, table)
     }
@@ -54,18 +55,20 @@ def _has_release_columns(entry: LedgerEntry, table: Source) -> bool:
 
 
 def _published_columns(entry: LedgerEntry) -> list[str]:
+    """Return the columns of the source that a release publishes."""
     return [column for column, role in entry.roles.items() if role in _PUBLISHED_ROLES]
 
 
 def _release_column_names(column: str, table: Source) -> list[str]:
-    """Return the columns that a release has of one of its source: the ends of a number may be two."""
+    """Return the columns of a release for one column of its source; the ends of a number may be two."""
     return [column] if table.spelled(column) else [f"{column}_min", f"{column}_max"]
 
 
 def require_unchanged(call: Call, entry: LedgerEntry, is_required: bool) -> LedgerEntry | None:
-    """Return the release, where a table is it by its rows too and the ledger says of it what it said when it was made.
+    """Return the ledger entry if neither rows nor ledger entry of the release have changed; else None. O(rows) time.
 
-    Else None, or ReleaseTableMismatchError where it is needed. O(rows) time.
+    Raises:
+        ReleaseTableMismatchError: They have changed and `is_required`.
     """
     problems = hashes.version_changes(call.cursor, entry, endings=("",))
     if problems and is_required:
@@ -74,12 +77,15 @@ def require_unchanged(call: Call, entry: LedgerEntry, is_required: bool) -> Ledg
 
 
 PERSON_COLUMN = "dbanon person"
-"""The column that a release has beside its own where the ledger knows who its rows are about."""
+"""The column that `add_person_column` adds."""
 
 
 def add_person_column(call: Call, entry: LedgerEntry, release: Source) -> Source | None:
-    """The release with a column PERSON, where its call declared who records are about; None where it did not, or where
-    the ledger tells it of other rows. O(rows) time."""
+    """Return the release with a column that identifies persons, from the members stored in the ledger. O(rows) time.
+
+    Returns:
+        None if the release does not count persons, or if its rows are not those of the ledger.
+    """
     if not entry.counts_persons:
         return None
     rows = Sql(
@@ -103,9 +109,13 @@ def add_person_column(call: Call, entry: LedgerEntry, release: Source) -> Source
 
 
 def choose_source(call: Call, entry: LedgerEntry, call_source: Source | None) -> Source | None:
-    """Return the table that a release is held against: its source, or, where that is gone, the one that is given.
+    """Return the table that a release is compared with: its source, or the given one if the source is gone.
 
-    None where it is gone and none is given. Raises LedgerMismatchError where another one is given.
+    Returns:
+        None if the source is gone and none is given.
+
+    Raises:
+        LedgerMismatchError: The call gives another table than the source.
     """
     ledger_source = _find_source(call, entry)
     if ledger_source is None or call_source is None:
@@ -118,7 +128,7 @@ def choose_source(call: Call, entry: LedgerEntry, call_source: Source | None) ->
 
 
 def _find_source(call: Call, entry: LedgerEntry) -> Source | None:
-    """Return the source of a release as it is now; None where it is gone, or lacks columns that were released."""
+    """Return the source of a release as it is now; None if it is gone or lacks published columns."""
     path = SearchPath(entry.database, str(entry.call["schema"]))
     with contextlib.suppress(errors.UnknownTableError, errors.UnreadableFileError, errors.AmbiguousTableError):
         source = catalog.resolve_source(call.function.name, str(entry.call["source"]), call.cursor, path, {})
@@ -130,27 +140,28 @@ def _find_source(call: Call, entry: LedgerEntry) -> Source | None:
 
 
 def _display_name(schema: str, table: str) -> str:
+    """Return the name of a table as messages show it, without the schema main."""
     return table if schema == "main" else f"{schema}.{table}"
 
 
 def _is_same_relation(source: Source, other: Source) -> bool:
-    """Return whether two sources are one table, view or file."""
+    """Return whether two sources are the same table, view or file."""
     if names.is_file(source.table) and names.is_file(other.table):
         return Path(source.table).resolve() == Path(other.table).resolve()
     return source.sql == other.sql
 
 
 def source_missing_error(call: Call, entry: LedgerEntry) -> errors.SourceNotFoundError:
-    """Return the error where a call needs the source of a release, and there is none."""
+    """Return the error for a call that needs the source of a release if it is gone."""
     source = _original_source(entry)
     return errors.SourceNotFoundError(call.function.name, entry.shown, _display_name(source.schema, source.table))
 
 
 def _original_source(entry: LedgerEntry) -> Source:
-    """Where the source of a release was."""
+    """Return where the source of a release was, without reading it."""
     name = str(entry.call["source"])
     parts = names.table_parts(name)
-    if parts is not None and len(parts) == 3:  # in another system
+    if parts is not None and len(parts) == 3:  # in an attached database of another system
         return Source(name, Sql(""), {}, entry.database, *attached_databases.policy_key((parts[0], parts[1], parts[2])))
     schema, table = (str(entry.call["schema"]), name) if parts is None or len(parts) < 2 else parts[-2:]
     return Source(name, Sql(""), {}, entry.database, schema, table)
@@ -160,12 +171,12 @@ def _original_source(entry: LedgerEntry) -> Source:
 
 
 def source_declarations(entry: LedgerEntry) -> tuple[DeclaredColumn, ...]:
-    """What the columns of the source were when the release was made."""
+    """Return the roles of the source's columns at the time of the release."""
     return tuple(DeclaredColumn(column, role, Settings()) for column, role in entry.roles.items() if role in ROLES)
 
 
 def release_declarations(call: Call, entry: LedgerEntry, table: Source) -> tuple[DeclaredColumn, ...]:
-    """The same of the columns of the release, with the hierarchies of its call, or else those that are declared now."""
+    """Return the roles of the release's columns, with the hierarchies of its call, else those declared now."""
     hierarchies = _hierarchy_names(call, entry, None)
     return tuple(
         DeclaredColumn(name, entry.roles[column], Settings(hierarchies.get(column)))
@@ -177,8 +188,11 @@ def release_declarations(call: Call, entry: LedgerEntry, table: Source) -> tuple
 def published_quasi_identifiers(
     function: str, entry: LedgerEntry, table: Source, requested: Sequence[str] | None
 ) -> dict[str, Sql]:
-    """The quasi-identifiers of a release without its source: SQL for what was published, by their names in the source;
-    UnknownColumnError."""
+    """Return SQL of the published quasi-identifiers by their names in the source, for a release without its source.
+
+    Raises:
+        UnknownColumnError: The call names a column that was not published.
+    """
     columns = {}
     for name in requested if requested is not None else [c for c, role in entry.roles.items() if role == "quasi"]:
         published_value = column_pairs.release_value(table, name)
@@ -191,10 +205,12 @@ def published_quasi_identifiers(
 def add_hierarchies(
     call: Call, entry: LedgerEntry, source: Source, rows: Sequence[DeclaredColumn]
 ) -> tuple[DeclaredColumn, ...]:
-    """What columns were, with the hierarchies of the release: those of its call, else those that are declared now.
+    """Return declared columns with the hierarchies of the release: those of its call, else those declared now.
 
-    Where these are not the hierarchies of the release any more, only those count that this call names; where it names
-    none, HierarchiesChangedError.
+    If these differ from the hierarchies at the time of the release, only those that the current call names count.
+
+    Raises:
+        HierarchiesChangedError: They differ, and the current call names none.
     """
     hierarchies = _hierarchy_names(call, entry, source)
     if _hierarchy_fingerprint(call, entry, hierarchies) != entry.hierarchy_fingerprint:
@@ -205,10 +221,9 @@ def add_hierarchies(
 
 
 def _hierarchy_names(call: Call, entry: LedgerEntry, source: Source | None) -> dict[str, str]:
-    """Return names of hierarchies, by column as the release has it.
+    """Return the names of hierarchies by column, in the spelling of the release.
 
-    What is declared of the source counts even where it is gone; where nothing is, what is declared of the one that is
-    given.
+    Hierarchies declared for the original source count even if it is gone; if none are, those declared for `source` do.
     """
     rows = stored_policy.policy_rows(_original_source(entry), call.cursor)
     if not rows and source is not None:
@@ -223,7 +238,7 @@ def _hierarchy_names(call: Call, entry: LedgerEntry, source: Source | None) -> d
 
 
 def _hierarchy_fingerprint(call: Call, entry: LedgerEntry, hierarchy_names: Mapping[str, str]) -> str | None:
-    """Return the fingerprint of hierarchies as the ledger keeps it of a release; None where one is not there."""
+    """Return the fingerprint of hierarchies as the ledger stores it; None if a hierarchy does not exist."""
     fingerprinted_roles = ("quasi", "sensitive") if model_request.uses_value_order(entry.options) else ("quasi",)
     hierarchies = {}
     for column, name in hierarchy_names.items():
@@ -236,8 +251,7 @@ def _hierarchy_fingerprint(call: Call, entry: LedgerEntry, hierarchy_names: Mapp
 
 
 def source_missing_codes(call: Call, source: Source, entry: LedgerEntry | None) -> dict[str, Sequence[str]]:
-    """Codes for missing values in a source, by lower-case column: those that are declared now, and those that the call
-    of the release added."""
+    """Return codes for missing values by lower-case column: those declared now and those of the release's call."""
     rows = stored_policy.policy_rows(source, call.cursor)
     codes: dict[str, Sequence[str]] = {row.declared.column.lower(): row.declared.settings.missing for row in rows}
     added = None if entry is None else entry.options.get("missing")
@@ -252,7 +266,11 @@ def source_missing_codes(call: Call, source: Source, entry: LedgerEntry | None) 
 
 
 def release_parameter(call: Call, entry: LedgerEntry | None, name: str) -> float | None:
-    """Return a number of the call, or else what a release was made with; LedgerMismatchError where they differ."""
+    """Return a numeric parameter: that of the call, or that of the release.
+
+    Raises:
+        LedgerMismatchError: The call and the ledger differ.
+    """
     call_value = call.options.number(name)
     ledger_value = None if entry is None else entry.options.get(name)
     if entry is None or not isinstance(ledger_value, int | float):

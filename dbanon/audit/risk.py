@@ -1,4 +1,4 @@
-"""Disclosure risk and distortion of any release, each number with the classes that drive it."""
+"""risk('release') and its parts: disclosure risk and distortion, each metric with the classes that cause it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,23 +19,27 @@ from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction
 
 _SOURCE_METRICS = ("distortion", "infeasible_classes")
-"""Numbers that compare published values with those of the source."""
+"""Metrics that compare published values with those of the source."""
 
 
 def cell_relation_values(
     source: Source, attributes: Sequence[PairedColumn], name: str, person: Sql | None
 ) -> dict[str, object]:
-    """Template values of the SQL of risk: the cells of a raw table."""
+    """Return template values of a CTE with the cells of a table: its name, rows, columns and person."""
     return {"name": Sql(name), "source": source.rows, "attributes": attributes, "person": person}
 
 
 def risk_sql(call: Call, *, groups: tuple[str, ...]) -> Sql:
-    """Return the SQL of `risk(release, ...)` and of the functions that give some of its numbers.
+    """Return the SQL of `risk(release, ...)` and of the functions that return some of its metrics.
 
-    Raises UnknownTableError, UnknownColumnError, UnknownRoleError, ConflictingRolesError, PolicyMissingError,
-    NoCommonQuasiIdentifiersError, SensitiveColumnMissingError, UnsupportedPersonError, UnsupportedTypeError,
-    UnsupportedSettingError, UnknownHierarchyError, MissingArgumentError, UnusedArgumentError, and what
-    `released.resolved` and `released.hierarchies` raise of a release of the ledger.
+    `groups` are the groups of metrics that the function returns.
+
+    Raises:
+        UnknownTableError, UnknownColumnError, UnknownRoleError, UnknownHierarchyError: A name does not exist.
+        SensitiveColumnMissingError, MissingArgumentError: The metric needs a sensitive column or an argument.
+        UnsupportedPersonError, UnsupportedTypeError, UnsupportedSettingError: A column cannot be counted or compared.
+        UnusedArgumentError: An argument would have no effect.
+        DbanonError: As `audit_context.resolve_context` and `context_hierarchies`.
     """
     function, options = call.function.name, call.options
     with_sensitive = "disclosure" in groups or "exposure" in groups
@@ -100,14 +104,18 @@ def risk_sql(call: Call, *, groups: tuple[str, ...]) -> Sql:
 
 
 def _available_groups(context: AuditContext, groups: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the numbers that can be told of what a call is about."""
+    """Return the groups of metrics that can be computed for a release: some need the source or unchanged columns."""
     if not context.has_source:
         groups = tuple(g for g in groups if g not in _SOURCE_METRICS)
     return groups if context.passthrough else tuple(g for g in groups if g != "together")
 
 
 def _influence_weights(call: Call, context: AuditContext) -> dict[str, float]:
-    """Return weights of columns in the distortion, by lower-case name; UnknownColumnError."""
+    """Return weights of columns in the distortion by lower-case name.
+
+    Raises:
+        UnknownColumnError: A weighted column is not a quasi-identifier.
+    """
     weights = {name.lower(): weight for name, weight in call.options.per_column("influence").items()}
     for name in weights:
         if name not in {column.lower() for column in context.qi}:
@@ -120,7 +128,7 @@ def _influence_weights(call: Call, context: AuditContext) -> dict[str, float]:
 def _source_pairs(
     call: Call, context: AuditContext, hierarchies: Mapping[str, tuple[str, str | None]], weights: Mapping[str, float]
 ) -> list[PairedColumn]:
-    """Return the quasi-identifiers, whose published values are compared with those of the source."""
+    """Pair the published quasi-identifiers with the columns of the source, with their weights."""
     return [
         replace(
             column_pairs.pair_column(
@@ -133,12 +141,13 @@ def _source_pairs(
 
 
 def _population_table(call: Call, context: AuditContext) -> Source | None:
+    """Return the table that the call gives as population; None without one."""
     name = call.options.text("population")
     return None if name is None else audit_context.resolve_people_table(call, context, name)
 
 
 def _declared_person_value(context: AuditContext, table: Source) -> Sql | None:
-    """Return the declared person column, if another table has it."""
+    """Return SQL of the declared person column, if another table has it."""
     person_columns = (table.spelled(row.column) for row in context.declared if row.role.lower() == "person")
     return next(
         (person_value(identifier(name), table.columns[name]) for name in person_columns if name is not None), None
@@ -183,7 +192,7 @@ _W = Parameter("w", Float(0, 1), "Share of a column's range from which on an int
 
 _REIDENTIFICATION = (_POPULATION, _FRACTION, _THRESHOLD)
 _ALL = ("reidentification", "uniqueness", "together", "disclosure", "exposure", "distortion", "infeasible_classes")
-"""The numbers of `risk`; the other functions give those of their name."""
+"""The groups of metrics of `risk`; each other function returns the group of its name."""
 
 _FUNCTIONS: tuple[tuple[str, tuple[Parameter, ...], str, str], ...] = (
     (

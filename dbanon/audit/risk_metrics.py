@@ -1,4 +1,4 @@
-"""The numbers about risk: how each comes from the classes, and which classes drive it."""
+"""List the metrics of risk: from which values each is computed, and which classes cause it."""
 
 from collections.abc import Sequence
 
@@ -14,10 +14,10 @@ def metric_values(
     threshold: float,
     is_estimate: bool,
 ) -> list[dict[str, object]]:
-    """Template values of the numbers of a call, in order.
+    """Return template values of the metrics of a call, in order.
 
-    `of` is a relation of (class_id, value) in sql/audit/risk/risk_values.sql, `total` how the number comes from it,
-    `drives` which classes drive it.
+    In each, `of` is a relation of (class_id, value) in sql/audit/risk/risk_values.sql, `total` the aggregate of its
+    values, and `drives` the condition of the classes that cause it.
     """
     has_population_size = with_population or with_fraction
     unit = "persons" if context.person is not None else "records"
@@ -83,6 +83,7 @@ def metric_values(
 def _attacker_metrics(
     attacker: str, knowledge: str, threshold: float = 0.0
 ) -> list[tuple[str, str, str, str, int | None, str]]:
+    """Return highest and average risk and the share of records above the threshold, for one kind of attacker."""
     description = f"risk from an attacker {knowledge}"
     return [
         (f"{attacker}_highest", attacker, "highest", "at_highest", None, f"Highest {description}."),

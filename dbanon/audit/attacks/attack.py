@@ -1,4 +1,4 @@
-"""Attacks on a release, as somebody would run them who has it: whom they expose, how sure, how often right."""
+"""attack('release', kind = ...): run an attack on a release, and report who is exposed and how often it is right."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -27,10 +27,14 @@ from dbanon.table_functions.table_function import Call, TableFunction
 def attack_sql(call: Call) -> Sql:
     """Return the SQL of `attack(release, kind=..., source=...)` and of `attack_summary`.
 
-    Raises UnknownTableError, UnknownColumnError, UnknownRoleError, ConflictingRolesError, PolicyMissingError,
-    NoCommonQuasiIdentifiersError, SensitiveColumnMissingError, SensitiveHierarchyMissingError, UnsupportedPersonError,
-    UnsupportedTypeError, UnsupportedSettingError, UnknownHierarchyError, MissingArgumentError, UnusedArgumentError,
-    MissingExtraError, and of a release of the ledger what `released.resolved` and `released.hierarchies` raise.
+    Raises:
+        UnknownTableError, UnknownColumnError, UnknownRoleError, UnknownHierarchyError: A name does not exist.
+        SensitiveColumnMissingError, SensitiveHierarchyMissingError, MissingArgumentError: The attack needs what is
+            missing.
+        UnsupportedPersonError, UnsupportedTypeError, UnsupportedSettingError: A column cannot be counted or compared.
+        UnusedArgumentError: An argument would have no effect.
+        MissingExtraError: scikit-learn is not installed (raised when the SQL runs).
+        DbanonError: As `audit_context.resolve_context` and `context_hierarchies`.
     """
     function, options = call.function.name, call.options
     kind = KINDS[str(options["kind"])]
@@ -89,7 +93,7 @@ def attack_sql(call: Call) -> Sql:
 
 
 def _guess_targets(context: AuditContext, kind: Attack) -> list[dict[str, object]]:
-    """What is guessed: sensitive columns, quasi-identifiers (both of them in this order), or whose record it is."""
+    """Return what is guessed: quasi-identifiers, sensitive columns, both in this order, or the person of a record."""
     if kind.target == "person":
         return [{"number": 0, "label": Sql("NULL")}]
     columns = (
@@ -102,7 +106,7 @@ def _guess_targets(context: AuditContext, kind: Attack) -> list[dict[str, object
 def _register_values(
     call: Call, context: AuditContext, hierarchies: Mapping[str, tuple[str, str | None]]
 ) -> dict[str, object]:
-    """Template values of the table of other people; none without one."""
+    """Return template values of the register of other people; empty lists without one."""
     name = call.options.text("register")
     if name is None:
         return {"others": [], "other_of": []}
@@ -120,11 +124,16 @@ def _register_values(
 
 
 _OPTIONAL_PARAMETERS = ("register", "k", "l", "alpha", "sample")
-"""Parameters that are not given unless the call gives them; the others have defaults and are never refused."""
+"""Parameters without a default, which are refused if the attack does not use them."""
 
 
 def _check_options(function: str, kind: Attack, options: Options) -> None:
-    """Refuse what would be ignored, and ask for what an attack cannot do without."""
+    """Raise an error for arguments that would have no effect and for missing ones.
+
+    Raises:
+        UnusedArgumentError: The attack does not use an argument.
+        MissingArgumentError: The attack needs an argument.
+    """
     for name in _OPTIONAL_PARAMETERS:
         if name not in kind.own_parameters and options[name] is not None:
             raise errors.UnusedArgumentError(function, name, f"it is not about {kind.name}")
@@ -135,7 +144,7 @@ def _check_options(function: str, kind: Attack, options: Options) -> None:
 
 
 def _exposure_threshold(kind: Attack, options: Options, alpha: float) -> float:
-    """Return the confidence from which on somebody counts as exposed."""
+    """Return the confidence from which a person counts as exposed."""
     threshold = options.number("threshold")
     if threshold is not None:
         return threshold
@@ -143,8 +152,11 @@ def _exposure_threshold(kind: Attack, options: Options, alpha: float) -> float:
 
 
 def _loss_request(context: AuditContext, attributes: Sequence[PairedColumn]) -> dict[str, object]:
-    """What a refinement takes for granted of the loss: weights, by the call of the ledger or declared, and whether a
-    node loses its share of leaves."""
+    """Return what the refinement attack assumes about the loss.
+
+    It has the weight of each column (from the ledger, else declared), and `leaves`: whether a node loses its share of
+    leaves rather than its share of levels.
+    """
     options = {} if context.ledger_entry is None else context.ledger_entry.options
     call_weights = options.get("weights")
     weights = {row.column.lower(): row.settings.weight for row in context.declared}
@@ -165,17 +177,25 @@ def _loss_request(context: AuditContext, attributes: Sequence[PairedColumn]) -> 
 
 
 class _KnownConstraint(NamedTuple):
-    """What the algorithm of a release kept to: least records in a class (None: those of its smallest), and the greatest
-    share of a value in a class."""
+    """The constraint that the algorithm of a release kept, as the attacker knows it.
+
+    Attributes:
+        k: Minimum number of records in a class; None: the size of the smallest class.
+        alpha: Maximum share of a value in a class.
+    """
 
     k: int | None = None
     alpha: float = 1.0
 
 
 def _known_constraint(call: Call, context: AuditContext, kind: Attack) -> _KnownConstraint:
-    """What an attack takes for granted, by the call and the ledger; l: one in l, as Wong et al. count.
+    """Return the constraint that an attack assumes, from the call and the ledger.
 
-    Raises MissingArgumentError, LedgerMismatchError.
+    An `l` of the call means alpha = 1 / l, as in Wong et al. 2007.
+
+    Raises:
+        MissingArgumentError: Alpha is neither given nor in the ledger.
+        LedgerMismatchError: The call and the ledger differ.
     """
     if "k" not in kind.own_parameters:
         return _KnownConstraint()
@@ -190,12 +210,12 @@ def _known_constraint(call: Call, context: AuditContext, kind: Attack) -> _Known
 
 
 def _has_person(call: Call, context: AuditContext) -> bool:
-    """Return whether a column names people, such that they are known again in another table."""
+    """Return whether a column identifies persons, so that they can be found in another table."""
     return call.options["person"] is not None or any(row.role.lower() == "person" for row in context.declared)
 
 
 def _identity_text(call: Call, context: AuditContext, table: Source, columns: Sequence[str] | Mapping[str, Sql]) -> Sql:
-    """Who a record of a table is: the person that is asked for or declared, else the quasi-identifiers, as text."""
+    """Return SQL that identifies the person of a record: the person column, else all quasi-identifiers as one text."""
     requested = call.options.text("person")
     if requested is not None:
         name = table.column(context.function, requested, "person")
@@ -217,7 +237,7 @@ def _identity_text(call: Call, context: AuditContext, table: Source, columns: Se
 def _sensitive_values(
     call: Call, context: AuditContext, kind: str, hierarchies: Mapping[str, tuple[str, str | None]]
 ) -> list[dict[str, object]]:
-    """Template values of the sensitive columns; all values are texts, of the release and of the source."""
+    """Return template values of the sensitive columns; all values are texts, both of the release and of the source."""
     register = call.options.text("register") if kind == "prediction" else None
     columns: list[dict[str, object]] = []
     for i, name in enumerate(context.sensitive):
@@ -255,13 +275,13 @@ def _sensitive_values(
 
 
 def _register_sensitive_value(call: Call, context: AuditContext, register: str, name: str) -> Sql:
-    """Return the sensitive value of the people of a register, who are guessed."""
+    """Return SQL of a sensitive column of the register, whose people are guessed."""
     table = audit_context.resolve_people_table(call, context, register)
     return _comparable_text(table, table.column(context.function, name, "sensitive"))
 
 
 def _comparable_text(table: Source, name: str) -> Sql:
-    """Return a column's values as texts that are equal where the values are."""
+    """Return SQL of a column as text, such that texts are equal exactly if the values are."""
     type_ = table.columns[name]
     value = f"({identifier(name)} + 0::{type_})" if type_ in ("FLOAT", "DOUBLE") else identifier(name)
     return Sql(f"{label_text(Sql(value), type_)} COLLATE POSIX")

@@ -1,18 +1,20 @@
-"""The attacks, each a row of a table and a file in sql/audit/attacks/."""
+"""List the kinds of attacks, each with a template in sql/audit/attacks/."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Attack:
-    """One attack: what sets it apart beside its SQL.
+    """A kind of attack.
 
-    `guesses` is what is guessed: 'sensitive' values, 'quasi' values, 'both', where sensitive columns may be missing, or
-    'person', whose record it is. `template` is its file in sql/audit/attacks/, by default of its name; `threshold` the
-    confidence from which on somebody counts as exposed where the call does not say (of skewness: the gain in
-    confidence); `uses` are parameters that are about it and not about all attacks. `calls_python`: its SQL asks a
-    function of ours, whose error is `message` of a CTE `failed`; `weighs_people`: a guess counts as often as people
-    were tried, not as its class has records.
+    Attributes:
+        target: What is guessed: "sensitive" or "quasi" values, "both" (then sensitive columns are optional), or
+            "person": whose record it is.
+        template: Its file in sql/audit/attacks/; default: the name of the attack.
+        threshold: Default confidence from which a person counts as exposed (for skewness: gain in confidence).
+        own_parameters: Parameters that only some attacks use, this one included.
+        calls_python: Whether its SQL calls a Python function, whose error is `message` in a CTE `failed`.
+        weighs_people: Whether a guess counts once per person that was tried, instead of once per record of its class.
     """
 
     name: str
@@ -25,12 +27,12 @@ class Attack:
 
     @property
     def template_path(self) -> str:
-        """The template that finds what it exposes."""
+        """Return the path of the template that finds whom the attack exposes."""
         return f"audit/attacks/{self.template or self.name}.sql"
 
 
 _CLASS_TEMPLATE = "guesses"
-"""The template of attacks that read a sensitive value off a class."""
+"""The template of attacks that infer a sensitive value from the class alone."""
 
 KINDS = {
     attack.name: attack
@@ -48,4 +50,4 @@ KINDS = {
         Attack("refinement", target="both", own_parameters=("k",), calls_python=True),
     )
 }
-"""All attacks by name."""
+"""All kinds of attacks by name."""

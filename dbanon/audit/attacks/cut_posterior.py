@@ -1,4 +1,4 @@
-"""What a cut that was not made tells: some side of it has more of a sensitive value than is allowed."""
+"""Infer sensitive values from a cut that an algorithm did not make: one side had too many records of a value."""
 
 import math
 from collections.abc import Sequence
@@ -9,19 +9,29 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 NEGLIGIBLE = 1e-9
-"""Chance of a side that breaks the model below which rounding decides what is inferred."""
+"""Chance of a side that violates the model below which the result would depend on rounding."""
 
 
 def posteriors(sizes: Sequence[int], limits: Sequence[int], n_with_value: int) -> list[float] | None:
-    """For each side, the chance that one of its records has the value, if some side has more of them than its limit.
+    """Return for each side the probability that one of its records has the value, if some side exceeds its limit.
 
-    `n_with_value` records of all sides together have the value, and any of them as likely as any others. None where no
-    side can have too many, or hardly ever has. Wong et al. 2007, section 4. O(sides * held^2).
+    Wong et al. 2007, section 4.
+
+    Args:
+        sizes: Number of records of each side.
+        limits: Maximum number of records with the value on each side.
+        n_with_value: Number of records with the value on all sides together; all ways to distribute them are equally
+            likely.
+
+    Returns:
+        None if no side can exceed its limit, or hardly ever does.
+
+    O(sides * n_with_value^2).
     """
     records = sum(sizes)
     if n_with_value >= records:
         return [1.0] * len(sizes) if any(n > limit for n, limit in zip(sizes, limits, strict=True)) else None
-    # Counts of independent binomials, given their sum, are those of a draw without replacement.
+    # Independent binomial counts, given their sum, are distributed as in a draw without replacement.
     share = n_with_value / records
     distributions = [_binomial(n, share, n_with_value) for n in sizes]
     for counts, limit in zip(distributions, limits, strict=True):
@@ -44,7 +54,7 @@ def posteriors(sizes: Sequence[int], limits: Sequence[int], n_with_value: int) -
 
 
 def _binomial(n: int, share: float, max_successes: int) -> Floats:
-    """Return chances of 0 to `max_successes` successes among n."""
+    """Return the probabilities (max_successes + 1,) of 0 to `max_successes` successes among n."""
     n_possible = min(n, max_successes)
     logs = [
         math.lgamma(n + 1) - math.lgamma(x + 1) - math.lgamma(n - x + 1)
@@ -55,7 +65,7 @@ def _binomial(n: int, share: float, max_successes: int) -> Floats:
 
 
 def _prefix_convolutions(distributions: Sequence[Floats], max_sum: int) -> list[Floats]:
-    """Return convolutions of the first 0, 1, .. all of the distributions."""
+    """Return the convolutions of the first 0, 1, ... all distributions, up to `max_sum`."""
     convolutions = [np.eye(1, max_sum + 1)[0]]
     for distribution in distributions:
         convolutions.append(np.convolve(convolutions[-1], distribution)[: max_sum + 1])

@@ -1,7 +1,7 @@
-"""How many records can lie between two places of a line, where it is known of some stretches how many lie there.
+"""Bound the number of records between any two points of a line, given bounds for some intervals.
 
-A linear program whose rows are intervals: its unknowns are how many records lie before each place, and all that is
-known bounds the difference of two of them. So an optimum is the length of a shortest path, and an integer.
+This is a linear program whose rows are intervals: its unknowns are the numbers of records before each point, and every
+bound limits the difference of two of them. So each optimum is the length of a shortest path, and an integer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ Floats = npt.NDArray[np.float64]
 
 
 class Span(NamedTuple):
-    """From low (included) to high (excluded) there are `most` records at most; at least -most where it is negative."""
+    """An interval from low (inclusive) to high (exclusive) with at most `max_records` records.
+
+    A negative `max_records` of -m means at least m records.
+    """
 
     low: float
     high: float
@@ -26,8 +29,14 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class IntervalProgram:
-    """How many records there can be between any two of the places (places, places): `most` by all bounds, `anyway` by
-    what is known without them; `bounds` are those that were set."""
+    """The solved program: the greatest possible number of records between any two points.
+
+    Attributes:
+        points: (n,) the ends of all intervals.
+        max_records: (n, n) greatest numbers, given all bounds.
+        max_known: (n, n) greatest numbers, given only what is known without `bounds`.
+        bounds: The inferred bounds that were added.
+    """
 
     points: Floats
     max_records: Floats
@@ -38,9 +47,13 @@ class IntervalProgram:
     def solve(
         cls, extent: tuple[float, float], size: int, known_spans: Sequence[Span], bounds: Sequence[Span]
     ) -> IntervalProgram | None:
-        """Return the optimum for `size` records; None where no numbers of records meet all bounds.
+        """Return the program for `size` records in `extent`; None if the bounds contradict each other. O(points^3).
 
-        A bound of -m in `known_spans` says that there are m records at least. O(places^3).
+        Args:
+            extent: First and last point.
+            size: Number of records between them.
+            known_spans: Intervals whose bounds hold in any case.
+            bounds: Intervals whose bounds are inferred.
         """
         points = np.unique([*extent, *(end for s in (*known_spans, *bounds) for end in (s.low, s.high))])
         distances = np.full((len(points), len(points)), np.inf)
@@ -52,12 +65,13 @@ class IntervalProgram:
         return None if np.diagonal(max_records).min() < 0 else cls(points, max_records, max_known, bounds)
 
     def max_between(self, low: float, high: float) -> tuple[int, int]:
-        """Return the most records between two places, by all bounds and by what is known anyway."""
+        """Return the greatest number of records between two points: given all bounds, and given only what is known."""
         i, j = np.searchsorted(self.points, [low, high])
         return int(self.max_records[i, j]), int(self.max_known[i, j])
 
 
 def _with_spans(steps: Floats, places: Floats, spans: Sequence[Span]) -> Floats:
+    """Return the distances with the bounds of intervals added."""
     steps = steps.copy()
     for span in spans:
         i, j = np.searchsorted(places, [span.low, span.high])
@@ -68,7 +82,7 @@ def _with_spans(steps: Floats, places: Floats, spans: Sequence[Span]) -> Floats:
 
 
 def _shortest_paths(steps: Floats) -> Floats:
-    """Return lengths of the shortest paths between all places; a negative one to itself where there are none."""
+    """Return the lengths of the shortest paths between all points; negative on the diagonal if bounds contradict."""
     for i in range(len(steps)):
         steps = np.minimum(steps, steps[:, i, None] + steps[None, i, :])
     return steps

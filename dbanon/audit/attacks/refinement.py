@@ -1,17 +1,18 @@
-"""What a least loss tells of a class: how many of its records can have a value, if no move of records to another class
-would have lost less.
+"""Infer from a minimal loss how many records of a class can have a value.
 
-Reconstructed in our own words from the published abstract and reviews of the combinatorial refinement attack
-(Chhillar et al. 2025), which is about one greedy local recoding; this is for any algorithm that lowers the loss. What
-is assumed: the reader has the release, and knows hierarchies, k, weights and the loss, that of precision; that k is all
-that a class must meet; and that records were not left in a class where a cheaper one was open to them. So, for classes
-C and D: if g records of C would let the total loss fall by going over to D, grown as far as it must, and C has so many
-above k, or can be filled up again from a third class that lies in it, then fewer than g records of C lie in D so grown.
-Concluded is, of one column at a time, the greatest number of records of C in an interval of its values (of leaves,
-below a node) that all such bounds leave, together with what is known anyway: the size of C, and that its ends (two
-children) are occupied. Not looked at are exchanges, longer chains, and classes that could be cut in two.
+If moving records to another class would have lowered the loss, the algorithm would have moved them.
 
-This is a linear program, solved in dbanon.audit.attacks.interval_bounds.
+Reconstructed from the published abstract and reviews of the combinatorial refinement attack (Chhillar et al. 2025),
+which is about one greedy local recoding; this version is for any algorithm that lowers the loss. Assumptions: the
+reader has the release and knows hierarchies, k, weights and the loss, which is that of precision; k is the only
+constraint; and no record was left in a class although a cheaper one was open to it. Consider classes C and D. Suppose
+that g records of C would lower the total loss by moving to D, with D extended as needed, and that C has g records more
+than k, or can be refilled from a third class inside it. Then fewer than g records of C are inside D so extended. The
+result is, for one column at a time, the greatest number of records of C in an interval of its values (of leaves below a
+node) that all such bounds allow, together with what is known in any case: the size of C, and that its ends (two
+children) are occupied. Exchanges, longer chains and classes that could be split are not considered.
+
+The bounds form a linear program, solved in dbanon.audit.attacks.interval_bounds.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,18 +25,20 @@ from dbanon.audit.attacks.interval_bounds import IntervalProgram, Span
 from dbanon.audit.attacks.refinement_columns import EPSILON, ColumnLoss, Floats, Ints, KnownColumn, column_loss
 
 MAX_PAIRS = 20_000_000
-"""Pairs of classes that are looked at: the classes that lose most, each with all others."""
+"""Maximum number of examined pairs of classes: the classes with the greatest loss, each with all others."""
 
 MAX_MOVED = 32
-"""Greatest number of records that are thought to go over together."""
+"""Maximum number of records that move together."""
 
 MAX_BOUNDS = 24
-"""Bounds of a program: the tightest, of these the widest."""
+"""Maximum number of bounds of a program: the tightest, and of these the widest."""
 
 
 class ClassBound(NamedTuple):
-    """Of the class at a place of the list, at most `most` records have a value from low to high in a column; -1 where
-    no table is as it is assumed."""
+    """At most `max_records` records of a class have a value from low to high in a column.
+
+    -1 means that no table satisfies the assumptions.
+    """
 
     class_index: int
     column: int
@@ -46,9 +49,17 @@ class ClassBound(NamedTuple):
 
 @dataclass(frozen=True)
 class Refinement:
-    """What the loss tells: `bounds`; of each class what a record loses in it, `own`, and what is saved where one goes
-    out, `freed`, 0 where nothing is known of that; and how many classes were `examined`. Whoever fits a class and one
-    with an `own` below its `freed` is not in it."""
+    """The inferences from the loss about the classes of a release.
+
+    A record that fits two classes is not in the first one if the `losses` of the second are below the `savings` of the
+    first.
+
+    Attributes:
+        bounds: Bounds of the number of records.
+        losses: (classes,) loss of one record in each class.
+        savings: (classes,) loss saved if one record leaves the class; 0 if unknown.
+        n_examined: Number of classes for which something is known.
+    """
 
     bounds: list[ClassBound]
     losses: Floats
@@ -65,11 +76,19 @@ def refine_classes(
     by_leaves: bool,
     check: Callable[[], None],
 ) -> Refinement:
-    """What the loss tells of classes from low to high (classes, columns).
+    """Return what the loss reveals about classes.
 
-    Missing values are -inf, and a class from -inf to inf is anything. `by_leaves`: a node loses its share of leaves,
-    otherwise its levels above the leaves. Those classes are looked at that lose most, as many as `PAIRS` allows.
-    O(pairs * columns) time, O(classes * TOGETHER) memory.
+    Args:
+        columns: The columns as the reader knows them.
+        low: (classes, columns) lower ends; -inf for missing values, -inf to inf for any value.
+        high: (classes, columns) upper ends.
+        records: (classes,) number of records.
+        k: Minimum number of records in a class.
+        by_leaves: A node loses its share of leaves; otherwise its levels above the leaves.
+        check: Called for each class; raises if the call is interrupted.
+
+    The classes with the greatest loss are examined, as many as `MAX_PAIRS` allows. O(pairs * columns) time,
+    O(classes * MAX_MOVED) memory.
     """
     axes = [column_loss(column, low[:, j], high[:, j], by_leaves) for j, column in enumerate(columns)]
     classes = _Classes(axes, np.sum([axis.losses for axis in axes], axis=0), low, high, records, k)
@@ -86,7 +105,7 @@ def refine_classes(
 
 @dataclass(frozen=True)
 class _Classes:
-    """The classes of a release: what a record loses in each, their ends and how many records they have."""
+    """The classes of a release: the loss of a record, the ends and the number of records of each class."""
 
     columns: Sequence[ColumnLoss]
     losses: Floats
@@ -96,10 +115,10 @@ class _Classes:
     k: int
 
     def savings(self, c: int) -> Floats:
-        """What one record loses less of, besides what it loses then, if 1, 2, ..
+        """Return what each record saves at least if 1, 2, ... records leave class c, apart from its loss elsewhere.
 
-        records go out of class c: its own loss as long as k are left; beyond, that of a class within it, which can fill
-        it up again.
+        This is its own loss as long as k records stay; beyond that, the loss in a class inside c, from which c can be
+        refilled.
         """
         spare = np.minimum(self.records - self.k, MAX_MOVED)
         inside = np.all((self.low >= self.low[c]) & (self.high <= self.high[c]), axis=1) & (spare > spare[c])
@@ -111,7 +130,7 @@ class _Classes:
 
 
 def _bounds_of_class(classes: _Classes, c: int, savings: Floats) -> list[ClassBound]:
-    """What is told of one class; one bound of -1 where there is a contradiction."""
+    """Return the bounds of one class; a single bound of -1 if the assumptions contradict each other."""
     merged_losses = [axis.merged_losses(c) for axis in classes.columns]
     total_loss = np.sum(merged_losses, axis=0)
     size, bounds = int(classes.records[c]), []
@@ -135,13 +154,13 @@ def _bounds_of_class(classes: _Classes, c: int, savings: Floats) -> list[ClassBo
 
 
 def _break_even_losses(savings: Floats, losses: Floats, records: Ints) -> Floats:
-    """Return the loss below which each class, with 1, 2, .. records more, makes the total fall (classes, records)."""
+    """Return the loss (classes, records) below which each class with 1, 2, ... more records lowers the total."""
     n_moved = np.arange(1, len(savings) + 1)
     return np.asarray((n_moved * savings + (records * losses)[:, None]) / (n_moved + records[:, None]))
 
 
 def _tightest_spans(spans: Iterator[Span]) -> list[Span]:
-    """Return the bounds of which none follows from another one, the tightest and of these the widest."""
+    """Return the bounds that do not follow from another one: the tightest, and of these the widest."""
     tightest: list[Span] = []
     for span in sorted(set(spans), key=lambda s: (s.max_records, s.low - s.high, s.low)):
         if not any(other.low <= span.low and span.high <= other.high for other in tightest):

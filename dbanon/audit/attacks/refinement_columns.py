@@ -1,4 +1,4 @@
-"""The columns of a release as whoever refines it sees them: what classes lose, and what their neighbours tell."""
+"""Columns of a release as the refinement attack sees them: losses of classes and bounds by neighbouring classes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,16 +13,17 @@ Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 EPSILON = 1e-9
-"""Losses that are closer than this are equal, and nothing is inferred from them."""
+"""Losses that differ by less are equal, and nothing is inferred from them."""
 
 
 @dataclass(frozen=True)
 class KnownColumn:
     """A column as the reader knows it.
 
-    `step`: 1 where values are counted, 0 where they are measured. `is_tight`: the ends of its intervals, or two
-    children of its nodes, are occupied. `nodes` (nodes, 3) are first and last leaf and depth of the nodes of a
-    hierarchy; None for a number, and for values without a hierarchy.
+    Attributes:
+        step: 1 if values are whole numbers, 0 if they are fractions.
+        is_tight: Whether the ends of its intervals, or two children of its nodes, are occupied.
+        nodes: (nodes, 3) first leaf, last leaf and depth of the nodes of a hierarchy; None without a hierarchy.
     """
 
     is_number: bool
@@ -33,9 +34,9 @@ class KnownColumn:
 
 
 class ColumnLoss:
-    """A column of all classes: what each loses there, and what can be inferred.
+    """The losses of all classes in one column, and what can be inferred from them.
 
-    This one has values without a hierarchy: all is lost where they differ, and nothing is inferred of them.
+    This base class is for values without a hierarchy: different values lose everything, and nothing is inferred.
     """
 
     losses: Floats
@@ -45,38 +46,38 @@ class ColumnLoss:
         self.losses = np.where(low == high, 0.0, column.weight)
 
     def merged_losses(self, c: int) -> Floats:
-        """Return the loss of every class if it were one with class c."""
+        """Return the loss (classes,) of every class merged with class c."""
         same = (self.low == self.low[c]) & (self.high == self.high[c])
         return np.where(same, self.losses[c], self.column.weight)
 
     def is_open(self, c: int) -> bool:
-        """Return whether class c hides values of which something can be inferred."""
+        """Return whether class c has different values about which something can be inferred."""
         return False
 
     def extent(self, c: int) -> tuple[float, float]:
-        """Return the values of class c, the second excluded."""
+        """Return the first value (inclusive) and the last value (exclusive) of class c."""
         return float(self.low[c]), float(self.high[c])
 
     def known_spans(self, c: int, size: int) -> list[Span]:
-        """What is known of class c of so many records anyway."""
+        """Return the bounds that hold for class c of `size` records in any case."""
         return []
 
     def implied_spans(self, c: int, others: Ints, max_losses: Floats) -> Iterator[Span]:
-        """Yield the bounds that others set.
+        """Yield the bounds of class c that other classes imply.
 
-        Below `max_losses` (others, g) the loss of each with g more records must be here.
+        `max_losses` (others, g) is the loss below which each class with g more records would lower the total.
         """
         return iter(())
 
     def informative_bounds(self, c: int, program: IntervalProgram) -> Iterator[tuple[float, float, int]]:
-        """Yield the first and last value, and the greatest number of records: what is worth telling."""
+        """Yield the bounds worth reporting: first value, last value and greatest number of records."""
         return iter(())
 
 
 class NumberLoss(ColumnLoss):
-    """A number: it loses its range over that of the column.
+    """A number, which loses its range relative to the range of the column.
 
-    Classes grow to where published intervals end, since a grid may forbid other ends.
+    Classes grow only to published ends of intervals, since a grid may forbid other ends.
     """
 
     def __init__(self, column: KnownColumn, low: Floats, high: Floats) -> None:
@@ -87,7 +88,7 @@ class NumberLoss(ColumnLoss):
         highs = high[self.has_bounds & (high < 1e308)]
         minimum = float(min(lows.min(initial=np.inf), highs.min(initial=np.inf)))
         maximum = float(max(highs.max(initial=-np.inf), lows.max(initial=-np.inf)))
-        # An open end is where the column ends, as far as anybody can tell.
+        # A reader can only assume that an open end is the end of the column.
         self.low = np.where(self.has_bounds, np.maximum(low, minimum), np.nan)
         self.high = np.where(self.has_bounds, np.minimum(high, maximum), np.nan)
         self.is_closed = self.has_bounds & (low > -1e308) & (high < 1e308)
@@ -96,28 +97,34 @@ class NumberLoss(ColumnLoss):
         self.losses = self._range_losses(self.low, self.high, self.is_missing)
 
     def _range_losses(self, low: Floats, high: Floats, is_missing: Flags) -> Floats:
-        """Return all is lost where missing values are mixed with others, nothing where all are missing."""
+        """Return the losses of ranges: all if missing values are mixed with others, none if all are missing."""
         unbounded_losses = np.where(is_missing, 0.0, self.column.weight)
         return np.where(np.isfinite(low), (high - low) * self.scale, unbounded_losses)
 
     def merged_losses(self, c: int) -> Floats:
+        """Return the loss (classes,) of every class merged with class c."""
         low, high = np.minimum(self.low, self.low[c]), np.maximum(self.high, self.high[c])
         return self._range_losses(low, high, self.is_missing & self.is_missing[c])
 
     def is_open(self, c: int) -> bool:
+        """Return whether class c is a range with two published ends."""
         return bool(self.is_closed[c] and self.low[c] < self.high[c] and self.scale > 0)
 
     def _span(self, low: float, high: float, max_records: int) -> Span:
+        """Return the interval from low to high, both inclusive."""
         return Span(float(low), float(high + 1 if self.column.step else np.nextafter(high, np.inf)), max_records)
 
     def extent(self, c: int) -> tuple[float, float]:
+        """Return the first value (inclusive) and the last value (exclusive) of class c."""
         return self._span(self.low[c], self.high[c], 0)[:2]
 
     def known_spans(self, c: int, size: int) -> list[Span]:
+        """Return that both ends of class c are occupied, if they are."""
         ends = (self.low[c], self.high[c]) if self.column.is_tight else ()
         return [self._span(end, end, -1) for end in ends]
 
     def implied_spans(self, c: int, others: Ints, max_losses: Floats) -> Iterator[Span]:
+        """Yield the bounds of class c by classes that could grow into it."""
         others, max_losses = others[self.is_closed[others]], max_losses[self.is_closed[others]]
         first, last = self.low[others, None], self.high[others, None]
         growth = (max_losses - EPSILON) / self.scale - (last - first)
@@ -135,6 +142,7 @@ class NumberLoss(ColumnLoss):
                     yield self._span(low, high, n_moved)
 
     def informative_bounds(self, c: int, program: IntervalProgram) -> Iterator[tuple[float, float, int]]:
+        """Yield the ranges without records, and the range with the greatest gain in information."""
         points, max_records, max_known = program.points, program.max_records, program.max_known
         size, length = max_records[0, -1], points[-1] - points[0]
         is_emptied = (np.diagonal(max_records, 1) == 0) & (np.diagonal(max_known, 1) > 0)
@@ -148,11 +156,15 @@ class NumberLoss(ColumnLoss):
             yield float(points[i]), self._predecessor(points[j]), int(max_records[i, j])
 
     def _predecessor(self, place: float) -> float:
+        """Return the greatest value below a point."""
         return float(place - 1 if self.column.step else np.nextafter(place, -np.inf))
 
 
 class HierarchyLoss(ColumnLoss):
-    """A category: it loses the height of its node. Classes grow to published nodes, since others may be raised."""
+    """A category, which loses the height of its node.
+
+    Classes grow only to published nodes, since others may not be allowed.
+    """
 
     def __init__(self, column: KnownColumn, low: Floats, high: Floats, nodes: Floats, by_leaves: bool) -> None:
         super().__init__(column, low, high)
@@ -169,7 +181,7 @@ class HierarchyLoss(ColumnLoss):
         is_inner[self.parent[1:]] = True
         height = (self.last - self.first + 1) / (self.last[0] + 1) if by_leaves else 1 - depth / max(depth.max(), 1)
         self.height = np.where(is_inner, height, 0.0) * column.weight
-        # The lowest node of each span; after the nodes come missing values, and anything.
+        # The lowest node of each span; the next two numbers mean missing values and any value.
         lowest = {span: i for i, span in enumerate(zip(self.first, self.last, strict=True))}
         ends = {(-np.inf, -np.inf): n_nodes, (-np.inf, np.inf): n_nodes + 1}
         node_of_span = lowest | ends
@@ -187,13 +199,14 @@ class HierarchyLoss(ColumnLoss):
         self._losses_by_node: dict[int, Floats] = {}
 
     def _path_from_root(self, node: int) -> list[int]:
-        """Return the node and those above it, the root first."""
+        """Return the numbers of the root, the nodes below it and the node itself."""
         path = [node]
         while path[-1]:
             path.append(int(self.parent[path[-1]]))
         return path[::-1]
 
     def merged_losses(self, c: int) -> Floats:
+        """Return the loss (classes,) of every class merged with class c."""
         node = int(self.class_nodes[c])
         if node not in self._losses_by_node:
             losses = np.full(self.n_nodes + 2, self.column.weight)
@@ -207,14 +220,17 @@ class HierarchyLoss(ColumnLoss):
         return self._losses_by_node[node][self.class_nodes]
 
     def is_open(self, c: int) -> bool:
+        """Return whether class c is an inner node."""
         return bool(self.class_nodes[c] != self.n_nodes and self.losses[c] > 0)
 
     def extent(self, c: int) -> tuple[float, float]:
+        """Return the first leaf (inclusive) and the last leaf (exclusive) of class c."""
         node = self.class_nodes[c]
-        # What is anything may be missing, too, which stands before the first leaf.
+        # A class with any value may have missing values, too; their position is before the first leaf.
         return (-1.0, self.last[0] + 1) if node > self.n_nodes else (float(self.first[node]), self.last[node] + 1)
 
     def known_spans(self, c: int, size: int) -> list[Span]:
+        """Return that no child of the node of class c has all records, if two are occupied."""
         if not self.column.is_tight:
             return []
         node = self.class_nodes[c]
@@ -223,6 +239,7 @@ class HierarchyLoss(ColumnLoss):
         return missing + [Span(float(self.first[i]), self.last[i] + 1, size - 1) for i in children if i]
 
     def implied_spans(self, c: int, others: Ints, max_losses: Floats) -> Iterator[Span]:
+        """Yield the bounds of class c by classes that could grow into it."""
         low, high = self.extent(c)
         nodes = self.class_nodes[others]
         if self.class_nodes[c] > self.n_nodes:
@@ -242,6 +259,7 @@ class HierarchyLoss(ColumnLoss):
             yield Span(float(self.first[i]), float(self.last[i] + 1), int(min_moved[i]))
 
     def informative_bounds(self, c: int, program: IntervalProgram) -> Iterator[tuple[float, float, int]]:
+        """Yield the nodes without records, and the node with the greatest gain in information."""
         low, high = self.extent(c)
         size, length = program.max_records[0, -1], high - max(low, 0)
         emptied_share, best = 0.0, None
@@ -260,7 +278,7 @@ class HierarchyLoss(ColumnLoss):
 
 
 def _widest_intervals(lows: Floats, highs: Floats) -> Iterator[tuple[float, float]]:
-    """Yield the intervals that lie in no other one."""
+    """Yield the intervals that are not inside another one."""
     order = np.lexsort((-highs, lows))
     lows, highs = lows[order], highs[order]
     greatest_before = np.concatenate([[-np.inf], np.maximum.accumulate(highs)[:-1]])[: len(highs)]
@@ -268,7 +286,7 @@ def _widest_intervals(lows: Floats, highs: Floats) -> Iterator[tuple[float, floa
 
 
 def column_loss(column: KnownColumn, low: Floats, high: Floats, by_leaves: bool) -> ColumnLoss:
-    """What is known of a column of classes from low to high; missing values are -inf, anything is -inf to inf."""
+    """Return the losses of classes from low to high in a column; -inf is missing, -inf to inf is any value."""
     if column.is_number:
         return NumberLoss(column, low, high)
     if column.nodes is None:

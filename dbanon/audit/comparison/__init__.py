@@ -1,1 +1,1 @@
-"""Comparison of algorithms."""
+"""Compare algorithms, and configurations of a release."""

@@ -1,4 +1,4 @@
-"""Runs of algorithms on one encoded source, without a release: what compare() and choose() are made of."""
+"""Run algorithms on one encoded source without a release, for compare() and choose()."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,17 +20,22 @@ SHARED_PARAMETERS = (
     *("qi", "sensitive", "hierarchies", "person", "weights", "nulls", "missing", "withhold", "min_level", "max_level"),
     *("top", "bottom", "grid", "round", "multi", "cell", "suppress", "improve", "objective", "escape", "eloss_height"),
 )
-"""Parameters of a release that play a part, beside k and the models."""
+"""Parameters of a release that have an effect, in addition to k and the models."""
 
 
 _CONTINUOUS_FAMILIES = ("decimal", "float")
-"""Families of types whose values are measured, not counted."""
+"""Families of types with fractions."""
 
 
 @dataclass(frozen=True)
 class AlgorithmRun:
-    """An algorithm with its parameters; `publication` is what it would release, None where it refuses that: `problem`
-    says why. `repeat`: how often it runs, with one seed after another."""
+    """An algorithm with its parameters.
+
+    Attributes:
+        spec: What it would release; None if it refuses the parameters.
+        n_repeats: How often it runs, each time with another seed.
+        problem: Why it refuses the parameters.
+    """
 
     algorithm: str
     k: int
@@ -39,7 +44,7 @@ class AlgorithmRun:
     problem: str | None = None
 
     def udf_request(self) -> dict[str, object]:
-        """What the UDF is asked for it alone."""
+        """Return the request of the UDF for this run alone."""
         if self.spec is None:
             return {"algorithm": self.algorithm, "k": self.k, "problem": self.problem}
         request_fields = cluster_request(self.spec)
@@ -50,9 +55,9 @@ class AlgorithmRun:
 
 
 def base_spec(call: Call, overrides: Mapping[str, object]) -> ReleaseSpec:
-    """What all runs have in common: source, roles and hierarchies are those of a release with the same parameters.
+    """Return the release spec that all runs share: source, roles and hierarchies.
 
-    `overrides` stands for parameters of which the call has several values; that k is too great is for each run to say.
+    `overrides` replaces parameters of which the call has several values. A k that is too great is reported by each run.
     """
     call.session.n_compared = 0
     defaults = {p.name: p.default for p in COMMON}
@@ -66,8 +71,11 @@ def base_spec(call: Call, overrides: Mapping[str, object]) -> ReleaseSpec:
 def plan_run(
     call: Call, base: ReleaseSpec, algorithm: algorithms.Algorithm, overrides: Mapping[str, object], n_repeats: int
 ) -> AlgorithmRun:
-    """A run with k and the models that are asked; options are those of the call, and the algorithm's own defaults of
-    what the call does not say. Where there is no sensitive column, what asks for one is a run with a problem."""
+    """Plan a run of an algorithm with k and models in `overrides` and the other options of the call.
+
+    Options that the call does not give are the algorithm's defaults. Without a sensitive column, an algorithm that
+    needs one becomes a run with a problem.
+    """
     names = {p.name for p in algorithm.parameters}
     call_values = {name: value for name, value in call.options.items() if name in names and value is not None}
     defaults = {p.name: p.default for p in algorithm.parameters}
@@ -92,10 +100,15 @@ def runs_sql(
     n_parts: int = 1,
     is_timed: bool = True,
 ) -> Sql:
-    """Return a statement of one encoding, on which all runs are made: a row a run and metric.
+    """Return a statement that encodes the source once and makes all runs on it: one row per run and metric.
 
-    The source is encoded once, with all that any of the runs looks at. `n_parts`: of so many such statements that stand
-    in one; unless `is_timed`, clusters that are known are not made again. `n_queries`: of so many is query_error.
+    Args:
+        base: The spec that the runs share.
+        runs: The runs.
+        metrics: Names of the metrics.
+        n_queries: Number of random queries for query_error; 0: none.
+        n_parts: How many such statements are combined in one, for the progress.
+        is_timed: Measure seconds; otherwise cached clusters are used.
     """
     specs = [r.spec for r in runs if r.spec is not None]
     needs_sensitive = "homogeneous_share" in metrics and bool(base.roles.sensitive)
@@ -130,7 +143,7 @@ def runs_request(
     n_queries: int,
     n_parts: int,
 ) -> dict[str, object]:
-    """What a UDF is asked for all runs on one encoding."""
+    """Return the request of the UDF for all runs on one encoding."""
     return cluster_request(encoded) | {
         "table": encoded.source.shown,
         "runs": list(runs),

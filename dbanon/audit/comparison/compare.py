@@ -1,4 +1,4 @@
-"""compare('table', ...): what algorithms lose and leave at risk on a table, by k, columns and size; no release."""
+"""compare('table', ...): information loss and risk of algorithms by k, columns and table size, before any release."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -25,10 +25,14 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def compare_sql(call: Call) -> Sql:
-    """Return the SQL of one call: a part an encoding of the source, on which all algorithms run with every k.
+    """Return the SQL of one call: one part per encoding of the source, on which all algorithms run with every k.
 
-    Raises what the policy, the roles and the hierarchies raise for a release, and UnknownAlgorithmError. What one
-    algorithm refuses is a row that says so.
+    If one algorithm refuses the parameters, its row states the problem.
+
+    Raises:
+        UnknownAlgorithmError: A named algorithm does not exist.
+        InvalidArgumentError: `d` exceeds the number of quasi-identifiers.
+        DbanonError: As a release, about the policy, the roles and the hierarchies.
     """
     options = call.options
     selected = named_algorithms(call.function.name, options)
@@ -50,13 +54,13 @@ def compare_sql(call: Call) -> Sql:
 
 
 MakeRunsSql = Callable[[ReleaseSpec, int], Sql]
-"""What is encoded, as one of so many statements -> the statement of all runs on it."""
+"""Returns the statement of all runs on an encoding, given its spec and the number of such statements."""
 
 
 def _encodings(
     call: Call, selected: Sequence[static_algorithms.Algorithm | StreamAlgorithm], base: ReleaseSpec
 ) -> Iterator[tuple[ReleaseSpec, MakeRunsSql]]:
-    """What is encoded, with the figures of its runs: the table, and the stream as its systems see it."""
+    """Yield the specs to encode, each with a function that makes its runs: of the table, and of streams."""
     table_algorithms = [a for a in selected if isinstance(a, static_algorithms.Algorithm)]
     if table_algorithms:
         yield base, partial(_table_runs_sql, call, table_algorithms)
@@ -69,6 +73,7 @@ def _encodings(
 def _table_runs_sql(
     call: Call, algorithms: Sequence[static_algorithms.Algorithm], base: ReleaseSpec, n_parts: int
 ) -> Sql:
+    """Return the statement of the runs of algorithms for tables."""
     options = call.options
     runs = [
         algorithm_runs.plan_run(call, base, a, {"k": k}, options["repeat"]) for a in algorithms for k in options["k"]
@@ -77,13 +82,18 @@ def _table_runs_sql(
 
 
 def _stream_runs_sql(call: Call, algorithms: Sequence[StreamAlgorithm], base: ReleaseSpec, n_parts: int) -> Sql:
+    """Return the statement of the runs of stream algorithms."""
     options = call.options
     runs = [stream_runs.plan_run(call, base, algorithm, k) for algorithm in algorithms for k in options["k"]]
     return stream_runs.runs_sql(base, runs, options["metrics"], n_queries=options["queries"], n_parts=n_parts)
 
 
 def named_table_algorithms(function: str, options: Options) -> list[static_algorithms.Algorithm]:
-    """Return those of tables that a call names; UnknownAlgorithmError, StreamAlgorithmNotAllowedError."""
+    """Return the algorithms for tables that a call names.
+
+    Raises:
+        UnknownAlgorithmError, StreamAlgorithmNotAllowedError: A name is unknown or that of a stream algorithm.
+    """
     if options["algorithms"] == ("all",):
         return list(static_algorithms.algorithms())
     for name in options["algorithms"]:
@@ -92,9 +102,11 @@ def named_table_algorithms(function: str, options: Options) -> list[static_algor
 
 
 def named_algorithms(function: str, options: Options) -> list[static_algorithms.Algorithm | StreamAlgorithm]:
-    """Return those that a call names, of tables and streams.
+    """Return the algorithms for tables and streams that a call names.
 
-    UnknownAlgorithmError, MissingArgumentError, UnusedArgumentError.
+    Raises:
+        UnknownAlgorithmError: A name is unknown.
+        MissingArgumentError, UnusedArgumentError: Stream parameters are missing, or given without a stream algorithm.
     """
     stream_algorithms = streams.streams() if options["algorithms"] != ("all",) or options["delta"] is not None else ()
     algorithms_by_name: dict[str, static_algorithms.Algorithm | StreamAlgorithm] = {
@@ -117,14 +129,14 @@ def named_algorithms(function: str, options: Options) -> list[static_algorithms.
 
 
 def _restrict_spec(base: ReleaseSpec, d: int, rows: int | None, seed: int) -> ReleaseSpec:
-    """Return the same of the first d quasi-identifiers, and of some of the rows."""
+    """Return the spec with the first d quasi-identifiers and a sample of the rows."""
     roles = replace(base.roles, quasi=base.roles.quasi[:d])
     source = base.source if rows is None else _sample(base.source, rows, seed)
     return replace(base, roles=roles, attributes=base.attributes[:d], source=source)
 
 
 def _sample(source: Source, max_rows: int, seed: int) -> Source:
-    """At most so many rows of a source: the first ones in an order by their hashes, which no other number changes."""
+    """Return a sample of at most `max_rows` rows: the first in the order of hashes, so that samples are nested."""
     row = identifier("dbanon row")
     order = f"md5_number_lower({row}::VARCHAR || {literal(str(seed))}) ASC, {row}::VARCHAR ASC"
     sql = Sql(f"(SELECT * FROM {source.read} AS {row} ORDER BY {order} LIMIT {max_rows})")
@@ -135,7 +147,7 @@ QUERIES = Parameter("queries", Integer(0, 10**6), "How many random queries query
 
 
 def _parameters() -> Iterator[Parameter]:
-    """Yield those of a release that play a part; of what an algorithm may have another default of, none."""
+    """Yield the parameters, without a default where algorithms have different ones."""
     default_algorithms = ("kacpc", "kmember", "mdav", "mondrian")
     overridden = {name for algorithm in static_algorithms.algorithms() for name in algorithm.defaults}
     common_parameters = {p.name: p for p in COMMON}

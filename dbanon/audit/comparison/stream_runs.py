@@ -1,4 +1,4 @@
-"""Runs of stream systems on one encoded source: what compare() has beside algorithms of tables."""
+"""Run stream algorithms on one encoded source, for compare()."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,13 +19,18 @@ from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call
 
 TABLE_PARAMETERS = ("max_level", "multi", "eloss_height")
-"""Parameters that say something of the columns, the model or the metrics, and that functions of streams have not."""
+"""Parameters about columns, models or metrics that stream functions do not have."""
 
 
 @dataclass(frozen=True)
 class StreamRun:
-    """A system with its parameters; `publication` is what it would publish, None where it refuses that: `problem` says
-    why. `repeat`: how often it runs, with one seed after another."""
+    """A stream algorithm with its parameters.
+
+    Attributes:
+        spec: What it would publish; None if it refuses the parameters.
+        n_repeats: How often it runs, each time with another seed.
+        problem: Why it refuses the parameters.
+    """
 
     algorithm: StreamAlgorithm
     k: int
@@ -35,7 +40,7 @@ class StreamRun:
     problem: str | None = None
 
     def udf_request(self) -> dict[str, object]:
-        """What the UDF is asked for it alone."""
+        """Return the request of the UDF for this run alone."""
         run_fields: dict[str, object] = {"algorithm": self.algorithm.name, "k": self.k}
         if self.spec is None:
             return run_fields | {"problem": self.problem}
@@ -48,8 +53,11 @@ class StreamRun:
 
 
 def base_spec(call: Call, *, looks_up: bool) -> ReleaseSpec:
-    """What runs have in common: source and roles as a stream with the same parameters has them; the systems that look
-    up what sensitive values are of have hierarchies of these. That k is too great is for each run to say."""
+    """Return the spec that runs share: source and roles as in a stream with the same parameters.
+
+    With `looks_up`, sensitive columns have hierarchies, for algorithms that look up the meaning of their values. A k
+    that is too great is reported by each run.
+    """
     name, options = call.function.name, _stream_options(call, streams.COMMON, 2)
     spec = resolve.resolve_base_spec(
         call, _table_options(call, options), name, "release", ontology={} if looks_up else None
@@ -59,7 +67,7 @@ def base_spec(call: Call, *, looks_up: bool) -> ReleaseSpec:
 
 
 def plan_run(call: Call, base: ReleaseSpec, algorithm: StreamAlgorithm, k: int) -> StreamRun:
-    """Return a run with k and the model that the call asks for; other options are the system's own defaults."""
+    """Plan a run with k and the models of the call; other options are the algorithm's defaults."""
     options = _stream_options(call, algorithm.parameters, k)
     repeat = 1
     if "seed" in options:
@@ -84,9 +92,9 @@ def plan_run(call: Call, base: ReleaseSpec, algorithm: StreamAlgorithm, k: int) 
 
 
 def _stream_options(call: Call, parameters: Sequence[Parameter], k: int) -> Options:
-    """Return the options of a stream: those that the call has, and defaults.
+    """Return the options of a stream: those of the call, and defaults.
 
-    What it says of suppression is a share, which no stream promises.
+    Suppression in the call is a share, which no stream guarantees; it is ignored.
     """
     shared = {p.name for p in streams.COMMON} - {"suppress"}
     call_values = {name: call.options[name] for name in shared if call.options.get(name) is not None}
@@ -94,12 +102,17 @@ def _stream_options(call: Call, parameters: Sequence[Parameter], k: int) -> Opti
 
 
 def _table_options(call: Call, options: Options) -> Options:
+    """Return stream options as those of a release of a table."""
     call_values = {name: call.options[name] for name in TABLE_PARAMETERS if call.options[name] is not None}
     return Options({**streams_plan.as_table_options(options), **call_values})
 
 
 def _check_supported(call: Call) -> None:
-    """UnusedArgumentError where the call asks for what no stream promises."""
+    """Raise an error for parameters of the call that no stream can satisfy.
+
+    Raises:
+        UnusedArgumentError, InvalidArgumentError: The call asks for more than k persons and l values.
+    """
     defaults = {p.name: p.default for p in call.function.parameters}
     for name in [p.name for p in registry.parameters() if p.name != "l"] + ["multi"]:
         if call.options[name] != defaults[name]:
@@ -113,7 +126,7 @@ def _check_supported(call: Call) -> None:
 def runs_sql(
     base: ReleaseSpec, runs: Sequence[StreamRun], metrics: Sequence[str], *, n_queries: int, n_parts: int
 ) -> Sql:
-    """Return a statement of one encoding, on which all runs are made: a row a run and metric."""
+    """Return a statement that encodes the stream once and makes all runs on it: one row per run and metric."""
     specs = [r.spec for r in runs if r.spec is not None]
     needs_sensitive = "homogeneous_share" in metrics and bool(base.roles.sensitive)
     sensitive = needs_sensitive or any(p.looks_at_sensitive for p in specs)

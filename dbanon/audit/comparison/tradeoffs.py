@@ -1,4 +1,4 @@
-"""choose('table', ...): what configurations of a release cost and leave at risk, and which of them no other beats."""
+"""choose('table', ...): information loss and risk of release configurations, and which ones no other dominates."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,10 +24,10 @@ from dbanon.table_functions.parameters import Parameter, validate_parameters
 from dbanon.table_functions.table_function import Call, TableFunction
 
 CONFIGURATION_NAME = "dbanon configuration"
-"""What a configuration's release is called in its statement."""
+"""Name of a configuration's release inside its statement."""
 
 ATTACK_METRICS = {"prediction": "accuracy", "reconstruction": "success"}
-"""Attacks that can be asked for, and the row of attack_summary that says how often they are right."""
+"""Attacks that can be run, with the row of attack_summary that has the share of right guesses."""
 
 COSTS = ("precision", "ncp", "query_error")
 _METRICS = (*COSTS, "risk_highest", "risk_average", "homogeneous_share", "suppressed")
@@ -35,7 +35,7 @@ _METRICS = (*COSTS, "risk_highest", "risk_average", "homogeneous_share", "suppre
 
 @dataclass(frozen=True)
 class Configuration:
-    """One row: a run, the values of the axes, and the statement that makes its release."""
+    """One row of the result: a run, the values of the axes, and the statement that makes the release."""
 
     run: AlgorithmRun
     axes: Mapping[str, str | int | float]
@@ -45,10 +45,12 @@ class Configuration:
 def tradeoffs_sql(call: Call) -> Sql:
     """Return the SQL of one call.
 
-    Attacks are run on the releases themselves. Which configurations cannot be released is found out then when the call
-    is planned, by running them on what is committed; clusters are kept, so that the statement does not make them again.
-    Raises what the policy, the roles and the hierarchies raise for a release, UnknownAlgorithmError,
-    InvalidArgumentError and SensitiveColumnMissingError.
+    Attacks run on the releases themselves. To know which configurations cannot be released, they are run on the
+    committed data while the call is planned; the clusters are cached for the statement itself.
+
+    Raises:
+        UnknownAlgorithmError, InvalidArgumentError, SensitiveColumnMissingError: The arguments do not fit.
+        DbanonError: As a release, about the policy, the roles and the hierarchies.
     """
     options = call.options
     if options["cost"] == "query_error" and not options["queries"]:
@@ -88,14 +90,17 @@ def tradeoffs_sql(call: Call) -> Sql:
 
 
 def _strictest_l(values: Sequence[int] | None) -> int | None:
+    """Return the greatest l; None if l-diversity is not required."""
     return None if not values or values[-1] == 1 else values[-1]
 
 
 def _make_configuration(
     call: Call, base: ReleaseSpec, algorithm: static_algorithms.Algorithm, axes: Mapping[str, int | float]
 ) -> Configuration:
-    """The configuration of an algorithm, k, l and t; l = 1 and t = 1 ask for nothing, and of an algorithm that has a
-    default of its own for that."""
+    """Return the configuration of an algorithm, k, l and t.
+
+    l = 1 and t = 1 mean no constraint, or the default of an algorithm that has one.
+    """
     defaults = {name: value for name, value in algorithm.defaults.items() if axes.get(name) == 1}
     axes = {name: _to_number(defaults.get(name, value)) for name, value in axes.items()}
     overrides: dict[str, object] = {name: None if value == 1 else value for name, value in axes.items()}
@@ -107,12 +112,15 @@ def _make_configuration(
 
 
 def _to_number(value: object) -> int | float:
+    """Return a value as an integer or a float."""
     return value if isinstance(value, int) else float(str(value))
 
 
 def _release_statement(call: Call, run: AlgorithmRun, overrides: Mapping[str, object]) -> str:
-    """The statement of a configuration's release, as a user would write it: what is asked (None: not), and what else
-    the call says."""
+    """Return the statement of a configuration's release as a user would write it.
+
+    `overrides` are its parameters; None means not given. Others are those of the call.
+    """
     defaults = {p.name: p.default for p in COMMON}
     if run.spec is not None:
         defaults |= {p.name: p.default for p in (SEED, MODE, LARGE) if p.name in run.spec.options}
@@ -129,10 +137,9 @@ def _format_argument(value: object) -> str:
 
 
 def _mark_infeasible(call: Call, base: ReleaseSpec, configurations: Sequence[Configuration]) -> list[Configuration]:
-    """Return the same with the problems of what cannot be released.
+    """Return the configurations with the problems of those that cannot be released.
 
-    What the planner does not see (temporary tables, what is not committed) cannot be tried: then the statement itself
-    fails.
+    The planner does not see temporary tables and uncommitted data; then the statement itself fails.
     """
     source = base.source
     if {source.table.lower(), f"{source.schema}.{source.table}".lower()} & call.session.temporary.columns.keys():
@@ -151,9 +158,10 @@ def _mark_infeasible(call: Call, base: ReleaseSpec, configurations: Sequence[Con
 def _attack_values(
     call: Call, number: int, configuration: Configuration, attacks: Sequence[str]
 ) -> dict[str, object] | None:
-    """What is asked of a configuration's release: the SQL of the release, and of the answers.
+    """Return template values of the attacks on a configuration's release.
 
-    None where there is no release, or nothing is asked.
+    Returns:
+        None if there is no release or no attack.
     """
     spec = configuration.run.spec
     if spec is None or not attacks:
@@ -197,7 +205,7 @@ def _release_column_types(spec: ReleaseSpec) -> dict[str, str]:
 
 
 def _parameters() -> Iterator[Parameter]:
-    """Yield the axes, and those of a release that play a part."""
+    """Yield the axes, and the parameters of a release that have an effect."""
     axes = ("k", "l", "t")
     common_parameters = {p.name: p for p in COMMON}
     ascending_integers = Integers(1, descending=False, alone=True)

@@ -1,4 +1,4 @@
-"""What compare() found: a panel a metric and one for the seconds, a line an algorithm."""
+"""Plot the result of compare(): one panel per metric and one for the seconds, one line per algorithm."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,21 +9,23 @@ from dbanon.release.plan import metrics as plan_metrics
 from dbanon.release.streams import metrics as streams_metrics
 
 AXES = {"k": "k", "d": "quasi-identifiers", "n": "records"}
-"""What can be compared by, and how its axis is named."""
+"""Columns that can be an axis, with its label."""
 
 COLUMNS = ("algorithm", *AXES, "metric", "mean", "stddev", "seconds")
 
 SECONDS = "seconds"
 
 _NOT_METRICS = ("query_error", SECONDS)
-"""What is compared and is no metric of a release."""
+"""Compared values that are not metrics of a release."""
 
 
 def draw_comparison(rows: Sequence[Row]) -> Drawing:
-    """By the axis with most values; where others have several, each combination is a line.
+    """Draw lines along the axis with most values; other axes with several values make separate lines.
 
-    Where there is nothing to go along, bars. Runs that were refused are left out. InvalidArgumentError where nothing is
-    left.
+    If no axis has several values, bars are drawn. Runs that were refused are omitted.
+
+    Raises:
+        InvalidArgumentError: No row has a mean.
     """
     measured_rows = [row for row in rows if row["mean"] is not None]
     if not measured_rows:
@@ -63,14 +65,17 @@ def draw_comparison(rows: Sequence[Row]) -> Drawing:
 
 
 def _metric_directions() -> dict[str, str]:
-    """Return whether a higher or a lower figure is better, by metric."""
+    """Return "higher" or "lower" for each metric: which values are better."""
     stream_metrics = {measure.name: measure.direction for measure in streams_metrics.STREAM_METRICS}
     release_metrics = {metric.name: metric.better for metric in plan_metrics.all_metrics()}
     return stream_metrics | release_metrics | dict.fromkeys(_NOT_METRICS, "lower")
 
 
 def _points(rows: Sequence[Row], metric: str, x_axis: str, first_metric: str) -> list[tuple[float, float, float]]:
-    """Place, value and spread of a line in one panel. All metrics of a run have the same seconds."""
+    """Return position, value and standard deviation of a line's points in one panel.
+
+    All metrics of a run have the same seconds.
+    """
     is_seconds = metric == SECONDS
     metric_rows = [row for row in rows if row["metric"] == (first_metric if is_seconds else metric)]
     return sorted(
@@ -85,6 +90,7 @@ def _draw_lines(
     styles: Mapping[str, dict[str, str]],
     x_label: str,
 ) -> None:
+    """Draw lines with bands of one standard deviation."""
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     for name, points in lines.items():
@@ -102,6 +108,7 @@ def _draw_lines(
 def _draw_bars(
     panel: Any, bars: Mapping[str, list[tuple[float, float, float]]], styles: Mapping[str, dict[str, str]]
 ) -> None:
+    """Draw horizontal bars with their values."""
     names = list(bars)[::-1]
     for y, name in enumerate(names):
         for _, value, deviation in bars[name][:1]:

@@ -1,4 +1,4 @@
-"""A plot as it is given back: shown in a notebook, saved as a file; and the looks that all plots share."""
+"""Plots that notebooks show and files store, and the style that all plots share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-"""Okabe and Ito's colours, which all kinds of colour vision tell apart, without yellow, which is too pale to read."""
+"""Colours of Okabe and Ito, which people with any colour vision can distinguish; without yellow, which is too pale."""
 
 MARKERS = "osD^vPX*<>"
 DASHES = ("-", "--", ":", "-.")
@@ -31,8 +31,8 @@ _STYLE: Any = {
     "grid.color": "#DDDDDD",
     "grid.linewidth": 0.6,
     "axes.axisbelow": True,
-    "svg.fonttype": "none",  # texts stay texts: found, read out, selected
-    "svg.hashsalt": "dbanon",  # and the same figure is the same file
+    "svg.fonttype": "none",  # keep text as text, so that it can be searched, read aloud and selected
+    "svg.hashsalt": "dbanon",  # equal figures are equal files
 }
 
 Row = Mapping[str, Any]
@@ -40,14 +40,16 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Drawing:
-    """A plot. A notebook shows it; `figure` is matplotlib's, to be changed at will."""
+    """A plot that a notebook shows. `figure` is a matplotlib figure that can be changed."""
 
     figure: Figure
 
     def save(self, path: str | Path) -> Path:
-        """Write a .svg, .png or .pdf file, whole or not at all, in place of one that is there.
+        """Write a .svg, .png or .pdf file atomically, replacing an existing one.
 
-        InvalidArgumentError, TargetNotLocalError, WriteFailedError.
+        Raises:
+            InvalidArgumentError: The file has another ending.
+            TargetNotLocalError, WriteFailedError: The file cannot be written.
         """
         file = check_plot_path(path)
         content = self._render(file.suffix.lower()[1:])
@@ -59,6 +61,7 @@ class Drawing:
         return self._render("svg").decode()
 
     def _render(self, format_: str) -> bytes:
+        """Return the plot as bytes of an image format."""
         from matplotlib import rc_context
 
         buffer = io.BytesIO()
@@ -76,7 +79,10 @@ class Drawing:
 def check_plot_path(path: str | Path) -> Path:
     """Return the file that a plot is written to.
 
-    InvalidArgumentError, TargetNotLocalError, WriteFailedError, and MissingExtraError.
+    Raises:
+        InvalidArgumentError: The file has another ending.
+        TargetNotLocalError, WriteFailedError: The file cannot be written.
+        MissingExtraError: matplotlib is not installed.
     """
     file = output_files.local_target("plot", path)
     if file.suffix.lower() not in FORMATS:
@@ -86,7 +92,7 @@ def check_plot_path(path: str | Path) -> Path:
 
 
 def require_matplotlib() -> None:
-    """MissingExtraError where there is none to draw with."""
+    """Raise MissingExtraError if matplotlib is not installed."""
     try:
         import_module("matplotlib")
     except ImportError as missing:
@@ -94,11 +100,16 @@ def require_matplotlib() -> None:
 
 
 def _without_date(kind: str) -> dict[str, None]:
+    """Return metadata that omits the date, so that equal plots are equal files."""
     return {"Date": None} if kind == "svg" else {"CreationDate": None}
 
 
 def make_panels(n_panels: int) -> tuple[Any, list[Any]]:
-    """Return a figure and its panels, at most three in a row. MissingExtraError."""
+    """Return a figure and its panels, at most three in a row.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
     require_matplotlib()
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -114,13 +125,13 @@ def make_panels(n_panels: int) -> tuple[Any, list[Any]]:
 
 
 def add_legend(figure: Any, panel: Any, n_names: int) -> None:
-    """One legend under all panels."""
+    """Add one legend below all panels."""
     handles, labels = panel.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(n_names, 4), frameon=False)
 
 
 def read_result_rows(result: Any) -> list[Row]:
-    """Return the rows of a DataFrame, of a DuckDB relation, or rows as they are, with None where there is no value."""
+    """Return the rows of a DataFrame, a DuckDB relation or a list, with None for missing values."""
     if hasattr(result, "df"):
         result = result.df()
     rows = result.to_dict("records") if hasattr(result, "to_dict") else list(result)
@@ -128,7 +139,7 @@ def read_result_rows(result: Any) -> list[Row]:
 
 
 def series_styles(names: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Colour, marker and dashes of each name: no two are alike, without their colours neither."""
+    """Return colour, marker and dashes of each name; they differ even without colours."""
     return {
         name: {
             "color": COLORS[i % len(COLORS)],

@@ -1,4 +1,4 @@
-"""dbanon.plot: draws what compare() or choose() found."""
+"""dbanon.plot: plot the result of compare() or choose()."""
 
 from typing import Any
 
@@ -8,10 +8,17 @@ from dbanon.audit.plots.drawing import Drawing, read_result_rows
 
 
 def plot(found: Any) -> Drawing:
-    """Return a plot of the rows of compare() (a panel a metric) or of choose() (risk against utility).
+    """Return a plot of the rows of compare() (one panel per metric) or of choose() (risk against utility).
 
-    `found`: a DataFrame, a DuckDB relation or a list of dicts. In a notebook the plot shows itself; `save("out.svg")`
-    writes it. InvalidArgumentError for other rows, MissingExtraError without matplotlib.
+    Args:
+        found: The rows: a DataFrame, a DuckDB relation or a list of dicts.
+
+    Returns:
+        A plot that notebooks show; `save("out.svg")` writes it to a file.
+
+    Raises:
+        InvalidArgumentError: The rows are those of another function, or there are none.
+        MissingExtraError: matplotlib is not installed.
 
     >>> import pandas as pd
     >>> from dbanon.api.compare import compare

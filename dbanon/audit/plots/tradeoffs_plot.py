@@ -1,4 +1,4 @@
-"""What choose() found: risk against what a release keeps, a panel a risk, the frontier as a line."""
+"""Plot the result of choose(): one panel per risk against the precision of releases, with the frontier as a line."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,14 +13,19 @@ RISKS = {
     "prediction": "sensitive values predicted right",
     "reconstruction": "records reconstructed",
 }
-"""Columns that are drawn, where they have values, and how their axis is named."""
+"""Columns that are drawn if they have values, with the label of their axis."""
 
 COLUMNS = ("algorithm", "k", "l", "t", "precision", "frontier", "statement")
 
 
 def draw_tradeoffs(rows: Sequence[Row]) -> Drawing:
-    """Points of the frontier are filled, and those that no other of them beats in a panel are joined and named there.
-    What could not be released is left out. InvalidArgumentError where nothing is left."""
+    """Draw the configurations as points, with the frontier joined and labelled in each panel.
+
+    Points of the frontier are filled. Configurations that could not be released are omitted.
+
+    Raises:
+        InvalidArgumentError: No row has a precision.
+    """
     measured_rows = [row for row in rows if row["precision"] is not None]
     if not measured_rows:
         raise errors.InvalidArgumentError(
@@ -62,7 +67,7 @@ def draw_tradeoffs(rows: Sequence[Row]) -> Drawing:
 
 
 def _label_frontier(panel: Any, rows: Sequence[Row], risk: str, varying_axes: Sequence[str]) -> None:
-    """Name the points of the frontier by what differs, and join those that no other of them beats in this panel."""
+    """Label the points of the frontier by the varying axes, and join those that no other dominates in this panel."""
     frontier: list[Row] = []
     for row in sorted((r for r in rows if r.get(risk) is not None), key=lambda row: (-row["precision"], row[risk])):
         if not frontier or row[risk] < frontier[-1][risk]:
@@ -83,4 +88,4 @@ def _label_frontier(panel: Any, rows: Sequence[Row], risk: str, varying_axes: Se
             textcoords="offset points",
             fontsize=7,
         )
-        annotation.set_in_layout(False)  # a name takes no room from the panels
+        annotation.set_in_layout(False)  # labels must not make the panels smaller
