@@ -38,16 +38,12 @@ MAX_PHRASES = 0.001
 
 TODO = frozenset(
     [
-        "cli",
         "errors",
         "gate",
         "integrations",
-        "ledger",
         "policy",
-        "publishing",
         "release",
         "table_functions",
-        "views",
     ]
 )
 """Packages whose names are not revised yet."""

@@ -72,7 +72,7 @@ def require_unchanged(call: Call, entry: LedgerEntry, is_required: bool) -> Ledg
     """
     problems = hashes.version_changes(call.cursor, entry, endings=("",))
     if problems and is_required:
-        raise errors.ReleaseTableMismatchError(call.function.name, entry.shown, problems[0])
+        raise errors.ReleaseTableMismatchError(call.function.name, entry.display_name, problems[0])
     return None if problems else entry
 
 
@@ -122,7 +122,7 @@ def choose_source(call: Call, entry: LedgerEntry, call_source: Source | None) ->
         return ledger_source or call_source
     if not _is_same_relation(ledger_source, call_source):
         raise errors.LedgerMismatchError(
-            call.function.name, entry.shown, "source", ledger_source.shown, call_source.shown
+            call.function.name, entry.display_name, "source", ledger_source.shown, call_source.shown
         )
     return call_source
 
@@ -154,7 +154,7 @@ def _is_same_relation(source: Source, other: Source) -> bool:
 def source_missing_error(call: Call, entry: LedgerEntry) -> errors.SourceNotFoundError:
     """Return the error for a call that needs the source of a release if it is gone."""
     source = _original_source(entry)
-    return errors.SourceNotFoundError(call.function.name, entry.shown, _display_name(source.schema, source.table))
+    return errors.SourceNotFoundError(call.function.name, entry.display_name, _display_name(source.schema, source.table))
 
 
 def _original_source(entry: LedgerEntry) -> Source:
@@ -215,7 +215,7 @@ def add_hierarchies(
     hierarchies = _hierarchy_names(call, entry, source)
     if _hierarchy_fingerprint(call, entry, hierarchies) != entry.hierarchy_fingerprint:
         if not call.options.per_column("hierarchies"):
-            raise errors.HierarchiesChangedError(call.function.name, entry.shown)
+            raise errors.HierarchiesChangedError(call.function.name, entry.display_name)
         hierarchies = {}
     return tuple(replace(row, settings=Settings(hierarchies.get(row.column))) for row in rows)
 
@@ -277,6 +277,6 @@ def release_parameter(call: Call, entry: LedgerEntry | None, name: str) -> float
         return call_value
     if call_value is not None and call_value != ledger_value:
         raise errors.LedgerMismatchError(
-            call.function.name, entry.shown, name, f"{ledger_value:.12g}", f"{call_value:.12g}"
+            call.function.name, entry.display_name, name, f"{ledger_value:.12g}", f"{call_value:.12g}"
         )
     return ledger_value

@@ -1,4 +1,4 @@
-"""The command line: a module a topic, put together here."""
+"""The command line: the group of all commands, each in a module of `dbanon.cli.commands`."""
 
 import click
 

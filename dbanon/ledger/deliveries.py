@@ -30,7 +30,7 @@ class DeliveryTarget:
     version: int | None = None
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """The name as messages show it, independent of the attached name of its database."""
         return f"{qualified(self.schema, self.name)} in {self.identity}"
 

@@ -101,7 +101,7 @@ def _hash_relation(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> st
     # Versions of DuckDB differ in whether they quote the names in a type.
     header = json.dumps([[name, type_.replace('"', "")] for name, type_ in columns.items()], ensure_ascii=False)
     line = join_sql((_unambiguous_text(identifier(name), type_) for name, type_ in columns.items()), " || ")
-    # Rows come in their order, unless a setting allows DuckDB another one.
+    # DuckDB returns rows in insertion order unless preserve_insertion_order is off.
     rows = f"SELECT {line} AS line FROM {relation}"
     if not cursor.execute("SELECT system.main.current_setting('preserve_insertion_order')").fetchall()[0][0]:
         rows = (
@@ -161,7 +161,7 @@ def _fixed_time_settings(cursor: Any) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        # In a transaction that was aborted nothing can be set, and what went wrong must be told.
+        # An aborted transaction accepts no SET; the original error must be raised, not the one of SET.
         with contextlib.suppress(duckdb.Error):
             for statement in restore:
                 cursor.execute(statement)

@@ -35,10 +35,10 @@ class Permission:
     k: int
     parameters: Mapping[str, Any] = field(default_factory=dict)
     reader: str = ANY_READER
-    most: int = 10
+    max_requests: int = 10
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """A description of the permission for messages."""
         bounds = [f"{name} = {value}" for name, value in self.bounds.items()]
         with_ = f" with {', '.join(bounds)}" if bounds else ""
@@ -62,12 +62,12 @@ class Permission:
     def row(self) -> tuple[Any, ...]:
         """The permission as a row of COLUMNS."""
         parameters = json.dumps(self.parameters, sort_keys=True)
-        return self.source, list(self.algorithms), self.k, parameters, self.reader, self.most
+        return self.source, list(self.algorithms), self.k, parameters, self.reader, self.max_requests
 
-    def of(self, reader: str, algorithm: str, source: str) -> bool:
+    def covers(self, reader: str, algorithm: str, source: str) -> bool:
         """Return whether it covers a reader, an algorithm and a source, which is compared as written, without case."""
-        named = self.source.casefold() == source.casefold() and algorithm in self.algorithms
-        return named and self.reader in (ANY_READER, reader)
+        is_same_call = self.source.casefold() == source.casefold() and algorithm in self.algorithms
+        return is_same_call and self.reader in (ANY_READER, reader)
 
 
 @dataclass(frozen=True)
@@ -80,20 +80,22 @@ class ReleaseRequest:
     """The parameters as sorted JSON, so that equal requests have equal texts."""
 
     @classmethod
-    def to(cls, algorithm: str, source: str, parameters: Mapping[str, Any]) -> ReleaseRequest:
+    def from_call(cls, algorithm: str, source: str, parameters: Mapping[str, Any]) -> ReleaseRequest:
         """Return the request for a call."""
         return cls(algorithm, source, json.dumps(parameters, sort_keys=True))
 
     @property
-    def given(self) -> dict[str, Any]:
+    def call_parameters(self) -> dict[str, Any]:
         """The parameters of the call."""
         return dict(json.loads(self.parameters))
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """A description of the call for messages, with the parameters that a reader may choose."""
-        shown = [f"{name}={value}" for name, value in self.given.items() if name == "k" or name in model_bounds()]
-        return f"{self.algorithm}('{self.source}', {', '.join(shown)})"
+        visible = [
+            f"{name}={value}" for name, value in self.call_parameters.items() if name == "k" or name in model_bounds()
+        ]
+        return f"{self.algorithm}('{self.source}', {', '.join(visible)})"
 
 
 @cache
@@ -115,7 +117,9 @@ def redact_private(
     The process that answers readers uses these. Equal private parameters have equal numbers, so that a reader's call
     matches the release of an earlier, equal call.
     """
-    all_parameters = [permission.parameters for permission in permissions] + [request.given for request in requests]
+    all_parameters = [permission.parameters for permission in permissions] + [
+        request.call_parameters for request in requests
+    ]
     numbers = {private: n for n, private in enumerate(sorted(set(map(_private_parameters, all_parameters))))}
 
     def with_number(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,7 +129,10 @@ def redact_private(
 
     return (
         [replace(permission, parameters=with_number(permission.parameters)) for permission in permissions],
-        [ReleaseRequest.to(request.algorithm, request.source, with_number(request.given)) for request in requests],
+        [
+            ReleaseRequest.from_call(request.algorithm, request.source, with_number(request.call_parameters))
+            for request in requests
+        ],
     )
 
 
@@ -158,7 +165,7 @@ def find_permission(
         InvalidArgumentError: A parameter has an invalid value.
     """
     reader_permissions = [p for p in permissions if p.reader in (ANY_READER, reader)]
-    descriptions = [p.said for p in reader_permissions]
+    descriptions = [p.description for p in reader_permissions]
     higher_is_stricter = {"k": True, **model_bounds()}
     if algorithm not in algorithms():
         raise errors.RequestNotPermittedError(f"{algorithm!r:.60}", descriptions, contacts)
@@ -169,8 +176,8 @@ def find_permission(
     for permission in reader_permissions:
         fixed = {"k": permission.k, **permission.parameters}
         is_covered = all(_is_as_strict(higher_is_stricter[n], v, fixed.get(n)) for n, v in accepted.items())
-        if permission.of(reader, algorithm, source) and is_covered:
-            return permission, ReleaseRequest.to(algorithm, permission.source, {**fixed, **accepted})
+        if permission.covers(reader, algorithm, source) and is_covered:
+            return permission, ReleaseRequest.from_call(algorithm, permission.source, {**fixed, **accepted})
     parameter_text = "".join(f", {name}={value:g}" for name, value in accepted.items())
     raise errors.RequestNotPermittedError(f"{algorithm}({source!r:.60}{parameter_text})", descriptions, contacts)
 

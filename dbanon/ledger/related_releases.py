@@ -22,7 +22,7 @@ class NamedRelease:
     name: str
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """The name as messages show it."""
         return self.name if self.schema == "main" else f"{self.schema}.{self.name}"
 

@@ -17,7 +17,7 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def release_status(call: Call) -> Sql:
-    """Return the SQL of release_status(): published versions compared with their sources as they are now."""
+    """Return the SQL of the function release_status: published versions compared with their present sources."""
     states = [
         _status_values(call, entry)
         for database in call.attached()
@@ -33,7 +33,7 @@ def _status_values(call: Call, entry: LedgerEntry) -> dict[str, object]:
     policy_changed = hierarchy_changed = None
     try:
         if entry.hash_format != FORMAT:
-            raise errors.EarlierHashesError("release_status", entry.shown)
+            raise errors.EarlierHashesError("release_status", entry.display_name)
         spec = releases.current_spec(entry, call.session, call.cursor)
         changes = _source_changes(entry, spec)
         policy_changed = spec.policy.fingerprint != entry.policy_fingerprint
@@ -49,7 +49,7 @@ def _status_values(call: Call, entry: LedgerEntry) -> dict[str, object]:
         "changes": changes,
         "policy_changed": _boolean_literal(policy_changed),
         "hierarchy_changed": _boolean_literal(hierarchy_changed),
-        "waiting": entry.waiting,
+        "waiting": entry.n_deferred,
         "problem": Sql("NULL::VARCHAR") if problem is None else text(problem),
     }
 
@@ -79,10 +79,10 @@ def _boolean_literal(value: bool | None) -> Sql:
 
 
 def delta_problems(call: Call) -> Sql:
-    """Return the SQL of delta_problems(release): differences of too few people that a refresh would publish."""
+    """Return the SQL of the function delta_problems: differences of too few people that a refresh would publish."""
     entry = releases.find_release(call.function.name, call.text("release"), call.cursor, call.path)
     if entry.hash_format != FORMAT:
-        raise errors.EarlierHashesError(call.function.name, entry.shown)
+        raise errors.EarlierHashesError(call.function.name, entry.display_name)
     return pending_differences(
         entry,
         releases.current_spec(entry, call.session, call.cursor).continued(held=withheld_records(entry, call.cursor)),
@@ -133,11 +133,13 @@ def check_roles(entry: LedgerEntry, spec: ReleaseSpec) -> None:
     """
     if spec.run.widens:
         raise errors.CannotKeepClassesError(
-            entry.shown, f"{spec.algorithm} publishes more of a class than its records span."
+            entry.display_name, f"{spec.algorithm} publishes more of a class than its records span."
         )
     role_changes = releases.changed_roles(entry, plan.role_by_column(spec))
     if role_changes:
-        raise errors.CannotKeepClassesError(entry.shown, f"columns have another role: {', '.join(role_changes)}.")
+        raise errors.CannotKeepClassesError(
+            entry.display_name, f"columns have another role: {', '.join(role_changes)}."
+        )
 
 
 FUNCTIONS = (

@@ -38,13 +38,13 @@ class LedgerEntry(related_releases.NamedRelease):
     person_key: tuple[str, ...] | None
     k: int
     roles: Mapping[str, str]
-    how: str = "first"
+    refresh_mode: str = "first"
     """How it was created: first, keep, hold or recluster."""
     bases: tuple[str, ...] | None = None
     """Tables and files behind its source; None if it was created before they were stored."""
     options: Mapping[str, object] = field(default_factory=dict)
     """All parameters of its call, including those that were not given."""
-    waiting: int = 0
+    n_deferred: int = 0
     """Number of new records that the last refresh deferred."""
     keys: Mapping[str, str] = field(default_factory=dict)
     """What the values of each transformed column are derived from: the id of a key, and the scope of its pseudonyms."""
@@ -61,9 +61,9 @@ class LedgerEntry(related_releases.NamedRelease):
     """A table (their_value, value_hash) of values with other spellings in that version."""
 
     @property
-    def keeps(self) -> bool:
+    def keeps_classes(self) -> bool:
         """Whether records of the previous version stayed in their classes."""
-        return self.how in ("keep", "hold")
+        return self.refresh_mode in ("keep", "hold")
 
     @property
     def place(self) -> tuple[str, str, str, int]:
@@ -71,12 +71,12 @@ class LedgerEntry(related_releases.NamedRelease):
         return self.database, self.schema, self.name.lower(), self.version
 
     @property
-    def named(self) -> str:
+    def version_name(self) -> str:
         """Name and version as messages show them."""
-        return f"{self.shown} version {self.version}"
+        return f"{self.display_name} version {self.version}"
 
     @property
-    def links(self) -> tuple[str, ...]:
+    def pseudonym_keys(self) -> tuple[str, ...]:
         """The key id and scope of each column's pseudonyms: versions that share one can be linked by it."""
         return tuple(self.keys[c] for c, role in self.roles.items() if role == "pseudonym" and c in self.keys)
 
@@ -95,7 +95,7 @@ class LedgerEntry(related_releases.NamedRelease):
         """The columns that are not generalized, without pseudonyms, in the order of their hashes."""
         return tuple(c for c, role in self.roles.items() if role in ("sensitive", "other", "mask", "shift"))
 
-    def alike(self, other: LedgerEntry, column: str) -> bool:
+    def has_comparable_values(self, other: LedgerEntry, column: str) -> bool:
         """Return whether equal values of a column are published as equal values in both versions."""
         mine, theirs = ({c.lower(): basis for c, basis in e.keys.items()} for e in (self, other))
         return mine.get(column.lower()) == theirs.get(column.lower())
@@ -106,7 +106,7 @@ class LedgerEntry(related_releases.NamedRelease):
         return self._rows()
 
     @property
-    def settled(self) -> Sql:
+    def settled_members(self) -> Sql:
         """Its rows of dbanon.membership without deferred records.
 
         Requires a ledger with the columns of this schema version.
@@ -114,12 +114,12 @@ class LedgerEntry(related_releases.NamedRelease):
         return self._rows(" AND waiting IS NOT TRUE")
 
     @property
-    def known(self) -> Sql:
+    def retained_members(self) -> Sql:
         """Its rows of dbanon.membership without deferred records and those withheld after an erasure."""
         return self._rows(" AND waiting IS NOT TRUE AND held IS NOT TRUE")
 
     @property
-    def waits(self) -> Sql:
+    def deferred_members(self) -> Sql:
         """Its rows of dbanon.membership for deferred records."""
         return self._rows(" AND waiting")
 
@@ -135,7 +135,7 @@ class LedgerEntry(related_releases.NamedRelease):
 
     def _rows(self, condition: str = "") -> Sql:
         rows = (
-            f"(SELECT {self._person_key}, class_id, cluster_id, row_hash, value_hash, records{self._later} "
+            f"(SELECT {self._person_key}, class_id, cluster_id, row_hash, value_hash, records{self._added_columns} "
             f"FROM {self.membership} WHERE {self.row}{condition})"
         )
         if self.same_people is not None:
@@ -158,7 +158,7 @@ class LedgerEntry(related_releases.NamedRelease):
         return r"system.main.regexp_replace(person_key, '^(-?\d+)\.0+$', '\1') AS person_key"
 
     @property
-    def _later(self) -> str:
+    def _added_columns(self) -> str:
         """Columns that later schema versions added to the membership."""
         if self.bases is None:
             return ""
@@ -223,15 +223,15 @@ def find_release(function: str, release_name: str, cursor: Cursor, path: catalog
         versions = [e for e in versions_by_database[database] if e.schema.lower() == schema.lower()]
         if versions:
             return max(versions, key=lambda e: e.version)
-    published_names = [e.shown for d in databases for e in entries(cursor, d) if e.status == "published"]
+    published_names = [e.display_name for d in databases for e in entries(cursor, d) if e.status == "published"]
     is_stream = streams.lookup_active_stream(cursor, release_name, path) is not None
-    related = related_releases.find_related_release(cursor, release_name, path)
+    related_release = related_releases.find_related_release(cursor, release_name, path)
     raise errors.UnknownReleaseError(
         function,
         release_name,
         published_names,
         grows=is_stream,
-        is_several=related is not None and related.status == "published",
+        is_several=related_release is not None and related_release.status == "published",
     )
 
 
@@ -303,7 +303,7 @@ _RELATED_RELEASE_COLUMNS = (
 
 
 def releases(call: Call) -> Sql:
-    """Return the SQL of releases(): the ledgers of all attached databases."""
+    """Return the SQL of the table function releases: the ledgers of all attached databases."""
     databases = [d for d in call.attached() if catalog.has_table(call.cursor, d, "release")]
     related_databases = [d for d in databases if catalog.has_table(call.cursor, d, "related_release")]
     if not databases:

@@ -48,12 +48,12 @@ class Mark:
     @classmethod
     def from_json(cls, stored: str | None) -> Mark | None:
         """Return the mark that `to_json` wrote; None if there is none, or one of another format."""
-        found = {} if stored is None else json.loads(stored)
-        if found.pop("format", None) != FORMAT:
+        fields = {} if stored is None else json.loads(stored)
+        if fields.pop("format", None) != FORMAT:
             return None
-        rows = found.pop("rows")
+        rows = fields.pop("rows")
         return cls(
-            tuple(found["columns"]), tuple(found["values"]), None if rows is None else tuple(rows), found["n_late"]
+            tuple(fields["columns"]), tuple(fields["values"]), None if rows is None else tuple(rows), fields["n_late"]
         )
 
     def to_json(self) -> str:

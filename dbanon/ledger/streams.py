@@ -48,7 +48,7 @@ class StreamEntry:
     mark: Mark | None = None
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """The name as messages show it."""
         return self.name if self.schema_name == "main" else f"{self.schema_name}.{self.name}"
 
@@ -57,7 +57,7 @@ class StreamEntry:
         return qualified(self.database, self.schema_name, self.name + ending)
 
     @property
-    def waits(self) -> Sql:
+    def pending_table(self) -> Sql:
         """The table of the pending records, as they were read."""
         return qualified(self.database, SCHEMA, f"waiting {self.schema_name}.{self.name}")
 
@@ -107,7 +107,7 @@ def find_active_stream(function: str, stream_name: str, cursor: Cursor, path: ca
     entry = lookup_active_stream(cursor, stream_name, path)
     if entry is None:
         databases = dict.fromkeys(database for database, _ in path.named(stream_name)[1])
-        active_names = [e.shown for database in databases for e in entries(cursor, database, "status = 'grows'")]
+        active_names = [e.display_name for database in databases for e in entries(cursor, database, "status = 'grows'")]
         raise errors.UnknownStreamError(function, stream_name, active_names)
     return entry
 
@@ -152,7 +152,7 @@ def update_stream(cursor: Cursor, entry: StreamEntry, changes: Mapping[str, obje
 
 
 def stream_status(call: Call) -> Sql:
-    """Return the SQL of stream_status(): the streaming views of the attached databases."""
+    """Return the SQL of the table function stream_status: the streaming views of the attached databases."""
     columns = [
         name
         for name in _STORED_COLUMNS

@@ -39,7 +39,7 @@ class Line:
     """One row of a certificate; `sql` recomputes `value` if it is a metric of the release."""
 
     section: str
-    item: str
+    label: str
     value: str
     sql: Sql | None = None
 
@@ -100,25 +100,25 @@ def checked_certificate(function: str, entry: releases.LedgerEntry, session: Ses
     """
     certificate = Certificate(entry, session, cursor, function)
     for problem in hashes.version_changes(cursor, entry) or ():
-        raise errors.ReleaseChangedError(function, entry.shown, problem)
+        raise errors.ReleaseChangedError(function, entry.display_name, problem)
     return certificate
 
 
 def rows_sql(lines: Sequence[Line]) -> Sql:
     """Return a query that returns the lines of a certificate as rows."""
     return literal_rows(
-        dict.fromkeys(COLUMNS, "VARCHAR"), [[line.section, line.item, line.value, line.sql] for line in lines]
+        dict.fromkeys(COLUMNS, "VARCHAR"), [[line.section, line.label, line.value, line.sql] for line in lines]
     )
 
 
 def as_text(lines: Sequence[Line]) -> str:
     """Return a certificate for reading: its sections, then the SQL of each metric."""
     sections = (
-        f"{section}\n" + "".join(f"  {one_line(f'{line.item}: {line.value}')}\n" for line in group)
+        f"{section}\n" + "".join(f"  {one_line(f'{line.label}: {line.value}')}\n" for line in group)
         for section, group in itertools.groupby(lines, key=lambda line: line.section)
     )
     queries = "".join(
-        f"-- {one_line(f'{line.section}, {line.item}: {line.value}')}\n{line.sql};\n" for line in lines if line.sql
+        f"-- {one_line(f'{line.section}, {line.label}: {line.value}')}\n{line.sql};\n" for line in lines if line.sql
     )
     return "\n".join(sections) + f"\nhow to compute the numbers anew, in any DuckDB\n\n{queries}"
 
@@ -127,7 +127,7 @@ def as_json(lines: Sequence[Line]) -> str:
     """Return a certificate as JSON."""
     document: dict[str, dict[str, dict[str, str]]] = {}
     for line in lines:
-        document.setdefault(line.section, {})[line.item] = {"value": line.value} | (
+        document.setdefault(line.section, {})[line.label] = {"value": line.value} | (
             {"sql": str(line.sql)} if line.sql else {}
         )
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
@@ -174,12 +174,12 @@ class Certificate:
     ) -> None:
         self.entry, self.session, self.cursor, self.function = entry, session, cursor, function
         table = qualified(entry.database, SCHEMA, "release")
-        found = cursor.execute(
+        result = cursor.execute(
             f"SELECT * FROM {table} WHERE (schema_name, name, version) = (?, ?, ?)",
             [entry.schema, entry.name, entry.version],
         )
         self.row: dict[str, Any] = dict(
-            zip([column[0] for column in found.description], found.fetchall()[0], strict=True)
+            zip([column[0] for column in result.description], result.fetchall()[0], strict=True)
         )
         self.roles: dict[str, str] = json.loads(self.row["roles"])
         self.parameters: dict[str, Any] = json.loads(self.row["parameters"])
@@ -190,7 +190,7 @@ class Certificate:
         )
         self._columns("_metrics")
         self.demands = model_request.model_requirements(
-            function, entry.shown, self.parameters, [n for n, _ in self.shape.sensitive]
+            function, entry.display_name, self.parameters, [n for n, _ in self.shape.sensitive]
         )
 
     def _columns(self, ending: str) -> dict[str, str]:
@@ -201,25 +201,25 @@ class Certificate:
         """
         place = (self.entry.database, self.entry.schema, self.entry.name + ending)
         if place not in catalog.relations(self.cursor, self.entry.database):
-            raise errors.ReleaseChangedError(self.function, self.entry.shown, f"table {place[2]} is missing")
+            raise errors.ReleaseChangedError(self.function, self.entry.display_name, f"table {place[2]} is missing")
         return catalog.columns_of(self.cursor, place)
 
     @property
-    def home(self) -> TableLocations:
+    def local_tables(self) -> TableLocations:
         """The names of the release's tables within their own database."""
         schema = "" if self.entry.schema == "main" else self.entry.schema
         release, classes, metrics = (qualified(schema, self.entry.name + e) for e in releases.TABLES)
         return TableLocations(release, metrics, classes, self._members(Sql(f"{SCHEMA}.membership")))
 
     @property
-    def full(self) -> TableLocations:
+    def qualified_tables(self) -> TableLocations:
         """The names of the release's tables with the database's name, which can be used from any database."""
         release, classes, metrics = (self.entry.table(e) for e in releases.TABLES)
         return TableLocations(
             release, metrics, classes, self._members(qualified(self.entry.database, SCHEMA, "membership"))
         )
 
-    def handed_out(self, *, classes: bool) -> TableLocations:
+    def published_tables(self, *, classes: bool) -> TableLocations:
         """Return the names of the tables in a database that `publish` wrote, with the table of classes or without."""
         release, of_classes, metrics = (identifier(self.entry.name + e) for e in releases.TABLES)
         return TableLocations(release, metrics, of_classes if classes else None)
@@ -230,10 +230,15 @@ class Certificate:
         waits = " AND waiting IS NOT TRUE" if self.row.get("waiting") else ""
         return Sql(f"(FROM {table} WHERE (schema_name, release, version) = ({key}){waits})")
 
-    def recompute(self, at: TableLocations) -> RecomputeQueries:
-        """Return the SQL that recomputes each metric from the tables at a location."""
+    def recompute_queries(self, locations: TableLocations) -> RecomputeQueries:
+        """Return the SQL that recomputes each metric from the tables at these locations."""
         return RecomputeQueries(
-            self._countable, at, self.entry.k, self.demands, self.parameters.get("multi") == "joint", self._cells
+            self._countable,
+            locations,
+            self.entry.k,
+            self.demands,
+            self.parameters.get("multi") == "joint",
+            self._value_places,
         )
 
     @cached_property
@@ -255,23 +260,23 @@ class Certificate:
                 return replace(self.shape, person_link=links[0])
         return self.shape
 
-    def lines(self, at: TableLocations | None = None) -> list[Line]:
+    def lines(self, locations: TableLocations | None = None) -> list[Line]:
         """Return all lines.
 
-        `at`: the location where a recipient reads the tables, who sees fewer lines; None for the custodian.
+        `locations`: the location where a recipient reads the tables, who sees fewer lines; None for the custodian.
         """
-        outside = at is not None
+        for_recipient = locations is not None
         return [
-            *self._release(outside),
-            *(Line("roles", c, r) for c, r in self.roles.items() if not outside or c in self.shown),
-            *self._given(outside),
-            *self._model(),
-            *self._made_columns(outside),
-            *self._numbers(self.recompute(at or self.home)),
-            *self._waiting(outside),
-            *self._withheld(outside),
-            *self._limits(),
-            *self._history(outside),
+            *self._release_lines(for_recipient),
+            *(Line("roles", c, r) for c, r in self.roles.items() if not for_recipient or c in self.published_columns),
+            *self._parameter_lines(for_recipient),
+            *self._model_lines(),
+            *self._transform_lines(for_recipient),
+            *self._metric_lines(self.recompute_queries(locations or self.local_tables)),
+            *self._pending_lines(for_recipient),
+            *self._withheld_lines(for_recipient),
+            *self._limit_lines(),
+            *self._history_lines(for_recipient),
         ]
 
     def problems(self) -> Iterator[str]:
@@ -280,81 +285,93 @@ class Certificate:
         Raises:
             ReleaseHashesMissingError: The ledger has no hashes of the release.
         """
-        broken = hashes.version_changes(self.cursor, self.entry)
-        if broken is None:
-            raise errors.ReleaseHashesMissingError("publish", self.entry.shown)
-        yield from broken
-        if broken:
+        changes = hashes.version_changes(self.cursor, self.entry)
+        if changes is None:
+            raise errors.ReleaseHashesMissingError("publish", self.entry.display_name)
+        yield from changes
+        if changes:
             return
-        there = {line.item: line for line in self._numbers(self.recompute(self.full)) if line.sql}
-        for item, line in there.items():
-            found = self.cursor.execute(line.sql).fetchall()[0][0]
-            if found is None or abs(float(found) - float(line.value)) > 1e-9 * max(1.0, abs(float(line.value))):
-                yield f"{item} was {line.value} and is {'nothing' if found is None else format_number(float(found))}"
+        lines_by_label = {
+            line.label: line for line in self._metric_lines(self.recompute_queries(self.qualified_tables)) if line.sql
+        }
+        for label, line in lines_by_label.items():
+            result = self.cursor.execute(line.sql).fetchall()[0][0]
+            if result is None or abs(float(result) - float(line.value)) > 1e-9 * max(1.0, abs(float(line.value))):
+                yield f"{label} was {line.value} and is {'nothing' if result is None else format_number(float(result))}"
 
     @property
-    def shown(self) -> set[str]:
+    def published_columns(self) -> set[str]:
         """The published columns of the source, whose names a recipient sees."""
         return {c for c, role in self.roles.items() if role in ("quasi", "sensitive", "other", *TRANSFORM_SETTINGS)}
 
-    def _release(self, outside: bool) -> Iterator[Line]:
+    def _release_lines(self, for_recipient: bool) -> Iterator[Line]:
         row = self.row
-        say = partial(Line, "release")
-        yield say("name", self.entry.shown if not outside else self.entry.name)
-        yield say("version", str(self.entry.version))
-        yield say("released at", row["released_at"].isoformat(sep=" ", timespec="seconds") + " UTC")
-        yield say("algorithm", row["algorithm"])
-        yield say("library dbanon", row["library_versions"]["dbanon"])
-        if outside:
+        new_line = partial(Line, "release")
+        yield new_line("name", self.entry.display_name if not for_recipient else self.entry.name)
+        yield new_line("version", str(self.entry.version))
+        yield new_line("released at", row["released_at"].isoformat(sep=" ", timespec="seconds") + " UTC")
+        yield new_line("algorithm", row["algorithm"])
+        yield new_line("library dbanon", row["library_versions"]["dbanon"])
+        if for_recipient:
             return
-        yield from (say(f"library {n}", v) for n, v in row["library_versions"].items() if n != "dbanon")
-        yield say("source", row["source"])
-        yield say("source records", str(row["source_records"]))
-        yield say("source fingerprint", row["source_fingerprint"])
-        yield say("policy fingerprint", row["policy_fingerprint"])
-        yield say("hierarchy fingerprint", row["hierarchy_fingerprint"])
-        yield say("statement", row["statement"])
+        yield from (new_line(f"library {n}", v) for n, v in row["library_versions"].items() if n != "dbanon")
+        yield new_line("source", row["source"])
+        yield new_line("source records", str(row["source_records"]))
+        yield new_line("source fingerprint", row["source_fingerprint"])
+        yield new_line("policy fingerprint", row["policy_fingerprint"])
+        yield new_line("hierarchy fingerprint", row["hierarchy_fingerprint"])
+        yield new_line("statement", row["statement"])
         unknown = "unknown: it was made by an earlier version of dbanon, which kept no hashes. Hint: refresh it"
-        yield say("tables", "as they were released, by the hashes in the ledger" if row.get("hashes") else unknown)
+        yield new_line("tables", "as they were released, by the hashes in the ledger" if row.get("hashes") else unknown)
 
-    def _given(self, outside: bool) -> Iterator[Line]:
+    def _parameter_lines(self, for_recipient: bool) -> Iterator[Line]:
         yield from (
             Line("parameters", name, value if isinstance(value, str) else json.dumps(value))
             for name, value in self.parameters.items()
-            if value is not None and (not outside or name in _PARAMETERS_FOR_RECIPIENTS)
+            if value is not None and (not for_recipient or name in _PARAMETERS_FOR_RECIPIENTS)
         )
 
-    def _model(self) -> Iterator[Line]:
-        say = partial(Line, "model")
+    def _model_lines(self) -> Iterator[Line]:
+        new_line = partial(Line, "model")
         people = "distinct persons" if self.shape.persons else "records"
-        yield say("k", f"at least {self.entry.k} {people} in every class of equal published quasi-identifiers")
-        yield from (say(f"{d.parameter} of {self.shape.sensitive[d.sensitive][0]}", d.sentence) for d in self.demands)
-        yield say(
+        yield new_line("k", f"at least {self.entry.k} {people} in every class of equal published quasi-identifiers")
+        yield from (
+            new_line(f"{d.parameter} of {self.shape.sensitive[d.sensitive][0]}", d.sentence) for d in self.demands
+        )
+        yield new_line(
             "counted", "distinct persons of the declared person column" if self.shape.persons else _RECORDS_ARE_COUNTED
         )
-        yield say("verified", _VERIFICATION)
+        yield new_line("verified", _VERIFICATION)
 
-    def _made_columns(self, outside: bool) -> Iterator[Line]:
+    def _transform_lines(self, for_recipient: bool) -> Iterator[Line]:
         """Yield the lines about transformed columns; only the custodian sees which key was used."""
         for column, role in self.roles.items():
             if role in TRANSFORM_SETTINGS:
-                key = "" if outside or column not in self.entry.keys else f"; key and scope: {self.entry.keys[column]}"
+                key = (
+                    ""
+                    if for_recipient or column not in self.entry.keys
+                    else f"; key and scope: {self.entry.keys[column]}"
+                )
                 yield Line("made", f"{role} of {column}", _TRANSFORM_DESCRIPTIONS[role] + key)
-        if self.entry.links:
-            belong = "are of one person" if len(self.entry.links) == 1 else "share a pseudonym, and so belong together"
+        if self.entry.pseudonym_keys:
+            belong = (
+                "are of one person"
+                if len(self.entry.pseudonym_keys) == 1
+                else "share a pseudonym, and so belong together"
+            )
             yield Line("not protected", "pseudonyms", f"readers see which records {belong}")
 
-    def _numbers(self, by: RecomputeQueries) -> Iterator[Line]:
+    def _metric_lines(self, queries: RecomputeQueries) -> Iterator[Line]:
         """Yield the lines that have SQL."""
 
-        def measured(*rows: tuple[str, str, str]) -> Iterator[Line]:
+        def metric_lines(*rows: tuple[str, str, str]) -> Iterator[Line]:
             return (
-                Line(section, item, format_number(self.metrics[name]), by.metric(name))
-                for section, item, name in rows
+                Line(section, label, format_number(self.metrics[name]), queries.metric(name))
+                for section, label, name in rows
                 if name in self.metrics
             )
 
-        yield from measured(
+        yield from metric_lines(
             ("achieved", "records", "records"),
             ("achieved", "persons", "persons"),
             ("achieved", "classes", "classes"),
@@ -366,104 +383,109 @@ class Certificate:
             ("risk", "prosecutor, average", "risk_average"),
             ("risk", "smallest group by everything published", "k_all"),
         )
-        here = self.recompute(self.full)
-        for item, query, sql in (
-            ("prosecutor, share of records above 1/k", here.above(), by.above()),
-            ("marketer, average", here.marketer(), by.marketer()),
+        own_queries = self.recompute_queries(self.qualified_tables)
+        for label, query, sql in (
+            ("prosecutor, share of records above 1/k", own_queries.share_at_risk(), queries.share_at_risk()),
+            ("marketer, average", own_queries.marketer_risk(), queries.marketer_risk()),
         ):
-            yield Line("risk", item, format_number(float(self.cursor.execute(query).fetchall()[0][0])), sql)
-        yield from measured(("left out", "as outliers", "suppressed:outlier"), ("left out", "for a NULL", "dropped"))
+            yield Line("risk", label, format_number(float(self.cursor.execute(query).fetchall()[0][0])), sql)
+        yield from metric_lines(
+            ("left out", "as outliers", "suppressed:outlier"), ("left out", "for a NULL", "dropped")
+        )
         if self.row.get("held_back"):
             yield Line("left out", "held back since an erasure", str(self.row["held_back"]))
-        yield from measured(
+        yield from metric_lines(
             ("left out", "beyond bounds", "left_out:bounds"),
             ("left out", "as duplicates", "left_out:duplicate"),
             ("not protected", "records unique by all unchanged columns", "unique_unchanged"),
         )
         if self.shape.sensitive:
-            yield from measured(("not protected", "share of records in homogeneous classes", "homogeneous_share"))
+            yield from metric_lines(("not protected", "share of records in homogeneous classes", "homogeneous_share"))
         for column, _ in self.shape.sensitive:
-            item = f"values of {column} of fewer than k"
-            yield from measured(("not protected", item, f"rare_sensitive_values:{column}"))
+            label = f"values of {column} of fewer than k"
+            yield from metric_lines(("not protected", label, f"rare_sensitive_values:{column}"))
 
-    def _waiting(self, outside: bool) -> Iterator[Line]:
+    def _pending_lines(self, for_recipient: bool) -> Iterator[Line]:
         """Yield the lines about pending records. A recipient does not see how many there are.
 
         More than k pending records would reveal that they are similar.
         """
-        if self.entry.how == "hold" and outside:
+        if self.entry.refresh_mode == "hold" and for_recipient:
             yield Line("left out", "waiting", "records that came may wait for others; how many is not told")
-        elif self.row.get("waiting") is not None and not outside:
+        elif self.row.get("waiting") is not None and not for_recipient:
             yield Line("left out", "waiting until enough have come", str(self.row["waiting"]))
             if self.row["waiting_persons"] is not None:
                 yield Line("left out", "persons of those that wait", str(self.row["waiting_persons"]))
 
-    def _withheld(self, outside: bool) -> Iterator[Line]:
+    def _withheld_lines(self, for_recipient: bool) -> Iterator[Line]:
         withheld = self.row["withheld"]
-        yield Line("withheld", "columns", str(len(withheld)) if outside else ", ".join(withheld) or "none")
+        yield Line("withheld", "columns", str(len(withheld)) if for_recipient else ", ".join(withheld) or "none")
 
-    def _limits(self) -> Iterator[Line]:
-        yield from (Line("not protected", item, value) for item, value in _LIMITS.items())
+    def _limit_lines(self) -> Iterator[Line]:
+        yield from (Line("not protected", label, value) for label, value in _LIMITS.items())
         if not self.shape.persons:
             yield Line("not protected", "people with several records", "they can be fewer than k in a class")
 
-    def _history(self, outside: bool) -> Iterator[Line]:
+    def _history_lines(self, for_recipient: bool) -> Iterator[Line]:
         """Yield the lines about other versions and releases; a recipient sees what was checked, not against which."""
         row = self.row
-        say = partial(Line, "other releases")
+        new_line = partial(Line, "other releases")
         unchecked, unknown = _split_unchecked(row.get("unchecked") or [])
         if row["composition"] is None:
-            yield say("composition", "not checkable: nothing told the people of the source apart")
-        elif outside:
-            yield say("composition", "checked against the custodian's other releases of the same people")
+            yield new_line("composition", "not checkable: nothing told the people of the source apart")
+        elif for_recipient:
+            yield new_line("composition", "checked against the custodian's other releases of the same people")
         elif row.get("bases") is None:
-            yield say("composition", "checked by an earlier version of the library, for shared people only")
+            yield new_line("composition", "checked by an earlier version of the library, for shared people only")
         else:
-            said = [f"{people} people with {other}" for other, people in row["composition"].items() if people]
-            held = f"nobody below k or l, beside {len(row['composition'])} other versions of the same people"
-            yield say("composition", "narrowed or told apart below k or l: " + ", ".join(said) if said else held)
-        if unchecked and not outside:
-            yield say("compared by published counts only", ", ".join(unchecked))
-        if unknown and not outside:
-            yield say("not compared, since it is unknown whether the people are the same", ", ".join(unknown))
+            narrowed = [f"{people} people with {other}" for other, people in row["composition"].items() if people]
+            no_exposure = f"nobody below k or l, beside {len(row['composition'])} other versions of the same people"
+            yield new_line(
+                "composition",
+                "narrowed or told apart below k or l: " + ", ".join(narrowed) if narrowed else no_exposure,
+            )
+        if unchecked and not for_recipient:
+            yield new_line("compared by published counts only", ", ".join(unchecked))
+        if unknown and not for_recipient:
+            yield new_line("not compared, since it is unknown whether the people are the same", ", ".join(unknown))
         if row["version"] == 1:
             return
-        stayed = "records stayed in their classes"
-        how = {"keep": stayed, "hold": stayed, "recluster": "clustered anew"}.get(row["refresh"], "first")
-        yield say("version before", f"{how}; whoever has both can subtract or intersect them")
-        if not outside:
-            short = row["delta_classes"]
-            allowed = ", allowed when it was made" if row["allow_delta"] else ""
-            yield say("classes that differ by too few", f"{short}{allowed}")
+        kept_text = "records stayed in their classes"
+        origin = {"keep": kept_text, "hold": kept_text, "recluster": "clustered anew"}.get(row["refresh"], "first")
+        yield new_line("version before", f"{origin}; whoever has both can subtract or intersect them")
+        if not for_recipient:
+            n_small_differences = row["delta_classes"]
+            allowed_text = ", allowed when it was made" if row["allow_delta"] else ""
+            yield new_line("classes that differ by too few", f"{n_small_differences}{allowed_text}")
 
     # --- hierarchies of sensitive columns ----------------------------------------------------------------------------
 
     @cached_property
-    def _made(self) -> ReleaseSpec | None:
+    def _current_spec(self) -> ReleaseSpec | None:
         """The release spec resolved again, if the source and the hierarchies have not changed; else None."""
         try:
-            publication = releases.current_spec(self.entry, self.session, self.cursor)
-            same = resolve.hierarchy_fingerprint(publication, self.cursor) == self.entry.hierarchy_fingerprint
+            spec = releases.current_spec(self.entry, self.session, self.cursor)
+            is_same = resolve.hierarchy_fingerprint(spec, self.cursor) == self.entry.hierarchy_fingerprint
         except Exception:  # the source is gone or another, or the policy no longer fits
             return None
-        return publication if same else None
+        return spec if is_same else None
 
-    def _cells(self, of: model_request.ModelRequirement, column: str) -> Sql | None:
+    def _value_places(self, requirement: model_request.ModelRequirement, column: str) -> Sql | None:
         """Return SQL rows with the place of each value of a sensitive column; "" if its own order is used."""
-        publication = self._made
-        if publication is None:
+        spec = self._current_spec
+        if spec is None:
             return None
         release, name = self.entry.table(), identifier(column)
-        if column in publication.orders:
+        if column in spec.orders:
             number = next(
                 n
-                for n, d in enumerate(publication.demands)
-                if d.parameter == of.parameter and publication.roles.sensitive[d.sensitive] == column
+                for n, d in enumerate(spec.demands)
+                if d.parameter == requirement.parameter and spec.roles.sensitive[d.sensitive] == column
             )
             query = plan.fill_release_template(
-                "publishing/certificate_cells.sql", publication, version=release, number=number, column=name
+                "publishing/certificate_cells.sql", spec, version=release, number=number, column=name
             )
-        elif self.columns[column].startswith("ENUM") and of.form_definition.order_columns == (
+        elif self.columns[column].startswith("ENUM") and requirement.form_definition.order_columns == (
             "place",
         ):  # a file keeps the words and loses their order
             query = (
@@ -476,6 +498,7 @@ class Certificate:
 
 
 def format_number(value: float) -> str:
+    """Return a number as certificates show it: integers without a decimal point, others with 12 digits."""
     return str(int(value)) if math.isfinite(value) and value == int(value) else f"{value:.12g}"
 
 

@@ -38,40 +38,43 @@ class PendingDelivery:
     def __init__(self, function: str, cursor: Any) -> None:
         self.function, self.cursor = function, cursor
         self.release: ReleaseName | None = None
-        self.named: str | None = None
+        self.alias: str | None = None
 
-    def known(self, of: ReleaseName, named: str | None) -> DeliveryTarget | None:
+    def recorded_target(self, release: ReleaseName, alias: str | None) -> DeliveryTarget | None:
         """Return the recorded target of a release; None if it has no copy.
 
         Args:
-            of: The release.
-            named: The name by which the target's database is attached, if several are.
+            release: The release.
+            alias: The name by which the target's database is attached, if several are.
 
         Raises:
             DeliveryTargetMismatchError: The database is not attached by that name.
             InvalidDeliveryTargetError: The copy could not be created there.
         """
-        self.release, self.named = of, named
-        known = deliveries.recorded_target(self.cursor, of)
-        if known is not None:
+        self.release, self.alias = release, alias
+        recorded = deliveries.recorded_target(self.cursor, release)
+        if recorded is not None:
             _check_target(
-                self.function, self.cursor, _reachable_alias(self.function, self.cursor, of, known, named), known
+                self.function,
+                self.cursor,
+                _reachable_alias(self.function, self.cursor, release, recorded, alias),
+                recorded,
             )
-        return known
+        return recorded
 
-    def toward(
-        self, of: ReleaseName, place: attached_databases.Place | None, *, is_new: bool, replace: bool
+    def requested_target(
+        self, release: ReleaseName, place: attached_databases.Place | None, *, is_new: bool, replace: bool
     ) -> DeliveryTarget | None:
         """Return the target at the requested `place`, for a release that is new or whose definition is replaced."""
         if place is None:
-            return self.known(of, None)
-        known = None if is_new else deliveries.recorded_target(self.cursor, of)
-        if place is not None and known is None and not (is_new or replace):
-            why = f"{of[2]} is a release of {of[0]} already, which is not shown there"
+            return self.recorded_target(release, None)
+        recorded = None if is_new else deliveries.recorded_target(self.cursor, release)
+        if place is not None and recorded is None and not (is_new or replace):
+            why = f"{release[2]} is a release of {release[0]} already, which is not shown there"
             hint = "CREATE OR REPLACE shows the next version of it there; another one needs another name"
             raise errors.InvalidDeliveryTargetError(self.function, str(qualified(*place)), why, hint)
-        self.release, self.named = of, place[0]
-        target = _resolve_target(self.function, self.cursor, of, place, known)
+        self.release, self.alias = release, place[0]
+        target = _resolve_target(self.function, self.cursor, release, place, recorded)
         _check_target(self.function, self.cursor, place[0], target)
         return target
 
@@ -86,16 +89,20 @@ def deliver_afterwards(function: str, current: Session, cursor: Any) -> Iterator
     delivery = PendingDelivery(function, cursor)
     yield delivery
     if delivery.release is not None:
-        deliver(function, current, cursor, delivery.release, delivery.named)
+        deliver(function, current, cursor, delivery.release, delivery.alias)
 
 
 # --- before a version is made --------------------------------------------------------------------------------
 
 
 def _resolve_target(
-    function: str, cursor: Any, release: ReleaseName, place: attached_databases.Place, recorded: DeliveryTarget | None
+    function: str,
+    cursor: Any,
+    release: ReleaseName,
+    place: attached_databases.Place,
+    recorded_target: DeliveryTarget | None,
 ) -> DeliveryTarget:
-    """Return the requested target, or the `recorded` one if it is the same.
+    """Return the requested target, or the `recorded_target` one if it is the same.
 
     Raises:
         InvalidDeliveryTargetError: The schema does not exist.
@@ -107,11 +114,11 @@ def _resolve_target(
         raise errors.InvalidDeliveryTargetError(
             function, place_text, f"{place[0]} has no schema {place[1]}", "CREATE SCHEMA there"
         )
-    target = recorded or DeliveryTarget(identity, schemas[0][0], place[2], secrets.token_hex(16))
+    target = recorded_target or DeliveryTarget(identity, schemas[0][0], place[2], secrets.token_hex(16))
     if (target.identity, target.schema, target.name) != (identity, schemas[0][0], place[2]):
         hint = "leave it there, or DROP MATERIALIZED ANONYMIZED VIEW drops both"
         raise errors.DeliveryTargetMismatchError(
-            function, release[2], target.shown, f"the statement says {place_text}", hint
+            function, release[2], target.display_name, f"the statement says {place_text}", hint
         )
     return target
 
@@ -158,14 +165,14 @@ def record_pending_delivery(function: str, cursor: Any, entry: LedgerEntry, targ
         if len(name.encode()) > _MAX_NAME_BYTES or name in _SYSTEM_COLUMNS:
             why = f"PostgreSQL cannot have a column {name}"
             raise errors.InvalidDeliveryTargetError(
-                function, target.shown, why, "give it a shorter or another name, or withhold it"
+                function, target.display_name, why, "give it a shorter or another name, or withhold it"
             )
     for name in [n for n, type_ in columns.items() if _postgres_column(n, type_)[1] == "text"]:
         nul = f"system.main.contains({_postgres_column(name, columns[name])[0]}, system.main.chr(0))"
         if cursor.execute(f"SELECT 1 FROM {entry.table()} WHERE {nul} LIMIT 1").fetchall():
             why = f"{name} has texts with the NUL character, which PostgreSQL has not"
             raise errors.InvalidDeliveryTargetError(
-                function, target.shown, why, "replace it in the source, or withhold the column"
+                function, target.display_name, why, "replace it in the source, or withhold the column"
             )
     deliveries.record_target(cursor, (entry.database, entry.schema, entry.name), target)
 
@@ -186,7 +193,7 @@ def deliver(function: str, current: Session, cursor: Any, release: ReleaseName, 
         with publishing_lock.publishing_turn(current, function, release[2], release[0]):
             _deliver_locked(function, current, cursor, release, alias)
     except errors.LedgerBusyError as error:
-        raise errors.DeliveryFailedError(function, release[2], target.shown, str(error)) from None
+        raise errors.DeliveryFailedError(function, release[2], target.display_name, str(error)) from None
 
 
 def _deliver_locked(
@@ -203,7 +210,9 @@ def _deliver_locked(
             entry = _published_version(cursor, release) or entry  # as it is together with its tables
             _replace_tables(function, current, cursor, entry, target, alias)
     except (duckdb.Error, errors.DbanonError) as error:
-        raise errors.DeliveryFailedError(function, entry.named, target.shown, _failure_reason(error)) from None
+        raise errors.DeliveryFailedError(
+            function, entry.version_name, target.display_name, _failure_reason(error)
+        ) from None
     deliveries.set_delivered_version(cursor, release, entry.version)
 
 
@@ -237,7 +246,7 @@ def _drop_copy(function: str, cursor: Any, release: ReleaseName, target: Deliver
                 if _is_own_table(relation, target):
                     postgres.execute_statement(cursor, alias, f"DROP TABLE {qualified(target.schema, relation.name)}")
     except duckdb.Error as error:
-        raise errors.DeliveryFailedError(function, release[2], target.shown, _failure_reason(error)) from None
+        raise errors.DeliveryFailedError(function, release[2], target.display_name, _failure_reason(error)) from None
 
 
 def undelivered_notice(cursor: Any, entry: LedgerEntry) -> str | None:
@@ -247,7 +256,8 @@ def undelivered_notice(cursor: Any, entry: LedgerEntry) -> str | None:
         return None
     shows = "nothing" if target.version is None else f"version {target.version}"
     return (
-        f"version {entry.version} is not delivered: {target.shown} has {shows}, as far as is known. Hint: refresh it, "
+        f"version {entry.version} is not delivered: {target.display_name} has {shows}, as far as is known. "
+        "Hint: refresh it, "
         "with if_stale = true"
     )
 
@@ -268,11 +278,11 @@ class _PostgresTable:
 
         No setting of the session changes the hashes.
         """
-        shown = join_sql(
+        row_text = join_sql(
             (f"coalesce(system.main.strlen({v}::VARCHAR)::VARCHAR || ':' || {v}::VARCHAR, '-')" for v in self._names),
             " || ",
         )
-        return Sql(f"SELECT system.main.md5({shown}) AS line FROM {relation}")
+        return Sql(f"SELECT system.main.md5({row_text}) AS line FROM {relation}")
 
     @property
     def _names(self) -> list[Sql]:
@@ -304,7 +314,7 @@ def _replace_tables(
     for table in tables:
         place, previous = qualified(target.schema, table.name), existing.get(table.name)
         if previous is not None and previous.columns == table.columns:
-            # Rights, and views that read it, stay; who reads meanwhile sees the rows before (TRUNCATE is another thing)
+            # DELETE keeps privileges and dependent views, and concurrent readers see the old rows; TRUNCATE does not.
             postgres.execute_statement(cursor, alias, f"DELETE FROM ONLY {place}")
         else:
             if previous is not None:
@@ -345,8 +355,8 @@ def _published_tables(
     """Return the tables to copy of a version, after checking that they have not changed."""
     certificate = certificates.Certificate(entry, current, cursor, function)
     for problem in certificate.problems():
-        raise errors.ReleaseChangedError(function, entry.shown, problem)
-    certificate_rows = certificates.rows_sql(certificate.lines(certificate.handed_out(classes=False)))
+        raise errors.ReleaseChangedError(function, entry.display_name, problem)
+    certificate_rows = certificates.rows_sql(certificate.lines(certificate.published_tables(classes=False)))
     tables = []
     for ending in ENDINGS:
         is_stored_table = ending in releases.TABLES
@@ -435,7 +445,7 @@ def _reachable_alias(
             f"{qualified(release[0], catalog.SCHEMA, 'delivery')}, and the release is here alone"
         )
         raise errors.DeliveryTargetMismatchError(
-            function, release[2], target.shown, "that database is not attached", hint
+            function, release[2], target.display_name, "that database is not attached", hint
         )
     return min(aliases, key=lambda alias: (_is_read_only(cursor, alias), alias != preferred_alias))
 

@@ -40,65 +40,80 @@ class ReleasedTable:
 
 @dataclass(frozen=True)
 class WrittenTable:
-    """The same table after it was written: `relation` on the connection `plain`, which reads nothing else.
+    """A released table after it was written: `relation` on `connection`, which reads nothing else.
 
     `is_exact`: whether its values can be cast to the types of the release; otherwise both are compared by the narrower
     types of the written table.
     """
 
-    plain: Any
+    connection: Any
     relation: Sql
     is_exact: bool
 
-    def difference(self, released: ReleasedTable) -> str | None:
+    def difference(self, released_table: ReleasedTable) -> str | None:
         """Return the difference from the release; None if it has the same rows in the same order. O(rows)."""
-        types = {str(row[0]): str(row[1]) for row in self.plain.execute(f"DESCRIBE FROM {self.relation}").fetchall()}
-        if list(types) != list(released.columns):
+        types = {
+            str(row[0]): str(row[1]) for row in self.connection.execute(f"DESCRIBE FROM {self.relation}").fetchall()
+        }
+        if list(types) != list(released_table.columns):
             return "it has other columns"
         try:
             if self.is_exact:
-                expected = released.hashed
-                found = hashes.hash_relation(self.plain, _cast(self.relation, released.columns), released.columns)
+                expected = released_table.hashed
+                written_hash = hashes.hash_relation(
+                    self.connection, _cast(self.relation, released_table.columns), released_table.columns
+                )
             else:
-                kept = {name: "BOOLEAN" if _LOSSY_TYPES.search(type_) else type_ for name, type_ in types.items()}
-                expected = hashes.hash_relation(released.cursor, _comparable(released.relation, types), kept)
-                found = hashes.hash_relation(self.plain, _comparable(self.relation, types), kept)
+                comparable_types = {
+                    name: "BOOLEAN" if _LOSSY_TYPES.search(type_) else type_ for name, type_ in types.items()
+                }
+                expected = hashes.hash_relation(
+                    released_table.cursor, _comparable(released_table.relation, types), comparable_types
+                )
+                written_hash = hashes.hash_relation(
+                    self.connection, _comparable(self.relation, types), comparable_types
+                )
         except duckdb.ConversionException:
             return "it has values of other types"
-        if found == expected:
+        if written_hash == expected:
             return None
-        rows, released_rows = _count(self.plain, self.relation), _count(released.cursor, released.relation)
+        rows, released_rows = (
+            _count(self.connection, self.relation),
+            _count(released_table.cursor, released_table.relation),
+        )
         if rows != released_rows:
             return f"it has {rows} rows, and the release has {released_rows}"
         return "its values or their order are not those of the release"
 
     def withheld_metrics(self) -> str | None:
         """Return which of its metrics are for the custodian only; None if there are none."""
-        return withheld_metrics(self.plain, self.relation)
+        return withheld_metrics(self.connection, self.relation)
 
     def other_lines(self, lines: Sequence[certificates.Line]) -> str | None:
         """Return whether a certificate has other lines; None if it has these."""
         columns = join_sql(map(identifier, certificates.COLUMNS))
-        rows = self.plain.execute(f"SELECT {columns} FROM {self.relation}").fetchall()
-        expected = [(line.section, line.item, line.value, line.sql) for line in lines]
+        rows = self.connection.execute(f"SELECT {columns} FROM {self.relation}").fetchall()
+        expected = [(line.section, line.label, line.value, line.sql) for line in lines]
         return None if rows == expected else "it has other lines than the certificate"
 
 
 class FileReader:
     """A connection that reads only the files written for `target`; `check` raises for differences."""
 
-    def __init__(self, plain: Any, target: str, *, is_escaped: bool) -> None:
-        self.plain, self.target, self.is_escaped = plain, target, is_escaped
+    def __init__(self, connection: Any, target: str, *, is_escaped: bool) -> None:
+        self.connection, self.target, self.is_escaped = connection, target, is_escaped
 
-    def parquet(self, file: Path, released: ReleasedTable | None = None) -> WrittenTable:
+    def parquet(self, file: Path, released_table: ReleasedTable | None = None) -> WrittenTable:
         """Return the table in a Parquet file."""
-        columns = {} if released is None else released.columns
+        columns = {} if released_table is None else released_table.columns
         is_exact = not any(written_columns.LOSSY.search(type_) for type_ in columns.values())
-        return WrittenTable(self.plain, Sql(f"read_parquet({_pattern(file)}, hive_partitioning = false)"), is_exact)
+        return WrittenTable(
+            self.connection, Sql(f"read_parquet({_pattern(file)}, hive_partitioning = false)"), is_exact
+        )
 
-    def csv(self, file: Path, released: ReleasedTable | None = None) -> WrittenTable:
+    def csv(self, file: Path, released_table: ReleasedTable | None = None) -> WrittenTable:
         """Return the table in a CSV file, with escaped values restored."""
-        columns = dict.fromkeys(certificates.COLUMNS, "VARCHAR") if released is None else released.columns
+        columns = dict.fromkeys(certificates.COLUMNS, "VARCHAR") if released_table is None else released_table.columns
         header = self._header(file)
         places = [f"c{place}" for place in range(len(header))]
         cells = [csv_formulas.unescape_sql(place) if self.is_escaped else place for place in places]
@@ -109,11 +124,13 @@ class FileReader:
             f"quote = '\"', escape = '\"', nullstr = '', allow_quoted_nulls = false, hive_partitioning = false, "
             f"parallel = false, columns = {{{types}}}))"
         )
-        return WrittenTable(self.plain, relation, all(_EXACT_IN_CSV.fullmatch(type_) for type_ in columns.values()))
+        return WrittenTable(
+            self.connection, relation, all(_EXACT_IN_CSV.fullmatch(type_) for type_ in columns.values())
+        )
 
     def table(self, name: str) -> WrittenTable:
         """Return a table of the attached database file."""
-        return WrittenTable(self.plain, qualified("handout", name), is_exact=True)
+        return WrittenTable(self.connection, qualified("handout", name), is_exact=True)
 
     def check(self, *differences: str | None) -> None:
         """Raise an error for the first of the differences that is not None.

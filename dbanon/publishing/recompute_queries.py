@@ -35,7 +35,7 @@ class ReleaseColumns:
         return [*self.sensitive, *self.other]
 
     @property
-    def published(self) -> set[str]:
+    def column_names(self) -> set[str]:
         """The names of all columns of the release."""
         return {n for n, _ in (*self.quasi, *self.unchanged, *self.links)} | {self.class_id}
 
@@ -79,7 +79,7 @@ class TableLocations:
 
 
 SensitivePlaces = Callable[[ModelRequirement, str], Sql | None]
-"""SQL rows that say where the values of a column stand in its hierarchy; None where that is not known."""
+"""SQL rows with the position of each value of a column in its hierarchy; None where that is unknown."""
 
 
 class RecomputeQueries:
@@ -87,70 +87,70 @@ class RecomputeQueries:
 
     def __init__(
         self,
-        of: ReleaseColumns,
-        at: TableLocations,
+        columns: ReleaseColumns,
+        locations: TableLocations,
         k: int,
         demands: Sequence[ModelRequirement],
         joint: bool,
         cells: SensitivePlaces,
     ) -> None:
-        self.of, self.at, self.k, self.demands, self.cells = of, at, k, demands, cells
-        self.joint = joint and len(of.sensitive) > 1
+        self.columns, self.locations, self.k, self.demands, self.cells = columns, locations, k, demands, cells
+        self.joint = joint and len(columns.sensitive) > 1
 
     def metric(self, name: str) -> Sql:
         """Return the SQL of a metric by its name; if it cannot be recomputed, read it from the table of metrics."""
         base, _, detail = name.partition(":")
         computed = (
-            self._model(base, detail)
+            self._model_metric(base, detail)
             if base in {m.name for _, _, m in registry.metrics()}
-            else self._plain(base, detail)
+            else self._simple_metric(base, detail)
         )
-        return computed or self.look(name)
+        return computed or self.stored_metric(name)
 
-    def look(self, name: str) -> Sql:
+    def stored_metric(self, name: str) -> Sql:
         """Return the SQL that reads a metric from the table of metrics."""
         return Sql(
-            f"SELECT value FROM {self.at.metrics} WHERE metric = {text(name)} "
+            f"SELECT value FROM {self.locations.metrics} WHERE metric = {text(name)} "
             "/* as it was measured when the release was made; this statement repeats it */"
         )
 
-    def above(self) -> Sql | None:
+    def share_at_risk(self) -> Sql | None:
         """Return the SQL of the share of records whose risk is above 1/k."""
-        return self._sized(f"coalesce(sum(records) FILTER (WHERE size < {self.k}), 0) / sum(records)")
+        return self._class_size_metric(f"coalesce(sum(records) FILTER (WHERE size < {self.k}), 0) / sum(records)")
 
-    def marketer(self) -> Sql | None:
+    def marketer_risk(self) -> Sql | None:
         """Return the SQL of the average share of records (persons) that a random match re-identifies."""
-        return self._sized("count(*) / sum(size)")
+        return self._class_size_metric("count(*) / sum(size)")
 
     # --- measures of the rows ------------------------------------------------------------------------------------
 
-    def _plain(self, base: str, detail: str) -> Sql | None:
-        release, k = self.at.release, self.k
-        whole = {
+    def _simple_metric(self, base: str, detail: str) -> Sql | None:
+        release, k = self.locations.release, self.k
+        queries = {
             "records": Sql(f"SELECT count(*) FROM {release}"),
             "classes": Sql(f"SELECT count(*) FROM (SELECT DISTINCT {self._cells()} FROM {release})"),
             "persons": self._persons(),
-            "k": self._sized("min(size)"),
-            "k_all": self._alike([*self.of.quasi, *self.of.unchanged], "min(size)"),
-            "unique_unchanged": self._alike(self.of.unchanged, "count(*) FILTER (WHERE size = 1)"),
-            "risk_highest": self._sized("max(1.0 / size)"),
-            "risk_average": self._sized("sum(records / size) / sum(records)"),
+            "k": self._class_size_metric("min(size)"),
+            "k_all": self._equal_records_metric([*self.columns.quasi, *self.columns.unchanged], "min(size)"),
+            "unique_unchanged": self._equal_records_metric(self.columns.unchanged, "count(*) FILTER (WHERE size = 1)"),
+            "risk_highest": self._class_size_metric("max(1.0 / size)"),
+            "risk_average": self._class_size_metric("sum(records / size) / sum(records)"),
             "class_size_average": Sql(f"SELECT avg(records) FROM {self._sizes()}"),
             "class_size_greatest": Sql(f"SELECT max(records) FROM {self._sizes()}"),
-            "precision": self._classes(f"1 - sum({self._size} * {self._loss}) / sum({self._size})"),
+            "precision": self._classes_metric(f"1 - sum({self._size} * {self._loss}) / sum({self._size})"),
         }
-        if base in whole:
-            return whole[base]
+        if base in queries:
+            return queries[base]
         if base == "suppressed":
-            return self._left_out("outlier") if self.of.suppressed else None
+            return self._suppressed_count("outlier") if self.columns.suppressed else None
         if base == "dropped":
-            if self.of.suppressed:
-                return self._left_out("null")
-            return self._members("coalesce(sum(records), 0)", "class_id IS NULL AND held IS NOT TRUE")
+            if self.columns.suppressed:
+                return self._suppressed_count("null")
+            return self._membership_metric("coalesce(sum(records), 0)", "class_id IS NULL AND held IS NOT TRUE")
         if base == "homogeneous_share":
-            return self._homogeneous([c for c in self.of.sensitive if detail in ("", c[0])])
-        if base == "rare_sensitive_values" and self.of.persons is None:
-            value = bytewise_column(*next(c for c in self.of.sensitive if c[0] == detail))
+            return self._homogeneous_share([c for c in self.columns.sensitive if detail in ("", c[0])])
+        if base == "rare_sensitive_values" and self.columns.persons is None:
+            value = bytewise_column(*next(c for c in self.columns.sensitive if c[0] == detail))
             return Sql(
                 f"SELECT count(*) FROM (SELECT count(*) AS size FROM {release} GROUP BY {value}) WHERE size < {k}"
             )
@@ -161,11 +161,11 @@ class RecomputeQueries:
 
         Records if every person has one, else distinct pseudonyms or the keys in the ledger.
         """
-        if self.of.persons is None:
-            return Sql(f"SELECT count(*) FROM {self.at.release}")
-        if self.of.person_link is not None:
-            return Sql(f"SELECT {self._distinct_persons(self.of.person_link)} FROM {self.at.release}")
-        return self._members("count(DISTINCT person_key)", "class_id IS NOT NULL")
+        if self.columns.persons is None:
+            return Sql(f"SELECT count(*) FROM {self.locations.release}")
+        if self.columns.person_link is not None:
+            return Sql(f"SELECT {self._distinct_persons(self.columns.person_link)} FROM {self.locations.release}")
+        return self._membership_metric("count(DISTINCT person_key)", "class_id IS NOT NULL")
 
     @staticmethod
     def _distinct_persons(link: str) -> Sql:
@@ -174,92 +174,107 @@ class RecomputeQueries:
 
     @property
     def _size(self) -> Sql:
-        return identifier(self.of.size)
+        return identifier(self.columns.size)
 
     @property
     def _loss(self) -> Sql:
-        return identifier(self.of.loss)
+        return identifier(self.columns.loss)
 
     def _cells(self) -> Sql:
-        return join_sql(bytewise_column(*c) for c in self.of.quasi)
+        return join_sql(bytewise_column(*c) for c in self.columns.quasi)
 
     def _sizes(self) -> Sql:
-        return Sql(f"(SELECT count(*) AS records FROM {self.at.release} GROUP BY {self._cells()})")
+        return Sql(f"(SELECT count(*) AS records FROM {self.locations.release} GROUP BY {self._cells()})")
 
-    def _sized(self, expression: str) -> Sql | None:
+    def _class_size_metric(self, expression: str) -> Sql | None:
         """Return the SQL of a metric of `records` and `size` of classes (in persons if there are persons)."""
-        if self.of.persons is None:
-            of = f"SELECT count(*) AS records, count(*) AS size FROM {self.at.release} GROUP BY {self._cells()}"
-        elif self.of.person_link is not None:
-            persons = self._distinct_persons(self.of.person_link)
-            of = f"SELECT count(*) AS records, {persons} AS size FROM {self.at.release} GROUP BY {self._cells()}"
-        elif self.at.classes is not None:
-            of = (
-                f"SELECT {self._size} AS records, {identifier(self.of.persons)} AS size FROM {self.at.classes} "
-                f"WHERE {identifier(self.of.class_id)} IS NOT NULL"
+        if self.columns.persons is None:
+            class_sizes = (
+                f"SELECT count(*) AS records, count(*) AS size FROM {self.locations.release} GROUP BY {self._cells()}"
+            )
+        elif self.columns.person_link is not None:
+            persons = self._distinct_persons(self.columns.person_link)
+            class_sizes = (
+                f"SELECT count(*) AS records, {persons} AS size FROM {self.locations.release} GROUP BY {self._cells()}"
+            )
+        elif self.locations.classes is not None:
+            class_sizes = (
+                f"SELECT {self._size} AS records, {identifier(self.columns.persons)} AS size "
+                f"FROM {self.locations.classes} "
+                f"WHERE {identifier(self.columns.class_id)} IS NOT NULL"
             )
         else:
             return None
-        return Sql(f"SELECT {expression} FROM ({of})")
+        return Sql(f"SELECT {expression} FROM ({class_sizes})")
 
-    def _alike(self, columns: Columns, expression: str) -> Sql | None:
+    def _equal_records_metric(self, columns: Columns, expression: str) -> Sql | None:
         """Return the SQL of a metric of `size`, the number of records with equal values in these columns.
 
         Persons are not published.
         """
-        if self.of.persons is not None or not self.of.unchanged:
+        if self.columns.persons is not None or not self.columns.unchanged:
             return None
         values = join_sql(bytewise_column(*c) for c in columns)
-        return Sql(f"SELECT {expression} FROM (SELECT count(*) AS size FROM {self.at.release} GROUP BY {values})")
-
-    def _classes(self, expression: str) -> Sql | None:
-        if self.at.classes is None:
-            return None
-        return Sql(f"SELECT {expression} FROM {self.at.classes} WHERE {identifier(self.of.class_id)} IS NOT NULL")
-
-    def _left_out(self, reason: str) -> Sql | None:
-        if self.at.classes is None or self.of.suppressed is None:
-            return None
         return Sql(
-            f"SELECT coalesce(sum({self._size}), 0) FROM {self.at.classes} "
-            f"WHERE {identifier(self.of.suppressed)} = {text(reason)}"
+            f"SELECT {expression} FROM (SELECT count(*) AS size FROM {self.locations.release} GROUP BY {values})"
         )
 
-    def _members(self, expression: str, condition: str) -> Sql | None:
-        return None if self.at.members is None else Sql(f"SELECT {expression} FROM {self.at.members} WHERE {condition}")
+    def _classes_metric(self, expression: str) -> Sql | None:
+        if self.locations.classes is None:
+            return None
+        return Sql(
+            f"SELECT {expression} FROM {self.locations.classes} WHERE {identifier(self.columns.class_id)} IS NOT NULL"
+        )
 
-    def _homogeneous(self, columns: Columns) -> Sql:
+    def _suppressed_count(self, reason: str) -> Sql | None:
+        if self.locations.classes is None or self.columns.suppressed is None:
+            return None
+        return Sql(
+            f"SELECT coalesce(sum({self._size}), 0) FROM {self.locations.classes} "
+            f"WHERE {identifier(self.columns.suppressed)} = {text(reason)}"
+        )
+
+    def _membership_metric(self, expression: str, condition: str) -> Sql | None:
+        return (
+            None
+            if self.locations.members is None
+            else Sql(f"SELECT {expression} FROM {self.locations.members} WHERE {condition}")
+        )
+
+    def _homogeneous_share(self, columns: Columns) -> Sql:
         """Return the SQL of the share of records in classes with one value (NULL is a value) in any of the columns."""
         values = [bytewise_column(*c) for c in columns]
         counts = join_sql(f"count(DISTINCT {v}) + (count(*) > count({v}))::INTEGER" for v in values)
         return Sql(
             f"SELECT coalesce(sum(records) FILTER (WHERE different = 1), 0) / sum(records) FROM (SELECT count(*) AS "
-            f"records, least({counts}) AS different FROM {self.at.release} GROUP BY {self._cells()})"
+            f"records, least({counts}) AS different FROM {self.locations.release} GROUP BY {self._cells()})"
         )
 
     # --- privacy models ------------------------------------------------------------------------------------------
 
-    def _model(self, base: str, column: str) -> Sql | None:
+    def _model_metric(self, base: str, column: str) -> Sql | None:
         """Return the SQL of a model of a sensitive column; None if persons must be counted, who are not published."""
-        number = [n for n, _ in self.of.sensitive].index(column)
+        number = [n for n, _ in self.columns.sensitive].index(column)
         demand = next(
             (d for d in self.demands if d.sensitive == number and d.form_definition.metric.name == base), None
         )
-        if demand is None or self.of.persons is not None:
+        if demand is None or self.columns.persons is not None:
             return None
         cells = None
         if demand.form_definition.value_order:
             cells = self.cells(demand, column)
             if cells is None:
                 return None
-        value = bytewise_column(*self.of.sensitive[number])
-        others = [bytewise_column(*c) for i, c in enumerate(self.of.sensitive) if i != number] if self.joint else []
+        value = bytewise_column(*self.columns.sensitive[number])
+        others = (
+            [bytewise_column(*c) for i, c in enumerate(self.columns.sensitive) if i != number] if self.joint else []
+        )
         return Sql(
             fill(
                 "publishing/certificate_model.sql",
                 part=join_sql([self._cells(), *others]),
                 value=value,
-                release=self.at.release,
+                release=self.locations.release,
                 file=demand.privacy_model.sql_file,
                 form=demand.form,
                 settings={name: Sql(repr(value)) for name, value in demand.settings.items()},

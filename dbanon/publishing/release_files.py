@@ -50,7 +50,7 @@ def write_release(
     session: Session, cursor: Any, entry: LedgerEntry, target: str | Path, options: OutputOptions
 ) -> list[Path]:
     """Write the files of a release and return their paths, the release first; see `dbanon.publish`."""
-    files = _OutputFiles.of(str(target), entry.name, options.classes)
+    files = _OutputFiles.from_target(str(target), entry.name, options.classes)
     is_escaped = csv_cells.is_escape("publish", options.csv_formulas)
     if options.storage_version is not None and files.form != ".duckdb":
         raise errors.InvalidArgumentError("publish", "storage_version", "left out where to is no .duckdb file", target)
@@ -72,7 +72,7 @@ def output_paths(target: str | Path, name: str) -> list[Path]:
         InvalidArgumentError: The target has an unknown ending.
         TargetNotLocalError: The target is a URL.
     """
-    return list(_OutputFiles.of(str(target), name, True).final.values())
+    return list(_OutputFiles.from_target(str(target), name, True).final.values())
 
 
 # --- files -----------------------------------------------------------------------------------------------------------
@@ -82,30 +82,30 @@ def output_paths(target: str | Path, name: str) -> list[Path]:
 class _OutputFiles:
     """The output files by the ending of their names; `classes` says whether the file of classes is wanted."""
 
-    asked: str
+    target: str
     form: str
     final: Mapping[str, Path]
     classes: bool
 
     @classmethod
-    def of(cls, to: str, name: str, classes: bool) -> _OutputFiles:
-        path = output_files.local_target("publish", to)
+    def from_target(cls, target: str, name: str, classes: bool) -> _OutputFiles:
+        path = output_files.local_target("publish", target)
         is_nameless = path.name.lower() in FORMATS and not path.is_dir()
-        if to.endswith(("/", os.sep)) or path.is_dir() or not (path.suffix or is_nameless):
+        if target.endswith(("/", os.sep)) or path.is_dir() or not (path.suffix or is_nameless):
             path = path / (re.sub(r"[^\w.-]", "_", name) + ".parquet")
         form = path.suffix.lower()
         if form not in FORMATS:
             raise errors.InvalidArgumentError(
-                "publish", "to", f"a file ending in {', '.join(FORMATS)}, or a folder", to
+                "publish", "to", f"a file ending in {', '.join(FORMATS)}, or a folder", target
             )
         final = {"": path}
         if form != ".duckdb":
             endings = {e: e + path.suffix for e in ("_metrics", "_classes", "_certificate")}
             endings["_text"] = f"_certificate{path.suffix}.txt"
             final |= {kind: path.with_name(path.stem + ending) for kind, ending in endings.items()}
-        with output_files.translate_os_errors("publish", to):
+        with output_files.translate_os_errors("publish", target):
             [file.exists() for file in final.values()]  # a name with an ending can be too long to be asked for
-        return cls(to, form, final, classes)
+        return cls(target, form, final, classes)
 
     def check(self, cursor: Any, overwrite: bool, read: Sequence[Path]) -> None:
         """Check that no output file exists or is being read.
@@ -115,22 +115,22 @@ class _OutputFiles:
             TargetExistsError: One exists, and `overwrite` is false.
         """
         output_files.check_not_source("publish", self.final.values(), [*output_files.source_files(cursor), *read])
-        with output_files.translate_os_errors("publish", self.asked):
-            there = [str(p) for p in self.final.values() if p.exists()]
-        if there and not overwrite:
-            raise errors.TargetExistsError(self.asked, there)
+        with output_files.translate_os_errors("publish", self.target):
+            existing_paths = [str(p) for p in self.final.values() if p.exists()]
+        if existing_paths and not overwrite:
+            raise errors.TargetExistsError(self.target, existing_paths)
 
     def drafts(self) -> AbstractContextManager[dict[str, Path]]:
         """Yield draft paths; all drafts become the final files together at the end of the block, or none remains."""
         wanted = {kind: path for kind, path in self.final.items() if kind != "_classes" or self.classes}
         # An earlier file's classes, and its log, are not of this one.
-        gone = (
+        outdated_paths = (
             [output_files.wal_file(self.final[""])]
             if self.form == ".duckdb"
             else [self.final[k] for k in self.final.keys() - wanted]
         )
-        gone += _old_certificates(self.final[""])
-        return atomic_write.open_drafts(wanted, gone)
+        outdated_paths += _old_certificates(self.final[""])
+        return atomic_write.open_drafts(wanted, outdated_paths)
 
 
 def _old_certificates(path: Path) -> list[Path]:
@@ -167,8 +167,8 @@ class _ReleaseWriter:
         types = {}
         try:
             with self._transaction() as certificate:
-                lines = certificate.lines(certificate.handed_out(classes=self.files.classes))
-                released = self._released(certificate)
+                lines = certificate.lines(certificate.published_tables(classes=self.files.classes))
+                released_tables = self._released_tables(certificate)
                 for ending in self._endings():
                     types[ending] = self._types(ending)
                     runtime_storage_version.check_column_types("publish", types[ending], storage_version)
@@ -186,13 +186,13 @@ class _ReleaseWriter:
                 + f" FROM read_parquet({text(str(part.resolve()))})"
                 for ending, part in parts.items()
             ]
-            write_database(draft, self.files.asked, storage_version, tables)
+            write_database(draft, self.files.target, storage_version, tables)
         finally:
             for part in parts.values():
                 part.unlink(missing_ok=True)
-        with read_back.open_reader(self.files.asked, database=draft) as reader:
+        with read_back.open_reader(self.files.target, database=draft) as reader:
             for ending in self._endings():
-                reader.check(reader.table(name + ending).difference(released[ending]))
+                reader.check(reader.table(name + ending).difference(released_tables[ending]))
             reader.check(
                 reader.table(name + "_metrics").withheld_metrics(),
                 reader.table(name + "_certificate").other_lines(lines),
@@ -215,17 +215,19 @@ class _ReleaseWriter:
                 rows = Sql(f"SELECT {written_columns.CsvColumns(columns, True).selected()} FROM ({rows})")
             self._copy(rows, drafts["_certificate"])
             drafts["_text"].write_text(certificates.as_text(lines), encoding="utf-8")
-            released = self._released(certificate)
-            with read_back.open_reader(self.files.asked, is_escaped=self.is_escaped) as reader:
-                written = reader.csv if self.files.form == ".csv" else reader.parquet
+            released_tables = self._released_tables(certificate)
+            with read_back.open_reader(self.files.target, is_escaped=self.is_escaped) as reader:
+                read_table = reader.csv if self.files.form == ".csv" else reader.parquet
                 for ending in self._endings():
-                    reader.check(written(drafts[ending], released[ending]).difference(released[ending]))
+                    reader.check(
+                        read_table(drafts[ending], released_tables[ending]).difference(released_tables[ending])
+                    )
                 reader.check(
-                    written(drafts["_metrics"], released["_metrics"]).withheld_metrics(),
-                    written(drafts["_certificate"]).other_lines(lines),
+                    read_table(drafts["_metrics"], released_tables["_metrics"]).withheld_metrics(),
+                    read_table(drafts["_certificate"]).other_lines(lines),
                 )
 
-    def _released(self, certificate: Certificate) -> dict[str, read_back.ReleasedTable]:
+    def _released_tables(self, certificate: Certificate) -> dict[str, read_back.ReleasedTable]:
         """Return the tables with the hashes recorded in the ledger after the gate passed them."""
         hashes = dict(certificate.row["hashes"])
         return {
@@ -277,9 +279,9 @@ class _ReleaseWriter:
         with_formulas = self._csv(self._columns(ending)).with_formulas(self.entry.table(ending))
         escaped = []
         if with_formulas is not None:
-            found = self.cursor.execute(with_formulas)
-            columns = [column[0] for column in found.description]
-            escaped = [column for column, is_so in zip(columns, found.fetchall()[0], strict=True) if is_so]
+            result = self.cursor.execute(with_formulas)
+            columns = [column[0] for column in result.description]
+            escaped = [column for column, is_so in zip(columns, result.fetchall()[0], strict=True) if is_so]
         return self._csv(self._types(ending)).reader(name, escaped)
 
     def _columns(self, ending: str) -> dict[str, str]:
@@ -292,13 +294,13 @@ class _ReleaseWriter:
         An enumeration lists only the values that occur in the rows, in its order; within other types it is text.
         """
         return {
-            n: self._listed(n, ending)
+            n: self._enumeration_type(n, ending)
             if written_columns.ENUMERATION.fullmatch(t)
             else written_columns.without_enumerations(t)
             for n, t in self._columns(ending).items()
         }
 
-    def _listed(self, column: str, ending: str) -> str:
+    def _enumeration_type(self, column: str, ending: str) -> str:
         """Return the type of an enumeration column with the values that occur; text if none does."""
         name = identifier(column)
         values = self.cursor.execute(
@@ -318,7 +320,7 @@ class _ReleaseWriter:
         try:
             certificate = Certificate(self.entry, self.session, self.cursor)
             for problem in certificate.problems():
-                raise errors.ReleaseChangedError("publish", self.entry.shown, problem)
+                raise errors.ReleaseChangedError("publish", self.entry.display_name, problem)
             yield certificate
             self.cursor.execute("COMMIT")
         except BaseException:

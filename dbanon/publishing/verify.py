@@ -82,12 +82,12 @@ def _certificate_hashes(certificate: Path) -> Mapping[str, str]:
             cells = [
                 [unescape_cell(row[name]) for name in ("section", "item", "value")] for row in csv.DictReader(file)
             ]
-            rows = [(section, item, value) for section, item, value in cells]
+            rows = [(section, label, value) for section, label, value in cells]
     else:
         with duckdb.connect() as connection:
             name = names.escape_glob(str(certificate))
             rows = connection.execute(f"SELECT section, item, value FROM read_parquet({text(name)})").fetchall()
-    return {item: value for section, item, value in rows if section == FILES_SECTION}
+    return {label: value for section, label, value in rows if section == FILES_SECTION}
 
 
 def _file_hash(path: Path) -> str:

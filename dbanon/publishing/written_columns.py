@@ -69,12 +69,12 @@ class CsvColumns:
         return csv_formulas.header_cells(list(self.types), escape=self.is_escaped)
 
     def with_formulas(self, relation: Sql) -> Sql | None:
-        """Return the query that tells for each text column whether a value is escaped; None without text columns."""
-        found = [
+        """Return the query for whether each text column has an escaped value; None if there are no text columns."""
+        conditions = [
             f"coalesce(bool_or({self._cell(name)} <> CAST({identifier(name)} AS VARCHAR)), false) AS {identifier(name)}"
             for name in self._texts()
         ]
-        return Sql(f"SELECT {join_sql(found)} FROM {relation}") if found else None
+        return Sql(f"SELECT {join_sql(conditions)} FROM {relation}") if conditions else None
 
     def reader(self, file: str, escaped: Collection[str]) -> Sql:
         """Return the relation with which a recipient reads a file of that name; escaped columns are restored."""

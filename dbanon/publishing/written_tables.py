@@ -9,7 +9,7 @@ from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.sqltext.quote import Sql
 
 
-def check_tables(function: str, cursor: Any, entry: LedgerEntry, publication: ReleaseSpec) -> None:
+def check_tables(function: str, cursor: Any, entry: LedgerEntry, spec: ReleaseSpec) -> None:
     """Compare the tables of a version, in the transaction that created them, with what the release gate passed.
 
     The values and counts of each class are compared with the membership (`views/unchanged_source_check.sql`).
@@ -22,7 +22,7 @@ def check_tables(function: str, cursor: Any, entry: LedgerEntry, publication: Re
     misplaced, other_classes = cursor.execute(
         plan.fill_release_template(
             "publishing/misplaced_values.sql",
-            publication,
+            spec,
             version=entry.table(),
             classes=entry.table("_classes"),
             nulls=None,
@@ -30,16 +30,20 @@ def check_tables(function: str, cursor: Any, entry: LedgerEntry, publication: Re
         )
     ).fetchall()[0]
     if misplaced:
-        raise errors.OutputDiffersError(function, entry.shown, f"{misplaced} rows are not in the order of their values")
+        raise errors.OutputDiffersError(
+            function, entry.display_name, f"{misplaced} rows are not in the order of their values"
+        )
     if other_classes:
-        raise errors.OutputDiffersError(function, entry.shown, f"{other_classes} classes have other published values")
+        raise errors.OutputDiffersError(
+            function, entry.display_name, f"{other_classes} classes have other published values"
+        )
     withheld = withheld_metrics(cursor, entry.table("_metrics"))
     if withheld is not None:
-        raise errors.OutputDiffersError(function, entry.shown, withheld)
+        raise errors.OutputDiffersError(function, entry.display_name, withheld)
 
 
 def withheld_metrics(cursor: Any, relation: Sql) -> str | None:
     """Return which metrics of a relation are for the custodian only; None if there are none."""
-    found = [str(row[0]) for row in cursor.execute(f"SELECT metric FROM {relation}").fetchall()]
-    withheld = [name for name in found if not metrics.is_published(name)]
+    metric_names = [str(row[0]) for row in cursor.execute(f"SELECT metric FROM {relation}").fetchall()]
+    withheld = [name for name in metric_names if not metrics.is_published(name)]
     return f"it has metrics that are for the custodian only ({', '.join(withheld)})" if withheld else None

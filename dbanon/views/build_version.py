@@ -52,16 +52,16 @@ class Release:
     waiting: int | None = None
 
     def __repr__(self) -> str:
-        said = f"{self.name}, version {self.version}: {self.records:,} records in {self.classes:,} classes"
-        said += f", {self.waiting:,} wait" if self.waiting else ""
-        return said if self.glance is None else f"{said}\n{self.glance.text()}"
+        summary = f"{self.name}, version {self.version}: {self.records:,} records in {self.classes:,} classes"
+        summary += f", {self.waiting:,} wait" if self.waiting else ""
+        return summary if self.glance is None else f"{summary}\n{self.glance.text()}"
 
     def _repr_html_(self) -> str:
         return html.escape(repr(self)) if self.glance is None else self.glance.html()
 
 
 def create_version(
-    cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, making: VersionOptions, n_small_differences: int = 0
+    cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, version_options: VersionOptions, n_small_differences: int = 0
 ) -> Release:
     """Create the tables, membership and ledger row of a version, inside a transaction.
 
@@ -77,7 +77,7 @@ def create_version(
     overlap.refuse_overlapping(cursor, entry)
     recognized: list[recognized_people.Recognized] = []
     try:
-        return _create_version(cursor, entry, publication, making, n_small_differences, recognized)
+        return _create_version(cursor, entry, spec, version_options, n_small_differences, recognized)
     finally:
         with contextlib.suppress(duckdb.Error):  # in a transaction that was aborted, whose tables are gone
             recognized_people.drop_temporary_tables(cursor, len(recognized))
@@ -86,80 +86,83 @@ def create_version(
 def _create_version(
     cursor: Any,
     entry: LedgerEntry,
-    publication: ReleaseSpec,
-    making: VersionOptions,
+    spec: ReleaseSpec,
+    version_options: VersionOptions,
     n_small_differences: int,
     recognized: list[recognized_people.Recognized],
 ) -> Release:
-    publication = resolve.with_person_key(publication, entry.person_key)
-    metrics = _write_tables(cursor, entry, publication)
-    written_tables.check_tables(making.function, cursor, entry, publication)
+    spec = resolve.with_person_key(spec, entry.person_key)
+    metrics = _write_tables(cursor, entry, spec)
+    written_tables.check_tables(version_options.function, cursor, entry, spec)
     related_versions = same_source.versions_of_same_people(entry, cursor)
     recognized += recognized_people.recognize(cursor, entry, disjoint_sources.without_disjoint(entry, related_versions))
     others = [r.other for r in recognized if not r.are_others]
-    if making.old is not None:
-        old = next((o for o in others if o.place == making.old.place), making.old)
-        n_small_differences += compare_version.count_small_differences(cursor, entry, old, publication)
-        if n_small_differences and not making.lets_differ:
+    if version_options.old is not None:
+        old = next((o for o in others if o.place == version_options.old.place), version_options.old)
+        n_small_differences += compare_version.count_small_differences(cursor, entry, old, spec)
+        if n_small_differences and not version_options.allows_small_differences:
             raise errors.SmallDifferencesRefusedError(
-                making.function, making.old.shown, n_small_differences, [f"version {making.old.version}"]
+                version_options.function,
+                version_options.old.display_name,
+                n_small_differences,
+                [f"version {version_options.old.version}"],
             )
     same_name = version_differences.same_name(entry, others)
-    compare_version.check_recognized(cursor, entry, making, recognized, same_name)
-    linked_versions.check_linked_versions(cursor, entry, publication, others, OLD_SUFFIX)
-    differences = version_differences.small_differences(cursor, entry, publication, same_name, old_suffix=OLD_SUFFIX)
-    if entry.keeps:
-        differences += version_differences.returned_people(cursor, entry, publication, same_name, old_suffix=OLD_SUFFIX)
+    compare_version.check_recognized(cursor, entry, version_options, recognized, same_name)
+    linked_versions.check_linked_versions(cursor, entry, spec, others, OLD_SUFFIX)
+    differences = version_differences.small_differences(cursor, entry, spec, same_name, old_suffix=OLD_SUFFIX)
+    if entry.keeps_classes:
+        differences += version_differences.returned_people(cursor, entry, spec, same_name, old_suffix=OLD_SUFFIX)
     respelled_others = compare_version.respelled_versions(recognized)
     if respelled_others:
         differences += version_differences.small_differences(
-            cursor, entry, publication, version_differences.same_name(entry, respelled_others), old_suffix=OLD_SUFFIX
+            cursor, entry, spec, version_differences.same_name(entry, respelled_others), old_suffix=OLD_SUFFIX
         )
-    n_small_differences += sum(t.sets for t in differences)
-    if differences and not making.lets_differ:
+    n_small_differences += sum(t.n_sets for t in differences)
+    if differences and not version_options.allows_small_differences:
         versions = sorted({o.version for t in differences for o in t.others})
         raise errors.SmallDifferencesRefusedError(
-            making.function, entry.shown, n_small_differences, [f"version {v}" for v in versions]
+            version_options.function, entry.display_name, n_small_differences, [f"version {v}" for v in versions]
         )
-    unknown = unknown_sources.unknown_relations(cursor, entry, making.composition, related_versions)
-    streams = compare_version.streams_of_same_people(cursor, entry, making)
+    unknown = unknown_sources.unknown_relations(cursor, entry, version_options.composition, related_versions)
+    streams = compare_version.streams_of_same_people(cursor, entry, version_options)
     comparison = replace(
-        compare_version.compare_versions(cursor, entry, publication, making, others, same_name, differences),
+        compare_version.compare_versions(cursor, entry, spec, version_options, others, same_name, differences),
         unknown=unknown,
     )
     comparison.elsewhere.extend(
-        version_differences.small_differences(cursor, entry, publication, respelled_others, old_suffix=OLD_SUFFIX)
+        version_differences.small_differences(cursor, entry, spec, respelled_others, old_suffix=OLD_SUFFIX)
         if respelled_others
         else []
     )
-    _insert_ledger_row(cursor, entry, publication, metrics, making, n_small_differences, comparison, recognized)
-    postgres_delivery.record_pending_delivery(making.function, cursor, entry, making.to)
-    checked_names = {o.named for o in comparison.checked}
+    _insert_ledger_row(cursor, entry, spec, metrics, version_options, n_small_differences, comparison, recognized)
+    postgres_delivery.record_pending_delivery(version_options.function, cursor, entry, version_options.delivery_target)
+    checked_names = {o.version_name for o in comparison.checked}
     exposed_by_checked = {name: people for name, people in comparison.exposed.items() if name in checked_names}
-    if making.composition == "refuse" and exposed_by_checked:
-        raise errors.CompositionRefusedError(entry.shown, exposed_by_checked)
-    compare_version.warn_of_disclosure(cursor, entry, making, comparison)
+    if version_options.composition == "refuse" and exposed_by_checked:
+        raise errors.CompositionRefusedError(entry.display_name, exposed_by_checked)
+    compare_version.warn_of_disclosure(cursor, entry, version_options, comparison)
     unknown_sources.warn_of_unknown(entry, unknown)
     if streams:
         warn(
-            f"{entry.shown}: the streaming views {', '.join(streams)} published the same people; their classes are not "
-            "held against those of releases: who has both can intersect them.",
+            f"{entry.display_name}: the streaming views {', '.join(streams)} published the same people; their classes "
+            "are not held against those of releases: who has both can intersect them.",
             DisclosureWarning,
         )
-    warnings.warn_of_one_class(entry.shown, metrics)
-    warnings.warn_of_person_spellings(cursor, publication.cleaned.rows, publication.source, publication.roles.person)
-    return current_release(cursor, entry, comparison.composition, entry.how == "hold")
+    warnings.warn_of_one_class(entry.display_name, metrics)
+    warnings.warn_of_person_spellings(cursor, spec.cleaned.rows, spec.source, spec.roles.person)
+    return current_release(cursor, entry, comparison.composition, entry.refresh_mode == "hold")
 
 
-def _write_tables(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec) -> dict[str, float]:
+def _write_tables(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec) -> dict[str, float]:
     """Create the tables and the membership of a version; return its metrics."""
     for ending, kind in (("", "release"), ("_classes", "classes")):
-        cursor.execute(f"CREATE TABLE {entry.table(ending)} AS {plan.release_sql(replace(publication, kind=kind))}")
-    metrics = _write_metrics(cursor, entry, publication)
-    _insert_members(cursor, entry, plan.release_sql(replace(publication, kind="membership")))
-    _check_unchanged_source(cursor, entry, publication)
-    if publication.continuity.held is not None:
-        _insert_members(cursor, entry, erasure.withheld_members_sql(publication))
+        cursor.execute(f"CREATE TABLE {entry.table(ending)} AS {plan.release_sql(replace(spec, kind=kind))}")
+    metrics = _write_metrics(cursor, entry, spec)
+    _insert_members(cursor, entry, plan.release_sql(replace(spec, kind="membership")))
+    _check_unchanged_source(cursor, entry, spec)
+    if spec.continuity.held is not None:
+        _insert_members(cursor, entry, erasure.withheld_members_sql(spec))
     return metrics
 
 
@@ -172,7 +175,13 @@ def current_release(
     ).fetchall()[0]
     waiting = deferred_records.count_deferred(cursor, entry)[0] if with_deferred else None
     return Release(
-        entry.shown, entry.version, records, classes, composition, _release_summary(cursor, entry, records), waiting
+        entry.display_name,
+        entry.version,
+        records,
+        classes,
+        composition,
+        _release_summary(cursor, entry, records),
+        waiting,
     )
 
 
@@ -195,9 +204,9 @@ def _insert_members(cursor: Any, entry: LedgerEntry, members: str) -> None:
     )
 
 
-def _write_metrics(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec) -> dict[str, float]:
+def _write_metrics(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec) -> dict[str, float]:
     """Create the table of publishable metrics; return all metrics, for the ledger."""
-    rows = cursor.execute(plan.release_sql(replace(publication, kind="metrics"))).fetchall()
+    rows = cursor.execute(plan.release_sql(replace(spec, kind="metrics"))).fetchall()
     types = {"metric": "VARCHAR", "value": "DOUBLE", "better": "VARCHAR", "description": "VARCHAR"}
     table = entry.table("_metrics")
     cursor.execute(f"CREATE TABLE {table} ({join_sql(f'{name} {type_}' for name, type_ in types.items())})")
@@ -205,7 +214,7 @@ def _write_metrics(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec) ->
     return {row[0]: row[1] for row in rows}
 
 
-def _check_unchanged_source(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec) -> None:
+def _check_unchanged_source(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec) -> None:
     """Check that all statements saw the same rows of the source: a view may return different ones each time.
 
     If records are deferred: that published, suppressed and deferred records are all records of the source, each once.
@@ -213,19 +222,19 @@ def _check_unchanged_source(cursor: Any, entry: LedgerEntry, publication: Releas
     Raises:
         UnstableSourceError: They are not.
     """
-    has_deferred = publication.continuity.waits is not None
+    has_deferred = spec.continuity.waits is not None
     query = plan.fill_release_template(
         "views/unchanged_source_check.sql",
-        publication.continued(waits=None),
+        spec.continued(waits=None),
         version=entry.table(),
         classes=entry.table("_classes"),
-        members=entry.members if has_deferred else entry.settled,
+        members=entry.members if has_deferred else entry.settled_members,
     )
     if cursor.execute(query).fetchall()[0][0]:
-        raise errors.UnstableSourceError(entry.shown, publication.source.shown)
+        raise errors.UnstableSourceError(entry.display_name, spec.source.shown)
 
 
-def _definition_columns(entry: LedgerEntry, publication: ReleaseSpec) -> dict[str, Sql]:
+def _definition_columns(entry: LedgerEntry, spec: ReleaseSpec) -> dict[str, Sql]:
     """Return the columns of a row of the ledger that say what was released, by which definition."""
     return {
         "schema_name": text(entry.schema),
@@ -233,19 +242,19 @@ def _definition_columns(entry: LedgerEntry, publication: ReleaseSpec) -> dict[st
         "version": literal(entry.version),
         "status": text("published"),
         "source": text(entry.call["source"]),
-        "algorithm": text(publication.algorithm),
+        "algorithm": text(spec.algorithm),
         "statement": text(entry.statement),
         "call": text(json.dumps(entry.call, ensure_ascii=False)),
-        "parameters": text(json.dumps(dict(publication.options), ensure_ascii=False, default=list)),
+        "parameters": text(json.dumps(dict(spec.options), ensure_ascii=False, default=list)),
         "roles": text(json.dumps(entry.roles, ensure_ascii=False)),
         "withheld": list_literal(
             [n for n, role in entry.roles.items() if role in ("withheld", "identifier", "person")]
         ),
-        "policy_fingerprint": text(publication.policy.fingerprint),
+        "policy_fingerprint": text(spec.policy.fingerprint),
         "hierarchy_fingerprint": text(entry.hierarchy_fingerprint),
         "library_versions": map_literal({k: text(v) for k, v in library_versions().items()}, "VARCHAR"),
         "person_key": Sql("NULL") if entry.person_key is None else list_literal(entry.person_key),
-        "refresh": text(entry.how),
+        "refresh": text(entry.refresh_mode),
         "bases": list_literal(entry.bases or ()),
         "keys": map_literal({k: text(v) for k, v in entry.keys.items()}, "VARCHAR"),
         "hash_format": literal(entry.hash_format),
@@ -256,9 +265,9 @@ def _definition_columns(entry: LedgerEntry, publication: ReleaseSpec) -> dict[st
 def _insert_ledger_row(
     cursor: Any,
     entry: LedgerEntry,
-    publication: ReleaseSpec,
+    spec: ReleaseSpec,
     metrics: Mapping[str, float],
-    making: VersionOptions,
+    version_options: VersionOptions,
     n_small_differences: int,
     comparison: VersionComparison,
     recognized: Sequence[recognized_people.Recognized],
@@ -268,7 +277,7 @@ def _insert_ledger_row(
     fingerprint, source_records = cursor.execute(
         f"SELECT coalesce(sum(row_hash::HUGEINT * records), 0)::VARCHAR, coalesce(sum(records), 0) FROM {entry.members}"
     ).fetchall()[0]
-    row = _definition_columns(entry, publication) | {
+    row = _definition_columns(entry, spec) | {
         "source_fingerprint": text(fingerprint),
         "source_records": literal(int(source_records)),
         "records": literal(int(metrics["records"])),
@@ -278,19 +287,19 @@ def _insert_ledger_row(
         "achieved": map_literal({k: literal(v) for k, v in achieved.items()}, "DOUBLE"),
         "metrics": map_literal({k: literal(v) for k, v in metrics.items()}, "DOUBLE"),
         "delta_classes": literal(n_small_differences),
-        "allow_delta": literal(making.lets_differ),
+        "allow_delta": literal(version_options.allows_small_differences),
         "composition": Sql("NULL")
         if comparison.composition is None
         else map_literal({k: literal(v) for k, v in comparison.composition.items()}, "BIGINT"),
         "unchecked": list_literal(
-            [o.named for o in comparison.unchecked]
+            [o.version_name for o in comparison.unchecked]
             + [name + unknown_sources.RELATION_UNKNOWN for name in comparison.unknown]
         ),
-        "recognized": map_literal({r.other.named: literal(r.total) for r in recognized}, "BIGINT"),
+        "recognized": map_literal({r.other.version_name: literal(r.total) for r in recognized}, "BIGINT"),
         "held_back": literal(compare_version.count_withheld(cursor, entry)),
-        "composition_rule": text(making.composition),
+        "composition_rule": text(version_options.composition),
     }
-    if entry.how == "hold":
+    if entry.refresh_mode == "hold":
         counts = zip(("waiting", "waiting_persons"), deferred_records.count_deferred(cursor, entry), strict=True)
         row |= {name: literal(count) for name, count in counts if count is not None}
     hashed_columns = join_sql(f"{row[c]} AS {identifier(c)}" for c in ledger_hashes.LEDGER_COLUMNS)
@@ -312,11 +321,11 @@ def library_versions() -> dict[str, str]:
     return {"dbanon": __version__, "duckdb": installed("duckdb"), "python": platform.python_version()}
 
 
-def list_literal(items: Sequence[str]) -> Sql:
+def list_literal(values: Sequence[str]) -> Sql:
     """Return a VARCHAR[] literal."""
-    return Sql(f"[{join_sql(text(i) for i in items)}]::VARCHAR[]")
+    return Sql(f"[{join_sql(text(i) for i in values)}]::VARCHAR[]")
 
 
-def map_literal(items: Mapping[str, Sql], type_: str) -> Sql:
+def map_literal(values: Mapping[str, Sql], type_: str) -> Sql:
     """Return a MAP literal with values of a type."""
-    return Sql(f"MAP {{{join_sql(f'{text(k)}: {v}' for k, v in items.items())}}}::MAP(VARCHAR, {type_})")
+    return Sql(f"MAP {{{join_sql(f'{text(k)}: {v}' for k, v in values.items())}}}::MAP(VARCHAR, {type_})")

@@ -35,11 +35,11 @@ class VersionOptions:
     composition: str
     old: LedgerEntry | None = None
     erase: bool = False
-    wait: str = deferred_records.DEFERRED_GROUPS[0]
-    to: DeliveryTarget | None = None
+    deferred_group: str = deferred_records.DEFERRED_GROUPS[0]
+    delivery_target: DeliveryTarget | None = None
 
     @property
-    def lets_differ(self) -> bool:
+    def allows_small_differences(self) -> bool:
         """Whether versions of the same name may differ by too few records."""
         return self.allow_delta or self.erase
 
@@ -54,7 +54,7 @@ class VersionComparison:
     be about the same people.
     """
 
-    mine: Sequence[LedgerEntry]
+    own_versions: Sequence[LedgerEntry]
     checked: Sequence[LedgerEntry]
     unchecked: Sequence[LedgerEntry]
     differences: Sequence[version_differences.SmallDifference]
@@ -84,7 +84,7 @@ def respelled_versions(recognized: Sequence[recognized_people.Recognized]) -> li
 def check_recognized(
     cursor: Any,
     entry: LedgerEntry,
-    making: VersionOptions,
+    version_options: VersionOptions,
     recognized: Sequence[recognized_people.Recognized],
     same_name: Sequence[LedgerEntry],
 ) -> None:
@@ -96,10 +96,10 @@ def check_recognized(
     """
     for result in recognized:
         other = result.other
-        allow_differences = making.lets_differ and other in same_name
+        allow_differences = version_options.allows_small_differences and other in same_name
         if result.is_comparable and result.by_records is None:
             if result.by_spelling:
-                _warn(str(errors.PeopleNotRecognizedError(entry.shown, other.named, result)))
+                _warn(str(errors.PeopleNotRecognizedError(entry.display_name, other.version_name, result)))
             continue
         if recognized_people.is_same_release(cursor, entry, other):
             continue
@@ -112,33 +112,33 @@ def check_recognized(
             and not version_differences.are_comparable(entry, other)
         ):
             raise errors.SmallDifferencesRefusedError(
-                making.function, entry.shown, len(too_few), [f"version {other.version}"]
+                version_options.function, entry.display_name, len(too_few), [f"version {other.version}"]
             )
-        error = errors.PeopleNotRecognizedError(entry.shown, other.named, result)
-        if making.composition == "refuse" and not allow_differences:
+        error = errors.PeopleNotRecognizedError(entry.display_name, other.version_name, result)
+        if version_options.composition == "refuse" and not allow_differences:
             raise error
         _warn(str(error))
 
 
-def streams_of_same_people(cursor: Any, entry: LedgerEntry, making: VersionOptions) -> list[str]:
+def streams_of_same_people(cursor: Any, entry: LedgerEntry, version_options: VersionOptions) -> list[str]:
     """Return the names of streaming views of the same people.
 
     Raises:
         OverlappingStreamError: There are some, under composition = 'refuse'.
     """
     streams = list(
-        dict.fromkeys(s.shown for s in same_source.streams_of_bases(same_source.comparable_bases(entry), cursor))
+        dict.fromkeys(s.display_name for s in same_source.streams_of_bases(same_source.comparable_bases(entry), cursor))
     )
-    if streams and making.composition == "refuse":
-        raise errors.OverlappingStreamError(entry.shown, streams)
+    if streams and version_options.composition == "refuse":
+        raise errors.OverlappingStreamError(entry.display_name, streams)
     return streams
 
 
 def compare_versions(
     cursor: Any,
     entry: LedgerEntry,
-    publication: ReleaseSpec,
-    making: VersionOptions,
+    spec: ReleaseSpec,
+    version_options: VersionOptions,
     others: Sequence[LedgerEntry],
     same_name: Sequence[LedgerEntry],
     differences: Sequence[version_differences.SmallDifference],
@@ -148,39 +148,45 @@ def compare_versions(
     Raises:
         CompositionUncheckedError: Under composition = 'refuse', a version cannot be compared.
     """
-    checked = [o for o in others if not (making.lets_differ and o in same_name)]
+    checked = [o for o in others if not (version_options.allows_small_differences and o in same_name)]
     unchecked = [o for o in others if not version_differences.are_comparable(entry, o)]
     unchecked = [o for o in unchecked if not recognized_people.is_same_release(cursor, entry, o)]
-    if making.composition == "refuse" and (unknown := [o for o in unchecked if o in checked]):
-        raise errors.CompositionUncheckedError(entry.shown, entry.person_key, {o.named: o.person_key for o in unknown})
+    if version_options.composition == "refuse" and (unknown := [o for o in unchecked if o in checked]):
+        raise errors.CompositionUncheckedError(
+            entry.display_name, entry.person_key, {o.version_name: o.person_key for o in unknown}
+        )
     together = _count_exposed_people(cursor, entry, others)
     elsewhere = (
         []
         if len(others) == len(same_name)
-        else version_differences.small_differences(cursor, entry, publication, others, old_suffix=OLD_SUFFIX)
+        else version_differences.small_differences(cursor, entry, spec, others, old_suffix=OLD_SUFFIX)
     )
-    elsewhere += version_differences.class_sum_differences(cursor, entry, publication, others, old_suffix=OLD_SUFFIX)
-    if making.composition == "refuse":
+    elsewhere += version_differences.class_sum_differences(cursor, entry, spec, others, old_suffix=OLD_SUFFIX)
+    if version_options.composition == "refuse":
         elsewhere += version_differences.small_differences(
-            cursor, entry, publication, checked, by_class=True, old_suffix=OLD_SUFFIX
+            cursor, entry, spec, checked, by_class=True, old_suffix=OLD_SUFFIX
         )
     return VersionComparison(same_name, checked, unchecked, differences, elsewhere, together)
 
 
-def warn_of_disclosure(cursor: Any, entry: LedgerEntry, making: VersionOptions, comparison: VersionComparison) -> None:
+def warn_of_disclosure(
+    cursor: Any, entry: LedgerEntry, version_options: VersionOptions, comparison: VersionComparison
+) -> None:
     """Warn of what readers of other versions can learn."""
-    exposed, old = comparison.exposed, making.old
-    if making.erase:
+    exposed, old = comparison.exposed, version_options.old
+    if version_options.erase:
         for message in erasure.residual_disclosures(
-            entry.shown, count_withheld(cursor, entry), _exposed_people(None, comparison.differences)
+            entry.display_name, count_withheld(cursor, entry), _exposed_people(None, comparison.differences)
         ):
             _warn(message)
-    if entry.how == "recluster" and old is not None:
-        narrowed = {o.named: exposed.pop(o.named) for o in comparison.mine if o.named in exposed}
-        counts = ", ".join(f"{people} with {name}" for name, people in narrowed.items())
+    if entry.refresh_mode == "recluster" and old is not None:
+        narrowed_counts = {
+            o.version_name: exposed.pop(o.version_name) for o in comparison.own_versions if o.version_name in exposed
+        }
+        counts = ", ".join(f"{people} with {name}" for name, people in narrowed_counts.items())
         _warn(
-            f"{entry.shown} was clustered anew: who has version {old.version} too can intersect its classes with those "
-            f"of version {entry.version}"
+            f"{entry.display_name} was clustered anew: who has version {old.version} too can intersect its classes "
+            f"with those of version {entry.version}"
             + (
                 f"; candidate sets fall below k or l, or sums of classes can be subtracted: people {counts}."
                 if counts
@@ -189,23 +195,25 @@ def warn_of_disclosure(cursor: Any, entry: LedgerEntry, making: VersionOptions, 
         )
         role_changes = releases.changed_roles(old, entry.roles)
         if role_changes:
-            _warn(f"{entry.shown}: roles have changed since version {old.version}: {', '.join(role_changes)}.")
+            _warn(f"{entry.display_name}: roles have changed since version {old.version}: {', '.join(role_changes)}.")
     if exposed:
-        _warn(str(errors.CompositionRefusedError(entry.shown, exposed)))
+        _warn(str(errors.CompositionRefusedError(entry.display_name, exposed)))
 
 
-def count_small_differences(cursor: Any, entry: LedgerEntry, old: LedgerEntry, publication: ReleaseSpec) -> int:
+def count_small_differences(cursor: Any, entry: LedgerEntry, old: LedgerEntry, spec: ReleaseSpec) -> int:
     """Return the number of sets of too few records that only one of two versions has, in both directions."""
     old_table = qualified(old.database, old.schema, old.name + OLD_SUFFIX)
     # Versions that show other columns are compared by those that both show, record by record.
     have_same_roles = releases.same_roles(old, entry.roles)
-    by_person = have_same_roles and publication.roles.person is not None and old.person_key == entry.person_key
+    by_person = have_same_roles and spec.roles.person is not None and old.person_key == entry.person_key
     column_types, old_column_types = (
         releases.table_columns(entry, "", cursor),
         releases.table_columns(old, OLD_SUFFIX, cursor),
     )
     common_columns = {
-        name for name, type_ in column_types.items() if old_column_types.get(name) == type_ and entry.alike(old, name)
+        name
+        for name, type_ in column_types.items()
+        if old_column_types.get(name) == type_ and entry.has_comparable_values(old, name)
     }
     compared_columns = None if have_same_roles and common_columns == column_types.keys() else common_columns
     total = 0
@@ -215,7 +223,7 @@ def count_small_differences(cursor: Any, entry: LedgerEntry, old: LedgerEntry, p
     ):
         query = plan.fill_release_template(
             "ledger/small_differences.sql",
-            publication,
+            spec,
             compared_columns,
             version=version,
             other=other,
@@ -223,7 +231,7 @@ def count_small_differences(cursor: Any, entry: LedgerEntry, old: LedgerEntry, p
             other_members=other_members,
             class_id=identifier(list(column_types if is_new else old_column_types)[-1]),
             other_class_id=identifier(list(old_column_types if is_new else column_types)[-1]),
-            kept_clusters=entry.keeps,
+            kept_clusters=entry.keeps_classes,
             is_new=is_new,
             person=Sql("person") if by_person else None,
             nulls=None,
@@ -248,7 +256,7 @@ def _count_exposed_people(cursor: Any, entry: LedgerEntry, others: Sequence[Ledg
             query = "SELECT NULL AS person_key WHERE false"
             if other not in same_clusters:
                 query = composition_function.composition_sql("composition", entry, other)
-            people_by_version[other.named] = cursor.execute(
+            people_by_version[other.version_name] = cursor.execute(
                 f"SELECT count(DISTINCT person_key) FROM ({query})"
             ).fetchall()[0][0]
     return people_by_version
@@ -262,7 +270,7 @@ def _exposed_people(
     by_kind: dict[tuple[str, str], int] = {}
     for t in differences:
         for other in t.others:
-            by_kind[other.named, t.kind] = by_kind.get((other.named, t.kind), 0) + t.people
+            by_kind[other.version_name, t.kind] = by_kind.get((other.version_name, t.kind), 0) + t.n_people
     for (name, _), people in by_kind.items():
         people_by_version[name] = max(people_by_version.get(name, 0), people)
     return people_by_version

@@ -18,26 +18,24 @@ DEFERRED_GROUPS = ("nobody", "back", "new", "everybody")
 none, records that were published earlier and removed, records that were not, all of them."""
 
 
-def defer_records(
-    cursor: Any, entry: LedgerEntry, old: LedgerEntry, publication: ReleaseSpec, group: str
-) -> ReleaseSpec:
+def defer_records(cursor: Any, entry: LedgerEntry, old: LedgerEntry, spec: ReleaseSpec, group: str) -> ReleaseSpec:
     """Write which new records version `entry` defers, and return the spec without them.
 
     These are the records of `group`, and those that cannot be clustered with the others. Inside a transaction. Linear
     in the source; clusters nothing.
     """
-    only_members = publication.continuity.only
-    if only_members is not None:  # an erasure, to which nobody new comes
-        _insert_deferred(cursor, entry, publication.continued(only=None), only_members, "everybody")
-        return publication
+    only_members = spec.continuity.only
+    if only_members is not None:  # an erasure adds no new records
+        _insert_deferred(cursor, entry, spec.continued(only=None), only_members, "everybody")
+        return spec
     if group != "nobody":
-        _insert_deferred(cursor, entry, publication, old.known, group)
-    publication = publication.continued(waits=entry.waits)
-    _insert_deferred(cursor, entry, publication, old.known, "barred")
-    return publication
+        _insert_deferred(cursor, entry, spec, old.retained_members, group)
+    spec = spec.continued(waits=entry.deferred_members)
+    _insert_deferred(cursor, entry, spec, old.retained_members, "barred")
+    return spec
 
 
-def _insert_deferred(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, members: Sql, group: str) -> None:
+def _insert_deferred(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, members: Sql, group: str) -> None:
     """Insert the records of a group that are not among the members into the membership as deferred."""
     same_record = "person_key IS NOT DISTINCT FROM t.person_key AND "
     same_record += "value_hash = t.value_hash" if entry.person_key else "row_hash = t.row_hash"
@@ -47,8 +45,8 @@ def _insert_deferred(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, 
     )
     deferred = plan.fill_release_template(
         "views/deferred_records.sql",
-        publication.continued(keep=Sql(f"(SELECT * REPLACE (coalesce(cluster_id, -1) AS cluster_id) FROM {members})")),
-        request=as_json({**cluster_request(publication), "waiting": True}),
+        spec.continued(keep=Sql(f"(SELECT * REPLACE (coalesce(cluster_id, -1) AS cluster_id) FROM {members})")),
+        request=as_json({**cluster_request(spec), "waiting": True}),
         who=group,
         shown=was_published,
         waiting=True,
@@ -86,6 +84,6 @@ def delete_deferred(cursor: Any, entry: LedgerEntry) -> None:
 def count_deferred(cursor: Any, entry: LedgerEntry) -> tuple[int, int | None]:
     """Return the number of deferred records of a version, and of their people (None without a person column)."""
     records, persons = cursor.execute(
-        f"SELECT coalesce(sum(records), 0), count(DISTINCT person_key) FROM {entry.waits}"
+        f"SELECT coalesce(sum(records), 0), count(DISTINCT person_key) FROM {entry.deferred_members}"
     ).fetchall()[0]
     return int(records), int(persons) if "person" in entry.roles.values() else None

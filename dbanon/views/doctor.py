@@ -31,13 +31,16 @@ def problems(connection: Any) -> list[Problem]:
     """
     raw = getattr(connection, "raw", connection)
     database = str(raw.execute("SELECT system.main.current_database()").fetchall()[0][0])
-    with session.find_session(raw).cursor() as plain:
+    with session.find_session(raw).cursor() as cursor:
         return [
-            *_unreadable_views(plain, database),
-            *_changed_releases(plain, database),
-            *_changed_related_releases(plain, database),
+            *_unreadable_views(cursor, database),
+            *_changed_releases(cursor, database),
+            *_changed_related_releases(cursor, database),
             *_reported_problems(raw, database),
-            *(Problem("permission", source, why) for source, why in permissions.stored_permissions(plain, database)[1]),
+            *(
+                Problem("permission", source, why)
+                for source, why in permissions.stored_permissions(cursor, database)[1]
+            ),
             *_writable_cache(),
         ]
 
@@ -59,18 +62,18 @@ def _writable_cache() -> Iterator[Problem]:
 _UNKNOWN_FUNCTION = re.compile(r"Table Function with name \"?(\w+)\"? does not exist")
 
 
-def _unreadable_views(plain: Any, database: str) -> Iterator[Problem]:
+def _unreadable_views(cursor: Any, database: str) -> Iterator[Problem]:
     """Yield views that a connection without dbanon cannot read because they call its functions.
 
     They call them directly or through another view.
     """
-    for schema, view in plain.execute(
+    for schema, view in cursor.execute(
         "SELECT schema_name, view_name FROM system.main.duckdb_views() WHERE NOT internal AND database_name = ? "
         "ORDER BY ALL ASC NULLS LAST",
         [database],
     ).fetchall():
         try:
-            plain.execute(f"EXPLAIN FROM {qualified(database, schema, view)}").fetchall()
+            cursor.execute(f"EXPLAIN FROM {qualified(database, schema, view)}").fetchall()
         except duckdb.Error as error:
             match = _UNKNOWN_FUNCTION.search(str(error))
             if match is not None and match[1].lower() in table_functions():
@@ -78,36 +81,36 @@ def _unreadable_views(plain: Any, database: str) -> Iterator[Problem]:
                 yield Problem("view", _display_name(schema, view), message)
 
 
-def _changed_releases(plain: Any, database: str) -> Iterator[Problem]:
+def _changed_releases(cursor: Any, database: str) -> Iterator[Problem]:
     """Yield published releases whose tables are missing or changed since they were released."""
-    for entry in releases.entries(plain, database, "status = 'published'"):
-        changes = hashes.version_changes(plain, entry)
+    for entry in releases.entries(cursor, database, "status = 'published'"):
+        changes = hashes.version_changes(cursor, entry)
         if changes is None:
             message = "unknown whether it is what was released: an earlier version of dbanon made it. Hint: refresh it"
-            yield Problem("release", entry.shown, message)
-        yield from (Problem("release", entry.shown, message) for message in changes or ())
-        undelivered = postgres_delivery.undelivered_notice(plain, entry)
+            yield Problem("release", entry.display_name, message)
+        yield from (Problem("release", entry.display_name, message) for message in changes or ())
+        undelivered = postgres_delivery.undelivered_notice(cursor, entry)
         if undelivered is not None:
-            yield Problem("release", entry.shown, undelivered)
+            yield Problem("release", entry.display_name, undelivered)
 
 
-def _changed_related_releases(plain: Any, database: str) -> Iterator[Problem]:
+def _changed_related_releases(cursor: Any, database: str) -> Iterator[Problem]:
     """Return releases of related tables whose tables are missing or changed."""
     return (
-        Problem("release", release.shown, message)
-        for release in related_releases.entries(plain, database, "status = 'published'")
-        for message in hashes.changed_tables(plain, release, release.hashes)
+        Problem("release", release.display_name, message)
+        for release in related_releases.entries(cursor, database, "status = 'published'")
+        for message in hashes.changed_tables(cursor, release, release.hashes)
     )
 
 
 def _reported_problems(raw: Any, database: str) -> Iterator[Problem]:
     """Yield the problems that the table functions report for the database."""
-    for name, schema, came, went, changed, policy, hierarchy, problem in raw.execute(
+    for name, schema, n_added, n_removed, n_changed, policy, hierarchy, problem in raw.execute(
         "SELECT name, schema_name, came, went, changed, policy_changed, hierarchy_changed, problem "
         "FROM release_status() WHERE database_name = ? AND status = 'stale'",
         [database],
     ).fetchall():
-        counts = {"came": came, "went": went, "changed": changed}
+        counts = {"came": n_added, "went": n_removed, "changed": n_changed}
         changes = [f"{count} records {description}" for description, count in counts.items() if count]
         changes += [
             description

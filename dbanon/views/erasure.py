@@ -15,7 +15,7 @@ from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.sqltext.quote import Sql, join_sql, literal
 
 
-def without_erased(entry: LedgerEntry, publication: ReleaseSpec, cursor: Any) -> ReleaseSpec:
+def without_erased(entry: LedgerEntry, spec: ReleaseSpec, cursor: Any) -> ReleaseSpec:
     """Return the spec that applies an erasure after `entry`.
 
     It has no classes that lost a member and no new records.
@@ -23,20 +23,20 @@ def without_erased(entry: LedgerEntry, publication: ReleaseSpec, cursor: Any) ->
     removed_classes = [
         row[0]
         for row in cursor.execute(
-            plan.fill_release_template("views/remaining.sql", publication, members=entry.members)
+            plan.fill_release_template("views/remaining.sql", spec, members=entry.members)
         ).fetchall()
     ]
     ids = join_sql(literal(i) for i in removed_classes or [-1])
     remaining = Sql(f"(FROM {entry.members} WHERE class_id NOT IN ({ids}))")
     withheld = f"SELECT person_key, row_hash, value_hash, records FROM {entry.members} WHERE class_id IN ({ids})"
-    if publication.continuity.held is not None:
-        withheld += f" UNION ALL FROM {publication.continuity.held}"
-    return publication.continued(held=Sql(f"({withheld})"), only=remaining, keep=remaining)
+    if spec.continuity.held is not None:
+        withheld += f" UNION ALL FROM {spec.continuity.held}"
+    return spec.continued(held=Sql(f"({withheld})"), only=remaining, keep=remaining)
 
 
-def withheld_members_sql(publication: ReleaseSpec) -> str:
+def withheld_members_sql(spec: ReleaseSpec) -> str:
     """Return a query for the withheld records of the source, as rows of the membership."""
-    return plan.fill_release_template("views/withheld.sql", publication)
+    return plan.fill_release_template("views/withheld.sql", spec)
 
 
 def residual_disclosures(name: str, n_withheld: int, people: Mapping[str, int]) -> Iterable[str]:

@@ -58,60 +58,108 @@ def create_release(
     progress: Callable[[float, float], None] | None = None,
     **parameters: Any,
 ) -> Release:
-    """Make the tables `name`, `name_classes` and `name_metrics`, with a row in `dbanon.release`.
+    """Create the tables `name`, `name_classes` and `name_metrics`, with a row in `dbanon.release`.
 
-    `algorithm` and the parameters are those of the table function; `key` names columns that tell people apart where
-    no column has the role person and the source has no primary key. Where people of this release are in other
-    releases of the same source such that both together narrow them below k (or l), `composition="warn"` warns with
-    DisclosureWarning, "refuse" raises CompositionRefusedError. `replace` makes the next version of a release with
-    another definition. With `improve="5s"` classes are improved for that time (Ctrl-C takes the best so far) and the
-    ledger has the moves that were made; `progress` is called with the shares of the search that is done and of the loss
-    that is gone. The release stands in the database of its source, under a `name` in PostgreSQL also there once it is
-    in the ledger (DeliveryFailedError). With `entity` or `children`, whose `key` it takes, it makes all tables of such
-    a release, once. `disjoint_from` names releases, or tables, that are about other people: nothing is compared with
-    these, and the ledger keeps the declaration. What is committed counts: an open transaction of the connection is
-    refused.
+    The release is stored in the database of its source; if `name` is in an attached PostgreSQL database, it is copied
+    there once it is in the ledger. With `entity` or `children` all tables of a release of related tables are created.
+
+    Args:
+        connection: A connection of `dbanon.connect`, or one that is attached. It must have no open transaction.
+        name: The name of the release.
+        algorithm: The algorithm.
+        source: The table to release.
+        key: Columns that identify people, if no column has the role person and the source has no primary key.
+        composition: The reaction if this release and others of the same source together narrow people to fewer than
+            k records (or l values): "warn" or "refuse".
+        allow_delta: Publish differences between versions of too few records, too.
+        replace: Create the next version of a release with another definition.
+        disjoint_from: Releases or tables about other people, with which nothing is compared; the ledger stores this.
+        progress: Called with the fraction of the search that is complete, and the fraction of the loss that it saved.
+        **parameters: Parameters of the table function of the algorithm. With `improve="5s"` classes are improved for
+            that time (Ctrl-C ends the search), and the ledger stores the number of moves.
+
+    Returns:
+        The release that was created.
+
+    Raises:
+        ReleaseExistsError: A table has the name, and `replace` is false.
+        CompositionRefusedError: People are narrowed, and `composition` is "refuse".
+        SmallDifferencesRefusedError: The version differs from the previous one by too few records.
+        DeliveryFailedError: The release was created, but could not be copied to PostgreSQL.
+
+    Also raises the errors of a call of the table function, and DisclosureWarning.
     """
     transactions.check_no_transaction("materialize", connection)
     release_target.check_choice("materialize", "composition", composition, ("warn", "refuse"))
     if several.has_related_tables(parameters):
-        given = parameters if key is None else {**parameters, "key": key}
+        call_parameters = parameters if key is None else {**parameters, "key": key}
         return related_release.create_related_release(
-            connection, name, algorithm, source, given, allow_delta, composition
+            connection, name, algorithm, source, call_parameters, allow_delta, composition
         )
-    given = json.loads(json.dumps(parameters, default=str))
+    call_parameters = json.loads(json.dumps(parameters, default=str))
     check_algorithm("materialize", algorithm)
-    with _release_session("materialize", connection) as (current, cursor, later), report_progress(current, progress):
-        here = release_target.current_location(connection)
-        name, there = deliveries.local_name_and_target(name, cursor, here[0])
+    with (
+        _release_session("materialize", connection) as (current_session, cursor, delivery),
+        report_progress(current_session, progress),
+    ):
+        location = release_target.current_location(connection)
+        name, delivery_place = deliveries.local_name_and_target(name, cursor, location[0])
         call = make_call(
-            current, cursor, algorithm, {"tbl": source}, search_budget.replace_time_limit("materialize", given), here
+            current_session,
+            cursor,
+            algorithm,
+            {"tbl": source},
+            search_budget.replace_time_limit("materialize", call_parameters),
+            location,
         )
-        target = release_target.release_place("materialize", name, call.source(), here, cursor)
+        target = release_target.release_place("materialize", name, call.source(), location, cursor)
         # Before planning: a policy table that is new is a change.
-        with publishing_lock.publishing_turn(current, "materialize", name, target[0]):
+        with publishing_lock.publishing_turn(current_session, "materialize", name, target[0]):
             spec = resolve.resolve_spec(call, (target[1], target[2]))
             _check_keepable(cursor, spec, target[0])
             columns = _key_columns(spec, key) or resolve.unique_key(spec, cursor)
-            rehash.rehash(current, cursor, target[0])
-            earlier = releases.entries(cursor, target[0], "schema_name = ? AND lower(name) = lower(?)", target[1:])
-            published = [e for e in earlier if e.status == "published"]
-            to = later.toward(target, there, is_new=not published, replace=replace)
-            if (taken := release_target.existing_tables(cursor, target, TABLES)) and not (replace and published):
-                raise errors.ReleaseExistsError("materialize", name, taken, bool(published))
-            if not earlier and current.on_review is not None:
-                current.on_review(pre_release_review.review_lines(call, spec, name))
-            spec, given = search_budget.count_timed_moves("materialize", current, cursor, spec, given)
-            version, how = max((e.version for e in earlier), default=0) + 1, "recluster" if published else "first"
-            entry = _entry(target, _definition(algorithm, spec, source, given), spec, columns, version, how, cursor)
-            entry = replace_(
-                entry, disjoint_from=disjoint_sources.disjoint_names(cursor, entry, disjoint_from, earlier)
+            rehash.rehash(current_session, cursor, target[0])
+            earlier_versions = releases.entries(
+                cursor, target[0], "schema_name = ? AND lower(name) = lower(?)", target[1:]
             )
-            making = VersionOptions("materialize", allow_delta, composition, to=to)
-            if not published:
-                return _create_first(cursor, entry, spec, name, making)
+            published_versions = [e for e in earlier_versions if e.status == "published"]
+            delivery_target = delivery.requested_target(
+                target, delivery_place, is_new=not published_versions, replace=replace
+            )
+            if (existing_names := release_target.existing_tables(cursor, target, TABLES)) and not (
+                replace and published_versions
+            ):
+                raise errors.ReleaseExistsError("materialize", name, existing_names, bool(published_versions))
+            if not earlier_versions and current_session.on_review is not None:
+                current_session.on_review(pre_release_review.review_lines(call, spec, name))
+            spec, call_parameters = search_budget.count_timed_moves(
+                "materialize", current_session, cursor, spec, call_parameters
+            )
+            version, refresh_mode = (
+                max((e.version for e in earlier_versions), default=0) + 1,
+                "recluster" if published_versions else "first",
+            )
+            entry = _entry(
+                target,
+                _definition(algorithm, spec, source, call_parameters),
+                spec,
+                columns,
+                version,
+                refresh_mode,
+                cursor,
+            )
+            entry = replace_(
+                entry, disjoint_from=disjoint_sources.disjoint_names(cursor, entry, disjoint_from, earlier_versions)
+            )
+            version_options = VersionOptions("materialize", allow_delta, composition, delivery_target=delivery_target)
+            if not published_versions:
+                return _create_first(cursor, entry, spec, name, version_options)
             return _create_next(
-                cursor, entry, _without_withheld(cursor, entry, spec, published[-1]), published[-1], making
+                cursor,
+                entry,
+                _without_withheld(cursor, entry, spec, published_versions[-1]),
+                published_versions[-1],
+                version_options,
             )
 
 
@@ -127,10 +175,13 @@ def _check_keepable(cursor: Any, spec: ReleaseSpec, database: str) -> None:
     release_target.check_writable(cursor, "materialize", database)
 
 
-def _definition(algorithm: str, spec: ReleaseSpec, source: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def _definition(algorithm: str, spec: ReleaseSpec, source: str, call_parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the call of a release as the ledger stores it."""
-    kept, schema = release_target.stored_source_name(spec.source, source), release_target.source_schema(spec.source)
-    return {"function": algorithm, "source": kept, "schema": schema, "parameters": given}
+    stored_name, schema = (
+        release_target.stored_source_name(spec.source, source),
+        release_target.source_schema(spec.source),
+    )
+    return {"function": algorithm, "source": stored_name, "schema": schema, "parameters": call_parameters}
 
 
 def refresh_release(
@@ -143,69 +194,88 @@ def refresh_release(
     if_stale: bool = False,
     erase: bool = False,
 ) -> Release:
-    """Make the next version of a release from its source as it is now; readers see the old one until it is whole.
+    """Create the next version of a release from its source as it is now.
 
-    `refresh="keep"` leaves published records in their classes and clusters only those that came; "recluster" clusters
-    all anew, and a reader of both versions can intersect their classes. Rows that a class gains or loses between the
-    versions must be none or meet the model by themselves, else SmallDifferencesRefusedError is raised and the old
-    version stays; `allow_delta` publishes them anyway, and the ledger says so. Where classes cannot be kept,
-    CannotKeepClassesError says why; nothing but `refresh="recluster"` clusters anew. "hold" keeps classes too, and
-    those that came wait where they are too few, or miss the model, until a later refresh has enough of them; the ledger
-    counts them. Where that is all, the version that is there stays the published one. `if_stale` makes no new version
-    where source, policy and hierarchies are as they were (see `release_status`), and gives the one that is there.
+    Readers see the old version until the new one is complete.
 
-    `erase` honours an erasure that would be refused, in one statement: classes that somebody left go whole, who is
-    left of them stays out until the versions that show them are forgotten, and nobody new comes; the next refresh takes
-    those. DisclosureWarning says how many are held back and what readers of earlier versions can still tell apart.
+    Args:
+        connection: A connection of `dbanon.connect`, or one that is attached. It must have no open transaction.
+        name: The name of the release.
+        refresh: "keep" leaves published records in their classes and clusters only new ones. "hold" also keeps classes,
+            and defers new records that are too few or miss the model until a later refresh has enough of them.
+            "recluster" clusters all records again; a reader of both versions can intersect their classes.
+        allow_delta: Publish rows that classes gain or lose even if these miss the model; the ledger stores this.
+        composition: The reaction if this release and others of the same source together narrow people: "warn" or
+            "refuse".
+        if_stale: Create no version if source, policy and hierarchies have not changed (see `release_status`).
+        erase: Honour an erasure that would be refused otherwise. Classes that lost a person are removed as a whole; the
+            people who remain of them are withheld until the versions that show them are forgotten. No new records are
+            added. DisclosureWarning states how many people are withheld, and what readers of earlier versions can still
+            distinguish.
+
+    Returns:
+        The new version; the published one if nothing is to be changed.
+
+    Raises:
+        UnknownReleaseError: There is no such release.
+        SmallDifferencesRefusedError: Classes gain or lose rows that miss the model; the old version stays.
+        CannotKeepClassesError: Classes cannot be kept; only `refresh="recluster"` clusters them again.
+        CompositionRefusedError: People are narrowed, and `composition` is "refuse".
+
+    Also raises the errors of a call of the table function.
     """
     transactions.check_no_transaction("refresh", connection)
     release_target.check_choice("refresh", "refresh", refresh, REFRESH_MODES)
     release_target.check_choice("refresh", "composition", composition, ("warn", "refuse"))
-    with _release_session("refresh", connection) as (current, cursor, later):
-        here = release_target.current_location(connection)
-        path = catalog.SearchPath.of(*here)
+    with _release_session("refresh", connection) as (current_session, cursor, delivery):
+        location = release_target.current_location(connection)
+        path = catalog.SearchPath.of(*location)
         database = releases.find_published("refresh", name, cursor, path).database
-        with publishing_lock.publishing_turn(current, "refresh", name, database):
+        with publishing_lock.publishing_turn(current_session, "refresh", name, database):
             release_target.check_writable(cursor, "refresh", database)
-            rehash.rehash(current, cursor, database)
+            rehash.rehash(current_session, cursor, database)
             old = releases.find_published("refresh", name, cursor, path)
-            to = later.known((old.database, old.schema, old.name), deliveries.target_alias(name, cursor, here[0]))
-            publication = releases.current_spec(old, current, cursor)
-            if if_stale and release_status.is_fresh(old, publication, cursor):
+            delivery_target = delivery.recorded_target(
+                (old.database, old.schema, old.name), deliveries.target_alias(name, cursor, location[0])
+            )
+            spec = releases.current_spec(old, current_session, cursor)
+            if if_stale and release_status.is_fresh(old, spec, cursor):
                 return current_release(cursor, old, with_deferred=refresh == "hold")
             return _refresh(
                 cursor,
                 old,
-                publication,
+                spec,
                 refresh,
-                VersionOptions("refresh", allow_delta, composition, erase=erase, to=to),
+                VersionOptions("refresh", allow_delta, composition, erase=erase, delivery_target=delivery_target),
             )
 
 
-def _refresh(cursor: Any, old: LedgerEntry, publication: ReleaseSpec, how: str, making: VersionOptions) -> Release:
+def _refresh(
+    cursor: Any, old: LedgerEntry, spec: ReleaseSpec, refresh_mode: str, version_options: VersionOptions
+) -> Release:
     """Create the next version of a release from the spec of its source as it is now."""
     entry = _entry(
-        (old.database, old.schema, old.name), old.call, publication, old.person_key, old.version + 1, how, cursor
+        (old.database, old.schema, old.name), old.call, spec, old.person_key, old.version + 1, refresh_mode, cursor
     )
     entry = replace_(entry, disjoint_from=old.disjoint_from)
-    if entry.keeps or making.erase:
-        release_status.check_roles(old, publication)
-    publication = resolve.with_person_key(publication, old.person_key).continued(
-        held=release_status.withheld_records(old, cursor)
-    )
-    if entry.keeps:
-        publication = publication.continued(keep=old.settled)
-    if making.erase:
-        publication = erasure.without_erased(old, publication, cursor)
-        if not cursor.execute(f"SELECT 1 FROM {publication.continuity.only} LIMIT 1").fetchall():
-            raise errors.ErasureEmptiesReleaseError(old.shown)
-        publication = publication if entry.keeps else publication.continued(keep=None)
-    if how != "hold" or making.erase:
-        return _create_next(cursor, entry, publication, old, making)
+    if entry.keeps_classes or version_options.erase:
+        release_status.check_roles(old, spec)
+    spec = resolve.with_person_key(spec, old.person_key).continued(held=release_status.withheld_records(old, cursor))
+    if entry.keeps_classes:
+        spec = spec.continued(keep=old.settled_members)
+    if version_options.erase:
+        spec = erasure.without_erased(old, spec, cursor)
+        if not cursor.execute(f"SELECT 1 FROM {spec.continuity.only} LIMIT 1").fetchall():
+            raise errors.ErasureEmptiesReleaseError(old.display_name)
+        spec = spec if entry.keeps_classes else spec.continued(keep=None)
+    if refresh_mode != "hold" or version_options.erase:
+        return _create_next(cursor, entry, spec, old, version_options)
     for group in deferred_records.DEFERRED_GROUPS[:-1]:
         with contextlib.suppress(*_DEFERRABLE_ERRORS, _NothingNewError):
-            return _create_next(cursor, entry, publication, old, replace_(making, wait=group))
-    return _create_next(cursor, entry, publication, old, replace_(making, wait=deferred_records.DEFERRED_GROUPS[-1]))
+            return _create_next(cursor, entry, spec, old, replace_(version_options, deferred_group=group))
+    return _create_next(
+        cursor, entry, spec, old, replace_(version_options, deferred_group=deferred_records.DEFERRED_GROUPS[-1])
+    )
 
 
 @contextlib.contextmanager
@@ -213,28 +283,29 @@ def _release_session(
     function: str, connection: Any
 ) -> Iterator[tuple[session.Session, Any, postgres_delivery.PendingDelivery]]:
     """Yield the session of a connection, a cursor, and the delivery that is due at the end."""
-    current = session.find_session(getattr(connection, "raw", connection))
-    with current.cursor() as cursor, postgres_delivery.deliver_afterwards(function, current, cursor) as later:
-        yield current, cursor, later
+    current_session = session.find_session(getattr(connection, "raw", connection))
+    with (
+        current_session.cursor() as cursor,
+        postgres_delivery.deliver_afterwards(function, current_session, cursor) as delivery,
+    ):
+        yield current_session, cursor, delivery
 
 
 def _create_first(
-    cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, name: str, making: VersionOptions
+    cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, name: str, version_options: VersionOptions
 ) -> Release:
     """Create the first version, or the first since the release was dropped; `name` is its name in messages."""
-    with transactions.transaction(cursor, making.function, name, [publication]):
+    with transactions.transaction(cursor, version_options.function, name, [spec]):
         if release_target.existing_tables(cursor, (entry.database, entry.schema, entry.name), TABLES):
-            raise errors.LedgerBusyError(making.function, name, "its tables were made meanwhile")
-        return create_version(cursor, entry, publication, making)
+            raise errors.LedgerBusyError(version_options.function, name, "its tables were made meanwhile")
+        return create_version(cursor, entry, spec, version_options)
 
 
-def _without_withheld(cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, old: LedgerEntry) -> ReleaseSpec:
+def _without_withheld(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, old: LedgerEntry) -> ReleaseSpec:
     """Return the spec without records withheld after an erasure, if they can be identified."""
     if old.person_key != entry.person_key:
-        return publication
-    return resolve.with_person_key(publication, entry.person_key).continued(
-        held=release_status.withheld_records(old, cursor)
-    )
+        return spec
+    return resolve.with_person_key(spec, entry.person_key).continued(held=release_status.withheld_records(old, cursor))
 
 
 _DEFERRABLE_ERRORS = (
@@ -251,35 +322,38 @@ class _NothingNewError(Exception):
 
 
 def _create_next(
-    cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, old: LedgerEntry, making: VersionOptions
+    cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, old: LedgerEntry, version_options: VersionOptions
 ) -> Release:
     """Create the next version in place of the old one, in one transaction."""
-    function, making = making.function, replace_(making, old=old)
-    with transactions.transaction(cursor, function, old.shown, [publication]):
+    function, version_options = version_options.function, replace_(version_options, old=old)
+    with transactions.transaction(cursor, function, old.display_name, [spec]):
         _check_published(cursor, function, old)
-        if entry.how == "hold":
+        if entry.refresh_mode == "hold":
             with _refused_as_cannot_keep(entry, old):
-                publication = deferred_records.defer_records(cursor, entry, old, publication, making.wait)
-            if release_status.is_fresh(old, publication, cursor, old.known):
-                if making.wait in ("back", "new"):  # the others may go out
+                spec = deferred_records.defer_records(cursor, entry, old, spec, version_options.deferred_group)
+            if release_status.is_fresh(old, spec, cursor, old.retained_members):
+                if version_options.deferred_group in (
+                    "back",
+                    "new",
+                ):  # a smaller group of the new records may be publishable
                     raise _NothingNewError
                 return current_release(
                     cursor, deferred_records.move_to_old_version(cursor, entry, old), with_deferred=True
                 )
         n_small_differences = 0
-        if entry.keeps and not making.erase:
+        if entry.keeps_classes and not version_options.erase:
             n_small_differences = len(
-                {row[1] for row in cursor.execute(release_status.pending_differences(old, publication)).fetchall()}
+                {row[1] for row in cursor.execute(release_status.pending_differences(old, spec)).fetchall()}
             )
-            if n_small_differences and not making.allow_delta:
+            if n_small_differences and not version_options.allow_delta:
                 raise errors.SmallDifferencesRefusedError(
-                    function, old.shown, n_small_differences, [f"version {old.version}"]
+                    function, old.display_name, n_small_differences, [f"version {old.version}"]
                 )
         for ending in TABLES:
             cursor.execute(f"ALTER TABLE {old.table(ending)} RENAME TO {identifier(old.name + ending + OLD_SUFFIX)}")
         _set_status(cursor, old, "replaced")
         with _refused_as_cannot_keep(entry, old):
-            result = create_version(cursor, entry, publication, making, n_small_differences)
+            result = create_version(cursor, entry, spec, version_options, n_small_differences)
         deferred_records.delete_deferred(cursor, old)
         for ending in TABLES:
             cursor.execute(f"DROP TABLE {qualified(old.database, old.schema, old.name + ending + OLD_SUFFIX)}")
@@ -292,48 +366,58 @@ def _refused_as_cannot_keep(entry: LedgerEntry, old: LedgerEntry) -> Iterator[No
     try:
         yield
     except duckdb.InvalidInputException as error:
-        if entry.keeps and not INTERRUPTED.search(str(error)):
-            raise errors.CannotKeepClassesError(old.shown, _reason(error)) from None
+        if entry.keeps_classes and not INTERRUPTED.search(str(error)):
+            raise errors.CannotKeepClassesError(old.display_name, _reason(error)) from None
         raise
 
 
 def drop_release(connection: Any, name: str, *, if_exists: bool = False) -> None:
-    """Drop the tables of a release, and first those in PostgreSQL that show it.
+    """Drop the tables of a release, after those of its copy in PostgreSQL.
 
     The ledger keeps its versions until `forget_release`.
+
+    Args:
+        connection: A connection of `dbanon.connect`, or one that is attached. It must have no open transaction.
+        name: The name of the release.
+        if_exists: Do nothing if there is no such release.
+
+    Raises:
+        UnknownReleaseError: There is no such release, and `if_exists` is false.
     """
     transactions.check_no_transaction("drop", connection)
-    current = session.find_session(getattr(connection, "raw", connection))
-    with current.cursor() as cursor:
-        here = release_target.current_location(connection)
+    current_session = session.find_session(getattr(connection, "raw", connection))
+    with current_session.cursor() as cursor:
+        location = release_target.current_location(connection)
         try:
-            with publishing_lock.publishing_turn(current, "drop", name, _release_database("drop", name, cursor, here)):
-                _drop(cursor, name, here)
+            with publishing_lock.publishing_turn(
+                current_session, "drop", name, _release_database("drop", name, cursor, location)
+            ):
+                _drop(cursor, name, location)
         except errors.UnknownReleaseError:
             if not if_exists:
                 raise
 
 
-def _release_database(function: str, name: str, cursor: Any, here: Sequence[str]) -> str:
+def _release_database(function: str, name: str, cursor: Any, location: Sequence[str]) -> str:
     """Return the database of a release, of one table or of related ones.
 
     Raises:
         UnknownReleaseError: There is no such release.
     """
-    path = catalog.SearchPath.of(*here)
+    path = catalog.SearchPath.of(*location)
     tables = related_releases.find_related_release(cursor, name, path)
     return tables.database if tables is not None else releases.find_release(function, name, cursor, path).database
 
 
-def _drop(cursor: Any, name: str, here: Sequence[str]) -> None:
-    path = catalog.SearchPath.of(*here)
+def _drop(cursor: Any, name: str, location: Sequence[str]) -> None:
+    path = catalog.SearchPath.of(*location)
     tables = related_releases.find_related_release(cursor, name, path)
     if tables is not None and tables.status == "published":
         related_release.drop(cursor, tables)
         return
     old = releases.find_published("drop", name, cursor, path)
     release_target.check_writable(cursor, "drop", old.database)
-    alias = deliveries.target_alias(name, cursor, here[0])
+    alias = deliveries.target_alias(name, cursor, location[0])
     with postgres_delivery.drop_copy_after("drop", cursor, old, alias), transactions.transaction(cursor, "drop", name):
         _check_published(cursor, "drop", old)
         deliveries.forget_target(cursor, (old.database, old.schema, old.name))
@@ -343,17 +427,28 @@ def _drop(cursor: Any, name: str, here: Sequence[str]) -> None:
 
 
 def forget_release(connection: Any, name: str, version: int | None = None) -> int:
-    """Delete versions of a release (default: all but the published one) from ledger and membership; how many.
+    """Delete versions of a release from ledger and membership, and return their number.
 
-    What is forgotten can no longer be held against later releases, though readers may still have it. A published
-    version cannot be forgotten: drop it first.
+    Later releases cannot be checked against a forgotten version, though readers may still have it. A published version
+    cannot be forgotten: drop it first.
+
+    Args:
+        connection: A connection of `dbanon.connect`, or one that is attached. It must have no open transaction.
+        name: The name of the release.
+        version: The version to delete; by default all but the published one.
+
+    Returns:
+        The number of versions that were deleted.
+
+    Raises:
+        UnknownReleaseError: There is no such release.
     """
     transactions.check_no_transaction("forget_release", connection)
-    current = session.find_session(getattr(connection, "raw", connection))
-    with current.cursor() as cursor:
+    current_session = session.find_session(getattr(connection, "raw", connection))
+    with current_session.cursor() as cursor:
         path = catalog.SearchPath.of(*release_target.current_location(connection))
         with publishing_lock.publishing_turn(
-            current,
+            current_session,
             "forget_release",
             name,
             _release_database("forget_release", name, cursor, release_target.current_location(connection)),
@@ -372,7 +467,7 @@ def _forget(cursor: Any, name: str, version: int | None, path: catalog.SearchPat
     )
     forgotten = [e for e in versions if e.status != "published" and version in (None, e.version)]
     if version is not None and not forgotten:
-        raise errors.UnknownVersionError(last.shown, version, [(e.version, e.status) for e in versions])
+        raise errors.UnknownVersionError(last.display_name, version, [(e.version, e.status) for e in versions])
     release_target.check_writable(cursor, "forget_release", last.database)
     with transactions.transaction(cursor, "forget_release", name):
         for entry in forgotten:
@@ -392,13 +487,13 @@ def _forget(cursor: Any, name: str, version: int | None, path: catalog.SearchPat
 def _entry(
     target: tuple[str, str, str],
     call: Mapping[str, Any],
-    publication: ReleaseSpec,
+    spec: ReleaseSpec,
     key: tuple[str, ...] | None,
     version: int,
-    how: str,
+    refresh_mode: str,
     cursor: Any,
 ) -> LedgerEntry:
-    release_target.remember_database(cursor, publication.source)
+    release_target.remember_database(cursor, spec.source)
     arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in call["parameters"].items())
     return LedgerEntry(
         *target,
@@ -406,25 +501,25 @@ def _entry(
         status="published",
         call=call,
         statement=f"SELECT * FROM {identifier(call['function'])}({text(call['source'])}{arguments})",
-        policy_fingerprint=publication.policy.fingerprint,
-        hierarchy_fingerprint=resolve.hierarchy_fingerprint(publication, cursor),
+        policy_fingerprint=spec.policy.fingerprint,
+        hierarchy_fingerprint=resolve.hierarchy_fingerprint(spec, cursor),
         person_key=key,
-        k=publication.k,
-        roles=plan.role_by_column(publication),
-        how=how,
-        bases=same_source.bases(publication.source, cursor),
-        options=publication.options,
-        keys=transformed_columns.transform_descriptions(publication.made),
+        k=spec.k,
+        roles=plan.role_by_column(spec),
+        refresh_mode=refresh_mode,
+        bases=same_source.bases(spec.source, cursor),
+        options=spec.options,
+        keys=transformed_columns.transform_descriptions(spec.made),
         hash_format=FORMAT,
     )
 
 
-def _key_columns(publication: ReleaseSpec, key: str | Sequence[str] | None) -> tuple[str, ...] | None:
+def _key_columns(spec: ReleaseSpec, key: str | Sequence[str] | None) -> tuple[str, ...] | None:
     """Return the columns of `key`, as the source spells them; None if there is a person column or no key."""
-    if key is None or publication.roles.person is not None:
+    if key is None or spec.roles.person is not None:
         return None
     columns = [key] if isinstance(key, str) else key
-    return tuple(publication.source.column("materialize", column, "key") for column in columns)
+    return tuple(spec.source.column("materialize", column, "key") for column in columns)
 
 
 def _check_published(cursor: Any, function: str, entry: LedgerEntry) -> None:
@@ -436,7 +531,7 @@ def _check_published(cursor: Any, function: str, entry: LedgerEntry) -> None:
     condition = "(schema_name, name, version, status) = (?, ?, ?, 'published')"
     if not releases.entries(cursor, entry.database, condition, [entry.schema, entry.name, entry.version]):
         raise errors.LedgerBusyError(
-            function, entry.shown, f"version {entry.version} is not the published one any more"
+            function, entry.display_name, f"version {entry.version} is not the published one any more"
         )
 
 

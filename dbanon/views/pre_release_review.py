@@ -15,13 +15,13 @@ WITHHOLD_IN_CALL = "withhold = ['{}'] in the call"
 """The remedy for a column that only the call publishes."""
 
 
-def review_rows(call: Call, publication: ReleaseSpec) -> list[review.ReviewRow]:
+def review_rows(call: Call, spec: ReleaseSpec) -> list[review.ReviewRow]:
     """Return the rows of the review of a call, with the final roles of its columns."""
-    source = publication.source
+    source = spec.source
     declared = {source.spelled(row.declared.column): row for row in stored_policy.policy_rows(source, call.cursor)}
-    settings = {quasi.column: quasi.settings for quasi in publication.roles.quasi}
+    settings = {quasi.column: quasi.settings for quasi in spec.roles.quasi}
     columns = []
-    for name, role in plan.role_by_column(publication).items():
+    for name, role in plan.role_by_column(spec).items():
         row = declared.get(name)
         role_text = role if role != "withheld" else row.declared.role.lower() if row is not None else None
         if role == "withheld" and role_text not in (None, "identifier"):
@@ -38,13 +38,13 @@ def review_rows(call: Call, publication: ReleaseSpec) -> list[review.ReviewRow]:
             )
         )
     rows: list[review.ReviewRow] = call.cursor.execute(
-        qualify_builtins(review.review_sql(call, publication.cleaned, columns))
+        qualify_builtins(review.review_sql(call, spec.cleaned, columns))
     ).fetchall()
     return rows
 
 
-def review_lines(call: Call, publication: ReleaseSpec, name: str) -> list[str]:
+def review_lines(call: Call, spec: ReleaseSpec, name: str) -> list[str]:
     """Return the review as lines of text, under the name of the release."""
-    source_name = publication.source.shown
-    lines = review.format_review(review_rows(call, publication), f"First release of {source_name} as {name}")
+    source_name = spec.source.shown
+    lines = review.format_review(review_rows(call, spec), f"First release of {source_name} as {name}")
     return [*lines, one_line(f"  FROM policy_review({text(source_name)}) has a statement that changes each.")]

@@ -34,7 +34,7 @@ def create_related_release(
     name: str,
     algorithm: str,
     source: str,
-    given: Mapping[str, Any],
+    call_arguments: Mapping[str, Any],
     allow_delta: bool,
     composition: str,
 ) -> Release:
@@ -51,35 +51,43 @@ def create_related_release(
     """
     if allow_delta:
         raise errors.UnusedArgumentError(_FUNCTION, "allow_delta", "a release of related tables has one version")
-    parameters = json.loads(json.dumps(given, default=str))
-    current = session.find_session(getattr(connection, "raw", connection))
-    with current.cursor() as cursor:
-        here = release_target.current_location(connection)
-        name, there = deliveries.local_name_and_target(name, cursor, here[0])
-        if there is not None:
+    parameters = json.loads(json.dumps(call_arguments, default=str))
+    current_session = session.find_session(getattr(connection, "raw", connection))
+    with current_session.cursor() as cursor:
+        location = release_target.current_location(connection)
+        name, delivery_place = deliveries.local_name_and_target(name, cursor, location[0])
+        if delivery_place is not None:
             why, hint = "a copy in another system is of one table", "CREATE TABLE there AS FROM each table of a release"
             raise errors.NotSupportedForRelatedTablesError(
                 _FUNCTION, "a release that is given back to PostgreSQL", why, hint
             )
         target = _target(
             name,
-            resolve_related_tables(make_call(current, cursor, algorithm, {"tbl": source}, parameters, here)),
-            here,
+            resolve_related_tables(
+                make_call(current_session, cursor, algorithm, {"tbl": source}, parameters, location)
+            ),
+            location,
             cursor,
         )
         # Before planning: a table of the policy that is new is a change.
-        with publishing_lock.publishing_turn(current, _FUNCTION, name, target[0]):
-            found = resolve_related_tables(make_call(current, cursor, algorithm, {"tbl": source}, parameters, here))
+        with publishing_lock.publishing_turn(current_session, _FUNCTION, name, target[0]):
+            related_tables = resolve_related_tables(
+                make_call(current_session, cursor, algorithm, {"tbl": source}, parameters, location)
+            )
             release_target.check_writable(cursor, _FUNCTION, target[0])
-            of = _release(cursor, target, found, source, {"function": algorithm, "parameters": parameters})
-            _check_free(cursor, name, of)
-            query = statement.fill_related_template(found, "all_tables")
-            with transactions.transaction(cursor, _FUNCTION, name, [table.publication for table in found.tables]):
-                overlap.refuse_published_people(cursor, of, composition)
-                return _create_tables(cursor, of, found, query)
+            release = _release(
+                cursor, target, related_tables, source, {"function": algorithm, "parameters": parameters}
+            )
+            _check_free(cursor, name, release)
+            query = statement.fill_related_template(related_tables, "all_tables")
+            with transactions.transaction(
+                cursor, _FUNCTION, name, [table.publication for table in related_tables.tables]
+            ):
+                overlap.refuse_published_people(cursor, release, composition)
+                return _create_tables(cursor, release, related_tables, query)
 
 
-def _target(name: str, related: RelatedTables, here: Sequence[str], cursor: Any) -> tuple[str, str, str]:
+def _target(name: str, related_tables: RelatedTables, location: Sequence[str], cursor: Any) -> tuple[str, str, str]:
     """Return the place of a release: in the one database of all its tables, which has their ledger.
 
     Raises:
@@ -87,8 +95,8 @@ def _target(name: str, related: RelatedTables, here: Sequence[str], cursor: Any)
 
     Also raises the errors of `target.release_place`.
     """
-    sources = [table.publication.source for table in related.tables]
-    targets = [release_target.release_place(_FUNCTION, name, source, here, cursor) for source in sources]
+    sources = [table.publication.source for table in related_tables.tables]
+    targets = [release_target.release_place(_FUNCTION, name, source, location, cursor) for source in sources]
     if len({source.home for source in sources}) > 1:
         raise errors.InvalidArgumentError(
             _FUNCTION, "children", "tables of one database", format_value([str(source.sql) for source in sources])
@@ -99,7 +107,7 @@ def _target(name: str, related: RelatedTables, here: Sequence[str], cursor: Any)
 def drop(cursor: Any, release: RelatedRelease) -> None:
     """Drop the tables of a release. The ledger keeps its row."""
     release_target.check_writable(cursor, "drop", release.database)
-    with transactions.transaction(cursor, "drop", release.shown):
+    with transactions.transaction(cursor, "drop", release.display_name):
         for ending in release.endings:
             cursor.execute(f"DROP TABLE IF EXISTS {release.table(ending)}")
         cursor.execute(f"UPDATE {release.ledger} SET status = 'dropped' WHERE {release.row}")
@@ -108,23 +116,25 @@ def drop(cursor: Any, release: RelatedRelease) -> None:
 def forget(cursor: Any, release: RelatedRelease) -> None:
     """Delete a dropped release from the ledger: its people may be released again."""
     release_target.check_writable(cursor, "forget_release", release.database)
-    with transactions.transaction(cursor, "forget_release", release.shown):
+    with transactions.transaction(cursor, "forget_release", release.display_name):
         cursor.execute(f"DELETE FROM {release.ledger} WHERE {release.row} AND status = 'dropped'")
 
 
 def _release(
-    cursor: Any, target: tuple[str, str, str], related: RelatedTables, source: str, call: Mapping[str, Any]
+    cursor: Any, target: tuple[str, str, str], related_tables: RelatedTables, source: str, call: Mapping[str, Any]
 ) -> RelatedRelease:
     """Return the release that is to be created, without hashes."""
-    sources = [table.publication.source for table in related.tables]
-    bases = [same_source.bases(of, cursor) for of in sources]
-    main_source = sources[related.asked]
-    endings = ["" if of is main_source else f"_{of.table}" for of in sources]
-    lower = [ending.lower() for ending in (*endings, "_classes", "_metrics")]
-    if len(set(lower)) < len(lower):
+    sources = [table.publication.source for table in related_tables.tables]
+    bases = [same_source.bases(table_source, cursor) for table_source in sources]
+    main_source = sources[related_tables.asked]
+    endings = ["" if s is main_source else f"_{s.table}" for s in sources]
+    lower_endings = [ending.lower() for ending in (*endings, "_classes", "_metrics")]
+    if len(set(lower_endings)) < len(lower_endings):
         accepts = "tables of different names, none of them classes or metrics, since each becomes a table by its name"
-        raise errors.InvalidArgumentError(_FUNCTION, "children", accepts, format_value([of.shown for of in sources]))
-    durable = [release_target.stored_source_name(table.publication.source, table.shown) for table in related.tables]
+        raise errors.InvalidArgumentError(_FUNCTION, "children", accepts, format_value([s.shown for s in sources]))
+    stored_names = [
+        release_target.stored_source_name(table.publication.source, table.shown) for table in related_tables.tables
+    ]
     stored_call = {
         "source": release_target.stored_source_name(main_source, source),
         "schema": release_target.source_schema(main_source),
@@ -133,12 +143,12 @@ def _release(
         *target,
         status="published",
         source=stored_call["source"],
-        tables=dict(zip(endings, durable, strict=True)),
+        tables=dict(zip(endings, stored_names, strict=True)),
         call={**call, **stored_call},
-        bases=tuple(sorted({base for of in bases for base in of})),
+        bases=tuple(sorted({base for table_bases in bases for base in table_bases})),
         people=bases[0],
         hashes={},
-        columns=tuple(tuple(of.columns) for of in sources),
+        columns=tuple(tuple(table_source.columns) for table_source in sources),
     )
 
 
@@ -162,13 +172,13 @@ def _check_free(cursor: Any, name: str, release: RelatedRelease) -> None:
             True,
             is_several=True,
         )
-    if taken := release_target.existing_tables(cursor, place, release.endings):
-        raise errors.ReleaseExistsError(_FUNCTION, name, taken, False)
+    if existing_names := release_target.existing_tables(cursor, place, release.endings):
+        raise errors.ReleaseExistsError(_FUNCTION, name, existing_names, False)
 
 
-def _create_tables(cursor: Any, release: RelatedRelease, related: RelatedTables, query: Sql) -> Release:
+def _create_tables(cursor: Any, release: RelatedRelease, related_tables: RelatedTables, query: Sql) -> Release:
     """Create the tables and the row of the ledger, in a transaction."""
-    reserved = ReservedNames.of(related)
+    reserved = ReservedNames.of(related_tables)
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE {_RESULT_TABLE} AS {query}")
     for i, ending in enumerate(release.tables):
         cursor.execute(
@@ -176,8 +186,8 @@ def _create_tables(cursor: Any, release: RelatedRelease, related: RelatedTables,
             f"FROM (SELECT unnest(t{i}, max_depth := 2) FROM {_RESULT_TABLE}) ORDER BY {reserved.place} ASC"
         )
     classes = f"(SELECT unnest(classes, max_depth := 2) FROM {_RESULT_TABLE})"
-    first = identifier(cursor.sql(f"FROM {classes} LIMIT 0").columns[0])
-    cursor.execute(f"CREATE TABLE {release.table('_classes')} AS FROM {classes} ORDER BY {first} ASC")
+    first_column = identifier(cursor.sql(f"FROM {classes} LIMIT 0").columns[0])
+    cursor.execute(f"CREATE TABLE {release.table('_classes')} AS FROM {classes} ORDER BY {first_column} ASC")
     metrics = f"(SELECT unnest(metrics, max_depth := 2) FROM {_RESULT_TABLE})"
     metric_values = dict(cursor.execute(f"SELECT metric, value FROM {metrics}").fetchall())
     cursor.execute(
@@ -185,22 +195,22 @@ def _create_tables(cursor: Any, release: RelatedRelease, related: RelatedTables,
     )
     cursor.execute(f"DROP TABLE {_RESULT_TABLE}")
     release = replace(release, hashes=hashes.hash_tables(cursor, release, release.endings))
-    _insert_ledger_row(cursor, release, related, metric_values)
-    counted = (f"(SELECT system.main.count(*) FROM {release.table(ending)})" for ending in ("", "_classes"))
-    records, classes_made = cursor.execute(f"SELECT {join_sql(counted)}").fetchall()[0]
-    return Release(release.shown, 1, records, classes_made, None)
+    _insert_ledger_row(cursor, release, related_tables, metric_values)
+    count_queries = (f"(SELECT system.main.count(*) FROM {release.table(ending)})" for ending in ("", "_classes"))
+    records, classes_made = cursor.execute(f"SELECT {join_sql(count_queries)}").fetchall()[0]
+    return Release(release.display_name, 1, records, classes_made, None)
 
 
 def _insert_ledger_row(
-    cursor: Any, release: RelatedRelease, related: RelatedTables, metric_values: Mapping[str, float]
+    cursor: Any, release: RelatedRelease, related_tables: RelatedTables, metric_values: Mapping[str, float]
 ) -> None:
     """Insert the row of a release into the ledger."""
-    publications = {table.publication.source.shown: table.publication for table in related.tables}
-    for publication in publications.values():
-        release_target.remember_database(cursor, publication.source)
+    publications = {table.publication.source.shown: table.publication for table in related_tables.tables}
+    for spec in publications.values():
+        release_target.remember_database(cursor, spec.source)
     arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in release.call["parameters"].items())
-    roles = {name: plan.role_by_column(publication) for name, publication in publications.items()}
-    options = {**related.entity.publication.options, "l": related.diversity}
+    roles = {name: plan.role_by_column(spec) for name, spec in publications.items()}
+    options = {**related_tables.entity.publication.options, "l": related_tables.diversity}
     hierarchies = {name: text(resolve.hierarchy_fingerprint(p, cursor)) for name, p in publications.items()}
     row: dict[str, Sql] = {
         "schema_name": text(release.schema),
@@ -210,7 +220,7 @@ def _insert_ledger_row(
         "tables": map_literal(
             {release.name + ending: text(source) for ending, source in release.tables.items()}, "VARCHAR"
         ),
-        "algorithm": text(related.algorithm.name),
+        "algorithm": text(related_tables.algorithm.name),
         "statement": text(f"SELECT * FROM {identifier(release.call['function'])}({text(release.source)}{arguments})"),
         "call": text(_json(release.call)),
         "parameters": text(_json(options)),

@@ -38,13 +38,13 @@ def stored_outcomes(cursor: Any, database: str) -> list[RequestOutcome]:
     """Return the outcomes of earlier requests; one whose release was dropped since counts as refused."""
     if not catalog.has_table(cursor, database, "asked"):
         return []
-    published = {(e.schema, e.name) for e in releases.entries(cursor, database, "status = 'published'")}
+    published_names = {(e.schema, e.name) for e in releases.entries(cursor, database, "status = 'published'")}
     rows = cursor.execute(
         "SELECT algorithm, source, parameters, schema_name, name "
         f"FROM {qualified(database, catalog.SCHEMA, 'asked')} ORDER BY ALL ASC NULLS LAST"
     ).fetchall()
     requests = [(ReleaseRequest(*map(str, row[:3])), (row[3], row[4])) for row in rows]
-    return [RequestOutcome(asking, release if release in published else None) for asking, release in requests]
+    return [RequestOutcome(asking, release if release in published_names else None) for asking, release in requests]
 
 
 def fulfil_request(
@@ -72,9 +72,9 @@ def fulfil_request(
         if existing is not None:
             return existing
         of_source = [o for o in earlier if o.asking.source.casefold() == asking.source.casefold()]
-        if len(of_source) >= permission.most:
+        if len(of_source) >= permission.max_requests:
             raise errors.ReleaseUnavailableError(
-                asking.said, [o.asking.said for o in of_source if o.release is not None]
+                asking.description, [o.asking.description for o in of_source if o.release is not None]
             )
         release = (REQUESTED_SCHEMA, _unused_name(cursor, database, asking))
         table = qualified(database, catalog.SCHEMA, "asked")
@@ -118,18 +118,20 @@ def _is_refusal(error: BaseException) -> bool:
 
 
 def _create_release(
-    connection: Any, cursor: Any, database: str, release: tuple[str, str], asking: ReleaseRequest
+    connection: Any, cursor: Any, database: str, release: tuple[str, str], reader: ReleaseRequest
 ) -> None:
     """Create the release, with the database as the current one."""
     cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {qualified(database, REQUESTED_SCHEMA)}")
     name = str(qualified(database, *release))
-    materialize.create_release(connection, name, asking.algorithm, asking.source, composition="refuse", **asking.given)
+    materialize.create_release(
+        connection, name, reader.algorithm, reader.source, composition="refuse", **reader.call_parameters
+    )
 
 
-def _unused_name(cursor: Any, database: str, asking: ReleaseRequest) -> str:
+def _unused_name(cursor: Any, database: str, reader: ReleaseRequest) -> str:
     """Return a name that no release had, such as kacpc_patients_k20."""
-    bounds = {n: v for n, v in asking.given.items() if n == "k" or n in permissions.model_bounds()}
-    parts = [asking.algorithm, asking.source[:40], *(f"{name}{value}" for name, value in bounds.items())]
+    bounds = {n: v for n, v in reader.call_parameters.items() if n == "k" or n in permissions.model_bounds()}
+    parts = [reader.algorithm, reader.source[:40], *(f"{name}{value}" for name, value in bounds.items())]
     base_name = re.sub(r"[^a-z0-9]+", "_", "_".join(parts).lower()).strip("_")
     used_names = {e.name.lower() for e in releases.entries(cursor, database, "schema_name = ?", [REQUESTED_SCHEMA])}
     rows = cursor.execute(

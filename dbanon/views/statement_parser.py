@@ -84,7 +84,7 @@ def split_statements(query: Any, parse: Parse) -> list[Any]:
     for words, end in zip(pieces, [*ends, len(query)], strict=True):
         if not words:
             continue
-        statements.append(_StatementParser(words, query[:end], parse).view() or query[words[0].start : end])
+        statements.append(_StatementParser(words, query[:end], parse).parse_statement() or query[words[0].start : end])
     if not any(isinstance(step, ViewStatement) for step in statements):
         return [query]
     for step in statements:
@@ -95,19 +95,19 @@ def split_statements(query: Any, parse: Parse) -> list[Any]:
 class _StatementParser:
     """A parser of one statement, token after token."""
 
-    def __init__(self, words: Sequence[Token], text: str, parse: Parse) -> None:
-        self.words = [*words, Token("end", "", len(text))]
+    def __init__(self, tokens: Sequence[Token], text: str, sql_parser: Parse) -> None:
+        self.tokens = [*tokens, Token("end", "", len(text))]
         self.text = text
-        self.parse = parse
-        self.at = 0
+        self.sql_parser = sql_parser
+        self.position = 0
         self.statement = ""
 
-    def view(self) -> ViewStatement | None:
+    def parse_statement(self) -> ViewStatement | None:
         """Return the statement; None if it is not one of dbanon."""
-        replace = self.took("CREATE", "OR", "REPLACE")
+        replace = self.accept("CREATE", "OR", "REPLACE")
         verb = "CREATE" if replace else self.peek()
-        self.at += 0 if replace else 1
-        kind = next((w for w in ("MATERIALIZED", "STREAMING") if self.took(w, "ANONYMIZED")), None)
+        self.position += 0 if replace else 1
+        kind = next((w for w in ("MATERIALIZED", "STREAMING") if self.accept(w, "ANONYMIZED")), None)
         if verb not in ("CREATE", "REFRESH", "DROP") or kind is None:
             return None
         self.statement = f"{verb} {kind} ANONYMIZED VIEW"
@@ -117,128 +117,130 @@ class _StatementParser:
             )
         self.expect("VIEW")
         condition = _CONDITIONS.get(self.statement, ())
-        exists = bool(condition) and not replace and self.took(*condition)
-        name = self.name()
-        key = self.columns() if self.statement == CREATE and self.took("KEY") else None
+        exists = bool(condition) and not replace and self.accept(*condition)
+        name = self.parse_name()
+        key = self.parse_columns() if self.statement == CREATE and self.accept("KEY") else None
         options: dict[str, str | bool | tuple[str, ...]] = {}
-        if self.statement in _OPTIONS and self.took("WITH"):
-            options = self.options()
+        if self.statement in _OPTIONS and self.accept("WITH"):
+            options = self.parse_options()
         query = ""
         if self.statement in CREATES:
             self.expect("AS")
-            query = self.text[self.words[self.at].start :]
-            check_single_call(self.statement, self.words[self.at : -1])
-        elif self.words[self.at].kind != "end":
-            raise self.unreadable("the end of the statement")
+            query = self.text[self.tokens[self.position].start :]
+            check_single_call(self.statement, self.tokens[self.position : -1])
+        elif self.tokens[self.position].kind != "end":
+            raise self.syntax_error("the end of the statement")
         return ViewStatement(self.statement, name, options, key, replace, exists, query)
 
     def peek(self) -> str:
-        return self.words[self.at].upper
+        return self.tokens[self.position].upper
 
-    def next(self) -> str:
-        self.at += 1
-        return self.words[self.at - 1].text
+    def take_text(self) -> str:
+        self.position += 1
+        return self.tokens[self.position - 1].text
 
-    def took(self, *keywords: str) -> bool:
+    def accept(self, *keywords: str) -> bool:
         """Return whether the next words are these; if so, move past them."""
-        if [t.upper for t in self.words[self.at : self.at + len(keywords)]] != list(keywords):
+        if [t.upper for t in self.tokens[self.position : self.position + len(keywords)]] != list(keywords):
             return False
-        self.at += len(keywords)
+        self.position += len(keywords)
         return True
 
     def expect(self, *keywords: str) -> None:
-        if not self.took(*keywords):
-            raise self.unreadable(" ".join(keywords))
+        if not self.accept(*keywords):
+            raise self.syntax_error(" ".join(keywords))
 
-    def unreadable(self, expected: str) -> errors.UnreadableStatementError:
+    def syntax_error(self, expected: str) -> errors.UnreadableStatementError:
         return errors.UnreadableStatementError(
-            self.statement, expected, self.words[self.at].text or None, SYNTAX[self.statement]
+            self.statement, expected, self.tokens[self.position].text or None, SYNTAX[self.statement]
         )
 
-    def part(self, what: str) -> str:
+    def parse_name_part(self, description: str) -> str:
         """Parse one name as DuckDB's grammar accepts it."""
-        token = self.words[self.at]
-        good = token.kind in ("word", "quoted") and token.name != ""
+        token = self.tokens[self.position]
+        is_valid = token.kind in ("word", "quoted") and token.name != ""
         try:
-            self.parse(f"DROP TABLE {token.text}")
+            self.sql_parser(f"DROP TABLE {token.text}")
         except duckdb.Error:
-            good = False
-        if not good:
-            raise self.unreadable(f"{what}, in double quotes if it is a keyword or holds other signs than letters")
-        self.at += 1
+            is_valid = False
+        if not is_valid:
+            raise self.syntax_error(
+                f"{description}, in double quotes if it is a keyword or holds other signs than letters"
+            )
+        self.position += 1
         return token.name
 
-    def name(self) -> tuple[str, ...]:
+    def parse_name(self) -> tuple[str, ...]:
         """Parse one to three name parts."""
-        parts = [self.part("a name")]
-        while self.took("."):
-            parts.append(self.part("a name"))
+        parts = [self.parse_name_part("a name")]
+        while self.accept("."):
+            parts.append(self.parse_name_part("a name"))
         if len(parts) > 3:
-            self.at -= 2
-            raise self.unreadable("a name of at most three parts")
+            self.position -= 2
+            raise self.syntax_error("a name of at most three parts")
         return tuple(parts)
 
-    def columns(self) -> tuple[str, ...]:
+    def parse_columns(self) -> tuple[str, ...]:
         """Parse (column, ...)."""
         self.expect("(")
-        found = [self.part("a column")]
-        while self.took(","):
-            found.append(self.part("a column"))
+        parsed = [self.parse_name_part("a column")]
+        while self.accept(","):
+            parsed.append(self.parse_name_part("a column"))
         self.expect(")")
-        return tuple(found)
+        return tuple(parsed)
 
-    def texts(self) -> tuple[str, ...]:
+    def parse_texts(self) -> tuple[str, ...]:
         """Parse ['text', ...], or one text."""
-        if not self.took("["):
-            return (self.string(),)
-        found: list[str] = []
-        while not self.took("]"):
-            found.append(self.string())
+        if not self.accept("["):
+            return (self.parse_string(),)
+        parsed: list[str] = []
+        while not self.accept("]"):
+            parsed.append(self.parse_string())
             if self.peek() != "]":
                 self.expect(",")
-        return tuple(found)
+        return tuple(parsed)
 
-    def string(self) -> str:
+    def parse_string(self) -> str:
         """Parse 'text'."""
-        token = self.words[self.at]
+        token = self.tokens[self.position]
         if not token.text.startswith("'"):
-            raise self.unreadable("a text such as 'other' or a list of texts")
-        self.at += 1
+            raise self.syntax_error("a text such as 'other' or a list of texts")
+        self.position += 1
         return token.value
 
-    def options(self) -> dict[str, str | bool | tuple[str, ...]]:
+    def parse_options(self) -> dict[str, str | bool | tuple[str, ...]]:
         """Parse (name = value, ...): texts, words, true and false, and lists of texts."""
-        known = _OPTIONS[self.statement]
-        found: dict[str, str | bool | tuple[str, ...]] = {}
+        accepted_options = _OPTIONS[self.statement]
+        parsed: dict[str, str | bool | tuple[str, ...]] = {}
         self.expect("(")
         while True:
-            if self.words[self.at].kind not in ("word", "quoted"):
-                raise self.unreadable("an option: " + " or ".join(known))
-            name = self.next().lower()
-            if name not in known:
-                raise errors.UnknownParameterError(f"{self.statement} WITH", name, known)
-            if name in found:
+            if self.tokens[self.position].kind not in ("word", "quoted"):
+                raise self.syntax_error("an option: " + " or ".join(accepted_options))
+            name = self.take_text().lower()
+            if name not in accepted_options:
+                raise errors.UnknownParameterError(f"{self.statement} WITH", name, accepted_options)
+            if name in parsed:
                 raise errors.RepeatedArgumentError(self.statement, name)
             self.expect("=")
             if name in _LISTS:
-                found[name] = self.texts()
-                if not self.took(","):
+                parsed[name] = self.parse_texts()
+                if not self.accept(","):
                     break
                 continue
-            value = self.words[self.at]
+            value = self.tokens[self.position]
             if not (value.kind in ("word", "number") or value.text.startswith("'")):
-                raise self.unreadable("a value such as 'refuse' or true")
-            self.at += 1
+                raise self.syntax_error("a value such as 'refuse' or true")
+            self.position += 1
             word = value.text.lower()
-            found[name] = value.value if value.kind == "string" else {"true": True, "false": False}.get(word, word)
-            if isinstance(found[name], bool) != (name in _FLAGS):
+            parsed[name] = value.value if value.kind == "string" else {"true": True, "false": False}.get(word, word)
+            if isinstance(parsed[name], bool) != (name in _FLAGS):
                 raise errors.InvalidArgumentError(
                     self.statement, name, "true or false" if name in _FLAGS else "a text", value.text
                 )
-            if not self.took(","):
+            if not self.accept(","):
                 break
         self.expect(")")
-        return found
+        return parsed
 
 
 def check_single_call(statement: str, words: Sequence[Token]) -> None:
@@ -252,28 +254,28 @@ def check_single_call(statement: str, words: Sequence[Token]) -> None:
     if statement == CREATE_STREAM:
         publishing = [f.name for f in functions.values() if f.name == f.system]
 
-    def refused(why: str) -> errors.NotASingleCallError:
+    def call_error(why: str) -> errors.NotASingleCallError:
         return errors.NotASingleCallError(why, publishing, statement)
 
     leading = [t.upper for t in words[:3]]
     name_index = 3 if leading == ["SELECT", "*", "FROM"] else 1 if leading[:1] == ["FROM"] else 0
     if not name_index:
-        raise refused("this one does not begin with SELECT * FROM or FROM" if words else "there is none")
+        raise call_error("this one does not begin with SELECT * FROM or FROM" if words else "there is none")
     if len(words) < name_index + 2 or words[name_index + 1].text != "(":
-        raise refused("this one does not call a function first")
+        raise call_error("this one does not call a function first")
     name = words[name_index].text.strip('"').lower()
     if name not in publishing:
         function = functions.get(name)
         if function is not None and bool(function.system) != (statement == CREATE_STREAM):
             other = CREATE if statement == CREATE_STREAM else CREATE_STREAM
             if function.name in (function.system, function.algorithm):
-                raise refused(f"{name} is for {other}")
+                raise call_error(f"{name} is for {other}")
         if function is not None and function.algorithm and function.kind in ("classes", "metrics"):
-            raise refused(f"{name} is made with it, as a table of its own")
-        raise refused(f"this one calls {name}.{errors.near(name, publishing)}".rstrip("."))
-    rest = words[name_index + 1 :][_closing_bracket(words[name_index + 1 :]) + 1 :]
-    if rest:
-        raise refused(f"this one goes on after the call: {rest[0].text}")
+            raise call_error(f"{name} is made with it, as a table of its own")
+        raise call_error(f"this one calls {name}.{errors.near(name, publishing)}".rstrip("."))
+    remaining_words = words[name_index + 1 :][_closing_bracket(words[name_index + 1 :]) + 1 :]
+    if remaining_words:
+        raise call_error(f"this one goes on after the call: {remaining_words[0].text}")
 
 
 def _closing_bracket(words: Sequence[Token]) -> int:

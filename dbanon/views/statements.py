@@ -118,8 +118,8 @@ def _qualified_name(connection: Any, parts: Sequence[str]) -> str:
     first = [part.lower() for part in parts[:-1]]
     matches = [
         (database, schema)
-        for database, schema, here in places
-        if (here and first == [schema.lower()])
+        for database, schema, is_current in places
+        if (is_current and first == [schema.lower()])
         or (schema == "main" and first == [database.lower()])
         or first == [database.lower(), schema.lower()]
     ]

@@ -32,29 +32,29 @@ class RefreshRecords:
     size: Sql
     cluster: Sql
     place: Sql
-    drops: bool
+    drops_suppressed: bool
 
     @property
-    def leaves(self) -> Sql:
+    def is_in_view(self) -> Sql:
         """The condition for records that have a row in the view."""
-        suppressed = "false" if self.drops else f"{self.cluster} = -1"
+        suppressed = "false" if self.drops_suppressed else f"{self.cluster} = -1"
         return Sql(f"({self.cluster} NOT IN (-1, -2) OR {suppressed})")
 
     @property
-    def mark(self) -> Sql:
+    def row_hash(self) -> Sql:
         """SQL of a hash of the values that the view shows for a record."""
         return Sql(f"md5(row({join_sql(identifier(name) for name in self.values)})::VARCHAR)")
 
 
-def last_row(cursor: Any, grows: StreamEntry) -> int:
+def last_row(cursor: Any, entry: StreamEntry) -> int:
     """Return the row id after which the rows of the next refresh are appended; -1 for an empty view."""
-    return int(cursor.execute(f"SELECT coalesce(max(rowid), -1) FROM {grows.table()}").fetchall()[0][0])
+    return int(cursor.execute(f"SELECT coalesce(max(rowid), -1) FROM {entry.table()}").fetchall()[0][0])
 
 
 def check_refresh(
     cursor: Any,
-    before: StreamEntry,
-    step: RefreshRecords,
+    old_entry: StreamEntry,
+    refresh: RefreshRecords,
     last: int,
     source: Sql,
     order: ArrivalOrder,
@@ -64,9 +64,9 @@ def check_refresh(
 
     Args:
         cursor: A cursor within the transaction of the refresh.
-        before: The view as the ledger had it before the refresh; with the mark after which new rows come, or without
+        old_entry: The view as the ledger had it before the refresh; with the mark after which new rows come, or without
             one where they come after its last row.
-        step: The records of the refresh.
+        refresh: The records of the refresh.
         last: The last row of the view before the refresh (`last_row`).
         source: The table that the view reads.
         order: The columns by which its rows arrive.
@@ -75,13 +75,16 @@ def check_refresh(
     Raises:
         GateRefusedError: A row was added, lost, changed or reordered, or a count in the ledger does not follow.
     """
-    (after,) = streams.entries(cursor, before.database, before.row)
+    (new_entry,) = streams.entries(cursor, old_entry.database, old_entry.row)
     checks = (
-        ("rows of the view that are no published records of this refresh", _rows(before, step, last)),
-        ("rows of the view that are in the order of their arrival", _reordered(before, step, last)),
-        ("classes of the view that have another number of records", _classes(before, step, is_kept)),
-        ("pending records that are not those of this refresh", _pending(before, step)),
-        ("records in the ledger of the stream that were not read", _counts(before, after, step, source, order)),
+        ("rows of the view that are no published records of this refresh", _query_wrong_rows(old_entry, refresh, last)),
+        ("rows of the view that are in the order of their arrival", _query_misplaced_rows(old_entry, refresh, last)),
+        ("classes of the view that have another number of records", _query_wrong_sizes(old_entry, refresh, is_kept)),
+        ("pending records that are not those of this refresh", _query_wrong_pending(old_entry, refresh)),
+        (
+            "records in the ledger of the stream that were not read",
+            _query_wrong_counts(old_entry, new_entry, refresh, source, order),
+        ),
     )
     for description, query in checks:
         n_wrong = cursor.execute(qualify_builtins(query)).fetchall()[0][0]
@@ -89,7 +92,7 @@ def check_refresh(
             raise errors.GateRefusedError("refresh", description, n_wrong)
 
 
-def _rows(before: StreamEntry, step: RefreshRecords, last: int) -> str:
+def _query_wrong_rows(old_entry: StreamEntry, refresh: RefreshRecords, last: int) -> str:
     """Return a query for the difference between appended and published rows; at least 1 if their hashes differ."""
     return f"""
         SELECT abs(w.records - p.records) + (w.marks IS DISTINCT FROM p.marks)::INTEGER + w.empty
@@ -99,17 +102,18 @@ def _rows(before: StreamEntry, step: RefreshRecords, last: int) -> str:
                 count(*) FILTER (WHERE is_pending) AS empty
             FROM (
                 SELECT
-                    {step.mark} AS mark, {step.suppressed} IS DISTINCT FROM ({step.class_id} IS NULL) AS is_pending
-                FROM {before.table()} WHERE rowid > {last}
+                    {refresh.row_hash} AS mark,
+                    {refresh.suppressed} IS DISTINCT FROM ({refresh.class_id} IS NULL) AS is_pending
+                FROM {old_entry.table()} WHERE rowid > {last}
             )
         ) AS w, (
             SELECT count(*) AS records, sum(md5_number_lower(mark)::HUGEINT) AS marks
-            FROM (SELECT {step.mark} AS mark FROM {step.table} WHERE {step.leaves})
+            FROM (SELECT {refresh.row_hash} AS mark FROM {refresh.table} WHERE {refresh.is_in_view})
         ) AS p
     """
 
 
-def _reordered(before: StreamEntry, step: RefreshRecords, last: int) -> str:
+def _query_misplaced_rows(old_entry: StreamEntry, refresh: RefreshRecords, last: int) -> str:
     """Return a query for the appended rows that are not ordered by class and by the hash of their values."""
     return f"""
         SELECT count(*)
@@ -118,8 +122,8 @@ def _reordered(before: StreamEntry, step: RefreshRecords, last: int) -> str:
                 class_id, mark, row_number() OVER earlier AS number,
                 lag(class_id) OVER earlier AS class_before, lag(mark) OVER earlier AS mark_before
             FROM (
-                SELECT rowid AS number, {step.class_id} AS class_id, {step.mark} AS mark
-                FROM {before.table()} WHERE rowid > {last}
+                SELECT rowid AS number, {refresh.class_id} AS class_id, {refresh.row_hash} AS mark
+                FROM {old_entry.table()} WHERE rowid > {last}
             )
             WINDOW earlier AS (ORDER BY number ASC)
         )
@@ -131,54 +135,60 @@ def _reordered(before: StreamEntry, step: RefreshRecords, last: int) -> str:
     """
 
 
-def _classes(before: StreamEntry, step: RefreshRecords, is_kept: bool) -> str:
+def _query_wrong_sizes(old_entry: StreamEntry, refresh: RefreshRecords, is_kept: bool) -> str:
     """Return a query for the classes of this refresh whose stated size is not that of the view.
 
     If rows of earlier refreshes are deleted, the view may have fewer.
     """
-    touched = f"{step.class_id} IN (SELECT {step.class_id} FROM {step.table})"
+    touched = f"{refresh.class_id} IN (SELECT {refresh.class_id} FROM {refresh.table})"
     wrong = "r.size IS DISTINCT FROM c.size" if is_kept else "r.size > coalesce(c.size, 0)"
     return f"""
         SELECT count(*)
         FROM (
-            SELECT {step.class_id} AS class_id, {step.size} AS size FROM {before.table("_classes")} WHERE {touched}
+            SELECT {refresh.class_id} AS class_id, {refresh.size} AS size
+            FROM {old_entry.table("_classes")} WHERE {touched}
         ) AS c
         FULL JOIN (
-            SELECT {step.class_id} AS class_id, count(*) AS size FROM {before.table()} WHERE {touched} GROUP BY ALL
+            SELECT {refresh.class_id} AS class_id, count(*) AS size
+            FROM {old_entry.table()} WHERE {touched} GROUP BY ALL
         ) AS r ON r.class_id = c.class_id
         WHERE {wrong}
     """
 
 
-def _pending(before: StreamEntry, step: RefreshRecords) -> str:
+def _query_wrong_pending(old_entry: StreamEntry, refresh: RefreshRecords) -> str:
     """Return a query for the pending records that are missing, or stored although they were published."""
     return f"""
         SELECT count(*)
-        FROM {before.waits} AS w
-        FULL JOIN (SELECT {step.place} AS arrived FROM {step.table} WHERE {step.cluster} = -2) AS p
-            ON p.arrived = w.{step.place}
-        WHERE p.arrived IS NULL OR w.{step.place} IS NULL
+        FROM {old_entry.pending_table} AS w
+        FULL JOIN (SELECT {refresh.place} AS arrived FROM {refresh.table} WHERE {refresh.cluster} = -2) AS p
+            ON p.arrived = w.{refresh.place}
+        WHERE p.arrived IS NULL OR w.{refresh.place} IS NULL
     """
 
 
-def _counts(before: StreamEntry, after: StreamEntry, step: RefreshRecords, source: Sql, order: ArrivalOrder) -> str:
+def _query_wrong_counts(
+    old_entry: StreamEntry, new_entry: StreamEntry, refresh: RefreshRecords, source: Sql, order: ArrivalOrder
+) -> str:
     """Return a query for the number of records by which the ledger is wrong.
 
     Each record that was read is published, suppressed or pending, and no row of the source is unread.
     """
-    is_new = f"rowid > {before.last_row}" if before.mark is None else order.is_after(before.mark)
-    read = f"(SELECT count(*) FROM {source} WHERE {is_new} AND rowid <= {after.last_row})"
-    unread = f"rowid > {after.last_row}" + ("" if after.mark is None else f" OR {order.is_after(after.mark)}")
-    settled = after.published + after.suppressed + after.waiting
-    new = after.published - before.published, after.suppressed - before.suppressed
+    is_new = f"rowid > {old_entry.last_row}" if old_entry.mark is None else order.is_after(old_entry.mark)
+    read = f"(SELECT count(*) FROM {source} WHERE {is_new} AND rowid <= {new_entry.last_row})"
+    unread = f"rowid > {new_entry.last_row}" + (
+        "" if new_entry.mark is None else f" OR {order.is_after(new_entry.mark)}"
+    )
+    n_accounted = new_entry.published + new_entry.suppressed + new_entry.waiting
+    new = new_entry.published - old_entry.published, new_entry.suppressed - old_entry.suppressed
     return f"""
         SELECT
-            abs({after.classes} - (SELECT count(*) FROM {before.table("_classes")}))
-            + abs({after.arrived} - {settled}) + abs({after.arrived - before.arrived} - {read})
+            abs({new_entry.classes} - (SELECT count(*) FROM {old_entry.table("_classes")}))
+            + abs({new_entry.arrived} - {n_accounted}) + abs({new_entry.arrived - old_entry.arrived} - {read})
             + (SELECT count(*) FROM {source} WHERE {unread})
-            + abs({new[0]} - count(*) FILTER (WHERE {step.cluster} NOT IN (-1, -2)))
-            + abs({new[1]} - count(*) FILTER (WHERE {step.cluster} = -1))
-            + abs({after.waiting} - count(*) FILTER (WHERE {step.cluster} = -2))
-            + abs({after.waiting} - (SELECT count(*) FROM {before.waits}))
-        FROM {step.table}
+            + abs({new[0]} - count(*) FILTER (WHERE {refresh.cluster} NOT IN (-1, -2)))
+            + abs({new[1]} - count(*) FILTER (WHERE {refresh.cluster} = -1))
+            + abs({new_entry.waiting} - count(*) FILTER (WHERE {refresh.cluster} = -2))
+            + abs({new_entry.waiting} - (SELECT count(*) FROM {old_entry.pending_table}))
+        FROM {refresh.table}
     """

@@ -42,9 +42,9 @@ class StreamRefreshResult:
     classes: int
 
     def __str__(self) -> str:
-        said = f"{self.name}: {self.read:,} read, {self.published:,} published"
-        said += f", {self.suppressed:,} left out" if self.suppressed else ""
-        return f"{said}, {self.waiting:,} wait"
+        summary = f"{self.name}: {self.read:,} read, {self.published:,} published"
+        summary += f", {self.suppressed:,} left out" if self.suppressed else ""
+        return f"{summary}, {self.waiting:,} wait"
 
 
 @dataclass(frozen=True)
@@ -87,23 +87,23 @@ class _RowsToRead:
     def relation(self, grows: StreamEntry, source: Sql) -> Sql:
         """Return the pending and the new records as a relation."""
         return Sql(
-            f"(SELECT {self.read}, {self.place}, {self.row} FROM {grows.waits} "
+            f"(SELECT {self.read}, {self.place}, {self.row} FROM {grows.pending_table} "
             f"UNION ALL SELECT {self.read}, NULL, rowid FROM {source} "
             f"WHERE {self.unread.is_new} AND rowid <= {self.last})"
         )
 
 
-def create_tables(cursor: Any, entry: StreamEntry, publication: ReleaseSpec, options: Options) -> StreamRefreshResult:
+def create_tables(cursor: Any, entry: StreamEntry, spec: ReleaseSpec, options: Options) -> StreamRefreshResult:
     """Create the tables of a view and read the rows that its source has."""
-    source = publication.source
+    source = spec.source
     unread = UnreadRows.after_row(entry.last_row)
-    reading = _rows_to_read(cursor, entry, publication, unread)
+    reading = _rows_to_read(cursor, entry, spec, unread)
     cursor.execute(
-        f"CREATE TABLE {entry.waits} AS SELECT {reading.read}, NULL::BIGINT AS {reading.place}, "
+        f"CREATE TABLE {entry.pending_table} AS SELECT {reading.read}, NULL::BIGINT AS {reading.place}, "
         f"NULL::BIGINT AS {reading.row} FROM {source.sql} LIMIT 0"
     )
     statement = _statement(
-        entry, publication, options, reading, StreamSegment.from_bytes(None, 0, is_last=False), is_first=True
+        entry, spec, options, reading, StreamSegment.from_bytes(None, 0, is_last=False), is_first=True
     )
     shown = [*statement.shown, statement.own["suppressed"]]
     types = {name: type_ for name, type_, *_ in cursor.execute(f"DESCRIBE {statement.sql}").fetchall()}
@@ -114,13 +114,13 @@ def create_tables(cursor: Any, entry: StreamEntry, publication: ReleaseSpec, opt
         f"CREATE TABLE {entry.table('_classes')} "
         f"({join_sql(f'{identifier(c)} {type_}' for c, type_ in classes.items())})"
     )
-    return read_new_rows(cursor, entry, publication, options, unread)
+    return read_new_rows(cursor, entry, spec, options, unread)
 
 
 def read_new_rows(
     cursor: Any,
     entry: StreamEntry,
-    publication: ReleaseSpec,
+    spec: ReleaseSpec,
     options: Options,
     unread: UnreadRows,
     *,
@@ -133,26 +133,26 @@ def read_new_rows(
     With `flush` no record stays pending; `pruned` means that rows of the source were deleted, and `is_kept` = False
     that rows are deleted from source and view once they are read.
     """
-    reading = _rows_to_read(cursor, entry, publication, unread)
+    reading = _rows_to_read(cursor, entry, spec, unread)
     if not reading.new and not (flush and entry.waiting):
         if pruned or entry.mark is None:
-            _update_position(cursor, entry, publication, reading)
-        return StreamRefreshResult(entry.shown, 0, 0, 0, entry.waiting, entry.classes)
+            _update_position(cursor, entry, spec, reading)
+        return StreamRefreshResult(entry.display_name, 0, 0, 0, entry.waiting, entry.classes)
     segment = StreamSegment.from_bytes(entry.state, entry.arrived, is_last=flush)
-    statement = _statement(entry, publication, options, reading, segment)
+    statement = _statement(entry, spec, options, reading, segment)
     cursor.execute(f"CREATE TEMP TABLE {_STEP} AS {statement.sql}")
     last = stream_check.last_row(cursor, entry)
     result = _publish(cursor, entry, statement, reading)
-    _update_pending(cursor, entry, publication.source, reading)
+    _update_pending(cursor, entry, spec.source, reading)
     class_id = identifier(statement.class_id)
     ids = f"SELECT DISTINCT {reading.cluster}, {class_id} FROM {_STEP} WHERE {reading.cluster} >= 0"
     _update_ledger(
-        cursor, entry, publication, statement, reading, result, segment.to_bytes(dict(cursor.execute(ids).fetchall()))
+        cursor, entry, spec, statement, reading, result, segment.to_bytes(dict(cursor.execute(ids).fetchall()))
     )
     step = _refresh_records(statement, reading, options)
-    order = ArrivalOrder.from_source(publication.source, publication.reading.order)
+    order = ArrivalOrder.from_source(spec.source, spec.reading.order)
     before = replace(entry, last_row=unread.last_row, mark=unread.mark)
-    stream_check.check_refresh(cursor, before, step, last, publication.source.sql, order, is_kept)
+    stream_check.check_refresh(cursor, before, step, last, spec.source.sql, order, is_kept)
     cursor.execute(f"DROP TABLE {_STEP}")
     return result
 
@@ -167,17 +167,17 @@ def _refresh_records(statement: AppendStatement, reading: _RowsToRead, options: 
         size=identifier(_size(statement)),
         cluster=reading.cluster,
         place=reading.place,
-        drops=options["suppress"] == "drop",
+        drops_suppressed=options["suppress"] == "drop",
     )
 
 
-def unread_rows(cursor: Any, entry: StreamEntry, publication: ReleaseSpec, *, pruned: bool = False) -> UnreadRows:
+def unread_rows(cursor: Any, entry: StreamEntry, spec: ReleaseSpec, *, pruned: bool = False) -> UnreadRows:
     """Return the rows of its source that a stream has not read; rows that it has read are compared with the ledger.
 
     Args:
         cursor: A cursor within the transaction of the refresh.
         entry: The stream as the ledger has it.
-        publication: The release spec of its call.
+        spec: The release spec of its call.
         pruned: Whether published rows were deleted. Then row ids identify no row: the pending records are found by
             their values, and new rows by `order_by`.
 
@@ -185,35 +185,35 @@ def unread_rows(cursor: Any, entry: StreamEntry, publication: ReleaseSpec, *, pr
         SourceNotAppendOnlyError: Rows that were read are missing or changed.
         PrunedWithoutOrderError: Rows were deleted, and `order_by` does not identify those that were read.
     """
-    source = publication.source
+    source = spec.source
     if pruned:
         _check_pending(cursor, entry, source, by_row=False)
-        return _unread_of_pruned(cursor, entry, publication)
+        return _unread_of_pruned(cursor, entry, spec)
     n_rows = _rows_until(cursor, source, entry.last_row)
     if n_rows != entry.source_rows:
         raise errors.SourceNotAppendOnlyError(
-            source.shown, f"lost or moved {abs(entry.source_rows - n_rows):,} rows", entry.shown
+            source.shown, f"lost or moved {abs(entry.source_rows - n_rows):,} rows", entry.display_name
         )
     if not stream_marks.is_tail_unchanged(cursor, source, entry.last_row, entry.last_hash):
-        raise errors.SourceNotAppendOnlyError(source.shown, "has another row in the place of one", entry.shown)
+        raise errors.SourceNotAppendOnlyError(source.shown, "has another row in the place of one", entry.display_name)
     _check_pending(cursor, entry, source, by_row=True)
     return UnreadRows.after_row(entry.last_row)
 
 
-def _unread_of_pruned(cursor: Any, entry: StreamEntry, publication: ReleaseSpec) -> UnreadRows:
+def _unread_of_pruned(cursor: Any, entry: StreamEntry, spec: ReleaseSpec) -> UnreadRows:
     """Return the unread rows of a source from which rows were deleted.
 
     Raises:
         PrunedWithoutOrderError: `order_by` does not identify the rows that were read.
     """
-    source, order = publication.source, ArrivalOrder.from_source(publication.source, publication.reading.order)
+    source, order = spec.source, ArrivalOrder.from_source(spec.source, spec.reading.order)
     rows, last = cursor.execute(f"SELECT count(*), coalesce(max(rowid), -1) FROM {source.sql}").fetchall()[0]
     if rows == entry.waiting:  # the pending records, and no others
         return UnreadRows.after_row(last)
     mark = entry.mark
     if mark is None and stream_marks.is_tail_unchanged(cursor, source, entry.last_row, entry.last_hash):
         mark = stream_marks.mark_of_row(cursor, source, order, entry.last_row)
-    mark = stream_marks.check_pruned(cursor, entry.shown, source, order, mark, entry.source_rows)
+    mark = stream_marks.check_pruned(cursor, entry.display_name, source, order, mark, entry.source_rows)
     return UnreadRows(order.is_after(mark), entry.last_row, mark)
 
 
@@ -225,20 +225,22 @@ def _check_pending(cursor: Any, entry: StreamEntry, source: Source, *, by_row: b
     Raises:
         SourceNotAppendOnlyError: One is not.
     """
-    columns = [c[0] for c in cursor.execute(f"FROM {entry.waits} LIMIT 0").description]
+    columns = [c[0] for c in cursor.execute(f"FROM {entry.pending_table} LIMIT 0").description]
     read, row = columns[:-2], identifier(columns[-1])
     same = join_sql((f"s.{identifier(c)} IS NOT DISTINCT FROM w.{identifier(c)}" for c in read), " AND ")
     is_searched = "true"
     if by_row:
-        ends = f"SELECT coalesce(min({row}), 0), coalesce(max({row}), 0) FROM {entry.waits}"
+        ends = f"SELECT coalesce(min({row}), 0), coalesce(max({row}), 0) FROM {entry.pending_table}"
         is_searched = "rowid BETWEEN {} AND {}".format(*cursor.execute(ends).fetchall()[0])
         same = Sql(f"s.{_NUMBER} = w.{row} AND {same}")
     is_found = f"EXISTS (FROM (SELECT *, rowid AS {_NUMBER} FROM {source.sql} WHERE {is_searched}) AS s WHERE {same})"
     waiting, unchanged = cursor.execute(
-        f"SELECT count(*), count(*) FILTER (WHERE {is_found}) FROM {entry.waits} AS w"
+        f"SELECT count(*), count(*) FILTER (WHERE {is_found}) FROM {entry.pending_table} AS w"
     ).fetchall()[0]
     if waiting != entry.waiting or unchanged != waiting:
-        raise errors.SourceNotAppendOnlyError(source.shown, "changed rows that wait to be published", entry.shown)
+        raise errors.SourceNotAppendOnlyError(
+            source.shown, "changed rows that wait to be published", entry.display_name
+        )
 
 
 def _rows_until(cursor: Any, source: Source, last: int) -> int:
@@ -246,14 +248,14 @@ def _rows_until(cursor: Any, source: Source, last: int) -> int:
     return int(cursor.execute(f"SELECT count(*) FROM {source.sql} WHERE rowid <= {last}").fetchall()[0][0])
 
 
-def _rows_to_read(cursor: Any, entry: StreamEntry, publication: ReleaseSpec, unread: UnreadRows) -> _RowsToRead:
+def _rows_to_read(cursor: Any, entry: StreamEntry, spec: ReleaseSpec, unread: UnreadRows) -> _RowsToRead:
     """Return the rows to read now."""
-    roles, source = publication.roles, publication.source
+    roles, source = spec.roles, spec.source
     read = {
-        *(a.quasi.column for a in publication.attributes),
+        *(a.quasi.column for a in spec.attributes),
         *roles.sensitive,
         *roles.other,
-        *publication.reading.order,
+        *spec.reading.order,
     }
     columns = tuple(c for c in source.columns if c in read or c == roles.person)
     new = cursor.execute(f"SELECT count(*) FROM {source.sql} WHERE {unread.is_new}").fetchall()[0][0]
@@ -264,15 +266,15 @@ def _rows_to_read(cursor: Any, entry: StreamEntry, publication: ReleaseSpec, unr
 
 def _statement(
     entry: StreamEntry,
-    publication: ReleaseSpec,
+    spec: ReleaseSpec,
     options: Options,
     reading: _RowsToRead,
     segment: StreamSegment,
     is_first: bool = False,
 ) -> AppendStatement:
     """Return the SQL of the records that this refresh publishes."""
-    source = replace(publication.source, sql=reading.relation(entry, publication.source.sql), bare=False)
-    trees = [i for i, a in enumerate(publication.attributes) if not a.is_number]
+    source = replace(spec.source, sql=reading.relation(entry, spec.source.sql), bare=False)
+    trees = [i for i, a in enumerate(spec.attributes) if not a.is_number]
     refresh = plan.StreamContinuation(
         segment=segment.key,
         before=entry.arrived,
@@ -283,7 +285,7 @@ def _statement(
         row=reading.row,
         cluster=reading.cluster,
     )
-    return plan.append_statement(replace(publication, source=source), options, streams.find(entry.system), refresh)
+    return plan.append_statement(replace(spec, source=source), options, streams.find(entry.system), refresh)
 
 
 def _size(statement: AppendStatement) -> str:
@@ -292,11 +294,12 @@ def _size(statement: AppendStatement) -> str:
 
 def _publish(cursor: Any, entry: StreamEntry, statement: AppendStatement, reading: _RowsToRead) -> StreamRefreshResult:
     """Add published records to the tables: the rows of a class in an order that does not reveal when each arrived."""
-    own = {name: identifier(of) for name, of in statement.own.items()}
+    reserved = {name: identifier(column) for name, column in statement.own.items()}
     columns, class_id = join_sql(identifier(c) for c in statement.shown), identifier(statement.class_id)
     cursor.execute(
-        f"INSERT INTO {entry.table()} SELECT {columns}, {own['suppressed']} FROM {_STEP} "
-        f"WHERE {own['suppressed']} IS NOT NULL ORDER BY {class_id} ASC NULLS LAST, md5(row({columns})::VARCHAR) ASC"
+        f"INSERT INTO {entry.table()} SELECT {columns}, {reserved['suppressed']} FROM {_STEP} "
+        f"WHERE {reserved['suppressed']} IS NOT NULL ORDER BY {class_id} ASC NULLS LAST, "
+        f"md5(row({columns})::VARCHAR) ASC"
     )
     size, quasi = identifier(_size(statement)), join_sql(identifier(c) for c in statement.quasi)
     published_classes = (
@@ -311,32 +314,32 @@ def _publish(cursor: Any, entry: StreamEntry, statement: AppendStatement, readin
         f"INSERT INTO {classes} FROM ({published_classes}) AS n "
         f"WHERE {class_id} NOT IN (SELECT {class_id} FROM {classes}) ORDER BY {class_id} ASC"
     )
-    published, suppressed, waiting = cursor.execute(
+    n_published, n_suppressed, n_pending = cursor.execute(
         f"SELECT count({class_id}), count(*) FILTER (WHERE {reading.cluster} = -1), "
         f"count(*) FILTER (WHERE {reading.cluster} = -2) FROM {_STEP}"
     ).fetchall()[0]
-    number = cursor.execute(f"SELECT count(*) FROM {classes}").fetchall()[0][0]
-    return StreamRefreshResult(entry.shown, reading.new, published, suppressed, waiting, number)
+    n_classes = cursor.execute(f"SELECT count(*) FROM {classes}").fetchall()[0][0]
+    return StreamRefreshResult(entry.display_name, reading.new, n_published, n_suppressed, n_pending, n_classes)
 
 
 def _update_pending(cursor: Any, entry: StreamEntry, source: Source, reading: _RowsToRead) -> None:
     """Delete published records from the pending ones, and add new pending ones."""
     of_source = join_sql(f"s.{identifier(name)}" for name in reading.columns)
     cursor.execute(
-        f"DELETE FROM {entry.waits} WHERE {reading.place} IN "
+        f"DELETE FROM {entry.pending_table} WHERE {reading.place} IN "
         f"(SELECT {reading.place} FROM {_STEP} WHERE {reading.cluster} <> -2)"
     )
     cursor.execute(
-        f"INSERT INTO {entry.waits} SELECT {of_source}, p.{reading.place}, p.{reading.row} FROM "
+        f"INSERT INTO {entry.pending_table} SELECT {of_source}, p.{reading.place}, p.{reading.row} FROM "
         f"(SELECT {reading.read}, rowid AS {_NUMBER} FROM {source.sql} WHERE {reading.unread.is_new}) AS s "
         f"JOIN {_STEP} AS p ON p.{reading.row} = s.{_NUMBER} "
         f"WHERE p.{reading.cluster} = -2 AND p.{reading.place} > {entry.arrived} ORDER BY p.{reading.place} ASC"
     )
 
 
-def _update_position(cursor: Any, entry: StreamEntry, publication: ReleaseSpec, reading: _RowsToRead) -> None:
+def _update_position(cursor: Any, entry: StreamEntry, spec: ReleaseSpec, reading: _RowsToRead) -> None:
     """Write the position up to which the source was read, and its mark."""
-    source, order = publication.source, ArrivalOrder.from_source(publication.source, publication.reading.order)
+    source, order = spec.source, ArrivalOrder.from_source(spec.source, spec.reading.order)
     old = entry.mark if reading.unread.mark is None else reading.unread.mark
     if old is not None and not order.is_valid(old, cursor):
         old = None
@@ -355,7 +358,7 @@ def _update_position(cursor: Any, entry: StreamEntry, publication: ReleaseSpec, 
 def _update_ledger(
     cursor: Any,
     entry: StreamEntry,
-    publication: ReleaseSpec,
+    spec: ReleaseSpec,
     statement: AppendStatement,
     reading: _RowsToRead,
     result: StreamRefreshResult,
@@ -366,7 +369,7 @@ def _update_ledger(
     total, longest = cursor.execute(
         f"SELECT coalesce(sum({delay}), 0)::BIGINT, coalesce(max({delay}), 0) FROM {_STEP} WHERE {class_id} IS NOT NULL"
     ).fetchall()[0]
-    _update_position(cursor, entry, publication, reading)
+    _update_position(cursor, entry, spec, reading)
     stream_ledger.update_stream(
         cursor,
         entry,

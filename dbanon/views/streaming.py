@@ -33,51 +33,72 @@ __all__ = ["StreamRefreshResult", "create_stream", "drop_stream", "exists", "rea
 
 
 def create_stream(connection: Any, name: str, system: str, source: str, **parameters: Any) -> StreamRefreshResult:
-    """Make the tables `name` and `name_classes` and publish in them what is due of the rows that `source` has.
+    """Create the tables `name` and `name_classes`, and publish in them the records of `source` that are due.
 
-    `system` and the parameters are those of the table function, such as fads. The source is a table of the same
-    database, to which rows are added only: they arrive when they are read, those of one refresh in the order of
-    `order_by`. DisclosureWarning where the same table has releases or other streams: a stream is not held against them.
-    What is committed counts: an open transaction of the connection is refused.
+    The source is a table of the same database to which rows are only added. They arrive when they are read, those of
+    one refresh in the order of `order_by`. Issues DisclosureWarning if the same table has releases or other streams,
+    because a stream is not checked against them.
+
+    Args:
+        connection: A connection of `dbanon.connect`, or one that is attached. It must have no open transaction.
+        name: The name of the streaming view.
+        system: The stream algorithm, such as fads.
+        source: The table to read.
+        **parameters: Parameters of the table function of the stream algorithm.
+
+    Returns:
+        The result of the first refresh.
+
+    Raises:
+        UnknownAlgorithmError: There is no such stream algorithm.
+        ReleaseExistsError: A table or streaming view has the name.
+        StreamRefusedError: A release of the same table was published with `composition = 'refuse'`.
+
+    Also raises the errors of a call of the table function.
     """
     transactions.check_no_transaction("create_stream", connection)
-    given = json.loads(json.dumps(parameters, default=str))
+    call_parameters = json.loads(json.dumps(parameters, default=str))
     known_systems = sorted({f.system for f in table_functions().values() if f.system})
     if system not in known_systems:
         raise errors.UnknownAlgorithmError(system, known_systems)
-    current = session.find_session(getattr(connection, "raw", connection))
-    with current.cursor() as cursor:
-        here = target.current_location(connection)
-        call = make_call(current, cursor, system, {"tbl": source}, given, here)
-        place = target.release_place("create_stream", name, call.source(), here, cursor)
+    current_session = session.find_session(getattr(connection, "raw", connection))
+    with current_session.cursor() as cursor:
+        location = target.current_location(connection)
+        call = make_call(current_session, cursor, system, {"tbl": source}, call_parameters, location)
+        place = target.release_place("create_stream", name, call.source(), location, cursor)
         # Before planning: a table of the policy that is new is a change.
-        with publishing_lock.publishing_turn(current, "create_stream", name, place[0]):
-            publication = streams_plan.resolve_stream_spec(call, streams.find(system))
-            _check_source(name, publication)
+        with publishing_lock.publishing_turn(current_session, "create_stream", name, place[0]):
+            spec = streams_plan.resolve_stream_spec(call, streams.find(system))
+            _check_source(name, spec)
             target.check_writable(cursor, "create_stream", place[0])
             if stream_ledger.active_stream(cursor, place) is not None:  # also where its tables were dropped by hand
                 raise errors.ReleaseExistsError("create_stream", name, [f"the streaming view {name}"], False, True)
-            if taken := target.existing_tables(cursor, place, TABLES):
-                raise errors.ReleaseExistsError("create_stream", name, taken, False)
-            arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in given.items())
-            kept = target.stored_source_name(publication.source, source)
-            grows = StreamEntry(
+            if existing_names := target.existing_tables(cursor, place, TABLES):
+                raise errors.ReleaseExistsError("create_stream", name, existing_names, False)
+            arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in call_parameters.items())
+            stored_name = target.stored_source_name(spec.source, source)
+            stream_entry = StreamEntry(
                 *place,
                 status="grows",
-                source=kept,
+                source=stored_name,
                 system=system,
-                statement=f"SELECT * FROM {identifier(system)}({text(kept)}{arguments})",
-                call={"function": system, "source": kept, "schema": publication.source.schema, "parameters": given},
-                roles=plan.role_by_column(publication),
-                policy_fingerprint=publication.policy.fingerprint,
-                hierarchy_fingerprint=resolve.hierarchy_fingerprint(publication, cursor),
-                bases=same_source.bases(publication.source, cursor),
+                statement=f"SELECT * FROM {identifier(system)}({text(stored_name)}{arguments})",
+                call={
+                    "function": system,
+                    "source": stored_name,
+                    "schema": spec.source.schema,
+                    "parameters": call_parameters,
+                },
+                roles=plan.role_by_column(spec),
+                policy_fingerprint=spec.policy.fingerprint,
+                hierarchy_fingerprint=resolve.hierarchy_fingerprint(spec, cursor),
+                bases=same_source.bases(spec.source, cursor),
             )
-            overlap.refuse_overlapping(cursor, grows)
-            _warn_of_others(cursor, grows)
-            with transactions.transaction(cursor, "create_stream", name, [publication]):
-                stream_ledger.insert_stream(cursor, grows)
-                return stream_refresh.create_tables(cursor, grows, publication, call.options)
+            overlap.refuse_overlapping(cursor, stream_entry)
+            _warn_of_others(cursor, stream_entry)
+            with transactions.transaction(cursor, "create_stream", name, [spec]):
+                stream_ledger.insert_stream(cursor, stream_entry)
+                return stream_refresh.create_tables(cursor, stream_entry, spec, call.options)
 
 
 def refresh_stream(connection: Any, name: str, *, flush: bool = False, pruned: bool = False) -> StreamRefreshResult:
@@ -122,24 +143,24 @@ def _refresh(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept: 
         ):
             entry = stream_ledger.find_active_stream("refresh_stream", name, cursor, path)
             cursor.execute(f"UPDATE {entry.ledger} SET refreshes = refreshes + 1 WHERE {entry.row}")
-            (grows,) = stream_ledger.entries(cursor, entry.database, entry.row)
+            (stream_entry,) = stream_ledger.entries(cursor, entry.database, entry.row)
             call = make_call(
                 current,
                 cursor,
-                grows.call["function"],
-                {"tbl": grows.call["source"]},
-                grows.call["parameters"],
-                (grows.database, grows.call["schema"], ""),
+                stream_entry.call["function"],
+                {"tbl": stream_entry.call["source"]},
+                stream_entry.call["parameters"],
+                (stream_entry.database, stream_entry.call["schema"], ""),
             )
-            publication = streams_plan.resolve_stream_spec(call, streams.find(grows.system))
-            _check_roles(grows, plan.role_by_column(publication))
+            spec = streams_plan.resolve_stream_spec(call, streams.find(stream_entry.system))
+            _check_roles(stream_entry, plan.role_by_column(spec))
             if is_kept:
-                unread = stream_refresh.unread_rows(cursor, grows, publication, pruned=pruned)
+                unread = stream_refresh.unread_rows(cursor, stream_entry, spec, pruned=pruned)
             else:
-                grows = replace(grows, mark=None)
+                stream_entry = replace(stream_entry, mark=None)
                 unread = stream_refresh.UnreadRows.after_row(-1)
             return stream_refresh.read_new_rows(
-                cursor, grows, publication, call.options, unread, flush=flush, pruned=pruned, is_kept=is_kept
+                cursor, stream_entry, spec, call.options, unread, flush=flush, pruned=pruned, is_kept=is_kept
             )
 
 
@@ -156,12 +177,12 @@ def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
                 name,
                 stream_ledger.find_active_stream("drop_stream", name, cursor, path).database,
             ):
-                grows = stream_ledger.find_active_stream("drop_stream", name, cursor, path)
-                target.check_writable(cursor, "drop_stream", grows.database)
+                stream_entry = stream_ledger.find_active_stream("drop_stream", name, cursor, path)
+                target.check_writable(cursor, "drop_stream", stream_entry.database)
                 with transactions.transaction(cursor, "drop_stream", name):
-                    for table in (*(grows.table(ending) for ending in TABLES), grows.waits):
+                    for table in (*(stream_entry.table(ending) for ending in TABLES), stream_entry.pending_table):
                         cursor.execute(f"DROP TABLE IF EXISTS {table}")
-                    stream_ledger.update_stream(cursor, grows, {"state": None, "status": "dropped"})
+                    stream_ledger.update_stream(cursor, stream_entry, {"state": None, "status": "dropped"})
         except errors.UnknownStreamError:
             if not if_exists:
                 raise
@@ -178,19 +199,19 @@ def exists(connection: Any, name: str) -> bool:
     return False
 
 
-def _check_source(name: str, publication: ReleaseSpec) -> None:
+def _check_source(name: str, spec: ReleaseSpec) -> None:
     """Check that the source of a stream is a table, and that all its columns can be published row by row.
 
     Raises:
         StreamSourceNotATableError: It is no table of a DuckDB database, or has a column named rowid.
         CannotCheckRareValuesError: A column would be published unchanged.
     """
-    source = publication.source
+    source = spec.source
     reason = "is no table of a DuckDB database" if not source.is_table else "has a column of the name rowid"
     if not source.is_table or source.spelled("rowid") is not None:
         raise errors.StreamSourceNotATableError(name, source.shown, reason)
-    allow_rare = {c.lower() for c in publication.options.columns("allow_rare")}
-    if rare := [c for c in publication.roles.other if c.lower() not in allow_rare]:
+    allow_rare = {c.lower() for c in spec.options.columns("allow_rare")}
+    if rare := [c for c in spec.roles.other if c.lower() not in allow_rare]:
         raise errors.CannotCheckRareValuesError(name, source.shown, rare)
 
 
@@ -204,7 +225,7 @@ def _check_roles(entry: StreamEntry, current_roles: Mapping[str, str]) -> None:
     changes = [f"{c} was {was} and is {roles[c]}" for c, was in entry.roles.items() if roles[c] != was]
     changes += [f"{c} is {role}" for c, role in current_roles.items() if c not in entry.roles and role != "withheld"]
     if changes:
-        raise errors.StreamRolesChangedError(entry.shown, changes)
+        raise errors.StreamRolesChangedError(entry.display_name, changes)
 
 
 def _warn_of_others(cursor: Any, entry: StreamEntry) -> None:
@@ -215,13 +236,16 @@ def _warn_of_others(cursor: Any, entry: StreamEntry) -> None:
     """
     bases = same_source.comparable_bases(entry)
     releases = same_source.releases_of_bases(bases, cursor)
-    if refusing := [e.named for e in releases if e.composition_rule == "refuse"]:
-        raise errors.StreamRefusedError(entry.shown, refusing)
-    others = [*(e.named for e in releases), *(e.shown for e in same_source.streams_of_bases(bases, cursor))]
+    if refusing := [e.version_name for e in releases if e.composition_rule == "refuse"]:
+        raise errors.StreamRefusedError(entry.display_name, refusing)
+    others = [
+        *(e.version_name for e in releases),
+        *(e.display_name for e in same_source.streams_of_bases(bases, cursor)),
+    ]
     if others:
         warn(
-            f"{entry.shown}: {', '.join(dict.fromkeys(others))} published the same table. Classes of a stream are not "
-            "held against others: who has both can intersect them.",
+            f"{entry.display_name}: {', '.join(dict.fromkeys(others))} published the same table. Classes of a "
+            "stream are not held against others: who has both can intersect them.",
             DisclosureWarning,
         )
     unknown_sources.warn_of_unknown(entry, unknown_sources.unknown_relations(cursor, entry, "warn"))

@@ -11,13 +11,15 @@ from dbanon.sqltext.quote import identifier, qualified
 
 def current_location(connection: Any) -> tuple[str, str, str]:
     """Return the connection's current database and schema, and its search path."""
-    own = "SELECT system.main.current_database(), system.main.current_schema(), "
-    database, schema, path = connection.execute(f"{own}system.main.current_setting('search_path')").fetchall()[0]
+    database, schema, path = connection.execute(
+        "SELECT system.main.current_database(), system.main.current_schema(), "
+        "system.main.current_setting('search_path')"
+    ).fetchall()[0]
     return str(database), str(schema), str(path)
 
 
 def release_place(
-    function: str, name: str, source: catalog.Source, here: Sequence[str], cursor: Any
+    function: str, name: str, source: catalog.Source, location: Sequence[str], cursor: Any
 ) -> tuple[str, str, str]:
     """Return database, schema and name for a release: its database is that of the source or of its policy."""
     parts = names.table_parts(name) or (name,)
@@ -26,7 +28,7 @@ def release_place(
     database = source.home
     if len(parts) == 3 and parts[0].lower() != database.lower():
         raise errors.ReleaseOutsideSourceDatabaseError(function, name, database)
-    schema = parts[-2] if len(parts) > 1 else (here[1] if here[0] == database else "main")
+    schema = parts[-2] if len(parts) > 1 else (location[1] if location[0] == database else "main")
     if len(parts) == 2 and parts[0].lower() == database.lower() and not catalog.has_schema(cursor, database, schema):
         schema = "main"
     return database, schema, parts[-1]

@@ -93,7 +93,7 @@ _FAULTS = {
     ),
     "groups are followed by a pseudonym that is no person's": Fault(
         "dbanon/ledger/composition/linked_versions.py",
-        "if not _are_pseudonyms_of_persons(cursor, publication):",
+        "if not _are_pseudonyms_of_persons(cursor, spec):",
         "if False:",
         ("tests/policy/transforms/test_linked_versions.py",),
     ),
@@ -205,8 +205,8 @@ _FAULTS = {
     ),
     "the certificate computes k from the greatest class": Fault(
         "dbanon/publishing/recompute_queries.py",
-        '"k": self._sized("min(size)")',
-        '"k": self._sized("max(size)")',
+        '"k": self._class_size_metric("min(size)")',
+        '"k": self._class_size_metric("max(size)")',
         ("tests/publishing/test_certificate.py",),
     ),
     "linkage forgets rivals": Fault(
@@ -242,14 +242,17 @@ _FAULTS = {
     # Versions and files
     "a version is held against no other": Fault(
         "dbanon/views/build_version.py",
-        """        if n_small_differences and not making.lets_differ:
+        """        if n_small_differences and not version_options.allows_small_differences:
             raise errors.SmallDifferencesRefusedError(
-                making.function, making.old.shown, n_small_differences, [f"version {making.old.version}"]
+                version_options.function,
+                version_options.old.display_name,
+                n_small_differences,
+                [f"version {version_options.old.version}"],
             )
     same_name = version_differences.same_name(entry, others)
-    compare_version.check_recognized(cursor, entry, making, recognized, same_name)
-    linked_versions.check_linked_versions(cursor, entry, publication, others, OLD_SUFFIX)
-    differences = version_differences.small_differences(cursor, entry, publication, same_name, old_suffix=OLD_SUFFIX)
+    compare_version.check_recognized(cursor, entry, version_options, recognized, same_name)
+    linked_versions.check_linked_versions(cursor, entry, spec, others, OLD_SUFFIX)
+    differences = version_differences.small_differences(cursor, entry, spec, same_name, old_suffix=OLD_SUFFIX)
 """,
         """    same_name = version_differences.same_name(entry, others)
     differences: list[version_differences.SmallDifference] = []
@@ -298,7 +301,7 @@ _FAULTS = {
     ),
     "who came back is not held against earlier classes": Fault(
         "dbanon/views/build_version.py",
-        "    if entry.keeps:\n        differences += version_differences.returned_people(",
+        "    if entry.keeps_classes:\n        differences += version_differences.returned_people(",
         "    if False:\n        differences += version_differences.returned_people(",
         ("tests/views/test_hold.py",),
     ),

@@ -359,8 +359,8 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "hold: nobody waits": Fault(
         "dbanon/views/deferred_records.py",
-        "publication = publication.continued(waits=entry.waits)",
-        "publication = publication.continued(waits=None)",
+        "spec = spec.continued(waits=entry.deferred_members)",
+        "spec = spec.continued(waits=None)",
         ("tests/views/test_hold.py",),
     ),
     "erase: other classes go": Fault(
@@ -371,7 +371,7 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "versions: nothing is compared with the version before": Fault(
         "dbanon/views/build_version.py",
-        "n_small_differences += compare_version.count_small_differences(cursor, entry, old, publication)",
+        "n_small_differences += compare_version.count_small_differences(cursor, entry, old, spec)",
         "n_small_differences += 0",
         ("tests/ledger/test_delta_count.py",),
     ),
@@ -416,7 +416,7 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "streaming view: waiting rows are published too": Fault(
         "dbanon/views/stream_refresh.py",
-        "WHERE {own['suppressed']} IS NOT NULL ORDER BY",
+        "WHERE {reserved['suppressed']} IS NOT NULL ORDER BY",
         "WHERE true ORDER BY",
         (
             "tests/views/test_streaming.py::test_in_pieces_it_publishes_what_the_function_gives_at_once[l-castle]",

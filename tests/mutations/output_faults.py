@@ -26,7 +26,7 @@ OUTPUT_FAULTS: dict[str, Fault] = {
         ("tests/publishing/test_publish.py", "tests/ledger/test_seal.py"),
     ),
     "read back: a file is not compared with the ledger": Fault(
-        "dbanon/publishing/read_back.py", "if found == expected:", "if found:", (_READ_BACK,)
+        "dbanon/publishing/read_back.py", "if written_hash == expected:", "if written_hash:", (_READ_BACK,)
     ),
     "read back: the lines of a certificate are not compared": Fault(
         "dbanon/publishing/read_back.py", "None if rows == expected else", "None if rows else", (_READ_BACK,)

@@ -100,19 +100,21 @@ def anonymize(
     with errors_as_messages():
         call_parameters = merge_parameters(algorithm, given, k=k, l=l, t=t, improve=parse_improve(improve), **roles)
         read = [source, *([policy] if policy else []), *_hierarchy_files(call_parameters)]
-        written = handouts.output_paths(output, name)
-        output_files.check_not_source("anonymize", written, read)
+        output_paths = handouts.output_paths(output, name)
+        output_files.check_not_source("anonymize", output_paths, read)
     with errors_as_messages(), connect(**memory_arguments()) as con, show_progress(quiet) as step:
         step("Reading")
         loaded = load_input(con, source, table)
         columns = policy_columns(policy, loaded.table_name, loaded.is_about)
-        output_files.check_not_source("anonymize", written, [*loaded.read, *hierarchy_files(hierarchies_of(columns))])
+        output_files.check_not_source(
+            "anonymize", output_paths, [*loaded.read, *hierarchy_files(hierarchies_of(columns))]
+        )
         file = None if policy is None or columns is None else (policy, columns)
         call_parameters = _parameters_under_policy(
             con, loaded, file, call_parameters, options_not_assigned(roles, given)
         )
         step("Clustering and checking")
-        con.on_review = print_file_review(source, quiet or as_json or any(map(Path.exists, written)))
+        con.on_review = print_file_review(source, quiet or as_json or any(map(Path.exists, output_paths)))
         create_release(con, identifier(name), algorithm, INPUT_TABLE, progress=search_progress(step), **call_parameters)
         step("Writing")
         how: dict[str, Any] = {
@@ -230,7 +232,7 @@ def _parameters_under_policy(
 def _columns_without_role(con: Any, parameters: Mapping[str, Any]) -> list[str]:
     """Return the columns withheld because neither the policy nor the call gives them a role, in their order."""
     role_lists = (parameters.get(p) or () for p in ("qi", "sensitive", "other", "identifier", "withhold"))
-    columns = [c for listed in role_lists for c in ([listed] if isinstance(listed, str) else listed)]
+    columns = [c for role_list in role_lists for c in ([role_list] if isinstance(role_list, str) else role_list)]
     columns += [str(parameters.get("person")), *(c for (c,) in con.execute(_DECLARED_COLUMNS_QUERY).fetchall())]
     declared_names = {names.fold_case(column) for column in columns}
     withheld = con.execute("SELECT system.main.unnest(withheld) FROM dbanon.release").fetchall()

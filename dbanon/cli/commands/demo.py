@@ -32,12 +32,16 @@ ALGORITHM = "best"
 @AS_JSON
 def demo(database: Path, force: bool, k: int | None, l: int | None, t: float | None, as_json: bool) -> None:  # noqa: E741
     """Make a database of 20,000 made-up patients, anonymize it (by default with -k 10) and show what comes out."""
-    from dbanon.api import demo as hospital
+    from dbanon.api import demo as demo_database
 
-    given = {"k": 10 if k is None and l is None and t is None else k or 2, "l": l, "t": t}
-    settings = ", ".join(f"{name}={value}" for name, value in given.items() if value is not None)
+    model_parameters = {"k": 10 if k is None and l is None and t is None else k or 2, "l": l, "t": t}
+    settings = ", ".join(f"{name}={value}" for name, value in model_parameters.items() if value is not None)
     call = f"('patients', {settings})"
-    with errors_as_messages(), hospital.create_demo(database, overwrite=force) as con, show_progress(False) as step:
+    with (
+        errors_as_messages(),
+        demo_database.create_demo(database, overwrite=force) as con,
+        show_progress(False) as step,
+    ):
         step("Clustering and checking")
         raw = query_rows(con, "SELECT name, birth_date, sex, zip, disease FROM patients LIMIT 1")
         columns = "birth_date, sex, zip, disease, class_id"

@@ -58,7 +58,7 @@ class _InitContext:
 
     con: Any
     source: catalog.Source
-    known: frozenset[str]
+    hierarchy_names: frozenset[str]
     k: int
 
 
@@ -279,10 +279,11 @@ def _ask_hierarchy(p: Proposal, init_context: _InitContext) -> Proposal:
             return replace(p, hierarchy=None)
         if built is not None and name == built.builder:
             return replace(p, hierarchy=_unused_hierarchy_name(p.column, init_context), build=built)
-        if name in init_context.known:
+        if name in init_context.hierarchy_names:
             return replace(p, hierarchy=name)
         click.echo(
-            f"  there is no hierarchy '{name}'.{errors.near(name, init_context.known)} FROM hierarchies() lists them."
+            f"  there is no hierarchy '{name}'.{errors.near(name, init_context.hierarchy_names)} "
+            "FROM hierarchies() lists them."
         )
 
 
@@ -290,7 +291,7 @@ def _unused_hierarchy_name(column: str, init_context: _InitContext) -> str:
     """Return a name for a hierarchy that no other hierarchy has."""
     names = [column, f"{init_context.source.table} {column}"]
     numbered_names = (f"{names[1]} {number}" for number in itertools.count(2))
-    return next(name for name in itertools.chain(names, numbered_names) if name not in init_context.known)
+    return next(name for name in itertools.chain(names, numbered_names) if name not in init_context.hierarchy_names)
 
 
 def _print_policy(source: catalog.Source, declared: list[Proposal], skipped: int, old: int) -> None:

@@ -35,12 +35,12 @@ def print_file_review(source: Path, quiet: bool) -> Callable[[list[str]], None] 
         return None
     changes = "  --identifier COLUMN withholds a column, --qi COLUMN generalizes it."
 
-    def told(lines: list[str]) -> None:
+    def print_review(lines: list[str]) -> None:
         first = lines[0].replace("First release of input", f"First release of {source.name}", 1)
         sentences = [line for line in lines[1:-1] if not _STATEMENT_LINE.match(line)]
         _print_on_stderr([one_line(first), *sentences, changes])
 
-    return told
+    return print_review
 
 
 def policy_reviews(con: Any, table: str | None = None) -> dict[str, list[review.ReviewRow]]:

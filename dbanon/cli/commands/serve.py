@@ -126,8 +126,8 @@ def add(database: Path, name: str, role: str, expires: str | None, as_json: bool
     from dbanon.integrations.quack import tokens
 
     with errors_as_messages():
-        made = tokens.add_token(tokens.token_file(database), name, role, expires)
-    print_result({"name": name, "role": role, "token": made}, as_json, made)
+        new_token = tokens.add_token(tokens.token_file(database), name, role, expires)
+    print_result({"name": name, "role": role, "token": new_token}, as_json, new_token)
 
 
 @token.command("list")

@@ -131,17 +131,19 @@ class _LineStream:
     def quasi(self) -> set[str]:
         """The quasi-identifiers in the policy file and the call."""
         columns = {} if self.policy is None else self.policy[1]
-        given = self.parameters.get("qi") or ()
-        declared = (column for column, settings in columns.items() if settings.get("role") == "quasi")
-        return {*declared, *([given] if isinstance(given, str) else given)}
+        call_columns = self.parameters.get("qi") or ()
+        policy_quasi = (column for column, settings in columns.items() if settings.get("role") == "quasi")
+        return {*policy_quasi, *([call_columns] if isinstance(call_columns, str) else call_columns)}
 
 
-def _call_parameters(system: str, asked: Mapping[str, Any], policy: PolicyFile | None) -> dict[str, Any]:
+def _call_parameters(system: str, arguments: Mapping[str, Any], policy: PolicyFile | None) -> dict[str, Any]:
     """Return the parameters of the call: those of -p, and the options for models and roles."""
-    options = role_parameters(asked["qi"], asked["sensitive"], asked["person"], asked["identifiers"], asked["other"])
-    parameters = merge_stream_parameters(system, asked["given"], k=asked["k"], l=asked["l"], **options)
+    options = role_parameters(
+        arguments["qi"], arguments["sensitive"], arguments["person"], arguments["identifiers"], arguments["other"]
+    )
+    parameters = merge_stream_parameters(system, arguments["given"], k=arguments["k"], l=arguments["l"], **options)
     declared = [] if policy is None else roles_of(policy[1])
-    completed = with_declared_columns(parameters, options_not_assigned(options, asked["given"]), declared)
+    completed = with_declared_columns(parameters, options_not_assigned(options, arguments["given"]), declared)
     return hierarchies_as_paths(completed)
 
 
@@ -169,8 +171,8 @@ def _anonymize_lines(stream_options: _LineStream, file: IO[bytes], output: IO[st
     except ValueError as error:
         raise click.BadParameter(f"{error}.", param_hint="--types") from None
     output_lines = LineWriter(stream_options.writes, escape=stream_options.escape, quasi=stream_options.quasi)
-    for published in anonymize_stream(batches, stream_options.system, prepare=prepare, **stream_options.parameters):
-        for line in output_lines.of(published):
+    for table in anonymize_stream(batches, stream_options.system, prepare=prepare, **stream_options.parameters):
+        for line in output_lines.format_table(table):
             output.write(line)
         output.flush()
 

@@ -82,8 +82,8 @@ def link_citations(text: str, target: str) -> str:
     'After [Lin and Wei 2008](bibliography.md#lin-and-wei-2008).'
     """
 
-    def link(found: re.Match[str]) -> str:
-        return f"[{found[1]}]({target}#{_BY_NAME[found[1].lower()].anchor})" if found[1] else found[0]
+    def link(match: re.Match[str]) -> str:
+        return f"[{match[1]}]({target}#{_BY_NAME[match[1].lower()].anchor})" if match[1] else match[0]
 
     parts = _FENCED_BLOCK.split(text)
     return "".join(part if i % 2 else _CITATION.sub(link, part) for i, part in enumerate(parts))

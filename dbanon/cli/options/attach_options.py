@@ -17,7 +17,7 @@ _SYSTEMS = ("postgres", "mysql", "sqlite")
 _ATTACH_VALUE = re.compile(rf"\s*([^=:]+?)\s*=\s*({'|'.join(_SYSTEMS)}):(.*)", re.DOTALL | re.IGNORECASE)
 
 _PASSWORD = re.compile(r"\b(pass(word|wd)?|sslpassword)\s*=|://[^/@]*:[^/@]*@", re.IGNORECASE)
-"""A password in a connection string, or in an address. What a command is given, everybody on the machine sees."""
+"""A password in a connection string, or in an address. Other users of a machine see arguments of commands."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class _AttachedDatabase:
 
     name: str
     system: str
-    where: str
+    connection_string: str
     writable: bool
 
 
@@ -83,10 +83,10 @@ def attach(connection: Any) -> None:
             connection.execute("SET GLOBAL sqlite_disable_multithreaded_scans = true")
         options = f"TYPE {other.system}" + ("" if other.writable else ", READ_ONLY")
         try:
-            connection.execute(f"ATTACH {text(other.where)} AS {identifier(other.name)} ({options})")
+            connection.execute(f"ATTACH {text(other.connection_string)} AS {identifier(other.name)} ({options})")
             attached_databases.relations(
                 connection, other.name, other.system
             )  # DuckDB opens some when it first reads them
         except Exception as error:
-            why = str(error).split("\n")[0].replace(other.where or "\0", "...")
+            why = str(error).split("\n")[0].replace(other.connection_string or "\0", "...")
             raise errors.NotAttachedError(other.name, other.system, why) from None

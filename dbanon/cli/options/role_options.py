@@ -167,7 +167,7 @@ def roles_of(columns: PolicyColumns) -> list[tuple[str, str]]:
 
 
 def name_predicate(*table_names: str) -> Callable[[str | None, str], bool]:
-    """Return a function that tells whether a row of a policy file names a table by one of these names."""
+    """Return a function that checks whether a row of a policy file names a table by one of these names."""
     accepted_names = {names.fold_case(name) for name in table_names}
     return lambda schema_name, table_name: names.fold_case(table_name) in accepted_names
 
@@ -184,10 +184,14 @@ def policy_parameters(path: Path, columns: PolicyColumns, declared: Iterable[Dec
     stored = {names.fold_case(row.column): row for row in declared}
     parameters: dict[str, Any] = {}
     for column, settings in columns.items():
-        before = stored.get(names.fold_case(column))
+        stored_row = stored.get(names.fold_case(column))
         role = str(settings.get("role", "")).lower()
         if role in TRANSFORM_SETTINGS:
-            if before is None or before.role.lower() != role or _transform_settings(settings) != before.settings.form:
+            if (
+                stored_row is None
+                or stored_row.role.lower() != role
+                or _transform_settings(settings) != stored_row.settings.form
+            ):
                 raise click.BadParameter(
                     f"{path} makes {column} a {role} that the policy of the database does not have. A file in addition "
                     "to that policy can only tighten it. Hint: leave the column out of the file, or declare it in "
@@ -206,7 +210,7 @@ def policy_parameters(path: Path, columns: PolicyColumns, declared: Iterable[Dec
                 f"{path} gives {column} the role {role!r}. Accepted: {', '.join(accepted_roles)}.",
                 param_hint="--policy",
             )
-        stored_settings = before.settings if before is not None else Settings()
+        stored_settings = stored_row.settings if stored_row is not None else Settings()
         for setting, value in settings.items():
             if setting in _SETTINGS and not _is_already_stored(setting, value, stored_settings):
                 parameters.setdefault(_SETTINGS[setting], {})[column] = value

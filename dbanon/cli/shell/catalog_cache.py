@@ -35,13 +35,13 @@ class Catalog:
         """Return a name as a statement must write it."""
         return name if _PLAIN_NAME.fullmatch(name) and name not in self.reserved else str(identifier(name))
 
-    def named(self, names: Iterable[str]) -> list[NamedRelation]:
+    def find_relations(self, names: Iterable[str]) -> list[NamedRelation]:
         """Return the relations whose own name is among some words, in the order of the words."""
-        found = []
+        matches = []
         for name in dict.fromkeys(n.lower() for n in names):
             last = name.split(".")[-1].strip('"')
-            found += [r for r in self.relations if r.parts[-1].lower() == last and r not in found]
-        return found
+            matches += [r for r in self.relations if r.parts[-1].lower() == last and r not in matches]
+        return matches
 
 
 def read_catalog(query: Callable[[str], Rows]) -> Catalog:
@@ -91,10 +91,10 @@ class CatalogCache:
 
     def __init__(self, query: Callable[[str], Rows | None]) -> None:
         self._query = query
-        self._known = Catalog()
+        self._catalog = Catalog()
         self._stale = True
 
-    def forget(self) -> None:
+    def mark_stale(self) -> None:
         """Mark the names as outdated, after a statement ran."""
         self._stale = True
 
@@ -108,7 +108,7 @@ class CatalogCache:
                 answers.append(self._query(query))
                 return answers[-1] or ()
 
-            found = read_catalog(ask)
+            matches = read_catalog(ask)
             if None not in answers:
-                self._known = found
-        return self._known
+                self._catalog = matches
+        return self._catalog

@@ -76,7 +76,7 @@ def shell(
         except LeaveShellError:
             return
         except KeyboardInterrupt:
-            run.stopped()
+            run.report_interrupt()
             sys.exit(EXIT_CODES["interrupted"])
         finally:
             run.close()
@@ -128,8 +128,8 @@ def _prompt_loop(no_history: bool) -> Callable[[Shell, Path | None], None]:
         from dbanon.cli.shell.dot_commands import LeaveShellError
         from dbanon.cli.shell.script import script_steps
 
-        names = catalog_cache.CatalogCache(run.quiet)
-        run.changed = names.forget
+        names = catalog_cache.CatalogCache(run.try_query)
+        run.on_change = names.mark_stale
         session = prompt_session(names.get, open_history(not no_history))
         name = database.stem if database else "memory"
         while True:
@@ -144,7 +144,7 @@ def _prompt_loop(no_history: bool) -> Callable[[Shell, Path | None], None]:
                     if not run.run(step):
                         break
             except KeyboardInterrupt:
-                run.stopped()
+                run.report_interrupt()
             except LeaveShellError:
                 return
 

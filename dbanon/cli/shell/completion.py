@@ -41,7 +41,7 @@ class Completion:
     text: str
     back: int
     meta: str = ""
-    shown: str = ""
+    display_text: str = ""
     """What the menu says, where that is not the text."""
 
 
@@ -62,8 +62,8 @@ def completions(text_before: str, text_after: str, catalog: Catalog, *, is_reque
         typed = last
     elif last and last.kind in ("number", "string", "quoted") and last.end == len(rest):
         return []
-    place = _CursorContext.of(words[:-1] if typed else words)
-    mentioned = catalog.named(_mentioned([*words, *_tokens_after(words[-1] if words else None, text_after)]))
+    place = _CursorContext.from_tokens(words[:-1] if typed else words)
+    mentioned = catalog.find_relations(_mentioned([*words, *_tokens_after(words[-1] if words else None, text_after)]))
     offered = list(_offers(place, typed, mentioned, catalog))
     prefix = "" if typed is None else typed.value if typed.kind == "string" else typed.name
     back = 0 if typed is None else len(typed.text)
@@ -83,7 +83,7 @@ class _Bracket:
     sign: str
     function: TableFunction | None = None
     commas: int = 0
-    given: list[str] = field(default_factory=list)
+    given_names: list[str] = field(default_factory=list)
     source: str | None = None
     parameter: Parameter | None = None
     """The parameter whose value is being written."""
@@ -97,15 +97,15 @@ class _CursorContext:
     words: Sequence[Token]
 
     @staticmethod
-    def of(words: Sequence[Token]) -> _CursorContext:
+    def from_tokens(words: Sequence[Token]) -> _CursorContext:
         """Parse a statement up to the cursor, without the word that is being typed."""
         words = [w for w in words if w.kind not in ("space", "comment")]
         brackets: list[_Bracket] = []
         for i, word in enumerate(words):
             top = brackets[-1] if brackets else None
-            before = words[i - 1] if i else None
+            previous = words[i - 1] if i else None
             if word.kind == "operator" and word.text in "([{":
-                name = before.name.lower() if before and before.kind in ("word", "quoted") else ""
+                name = previous.name.lower() if previous and previous.kind in ("word", "quoted") else ""
                 brackets.append(_Bracket(word.text, table_functions().get(name) if word.text == "(" else None))
             elif word.kind == "operator" and word.text in ")]}":
                 if brackets:
@@ -115,10 +115,10 @@ class _CursorContext:
                     top.commas += 1
             elif word.text == ",":
                 top.commas, top.parameter = top.commas + 1, None
-            elif word.text in ("=", ":", ":=", "=>") and before is not None and top.parameter is None:
-                name = before.name.lower()
+            elif word.text in ("=", ":", ":=", "=>") and previous is not None and top.parameter is None:
+                name = previous.name.lower()
                 top.parameter = next((p for p in top.function.parameters if p.name == name), None)
-                top.given.append(name)
+                top.given_names.append(name)
             elif word.kind == "string" and top.commas == 0 and top.source is None:
                 top.source = word.value
         return _CursorContext(brackets, words)
@@ -190,7 +190,7 @@ def _offers(
             if call.commas < len(call.function.positional):
                 yield from _argument(call.function.positional[call.commas], call, catalog)
             elif not in_text:
-                yield from _parameters(call.function, call.given)
+                yield from _parameters(call.function, call.given_names)
             return
     if in_text:
         return
@@ -233,14 +233,14 @@ def _argument(name: str, call: _Bracket, catalog: Catalog) -> Iterator[Offer]:
     elif name == "col":
         relations = catalog.relations
         if call.source is not None:
-            relations = catalog.named([call.source])
+            relations = catalog.find_relations([call.source])
         yield from ((c, quoted(c), t.lower()) for r in relations for c, t in r.columns.items())
     elif name == "name" and call.function is not None and call.function.positional == ("name",):  # of one that is there
         yield from ((h, quoted(h), "hierarchy") for h in catalog.hierarchies)
 
 
 def _source(call: _Bracket, catalog: Catalog) -> list[NamedRelation]:
-    return catalog.named([call.source]) if call.source else []
+    return catalog.find_relations([call.source]) if call.source else []
 
 
 def _values(
@@ -282,17 +282,17 @@ def _members(place: _CursorContext, mentioned: Sequence[NamedRelation], catalog:
     if len(place.words) < 2:
         return
     name = place.words[-2].name.lower()
-    relations = catalog.named([name])
+    relations = catalog.find_relations([name])
     for i, word in enumerate(place.words[1:-2], start=1):
         alias = place.words[i - (2 if place.words[i - 1].text.upper() == "AS" else 1)]
         if word.kind in ("word", "quoted") and word.name.lower() == name and alias.kind in ("word", "quoted"):
-            relations += catalog.named([alias.name])
+            relations += catalog.find_relations([alias.name])
     for relation in relations:
         yield from ((c, catalog.spelled(c), t.lower()) for c, t in relation.columns.items())
     for relation in catalog.relations:
         if name in (part.lower() for part in relation.parts[:2]):
             yield relation.parts[-1], catalog.spelled(relation.parts[-1]), f"{len(relation.columns)} columns"
-    if not relations:  # an alias that stands behind the cursor
+    if not relations:  # an alias that is defined after the cursor
         yield from ((c, catalog.spelled(c), t.lower()) for r in mentioned for c, t in r.columns.items())
 
 

@@ -27,8 +27,8 @@ class DotCommandEntry:
     usage: str
     doc: str
     run: Callable[[Shell, list[str]], bool | None]
-    least: int = 0
-    most: int = 0
+    min_arguments: int = 0
+    max_arguments: int = 0
     takes_sql: bool = False
     """Whether what follows is SQL: one word, as it is typed."""
 
@@ -56,7 +56,7 @@ def run_dot_command(shell: Shell, line: str) -> bool:
         entry = COMMANDS.get(ALIASES.get(name, name))
     if entry is None:
         raise errors.UnknownCommandError(name, COMMANDS)
-    if not entry.least <= len(words) <= entry.most:
+    if not entry.min_arguments <= len(words) <= entry.max_arguments:
         raise errors.UnreadableCommandError(line, entry.usage)
     return entry.run(shell, words) is not False
 

@@ -45,26 +45,32 @@ class Lexer(PostgresLexer):
     """A SQL lexer that highlights dbanon's functions."""
 
     def get_tokens_unprocessed(self, text: str, *arguments: Any) -> Iterator[tuple[int, _TokenType, str]]:
+        """Yield position, token type and text of every token."""
         functions = table_functions()
-        for at, kind, value in super().get_tokens_unprocessed(text, *arguments):
-            yield at, Name.Function if kind in Name and value.lower() in functions else kind, value
+        for position, kind, value in super().get_tokens_unprocessed(text, *arguments):
+            yield position, Name.Function if kind in Name and value.lower() in functions else kind, value
 
 
 class SqlCompleter(Completer):
     """A completer of prompt_toolkit: those of `completions`, and files for `.read`."""
 
-    def __init__(self, known: Callable[[], Catalog]) -> None:
-        self._known = known
+    def __init__(self, current_catalog: Callable[[], Catalog]) -> None:
+        self._current_catalog = current_catalog
         self._paths = PathCompleter(expanduser=True)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        before, after = document.text_before_cursor, document.text_after_cursor
-        if before.startswith(".read "):
-            path = before.removeprefix(".read ")
+        """Yield the completions at the cursor of a document."""
+        text_before, text_after = document.text_before_cursor, document.text_after_cursor
+        if text_before.startswith(".read "):
+            path = text_before.removeprefix(".read ")
             yield from self._paths.get_completions(Document(path), complete_event)
             return
-        for found in completions(before, after, self._known(), is_requested=complete_event.completion_requested):
-            yield Completion(found.text, -found.back, display=found.shown, display_meta=found.meta)
+        for completion in completions(
+            text_before, text_after, self._current_catalog(), is_requested=complete_event.completion_requested
+        ):
+            yield Completion(
+                completion.text, -completion.back, display=completion.display_text, display_meta=completion.meta
+            )
 
 
 class PrivateHistory(FileHistory):
@@ -77,6 +83,7 @@ class PrivateHistory(FileHistory):
         super().__init__(str(path))
 
     def append_string(self, string: str) -> None:
+        """Append a line, unless it begins with a blank."""
         if not string.startswith((" ", "\t")):
             super().append_string(string)
 
@@ -143,7 +150,7 @@ def _key_bindings() -> KeyBindings:
     keys = KeyBindings()
 
     @Condition
-    def whole() -> bool:
+    def is_whole_statement() -> bool:
         return is_complete(get_app().current_buffer.text)
 
     @keys.add("enter", filter=has_completions & completion_is_selected & ~is_done)
@@ -151,7 +158,7 @@ def _key_bindings() -> KeyBindings:
         """Enter takes what is selected in the menu."""
         event.current_buffer.complete_state = None
 
-    @keys.add("enter", filter=whole & ~completion_is_selected)
+    @keys.add("enter", filter=is_whole_statement & ~completion_is_selected)
     def _(event: KeyPressEvent) -> None:
         """Enter runs a statement that is finished."""
         event.current_buffer.validate_and_handle()

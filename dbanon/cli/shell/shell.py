@@ -63,7 +63,7 @@ class Shell:
         """How many `.read` are within each other."""
         self.failed: Outcome = "failed"
         """What the last error meant."""
-        self.changed: Callable[[], None] = lambda: None
+        self.on_change: Callable[[], None] = lambda: None
         """Called after every statement, which may have made or dropped tables."""
         width = None if watched else 1_000_000
         self.console = Console(file=out, width=width, highlight=False, soft_wrap=not watched, markup=False)
@@ -74,9 +74,9 @@ class Shell:
         self._current = session.find_session(connection.raw)
         self._compiled: list[str] = []
         self._said_compiling = False
-        connection.progress = self._come
+        connection.progress = self._on_progress
         if watched:
-            connection.on_review = self._reviewed
+            connection.on_review = self._print_review
 
     def close(self) -> None:
         """End the shell; the connection stays open."""
@@ -110,36 +110,36 @@ class Shell:
             self.fail(error)
             return False
         finally:
-            self.changed()
+            self.on_change()
         if self.timer:
             self.console.print(Text(f"Time: {time.perf_counter() - started:.3f} s", style="dim"))
         return True
 
     def _statement(self, query: str) -> None:
         """Run a statement and write its result."""
-        with warnings.catch_warnings(record=True) as warned:
+        with warnings.catch_warnings(record=True) as caught_warnings:
             warnings.simplefilter("always")
             self._current.planned_releases = []
             try:
                 self._worker.run(lambda: self.connection.execute(query))
             finally:
-                released, self._current.planned_releases = self._current.planned_releases, None
-        for warning in dict.fromkeys(str(w.message) for w in warned if issubclass(w.category, UserWarning)):
+                planned_releases, self._current.planned_releases = self._current.planned_releases, None
+        for warning in dict.fromkeys(str(w.message) for w in caught_warnings if issubclass(w.category, UserWarning)):
             self.errors.print(
                 Text("Warning: ", style="bold yellow").append(for_people(warning), style="not bold default")
             )
-        described = self.connection.description or []
-        names = tuple(str(d[0]) for d in described)
+        description = self.connection.description or []
+        names = tuple(str(d[0]) for d in description)
         if self._gives_rows(query, names):
-            quasi = next((tuple(quasi) for columns, quasi in released if tuple(columns) == names), ())
-            result = QueryResult(names, tuple(str(d[1]) for d in described), self._chunks(), quasi)
+            quasi = next((tuple(quasi) for columns, quasi in planned_releases if tuple(columns) == names), ())
+            result = QueryResult(names, tuple(str(d[1]) for d in description), self._chunks(), quasi)
             render(result, self.mode, self.page)
             return
         rows = [row for chunk in self._chunks() for row in chunk]
         if self.watched:
             count = rows[0][0] if rows and names == ("Count",) else None
-            said = "Done." if count is None else f"Done: {count:,} row{'' if count == 1 else 's'}."
-            self.console.print(Text(said, style="dim"))
+            message = "Done." if count is None else f"Done: {count:,} row{'' if count == 1 else 's'}."
+            self.console.print(Text(message, style="dim"))
 
     def query(self, query: str, parameters: object = None) -> list[Row]:
         """Return the rows of a query of the shell itself."""
@@ -148,15 +148,15 @@ class Shell:
     def rows_of(self, query: str) -> tuple[tuple[str, ...], tuple[str, ...], list[Row]]:
         """Return names, types and rows of a query as a user would type it, with dbanon's functions."""
         self._worker.run(lambda: self.connection.execute(query))
-        described = self.connection.description or []
-        names, types = tuple(str(d[0]) for d in described), tuple(str(d[1]) for d in described)
+        description = self.connection.description or []
+        names, types = tuple(str(d[0]) for d in description), tuple(str(d[1]) for d in description)
         return names, types, [row for chunk in self._chunks() for row in chunk]
 
     def write(self, names: tuple[str, ...], types: tuple[str, ...], rows: Sequence[Row]) -> None:
         """Write rows in the format of results."""
         render(QueryResult(names, types, iter([rows])), self.mode, self.page)
 
-    def quiet(self, query: str) -> list[Row] | None:
+    def try_query(self, query: str) -> list[Row] | None:
         """Return the rows of a query immediately; None if it fails, as in an aborted transaction."""
         try:
             return list(self.connection.raw.execute(query).fetchall())
@@ -166,17 +166,17 @@ class Shell:
     def show(self, query: str, parameters: Sequence[object] = ()) -> None:
         """Write the result of a query of the shell itself."""
         self._worker.run(lambda: self.connection.raw.execute(query, list(parameters)))
-        described = self.connection.description
-        names, types = tuple(str(d[0]) for d in described), tuple(str(d[1]) for d in described)
+        description = self.connection.description
+        names, types = tuple(str(d[0]) for d in description), tuple(str(d[1]) for d in description)
         render(QueryResult(names, types, self._chunks()), self.mode, self.page)
 
     def _chunks(self) -> Iterator[Sequence[Row]]:
         """Yield the rows of the statement that ran, in chunks of some thousand rows."""
 
-        def more() -> Sequence[Row]:
+        def fetch_chunk() -> Sequence[Row]:
             return list(self.connection.raw.fetchmany(CHUNK))
 
-        while rows := self._worker.run(more):
+        while rows := self._worker.run(fetch_chunk):
             yield rows
 
     def _gives_rows(self, query: str, names: tuple[str, ...]) -> bool:
@@ -196,11 +196,11 @@ class Shell:
         """Write a text for people."""
         self.print(Text(text))
 
-    def print(self, made: RenderableType) -> None:
+    def print(self, renderable: RenderableType) -> None:
         """Write an object that rich can render."""
-        self.console.print(made, soft_wrap=False, width=None if self.watched else PLAIN_WIDTH)
+        self.console.print(renderable, soft_wrap=False, width=None if self.watched else PLAIN_WIDTH)
 
-    def _reviewed(self, lines: list[str]) -> None:
+    def _print_review(self, lines: list[str]) -> None:
         """Write the review of what the first release of a name will publish."""
         self.console.print(Text(harmless("\n".join(lines)), style="dim"), soft_wrap=True)
 
@@ -219,13 +219,13 @@ class Shell:
             block.append("\n" + line, style="cyan" if line.startswith("Hint: ") else "not bold default")
         self.errors.print(block)
 
-    def stopped(self) -> None:
+    def report_interrupt(self) -> None:
         """Write that the statement was interrupted."""
         self.errors.print(Text("Stopped.", style="yellow"))
 
-    def _come(self, done: float, gone: float) -> None:
+    def _on_progress(self, fraction: float, saved: float) -> None:
         """Store the progress of a statement."""
-        self._done = done
+        self._done = fraction
 
     def _running(self, seconds: float | None) -> None:
         """Write a line with the running time of a statement; None: it is complete.

@@ -18,10 +18,12 @@ class JsonErrorGroup(click.Group):
     """A group of commands whose errors are JSON with --json, and that Ctrl-C ends with one line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments, and store whether errors are to be JSON."""
         ctx.meta[_CONTEXT_KEY] = JSON in args[: args.index("--")] if "--" in args else JSON in args
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, and print its errors in the requested form."""
         try:
             return super().invoke(ctx)
         except click.ClickException as error:

@@ -125,7 +125,7 @@ def print_query(
 
 
 WIDTH = 80
-"""Columns of a terminal that nobody has made wider."""
+"""Default width of a terminal, in columns."""
 
 
 def key_metric_lines(metric_rows: Sequence[Mapping[str, Any]], rest: str) -> str:
@@ -207,8 +207,8 @@ def search_progress(step: Callable[[str], None]) -> Callable[[float, float], Non
 
     began = time.monotonic()
 
-    def said(done: float, saved: float) -> None:
+    def on_progress(done: float, saved: float) -> None:
         loss_text = f", {saved:.1%} less loss" if saved > 0 else ""
         step(f"Clustering: {done:.0%} of the work{remaining_text(time.monotonic() - began, done)}{loss_text}")
 
-    return said
+    return on_progress

@@ -10,7 +10,7 @@ from dbanon import errors
 
 FORMATS = ("ndjson", "csv")
 CHUNK_BYTES = 1 << 20
-"""Most bytes that are read at a time; what has come by then is passed on."""
+"""Maximum number of bytes per read; a shorter read is passed on at once."""
 
 
 def arrow_types(names: Mapping[str, str]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ class LineWriter:
     quasi: Collection[str] = ()
     _has_header: bool = field(default=False, init=False)
 
-    def of(self, table: Any) -> Iterator[str]:
+    def format_table(self, table: Any) -> Iterator[str]:
         """Yield the rows of a table as lines."""
         rows = table.to_pylist()
         if self.format == "ndjson":

@@ -42,17 +42,18 @@ class QueryResult:
 
     @property
     def rows(self) -> Iterator[Row]:
+        """All rows, as they arrive."""
         for chunk in self.chunks:
             yield from chunk
 
     def first(self, count: int | None) -> tuple[list[Row], int]:
         """Return the first rows (all: None), and the number of all rows."""
-        kept: list[Row] = []
+        rows: list[Row] = []
         total = 0
         for chunk in self.chunks:
-            kept.extend(chunk if count is None else chunk[: max(0, count - len(kept))])
+            rows.extend(chunk if count is None else chunk[: max(0, count - len(rows))])
             total += len(chunk)
-        return kept, total
+        return rows, total
 
 
 @dataclass(frozen=True)
@@ -91,13 +92,13 @@ def _write_table(result: QueryResult, page: ResultPage) -> None:
     ]
     screen = page.console.width if page.watched else None
     first = [result.names.index(name) for name in result.quasi] if page.watched else []
-    shown_columns, widths = (
+    visible_columns, widths = (
         fit_with_pinned_columns(natural_widths, first, screen)
         if first and screen
         else fit_columns(natural_widths, screen)
     )
     table = Table(box=box.ROUNDED if page.watched else box.ASCII2, show_edge=True, header_style="", pad_edge=True)
-    for i in shown_columns:
+    for i in visible_columns:
         if i is None:
             table.add_column(Text("…", style="dim"), no_wrap=True)
             continue
@@ -110,11 +111,11 @@ def _write_table(result: QueryResult, page: ResultPage) -> None:
                 Text("…", style="dim")
                 if i is None
                 else Text(truncate(row[i], widths[i]), style="dim italic" if values[i] is None else "")
-                for i in shown_columns
+                for i in visible_columns
             )
         )
     page.console.print(table)
-    left_out = len(result.names) - sum(i is not None for i in shown_columns)
+    left_out = len(result.names) - sum(i is not None for i in visible_columns)
     _write_footer(page, len(rows), total, f"{len(heads)} columns, {len(heads) - left_out} shown" if left_out else "")
 
 
@@ -153,32 +154,32 @@ def fit_columns(natural_widths: Sequence[int], screen: int | None) -> tuple[list
     max_widths = [w if len(natural_widths) == 1 else min(w, MAX_COLUMN_WIDTH) for w in natural_widths]
     min_widths = [min(w, MIN_COLUMN_WIDTH) for w in max_widths]
 
-    def total(kept: Sequence[int | None], widths: Sequence[int]) -> int:
-        return sum(3 + (1 if i is None else widths[i]) for i in kept) + 1
+    def total(columns: Sequence[int | None], widths: Sequence[int]) -> int:
+        return sum(3 + (1 if i is None else widths[i]) for i in columns) + 1
 
-    shown = all_columns
-    while len(shown) > 3 and total(shown, min_widths) > screen:
-        middle = (len(shown) - 1) // 2
-        if None not in shown:
-            shown = [*shown[:middle], None, *shown[middle + 1 :]]
+    visible = all_columns
+    while len(visible) > 3 and total(visible, min_widths) > screen:
+        middle = (len(visible) - 1) // 2
+        if None not in visible:
+            visible = [*visible[:middle], None, *visible[middle + 1 :]]
         else:
-            gap = shown.index(None)
-            last_longer = len(shown) - gap - 1 > gap
-            shown = [*shown[: gap - (not last_longer)], None, *shown[gap + 1 + last_longer :]]
-    shown_columns = [i for i in shown if i is not None]
+            gap = visible.index(None)
+            last_longer = len(visible) - gap - 1 > gap
+            visible = [*visible[: gap - (not last_longer)], None, *visible[gap + 1 + last_longer :]]
+    visible_columns = [i for i in visible if i is not None]
     widths = list(max_widths)
-    while (over := total(shown, widths) - screen) > 0:
-        widest = max(shown_columns, key=lambda i: widths[i])
-        next_widest = max((widths[i] for i in shown_columns if widths[i] < widths[widest]), default=1)
-        equally_wide = [i for i in shown_columns if widths[i] == widths[widest]]
+    while (over := total(visible, widths) - screen) > 0:
+        widest = max(visible_columns, key=lambda i: widths[i])
+        next_widest = max((widths[i] for i in visible_columns if widths[i] < widths[widest]), default=1)
+        equally_wide = [i for i in visible_columns if widths[i] == widths[widest]]
         if widths[widest] <= 3:
             break
         step = max(1, min(widths[widest] - next_widest, -(-over // len(equally_wide))))
         for i in equally_wide:
-            if (over := total(shown, widths) - screen) <= 0:
+            if (over := total(visible, widths) - screen) <= 0:
                 break
             widths[i] = max(3, widths[i] - min(step, over))
-    return shown, widths
+    return visible, widths
 
 
 def fit_with_pinned_columns(
@@ -189,7 +190,7 @@ def fit_with_pinned_columns(
     >>> fit_with_pinned_columns([30, 9, 8, 30, 30], [1, 2], 60)
     ([1, 2, 0, 3], [18, 9, 8, 12, 12])
     """
-    shown: list[int | None] = list(pinned)
+    visible: list[int | None] = list(pinned)
     spare = screen - 1 - sum(3 + natural_widths[i] for i in pinned)
     if spare < 0:
         return fit_columns(natural_widths, screen)
@@ -203,7 +204,7 @@ def fit_with_pinned_columns(
         extra_width = min(spare, min(natural_widths[i], MAX_COLUMN_WIDTH) - widths[i])
         widths[i] += extra_width
         spare -= extra_width
-    return [*shown, *others[:fit]], widths
+    return [*visible, *others[:fit]], widths
 
 
 def truncate(text: str, width: int) -> str:

@@ -89,7 +89,7 @@ def _check_same(
     if key and entry.person_key and "person" not in entry.roles.values():
         differs += [] if key == {column.casefold() for column in entry.person_key} else ["key"]
     if differs:
-        raise errors.DbtModelChangedError(entry.shown, differs)
+        raise errors.DbtModelChangedError(entry.display_name, differs)
 
 
 def _without_improve(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,4 +27,4 @@ def fulfil(connection: Any, requests: Iterable[RequestFile]) -> Iterator[str]:
             result_text = (
                 f"it is {'.'.join(outcome.release)}" if outcome.release else "it is refused, dbanon.asked says why"
             )
-            yield f"{outcome.asking.said}, asked for by {request.reader}: {result_text}"
+            yield f"{outcome.asking.description}, asked for by {request.reader}: {result_text}"

@@ -163,7 +163,7 @@ def _publish_releases(
         except errors.WriteFailedError:
             raise
         except DbanonError as error:
-            omitted.append((entry.shown, str(error)))
+            omitted.append((entry.display_name, str(error)))
         else:
             files[path] = entry
     return files, omitted
@@ -224,7 +224,7 @@ def _list_release(entry: LedgerEntry, part: Sql) -> Sql:
     certificate = f"{part}.main.{identifier(entry.name + '_certificate')}"
     return Sql(
         f"INSERT INTO {catalog.SCHEMA}.served "
-        f"SELECT {join_sql(map(literal, (entry.schema, entry.name, entry.shown)))}, "
+        f"SELECT {join_sql(map(literal, (entry.schema, entry.name, entry.display_name)))}, "
         f"{entry.version}, (SELECT count(*) FROM {qualified(entry.schema, entry.name)}), "
         f"list({{'section': section, 'item': item, 'value': value, 'sql': sql}} ORDER BY rowid) FROM {certificate}"
     )

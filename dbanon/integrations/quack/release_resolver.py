@@ -68,8 +68,8 @@ class ReleaseResolver:
             copy = self._request_release(asking, RequestFile(*request_fields))
         release = copy.releases[asking]
         if release is None:
-            available = [a.said for a, r in copy.releases.items() if r and a.source == asking.source]
-            raise errors.ReleaseUnavailableError(asking.said, available)
+            available = [a.description for a, r in copy.releases.items() if r and a.source == asking.source]
+            raise errors.ReleaseUnavailableError(asking.description, available)
         return release
 
     def _request_release(self, asking: ReleaseRequest, request: RequestFile) -> CopyContents:
@@ -80,15 +80,15 @@ class ReleaseResolver:
         """
         end = time.monotonic() + self.seconds * _MAX_WAIT_SHARE
         if not _WAITING_STATEMENTS.acquire(blocking=False):
-            raise errors.ReleasePendingError(asking.said, "waits for others that are being made")
+            raise errors.ReleasePendingError(asking.description, "waits for others that are being made")
         try:
             path = request_files.write_request(self.folder, request)
             if path is None:
-                raise errors.ReleasePendingError(asking.said, "waits for others that are being made")
+                raise errors.ReleasePendingError(asking.description, "waits for others that are being made")
             while asking not in (copy := self.current_copy()).releases:
                 current_time = time.monotonic()
                 if current_time > end:
-                    raise errors.ReleasePendingError(asking.said)
+                    raise errors.ReleasePendingError(asking.description)
                 if not path.exists():
                     end = min(end, current_time + _COPY_DELAY_S)
                 time.sleep(0.1)

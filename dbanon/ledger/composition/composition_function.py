@@ -13,7 +13,7 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def composition(call: Call) -> Sql:
-    """Return the SQL of composition(a, b): people for whom two releases together leave too few candidates."""
+    """Return the SQL of the function composition: people whom two releases together narrow to too few candidates."""
     name = call.function.name
     first, second = (
         _version(call, releases.find_release(name, call.text(p), call.cursor, call.path), f"version_{p}") for p in "ab"
@@ -36,7 +36,7 @@ def _version(call: Call, latest: LedgerEntry, parameter: str) -> LedgerEntry:
     entry = next((e for e in versions if e.version == version), None)
     if entry is None:
         raise errors.UnknownVersionError(
-            latest.shown, version, [(e.version, e.status) for e in versions], call.function.name
+            latest.display_name, version, [(e.version, e.status) for e in versions], call.function.name
         )
     return entry
 
@@ -49,7 +49,7 @@ def composition_sql(function: str, first: LedgerEntry, second: LedgerEntry, with
     """
     for entry in (first, second):
         if entry.person_key is None:
-            raise errors.CompositionUnknownError(function, entry.shown)
+            raise errors.CompositionUnknownError(function, entry.display_name)
     sides = {"a": first, "b": second}
     sensitive_positions = {side: _sensitive_positions(entry) for side, entry in sides.items()}
     shared = (

@@ -15,24 +15,24 @@ from dbanon.release.spec.release_spec import ReleaseSpec
 class InheritedModels:
     """A release spec with the models of earlier versions in addition to its own.
 
-    `by`: for the number of each inherited model, the positions of the versions that require it; it applies to the
-    people that these show. `joint`: whether any version requires the joint form, which is the stricter one.
+    `versions_by_model`: for the number of each inherited model, the positions of the versions that require it; it
+    applies to the people that these show. `joint`: whether any version requires the joint form, which is stricter.
     """
 
-    publication: ReleaseSpec
-    by: Mapping[int, tuple[int, ...]]
+    spec: ReleaseSpec
+    versions_by_model: Mapping[int, tuple[int, ...]]
     joint: bool
 
     @property
-    def compares(self) -> bool:
+    def uses_whole_table(self) -> bool:
         """Whether a model compares classes with the whole table."""
-        return any(d.form_definition.uses_overall for d in self.publication.demands)
+        return any(d.form_definition.uses_overall for d in self.spec.demands)
 
 
-def inherit_models(publication: ReleaseSpec, others: Sequence[LedgerEntry]) -> InheritedModels:
+def inherit_models(spec: ReleaseSpec, others: Sequence[LedgerEntry]) -> InheritedModels:
     """Return the spec with models that other versions require of columns which it publishes unchanged, too."""
-    unchanged = {c.lower(): c for c in (*publication.roles.sensitive, *publication.roles.other)}
-    sensitive, demands = list(publication.roles.sensitive), list(publication.demands)
+    unchanged = {c.lower(): c for c in (*spec.roles.sensitive, *spec.roles.other)}
+    sensitive, demands = list(spec.roles.sensitive), list(spec.demands)
     versions_by_demand: dict[int, tuple[int, ...]] = {}
     for place, other in enumerate(others):
         for name, demand in _demands(other):
@@ -43,22 +43,22 @@ def inherit_models(publication: ReleaseSpec, others: Sequence[LedgerEntry]) -> I
                 sensitive.append(column)
             inherited = replace(demand, sensitive=sensitive.index(column))
             if (
-                demand.form_definition.value_order == "hierarchy" and column not in publication.orders
+                demand.form_definition.value_order == "hierarchy" and column not in spec.orders
             ):  # the hierarchy that it had may be gone
                 inherited = replace(inherited, form=demand.form_definition.alternative)
-            if inherited in publication.demands:
+            if inherited in spec.demands:
                 continue
             if inherited not in demands:
                 demands.append(inherited)
             number = demands.index(inherited)
             versions_by_demand[number] = (*versions_by_demand.get(number, ()), place)
     roles = replace(
-        publication.roles,
+        spec.roles,
         sensitive=tuple(sensitive),
-        other=tuple(c for c in publication.roles.other if c not in sensitive),
+        other=tuple(c for c in spec.roles.other if c not in sensitive),
     )
-    joint = any(options.get("multi") == "joint" for options in (publication.options, *(o.options for o in others)))
-    return InheritedModels(replace(publication, roles=roles, demands=tuple(demands)), versions_by_demand, joint)
+    joint = any(options.get("multi") == "joint" for options in (spec.options, *(o.options for o in others)))
+    return InheritedModels(replace(spec, roles=roles, demands=tuple(demands)), versions_by_demand, joint)
 
 
 def _demands(entry: LedgerEntry) -> list[tuple[str, model_request.ModelRequirement]]:
@@ -66,5 +66,5 @@ def _demands(entry: LedgerEntry) -> list[tuple[str, model_request.ModelRequireme
     sensitive = [c for c, role in entry.roles.items() if role == "sensitive"]
     return [
         (sensitive[d.sensitive], d)
-        for d in model_request.model_requirements("refresh", entry.shown, entry.options, sensitive)
+        for d in model_request.model_requirements("refresh", entry.display_name, entry.options, sensitive)
     ]

@@ -20,7 +20,7 @@ from dbanon.sqltext.templates import fill
 
 
 def check_linked_versions(
-    cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, others: Sequence[LedgerEntry], old_suffix: str
+    cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, others: Sequence[LedgerEntry], old_suffix: str
 ) -> None:
     """Check that a version and earlier ones with its pseudonyms together meet the model.
 
@@ -29,54 +29,54 @@ def check_linked_versions(
     Raises:
         LinkedVersionsNotAnonymousError: They do not, or it cannot be determined.
     """
-    linked = [o for o in others if set(entry.links) & set(o.links)]
-    if not linked:
+    linked_versions = [o for o in others if set(entry.pseudonym_keys) & set(o.pseudonym_keys)]
+    if not linked_versions:
         return
-    names = [o.named for o in linked]
-    if any(len(e.links) > 1 for e in (entry, *linked)):
+    names = [o.version_name for o in linked_versions]
+    if any(len(e.pseudonym_keys) > 1 for e in (entry, *linked_versions)):
         raise errors.LinkedVersionsNotAnonymousError(
-            entry.shown, names, "there are pseudonyms of several columns in them"
+            entry.display_name, names, "there are pseudonyms of several columns in them"
         )
-    if not _are_pseudonyms_of_persons(cursor, publication):
-        reason = f"pseudonyms of {publication.links[0]} are not of one person each, so that groups can be followed"
-        raise errors.LinkedVersionsNotAnonymousError(entry.shown, names, reason)
+    if not _are_pseudonyms_of_persons(cursor, spec):
+        reason = f"pseudonyms of {spec.links[0]} are not of one person each, so that groups can be followed"
+        raise errors.LinkedVersionsNotAnonymousError(entry.display_name, names, reason)
     if any(
         not version_differences.are_comparable(entry, o) or not version_differences.same_values(entry, o)
-        for o in linked
+        for o in linked_versions
     ):
         raise errors.LinkedVersionsNotAnonymousError(
-            entry.shown, names, "they publish other columns, or know people by another column"
+            entry.display_name, names, "they publish other columns, or know people by another column"
         )
-    misses = _missed_models(cursor, entry, publication, linked, old_suffix)
+    misses = _missed_models(cursor, entry, spec, linked_versions, old_suffix)
     if misses:
         people = max(count for _, count in misses)
         missed_parameters = ", ".join(parameter for parameter, _ in misses)
         raise errors.LinkedVersionsNotAnonymousError(
-            entry.shown, names, f"{people} persons miss {missed_parameters} then"
+            entry.display_name, names, f"{people} persons miss {missed_parameters} then"
         )
 
 
-def _are_pseudonyms_of_persons(cursor: Any, publication: ReleaseSpec) -> bool:
+def _are_pseudonyms_of_persons(cursor: Any, spec: ReleaseSpec) -> bool:
     """Return whether pseudonyms and persons correspond one to one, so that readers can follow single persons only.
 
     Pseudonyms of a household, for example, would let readers follow its members together.
     """
-    person, source = publication.roles.person, publication.source
-    if person is None or person == publication.links[0]:
+    person, source = spec.roles.person, spec.source
+    if person is None or person == spec.links[0]:
         return True
     texts = {
-        name: transformed_columns.canonical_value_text(publication.read(column), source.columns[column])
-        for name, column in (("person", person), ("link", publication.links[0]))
+        name: transformed_columns.canonical_value_text(spec.read(column), source.columns[column])
+        for name, column in (("person", person), ("link", spec.links[0]))
     }
     return bool(cursor.execute(fill("views/one_person.sql", source=source.rows, **texts)).fetchall()[0][0] == 0)
 
 
 def _missed_models(
-    cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, linked: Sequence[LedgerEntry], old_suffix: str
+    cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, linked_versions: Sequence[LedgerEntry], old_suffix: str
 ) -> list[tuple[str, int]]:
     """Return the parameters of models that are missed, with the number of persons."""
-    inherited = inherit_models(publication, linked)
-    allowed_rare = {n.lower() for n in publication.options.columns("allow_rare")}
+    inherited = inherit_models(spec, linked_versions)
+    allowed_rare = {n.lower() for n in spec.options.columns("allow_rare")}
     rare = [
         literal(place)
         for place, name in enumerate(entry.values, 1)
@@ -84,12 +84,12 @@ def _missed_models(
     ]
     query = plan.fill_release_template(
         "ledger/composition/linked_versions.sql",
-        inherited.publication,
-        versions=[{"i": i, "members": v.members} for i, v in enumerate([*linked, entry])],
-        last=len(linked),
-        known=version_differences.live_tables(cursor, entry, linked, old_suffix),
+        inherited.spec,
+        versions=[{"i": i, "members": v.members} for i, v in enumerate([*linked_versions, entry])],
+        last=len(linked_versions),
+        known=version_differences.live_tables(cursor, entry, linked_versions, old_suffix),
         rare=rare,
-        k=max(entry.k, *(o.k for o in linked)),
+        k=max(entry.k, *(o.k for o in linked_versions)),
         person=Sql("person"),
         joint=inherited.joint,
         version=entry.table(),

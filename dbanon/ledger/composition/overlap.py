@@ -22,7 +22,9 @@ def refuse_overlapping(cursor: Any, entry: LedgerEntry | StreamEntry) -> None:
     bases = same_source.comparable_bases(entry)
     overlapping = [other for other in _all_related_releases(cursor) if bases & _related_bases(cursor, other)]
     if overlapping:
-        raise errors.OverlappingReleaseError(entry.shown, [other.shown for other in overlapping], is_several=False)
+        raise errors.OverlappingReleaseError(
+            entry.display_name, [other.display_name for other in overlapping], is_several=False
+        )
 
 
 def refuse_published_people(cursor: Any, release: related_releases.RelatedRelease, composition: str) -> None:
@@ -35,11 +37,13 @@ def refuse_published_people(cursor: Any, release: related_releases.RelatedReleas
         UnknownRelationError: It is unknown, and `composition` is `refuse`.
     """
     bases = _related_bases(cursor, release)
-    overlapping = [other.shown for other in _all_related_releases(cursor) if bases & _related_bases(cursor, other)]
-    overlapping += [entry.named for entry in same_source.releases_of_bases(bases, cursor)]
-    overlapping += [stream.shown for stream in same_source.streams_of_bases(bases, cursor)]
+    overlapping = [
+        other.display_name for other in _all_related_releases(cursor) if bases & _related_bases(cursor, other)
+    ]
+    overlapping += [entry.version_name for entry in same_source.releases_of_bases(bases, cursor)]
+    overlapping += [stream.display_name for stream in same_source.streams_of_bases(bases, cursor)]
     if overlapping:
-        raise errors.OverlappingReleaseError(release.shown, list(dict.fromkeys(overlapping)), is_several=True)
+        raise errors.OverlappingReleaseError(release.display_name, list(dict.fromkeys(overlapping)), is_several=True)
     unknown_sources.warn_of_unknown(release, unknown_sources.unknown_relations(cursor, release, composition))
 
 

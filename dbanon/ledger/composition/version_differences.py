@@ -26,9 +26,9 @@ class SmallDifference:
     kind: str
     others: tuple[LedgerEntry, ...]
     is_new: bool
-    sets: int
-    people: int
-    missed: tuple[str, ...]
+    n_sets: int
+    n_people: int
+    missed_parameters: tuple[str, ...]
 
 
 def are_comparable(entry: LedgerEntry, other: LedgerEntry) -> bool:
@@ -51,7 +51,7 @@ def kept_since(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> list[Ledger
 def small_differences(
     cursor: Any,
     entry: LedgerEntry,
-    publication: ReleaseSpec,
+    spec: ReleaseSpec,
     others: Sequence[LedgerEntry],
     by_class: bool = False,
     old_suffix: str = "",
@@ -61,18 +61,18 @@ def small_differences(
     Args:
         cursor: A cursor within the transaction that creates the version.
         entry: The new version.
-        publication: Its release spec.
+        spec: Its release spec.
         others: Earlier versions.
         by_class: Compare classes instead of presence, where people can be matched.
-        old_suffix: Ends the names of tables of the published version of the same name meanwhile.
+        old_suffix: Suffix of the table names of the version that is replaced, until the new one is complete.
 
     Linear in the rows of these versions; see sql/ledger/composition/version_differences.sql.
     """
     differences: list[SmallDifference] = []
     for group in _groups(entry, others):
-        if by_class and (not group.known or (group.is_by_people and _have_same_columns(entry, group.others))):
+        if by_class and (not group.is_matchable or (group.is_by_people and _have_same_columns(entry, group.others))):
             continue
-        sets = _find_small_differences(cursor, entry, publication, group, by_class, old_suffix)
+        sets = _find_small_differences(cursor, entry, spec, group, by_class, old_suffix)
         differences += _not_covered(sets, differences) if group.is_by_people else sets
     return differences
 
@@ -92,7 +92,7 @@ def _not_covered(sets: Sequence[SmallDifference], earlier: Sequence[SmallDiffere
 
 
 def returned_people(
-    cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, others: Sequence[LedgerEntry], old_suffix: str = ""
+    cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, others: Sequence[LedgerEntry], old_suffix: str = ""
 ) -> list[SmallDifference]:
     """Return the sets of too few people that a class of version `entry` shares with a class of an earlier version.
 
@@ -102,13 +102,13 @@ def returned_people(
     return [
         difference
         for group in _groups(entry, kept_since(entry, others))
-        if group.known and not group.is_by_people
-        for difference in _find_small_differences(cursor, entry, publication, group, True, old_suffix, by_identity=True)
+        if group.is_matchable and not group.is_by_people
+        for difference in _find_small_differences(cursor, entry, spec, group, True, old_suffix, by_identity=True)
     ]
 
 
 def class_sum_differences(
-    cursor: Any, entry: LedgerEntry, publication: ReleaseSpec, others: Sequence[LedgerEntry], old_suffix: str = ""
+    cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, others: Sequence[LedgerEntry], old_suffix: str = ""
 ) -> list[SmallDifference]:
     """Return the sets of too few records by which sums of classes of `entry` and of one other version differ.
 
@@ -119,13 +119,13 @@ def class_sum_differences(
     same_clusters = kept_since(entry, others)
     differences: list[SmallDifference] = []
     for group in _groups(entry, others):
-        for other in (o for o in group.others if group.known and o not in same_clusters):
+        for other in (o for o in group.others if group.is_matchable and o not in same_clusters):
             if group.is_by_people and _have_same_columns(entry, [other]):
                 continue
             components = _class_components(cursor, entry, other)
-            if len({n for side in components for n in side.values()}) > 1:  # else it is everybody
+            if len({n for side in components for n in side.values()}) > 1:  # one component contains every person
                 sets = _find_small_differences(
-                    cursor, entry, publication, replace(group, others=(other,)), False, old_suffix, components
+                    cursor, entry, spec, replace(group, others=(other,)), False, old_suffix, components
                 )
                 differences += _not_covered(sets, differences) if group.is_by_people else sets
     return differences
@@ -162,31 +162,33 @@ def _class_components(cursor: Any, entry: LedgerEntry, other: LedgerEntry) -> tu
 class _Group:
     """Versions that are compared at once: by the identity of a record, and the values of some columns.
 
-    `known`: whether people can be matched; `exact`: whether all versions publish exactly these columns.
+    `is_matchable`: whether people can be matched; `is_exact`: whether all versions publish exactly these columns.
     """
 
-    who: Sql
+    identity: Sql
     columns: tuple[str, ...]
     others: tuple[LedgerEntry, ...]
-    known: bool
-    exact: bool
+    is_matchable: bool
+    is_exact: bool
 
     @property
     def is_by_people(self) -> bool:
         """Whether only the people are compared, not the published values."""
-        return self.known and not self.columns
+        return self.is_matchable and not self.columns
 
 
 def _groups(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> Iterator[_Group]:
-    known = [o for o in others if are_comparable(entry, o)]
-    yield from _by_columns(entry, known, Sql("person_key"), True)
-    if known and entry.values:  # values may be spelled otherwise, and another view may call something else the same
-        yield _Group(Sql("person_key"), (), tuple(known), True, False)
-    unknown = [o for o in others if not are_comparable(entry, o)]
-    # Records that are alike in all that counts can be taken for the same.
+    comparable = [o for o in others if are_comparable(entry, o)]
+    yield from _by_columns(entry, comparable, Sql("person_key"), True)
+    if (
+        comparable and entry.values
+    ):  # values may be spelled otherwise, and another view may call something else the same
+        yield _Group(Sql("person_key"), (), tuple(comparable), True, False)
+    incomparable = [o for o in others if not are_comparable(entry, o)]
+    # Without a person key, records with equal values in all compared columns count as the same record.
     same_roles = [
         o
-        for o in unknown
+        for o in incomparable
         if not (entry.person_key or o.person_key)
         and o.call["source"] == entry.call["source"]
         and o.hash_format == entry.hash_format
@@ -195,8 +197,8 @@ def _groups(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> Iterator[_Grou
     ]
     if same_roles:
         yield _Group(Sql("row_hash::VARCHAR"), entry.values, tuple(same_roles), False, True)
-    rest = [o for o in unknown if o not in same_roles and o.hash_format == entry.hash_format]
-    yield from (g for g in _by_columns(entry, rest, Sql("NULL::VARCHAR"), False) if g.columns)
+    remaining = [o for o in incomparable if o not in same_roles and o.hash_format == entry.hash_format]
+    yield from (g for g in _by_columns(entry, remaining, Sql("NULL::VARCHAR"), False) if g.columns)
 
 
 def _by_columns(
@@ -216,19 +218,23 @@ def _by_columns(
 def same_values(entry: LedgerEntry, other: LedgerEntry) -> bool:
     """Return whether both publish the same columns, in which equal values are equal."""
     same_format = other.hash_format == entry.hash_format or not entry.values
-    return same_format and other.values == entry.values and all(entry.alike(other, c) for c in entry.values)
+    return (
+        same_format
+        and other.values == entry.values
+        and all(entry.has_comparable_values(other, c) for c in entry.values)
+    )
 
 
 def _shared(entry: LedgerEntry, other: LedgerEntry) -> tuple[str, ...]:
     """Return the columns that both publish unchanged; empty if the ledger has no hashes of single columns."""
     theirs = {c.lower() for c in other.values} if other.hash_format == entry.hash_format else set()
-    return tuple(c for c in entry.values if c.lower() in theirs and entry.alike(other, c))
+    return tuple(c for c in entry.values if c.lower() in theirs and entry.has_comparable_values(other, c))
 
 
 def _find_small_differences(
     cursor: Any,
     entry: LedgerEntry,
-    publication: ReleaseSpec,
+    spec: ReleaseSpec,
     group: _Group,
     by_class: bool,
     old_suffix: str,
@@ -249,42 +255,49 @@ def _find_small_differences(
             "members": version.members
             if version.bases is not None
             else Sql(_WITHOUT_COLUMN_HASHES.format(version.members)),
-            "lineage": lineages.get(version.place) if entry.keeps else None,
+            "lineage": lineages.get(version.place) if entry.keeps_classes else None,
         }
         for i, version in enumerate([*others, entry])
     ]
-    inherited = inherit_models(publication, others)
-    # What a set of people is compared with is another table for those who stay or come and for those who went.
-    sides = ("now IS NOT NULL", "now IS NULL") if inherited.compares else (None,)
+    inherited = inherit_models(spec, others)
+    # Models that use the whole table compare present people with the new version, and removed people with the old one.
+    sides = ("now IS NOT NULL", "now IS NULL") if inherited.uses_whole_table else (None,)
     differences = []
     for side in sides:
         query = plan.fill_release_template(
             "ledger/composition/version_differences.sql",
-            inherited.publication,
-            None if group.columns == entry.values and not entry.links else group.columns,
+            inherited.spec,
+            None if group.columns == entry.values and not entry.pseudonym_keys else group.columns,
             versions=versions,
-            who=group.who,
-            alike=group.who if by_identity else _record_identity(entry, publication, group),
+            who=group.identity,
+            alike=group.identity if by_identity else _record_identity(entry, spec, group),
             last=last,
-            chunks=[{"first": at, "last": min(at + _BITS, last) - 1} for at in range(0, last, _BITS)],
+            chunks=[{"first": start, "last": min(start + _BITS, last) - 1} for start in range(0, last, _BITS)],
             refined=by_class,
-            exact=group.exact,
+            exact=group.is_exact,
             known=_live_tables(cursor, entry, group, old_suffix),
             k=max(entry.k, *(o.k for o in others)),
-            person=Sql("person") if publication.roles.person is not None and group.known else None,
+            person=Sql("person") if spec.roles.person is not None and group.is_matchable else None,
             side=None if side is None else Sql(side),
             linked=bool(components),
-            promised={number: _presence_condition(places) for number, places in inherited.by.items()},
+            promised={number: _presence_condition(places) for number, places in inherited.versions_by_model.items()},
             joint=inherited.joint,
             version=entry.table(),
             nulls=None,
             suppress=None,
         )
-        for kind, presence, is_new, sets, people, missed in cursor.execute(query, _parameters(components)).fetchall():
+        for kind, presence, is_new, n_sets, n_people, missed_parameters in cursor.execute(
+            query, _parameters(components)
+        ).fetchall():
             with_records = [o for i, o in enumerate(others) if presence[i // _BITS] >> (i % _BITS) & 1]
             differences.append(
                 SmallDifference(
-                    kind, tuple(o for o in others if (o in with_records) != is_new), is_new, sets, people, tuple(missed)
+                    kind,
+                    tuple(o for o in others if (o in with_records) != is_new),
+                    is_new,
+                    n_sets,
+                    n_people,
+                    tuple(missed_parameters),
                 )
             )
     return differences
@@ -304,18 +317,18 @@ def _presence_condition(places: Sequence[int]) -> Sql:
     return Sql(" OR ".join(f"before{chunk} & {mask}::BIGINT <> 0" for chunk, mask in bits.items()))
 
 
-def _record_identity(entry: LedgerEntry, publication: ReleaseSpec, group: _Group) -> Sql:
+def _record_identity(entry: LedgerEntry, spec: ReleaseSpec, group: _Group) -> Sql:
     """Return SQL that identifies a record within classes: all its values if they can be compared, else its person."""
     same_records = all(
         o.call["source"] == entry.call["source"] and releases.same_roles(o, entry.roles) and same_values(entry, o)
         for o in group.others
     )
-    return Sql("row_hash::VARCHAR") if same_records and group.exact and publication.roles.person is None else group.who
+    return Sql("row_hash::VARCHAR") if same_records and group.is_exact and spec.roles.person is None else group.identity
 
 
 def _value_hash(version: LedgerEntry, group: _Group) -> Sql:
     """Return SQL of a hash of the values that a record publishes in the group's columns."""
-    if group.exact:
+    if group.is_exact:
         return Sql("value_hash")
     if not group.columns:
         return Sql("0::UBIGINT")
@@ -336,7 +349,7 @@ def _lineages(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> dict[tuple[s
     lineages: dict[tuple[str, str, str, int], int] = {}
     previous: LedgerEntry | None = None
     for version in sorted([*same_name(entry, others), entry], key=lambda e: e.version):
-        is_continued = version.keeps and previous is not None and previous.version == version.version - 1
+        is_continued = version.keeps_classes and previous is not None and previous.version == version.version - 1
         lineages[version.place] = lineages[previous.place] if is_continued and previous is not None else version.version
         previous = version
     return lineages

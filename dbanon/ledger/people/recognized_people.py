@@ -67,8 +67,8 @@ def recognize(cursor: Any, entry: LedgerEntry, others: Sequence[LedgerEntry]) ->
     Temporary tables stay on the cursor until `drop_temporary_tables`. Linear in the records of both versions for each
     other one.
     """
-    found = [_recognize(cursor, entry, other, i) for i, other in enumerate(others)]
-    return [_with_respelled_values(cursor, entry, recognized, i) for i, recognized in enumerate(found)]
+    results = [_recognize(cursor, entry, other, i) for i, other in enumerate(others)]
+    return [_with_respelled_values(cursor, entry, result, i) for i, result in enumerate(results)]
 
 
 def _with_respelled_values(cursor: Any, entry: LedgerEntry, recognized: Recognized, i: int) -> Recognized:
@@ -190,7 +190,9 @@ def _common_columns(entry: LedgerEntry, other: LedgerEntry) -> list[_CommonColum
     """Return the columns of which both versions have hashes, quasi-identifiers first."""
     mine, theirs = ({**_places(e.quasi, "quasi_cells"), **_places(e.values, "cells")} for e in (entry, other))
     shared = [
-        name for name in mine if name in theirs and (name not in _lower(entry.values) or entry.alike(other, name))
+        name
+        for name in mine
+        if name in theirs and (name not in _lower(entry.values) or entry.has_comparable_values(other, name))
     ]
     return [_CommonColumn(name, name in _lower(entry.quasi), mine[name], theirs[name]) for name in shared]
 

@@ -48,12 +48,12 @@ def _replace_hashes(current: Session, cursor: Any, entry: releases.LedgerEntry) 
     if entry.bases is None:
         return 0
     try:
-        publication = releases.current_spec(entry, current, cursor)
+        spec = releases.current_spec(entry, current, cursor)
     except errors.DbanonError:  # its source is gone, or its call does not fit any more
         return 0
-    if plan.role_by_column(publication) != dict(entry.roles):
+    if plan.role_by_column(spec) != dict(entry.roles):
         return 0
-    query = plan.fill_release_template("ledger/people/rehashed.sql", publication)
+    query = plan.fill_release_template("ledger/people/rehashed.sql", spec)
     return int(
         cursor.execute(
             f"UPDATE {entry.membership} AS m SET row_hash = n.row_hash, "

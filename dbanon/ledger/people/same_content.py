@@ -24,7 +24,7 @@ class _Sketch:
     """The number of records of a version, and its smallest hashes of (person, record)."""
 
     n_records: int
-    least: tuple[int, ...]
+    min_hashes: tuple[int, ...]
 
     def share(self, other: _Sketch) -> float:
         """Return the estimated share of the smaller source that is in the other one.
@@ -32,10 +32,10 @@ class _Sketch:
         Beyer et al., On synopses for distinct-value estimation under multiset operations, SIGMOD 2007: among the least
         hashes of a union, the share that is in both estimates the Jaccard index.
         """
-        union = sorted({*self.least, *other.least})[:_SKETCH_SIZE]
+        union = sorted({*self.min_hashes, *other.min_hashes})[:_SKETCH_SIZE]
         if not union:
             return 0.0
-        jaccard = len(set(union) & set(self.least) & set(other.least)) / len(union)
+        jaccard = len(set(union) & set(self.min_hashes) & set(other.min_hashes)) / len(union)
         n_common = jaccard / (1 + jaccard) * (self.n_records + other.n_records)
         return n_common / min(self.n_records, other.n_records)
 
@@ -74,6 +74,6 @@ def _sketches(versions: Sequence[LedgerEntry], cursor: Any) -> dict[tuple[str, s
         f"WHERE person_key IS NOT NULL AND (schema_name, release, version) IN ({version_keys}) GROUP BY ALL"
     ).fetchall()
     return {
-        (versions[0].database, schema, name.lower(), version): _Sketch(n_records, tuple(least))
-        for schema, name, version, n_records, least in rows
+        (versions[0].database, schema, name.lower(), version): _Sketch(n_records, tuple(min_hashes))
+        for schema, name, version, n_records, min_hashes in rows
     }

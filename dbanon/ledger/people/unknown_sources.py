@@ -48,25 +48,27 @@ def unknown_relations(
         is_compared = isinstance(other, LedgerEntry) and (
             other.place in compared_places or (isinstance(new, LedgerEntry) and not without_disjoint(new, [other]))
         )
-        if other.shown in reasons or is_compared or places & _bases(other):
+        if other.display_name in reasons or is_compared or places & _bases(other):
             continue
         if base_reasons := unknown_bases or _unknown_bases(other):
-            reasons[other.shown] = f"a source reads {', '.join(base_reasons)}"
+            reasons[other.display_name] = f"a source reads {', '.join(base_reasons)}"
         elif any(
             2 * len(columns & older) > len(older) for older in _source_columns(other)
         ):  # more than half are in both
             existing = _existing_relations(cursor) if existing is None else existing
             if missing := [place for place in sorted(_bases(other)) if not _exists(place, existing)]:
-                reasons[other.shown] = f"{'.'.join(filter(None, missing[0]))} is not there any more under this name"
+                reasons[other.display_name] = (
+                    f"{'.'.join(filter(None, missing[0]))} is not there any more under this name"
+                )
     if reasons and composition == "refuse":
-        raise errors.UnknownRelationError(new.shown, reasons)
+        raise errors.UnknownRelationError(new.display_name, reasons)
     return reasons
 
 
 def warn_of_unknown(new: Published, unknown: Mapping[str, str]) -> None:
     """Issue one DisclosureWarning where the relation of a release to others is unknown."""
     if unknown:
-        warn(str(errors.UnknownRelationError(new.shown, unknown)), DisclosureWarning)
+        warn(str(errors.UnknownRelationError(new.display_name, unknown)), DisclosureWarning)
 
 
 def _all_published(cursor: Any) -> Iterator[Published]:
@@ -79,23 +81,23 @@ def _all_published(cursor: Any) -> Iterator[Published]:
         yield from related_releases.entries(cursor, database)
 
 
-def _bases(published: Published) -> set[Base]:
-    if isinstance(published, related_releases.RelatedRelease):
-        return same_source.parse_bases(published.bases, published.database) | same_source.attached_bases(
-            published.tables.values()
+def _bases(release: Published) -> set[Base]:
+    if isinstance(release, related_releases.RelatedRelease):
+        return same_source.parse_bases(release.bases, release.database) | same_source.attached_bases(
+            release.tables.values()
         )
-    return same_source.comparable_bases(published)
+    return same_source.comparable_bases(release)
 
 
-def _unknown_bases(published: Published) -> list[str]:
+def _unknown_bases(release: Published) -> list[str]:
     return [
-        base.removeprefix(same_source.UNKNOWN) for base in published.bases or () if base.startswith(same_source.UNKNOWN)
+        base.removeprefix(same_source.UNKNOWN) for base in release.bases or () if base.startswith(same_source.UNKNOWN)
     ]
 
 
-def _source_columns(published: Published) -> list[frozenset[str]]:
+def _source_columns(release: Published) -> list[frozenset[str]]:
     """Return the folded column names of each source."""
-    sources = published.columns if isinstance(published, related_releases.RelatedRelease) else [published.roles]
+    sources = release.columns if isinstance(release, related_releases.RelatedRelease) else [release.roles]
     return [frozenset(map(names.fold_case, columns)) for columns in sources]
 
 

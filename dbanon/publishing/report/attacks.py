@@ -36,25 +36,25 @@ _COLUMNS = ("attribute", "name", "value", "by_mode", "on_raw", "description")
 _HEADER = ("column", "number", "value", "by the most frequent value", "by the raw data", "what it is")
 
 
-def attack_section(asking: ReleaseReader, source: UnchangedSource | None) -> Section:
+def attack_section(reader: ReleaseReader, source: UnchangedSource | None) -> Section:
     """Return what each attack gains; without the source, a section that says that none was run."""
     if source is None:
         sentences = ["No attack was tried: the source is not there as it was released, and only it says who is right."]
         return Section("attacks", "Attacks", sentences)
-    parts = [*linkage_parts(asking, source), *majority_parts(asking)]
+    parts = [*linkage_parts(reader, source), *majority_parts(reader)]
     for kind, does in _CLASS_ATTACKS.items():
-        if kind == "minimality" and asking.entry.options.get("alpha") is None:
+        if kind == "minimality" and reader.entry.options.get("alpha") is None:
             continue
-        if kind != "downcoding" and not asking.shape.sensitive:
+        if kind != "downcoding" and not reader.shape.sensitive:
             continue
         columns = ("attribute", "name", "value", "description")
         try:
-            query = asking.function("attack_summary", columns, {"kind": kind}, _SHOWN_METRICS)
+            query = reader.function("attack_summary", columns, {"kind": kind}, _SHOWN_METRICS)
         except DbanonError as problem:
             if kind != "similarity":  # it takes a hierarchy of sensitive values, which few have
                 parts.append(_not_run(kind, problem))
             continue
-        rows = asking.rows(query)
+        rows = reader.rows(query)
         parts.append(NoteBlock(f"{does} {_result_sentences(rows)}", kind.capitalize()))
         parts.append(
             ResultTable(f"The numbers of {kind}", ("column", "number", "value", "what it is"), rows, query.display_sql)
@@ -68,20 +68,20 @@ def attack_section(asking: ReleaseReader, source: UnchangedSource | None) -> Sec
     return Section("attacks", "Attacks", sentences, parts)
 
 
-def linkage_parts(asking: ReleaseReader, source: UnchangedSource) -> list[Block]:
+def linkage_parts(reader: ReleaseReader, source: UnchangedSource) -> list[Block]:
     """Return the result of looking up every record of the source in the release by its quasi-identifiers."""
     names = "('registered', 'tried', 'linked', 'candidates_least', 'candidates_median', 'exact_matches', 'confidence')"
     arguments: dict[str, object] = {
         "kind": "linkage",
         "register": source.name,
         "threshold": 0.0,
-        **_sample_argument(asking),
+        **_sample_argument(reader),
     }
     try:
-        query = asking.function("attack_summary", _COLUMNS, arguments, f"name IN {names}")
+        query = reader.function("attack_summary", _COLUMNS, arguments, f"name IN {names}")
     except DbanonError as problem:
         return [_not_run("linkage", problem)]
-    rows = asking.rows(query)
+    rows = reader.rows(query)
     metrics, raw_values = values([row[1:3] for row in rows]), {row[1]: row[4] for row in rows}
     sentences = [
         "Who has a table of everybody in the source, by name and with the exact quasi-identifiers, looks each of them "
@@ -105,16 +105,16 @@ def linkage_parts(asking: ReleaseReader, source: UnchangedSource) -> list[Block]
     ]
 
 
-def majority_parts(asking: ReleaseReader) -> list[Block]:
+def majority_parts(reader: ReleaseReader) -> list[Block]:
     """Return the result of guessing, for each source record, the most frequent value of the matching records."""
-    if not asking.shape.sensitive:
+    if not reader.shape.sensitive:
         return []
-    arguments: dict[str, object] = {"kind": "majority", **_sample_argument(asking)}
+    arguments: dict[str, object] = {"kind": "majority", **_sample_argument(reader)}
     try:
-        query = asking.function("attack_summary", _COLUMNS, arguments, "name IN ('accuracy', 'asked')")
+        query = reader.function("attack_summary", _COLUMNS, arguments, "name IN ('accuracy', 'asked')")
     except DbanonError as problem:
         return [_not_run("inference", problem)]
-    rows = asking.rows(query)
+    rows = reader.rows(query)
     sentences = [
         "Who knows that somebody is in the release, and their quasi-identifiers, guesses the sensitive value that is "
         f"most frequent among the records that they fit.{_sample_clause(arguments)}",
@@ -140,9 +140,9 @@ def majority_parts(asking: ReleaseReader) -> list[Block]:
     ]
 
 
-def _sample_argument(asking: ReleaseReader) -> dict[str, object]:
+def _sample_argument(reader: ReleaseReader) -> dict[str, object]:
     """Return the argument `sample` if not all records can be attacked."""
-    metrics = asking.certificate.metrics
+    metrics = reader.certificate.metrics
     max_records = max(int(MAX_PAIRS // max(metrics["classes"], 1)), MIN_SAMPLE)
     return {} if metrics["records"] <= max_records else {"sample": max_records}
 

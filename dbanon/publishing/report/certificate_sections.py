@@ -8,8 +8,8 @@ from dbanon.publishing.report.blocks import CertificateLines, Section, format_ce
 
 def release_section(lines: Sequence[Line]) -> Section:
     """Return the section about the release: how and when it was made, and how each column was transformed."""
-    values = {(line.section, line.item): line.value for line in lines}
-    release_values = {item: value for (section, item), value in values.items() if section == "release"}
+    values = {(line.section, line.label): line.value for line in lines}
+    release_values = {label: value for (section, label), value in values.items() if section == "release"}
     columns = [line for line in lines if line.section == "roles"]
     n_published = sum(line.value in ("quasi", "sensitive", "other") for line in columns)
     sentences = [
@@ -29,9 +29,9 @@ def release_section(lines: Sequence[Line]) -> Section:
 
 def protection_section(lines: Sequence[Line]) -> Section:
     """Return the section about the privacy model, its verification, the achieved values, and other releases."""
-    values = {(line.section, line.item): line.value for line in lines}
+    values = {(line.section, line.label): line.value for line in lines}
     constraints = [
-        f"{line.item}: {line.value}" for line in lines if line.section == "model" and line.item != "verified"
+        f"{line.label}: {line.value}" for line in lines if line.section == "model" and line.label != "verified"
     ]
     sentences = [
         "What was asked for: " + "; ".join(map(_format_whole_number, constraints)) + ".",

@@ -17,9 +17,9 @@ N_WORST_CLASSES = 10
 """Classes of a sensitive column that are listed."""
 
 
-def class_size_section(asking: ReleaseReader) -> Section:
+def class_size_section(reader: ReleaseReader) -> Section:
     """Return the section with the number of classes of each size in records (persons)."""
-    shape = asking.shape
+    shape = reader.shape
     unit = "records" if shape.persons is None else "distinct persons"
 
     def query(at: TableLocations) -> Sql:
@@ -28,15 +28,15 @@ def class_size_section(asking: ReleaseReader) -> Section:
                 "publishing/report/class_sizes.sql",
                 release=at.release,
                 classes=at.classes,
-                cells=_class_columns(asking),
+                cells=_class_columns(reader),
                 size=identifier(shape.size),
                 class_id=identifier(shape.class_id),
                 persons=None if shape.persons is None else identifier(shape.persons),
             ).strip()
         )
 
-    size_query = asking.of(query)
-    rows = asking.rows(size_query)
+    size_query = reader.query(query)
+    rows = reader.rows(size_query)
     sentences = [
         f"A class is all records with the same published quasi-identifiers. The smallest has {format_cell(rows[0][0])} "
         f"{unit}, the greatest {format_cell(rows[-1][0])}."
@@ -63,9 +63,9 @@ def class_size_section(asking: ReleaseReader) -> Section:
     )
 
 
-def homogeneity_section(asking: ReleaseReader) -> Section:
+def homogeneity_section(reader: ReleaseReader) -> Section:
     """Return for each sensitive column the classes whose most frequent value has the greatest share."""
-    parts = [part for name, type_ in asking.shape.sensitive for part in _column_blocks(asking, name, type_)]
+    parts = [part for name, type_ in reader.shape.sensitive for part in _column_blocks(reader, name, type_)]
     if not parts:
         sentences = [
             "No column of the release is declared sensitive, so that no value is said to be protected in a class."
@@ -75,37 +75,37 @@ def homogeneity_section(asking: ReleaseReader) -> Section:
         "Who finds somebody's class learns the share that each sensitive value has in it. The greater the share of the "
         "most frequent one, the surer the guess: 1 is certainty. A missing value is no guess."
     ]
-    if asking.outgoing:
+    if reader.outgoing:
         sentences.append("Which values and which classes these are is not named here.")
     return Section("values", "Sensitive values of the worst classes", sentences, parts)
 
 
-def _column_blocks(asking: ReleaseReader, name: str, type_: str) -> list[Block]:
+def _column_blocks(reader: ReleaseReader, name: str, type_: str) -> list[Block]:
     """Return the plot and the table of one sensitive column."""
-    share_counts = asking.of(lambda at: _leading_value_sql(asking, at, name, type_, "counted"))
+    share_counts = reader.query(lambda at: _leading_value_sql(reader, at, name, type_, "counted"))
     svg_text = svg.share_histogram(
-        [(row[0], row[2]) for row in asking.rows(share_counts)], "share of the most frequent value", "records"
+        [(row[0], row[2]) for row in reader.rows(share_counts)], "share of the most frequent value", "records"
     )
-    with_values = not asking.outgoing
-    worst = asking.of(lambda at: _leading_value_sql(asking, at, name, type_, "named" if with_values else "plain"))
+    with_values = not reader.outgoing
+    worst = reader.query(lambda at: _leading_value_sql(reader, at, name, type_, "named" if with_values else "plain"))
     head: Sequence[str] = ("records", "different values", "share of the most frequent")
     if with_values:
-        quasi = [column for column, _ in asking.shape.quasi]
+        quasi = [column for column, _ in reader.shape.quasi]
         head = (*quasi, "records", "different values", "most frequent value", "its share")
     return [
         PlotBlock(svg_text, f"Records by the share of the most frequent value of {format_cell(name)} in their class.",
              [share_counts.display_sql]),
-        asking.table(f"{format_cell(name)}: the {N_WORST_CLASSES} classes in which one value leads most", head, worst),
+        reader.table(f"{format_cell(name)}: the {N_WORST_CLASSES} classes in which one value leads most", head, worst),
     ]  # fmt: skip
 
 
-def _leading_value_sql(asking: ReleaseReader, tables: TableLocations, name: str, type_: str, form: str) -> Sql:
-    quasi = asking.shape.quasi
+def _leading_value_sql(reader: ReleaseReader, tables: TableLocations, name: str, type_: str, form: str) -> Sql:
+    quasi = reader.shape.quasi
     return Sql(
         fill(
             "publishing/report/leading_values.sql",
             release=tables.release,
-            cells=_class_columns(asking),
+            cells=_class_columns(reader),
             value=Sql(f"{label_text(identifier(name), type_)} COLLATE POSIX"),
             names=[identifier(column) for column, _ in quasi],
             cast=[Sql(f"CAST({identifier(column)} AS VARCHAR) COLLATE POSIX") for column, _ in quasi],
@@ -116,5 +116,5 @@ def _leading_value_sql(asking: ReleaseReader, tables: TableLocations, name: str,
     )
 
 
-def _class_columns(asking: ReleaseReader) -> Sql:
-    return join_sql(bytewise_column(*column) for column in asking.shape.quasi)
+def _class_columns(reader: ReleaseReader) -> Sql:
+    return join_sql(bytewise_column(*column) for column in reader.shape.quasi)

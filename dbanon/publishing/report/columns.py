@@ -35,28 +35,28 @@ class UnchangedSource:
     name: str
 
 
-def loss_section(asking: ReleaseReader, source: UnchangedSource | None) -> Section:
+def loss_section(reader: ReleaseReader, source: UnchangedSource | None) -> Section:
     """Return for each quasi-identifier how far it was generalized and how often nothing of its value remains."""
     facts: list[Line] = []
     levels: list[tuple[str, float]] = []
     parts: list[Block] = []
-    quasi = [column for column, role in asking.entry.roles.items() if role == "quasi"]
+    quasi = [column for column, role in reader.entry.roles.items() if role == "quasi"]
     if source is not None:
         for column in quasi:
             try:
-                query = asking.function("distortion", ("value",), {"qi": [column], "norm": True})
+                query = reader.function("distortion", ("value",), {"qi": [column], "norm": True})
             except DbanonError as problem:
                 parts.append(NoteBlock(f"How far {format_cell(column)} was raised could not be told: {problem}"))
                 continue
-            value = float(asking.rows(query)[0][0])
+            value = float(reader.rows(query)[0][0])
             facts.append(Line("loss", f"{column}: average level", format_number(value), query.display_sql))
             levels.append((column, value))
-    recompute = asking.certificate.recompute(asking.at)
+    recompute = reader.certificate.recompute_queries(reader.locations)
     nothing = []
     for column in quasi:
         name = f"fully_generalized:{column}"
-        if name in asking.certificate.metrics:
-            value = asking.certificate.metrics[name]
+        if name in reader.certificate.metrics:
+            value = reader.certificate.metrics[name]
             facts.append(
                 Line("loss", f"{column}: share that tells nothing", format_number(value), recompute.metric(name))
             )
@@ -70,7 +70,7 @@ def loss_section(asking: ReleaseReader, source: UnchangedSource | None) -> Secti
     sentences.append("The share that tells nothing is that of the records whose published value stands for all values.")
     kind = "average level" if levels else "share of records that tells nothing"
     bars = svg.bar_plot(levels or nothing, kind)
-    sql = [line.sql for line in facts if line.sql and line.item.endswith(kind if levels else "nothing")]
+    sql = [line.sql for line in facts if line.sql and line.label.endswith(kind if levels else "nothing")]
     return Section(
         "loss",
         "Loss by column",
@@ -79,18 +79,18 @@ def loss_section(asking: ReleaseReader, source: UnchangedSource | None) -> Secti
     )
 
 
-def values_section(asking: ReleaseReader, source: UnchangedSource | None) -> Section:
+def values_section(reader: ReleaseReader, source: UnchangedSource | None) -> Section:
     """Return the section about published columns: distinct and missing values, for the custodian frequent ones."""
-    columns = [c for c, role in asking.entry.roles.items() if c in asking.certificate.shown and role]
-    query = _summary_query(asking, columns, source)
-    rows = asking.rows(query)
+    columns = [c for c, role in reader.entry.roles.items() if c in reader.certificate.published_columns and role]
+    query = _summary_query(reader, columns, source)
+    rows = reader.rows(query)
     head = ("column", *(("different before", "missing before") if source else ()), "different after", "missing after")
     sentences = ["Columns that are published, with the number of different values and of records that have none."]
     if source is None:
         sentences.append("What the source has of them is not told here.")
     else:
         sentences.append(
-            f"Values before are those of the source; of these, only such as at least {asking.entry.k} "
+            f"Values before are those of the source; of these, only such as at least {reader.entry.k} "
             f"{'persons' if source.person else 'records'} share are shown."
         )
     marks = [(row[0], *((row[1],) if source else ()), row[-2]) for row in rows]
@@ -102,19 +102,19 @@ def values_section(asking: ReleaseReader, source: UnchangedSource | None) -> Sec
         ),
         ResultTable("Different and missing values", head, rows, query.display_sql),
     ]
-    parts += [] if asking.outgoing else [_frequent_values(asking, column, source) for column in columns]
+    parts += [] if reader.outgoing else [_frequent_values(reader, column, source) for column in columns]
     return Section("columns", "Columns before and after" if source else "Published columns", sentences, parts)
 
 
-def _summary_query(asking: ReleaseReader, columns: list[str], original: UnchangedSource | None) -> ReportQuery:
-    def filled(release: Sql, source: Sql | None) -> Sql:
+def _summary_query(reader: ReleaseReader, columns: list[str], original: UnchangedSource | None) -> ReportQuery:
+    def summary_sql(release: Sql, source: Sql | None) -> Sql:
         column_queries = [
             {
                 "label": text(column),
                 "before": _as_text([column]),
                 "missing_before": _missing([column]),
-                "after": _as_text(published_columns(asking, column)),
-                "missing_after": _missing(published_columns(asking, column)),
+                "after": _as_text(published_columns(reader, column)),
+                "missing_after": _missing(published_columns(reader, column)),
             }
             for column in columns
         ]
@@ -123,26 +123,26 @@ def _summary_query(asking: ReleaseReader, columns: list[str], original: Unchange
         )
 
     if original is None:
-        return asking.of(lambda at: filled(at.release, None))
+        return reader.query(lambda at: summary_sql(at.release, None))
     return ReportQuery(
-        filled(asking.at.release, original.display_sql),
-        qualify_builtins(filled(asking.full.release, original.executable_sql)),
+        summary_sql(reader.locations.release, original.display_sql),
+        qualify_builtins(summary_sql(reader.full.release, original.executable_sql)),
     )
 
 
-def _frequent_values(asking: ReleaseReader, column: str, source: UnchangedSource | None) -> AdjacentTables:
+def _frequent_values(reader: ReleaseReader, column: str, source: UnchangedSource | None) -> AdjacentTables:
     """Return the most frequent values of a column, in the source if it is available, and in the release."""
     tables: list[ResultTable] = []
     if source is not None:
         person = None if source.person is None else Sql(f"CAST({identifier(source.person)} AS VARCHAR)")
         source_query = ReportQuery(
-            _most_frequent_sql(_as_text([column]), source.display_sql, asking.entry.k, person),
-            qualify_builtins(_most_frequent_sql(_as_text([column]), source.executable_sql, asking.entry.k, person)),
+            _most_frequent_sql(_as_text([column]), source.display_sql, reader.entry.k, person),
+            qualify_builtins(_most_frequent_sql(_as_text([column]), source.executable_sql, reader.entry.k, person)),
         )
-        tables.append(asking.table(f"{format_cell(column)}, before", ("value", "records"), source_query))
-    names = published_columns(asking, column)
-    release_query = asking.of(lambda at: _most_frequent_sql(_as_text(names), at.release, None, None))
-    tables.append(asking.table(f"{format_cell(column)}, after", ("value", "records"), release_query))
+        tables.append(reader.table(f"{format_cell(column)}, before", ("value", "records"), source_query))
+    names = published_columns(reader, column)
+    release_query = reader.query(lambda at: _most_frequent_sql(_as_text(names), at.release, None, None))
+    tables.append(reader.table(f"{format_cell(column)}, after", ("value", "records"), release_query))
     return AdjacentTables(tables)
 
 
@@ -159,9 +159,9 @@ def _most_frequent_sql(value: Sql, relation: Sql, min_count: int | None, person:
     )
 
 
-def published_columns(asking: ReleaseReader, column: str) -> list[str]:
+def published_columns(reader: ReleaseReader, column: str) -> list[str]:
     """Return the columns of the release that show a column of the source; a number may have two, for its ends."""
-    names = {name.lower(): name for name in asking.certificate.columns}
+    names = {name.lower(): name for name in reader.certificate.columns}
     ends = [names.get(f"{column}{end}".lower()) for end in ("_min", "_max")]
     same_name = names.get(column.lower())
     return [same_name] if same_name is not None else [end for end in ends if end is not None]

@@ -30,7 +30,7 @@ class ReportPage:
 
     title: str
     outgoing: bool
-    made: str
+    created_at: str
     sections: Sequence[Section]
     notes: Sequence[str] = ()
 

@@ -17,36 +17,37 @@ class ReleaseReader:
     def __init__(self, certificate: Certificate, *, outgoing: bool) -> None:
         self.certificate, self.outgoing = certificate, outgoing
         self.entry, self.cursor = certificate.entry, certificate.cursor
-        self.shape, self.full = certificate.shape, certificate.full
-        self.at: TableLocations = certificate.handed_out(classes=True) if outgoing else certificate.home
+        self.shape, self.full = certificate.shape, certificate.qualified_tables
+        self.locations: TableLocations = (
+            certificate.published_tables(classes=True) if outgoing else certificate.local_tables
+        )
 
     def rows(self, query: ReportQuery) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
-        found: list[tuple[Any, ...]] = self.cursor.execute(query.executable_sql).fetchall()
-        return found
+        rows: list[tuple[Any, ...]] = self.cursor.execute(query.executable_sql).fetchall()
+        return rows
 
-    def of(self, make: Callable[[TableLocations], Sql]) -> ReportQuery:
+    def query(self, make: Callable[[TableLocations], Sql]) -> ReportQuery:
         """Return a query over the tables of the release, for display and for execution."""
-        return ReportQuery(make(self.at), qualify_builtins(make(self.full)))
+        return ReportQuery(make(self.locations), qualify_builtins(make(self.full)))
 
     def table(self, caption: str, head: Sequence[str], query: ReportQuery) -> ResultTable:
         """Return the result of a query as a table."""
         return ResultTable(caption, head, self.rows(query), query.display_sql)
 
     def function(
-        self, name: str, columns: Sequence[str], given: Mapping[str, object], where: str = "true"
+        self, name: str, columns: Sequence[str], parameters: Mapping[str, object], condition: str = "true"
     ) -> ReportQuery:
         """Return the query for rows of a table function about the release; raises what the function raises."""
         places = (self.entry.database, "main", "")
         call = make_call(
-            self.certificate.session, self.cursor, name, {"release": str(self.full.release)}, given, places
+            self.certificate.session, self.cursor, name, {"release": str(self.full.release)}, parameters, places
         )
-        own = Sql(
-            f"{name}({join_sql([text(str(self.at.release)), *(f'{n} := {argument(v)}' for n, v in given.items())])})"
-        )
+        arguments = (f"{n} := {argument(v)}" for n, v in parameters.items())
+        display_call = Sql(f"{name}({join_sql([text(str(self.locations.release)), *arguments])})")
         return ReportQuery(
-            _select_sql(columns, own, where),
-            qualify_builtins(_select_sql(columns, f"({call.function.handler(call)})", where)),
+            _select_sql(columns, display_call, condition),
+            qualify_builtins(_select_sql(columns, f"({call.function.handler(call)})", condition)),
         )
 
 

@@ -145,9 +145,9 @@ def _render_report(
         asking = ReleaseReader(certificate.checked_certificate("report", entry, session, cursor), outgoing=outgoing)
         original, problem = (None, None) if outgoing else _unchanged_source(entry, session, cursor)
         page = html.ReportPage(
-            title=entry.name if outgoing else entry.shown,
+            title=entry.name if outgoing else entry.display_name,
             outgoing=outgoing,
-            made=datetime.now(UTC).isoformat(sep=" ", timespec="seconds").removesuffix("+00:00") + " UTC",
+            created_at=datetime.now(UTC).isoformat(sep=" ", timespec="seconds").removesuffix("+00:00") + " UTC",
             sections=_sections(asking, original, population),
             notes=[] if problem is None else [problem],
         )
@@ -155,23 +155,23 @@ def _render_report(
 
 
 def _sections(
-    asking: ReleaseReader, source: columns.UnchangedSource | None, population: str | None
+    reader: ReleaseReader, source: columns.UnchangedSource | None, population: str | None
 ) -> Sequence[Section]:
     """Return the sections; those for recipients use only the recipient's certificate and the tables."""
-    lines = asking.certificate.lines(asking.at if asking.outgoing else None)
+    lines = reader.certificate.lines(reader.locations if reader.outgoing else None)
     sections = [
         certificate_sections.release_section(lines),
         certificate_sections.protection_section(lines),
-        risks.reidentification_section(asking, lines, population),
-        classes.class_size_section(asking),
-        columns.loss_section(asking, source),
-        columns.values_section(asking, source),
-        classes.homogeneity_section(asking),
+        risks.reidentification_section(reader, lines, population),
+        classes.class_size_section(reader),
+        columns.loss_section(reader, source),
+        columns.values_section(reader, source),
+        classes.homogeneity_section(reader),
     ]
-    if not asking.outgoing:
-        sections.append(attacks.attack_section(asking, source))
+    if not reader.outgoing:
+        sections.append(attacks.attack_section(reader, source))
     if source is not None:
-        sections.append(risks.query_error_section(asking))
+        sections.append(risks.query_error_section(reader))
     return [*sections, certificate_sections.limits_section(lines)]
 
 

@@ -23,10 +23,10 @@ _COLUMNS = ("name", "sensitive", "value", "classes", "records", "description")
 _HEADER = ("number", "sensitive column", "value", "classes", "records", "what it is")
 
 
-def reidentification_section(asking: ReleaseReader, lines: Sequence[Line], population: str | None) -> Section:
+def reidentification_section(reader: ReleaseReader, lines: Sequence[Line], population: str | None) -> Section:
     """Return the section about prosecutor, journalist and marketer risk; for the custodian, disclosure as well."""
-    lines_by_item: LinesByItem = {(line.section, line.item): line for line in lines}
-    people = "persons" if asking.shape.persons is not None else "records"
+    lines_by_item: LinesByItem = {(line.section, line.label): line for line in lines}
+    people = "persons" if reader.shape.persons is not None else "records"
     highest, average = (lines_by_item["risk", f"prosecutor, {statistic}"].value for statistic in ("highest", "average"))
     sentences = [
         f"The prosecutor knows that somebody is in the release, and their quasi-identifiers. This leads to a class of "
@@ -41,21 +41,21 @@ def reidentification_section(asking: ReleaseReader, lines: Sequence[Line], popul
         "Who knows more than the quasi-identifiers, such as the unchanged columns, can be surer than that.",
     ]
     parts: list[Block] = [CertificateLines([line for line in lines if line.section == "risk"])]
-    if not asking.outgoing:
+    if not reader.outgoing:
         arguments: dict[str, object] = {} if population is None else {"population": population}
-        parts.append(_risk_table(asking, "reidentification", "Risk of re-identification; above: above 0.2", arguments))
+        parts.append(_risk_table(reader, "reidentification", "Risk of re-identification; above: above 0.2", arguments))
         for name, caption in (
             ("disclosure", "Chance to guess a sensitive value from its class"),
             ("exposure", "Share of the most frequent sensitive value that lies in classes where it leads"),
         ):
-            if asking.shape.sensitive:
-                parts.append(_risk_table(asking, name, caption, {}))
+            if reader.shape.sensitive:
+                parts.append(_risk_table(reader, name, caption, {}))
     return Section("risk", "Risk of re-identification", sentences, parts)
 
 
-def _risk_table(asking: ReleaseReader, name: str, caption: str, arguments: Mapping[str, object]) -> Block:
+def _risk_table(reader: ReleaseReader, name: str, caption: str, arguments: Mapping[str, object]) -> Block:
     try:
-        return asking.table(caption, _HEADER, asking.function(name, _COLUMNS, arguments))
+        return reader.table(caption, _HEADER, reader.function(name, _COLUMNS, arguments))
     except DbanonError as problem:
         if arguments:
             raise
@@ -66,7 +66,7 @@ def _brief(value: str) -> str:
     return format_cell(float(value)) or ""
 
 
-def query_error_section(asking: ReleaseReader) -> Section:
+def query_error_section(reader: ReleaseReader) -> Section:
     """Return the section about the error of random counts and averages on the release."""
     columns = ("kind", "predicates", "queries", "median", "p95", "mean")
     sentences = [
@@ -74,10 +74,10 @@ def query_error_section(asking: ReleaseReader) -> Section:
         "over the true answer: half of the answers are no worse than the median, 95 of 100 no worse than p95."
     ]
     try:
-        query = asking.function("query_error", columns, {})
+        query = reader.function("query_error", columns, {})
     except DbanonError as problem:
         return Section("queries", "Error of queries", sentences, [NoteBlock(f"This could not be told. {problem}")])
-    rows = asking.rows(query)
+    rows = reader.rows(query)
     lines = [(f"{row[0]}, {row[1]}", row[3], row[4]) for row in rows if row[3] is not None and row[4] is not None]
     parts: list[Block] = [ResultTable("Relative error by number of predicates", columns, rows, query.display_sql)]
     if lines:

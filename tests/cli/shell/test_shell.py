@@ -180,8 +180,8 @@ def test_names_stay_known_while_a_transaction_is_aborted() -> None:
     with dbanon.connect() as con:
         con.execute("CREATE TABLE wards (ward VARCHAR)")
         shell = made(con)
-        fresh = known_names.CatalogCache(shell.quiet)
-        shell.changed = fresh.forget
+        fresh = known_names.CatalogCache(shell.try_query)
+        shell.on_change = fresh.mark_stale
         assert offered("FROM wa|", fresh.get()) == ["wards"]
         shell.run("BEGIN")
         shell.run("SELECT error('no')")

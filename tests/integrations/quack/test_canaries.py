@@ -165,7 +165,7 @@ def test_redacted_permissions_find_the_releases_of_their_calls() -> None:
     listed = [mine, plain, other]
     calls = [("kacpc", "patients", {"k": 7}), ("best", "patients", {"k": 5, "l": 3}), ("kacpc", "visits", {})]
     askings = [permissions.find_permission(listed, "alice", *call)[1] for call in calls]
-    forgotten = ReleaseRequest.to("kacpc", "patients", {"k": 7, "l": 2, "withhold": ["canary_other"]})
+    forgotten = ReleaseRequest.from_call("kacpc", "patients", {"k": 7, "l": 2, "withhold": ["canary_other"]})
     redacted, found = permissions.redact_private(listed, [*askings, forgotten])
     assert [permissions.find_permission(redacted, "alice", *call)[1] for call in calls] == found[:3]
     assert len(set(found)) == 4

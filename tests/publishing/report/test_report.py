@@ -44,7 +44,7 @@ def test_what_goes_out_says_what_the_certificate_that_goes_out_says(clinic: Any)
     with current.cursor() as cursor:
         entry = releases.find_published("certificate", "safe", cursor, SearchPath.here(con))
         made = certificate.Certificate(entry, current, cursor)
-        lines = {(line.section, line.item): line for line in made.lines(made.handed_out(classes=True))}
+        lines = {(line.section, line.label): line for line in made.lines(made.published_tables(classes=True))}
     facts = Page(outgoing).facts
     assert facts.keys() - lines.keys() == {k for k in facts if k[0] == "loss"}
     assert lines.keys() == {k for k in facts if k[0] != "loss"}
