@@ -154,7 +154,9 @@ def _is_same_relation(source: Source, other: Source) -> bool:
 def source_missing_error(call: Call, entry: LedgerEntry) -> errors.SourceNotFoundError:
     """Return the error for a call that needs the source of a release if it is gone."""
     source = _original_source(entry)
-    return errors.SourceNotFoundError(call.function.name, entry.display_name, _display_name(source.schema, source.table))
+    return errors.SourceNotFoundError(
+        call.function.name, entry.display_name, _display_name(source.schema, source.table)
+    )
 
 
 def _original_source(entry: LedgerEntry) -> Source:

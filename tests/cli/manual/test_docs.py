@@ -78,7 +78,7 @@ def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     real, known = report._sections, dict[Any, Any]()
 
     def sections(asking: Any, before: Any, population: str | None) -> Any:
-        of = (asking.entry.shown, asking.entry.version, asking.outgoing, before is None, population)
+        of = (asking.entry.display_name, asking.entry.version, asking.outgoing, before is None, population)
         if of not in known:
             known[of] = real(asking, before, population)
         return known[of]
