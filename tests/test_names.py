@@ -38,7 +38,6 @@ MAX_PHRASES = 0.001
 
 TODO = frozenset(
     [
-        "errors",
         "gate",
         "integrations",
         "policy",

@@ -128,7 +128,7 @@ class Connection:
     def redact_errors(self) -> contextlib.AbstractContextManager[None]:
         """Return a context in which errors of the last statement contain no value of a source that it read."""
         function = self._source_reads[0][0] if self._source_reads else ""
-        return redaction.withheld(function, lambda: [source for _, source in self._source_reads])
+        return redaction.redact_values(function, lambda: [source for _, source in self._source_reads])
 
     def __enter__(self) -> Connection:
         return self

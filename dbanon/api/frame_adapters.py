@@ -75,12 +75,12 @@ def _adapt(frame: Any, function: str) -> FrameAdapter:
         return FrameAdapter(eager, eager.head(0).to_arrow().schema, polars.from_arrow, polars.from_arrow)
     if ibis is not None and isinstance(frame, ibis.Table):
         relation_policy.check_ibis_table(function, frame)
-        with redaction.withheld(function, lambda: ["the table"]):
+        with redaction.redact_values(function, lambda: ["the table"]):
             table = frame.to_pyarrow()
         return FrameAdapter(table, table.schema, ibis.memtable, ibis.memtable)
     if duckdb_relations.is_relation(frame):
         relation_policy.check_relation(function, frame)
-        with redaction.withheld(function, lambda: ["the relation"]):
+        with redaction.redact_values(function, lambda: ["the relation"]):
             table = frame.to_arrow_table()
         make_relation = duckdb_relations.relation_factory(frame)
         return FrameAdapter(table, table.schema, make_relation, make_relation)

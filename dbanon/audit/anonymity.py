@@ -149,7 +149,7 @@ def _resolve_columns(
         persons = list(columns_of("person", "person"))
     if len(persons) > 1 and roles[persons[0]] == "pseudonym":
         is_declared_twice = settings.get(persons[0], {}).get("person", "").lower() == "true"
-        raise errors.AmbiguousDataSubjectError(function, source.shown, persons, several=is_declared_twice)
+        raise errors.AmbiguousDataSubjectError(function, source.shown, persons, is_several=is_declared_twice)
     if len(persons) > 1:
         raise errors.ConflictingRolesError(function, source.shown, persons[1], ("person", f"person of {persons[0]}"))
     if persons and parameter_of.get(persons[0], "person") != "person":

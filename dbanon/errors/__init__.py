@@ -1,12 +1,12 @@
-"""Every mistake a user can make, one exception each; its message is built here and nowhere else.
+"""One exception for each mistake of a user. Messages are built here and nowhere else.
 
-A message says what was given, what is accepted and what to do. It quotes names and counts, never a cell of
-the source. Arguments that are only known while a query runs may be `Later` values: the message then becomes
-a SQL expression (see `dbanon.release.plan.plan`).
+A message states what was given, what is accepted and what to do. It quotes names and counts, never a cell of the
+source. An argument that is only known while a query runs may be a placeholder: the message then becomes a SQL
+expression (see `dbanon.sqltext.templates.sql_placeholder`).
 """
 
 from dbanon.errors.arguments import *
-from dbanon.errors.base import DbanonError as DbanonError, listed as listed, near as near
+from dbanon.errors.base import DbanonError as DbanonError, did_you_mean as did_you_mean, format_names as format_names
 from dbanon.errors.delivery import *
 from dbanon.errors.foreign import *
 from dbanon.errors.hierarchies import *

@@ -1,15 +1,15 @@
-"""Mistakes in a call."""
+"""Mistakes in the arguments of a call."""
 
 from collections.abc import Collection
 
-from dbanon.errors.base import RefusedError, UsageError, near
+from dbanon.errors.base import RefusedError, UsageError, did_you_mean
 from dbanon.errors.example import FEW, SAFE, Example
 
 
 class InvalidArgumentError(UsageError):
     """A parameter's value is outside what it accepts."""
 
-    words = r": [\w ]+ must be .+, got "
+    message_pattern = r": [\w ]+ must be .+, got "
     message = "{function}: {name} must be {accepts}, got {got}."
     example = Example("REFRESH MATERIALIZED ANONYMIZED VIEW safe WITH (refresh = 'hodl');", SAFE)
 
@@ -22,14 +22,15 @@ class MissingArgumentError(UsageError):
 
 
 class UnknownParameterError(UsageError):
-    """A parameter name that the function does not have."""
+    """A parameter that the function does not have."""
 
-    words = ": there is no parameter '"
+    message_pattern = ": there is no parameter '"
     example = Example("FROM k_anonymity('patients', persn = 'patient_number');")
 
-    def __init__(self, function: str, name: str, known: Collection[str]) -> None:
+    def __init__(self, function: str, name: str, accepted: Collection[str]) -> None:
         super().__init__(
-            f"{function}: there is no parameter '{name}'.{near(name, known)} Accepted: {', '.join(known)}."
+            f"{function}: there is no parameter '{name}'.{did_you_mean(name, accepted)} Accepted: "
+            f"{', '.join(accepted)}."
         )
 
 
@@ -44,7 +45,7 @@ class UnreadableArgumentError(UsageError):
 
 
 class RepeatedArgumentError(UsageError):
-    """The same parameter twice."""
+    """A parameter that is given twice."""
 
     message = "{function}: {name} is given twice. Hint: give it once."
     example = Example(
@@ -56,17 +57,19 @@ class RepeatedArgumentError(UsageError):
 class UnknownAlgorithmError(UsageError):
     """An algorithm that is not registered."""
 
-    words = "there is no algorithm '"
+    message_pattern = "there is no algorithm '"
     example = Example("FROM inference('patients', k = 10, algorithm = 'mondrain');")
 
-    def __init__(self, name: str, known: Collection[str]) -> None:
-        super().__init__(f"there is no algorithm '{name}'.{near(name, known)} Registered: {', '.join(known)}.")
+    def __init__(self, name: str, registered: Collection[str]) -> None:
+        super().__init__(
+            f"there is no algorithm '{name}'.{did_you_mean(name, registered)} Registered: {', '.join(registered)}."
+        )
 
 
 class KOutOfRangeError(RefusedError):
-    """k cannot be met by the table."""
+    """A k that the table cannot meet."""
 
-    words = r": k must be between 2 and \d+ \("
+    message_pattern = r": k must be between 2 and \d+ \("
     message = (
         "{function}: k must be between 2 and {count} ({table} has {count} {unit}), got {k}. Hint: lower k or "
         "withhold fewer rows."

@@ -1,4 +1,4 @@
-"""What all exceptions share."""
+"""Base classes of all exceptions, and helpers for messages."""
 
 import difflib
 import re
@@ -11,25 +11,28 @@ from dbanon.errors.example import Example, Situation
 from dbanon.sqltext.quote import text
 
 Outcome = Literal["failed", "usage", "refused", "busy", "interrupted"]
-"""What an error means to whoever called: something failed; the call was not understood; privacy would suffer; another
-connection or process is in the way, and later may do; Ctrl-C."""
+"""The outcome of a call that raised an error.
+
+`failed`: something went wrong; `usage`: the call was not understood; `refused`: the result would endanger privacy;
+`busy`: another connection or process is in the way, try again; `interrupted`: Ctrl-C.
+"""
 
 
-def near(name: str, known: Iterable[str]) -> str:
-    """` Did you mean 'x'?` for the closest known name, or nothing."""
-    by_lower = {k.lower(): k for k in known}
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+    """Return ` Did you mean 'x'?` for the candidate most similar to `name`, or "" if none is similar."""
+    by_lower = {k.lower(): k for k in candidates}
     close = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     return f" Did you mean '{by_lower[close[0]]}'?" if close else ""
 
 
-def listed(names: Iterable[object]) -> str:
-    """`'a', 'b'` for messages; long lists are cut."""
-    items = [repr(str(n)) for n in names]
-    return ", ".join(items[:12]) + (f", ... ({len(items)} in all)" if len(items) > 12 else "")
+def format_names(names: Iterable[object]) -> str:
+    """Return names for a message, as in `'a', 'b'`; after twelve names only their number."""
+    quoted_names = [repr(str(n)) for n in names]
+    return ", ".join(quoted_names[:12]) + (f", ... ({len(quoted_names)} in all)" if len(quoted_names) > 12 else "")
 
 
 _NOTATIONS: dict[str, Callable[..., str]] = {
-    "names": listed,
+    "names": format_names,
     "list": ", ".join,
     "and": " and ".join,
     "or": " or ".join,
@@ -38,9 +41,10 @@ _NOTATIONS: dict[str, Callable[..., str]] = {
 
 
 class _MessageFormatter(Formatter):
-    """A formatter that knows notations of values: `{columns:names}` quotes names, `{table:sql}` is a literal of SQL."""
+    """A formatter with notations for values: `{columns:names}` quotes names, `{table:sql}` gives a SQL literal."""
 
     def format_field(self, value: object, format_spec: str) -> str:
+        """Format a value by one of the notations, or as str.format does."""
         notation = _NOTATIONS.get(format_spec)
         return notation(value) if notation else format(value, format_spec)
 
@@ -49,8 +53,8 @@ _FORMATTER = _MessageFormatter()
 
 
 @cache
-def fields(message: str) -> tuple[str, ...]:
-    """Return the fields of a template in the order in which they first occur."""
+def message_fields(message: str) -> tuple[str, ...]:
+    """Return the fields of a message template in the order in which they first occur."""
     return tuple(dict.fromkeys(field for _, field, _, _ in _FORMATTER.parse(message) if field))
 
 
@@ -60,31 +64,38 @@ class DbanonError(Exception):
     outcome: ClassVar[Outcome] = "failed"
 
     message: ClassVar[str] = ""
-    """The template of the message, whose fields are the arguments of the class in the order in which they first occur
-    (a field may have a notation: `names`, `list`, `and`, `or`, `sql`);
-    "" where the class makes the message of its arguments itself."""
+    """The template of the message, or "" if the class builds the message itself.
 
-    words: ClassVar[str] = ""
-    """A pattern by which the message is known where DuckDB hands it on as text; "" where the template is enough."""
+    Its fields are the arguments of the class in the order in which they first occur; a field may have a notation:
+    `names`, `list`, `and`, `or`, `sql`.
+    """
+
+    message_pattern: ClassVar[str] = ""
+    """A regular expression that recognizes the message in a text of DuckDB; "" if the template is enough."""
 
     example: ClassVar[Example | Situation | None] = None
-    """What raises it: the manual shows it."""
+    """Code that raises the error, or a description of when it is raised; the manual shows it."""
 
     def __init__(self, *values: object) -> None:
         if self.message:
-            values = (_FORMATTER.vformat(self.message, (), dict(zip(fields(self.message), values, strict=True))),)
+            values = (
+                _FORMATTER.vformat(self.message, (), dict(zip(message_fields(self.message), values, strict=True))),
+            )
         super().__init__(*values)
 
     @classmethod
     def pattern(cls) -> str:
-        """Return `words`, else the longest fixed part of the template; "" where the text need not be recognized."""
-        if cls.words or cls.outcome == "failed":
-            return cls.words
+        """Return the pattern that recognizes the message: `message_pattern`, or the longest fixed part of the template.
+
+        Returns "" if the text need not be recognized.
+        """
+        if cls.message_pattern or cls.outcome == "failed":
+            return cls.message_pattern
         return re.escape(max((part for part, *_ in _FORMATTER.parse(cls.message)), key=len, default=""))
 
 
 class RefusedError(DbanonError):
-    """A call that would endanger the privacy of people."""
+    """A call whose result would endanger the privacy of people."""
 
     outcome = "refused"
 

@@ -1,4 +1,4 @@
-"""Releases that are shown in a database of PostgreSQL, too."""
+"""Errors about releases that are copied to a PostgreSQL database."""
 
 from dbanon.errors.base import DbanonError
 from dbanon.errors.example import Situation
@@ -9,7 +9,7 @@ _SERVER = "postgres:7411264587391234567"
 
 
 class InvalidDeliveryTargetError(DbanonError):
-    """A place in PostgreSQL, or a release, of which no copy can be put there; known before anything is made."""
+    """A PostgreSQL table to which this release cannot be copied; raised before anything is created."""
 
     message = "{function}: no release can be put into {target}: {why}. Nothing was changed. Hint: {hint}."
     example = Situation(
@@ -25,7 +25,7 @@ class InvalidDeliveryTargetError(DbanonError):
 
 
 class DeliveryTargetMismatchError(DbanonError):
-    """A release whose copy is in another place than a statement says, or in a database that is not attached."""
+    """A release whose copy is in another table than the statement states, or in a database that is not attached."""
 
     message = (
         "{function}: by the ledger the copy of {release} is {target}, and {why}. Nothing was changed. Hint: {hint}."
@@ -43,7 +43,7 @@ class DeliveryTargetMismatchError(DbanonError):
 
 
 class DeliveryFailedError(DbanonError):
-    """A version that is in the ledger and could not be copied to PostgreSQL, or a copy that could not be dropped."""
+    """A recorded version that could not be copied to PostgreSQL, or a copy that could not be dropped."""
 
     example = Situation(
         _SHOWN + "where PostgreSQL did not take the tables after the version was made and recorded.",
@@ -51,12 +51,12 @@ class DeliveryFailedError(DbanonError):
     )
 
     def __init__(self, function: str, release: str, target: str, why: str) -> None:
-        said = why.rstrip(".")
+        reason = why.rstrip(".")
         if function == "drop":
-            text = f"{target} could not be dropped, and {release} was not dropped either: {said}. Hint: drop it again"
+            text = f"{target} could not be dropped, and {release} was not dropped either: {reason}. Hint: drop it again"
         else:
             text = (
-                f"{release} is recorded in the ledger and not delivered: {said}. {target} is as it was before. Hint: "
+                f"{release} is recorded in the ledger and not delivered: {reason}. {target} is as it was before. Hint: "
                 "once that is mended, refresh it (with if_stale = true no new version is made), which delivers it"
             )
         super().__init__(f"{function}: {text}.")

@@ -1,33 +1,33 @@
-"""Texts that are safe to show on a terminal: errors, warnings and values without control characters."""
+"""Make texts safe to show on a terminal: errors, warnings and values without control characters."""
 
 import re
 
 _CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160))} | {9: "\\t", 10: "\\n", 13: "\\r"}
-"""What moves the cursor or colours a terminal must not come out of a table's cell."""
+"""Control characters and their escapes: a cell of a table must not move the cursor or change colours."""
 
-_BREAKS = {c: shown for c, shown in _CONTROLS.items() if c not in (9, 10, 13)}
+_CONTROLS_WITHOUT_BREAKS = {c: text for c, text in _CONTROLS.items() if c not in (9, 10, 13)}
 
-_OURS = re.compile(r"^(?:Invalid Input|Binder) Error: (?=[a-z_]+: )")
-"""DuckDB's name for the kind of an error that is ours says nothing."""
+_ERROR_PREFIX = re.compile(r"^(?:Invalid Input|Binder) Error: (?=[a-z_]+: )")
+"""DuckDB's prefix for the kind of error, which says nothing about errors of dbanon."""
 
-_CALL_SHOWN = re.compile(r"\n+LINE \d+:.*", re.DOTALL)
+_STATEMENT_EXCERPT = re.compile(r"\n+LINE \d+:.*", re.DOTALL)
 
 
-def for_people(message: str) -> str:
-    """Return an error's text for people: our own without DuckDB's wrapping, hints on a line of their own."""
-    ours = _OURS.match(message)
-    if ours:
-        message = _CALL_SHOWN.sub("", message[ours.end() :])
+def format_error(message: str) -> str:
+    """Return the text of an error for people: without DuckDB's wrapping, each hint on a line of its own."""
+    prefix = _ERROR_PREFIX.match(message)
+    if prefix:
+        message = _STATEMENT_EXCERPT.sub("", message[prefix.end() :])
     message = re.sub(r" Hint: ", "\nHint: ", message.strip())
-    lines = [line for line in harmless(message).split("\n") if line.strip()]
+    lines = [line for line in escape_controls(message).split("\n") if line.strip()]
     return "\n".join(lines if len(lines) <= 20 else [*lines[:20], "…"])
 
 
-def one_line(text: str) -> str:
-    """Return a text with its line breaks and control characters spelled out."""
+def single_line(text: str) -> str:
+    """Return a text with line breaks and control characters escaped."""
     return text.translate(_CONTROLS)
 
 
-def harmless(text: str) -> str:
-    """Return a text of several lines that cannot command a terminal."""
-    return text.translate(_BREAKS)
+def escape_controls(text: str) -> str:
+    """Return a text with control characters escaped, except line breaks and tabs."""
+    return text.translate(_CONTROLS_WITHOUT_BREAKS)

@@ -1,27 +1,30 @@
-"""Examples that the manual shows, on the database that `dbanon demo` makes; tests run them."""
+"""Examples of errors and functions on the demo database (`dbanon demo`): the manual shows them, and tests run them."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Example:
-    """Code in SQL, Python or a shell (`sh`). `before` are SQL statements that must have run."""
+    """Code in SQL, Python or a shell (`sh`), and the SQL statements that must run before it (`setup`)."""
 
     code: str
-    before: tuple[str, ...] = ()
+    setup: tuple[str, ...] = ()
     language: str = "sql"
 
 
 @dataclass(frozen=True)
 class Situation:
-    """When an error is raised that no example on the demo database can raise, and sample arguments of its class."""
+    """A description of when an error is raised, if no example on the demo database can raise it.
+
+    `arguments` are sample arguments of the error's class.
+    """
 
     text: str
     arguments: tuple[object, ...]
 
 
 SAFE = ("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('patients', k = 10);",)
-"""Makes a release of the patients."""
+"""Creates a release of the patients."""
 
 FEW = "CREATE TABLE few AS FROM patients WHERE patient_number <= 100200;"
 """Two hundred patients, without a policy."""
@@ -37,4 +40,4 @@ SELECT
     NULL::VARCHAR AS nothing
 FROM patients
 WHERE patient_number <= 100200;"""
-"""Columns that are difficult."""
+"""Columns with difficult types and values."""

@@ -1,6 +1,6 @@
-"""What became of a call, for scripts: the exit code that tells a mistake from a refusal and from a file that is locked.
+"""Exit codes of commands: they distinguish a mistake from a refusal and from a locked file.
 
-DuckDB hands on what our functions raise as text, so the class of such an error is known by its words.
+DuckDB passes on what dbanon's functions raise as text, so the class of such an error is recognized by its message.
 """
 
 import re
@@ -12,14 +12,14 @@ from dbanon import errors
 from dbanon.errors.base import Outcome
 
 EXIT_CODES: dict[Outcome, int] = {"failed": 1, "usage": 2, "refused": 3, "busy": 4, "interrupted": 130}
-"""What the shell and every command end with; 0 where all went well."""
+"""The exit code of the shell and of every command for each outcome; 0 on success."""
 
 _LOCKED = re.compile(r"could not set lock|conflicting lock|being used by another process", re.IGNORECASE)
 _CONFLICT = re.compile(r"conflict", re.IGNORECASE)
 
 
-def outcome(error: BaseException) -> Outcome:
-    """What an error of ours, or of DuckDB, means to whoever called."""
+def error_outcome(error: BaseException) -> Outcome:
+    """Return the outcome of a call that raised this error, of dbanon or of DuckDB."""
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
     if isinstance(error, errors.DbanonError):
@@ -31,12 +31,12 @@ def outcome(error: BaseException) -> Outcome:
         return "busy"
     if isinstance(error, duckdb.TransactionException) and _CONFLICT.search(text):
         return "busy"
-    return next((kind for kind, words in _known() if words.search(text)), "failed")
+    return next((kind for kind, words in _outcome_patterns() if words.search(text)), "failed")
 
 
 @cache
-def _known() -> tuple[tuple[Outcome, re.Pattern[str]], ...]:
-    """Return words and what they mean; a refusal before the mistake that some of its words would also be."""
-    kinds = [k for k in vars(errors).values() if isinstance(k, type) and issubclass(k, errors.DbanonError)]
-    patterns = ((k.outcome, k.pattern()) for k in sorted(kinds, key=lambda k: k.outcome))
+def _outcome_patterns() -> tuple[tuple[Outcome, re.Pattern[str]], ...]:
+    """Return the pattern and the outcome of each error class; refusals before mistakes whose pattern also matches."""
+    error_classes = [k for k in vars(errors).values() if isinstance(k, type) and issubclass(k, errors.DbanonError)]
+    patterns = ((k.outcome, k.pattern()) for k in sorted(error_classes, key=lambda k: k.outcome))
     return tuple((kind, re.compile(pattern, re.DOTALL)) for kind, pattern in patterns if pattern)

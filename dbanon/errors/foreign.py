@@ -1,4 +1,4 @@
-"""Sources in other databases that are attached to DuckDB."""
+"""Errors about sources in other databases that are attached to DuckDB."""
 
 from collections.abc import Iterable, Sequence
 
@@ -13,7 +13,7 @@ _RECORD = "INSERT INTO {table} FROM foreign_databases() WHERE name = '{name}'"
 
 
 class ScannerExtensionMissingError(DbanonError):
-    """DuckDB's extension that reads another system is missing, or is of another DuckDB."""
+    """A DuckDB extension that reads another system is missing, or was built for another version of DuckDB."""
 
     message = (
         "{function}: DuckDB {duckdb} needs its extension {extension}, and {why}. An extension works with the one "
@@ -28,7 +28,7 @@ class ScannerExtensionMissingError(DbanonError):
 
 
 class UnknownDatabaseError(DbanonError):
-    """A policy that names an attached database without saying which one it means by that."""
+    """A policy about tables of an attached database that it names without identifying it."""
 
     example = Situation(
         _SOURCE + "where rows of `dbanon.policy` name its database, and `dbanon.foreign_database` does not say "
@@ -45,7 +45,7 @@ class UnknownDatabaseError(DbanonError):
 
 
 class DatabaseNotAttachedError(DbanonError):
-    """A source in a database that the policy knows by name, and that is not attached now."""
+    """A source in a database that the policy names and that is not attached."""
 
     message = (
         "{function}: {source} is in {name}, which is a database of another system by the policy, and is not "
@@ -58,7 +58,7 @@ class DatabaseNotAttachedError(DbanonError):
 
 
 class DatabaseIdentityMismatchError(DbanonError):
-    """Another database than the policy means is attached by its name."""
+    """Another database is attached under the name that the policy has for one."""
 
     message = (
         "{function}: the policy in {home} means the database {meant} by {name}, and {found} is attached so. Hint: "
@@ -72,7 +72,7 @@ class DatabaseIdentityMismatchError(DbanonError):
 
 
 class DatabaseIdentityUnavailableError(DbanonError):
-    """An attached database that does not tell which one it is."""
+    """An attached database that cannot be identified."""
 
     example = Situation(
         _SOURCE + "where that is in memory, or where a role may not ask which server it is on.",
@@ -91,7 +91,7 @@ class DatabaseIdentityUnavailableError(DbanonError):
 
 
 class AmbiguousPolicyError(DbanonError):
-    """Two databases have a policy of one source."""
+    """A source that has a policy in two databases."""
 
     message = (
         "{function}: {homes:and} both have a policy of {source}, and only one can count. Hint: DELETE its rows in "
@@ -104,7 +104,7 @@ class AmbiguousPolicyError(DbanonError):
 
 
 class NamesDifferOnlyByCaseError(DbanonError):
-    """Tables of another system whose names differ by capitals alone."""
+    """Tables of another system whose names differ only by case."""
 
     message = (
         "{function}: {alike:and} differ by capitals alone, and a policy does not tell them apart. Hint: CREATE VIEW "
@@ -117,7 +117,7 @@ class NamesDifferOnlyByCaseError(DbanonError):
 
 
 class NoDatabaseForPolicyError(DbanonError):
-    """A source in another system, and no DuckDB database that its policy and releases would be in."""
+    """A source in another system without a DuckDB database for its policy and releases."""
 
     example = Situation(
         _SOURCE + "in a session that uses that database (`USE pg`), where several DuckDB databases are attached and "
@@ -126,16 +126,16 @@ class NoDatabaseForPolicyError(DbanonError):
     )
 
     def __init__(self, function: str, source: str, databases: Iterable[str]) -> None:
-        known = ", ".join(databases)
+        names = ", ".join(databases)
         super().__init__(
             f"{function}: {source} is in another system, and what dbanon keeps of it belongs into a DuckDB database, "
-            f"of which {'there are ' + known if known else 'none is attached'}. Hint: say which by USE "
-            f"{known.split(', ')[0] if known else 'clinic'}, and write the whole name of the source."
+            f"of which {'there are ' + names if names else 'none is attached'}. Hint: say which by USE "
+            f"{names.split(', ')[0] if names else 'clinic'}, and write the whole name of the source."
         )
 
 
 class NotPostgresDatabaseError(DbanonError):
-    """Labels are asked for of a table that has none."""
+    """Security labels are requested for a table that is not in PostgreSQL."""
 
     message = (
         "{function}: {source} is no table of PostgreSQL, and only those have security labels. Hint: ATTACH "
@@ -146,7 +146,7 @@ class NotPostgresDatabaseError(DbanonError):
 
 
 class NotAttachedError(DbanonError):
-    """A database that a command was told to attach, and could not."""
+    """A database that a command could not attach."""
 
     example = Situation(
         "It comes from a command with `--attach` whose database is not there, or does not let the user in.",
@@ -161,7 +161,7 @@ class NotAttachedError(DbanonError):
 
 
 class PolicyRowNeedsSchemaError(DbanonError):
-    """A row of the policy whose name means a table of whichever database of MySQL is connected to."""
+    """A policy row about a MySQL table that does not name its database."""
 
     message = (
         "{function}: the policy in {home} has rows about {named}, and a server of MySQL has several databases: which "
@@ -175,7 +175,7 @@ class PolicyRowNeedsSchemaError(DbanonError):
 
 
 class StaleTableListError(DbanonError):
-    """A table of MySQL that was made after DuckDB looked at what there is."""
+    """A MySQL table that was created after DuckDB read the list of tables."""
 
     message = (
         "{function}: {source} is in MySQL, and DuckDB does not know it: it keeps a list of the tables that were "
@@ -187,7 +187,7 @@ class StaleTableListError(DbanonError):
 
 
 class UnsafeNameError(DbanonError):
-    """A table of MySQL with a name that DuckDB's extension does not quote as MySQL does."""
+    """A MySQL table or column whose name DuckDB's extension does not quote as MySQL does."""
 
     message = (
         "{function}: {source} has a name with ` or \\ in it ({unsafe:list}), which DuckDB writes in another way than "
@@ -199,7 +199,7 @@ class UnsafeNameError(DbanonError):
 
 
 class PushdownEnabledError(DbanonError):
-    """A table of MySQL that DuckDB would not filter, count or sort itself."""
+    """A MySQL table that MySQL instead of DuckDB would filter, count or sort."""
 
     example = Situation(
         _MYSQL + "also under a view, where DuckDB would not filter, count and sort itself. "
@@ -217,7 +217,7 @@ class PushdownEnabledError(DbanonError):
 
 
 class ReadUncommittedError(DbanonError):
-    """A server of MySQL that shows changes while they are made."""
+    """A MySQL server that shows uncommitted changes."""
 
     message = (
         "{function}: {source} is read from {database}, whose transactions are READ UNCOMMITTED: while "
@@ -230,7 +230,7 @@ class ReadUncommittedError(DbanonError):
 
 
 class MultithreadedScanEnabledError(DbanonError):
-    """A table of SQLite that several threads would read, each as it is at another moment."""
+    """A SQLite table that several threads would read, each at another moment."""
 
     message = (
         "{source} is in SQLite, which DuckDB reads on several threads, each in a transaction of its "

@@ -1,50 +1,70 @@
-"""Generalization hierarchies."""
+"""Errors about generalization hierarchies."""
 
 from collections.abc import Iterable
 
-from dbanon.errors.base import DbanonError, near
+from dbanon.errors.base import DbanonError, did_you_mean
 from dbanon.errors.example import FEW, SHAPES, Example
 from dbanon.sqltext.quote import text
 
 
 class UnknownHierarchyError(DbanonError):
-    """A hierarchy that is neither stored nor shipped."""
+    """A hierarchy that is neither stored nor built in."""
 
     example = Example("FROM kacpc('few', k = 10, qi = ['zip'], hierarchies = {'zip': 'zip55'});", (FEW,))
 
-    def __init__(self, function: str, name: str, where: str, known: Iterable[str]) -> None:
+    def __init__(self, function: str, name: str, location: str, hierarchies: Iterable[str]) -> None:
         super().__init__(
-            f"{function}: there is no hierarchy '{name}' ({where}).{near(name, known)} Hint: load it with "
-            "INSERT INTO dbanon.hierarchy FROM hierarchy_file('name', 'file.csv'), or see FROM hierarchies()."
+            f"{function}: there is no hierarchy '{name}' ({location}).{did_you_mean(name, hierarchies)} Hint: load it "
+            "with INSERT INTO dbanon.hierarchy FROM hierarchy_file('name', 'file.csv'), or see FROM hierarchies()."
         )
 
 
 class MalformedHierarchyError(DbanonError):
-    """A hierarchy that is not one tree."""
+    """A hierarchy that is not a single tree."""
 
     example = Example("FROM kacpc('few', k = 10, qi = ['sex'], hierarchies = {'sex': E'F;f\\nM;m'});", (FEW,))
 
-    def __init__(self, name: str, why: str, stored: bool = True) -> None:
-        """`stored`: it is in `dbanon.hierarchy`, not a file or text that is read."""
+    def __init__(self, name: str, why: str, is_stored: bool = True) -> None:
+        """Build the message.
+
+        Args:
+            name: The hierarchy.
+            why: What is wrong, as a sentence.
+            is_stored: Whether it is in `dbanon.hierarchy`, rather than read from a file or text.
+        """
         hint = (
             "FROM hierarchy_problems() lists what is wrong."
-            if stored
+            if is_stored
             else "a line a leaf, from the leaf to the root: value;level1;...;*, as in FROM hierarchy_arx('sex')."
         )
         super().__init__(f"hierarchy '{name}' is not well-formed: {why} Hint: {hint}")
 
 
 class UncoveredValueError(DbanonError):
-    """Values that the hierarchy does not know."""
+    """Values that the hierarchy does not contain."""
 
     example = Example("FROM kacpc('few', k = 10, qi = ['sex'], hierarchies = {'sex': 'us_state'});", (FEW,))
 
     def __init__(
-        self, table: str, column: str, count: object, hierarchy: str, asked: str | None, is_of_zone: bool = False
+        self,
+        table: str,
+        column: str,
+        count: object,
+        hierarchy: str,
+        call_hierarchy: str | None,
+        is_of_zone: bool = False,
     ) -> None:
-        """`asked`: the hierarchy that the call named, where it is not the declared one; `is_of_zone`: it knows values
-        as texts of the session's time zone."""
-        call = [text(table), text(column), *([f"hierarchy := {text(asked)}"] if asked else [])]
+        """Build the message.
+
+        Args:
+            table: The source.
+            column: Its column.
+            count: The number of distinct values.
+            hierarchy: The hierarchy.
+            call_hierarchy: The hierarchy that the call names, if it is not the declared one.
+            is_of_zone: Whether it has instants as texts in the session's time zone.
+        """
+        call = [text(table), text(column), *([f"hierarchy := {text(call_hierarchy)}"] if call_hierarchy else [])]
         super().__init__(
             f"{table}.{column}: {count} distinct values are missing from hierarchy '{hierarchy}'. "
             + (
@@ -58,7 +78,7 @@ class UncoveredValueError(DbanonError):
 
 
 class ReservedValueError(DbanonError):
-    """Values that a reader could not tell from generalized ones."""
+    """Values that a reader could not distinguish from generalized ones."""
 
     message = (
         "{table}.{column}: {count} distinct values are '*' or equal the label of an inner node, so a reader "
@@ -69,7 +89,7 @@ class ReservedValueError(DbanonError):
 
 
 class AmbiguousValueError(DbanonError):
-    """Values that could be one or another inner node."""
+    """Values that match several inner nodes."""
 
     message = (
         "{table}.{column}: {count} distinct values are no leaf of the hierarchy, but the label of several inner "

@@ -1,8 +1,8 @@
-"""The shell, optional libraries, SQLAlchemy and dbt."""
+"""Errors of the shell, optional libraries, SQLAlchemy, notebooks and dbt."""
 
 from collections.abc import Collection
 
-from dbanon.errors.base import DbanonError, RefusedError, near
+from dbanon.errors.base import DbanonError, RefusedError, did_you_mean
 from dbanon.errors.example import Example, Situation
 
 _MODEL = (
@@ -28,7 +28,7 @@ _DECLARED = (
 
 
 class MissingExtraError(DbanonError):
-    """A library that an extra brings is not installed."""
+    """A library of an optional extra that is not installed."""
 
     message = "{what} needs {library}, which is not installed. Hint: pip install 'dbanon[{extra}]'."
     example = Situation(
@@ -38,32 +38,33 @@ class MissingExtraError(DbanonError):
 
 
 class UnknownCommandError(DbanonError):
-    """A dot command, or a name for .help, that the shell does not have."""
+    """A dot command, or a topic of .help, that the shell does not have."""
 
     example = Example('dbanon shell -c ".halp"', language="sh")
 
-    def __init__(self, name: str, known: Collection[str]) -> None:
+    def __init__(self, name: str, commands: Collection[str]) -> None:
         super().__init__(
-            f"{name}: there is no such command, function or metric.{near(name, known)} Hint: .help lists them."
+            f"{name}: there is no such command, function or metric.{did_you_mean(name, commands)} Hint: .help lists "
+            "them."
         )
 
 
 class UnreadableCommandError(DbanonError):
-    """A dot command with words that it does not accept."""
+    """A dot command with an argument that it does not accept."""
 
     message = "{line}: cannot be read. Accepted: {accepts}."
     example = Example('dbanon shell -c ".timer maybe"', language="sh")
 
 
 class UnreadableScriptError(DbanonError):
-    """A file of .read that cannot be read."""
+    """A file for .read that cannot be read."""
 
     message = ".read {path}: {why}."
     example = Example('dbanon shell -c ".read missing.sql"', language="sh")
 
 
 class NotADuckDBConnectionError(DbanonError):
-    """An engine or a connection of another database."""
+    """An engine or connection of another database system."""
 
     message = "{function}: {got} is no engine or connection of DuckDB. Hint: create_engine('duckdb:///file.duckdb')."
     example = Example(
@@ -73,7 +74,7 @@ class NotADuckDBConnectionError(DbanonError):
 
 
 class PolicyDriftError(DbanonError):
-    """The model and the database say different things about columns of a query."""
+    """A model whose roles differ from those in the database."""
 
     message = (
         "{function}: the model and dbanon.policy differ about {table}: {columns:names}. Hint: declare_models(Base, "
@@ -94,7 +95,7 @@ class PolicyDriftError(DbanonError):
 
 
 class PersonColumnNotSelectedError(RefusedError):
-    """A query whose records cannot be counted by persons any more."""
+    """A query without the person column, so that records would be counted instead of persons."""
 
     message = (
         "{function}: the query leaves out {table}.{column}, which tells people apart, so k would count records. "
@@ -111,7 +112,7 @@ class PersonColumnNotSelectedError(RefusedError):
 
 
 class UnmappedTableError(RefusedError):
-    """A query reads a table with a policy that is no mapped table of the query."""
+    """A query that reads a table with a policy that is not mapped."""
 
     message = (
         "{function}: the query reads {table}, which has a policy and is no mapped table of the query, so its "
@@ -126,7 +127,7 @@ class UnmappedTableError(RefusedError):
 
 
 class RepeatedRecordsError(RefusedError):
-    """A query may repeat the records of a table that has no person column, and k would count them."""
+    """A query that may repeat records of a table without a person column, which k would count several times."""
 
     message = (
         "{function}: the query may contain a record of {table} in several rows, so k would count it several "
@@ -166,7 +167,7 @@ class UnmappableViewError(DbanonError):
 
 
 class DbtModelChangedError(DbanonError):
-    """A dbt model whose call is not the one that its release was made by."""
+    """A dbt model whose call differs from the call of its published version."""
 
     message = (
         "{name}: the published version was made by another call; what differs: {differs:list}. A refresh keeps the "
@@ -180,7 +181,7 @@ class DbtModelChangedError(DbanonError):
 
 
 class ConnectionMissingError(DbanonError):
-    """`%dbanon` with a statement, before there is a connection."""
+    """A `%dbanon` statement before a connection was opened."""
 
     message = (
         "{magic}: there is no connection. Hint: {magic} clinic.duckdb opens a database, and {magic} con takes a "
@@ -190,7 +191,7 @@ class ConnectionMissingError(DbanonError):
 
 
 class UnknownConnectionError(DbanonError):
-    """`%dbanon` with a word that names no connection, no database and no statement."""
+    """A `%dbanon` argument that is neither a connection, nor a database, nor a statement."""
 
     message = (
         "%dbanon: {text!r} is no variable with a connection, and no file of DuckDB by its name (.duckdb, .ddb or "

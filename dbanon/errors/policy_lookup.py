@@ -1,4 +1,4 @@
-"""Sources whose policy cannot be determined."""
+"""Errors about sources whose policy cannot be determined."""
 
 from dbanon.errors.base import RefusedError
 from dbanon.errors.example import FEW, Example, Situation
@@ -6,7 +6,7 @@ from dbanon.sqltext.quote import text
 
 
 class SourceNotResolvedError(RefusedError):
-    """A view whose tables cannot be determined, in a place where tables have policies."""
+    """A view whose tables cannot be determined, in a database whose tables have policies."""
 
     message = (
         "{function}: {source} {why}, so which policy applies cannot be determined. Hint: {hint}, or declare a "
@@ -22,7 +22,7 @@ class SourceNotResolvedError(RefusedError):
 
 
 class SourceChangedError(RefusedError):
-    """What a source reads in the caller's transaction is not what the call was planned for."""
+    """A source that reads other objects in the caller's transaction than those the call was planned with."""
 
     message = (
         "{function}: the tables, columns, views or macros from which {source} is read here are not those that are "
@@ -40,9 +40,9 @@ class SourceChangedError(RefusedError):
 
 
 class UnmatchedPolicyError(RefusedError):
-    """Policy rows that match no table have the columns of a table without a policy."""
+    """Policy rows that match no table and have the columns of a table without a policy."""
 
-    words = "match no table, and most of their columns are columns of"
+    message_pattern = "match no table, and most of their columns are columns of"
     example = Example(
         "FROM kacpc('few', k = 10, qi = ['zip']);",
         (
@@ -64,9 +64,9 @@ class UnmatchedPolicyError(RefusedError):
 
 
 class DatabaseReadAsFileError(RefusedError):
-    """A source reads a DuckDB database as a file, past the policy in it."""
+    """A source that reads a DuckDB database as a file, which bypasses its policy."""
 
-    words = "reads a DuckDB database as a file"
+    message_pattern = "reads a DuckDB database as a file"
     message = (
         "{function}: {source} reads a DuckDB database as a file ({readers:names}), where no policy is found. Hint: "
         "ATTACH the database and name its table, so that the policy of the table applies."
@@ -78,9 +78,9 @@ class DatabaseReadAsFileError(RefusedError):
 
 
 class RelationOverPolicyError(RefusedError):
-    """A relation of DuckDB or ibis, given as data, reads a table that has a policy."""
+    """A relation of DuckDB or ibis, passed as data, that reads a table with a policy."""
 
-    words = "what is given as data would be published without it"
+    message_pattern = "what is given as data would be published without it"
     message = (
         "{function}: the relation reads {table}, which has a policy: what is given as data would be published "
         "without it. Hint: name the table in a call on its connection, such as FROM kacpc({table:sql}, k = 10), or "

@@ -1,48 +1,49 @@
-"""Keys, pseudonyms, masks and shifted dates. No message has anything of a key but where it was looked for."""
+"""Errors about keys, pseudonyms, masks and shifted dates. No message reveals more of a key than its location."""
 
 from collections.abc import Collection, Iterable, Sequence
 
-from dbanon.errors.base import DbanonError, RefusedError, UsageError, listed
+from dbanon.errors.base import DbanonError, RefusedError, UsageError, format_names
 from dbanon.errors.example import Situation
 
-_MAKE = "make one with `openssl rand -hex 32`"
+_MAKE_KEY_HINT = "make one with `openssl rand -hex 32`"
 
 
 class PseudonymKeyMissingError(DbanonError):
-    """The key of pseudonyms is not where it is looked for."""
+    """A pseudonym key that is not where the policy says."""
 
-    words = "the key of pseudonyms was looked for in"
+    message_pattern = "the key of pseudonyms was looked for in"
     example = Situation(
         "It comes where a pseudonym is published and its key is not where the policy says.",
         ("the environment variable DBANON_KEY", "is not set"),
     )
 
-    def __init__(self, where: str, why: str) -> None:
+    def __init__(self, location: str, why: str) -> None:
         super().__init__(
-            f"the key of pseudonyms was looked for in {where}, which {why}. Hint: {_MAKE} and put it there, or say "
+            f"the key of pseudonyms was looked for in {location}, which {why}. Hint: {_MAKE_KEY_HINT} and put it "
+            "there, or say "
             "where it is in dbanon.policy, form = {'key': 'env:NAME'} or {'key': 'file:/path'}; with another key "
             "everybody has another pseudonym."
         )
 
 
 class WeakPseudonymKeyError(RefusedError):
-    """A key of pseudonyms that somebody could guess."""
+    """A pseudonym key that could be guessed."""
 
-    words = "cannot be the key of pseudonyms"
+    message_pattern = "cannot be the key of pseudonyms"
     example = Situation(
         "It comes where the key of pseudonyms is too short or was made up by somebody.",
         ("the file /etc/clinic/key", "it has 16 bytes"),
     )
 
-    def __init__(self, where: str, why: str) -> None:
+    def __init__(self, location: str, why: str) -> None:
         super().__init__(
-            f"what is in {where} cannot be the key of pseudonyms: {why}. Accepted: 32 random bytes or more, in "
-            f"hexadecimal digits or Base64. Whoever guesses the key has every identifier back. Hint: {_MAKE}."
+            f"what is in {location} cannot be the key of pseudonyms: {why}. Accepted: 32 random bytes or more, in "
+            f"hexadecimal digits or Base64. Whoever guesses the key has every identifier back. Hint: {_MAKE_KEY_HINT}."
         )
 
 
 class UnreadableKeyReferenceError(DbanonError):
-    """A reference to a key that says neither an environment variable nor a file."""
+    """A key reference that names neither an environment variable nor a file."""
 
     message = (
         "{setting} must be 'env:NAME' (an environment variable) or 'file:/absolute/path', and is neither. "
@@ -52,27 +53,27 @@ class UnreadableKeyReferenceError(DbanonError):
 
 
 class AmbiguousDataSubjectError(RefusedError):
-    """Several columns of a table with the role pseudonym, and nothing that says which of them is the person."""
+    """Several pseudonym columns, without a declaration which one identifies the data subject."""
 
-    words = "have the role pseudonym, and"
+    message_pattern = "have the role pseudonym, and"
     example = Situation(
         "It comes where columns of a table have the role pseudonym, none is the person, and none says it is.",
         ("kacpc", "visits", ["patient", "visit"]),
     )
 
-    def __init__(self, function: str, table: str, columns: Sequence[str], several: bool = False) -> None:
+    def __init__(self, function: str, table: str, columns: Sequence[str], is_several: bool = False) -> None:
         super().__init__(
-            f"{function}: {listed(columns)} of {table} have the role pseudonym, and "
-            f"{'several say that they are' if several else 'nothing says which of them is'} the data subject, whose "
+            f"{function}: {format_names(columns)} of {table} have the role pseudonym, and "
+            f"{'several say that they are' if is_several else 'nothing says which of them is'} the data subject, whose "
             f"rows k and the models count as one person's. Hint: say it of one of them in dbanon.policy, "
             f"form = {{'person': 'true'}} of {columns[0]}, or give a column the role person."
         )
 
 
 class PseudonymFormatMismatchError(DbanonError):
-    """Pseudonyms of one key and scope in two columns that are written in different forms."""
+    """Two pseudonym columns that share key and scope and have different formats."""
 
-    words = "share a key and a scope, and not"
+    message_pattern = "share a key and a scope, and not"
     message = (
         "{function}: the pseudonyms {columns:names} of {table} share a key and a scope, and not format, length and "
         "prefix. Equal values have one pseudonym there, which must be written alike. Hint: give them one form in "
@@ -85,7 +86,7 @@ class PseudonymFormatMismatchError(DbanonError):
 
 
 class CannotTransformColumnError(DbanonError):
-    """A column of which no pseudonym, mask or shifted date can be made."""
+    """A column that cannot be published as a pseudonym, mask or shifted date."""
 
     message = "{function}: {column} cannot have the role {role}: {why}. Accepted: {accepted}."
     example = Situation(
@@ -95,7 +96,7 @@ class CannotTransformColumnError(DbanonError):
 
 
 class TransformedColumnsNotSupportedError(DbanonError):
-    """Pseudonyms, masks and shifted dates where they are not published."""
+    """A column with the role pseudonym, mask or shift in a release that does not support them."""
 
     example = Situation(
         "It comes where a stream, a release with noise or Spark would have to publish such a column.",
@@ -103,19 +104,19 @@ class TransformedColumnsNotSupportedError(DbanonError):
     )
 
     def __init__(
-        self, function: str, table: str, columns: Collection[str], where: str, hint: str | None = None
+        self, function: str, table: str, columns: Collection[str], output: str, hint: str | None = None
     ) -> None:
         hint = hint or f"leave them out, withhold = [{', '.join(repr(c) for c in columns)}]"
         super().__init__(
-            f"{function}: {listed(columns)} of {table} have the role pseudonym, mask or shift, which {where} does not "
-            f"publish. Hint: {hint}."
+            f"{function}: {format_names(columns)} of {table} have the role pseudonym, mask or shift, which {output} "
+            f"does not publish. Hint: {hint}."
         )
 
 
 class DateShiftOutOfRangeError(DbanonError):
-    """A date at the end of its type, which cannot be shifted."""
+    """A date that cannot be shifted because it is at the end of its type's range."""
 
-    words = "at the end of its type"
+    message_pattern = "at the end of its type"
     message = (
         "{function}: {column} has a {type_} at the end of its type, less than {days} days from it, which cannot "
         "be shifted. Hint: name such a code in `missing`, or withhold the column."
@@ -127,9 +128,9 @@ class DateShiftOutOfRangeError(DbanonError):
 
 
 class PseudonymCollisionError(RefusedError):
-    """A length at which two values of a column would have one pseudonym."""
+    """A pseudonym length at which two values would have the same pseudonym."""
 
-    words = "would have a pseudonym that another"
+    message_pattern = "would have a pseudonym that another"
     message = (
         "{function}: {count} values of {column} would have a pseudonym that another value has too, at length = "
         "{length}: two persons would become one. The least length that holds is {least} (0: none of this format "
@@ -141,21 +142,22 @@ class PseudonymCollisionError(RefusedError):
     )
 
 
-def _show(columns: Sequence[str]) -> str:
-    """What pseudonyms tell, in words."""
+def _linkage_text(columns: Sequence[str]) -> str:
+    """Return words that state what pseudonym columns reveal."""
     if len(columns) == 1:
         return f"the pseudonym {columns[0]} shows which rows are of one person"
     return f"the pseudonyms {', '.join(columns)} show which rows belong together"
 
 
-def _withhold(columns: Sequence[str]) -> str:
+def _withhold_hint(columns: Sequence[str]) -> str:
+    """Return a hint to withhold one of the pseudonym columns."""
     return f"withhold {'the pseudonym' if len(columns) == 1 else 'one of them'}, withhold = ['{columns[-1]}']"
 
 
 class LinkedRowsBelowKError(RefusedError):
     """Persons whose rows, linked by their pseudonym, single them out."""
 
-    words = "alone by their linked rows"
+    message_pattern = "alone by their linked rows"
     example = Situation(
         "It comes where a pseudonym links the rows of persons, and too few persons have rows in the same classes.",
         ("kacpc", "visits", ["patient"], 3, 10),
@@ -163,17 +165,18 @@ class LinkedRowsBelowKError(RefusedError):
 
     def __init__(self, function: str, table: str, columns: Sequence[str], count: object, k: int) -> None:
         super().__init__(
-            f"{function}: {count} persons of {table} are alone by their linked rows: {_show(columns)}, and fewer than "
-            f"k = {k} persons have rows in the same classes, as often. Hint: {_withhold(columns)}, generalize more "
+            f"{function}: {count} persons of {table} are alone by their linked rows: {_linkage_text(columns)}, and "
+            f"fewer than k = {k} persons have rows in the same classes, as often. Hint: {_withhold_hint(columns)}, "
+            "generalize more "
             "(min_level, grid, fewer columns in qi), try an algorithm that leaves equal records together (mondrian, "
             "datafly), or publish one row a person."
         )
 
 
 class LinkedRowsMissModelError(RefusedError):
-    """Linked rows of persons who together miss a privacy model."""
+    """Linked rows of persons that together do not meet a privacy model."""
 
-    words = "do not meet .* by the linked rows of their persons"
+    message_pattern = "do not meet .* by the linked rows of their persons"
     example = Situation(
         "It comes where a class meets a model, and the persons of it whose rows are in the same classes do not.",
         ("kacpc", "visits", ["patient"], "l", "disease", 2),
@@ -184,14 +187,14 @@ class LinkedRowsMissModelError(RefusedError):
     ) -> None:
         super().__init__(
             f"{function}: {count} groups of persons of {table} do not meet {parameter} of {sensitive} by the linked "
-            f"rows of their persons: {_show(columns)}. Hint: {_withhold(columns)}, or generalize more."
+            f"rows of their persons: {_linkage_text(columns)}. Hint: {_withhold_hint(columns)}, or generalize more."
         )
 
 
 class LinkedRowsRareValuesError(RefusedError):
-    """Values published as they are that single persons out where their rows are linked."""
+    """Unchanged values that single persons out when their rows are linked."""
 
-    words = "values that their linked rows have together"
+    message_pattern = "values that their linked rows have together"
     example = Situation(
         "It comes where each value is common, and those that the linked rows of a person have together are not.",
         ("kacpc", "visits", ["patient"], ["ward"], 3, 10),
@@ -203,15 +206,16 @@ class LinkedRowsRareValuesError(RefusedError):
         values = list(values) or [""]
         super().__init__(
             f"{function}: {count} persons of {table} have values that their linked rows have together with fewer than "
-            f"k = {k} persons, in {listed(values)}; {_show(columns)}. Hint: {_withhold(columns)}, or these columns, or "
+            f"k = {k} persons, in {format_names(values)}; {_linkage_text(columns)}. Hint: {_withhold_hint(columns)}, "
+            "or these columns, or "
             f"accept what a column adds with allow_rare = ['{values[-1]}']."
         )
 
 
 class InvalidTransformSettingError(UsageError):
-    """A setting of a pseudonym, mask or shift that is none."""
+    """An invalid setting of a pseudonym, mask or shift."""
 
-    words = r": [\w ]+ must be .+, got "
+    message_pattern = r": [\w ]+ must be .+, got "
     message = "{column}: {setting} must be {accepted}, got {given!r}."
     example = Situation(
         "It comes where a setting of a pseudonym, mask or shift is none.",

@@ -1,4 +1,4 @@
-"""Data that a call cannot be answered for, interrupted runs, and the gate."""
+"""Errors about records that cannot be anonymized, interrupted statements, and the release gate."""
 
 from dbanon.errors.base import DbanonError, RefusedError, UsageError
 from dbanon.errors.example import FEW, SHAPES, Example, Situation
@@ -10,7 +10,7 @@ FROM patients;"""
 
 
 class HierarchyNotStoredError(DbanonError):
-    """A hierarchy that has no rows in the current database."""
+    """A hierarchy that is not stored in the current database."""
 
     message = (
         "{function}: no hierarchy '{name}' is stored in dbanon.hierarchy. Hint: store it, INSERT INTO "
@@ -32,7 +32,7 @@ class NoCommonQuasiIdentifiersError(DbanonError):
 
 
 class TooManyTargetValuesError(DbanonError):
-    """A column with more values than a model can be asked to tell apart."""
+    """A target column with more values than a model can learn to distinguish."""
 
     message = (
         "{function}: {table}.{column} has {count} values; a model learns to tell at most {most} apart. Hint: name "
@@ -48,7 +48,7 @@ class TooManyTargetValuesError(DbanonError):
 
 
 class TooFewTrainingRecordsError(DbanonError):
-    """A column that is known of too few records for a model to learn and be tested."""
+    """A target column with too few known values to train and test a model."""
 
     message = (
         "{function}: {table}.{column} is known of fewer than two records of the source, or of none of the "
@@ -58,7 +58,7 @@ class TooFewTrainingRecordsError(DbanonError):
 
 
 class UnparsablePublishedValueError(DbanonError):
-    """Values of a release that cannot be read back as values of the source's column."""
+    """Values of a release that cannot be parsed as published values of the source's column."""
 
     message = (
         "{function}: {count} distinct values of {release}.{column} are not a published form; read are {forms}, and "
@@ -71,7 +71,7 @@ class UnparsablePublishedValueError(DbanonError):
 
 
 class ComparisonTableMismatchError(UsageError):
-    """A table that is to keep a comparison holds something else."""
+    """A table for the results of a comparison that contains something else."""
 
     message = (
         "compare: {table} holds {holds} and not this comparison. Hint: name another table, or give the parameters "
@@ -85,7 +85,7 @@ class ComparisonTableMismatchError(UsageError):
 
 
 class TooFewRecordsError(RefusedError):
-    """One record, or none that belongs to a known person: no k can be met."""
+    """A table with at most one record of a known person, which meets no k."""
 
     message = (
         "{function}: {table} has {count} {unit} to publish, and nobody can hide in a group of one. "
@@ -95,9 +95,9 @@ class TooFewRecordsError(RefusedError):
 
 
 class MaxLevelBlockTooSmallError(RefusedError):
-    """max_level separates groups that cannot meet the privacy model."""
+    """A max_level that separates groups of records that cannot meet the privacy model."""
 
-    words = "into groups that cannot meet "
+    message_pattern = "into groups that cannot meet "
     message = (
         "{function}: max_level of {columns:list} separates {rows} records into groups that cannot meet {model}. "
         "Hint: raise max_level, or ask for less."
@@ -109,7 +109,7 @@ class MaxLevelBlockTooSmallError(RefusedError):
 
 
 class CoarsenAboveMaxLevelError(DbanonError):
-    """max_level forbids the nodes that round asks for."""
+    """A max_level that forbids the nodes that `round` requires."""
 
     message = (
         "{function}: round of {column} asks for nodes above max_level: the highest that max_level allows some of "
@@ -153,7 +153,7 @@ class TooManyLevelsError(DbanonError):
 
 
 class ModelNotMetError(RefusedError):
-    """The whole table, as one class, does not meet a privacy model: no grouping of it can be relied on to."""
+    """A table that does not meet a privacy model even as a single class."""
 
     message = (
         "{function}: all records together do not meet {model} on {column}; the most that they allow is {best}. "
@@ -163,7 +163,7 @@ class ModelNotMetError(RefusedError):
 
 
 class SensitiveColumnMissingError(DbanonError):
-    """A model of sensitive values, and no sensitive column."""
+    """A model of sensitive values for a table without a sensitive column."""
 
     message = (
         "{function}: {parameter} is about sensitive values, and no column of {table} is sensitive. Hint: name one "
@@ -173,13 +173,13 @@ class SensitiveColumnMissingError(DbanonError):
 
 
 class SensitiveHierarchyMissingError(DbanonError):
-    """A distance or an attack that goes by a hierarchy, for a column without one."""
+    """A distance or an attack that needs a hierarchy of a column that has none."""
 
     example = Example("FROM kacpc('patients', k = 10, t = 0.3, emd = 'hierarchical');")
 
-    def __init__(self, function: str, table: str, column: str, what: str = "emd = 'hierarchical'") -> None:
+    def __init__(self, function: str, table: str, column: str, feature: str = "emd = 'hierarchical'") -> None:
         super().__init__(
-            f"{function}: {what} needs a hierarchy of {table}.{column}. "
+            f"{function}: {feature} needs a hierarchy of {table}.{column}. "
             f"Hint: hierarchies = {{'{column}': 'name'}}, or the column hierarchy of dbanon.policy."
         )
 
@@ -192,17 +192,17 @@ class ColumnAllNullError(DbanonError):
 
 
 class UnexpectedNullError(DbanonError):
-    """nulls := 'error' met a NULL. Streams cannot drop rows with a NULL (`is_stream`)."""
+    """A NULL in spite of nulls := 'error'. For a stream (`is_stream`) the hint differs: it cannot drop rows."""
 
     example = Example(
         "FROM fads('shapes', k = 10, delta = 100, order_by = 'star', qi = ['sex'], nulls = 'error');", (SHAPES,)
     )
 
     def __init__(self, function: str, table: str, column: str, count: object, is_stream: bool = False) -> None:
-        other = "a view without these rows" if is_stream else "nulls = 'drop'"
+        alternative = "a view without these rows" if is_stream else "nulls = 'drop'"
         super().__init__(
             f"{function}: {table}.{column} is NULL in {count} rows and nulls = 'error' was asked for. "
-            f"Hint: use nulls = 'keep' or {other}."
+            f"Hint: use nulls = 'keep' or {alternative}."
         )
 
 
@@ -217,7 +217,7 @@ class NonFiniteValueError(DbanonError):
 
 
 class StatementInterruptedError(DbanonError):
-    """Ctrl-C or interrupt() while clustering."""
+    """A statement that was interrupted by Ctrl-C or interrupt() while clustering."""
 
     outcome = "interrupted"
     message = "{function}: interrupted. Nothing was released."
@@ -228,7 +228,7 @@ class StatementInterruptedError(DbanonError):
 
 
 class GateRefusedError(RefusedError):
-    """The release gate found a released table that is not what it claims to be."""
+    """A result that the release gate found not to be what it claims."""
 
     message = (
         "{function}: the release gate refused the result: {what} ({count}). Nothing was released. "
@@ -241,7 +241,7 @@ class GateRefusedError(RefusedError):
 
 
 class NullInOrderByError(DbanonError):
-    """A record of a stream without a place in it."""
+    """A record of a stream whose position is NULL."""
 
     message = (
         "{function}: {table}.{column} has NULLs, and records arrive in its order. Hint: read a view without them, "

@@ -1,6 +1,6 @@
-"""DuckDB's own messages that quote a value of the source: recognised, so that ours takes their place.
+"""Recognize messages of DuckDB that quote a value of the source, and replace them.
 
-A line of a CSV that does not parse, a cast in a view, a generated column, a constraint: DuckDB says which value it was.
+A line of a CSV file that does not parse, a cast in a view, a generated column, a constraint: DuckDB quotes the value.
 """
 
 import contextlib
@@ -11,57 +11,63 @@ import duckdb
 
 from dbanon import errors
 
-_QUOTING = (
+_QUOTING_ERRORS = (
     duckdb.ConversionException,
     duckdb.OutOfRangeException,
     duckdb.ConstraintException,
     duckdb.TypeMismatchException,  # a value of SQLite that its column does not have
 )
 
-_SERVERS = {
+_SERVER_ERRORS = {
     "PostgreSQL": re.compile(r"ERROR:  (?!permission denied)"),
     "MySQL": re.compile(r'Failed to [a-z ]+ MySQL query .*": (?!\w+ command denied |Lost connection)', re.DOTALL),
 }
-"""What other systems say, in whichever error DuckDB passes it on: a cast in a view of theirs quotes the value."""
+"""Messages of other systems within errors of DuckDB: a cast in one of their views quotes the value."""
 
-_LINE = re.compile(r"CSV Error on Line: \d+")
+_CSV_LINE = re.compile(r"CSV Error on Line: \d+")
 
-_CAST = re.compile(r"Could not convert |with value .* can't be cast", re.DOTALL)
-"""What MySQL has and its column had not when DuckDB looked, in an error of binding."""
+_FAILED_CAST = re.compile(r"Could not convert |with value .* can't be cast", re.DOTALL)
+"""A binder error about a value that MySQL has and that the column's type did not allow when DuckDB looked it up."""
 
-_INPUT = re.compile(
+_INVALID_INPUT = re.compile(
     r"Invalid Input Error: (Malformed JSON|Could not parse string|Failed to (?:parse|cast)|Invalid unicode)"
 )
 
 
-def quoted(error: BaseException) -> str | None:
-    """What kind of error it is, in words without a value, if DuckDB's message may quote one; else None."""
+def quoting_error_kind(error: BaseException) -> str | None:
+    """Return the kind of an error whose message may quote a value, in words without the value; else None."""
     text = str(error)
-    if isinstance(error, duckdb.Error) and (line := _LINE.search(text)):
+    if isinstance(error, duckdb.Error) and (line := _CSV_LINE.search(text)):
         return line[0]
-    for system, says in _SERVERS.items() if isinstance(error, duckdb.Error) else ():
-        if says.search(text):
+    for system, pattern in _SERVER_ERRORS.items() if isinstance(error, duckdb.Error) else ():
+        if pattern.search(text):
             return f"an error of {system}"
-    if isinstance(error, _QUOTING):
+    if isinstance(error, _QUOTING_ERRORS):
         return text.partition(":")[0]
-    if isinstance(error, duckdb.BinderException) and _CAST.search(text):
+    if isinstance(error, duckdb.BinderException) and _FAILED_CAST.search(text):
         return "Conversion Error"
-    if isinstance(error, duckdb.InvalidInputException) and (said := _INPUT.match(text)):
-        return said[1]
+    if isinstance(error, duckdb.InvalidInputException) and (input_error := _INVALID_INPUT.match(text)):
+        return input_error[1]
     return None
 
 
 @contextlib.contextmanager
-def withheld(function: str, sources: Callable[[], Sequence[str]]) -> Iterator[None]:
-    """Raise UnreadableValueError in place of a message that quotes a value.
+def redact_values(function: str, sources: Callable[[], Sequence[str]]) -> Iterator[None]:
+    """Return a context manager that replaces an error whose message quotes a value.
 
-    `sources` are the tables that are read; where there are none, the statement is none of ours, and the message stays.
+    Args:
+        function: The name in the message.
+        sources: Returns the tables that are read. If there are none, the statement does not concern dbanon, and the
+            original error is raised.
+
+    Raises:
+        UnreadableValueError: Instead of the error of DuckDB.
     """
     try:
         yield
     except duckdb.Error as error:
-        kind = quoted(error)
-        read = sources() if kind else ()
-        if kind is None or not read:
+        kind = quoting_error_kind(error)
+        source_names = sources() if kind else ()
+        if kind is None or not source_names:
             raise
-        raise errors.UnreadableValueError(function, read, kind) from None
+        raise errors.UnreadableValueError(function, source_names, kind) from None

@@ -1,4 +1,4 @@
-"""Related tables: people, and the rows about them."""
+"""Errors about related tables: a table of people, and tables with rows about them."""
 
 from collections.abc import Sequence
 
@@ -21,16 +21,16 @@ _RELATION = (
 
 
 class NotSupportedForRelatedTablesError(UsageError):
-    """What goes with a release of one table only."""
+    """A feature that is only available for a single table."""
 
     message = "{function}: {what} goes with one table only: {why}. Hint: {hint}."
     example = Example("FROM kacpc('visits', k = 10, qi = ['zip'], entity = 'people', key = 'patient_number');", _TABLES)
 
 
 class RelationKeyMismatchError(UsageError):
-    """A key of a call that is not the one of dbanon.relation."""
+    """A key in the call that differs from the one in dbanon.relation."""
 
-    words = " dbanon.relation says that key = "
+    message_pattern = " dbanon.relation says that key = "
     message = (
         "{function}: of {table} and {entity} dbanon.relation says that key = {stored}, and the call says "
         "something else. Hint: leave key out, or UPDATE dbanon.relation."
@@ -54,9 +54,9 @@ class AmbiguousRelationError(UsageError):
 
 
 class RelationKeyNotWithheldError(RefusedError):
-    """A column of dbanon.relation that the policy does not withhold as a key."""
+    """A key column of dbanon.relation that the policy does not withhold."""
 
-    words = " says who a row is about, "
+    message_pattern = " says who a row is about, "
     example = Example(
         "SELECT problem FROM policy_problems() WHERE column_name = 'zip';",
         (
@@ -79,9 +79,9 @@ class RelationKeyNotWithheldError(RefusedError):
 
 
 class OverlappingReleaseError(RefusedError):
-    """A release of related tables beside others of the same people."""
+    """A release of related tables in addition to other releases of the same people."""
 
-    words = "the same people are in "
+    message_pattern = "the same people are in "
     example = Example(
         "CREATE MATERIALIZED ANONYMIZED VIEW visits_again AS SELECT * FROM kacpc('visits', k = 10);",
         (
@@ -104,7 +104,7 @@ class OverlappingReleaseError(RefusedError):
 
 
 class KeyTypeMismatchError(UsageError):
-    """Keys of two tables that are of different types."""
+    """Keys of two tables that have different types."""
 
     message = (
         "{function}: {own} is {type_} and {entity}.{key} is {key_type}, and cannot be compared as keys. "
@@ -121,14 +121,14 @@ class KeyTypeMismatchError(UsageError):
 
 
 class InvalidKeyColumnError(RefusedError):
-    """A key that is published, or not about the person that the policy names."""
+    """A key that is published, or does not identify the person that the policy names."""
 
     message = "{function}: {table}.{column} cannot be the key: {why}. Hint: {hint}."
     example = Example("FROM kacpc('visits', k = 10, entity = 'people', key = {'patient_number': 'sex'});", _TABLES)
 
 
 class OtherColumnInChildTableError(RefusedError):
-    """A column of role other in a table with many rows a person."""
+    """A column of role other in a table with many rows per person."""
 
     message = (
         "{function}: {table}.{column} is declared other: values of several rows of a person together tell people "
@@ -142,9 +142,9 @@ class OtherColumnInChildTableError(RefusedError):
 
 
 class NullKeyError(DbanonError):
-    """Rows of the table of people without a key."""
+    """Rows of the table of people whose key is NULL."""
 
-    words = " without a key"
+    message_pattern = " without a key"
     message = "{function}: {table} has rows without a key ({key:list} is NULL): {count}. Hint: a view without them."
     example = Example(_CALL, (*_TABLES, "INSERT INTO people VALUES (NULL, 'F');"))
 
@@ -152,7 +152,7 @@ class NullKeyError(DbanonError):
 class DuplicateKeyError(DbanonError):
     """Several rows of one person in the table of people."""
 
-    words = " has keys of several rows "
+    message_pattern = " has keys of several rows "
     message = (
         "{function}: {table} has keys of several rows ({key:list}): {count}. Hint: a row is a person there; name the "
         "table of people as entity and the one with many rows a person in children."
@@ -161,9 +161,9 @@ class DuplicateKeyError(DbanonError):
 
 
 class OrphanRowsError(DbanonError):
-    """Rows that are about nobody in the table of people."""
+    """Rows about persons who are not in the table of people."""
 
-    words = " about nobody in "
+    message_pattern = " about nobody in "
     message = (
         "{function}: {table} has rows about nobody in {entity} ({key:list} is NULL or not there): {count}. Hint: a "
         "view without them."

@@ -1,9 +1,9 @@
-"""Materialized anonymized views, their statements and their files."""
+"""Errors about materialized anonymized views, their statements and their files."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from dbanon.errors.base import DbanonError, RefusedError, listed, near
+from dbanon.errors.base import DbanonError, RefusedError, did_you_mean, format_names
 from dbanon.errors.example import FEW, SAFE, Example, Situation
 from dbanon.sqltext.quote import text
 
@@ -21,17 +21,17 @@ _MAKE = "CREATE MATERIALIZED ANONYMIZED VIEW"
 
 
 class UnreadableStatementError(DbanonError):
-    """A statement about a materialized anonymized view with a word in the wrong place."""
+    """A statement about a materialized anonymized view with an unexpected word."""
 
     example = Example(f"{_MAKE} safe FROM kacpc('patients', k = 10);")
 
     def __init__(self, statement: str, expected: str, got: str | None, form: str) -> None:
-        shown = "the end" if got is None else got
-        super().__init__(f"{statement}: expected {expected}, got {shown}. Accepted: {form}.")
+        got_text = "the end" if got is None else got
+        super().__init__(f"{statement}: expected {expected}, got {got_text}. Accepted: {form}.")
 
 
 class NotASingleCallError(DbanonError):
-    """An anonymized view over another query than one call."""
+    """An anonymized view whose query is not one call of a function."""
 
     example = Example(f"{_MAKE} safe AS SELECT zip FROM kacpc('patients', k = 10);")
 
@@ -48,21 +48,21 @@ class NotASingleCallError(DbanonError):
 
 
 class UnknownReleaseError(DbanonError):
-    """No published release of that name."""
+    """A name of no published release."""
 
     example = Example("REFRESH MATERIALIZED ANONYMIZED VIEW saef;", SAFE)
 
     def __init__(
-        self, function: str, name: str, known: Iterable[str], grows: bool = False, is_several: bool = False
+        self, function: str, name: str, releases: Iterable[str], is_stream: bool = False, is_several: bool = False
     ) -> None:
-        hint = near(name, known)
+        hint = did_you_mean(name, releases)
         if is_several:
             hint = (
                 f" Hint: {name} is a release of several tables, which has one version and is made anew after DROP "
                 f"MATERIALIZED ANONYMIZED VIEW {name} and, when no reader has it any more, forget_release; COPY each "
                 "of its tables TO a file to hand them on."
             )
-        if grows:
+        if is_stream:
             hint = (
                 f" Hint: {name} is a streaming view, which has no versions: REFRESH STREAMING ANONYMIZED VIEW {name}, "
                 f"DROP STREAMING ANONYMIZED VIEW {name}, FROM stream_status(), and COPY {name} TO a file to hand it on."
@@ -71,23 +71,24 @@ class UnknownReleaseError(DbanonError):
 
 
 class UnknownVersionError(DbanonError):
-    """A version that the ledger does not have, or that is published."""
+    """A version that the ledger does not have, or that cannot be forgotten because it is published."""
 
     example = Example('dbanon.forget_release(con, "safe", version=7)', SAFE, "python")
 
     def __init__(
         self, name: str, version: int, versions: Iterable[tuple[int, str]], function: str = "forget_release"
     ) -> None:
-        have = ", ".join(f"{number} ({status})" for number, status in versions)
-        forgets = function == "forget_release"
+        versions_text = ", ".join(f"{number} ({status})" for number, status in versions)
+        is_forgetting = function == "forget_release"
         super().__init__(
-            f"{function}: {name} has no version {version}{' that can be forgotten' * forgets}; it has {have}. Hint: "
-            + ("drop a published release first." if forgets else "FROM releases() lists the versions.")
+            f"{function}: {name} has no version {version}{' that can be forgotten' * is_forgetting}; it has "
+            f"{versions_text}. Hint: "
+            + ("drop a published release first." if is_forgetting else "FROM releases() lists the versions.")
         )
 
 
 class ReleaseExistsError(DbanonError):
-    """Tables that a release would overwrite."""
+    """A release whose tables would overwrite existing ones."""
 
     example = Example(f"{_MAKE} safe AS {_CALL};", SAFE)
 
@@ -97,7 +98,7 @@ class ReleaseExistsError(DbanonError):
         name: str,
         tables: Iterable[str],
         is_release: bool,
-        grows: bool = False,
+        is_stream: bool = False,
         is_several: bool = False,
     ) -> None:
         hint = (
@@ -106,15 +107,15 @@ class ReleaseExistsError(DbanonError):
             else "refresh it; replace = True (CREATE OR REPLACE) makes the next version with another definition."
             if is_release
             else f"REFRESH STREAMING ANONYMIZED VIEW {name} reads it on; DROP STREAMING ANONYMIZED VIEW {name} ends it."
-            if grows
+            if is_stream
             else "choose another name; these are not tables of a release."
         )
         super().__init__(f"{function}: {', '.join(tables)} exists already. Hint: {hint}")
-        self.published = is_release
+        self.is_release = is_release
 
 
 class ReleaseOutsideSourceDatabaseError(DbanonError):
-    """A release beside another database than its source's."""
+    """A release in another database than its source or its policy."""
 
     message = (
         "{function}: {name} would stand outside of {database}, where its source is, or the policy of that. "
@@ -125,7 +126,7 @@ class ReleaseOutsideSourceDatabaseError(DbanonError):
 
 
 class UnstableSourceError(DbanonError):
-    """A source that is another table each time it is read, or is gone with the connection."""
+    """A source that returns other rows each time it is read, or is temporary."""
 
     example = Example(
         f"{_MAKE} safe AS SELECT * FROM kacpc('sampled', k = 5, qi = ['sex']);",
@@ -143,16 +144,16 @@ class UnstableSourceError(DbanonError):
 
 
 class OpenTransactionError(DbanonError):
-    """Work that has a transaction of its own, asked for inside one."""
+    """A call that needs a transaction of its own, inside an open one."""
 
     message = "{function}: a transaction is open on this connection. Hint: COMMIT or ROLLBACK it first."
     example = Example(f"{_MAKE} safe AS {_CALL};", ("BEGIN;",))
 
 
 class NoiseNotMaterializableError(RefusedError):
-    """A materialized anonymized view of noise."""
+    """A materialized anonymized view of a release with noise."""
 
-    words = r"cannot be kept\. Each refresh would draw other noise"
+    message_pattern = r"cannot be kept\. Each refresh would draw other noise"
     message = (
         "{function}: a release with {asked} cannot be kept. Each refresh would draw other noise for the same people, "
         "which a reader of several versions averages out, and its rows are no classes that the ledger could compare. "
@@ -162,7 +163,7 @@ class NoiseNotMaterializableError(RefusedError):
 
 
 class LedgerBusyError(DbanonError):
-    """Two connections change one release at once."""
+    """A release that two connections change at the same time."""
 
     outcome = "busy"
     message = (
@@ -176,18 +177,19 @@ class LedgerBusyError(DbanonError):
 
 
 class SmallDifferencesRefusedError(RefusedError):
-    """Versions whose difference shows too few people."""
+    """A version whose differences from other versions reveal groups that are too small."""
 
-    words = "could subtract them"
+    message_pattern = "could subtract them"
     example = Example(
         "REFRESH MATERIALIZED ANONYMIZED VIEW safe_few;", (*_VISITS, "DELETE FROM few WHERE patient_number = 100007;")
     )
 
-    def __init__(self, function: str, name: str, sets: int, beside: Sequence[str]) -> None:
-        kept = "The old version stays" if function == "refresh" else "Nothing was changed"
+    def __init__(self, function: str, name: str, n_sets: int, other_versions: Sequence[str]) -> None:
+        outcome_text = "The old version stays" if function == "refresh" else "Nothing was changed"
         super().__init__(
-            f"{function}: {sets} sets of records of {name} would come or go that are too few records (persons), or "
-            f"miss the model, by themselves: who also has {', '.join(beside)} could subtract them. {kept}. "
+            f"{function}: {n_sets} sets of records of {name} would come or go that are too few records (persons), or "
+            f"miss the model, by themselves: who also has {', '.join(other_versions)} could subtract them. "
+            f"{outcome_text}. "
             f"Hint: FROM delta_problems({text(name)}) shows those beside the published version where classes are kept; "
             "wait for more records (with refresh = 'hold' those that came do), cluster anew with refresh = 'recluster' "
             "where classes are what differs (whoever has both versions can then intersect them), honour an erasure "
@@ -197,7 +199,7 @@ class SmallDifferencesRefusedError(RefusedError):
 
 
 class ErasureEmptiesReleaseError(RefusedError):
-    """An erasure that leaves no class of a release."""
+    """An erasure that would leave no class of a release."""
 
     message = (
         "refresh: somebody has left every class of {name}, and nothing would be left with erase = true. "
@@ -210,9 +212,9 @@ class ErasureEmptiesReleaseError(RefusedError):
 
 
 class CannotKeepClassesError(RefusedError):
-    """Classes that cannot be kept."""
+    """A refresh that cannot keep the classes of the previous version."""
 
-    words = ": the classes of .* cannot be kept: "
+    message_pattern = ": the classes of .* cannot be kept: "
     message = (
         "refresh: the classes of {name} cannot be kept: {why} The old version stays. Hint: wait for more records "
         "(with refresh = 'hold' those that came do), or cluster anew with refresh = 'recluster' (whoever has both "
@@ -225,9 +227,9 @@ class CannotKeepClassesError(RefusedError):
 
 
 class CompositionRefusedError(RefusedError):
-    """Releases that together narrow people below k or l, or tell too few of them apart."""
+    """Releases that together narrow people down to fewer than k or l candidates."""
 
-    words = "candidate sets fall below k or l"
+    message_pattern = "candidate sets fall below k or l"
     example = Example(
         f"{_MAKE} by_size WITH (composition = 'refuse') AS SELECT * FROM kacpc('people', k = 5, qi = ['size']);",
         (
@@ -237,8 +239,9 @@ class CompositionRefusedError(RefusedError):
         ),
     )
 
-    def __init__(self, name: str, people: Mapping[str, int]) -> None:
-        counts = ", ".join(f"{count} with {other}" for other, count in people.items())
+    def __init__(self, name: str, n_people: Mapping[str, int]) -> None:
+        """Build the message; `n_people` has the number of affected people by release."""
+        counts = ", ".join(f"{count} with {other}" for other, count in n_people.items())
         super().__init__(
             f"{name}: beside other releases of the same people, candidate sets fall below k or l, or sets of so few "
             f"can be subtracted: people {counts}. Hint: FROM composition(...) lists them two versions at a time, where "
@@ -247,9 +250,9 @@ class CompositionRefusedError(RefusedError):
 
 
 class LinkedVersionsNotAnonymousError(RefusedError):
-    """A version with the pseudonyms of others, by which people can be followed to sets of too few."""
+    """A version whose pseudonyms let readers follow people through versions to groups that are too small."""
 
-    words = "by the same pseudonyms readers follow people through"
+    message_pattern = "by the same pseudonyms readers follow people through"
     message = (
         "{release}: by the same pseudonyms readers follow people through {others:list} and this version, and {why}. "
         "Nothing was changed. Hint: keep classes (refresh = 'keep', or 'hold' where too few came), publish under "
@@ -262,27 +265,28 @@ class LinkedVersionsNotAnonymousError(RefusedError):
 
 
 class CompositionUncheckedError(RefusedError):
-    """composition = 'refuse' where it cannot be known who is in two releases."""
+    """Releases whose common people cannot be determined, with composition = 'refuse'."""
 
-    words = "composition = 'refuse', but nobody knows"
+    message_pattern = "composition = 'refuse', but nobody knows"
     example = Example(f"{_MAKE} by_sex WITH (composition = 'refuse') AS SELECT * FROM kacpc('few', k = 5);", _VISITS)
 
     def __init__(self, name: str, key: Sequence[str] | None, others: Mapping[str, Sequence[str] | None]) -> None:
-        def told(of: Sequence[str] | None) -> str:
-            return f"told apart by {', '.join(of)}" if of else "not told apart"
+        def describe_key(columns: Sequence[str] | None) -> str:
+            return f"told apart by {', '.join(columns)}" if columns else "not told apart"
 
-        shown = ", ".join(f"{other} ({told(of)})" for other, of in others.items())
+        others_text = ", ".join(f"{other} ({describe_key(columns)})" for other, columns in others.items())
         super().__init__(
-            f"{name}: composition = 'refuse', but nobody knows who is in it ({told(key)}) and in {shown}. "
+            f"{name}: composition = 'refuse', but nobody knows who is in it ({describe_key(key)}) and in "
+            f"{others_text}. "
             "Hint: declare the column that tells people apart with role person, or name it as key (KEY in SQL), the "
             "same in each release; or forget_release what nobody has any more."
         )
 
 
 class UnknownRelationError(RefusedError):
-    """A release of which it is not known whether its people are those of others."""
+    """Releases of which it is unknown whether they are about the same people."""
 
-    words = "it is not known whether the same people are in "
+    message_pattern = "it is not known whether the same people are in "
     example = Example(
         f"{_MAKE} others WITH (composition = 'refuse') AS SELECT * FROM kacpc('renamed', k = 5);",
         (
@@ -293,41 +297,47 @@ class UnknownRelationError(RefusedError):
     )
 
     def __init__(self, name: str, others: Mapping[str, str]) -> None:
-        shown = "; ".join(f"{other} ({why})" for other, why in list(others.items())[:5])
-        shown += f"; and {len(others) - 5} others" if len(others) > 5 else ""
+        others_text = "; ".join(f"{other} ({why})" for other, why in list(others.items())[:5])
+        others_text += f"; and {len(others) - 5} others" if len(others) > 5 else ""
         super().__init__(
-            f"{name}: it is not known whether the same people are in {shown}. These releases are not compared. Hint: "
-            "read tables and files by their names in the source, and forget_release what no reader has any more; "
+            f"{name}: it is not known whether the same people are in {others_text}. These releases are not compared. "
+            "Hint: read tables and files by their names in the source, and forget_release what no reader has any more; "
             "composition = 'warn' publishes with this warning, composition = 'refuse' does not."
         )
 
 
 class Recognition(Protocol):
-    """How the people of two versions are recognised."""
+    """The result of comparing the people of two versions."""
 
     @property
-    def people(self) -> int: ...
+    def people(self) -> int:
+        """The number of people of the smaller version."""
 
     @property
-    def by_key(self) -> int: ...
+    def by_key(self) -> int:
+        """The number of them with the same key in both versions."""
 
     @property
-    def by_spelling(self) -> int: ...
+    def by_spelling(self) -> int:
+        """The number of further people whose keys differ only in spelling."""
 
     @property
-    def by_records(self) -> int | None: ...
+    def by_records(self) -> int | None:
+        """The number of further people recognized by their records; None if too few remain."""
 
     @property
-    def columns(self) -> Sequence[str]: ...
+    def columns(self) -> Sequence[str]:
+        """The columns in which the records are equal."""
 
     @property
-    def is_comparable(self) -> bool: ...
+    def is_comparable(self) -> bool:
+        """Whether the hashes of both versions can be compared."""
 
 
 class PeopleNotRecognizedError(RefusedError):
-    """Versions that are probably about the same people, who are not recognised by their keys."""
+    """Versions that are probably about the same people, who do not have the same keys."""
 
-    words = "are recognised by their keys"
+    message_pattern = "are recognised by their keys"
     example = Example(
         f"{_MAKE} by_size WITH (composition = 'refuse') AS FROM mondrian('staff', k = 5, qi = ['age', 'size']);",
         (
@@ -361,7 +371,7 @@ class PeopleNotRecognizedError(RefusedError):
 
 
 class EarlierHashesError(DbanonError):
-    """A release of which the ledger has hashes of an earlier format."""
+    """A release whose hashes in the ledger have the format of an earlier version of dbanon."""
 
     message = (
         "{function}: an earlier version of dbanon made {name}, and its hashes of records cannot be compared "
@@ -375,7 +385,7 @@ class EarlierHashesError(DbanonError):
 
 
 class CompositionUnknownError(DbanonError):
-    """A release whose people cannot be told apart."""
+    """A release whose people cannot be identified."""
 
     message = (
         "{function}: nobody knows who is in {name}: its source had neither a person column nor a unique key. "
@@ -385,7 +395,7 @@ class CompositionUnknownError(DbanonError):
 
 
 class ReleaseChangedError(RefusedError):
-    """Tables of a release that somebody changed."""
+    """A release whose tables were changed."""
 
     message = (
         "{function}: {name} is not what was released: {what}. Nothing was given out. "
@@ -395,7 +405,7 @@ class ReleaseChangedError(RefusedError):
 
 
 class ReleaseHashesMissingError(RefusedError):
-    """A release of which nobody knows whether it was changed."""
+    """A release without hashes, so that changes of its tables cannot be detected."""
 
     message = (
         "{function}: nobody knows whether {name} is what was released: an earlier version of dbanon made it, "
@@ -407,7 +417,7 @@ class ReleaseHashesMissingError(RefusedError):
 
 
 class ReleaseTableMismatchError(DbanonError):
-    """A table of the name and the columns of a release, which has other rows."""
+    """A table with the name and columns of a release and other rows."""
 
     message = (
         "{function}: {name} is not the release of that name any more: {what}. Nothing is taken from the ledger. "
@@ -418,7 +428,7 @@ class ReleaseTableMismatchError(DbanonError):
 
 
 class SourceNotFoundError(DbanonError):
-    """A release whose source is not there, and a call that needs it."""
+    """A release whose source is missing, in a call that needs it."""
 
     message = (
         "{function}: {name} was released from {source}, which is not there any more, or lacks columns that were "
@@ -428,7 +438,7 @@ class SourceNotFoundError(DbanonError):
 
 
 class LedgerMismatchError(DbanonError):
-    """A call about a release that says something else of it than the ledger."""
+    """A call about a release with a parameter that contradicts the ledger."""
 
     message = (
         "{function}: by the ledger {name} was released with {parameter} = {known}, and the call says "
@@ -439,7 +449,7 @@ class LedgerMismatchError(DbanonError):
 
 
 class HierarchiesChangedError(DbanonError):
-    """A release whose hierarchies are not those of its making any more."""
+    """A release whose hierarchies have changed since."""
 
     message = (
         "{function}: the hierarchies that are declared or stored now are not those that {name} was released with, "
@@ -460,12 +470,12 @@ class TargetExistsError(DbanonError):
 
     def __init__(self, target: str, files: Iterable[str], function: str = "publish") -> None:
         super().__init__(
-            f"{function}: {listed(files)} exists already. Hint: overwrite = True, or another name than {target}."
+            f"{function}: {format_names(files)} exists already. Hint: overwrite = True, or another name than {target}."
         )
 
 
 class DemoExistsError(DbanonError):
-    """A file where `dbanon demo` would make its database."""
+    """A file at the path where `dbanon demo` would create its database."""
 
     example = Situation(
         "It comes when `dbanon demo` finds a file where it would make its database.", ("dbanon_demo.duckdb", True)
@@ -481,7 +491,7 @@ class DemoExistsError(DbanonError):
 
 
 class TargetInUseError(DbanonError):
-    """A file to be written that is read: the source, a database that is open, or the same by a link."""
+    """An output file that is also read: the source, an open database, or a link to one."""
 
     example = Example('dbanon.publish(con, "safe", "dbanon_demo.duckdb")', SAFE, "python")
 
@@ -493,7 +503,7 @@ class TargetInUseError(DbanonError):
 
 
 class TargetNotLocalError(DbanonError):
-    """A place to write to that is no path on this machine."""
+    """An output that is not a path on this machine."""
 
     message = (
         "{function}: {target} is no path on this machine, and only such are written. "
@@ -503,7 +513,7 @@ class TargetNotLocalError(DbanonError):
 
 
 class StorageVersionTooOldError(DbanonError):
-    """A column that DuckDBs which shall read the file do not know the type of."""
+    """A column whose type the oldest DuckDB that shall read the file does not have."""
 
     message = (
         "{function}: {column} has the type {type_}, which DuckDB reads from {needed} on, and the file is written "
@@ -521,7 +531,7 @@ class StorageVersionTooOldError(DbanonError):
 
 
 class WriteFailedError(DbanonError):
-    """A file or a database that could not be written: a full disk, a missing right, too long a name."""
+    """A file or database that could not be written: a full disk, a missing permission, too long a name."""
 
     example = Situation(
         "It comes when the disk is full, or the folder cannot be written.", ("out.duckdb", "the disk is full")
@@ -532,7 +542,7 @@ class WriteFailedError(DbanonError):
 
 
 class OutputDiffersError(RefusedError):
-    """A table, file or DataFrame that does not contain the rows that the release gate passed."""
+    """A written table, file or DataFrame that differs from the rows that passed the release gate."""
 
     message = (
         "{function}: {target} was read back after writing and is not what the release gate passed: {difference}. "

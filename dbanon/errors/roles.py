@@ -1,8 +1,8 @@
-"""Columns, roles and the policy."""
+"""Errors about columns, roles and the policy."""
 
 from collections.abc import Collection, Iterable, Sequence
 
-from dbanon.errors.base import DbanonError, RefusedError, listed, near
+from dbanon.errors.base import DbanonError, RefusedError, did_you_mean, format_names
 from dbanon.errors.example import FEW, SHAPES, Example
 from dbanon.sqltext.quote import text
 
@@ -12,10 +12,10 @@ class UnknownColumnError(DbanonError):
 
     example = Example("FROM kacpc('patients', k = 10, qi = ['zipp']);")
 
-    def __init__(self, function: str, table: str, column: str, where: str, known: Collection[str]) -> None:
+    def __init__(self, function: str, table: str, column: str, location: str, columns: Collection[str]) -> None:
         super().__init__(
-            f"{function}: {table} has no column '{column}' (named in {where}).{near(column, known)} "
-            f"Columns: {listed(known)}."
+            f"{function}: {table} has no column '{column}' (named in {location}).{did_you_mean(column, columns)} "
+            f"Columns: {format_names(columns)}."
         )
 
 
@@ -27,21 +27,21 @@ class UnknownRoleError(DbanonError):
         (FEW, "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('few', 'zip', 'qausi');"),
     )
 
-    def __init__(self, table: str, column: str, role: str, known: Collection[str]) -> None:
+    def __init__(self, table: str, column: str, role: str, roles: Collection[str]) -> None:
         super().__init__(
-            f"{table}.{column}: there is no role '{role}'.{near(role, known)} Accepted: {', '.join(known)}."
+            f"{table}.{column}: there is no role '{role}'.{did_you_mean(role, roles)} Accepted: {', '.join(roles)}."
         )
 
 
 class ConflictingRolesError(DbanonError):
-    """One column in two roles of one call or of the policy."""
+    """A column with two roles in one call or in the policy."""
 
     message = "{function}: {table}.{column} is in two roles: {roles:and}. Hint: give each column one role."
     example = Example("FROM kacpc('few', k = 10, qi = ['zip'], sensitive = ['zip']);", (FEW,))
 
 
 class LoosensPolicyError(RefusedError):
-    """A call asks for less protection than the policy declares."""
+    """A call that asks for less protection than the policy declares."""
 
     message = (
         "{function}: {table}.{column} is declared {declared} in dbanon.policy and the call asks for {asked}, "
@@ -51,7 +51,7 @@ class LoosensPolicyError(RefusedError):
 
 
 class BoundOffGridError(RefusedError):
-    """A call's top, bottom or end of bounds lies within a cell of the grid that holds."""
+    """A bound in the call that lies within a cell of the column's grid."""
 
     message = (
         "{function}: {table}.{column} is published by the grid {grid} of dbanon.policy, and the call's {setting} "
@@ -69,9 +69,9 @@ class BoundOffGridError(RefusedError):
 
 
 class UndeclaredColumnError(RefusedError):
-    """A call asks for a column that the table's policy does not name."""
+    """A call that publishes a column without a role in the table's policy."""
 
-    words = "has no role, so it is withheld, and the call asks"
+    message_pattern = "has no role, so it is withheld, and the call asks"
     message = (
         "{function}: {table} has a policy, in which {column} has no role, so it is withheld, and the call asks for "
         "{asked}, which would loosen the policy. Hint: a call may only tighten it; to publish the column, INSERT "
@@ -84,9 +84,9 @@ class UndeclaredColumnError(RefusedError):
 
 
 class ViewOverPolicyError(RefusedError):
-    """A view without a policy reads a table that has one."""
+    """A view without a policy that reads a table with one."""
 
-    words = "a call must not publish through a view"
+    message_pattern = "a call must not publish through a view"
     message = (
         "{function}: {view} has no policy of its own and reads {table}, which has one: a call must not publish "
         "through a view what the policy of {table} withholds. Hint: declare the view's columns too, INSERT INTO "
@@ -100,12 +100,12 @@ class ViewOverPolicyError(RefusedError):
 
 
 class PolicyMissingError(DbanonError):
-    """Neither the policy nor the call names a quasi-identifier."""
+    """A call without a quasi-identifier, for a table without a policy."""
 
     example = Example("FROM kacpc('few', k = 10);", (FEW,))
 
     def __init__(self, function: str, table: str, suggested: str | None) -> None:
-        """`suggested`: a column that the message shows as a quasi-identifier."""
+        """Build the message; `suggested` is a column that it shows as a quasi-identifier."""
         column = suggested or "..."
         super().__init__(
             f"{function}: no quasi-identifier is declared for {table}. Hint: declare its policy, "
@@ -116,7 +116,7 @@ class PolicyMissingError(DbanonError):
 
 
 class UnsupportedTypeError(DbanonError):
-    """A column type that cannot be generalized."""
+    """A quasi-identifier whose type cannot be generalized."""
 
     message = (
         "{function}: {table}.{column} has the type {type_}, which cannot be a quasi-identifier. Hint: "
@@ -127,7 +127,7 @@ class UnsupportedTypeError(DbanonError):
 
 
 class UnsupportedPersonError(DbanonError):
-    """A column type whose values cannot tell people apart reliably."""
+    """A person column whose type cannot reliably identify people."""
 
     message = (
         "{function}: {table}.{column} has the type {type_}, which cannot tell people apart. Hint: use a column "
@@ -137,7 +137,7 @@ class UnsupportedPersonError(DbanonError):
 
 
 class CollatedColumnError(DbanonError):
-    """Columns of persons or sensitive values with a collation that takes several texts for one value."""
+    """A person or sensitive column with a collation under which different texts are equal."""
 
     example = Example(
         "FROM kacpc('notes', k = 3, qi = ['age'], sensitive = ['disease']);",
@@ -154,7 +154,7 @@ class CollatedColumnError(DbanonError):
 
 
 class RepeatedIdentifierError(DbanonError):
-    """An identifier that may be the key of people who occur more than once; policy_problems reports it."""
+    """An identifier with repeated values that may identify people; policy_problems reports it."""
 
     example = Example(
         "SELECT problem, statement FROM policy_problems();",
@@ -166,10 +166,10 @@ class RepeatedIdentifierError(DbanonError):
         ),
     )
 
-    def __init__(self, table: str, column: str, count: object, tells_people_apart: bool) -> None:
+    def __init__(self, table: str, column: str, count: object, can_be_person: bool) -> None:
         declare = (
             "run the statement beside this"
-            if tells_people_apart
+            if can_be_person
             else "make a column of text of it in a view and declare that one as person"
         )
         super().__init__(
@@ -180,7 +180,7 @@ class RepeatedIdentifierError(DbanonError):
 
 
 class UniqueByUnchangedColumnsError(DbanonError):
-    """Sensitive and other columns by whose values people are found, whatever k is; policy_problems reports it."""
+    """Unchanged columns whose values identify people, whatever k is; policy_problems reports it."""
 
     example = Example(
         "SELECT problem FROM policy_problems();",
@@ -190,16 +190,16 @@ class UniqueByUnchangedColumnsError(DbanonError):
         ),
     )
 
-    def __init__(self, table: str, columns: Iterable[str], count: object, persons: bool) -> None:
+    def __init__(self, table: str, columns: Iterable[str], count: object, has_persons: bool) -> None:
         super().__init__(
             f"{table}: {count} records share all values of {', '.join(columns)} with no other "
-            f"{'person' if persons else 'record'}, and these are published as they are: who knows them finds "
+            f"{'person' if has_persons else 'record'}, and these are published as they are: who knows them finds "
             "the record in every release, whatever k is. Hint: withhold some, make them quasi, or coarsen them."
         )
 
 
 class PersonSpellingsError(DbanonError):
-    """Persons whose ids are written in several ways; policy_problems reports it, and calls warn of it."""
+    """Person ids that differ only in spelling; policy_problems reports it, and calls warn of it."""
 
     message = (
         "{table}.{column}: {count} ids of persons differ from another one only by blanks, case or leading zeros, "
@@ -236,9 +236,9 @@ class UndoneLimitError(DbanonError):
 
 
 class RareCombinationError(RefusedError):
-    """Several `other` columns would single people out together."""
+    """Values of `other` columns that together single people out."""
 
-    words = r"have the role other \(published unchanged\)( or are made of columns)?, and "
+    message_pattern = r"have the role other \(published unchanged\)( or are made of columns)?, and "
     example = Example(
         "FROM kacpc('goods', k = 10, qi = ['age'], other = ['product', 'shop']);",
         (
@@ -248,12 +248,12 @@ class RareCombinationError(RefusedError):
     )
 
     def __init__(
-        self, function: str, table: str, columns: Iterable[str], count: object, k: int, made: bool = False
+        self, function: str, table: str, columns: Iterable[str], count: object, k: int, with_transformed: bool = False
     ) -> None:
         columns = list(columns) or [""]
         super().__init__(
-            f"{function}: {listed(columns)} of {table} have the role other (published unchanged)"
-            f"{' or are made of columns' if made else ''}, and {count} "
+            f"{function}: {format_names(columns)} of {table} have the role other (published unchanged)"
+            f"{' or are made of columns' if with_transformed else ''}, and {count} "
             f"combinations of their values belong to fewer than k = {k} records (persons). Hint: make some quasi, "
             f"withhold some, or accept what a column adds with allow_rare = ['{columns[-1]}']."
         )
@@ -267,23 +267,23 @@ class UnsupportedSettingError(DbanonError):
 
 
 class RareValueError(RefusedError):
-    """An `other` column would single people out."""
+    """Values of an `other` column that single people out."""
 
-    words = r"has the role (other \(published unchanged\)|mask|shift) and "
+    message_pattern = r"has the role (other \(published unchanged\)|mask|shift) and "
     example = Example("FROM kacpc('few', k = 10, qi = ['sex'], other = ['patient_number']);", (FEW,))
 
     def __init__(self, function: str, table: str, column: str, count: object, k: int, role: str = "other") -> None:
-        known = "other (published unchanged)" if role == "other" else role
-        what = "of its values" if role == "other" else "of the values that it publishes"
+        role_text = "other (published unchanged)" if role == "other" else role
+        values_text = "of its values" if role == "other" else "of the values that it publishes"
         super().__init__(
-            f"{function}: {table}.{column} has the role {known} and {count} {what} "
+            f"{function}: {table}.{column} has the role {role_text} and {count} {values_text} "
             f"belong to fewer than k = {k} records (persons). Hint: make it quasi, withhold it, or accept it "
             f"with allow_rare = ['{column}']."
         )
 
 
 class RareAfterSuppressionError(RefusedError):
-    """A published value of role other that few records have after outliers were left out."""
+    """Values of an `other` column that are rare once outliers are suppressed."""
 
     message = (
         "{function}: {table}.{column} would be published unchanged, and without the outliers {count} of its "
@@ -301,7 +301,7 @@ class RareAfterSuppressionError(RefusedError):
 
 
 class PolicyChangedError(DbanonError):
-    """The policy differs between planning and execution."""
+    """A policy that changed between planning and execution."""
 
     outcome = "busy"
     message = (

@@ -1,15 +1,15 @@
-"""Databases that are served to other clients."""
+"""Errors about databases that are served to other clients."""
 
 from collections.abc import Iterable, Sequence
 
-from dbanon.errors.base import DbanonError, RefusedError, UsageError, near
+from dbanon.errors.base import DbanonError, RefusedError, UsageError, did_you_mean
 from dbanon.errors.example import Example, Situation
 
 _READER = "It comes to a reader who asks a server of `dbanon serve`, "
 
 
 class QuackExtensionMissingError(DbanonError):
-    """The extension that speaks DuckDB's protocol is missing, or is of another DuckDB."""
+    """An extension for DuckDB's protocol is missing, or was built for another version of DuckDB."""
 
     message = (
         "{function}: DuckDB {duckdb} needs its extension {extension}, and {why}. An extension works with the one "
@@ -24,7 +24,7 @@ class QuackExtensionMissingError(DbanonError):
 
 
 class NotLoopbackAddressError(UsageError):
-    """An address that other machines reach."""
+    """An address that other machines can reach."""
 
     message = (
         "{function}: other machines can reach {listen}, and what is served is not encrypted. Accepted: 127.0.0.1, "
@@ -34,7 +34,7 @@ class NotLoopbackAddressError(UsageError):
 
 
 class CannotListenError(DbanonError):
-    """An address that cannot be listened on."""
+    """An address on which the server cannot listen."""
 
     message = "{function}: {listen} cannot be listened on: {why}. Hint: --listen 127.0.0.1:PORT."
     example = Situation(
@@ -44,7 +44,7 @@ class CannotListenError(DbanonError):
 
 
 class NoReleaseToServeError(DbanonError):
-    """Another process has the database, and nothing of it was copied before."""
+    """A database that another process has open, and of which no earlier copy exists."""
 
     outcome = "busy"
     message = (
@@ -61,38 +61,41 @@ class NoReleaseToServeError(DbanonError):
 class ReaderStatementRefusedError(RefusedError):
     """A statement that a reader may not run."""
 
-    words = "readers may ask one SELECT"
+    message_pattern = "readers may ask one SELECT"
     example = Situation(_READER + "for anything but one SELECT over what was published.", ("The table", "'patients'"))
 
-    def __init__(self, what: str, name: str = "") -> None:
-        self.what = what
+    def __init__(self, subject: str, name: str = "") -> None:
+        self.subject = subject
         """What it is, without the name: that is for the log."""
         super().__init__(
-            f"{what} {name}".rstrip()
+            f"{subject} {name}".rstrip()
             + ": readers may ask one SELECT over published tables, with functions that compute from their arguments. "
             "Hint: FROM releases() lists the tables; ask the custodian of the data for others."
         )
 
 
 class RequestNotPermittedError(RefusedError):
-    """A release that a reader may not ask for."""
+    """A release that a reader may not request."""
 
     example = Situation(
         _READER + "for a release that no row of `dbanon.permission` lets him ask for.",
         ("kacpc('patients', k=5)", ["kacpc of 'patients' from k = 20 on"], ["bob"]),
     )
 
-    def __init__(self, what: str, permitted: Sequence[str], whom: Sequence[str] = ()) -> None:
-        may = "; ".join(permitted[:12]) or "nothing"
-        who = f"the custodian of the data ({', '.join(whom[:12])})" if whom else "the custodian of the data"
+    def __init__(self, call: str, permitted_calls: Sequence[str], custodians: Sequence[str] = ()) -> None:
+        permitted_text = "; ".join(permitted_calls[:12]) or "nothing"
+        custodian_text = (
+            f"the custodian of the data ({', '.join(custodians[:12])})" if custodians else "the custodian of the data"
+        )
         super().__init__(
-            f"{what}: readers may ask for releases that they are permitted, here {may}. Hint: FROM releases() lists "
-            f"those that there are; ask {who} for a row in dbanon.permission."
+            f"{call}: readers may ask for releases that they are permitted, here {permitted_text}. Hint: FROM "
+            "releases() lists "
+            f"those that there are; ask {custodian_text} for a row in dbanon.permission."
         )
 
 
 class ReleaseUnavailableError(RefusedError):
-    """A release that a reader may ask for, and that there cannot be."""
+    """A permitted release that cannot be created."""
 
     example = Situation(
         _READER + "for a release that he is permitted, and that is refused beside what was released before, or "
@@ -100,28 +103,28 @@ class ReleaseUnavailableError(RefusedError):
         ("kacpc('patients', k=25)", ["kacpc('patients', k=20)"]),
     )
 
-    def __init__(self, asked: str, released: Sequence[str]) -> None:
-        there = f" There are: {'; '.join(released[:12])}." if released else ""
+    def __init__(self, call: str, available: Sequence[str]) -> None:
+        available_text = f" There are: {'; '.join(available[:12])}." if available else ""
         super().__init__(
-            f"{asked} cannot be released beside what was released before, or at all; dbanon.asked tells the custodian "
-            f"why.{there} Hint: ask for one that there is, or ask the custodian of the data."
+            f"{call} cannot be released beside what was released before, or at all; dbanon.asked tells the custodian "
+            f"why.{available_text} Hint: ask for one that there is, or ask the custodian of the data."
         )
 
 
 class ReleasePendingError(DbanonError):
-    """A release that a reader asked for and that is not there yet."""
+    """A requested release that is still being created."""
 
     outcome = "busy"
     example = Situation(
         _READER + "for a release that is being made and takes longer than `--seconds`.", ("kacpc('patients', k=20)",)
     )
 
-    def __init__(self, asked: str, why: str = "is being made") -> None:
-        super().__init__(f"{asked} {why}. Hint: ask again in a while.")
+    def __init__(self, call: str, why: str = "is being made") -> None:
+        super().__init__(f"{call} {why}. Hint: ask again in a while.")
 
 
 class LimitExceededError(DbanonError):
-    """A statement that takes longer, or gives more, than a session may."""
+    """A statement that exceeds a limit of the session."""
 
     message = "{what}. Hint: ask for less, or ask the custodian of the data for a greater limit."
     example = Situation(
@@ -132,7 +135,7 @@ class LimitExceededError(DbanonError):
 
 
 class ServerStoppingError(DbanonError):
-    """A statement that came after the server was told to stop."""
+    """A statement for a server that is stopping."""
 
     outcome = "busy"
     message = "{server} is being stopped and takes no more statements. Hint: try again later."
@@ -143,7 +146,7 @@ class ServerStoppingError(DbanonError):
 
 
 class TokenExistsError(DbanonError):
-    """A second token of one name."""
+    """A token name that is already in use."""
 
     message = (
         "token add: there is a token named '{name}', and what happens is logged by that name. Hint: choose "
@@ -153,16 +156,18 @@ class TokenExistsError(DbanonError):
 
 
 class UnknownTokenError(DbanonError):
-    """A token that there is not."""
+    """A token name that does not exist."""
 
     example = Example("dbanon token revoke dbanon_demo.duckdb alise", language="sh")
 
-    def __init__(self, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"token revoke: there is no token named '{name}'.{near(name, known)} Hint: token list.")
+    def __init__(self, name: str, tokens: Iterable[str]) -> None:
+        super().__init__(
+            f"token revoke: there is no token named '{name}'.{did_you_mean(name, tokens)} Hint: token list."
+        )
 
 
 class ServerStartFailedError(DbanonError):
-    """What the process that answers clients said when it could not begin."""
+    """A reader process that could not start, with its output."""
 
     example = Situation(
         "It comes from `dbanon serve --role reader` where the process that answers cannot begin, with what that "
@@ -170,5 +175,9 @@ class ServerStartFailedError(DbanonError):
         ("exit code 1",),
     )
 
-    def __init__(self, said: str) -> None:
-        super().__init__(said if said.endswith((".", "?")) else f"serve: the process that answers ended: {said}.")
+    def __init__(self, process_output: str) -> None:
+        super().__init__(
+            process_output
+            if process_output.endswith((".", "?"))
+            else f"serve: the process that answers ended: {process_output}."
+        )

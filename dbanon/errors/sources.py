@@ -1,14 +1,14 @@
-"""What a source is not."""
+"""Errors about sources that cannot be read."""
 
 import re
 from collections.abc import Iterable
 
-from dbanon.errors.base import DbanonError, near
+from dbanon.errors.base import DbanonError, did_you_mean
 from dbanon.errors.example import SHAPES, Example, Situation
 
 
 class NotATableError(DbanonError):
-    """The source argument is not the name of a table, view or file."""
+    """A source argument that is not the name of a table, view or file."""
 
     message = (
         "{function}: {text!r} is not the name of a table, a view or a file. Hint: give a name such as "
@@ -19,7 +19,7 @@ class NotATableError(DbanonError):
 
 
 class UnsupportedInputError(DbanonError):
-    """What `dbanon.anonymize` was given is neither rows nor a file of them."""
+    """Data for `dbanon.anonymize` that are neither rows nor a file of them."""
 
     message = (
         "{function}: {got} is no DataFrame (pandas, polars, Arrow), relation of DuckDB or file of rows. Hint: "
@@ -30,7 +30,7 @@ class UnsupportedInputError(DbanonError):
 
 
 class DuplicateColumnError(DbanonError):
-    """Two columns of a frame have a name that is one for DuckDB."""
+    """Two columns of a DataFrame whose names are equal for DuckDB."""
 
     message = (
         "{function}: the frame has the columns {first!r} and {second!r}, which DuckDB, for which upper and lower "
@@ -45,13 +45,14 @@ class DuplicateColumnError(DbanonError):
 
 
 class UnknownTableError(DbanonError):
-    """No such table, view or file that the planner can see."""
+    """A table, view or file that does not exist or is not visible to the planner."""
 
     example = Example("FROM kacpc('patient', k = 10);")
 
-    def __init__(self, function: str, text: str, known: Iterable[str]) -> None:
+    def __init__(self, function: str, text: str, tables: Iterable[str]) -> None:
         super().__init__(
-            f"{function}: no table, view or file '{text}' is visible.{near(text, known)} Hint: temporary tables, "
+            f"{function}: no table, view or file '{text}' is visible.{did_you_mean(text, tables)} Hint: temporary "
+            "tables, "
             "registered DataFrames, names of relation.query() and tables created in an open transaction "
             "are not visible on a connection "
             "that was only attached; commit, or CREATE TABLE ... AS FROM it, or use dbanon.connect or "
@@ -60,7 +61,7 @@ class UnknownTableError(DbanonError):
 
 
 class AmbiguousTableError(DbanonError):
-    """Two tables answer to the name."""
+    """A name that matches two tables."""
 
     message = "{function}: '{text}' can be {found:or}. Hint: write the whole name, database.schema.table."
     example = Example(
@@ -75,7 +76,7 @@ class AmbiguousTableError(DbanonError):
 
 
 class ShadowedTableError(DbanonError):
-    """A temporary object of the same name stands before the table that was resolved."""
+    """A temporary object that shadows the resolved table."""
 
     message = (
         "{function}: '{text}' also names a temporary table or view of this connection, which the planner "
@@ -91,7 +92,7 @@ class ShadowedTableError(DbanonError):
 
 
 class UnreadableFileError(DbanonError):
-    """DuckDB cannot read a file, or the settings of the connection forbid it."""
+    """A file that DuckDB cannot read, or that the connection's settings forbid."""
 
     example = Example("FROM kacpc('missing.csv', k = 10);")
 
@@ -105,7 +106,7 @@ class UnreadableFileError(DbanonError):
 
 
 class RemoteFileError(DbanonError):
-    """A file on a network, and the extension of DuckDB that reads such files is not loaded."""
+    """A remote file, without the DuckDB extension that reads such files."""
 
     message = (
         "{function}: '{path}' is on a network, and DuckDB's extension {extension}, which reads such files, is not "
@@ -115,7 +116,7 @@ class RemoteFileError(DbanonError):
 
 
 class NewerDatabaseError(DbanonError):
-    """A database file that a newer DuckDB than the one that is installed wrote."""
+    """A database file that was written by a newer DuckDB than the installed one."""
 
     message = (
         "{path}: a newer DuckDB wrote it (storage version {version}) than the one that is installed: DuckDB "
@@ -129,7 +130,7 @@ class NewerDatabaseError(DbanonError):
 
 
 class NewerSchemaError(DbanonError):
-    """A database whose schema `dbanon` a later version of this package wrote."""
+    """A database whose schema `dbanon` was written by a newer version of this package."""
 
     message = (
         "{database}: the schema dbanon has version {version}, and this dbanon knows versions up to {known}: it "
@@ -141,7 +142,7 @@ class NewerSchemaError(DbanonError):
 
 
 class ReadOnlyDatabaseError(DbanonError):
-    """The policy and the hierarchies of a read-only database cannot be written."""
+    """A read-only database in which no policy or hierarchy can be stored."""
 
     message = (
         "{function}: the database {database} is read-only and has no schema dbanon. Hint: give roles and "
@@ -157,14 +158,14 @@ class ReadOnlyDatabaseError(DbanonError):
 
 
 class EmptySourceError(DbanonError):
-    """A table without rows has no classes."""
+    """A table without rows."""
 
     message = "{function}: {table} has no rows. Hint: there is nothing to anonymize yet."
     example = Example("FROM kacpc('nobody', k = 10, qi = ['zip']);", ("CREATE TABLE nobody AS FROM patients LIMIT 0;",))
 
 
 class AllRowsExcludedError(DbanonError):
-    """nulls := 'drop' leaves no row."""
+    """A table in which nulls := 'drop' leaves no row."""
 
     message = (
         "{function}: every row of {table} has a NULL in a quasi-identifier and nulls := 'drop' leaves none. "
@@ -174,7 +175,7 @@ class AllRowsExcludedError(DbanonError):
 
 
 class UnreadableValueError(DbanonError):
-    """A value of the source that DuckDB could not read, convert or store; its own message quotes the value."""
+    """A value that DuckDB could not read, convert or store; its own message would quote the value."""
 
     example = Example(
         "con.execute(\"FROM kacpc('typed', k = 10, qi = ['disease'])\").fetchall()",
@@ -186,15 +187,17 @@ class UnreadableValueError(DbanonError):
     )
 
     def __init__(self, function: str, sources: Iterable[str], kind: str) -> None:
-        shown = ", ".join(dict.fromkeys(sources))
+        sources_text = ", ".join(dict.fromkeys(sources))
         super().__init__(
-            f"{function}: a value of {shown}, or of an argument, could not be read or converted ({kind}). The message "
-            f"quotes the value, so it is not shown here. Hint: read all of {shown} itself, as its custodian, to see it."
+            f"{function}: a value of {sources_text}, or of an argument, could not be read or converted ({kind}). The "
+            f"message quotes the value, so it is not shown here. Hint: read all of {sources_text} itself, as its "
+            "custodian, to "
+            "see it."
         )
 
 
 class RecursiveViewError(DbanonError):
-    """A view as source that calls the function that is to read it."""
+    """A view as source that calls the function that shall read it."""
 
     message = (
         "{function}: the view {view} calls {function}, itself or through what it reads, and DuckDB cannot expand "
@@ -204,7 +207,7 @@ class RecursiveViewError(DbanonError):
 
 
 class ShadowedBuiltinError(DbanonError):
-    """A macro of a database takes the place of a function that [...] or {...} in a call is made with."""
+    """A macro that shadows a function by which DuckDB builds [...] or {...} in a call."""
 
     example = Example(
         "FROM kacpc('patients', k = 10, withhold = ['zip']);",
@@ -212,9 +215,10 @@ class ShadowedBuiltinError(DbanonError):
     )
 
     def __init__(self, function: str, macros: Iterable[str]) -> None:
-        named = list(macros)
+        macro_names = list(macros)
         super().__init__(
             f"{function}: where [...] or {{...}} is written, DuckDB calls a function whose place a macro can take, and "
-            f"there is {', '.join(named[:12])}: an argument may not be what it looks like. Hint: find out who made it, "
-            f"then {'; '.join(f'DROP MACRO {macro}' for macro in named[:12])}."
+            f"there is {', '.join(macro_names[:12])}: an argument may not be what it looks like. Hint: find out who "
+            "made it, "
+            f"then {'; '.join(f'DROP MACRO {macro}' for macro in macro_names[:12])}."
         )

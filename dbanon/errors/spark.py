@@ -1,15 +1,15 @@
-"""DataFrames of Spark."""
+"""Errors about DataFrames of Spark."""
 
 from collections.abc import Iterable
 
-from dbanon.errors.base import DbanonError, RefusedError, UsageError, listed
+from dbanon.errors.base import DbanonError, RefusedError, UsageError, format_names
 from dbanon.errors.example import Situation
 
 _ON = "It comes from `dbanon.spark.anonymize` and from statements of a session of Spark, "
 
 
 class InvalidPolicyFileError(DbanonError):
-    """What was given as the policy of a DataFrame is none."""
+    """An invalid policy for a DataFrame."""
 
     message = (
         "{function}: policy is {got}. Accepted: roles by column ({{'age': 'quasi'}}), a TOML or CSV file of them, "
@@ -23,7 +23,7 @@ class InvalidPolicyFileError(DbanonError):
 
 
 class PolicyNameMissingError(UsageError):
-    """A policy that names tables is given for a DataFrame, and the call does not say which table that is."""
+    """A policy with named tables, in a call that does not name the table of the DataFrame."""
 
     message = (
         "{function}: {policy} declares tables by name, and the call names none. Hint: name = 'patients' says "
@@ -36,25 +36,26 @@ class PolicyNameMissingError(UsageError):
 
 
 class TableNotInPolicyError(RefusedError):
-    """A policy is given that does not name the table."""
+    """A policy that does not contain the table."""
 
     example = Situation(
         _ON + "for `name='visits'`, or a view of the session, where the policy declares `patients` alone.",
         ("anonymize", "visits", "clinic.duckdb", [("main", "patients")]),
     )
 
-    def __init__(self, function: str, table: str, policy: str, known: Iterable[tuple[str, str]]) -> None:
-        shown = [name if place == "main" else f"{place}.{name}" for place, name in dict.fromkeys(known)]
-        has = f"It names {listed(shown)}." if shown else "It names no table."
+    def __init__(self, function: str, table: str, policy: str, policy_tables: Iterable[tuple[str, str]]) -> None:
+        names = [name if schema == "main" else f"{schema}.{name}" for schema, name in dict.fromkeys(policy_tables)]
+        names_text = f"It names {format_names(names)}." if names else "It names no table."
         super().__init__(
-            f"{function}: {policy} does not name the table {table}. {has} Hint: give the name that the policy has, "
+            f"{function}: {policy} does not name the table {table}. {names_text} Hint: give the name that the policy "
+            "has, "
             "declare the table there, or give roles by column as the policy of this table. A view or a DataFrame "
             "computed from a table needs a policy of its own."
         )
 
 
 class HierarchyOfPolicyError(RefusedError):
-    """A call gives a hierarchy in place of one that comes with the database of the policy."""
+    """A hierarchy in the call that would replace one of the policy's database."""
 
     message = (
         "{function}: the hierarchy {hierarchy} is part of the policy's database, and a call must not replace it. "
@@ -68,7 +69,7 @@ class HierarchyOfPolicyError(RefusedError):
 
 
 class ComputedColumnError(RefusedError):
-    """A published column of a DataFrame is computed from another column of the table that the policy is about."""
+    """A published column that is computed from another column of the policy's table."""
 
     example = Situation(
         _ON + "for `df.withColumnRenamed('name', 'disease')` with the policy of the table that `df` is.",
@@ -76,17 +77,17 @@ class ComputedColumnError(RefusedError):
     )
 
     def __init__(self, function: str, table: str, column: str, sources: Iterable[str]) -> None:
-        found = listed(sorted(sources))
-        what = f"is computed from {found}" if found else "is not the column of that name which was read"
+        source_names = format_names(sorted(sources))
+        reason = f"is computed from {source_names}" if source_names else "is not the column of that name which was read"
         super().__init__(
-            f"{function}: the column '{column}' of the DataFrame {what}, but the policy of {table} is about the "
+            f"{function}: the column '{column}' of the DataFrame {reason}, but the policy of {table} is about the "
             "columns as the table has them. Hint: anonymize the DataFrame before columns are renamed or computed, or "
             "give roles by column as the policy of this DataFrame."
         )
 
 
 class SparkSessionMissingError(DbanonError):
-    """What was given is no DataFrame of Spark."""
+    """Data that are not a DataFrame of Spark."""
 
     message = (
         "{function}: {got} is no DataFrame of Spark, as SparkSession makes them. Hint: dbanon.anonymize takes "
@@ -99,7 +100,7 @@ class SparkSessionMissingError(DbanonError):
 
 
 class ExecutorModuleMissingError(DbanonError):
-    """The processes of Spark run a Python that lacks a module."""
+    """A module that is missing in the Python of Spark's executors."""
 
     message = (
         "{function}: the Python of Spark's processes has no module '{module}'. Hint: install dbanon there, or set "
@@ -112,7 +113,7 @@ class ExecutorModuleMissingError(DbanonError):
 
 
 class ColumnsDifferOnlyByCaseError(DbanonError):
-    """Columns of a DataFrame that differ by case at most."""
+    """Columns of a DataFrame whose names differ only by case."""
 
     message = (
         "{function}: the DataFrame has several columns '{name}', upper and lower case alike. Hint: rename them, "
@@ -124,7 +125,7 @@ class ColumnsDifferOnlyByCaseError(DbanonError):
 
 
 class NeedsSinglePartitionError(DbanonError):
-    """What a call asks of a table can only be done where it is clustered as one."""
+    """A feature that needs the whole table in one partition."""
 
     message = (
         "{function}: {what} needs the whole table at once, but it has {tuples} different combinations of "
@@ -138,7 +139,7 @@ class NeedsSinglePartitionError(DbanonError):
 
 
 class NotSupportedOnSparkError(DbanonError):
-    """What a call asks for is not made from DataFrames of Spark."""
+    """A feature that is not available for DataFrames of Spark."""
 
     message = "{function}: {what} is not made from DataFrames of Spark. Hint: in DuckDB it is."
     example = Situation(
@@ -148,12 +149,12 @@ class NotSupportedOnSparkError(DbanonError):
 
 
 class PartitionFailedError(DbanonError):
-    """What a process of Spark that anonymized or judged a part was told by DuckDB."""
+    """An error of DuckDB in an executor that anonymized or checked a partition."""
 
     example = Situation(
         _ON + "where a process finds what the table function would say of its rows: here `k=5000`.",
         ("kacpc: k must be between 2 and 400 (data has 400 rows), got 5000. Hint: lower k.",),
     )
 
-    def __init__(self, said: str) -> None:
-        super().__init__(said if said.endswith((".", "?")) else f"{said}.")
+    def __init__(self, error_text: str) -> None:
+        super().__init__(error_text if error_text.endswith((".", "?")) else f"{error_text}.")

@@ -1,8 +1,8 @@
-"""Streaming anonymized views: what they read, and what they go on from."""
+"""Errors about streaming anonymized views and their sources."""
 
 from collections.abc import Iterable, Mapping
 
-from dbanon.errors.base import DbanonError, RefusedError, UsageError, listed, near
+from dbanon.errors.base import DbanonError, RefusedError, UsageError, did_you_mean, format_names
 from dbanon.errors.example import FEW, Example, Situation
 
 _CALL = "fads('few', k = 5, delta = 50, order_by = 'patient_number', qi = ['sex', 'zip'], sensitive = ['disease'])"
@@ -13,7 +13,7 @@ _REFRESH = "REFRESH STREAMING ANONYMIZED VIEW visits;"
 
 
 class StreamAlgorithmNotAllowedError(UsageError):
-    """A stream system where an algorithm of tables is asked for."""
+    """A stream algorithm where an algorithm for tables is expected."""
 
     message = (
         "{function}: {name} is a stream system, which publishes record by record. Hint: FROM {name}('table', "
@@ -24,7 +24,7 @@ class StreamAlgorithmNotAllowedError(UsageError):
 
 
 class HierarchyNodeRemovedError(DbanonError):
-    """A hierarchy without a node that a stream has put records into."""
+    """A hierarchy from which a node was removed that a stream still uses."""
 
     example = Situation(
         "It comes where a hierarchy was loaded anew without a node that classes which may be published again, or "
@@ -41,9 +41,9 @@ class HierarchyNodeRemovedError(DbanonError):
 
 
 class SourceNotAppendOnlyError(RefusedError):
-    """A source whose rows were changed or removed after a stream had read them."""
+    """A source whose rows were changed or deleted after a stream had read them."""
 
-    words = "were only to be added to it"
+    message_pattern = "were only to be added to it"
     message = (
         "refresh: {source} {why} since {view} read it, and rows were only to be added to it: a row that is read "
         "twice would be published twice. Nothing was published. Hint: put these rows back as they were; pruned = "
@@ -54,7 +54,7 @@ class SourceNotAppendOnlyError(RefusedError):
 
 
 class StreamSourceNotATableError(DbanonError):
-    """A streaming view over what is not a table."""
+    """A streaming view over something other than a table."""
 
     message = (
         "CREATE STREAMING ANONYMIZED VIEW {view}: {source} {why}, and what came since is known by the numbers of "
@@ -67,9 +67,9 @@ class StreamSourceNotATableError(DbanonError):
 
 
 class PrunedWithoutOrderError(RefusedError):
-    """A source from which rows were deleted, and whose other rows `order_by` does not identify."""
+    """A source with deleted rows whose order_by does not identify the new rows."""
 
-    words = "pruned = true reads the rows that come after"
+    message_pattern = "pruned = true reads the rows that come after"
     message = (
         "refresh: pruned = true reads the rows that come after all others in the order_by of {view} "
         "({order_by:list}), since DuckDB gives the row ids of deleted rows to later ones; but in {source} {why}. "
@@ -84,7 +84,7 @@ class PrunedWithoutOrderError(RefusedError):
 
 
 class CannotCheckRareValuesError(DbanonError):
-    """A column that a streaming view would publish as it is, though nobody knows which values stay rare."""
+    """An unchanged column of a streaming view whose rare values cannot be known yet."""
 
     example = Example(
         f"CREATE STREAMING ANONYMIZED VIEW visits AS SELECT * FROM {_CALL[:-1]}, other = ['occupation']);", (FEW,)
@@ -93,15 +93,15 @@ class CannotCheckRareValuesError(DbanonError):
     def __init__(self, view: str, source: str, columns: Iterable[str]) -> None:
         names = list(columns)
         super().__init__(
-            f"CREATE STREAMING ANONYMIZED VIEW {view}: {listed(names)} of {source} would be published as it is, and "
-            "nobody knows yet which of its values fewer than k records will have. Hint: "
+            f"CREATE STREAMING ANONYMIZED VIEW {view}: {format_names(names)} of {source} would be published as it is, "
+            "and nobody knows yet which of its values fewer than k records will have. Hint: "
             f"withhold = [{', '.join(repr(n) for n in names)}], or allow_rare with these names where no value tells "
             "who somebody is."
         )
 
 
 class StreamRolesChangedError(DbanonError):
-    """A streaming view whose call would publish other columns now."""
+    """A streaming view whose call would now publish other columns."""
 
     message = (
         "refresh: {view} publishes its columns as they were when it was created, and roles have changed since: "
@@ -121,7 +121,7 @@ class StreamRolesChangedError(DbanonError):
 
 
 class UnreadableLinesError(DbanonError):
-    """Lines of a pipe that are not like the first ones."""
+    """Lines of a pipe that differ from the format or the types of the first lines."""
 
     example = Situation(
         "It comes from `dbanon stream --from` where lines are no NDJSON or CSV, or where a column has values "
@@ -130,15 +130,15 @@ class UnreadableLinesError(DbanonError):
     )
 
     def __init__(self, format_: str, line: int, types: Mapping[str, object] | None) -> None:
-        known = "" if types is None else f" with the columns {', '.join(f'{n} ({t})' for n, t in types.items())}"
+        columns_text = "" if types is None else f" with the columns {', '.join(f'{n} ({t})' for n, t in types.items())}"
         hint = "" if types is None else " Hint: --types says what a column is, where the first lines do not."
-        super().__init__(f"stream: the lines from {line} on cannot be read as {format_}{known}.{hint}")
+        super().__init__(f"stream: the lines from {line} on cannot be read as {format_}{columns_text}.{hint}")
 
 
 class OverlappingStreamError(RefusedError):
-    """composition = 'refuse' where a streaming view published the same people."""
+    """A release with composition = 'refuse', of people that a streaming view published."""
 
-    words = "composition = 'refuse', but a stream"
+    message_pattern = "composition = 'refuse', but a stream"
     message = (
         "{name}: composition = 'refuse', but a stream published the same people: {streams:list}. Its classes are not "
         "held against those of releases. Hint: composition = 'warn' publishes beside it."
@@ -151,9 +151,9 @@ class OverlappingStreamError(RefusedError):
 
 
 class StreamRefusedError(RefusedError):
-    """A streaming view over people of releases that were made with composition = 'refuse'."""
+    """A streaming view of people in releases that were created with composition = 'refuse'."""
 
-    words = "with composition = 'refuse', and a stream"
+    message_pattern = "with composition = 'refuse', and a stream"
     message = (
         "{name}: {releases:list} published the same people with composition = 'refuse', and a stream is not checked "
         "against releases. Nothing was changed. Hint: use forget_release for versions that no reader has any more, "
@@ -172,9 +172,9 @@ class StreamRefusedError(RefusedError):
 
 
 class UnknownStreamError(DbanonError):
-    """No streaming view of that name."""
+    """A name of no streaming view."""
 
     example = Example("REFRESH STREAMING ANONYMIZED VIEW vists;", _GROWS)
 
-    def __init__(self, function: str, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"{function}: there is no streaming view {name}.{near(name, known)}")
+    def __init__(self, function: str, name: str, streams: Iterable[str]) -> None:
+        super().__init__(f"{function}: there is no streaming view {name}.{did_you_mean(name, streams)}")

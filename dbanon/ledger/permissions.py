@@ -232,7 +232,7 @@ def parse_permission(row: Sequence[Any]) -> Permission:
     algorithm_names = tuple(str(name).lower() for name in functions if name is not None)
     for name in algorithm_names:
         if name not in algorithms():
-            raise ValueError(f"there is no algorithm '{name}'.{errors.near(name, algorithms())}")
+            raise ValueError(f"there is no algorithm '{name}'.{errors.did_you_mean(name, algorithms())}")
     try:
         values = json.loads(parameters)
     except ValueError:

@@ -230,7 +230,7 @@ def find_release(function: str, release_name: str, cursor: Cursor, path: catalog
         function,
         release_name,
         published_names,
-        grows=is_stream,
+        is_stream=is_stream,
         is_several=related_release is not None and related_release.status == "published",
     )
 

@@ -43,7 +43,7 @@ def transaction(cursor: Any, function: str, name: str, specs: Sequence[ReleaseSp
             cursor.execute("ROLLBACK")
         if isinstance(error, duckdb.Error) and (reason := output_files.os_reason(error)) is not None:
             raise errors.WriteFailedError(name, reason, function) from None
-        if (kind := redaction.quoted(error)) is not None:
+        if (kind := redaction.quoting_error_kind(error)) is not None:
             raise errors.UnreadableValueError(function, [f"the source of {name}"], kind) from None
         if isinstance(error, duckdb.TransactionException):
             raise errors.LedgerBusyError(function, name, first_line(error)) from None

@@ -157,7 +157,9 @@ def _person_pseudonym(request: _RoleRequest, policy: Mapping[str, DeclaredColumn
     pseudonyms = person_columns((name, row.role, dict(row.settings.form)) for name, row in policy.items())
     if len(pseudonyms) > 1:
         is_declared_twice = dict(policy[pseudonyms[0]].settings.form).get("person", "").lower() == "true"
-        raise errors.AmbiguousDataSubjectError(request.function, request.table, pseudonyms, several=is_declared_twice)
+        raise errors.AmbiguousDataSubjectError(
+            request.function, request.table, pseudonyms, is_several=is_declared_twice
+        )
     return pseudonyms[0] if pseudonyms else None
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 
 from dbanon import errors
-from dbanon.errors.exit_codes import outcome
+from dbanon.errors.exit_codes import error_outcome
 from dbanon.ledger import permissions, publishing_lock, releases, transactions
 from dbanon.ledger.permissions import Permission, ReleaseRequest
 from dbanon.runtime import session
@@ -114,7 +114,7 @@ def _current_permission(
 def _is_refusal(error: BaseException) -> bool:
     """Return whether a later equal request would fail, too; DuckDB passes errors of dbanon's functions on as text."""
     is_own_error = isinstance(error, errors.DbanonError | duckdb.InvalidInputException)
-    return is_own_error and outcome(error) not in ("busy", "interrupted")
+    return is_own_error and error_outcome(error) not in ("busy", "interrupted")
 
 
 def _create_release(

@@ -272,7 +272,7 @@ def check_single_call(statement: str, words: Sequence[Token]) -> None:
                 raise call_error(f"{name} is for {other}")
         if function is not None and function.algorithm and function.kind in ("classes", "metrics"):
             raise call_error(f"{name} is made with it, as a table of its own")
-        raise call_error(f"this one calls {name}.{errors.near(name, publishing)}".rstrip("."))
+        raise call_error(f"this one calls {name}.{errors.did_you_mean(name, publishing)}".rstrip("."))
     remaining_words = words[name_index + 1 :][_closing_bracket(words[name_index + 1 :]) + 1 :]
     if remaining_words:
         raise call_error(f"this one goes on after the call: {remaining_words[0].text}")

@@ -84,7 +84,7 @@ def run_statement(
             connection, name, function, source, key=key, replace=view.replace, **options, **parameter_values
         )
     except errors.ReleaseExistsError as error:
-        if view.exists and error.published:
+        if view.exists and error.is_release:
             return Sql(f"{_release_row(materialize.Release(name, 0, 0, 0, None))} WHERE false")
         raise
     return _release_row(release)

@@ -25,7 +25,7 @@ from dbanon.cli.manual.error_page import documented_errors, error_messages
 from dbanon.cli.terminal.command_group import JsonErrorGroup
 from dbanon.cli.terminal.common import print_result, print_table
 from dbanon.errors import DbanonError
-from dbanon.errors.exit_codes import EXIT_CODES, outcome
+from dbanon.errors.exit_codes import EXIT_CODES, error_outcome
 from dbanon.views import materialize
 
 QUOTING = {"PartitionFailedError"}
@@ -47,9 +47,9 @@ def test_an_error_means_the_same_as_text_that_duckdb_hands_on(name: str) -> None
     kind = documented_errors()[name]
     assert kind.outcome in EXIT_CODES
     error = error_messages()[name]
-    assert outcome(kind.__new__(kind)) == kind.outcome
+    assert error_outcome(kind.__new__(kind)) == kind.outcome
     if name not in QUOTING and (kind.pattern() or kind.outcome == "failed"):
-        assert outcome(duckdb.InvalidInputException(f"Invalid Input Error: {error}")) == kind.outcome
+        assert error_outcome(duckdb.InvalidInputException(f"Invalid Input Error: {error}")) == kind.outcome
     if kind.pattern():
         assert re.search(kind.pattern(), error)
     elif kind.outcome != "failed":
@@ -60,8 +60,10 @@ def test_a_new_error_means_that_something_failed() -> None:
     class NewError(DbanonError):
         pass
 
-    assert outcome(NewError("new")) == outcome(ValueError("x")) == outcome(duckdb.Error("x")) == "failed"
-    assert outcome(KeyboardInterrupt()) == "interrupted"
+    assert (
+        error_outcome(NewError("new")) == error_outcome(ValueError("x")) == error_outcome(duckdb.Error("x")) == "failed"
+    )
+    assert error_outcome(KeyboardInterrupt()) == "interrupted"
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ import dbanon
 from dbanon import errors
 from dbanon.cli.manual.error_page import documented_errors
 from dbanon.errors import DbanonError
-from dbanon.errors.base import fields
+from dbanon.errors.base import message_fields
 
 pytestmark = pytest.mark.whole
 
@@ -711,9 +711,21 @@ def test_every_exception_of_the_package_is_reached(request: pytest.FixtureReques
     assert set(ELSEWHERE) <= known
 
 
-SAMPLES: dict[str, Any] = {p: ["aa"] for p in ("known", "found", "roles", "columns", "beside")} | {
+LISTS = (
+    "accepted",
+    "commands",
+    "columns",
+    "found",
+    "hierarchies",
+    "other_versions",
+    "policy_tables",
+    "registered",
+    "roles",
+)
+
+SAMPLES: dict[str, Any] = {p: ["aa"] for p in LISTS} | {
     "versions": [(1, "published")],
-    "people": {"aa": 1},
+    "n_people": {"aa": 1},
     "types": {"aa": "aa"},
     "streams": ["aa"],
     "others": {"aa": ["aa"]},
@@ -725,7 +737,9 @@ SAMPLES: dict[str, Any] = {p: ["aa"] for p in ("known", "found", "roles", "colum
 def test_messages_say_what_and_what_to_do() -> None:
     """Every message ends as a sentence, and those that can be helped have a hint or a list of what is accepted."""
     for name, kind in documented_errors().items():
-        parameters = fields(kind.message) or [p for p in inspect.signature(kind.__init__).parameters if p != "self"]
+        parameters = message_fields(kind.message) or [
+            p for p in inspect.signature(kind.__init__).parameters if p != "self"
+        ]
         text = str(kind(*[SAMPLES.get(p, "aa") for p in parameters]))
         assert len(parameters) >= 1
         assert re.search(r"[.?]$", text) or name in ("UnreadableFileError", "UnsupportedSettingError"), (
@@ -745,5 +759,5 @@ def test_errors_with_templates_get_one_argument_for_each_field() -> None:
             n_calls += 1
             assert not node.keywords, f"{path}:{node.lineno}"
             if not any(isinstance(argument, ast.Starred) for argument in node.args):
-                assert len(node.args) == len(fields(kind.message)), f"{path}:{node.lineno}"
+                assert len(node.args) == len(message_fields(kind.message)), f"{path}:{node.lineno}"
     assert n_calls > 100

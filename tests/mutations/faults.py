@@ -350,8 +350,8 @@ _FAULTS = {
     ),
     "an error quotes a cell": Fault(
         "dbanon/errors/redaction.py",
-        "        if kind is None or not read:\n",
-        "        if kind is not None or not read:\n",
+        "        if kind is None or not source_names:\n",
+        "        if kind is not None or not source_names:\n",
         ("tests/errors/test_cells.py",),
     ),
     "an error ends with exit code 0": Fault(

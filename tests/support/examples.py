@@ -90,7 +90,7 @@ class Demo:
 
 def ran(database: Demo, shown: Example) -> str:
     """What an example gives or says."""
-    con = database.ready(shown.before)
+    con = database.ready(shown.setup)
     if shown.language == "sh":
         return CliRunner().invoke(main, shlex.split(shown.code.removeprefix("dbanon "))).output
     try:
@@ -140,7 +140,7 @@ def record(names: list[str]) -> None:
     recorded = tomllib.loads(error_page.MESSAGES_FILE.read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), noted() as texts:
         database = Demo(Path("dbanon_demo.duckdb"))
-        for name in sorted(names or shown, key=lambda name: shown[name].before):
+        for name in sorted(names or shown, key=lambda name: shown[name].setup):
             output = words(ran(database, shown[name]))
             recorded[name] = message(output, texts.get(name, []))
         database.con.close()

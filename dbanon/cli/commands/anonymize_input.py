@@ -119,7 +119,7 @@ def _resolve_table(cursor: Any, path: Path, database: str, table: str) -> Source
         name if schema == "main" else f"{schema}.{name}" for _, schema, name in catalog.relations(cursor, database)
     ]
     raise click.BadParameter(
-        f"{path} has no table or view {table}.{errors.near(table, table_names)}", param_hint="--table"
+        f"{path} has no table or view {table}.{errors.did_you_mean(table, table_names)}", param_hint="--table"
     )
 
 

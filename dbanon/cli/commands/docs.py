@@ -8,7 +8,7 @@ import click
 
 from dbanon.cli.terminal.common import AS_JSON, errors_as_messages, print_result
 from dbanon.cli.terminal.exit_errors import exit_error
-from dbanon.errors import near
+from dbanon.errors import did_you_mean
 
 if TYPE_CHECKING:
     from dbanon.cli.manual.command_page import DocumentedCommands
@@ -32,7 +32,7 @@ def docs(context: click.Context, name: str, to: str | None, force: bool, as_json
         topics = pages.topics(commands)
         if name.lower() not in topics:
             raise exit_error(
-                f"the manual has nothing about '{name}'.{near(name, topics)} Hint: dbanon docs lists its pages."
+                f"the manual has nothing about '{name}'.{did_you_mean(name, topics)} Hint: dbanon docs lists its pages."
             )
         print_result({"name": name.lower(), "text": topics[name.lower()]}, as_json, topics[name.lower()].rstrip("\n"))
         return

@@ -14,7 +14,7 @@ from dbanon import errors
 from dbanon.cli.options.attach_options import attach
 from dbanon.cli.terminal.common import AS_JSON, database_argument, print_result
 from dbanon.cli.terminal.exit_errors import exit_error
-from dbanon.errors.exit_codes import outcome
+from dbanon.errors.exit_codes import error_outcome
 from dbanon.policy import column_roles
 from dbanon.policy.profiling import thresholds
 from dbanon.policy.profiling.suggestions import SuggestedHierarchy, Suggestions, suggest_settings
@@ -142,7 +142,7 @@ def _open_writable(database: Path) -> Iterator[Any]:
         raise exit_error(
             f"{database} cannot be opened for writing: {why} Hint: close what has it open, and see that the file is "
             "a DuckDB database that may be written.",
-            outcome(error),
+            error_outcome(error),
         ) from None
     with con:
         try:
@@ -151,7 +151,7 @@ def _open_writable(database: Path) -> Iterator[Any]:
         except (click.ClickException, click.Abort):
             raise
         except Exception as error:
-            raise exit_error(str(error).removeprefix("Invalid Input Error: "), outcome(error)) from None
+            raise exit_error(str(error).removeprefix("Invalid Input Error: "), error_outcome(error)) from None
 
 
 def _profile_proposals(con: Any, table: str) -> list[Proposal]:
@@ -282,7 +282,7 @@ def _ask_hierarchy(p: Proposal, init_context: _InitContext) -> Proposal:
         if name in init_context.hierarchy_names:
             return replace(p, hierarchy=name)
         click.echo(
-            f"  there is no hierarchy '{name}'.{errors.near(name, init_context.hierarchy_names)} "
+            f"  there is no hierarchy '{name}'.{errors.did_you_mean(name, init_context.hierarchy_names)} "
             "FROM hierarchies() lists them."
         )
 

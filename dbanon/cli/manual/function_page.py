@@ -66,9 +66,9 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 def example_block(example: Example) -> str:
     """Return an example in a fenced block, with the statements that must run before it."""
-    setup = "\n".join(example.before)
+    setup = "\n".join(example.setup)
     if example.language == "sql" or not setup:
-        return _fenced(example.language, "\n".join([*example.before, example.code]))
+        return _fenced(example.language, "\n".join([*example.setup, example.code]))
     return f"{_fenced('sql', setup)}\n\n{_fenced(example.language, example.code)}"
 
 

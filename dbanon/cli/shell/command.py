@@ -13,7 +13,7 @@ from dbanon.cli.options.attach_options import attach, attach_options
 from dbanon.cli.options.memory_options import memory_arguments, memory_options
 from dbanon.cli.terminal.exit_errors import exit_error
 from dbanon.errors import DbanonError, MissingExtraError
-from dbanon.errors.exit_codes import EXIT_CODES, outcome
+from dbanon.errors.exit_codes import EXIT_CODES, error_outcome
 from dbanon.runtime.csv_formulas import CHOICES
 from dbanon.runtime.version import __version__
 
@@ -96,7 +96,7 @@ def _open_connection(database: Path | None, readonly: bool) -> Connection:
             connection.close()
             raise
     except (duckdb.Error, DbanonError) as error:
-        raise exit_error(str(error), outcome(error)) from None
+        raise exit_error(str(error), error_outcome(error)) from None
     return connection
 
 

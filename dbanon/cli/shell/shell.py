@@ -17,8 +17,8 @@ from dbanon.cli.terminal.result_table import QueryResult, ResultPage, Row, rende
 from dbanon.cli.terminal.worker import Worker
 from dbanon.errors import DbanonError
 from dbanon.errors.base import Outcome
-from dbanon.errors.display import for_people, harmless
-from dbanon.errors.exit_codes import outcome
+from dbanon.errors.display import escape_controls, format_error
+from dbanon.errors.exit_codes import error_outcome
 from dbanon.kernels import compile_events
 from dbanon.runtime import csv_formulas, session
 
@@ -126,7 +126,7 @@ class Shell:
                 planned_releases, self._current.planned_releases = self._current.planned_releases, None
         for warning in dict.fromkeys(str(w.message) for w in caught_warnings if issubclass(w.category, UserWarning)):
             self.errors.print(
-                Text("Warning: ", style="bold yellow").append(for_people(warning), style="not bold default")
+                Text("Warning: ", style="bold yellow").append(format_error(warning), style="not bold default")
             )
         description = self.connection.description or []
         names = tuple(str(d[0]) for d in description)
@@ -202,17 +202,17 @@ class Shell:
 
     def _print_review(self, lines: list[str]) -> None:
         """Write the review of what the first release of a name will publish."""
-        self.console.print(Text(harmless("\n".join(lines)), style="dim"), soft_wrap=True)
+        self.console.print(Text(escape_controls("\n".join(lines)), style="dim"), soft_wrap=True)
 
     def code(self, text: str) -> None:
         """Write SQL so that it can be copied: lines are not wrapped."""
         if text:
-            self.console.print(Text(harmless(text)), soft_wrap=True)
+            self.console.print(Text(escape_controls(text)), soft_wrap=True)
 
     def fail(self, error: BaseException | str) -> None:
         """Write an error as one block."""
-        self.failed = "failed" if isinstance(error, str) else outcome(error)
-        first, *rest = for_people(str(error)).split("\n")
+        self.failed = "failed" if isinstance(error, str) else error_outcome(error)
+        first, *rest = format_error(str(error)).split("\n")
         block = Text("Error: ", style="bold red")
         block.append(first, style="not bold default")
         for line in rest:

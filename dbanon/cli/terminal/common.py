@@ -17,8 +17,8 @@ from dbanon.cli.terminal.compiling import COMPILING_MESSAGE
 from dbanon.cli.terminal.exit_errors import exit_error
 from dbanon.cli.terminal.value_format import as_json as json_text
 from dbanon.errors import DbanonError, UnreadableValueError, redaction
-from dbanon.errors.display import one_line
-from dbanon.errors.exit_codes import outcome
+from dbanon.errors.display import single_line
+from dbanon.errors.exit_codes import error_outcome
 from dbanon.kernels import compile_events
 from dbanon.release.key_metrics import key_metric_positions, shorten_description
 from dbanon.runtime import csv_formulas, interrupts, output_files
@@ -73,8 +73,8 @@ def errors_as_messages() -> Iterator[None]:
             raise KeyboardInterrupt from None
         if isinstance(error, RuntimeError):
             raise
-        meant = outcome(error)
-        if (kind := redaction.quoted(error)) is not None:
+        meant = error_outcome(error)
+        if (kind := redaction.quoting_error_kind(error)) is not None:
             error = UnreadableValueError(
                 context.info_name if context and context.info_name else "dbanon", ["the input"], kind
             )
@@ -172,7 +172,7 @@ def _cell_text(value: object) -> str:
 
     if isinstance(value, float):
         return f"{value:.6g}"
-    return "" if value is None else escape(one_line(str(value)))
+    return "" if value is None else escape(single_line(str(value)))
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dbanon.cli.terminal.value_format import as_json, format_number, format_value, unique_names
-from dbanon.errors.display import harmless, one_line
+from dbanon.errors.display import escape_controls, single_line
 from dbanon.runtime import csv_formulas
 
 MODES = ("table", "csv", "json", "markdown", "line")
@@ -68,7 +68,7 @@ class ResultPage:
 
     def write(self, text: str) -> None:
         """Write text unchanged; on a terminal without control characters."""
-        self.console.file.write(harmless(text) if self.watched else text)
+        self.console.file.write(escape_controls(text) if self.watched else text)
 
 
 def render(result: QueryResult, mode: str, page: ResultPage) -> None:
@@ -83,9 +83,9 @@ def _write_table(result: QueryResult, page: ResultPage) -> None:
     rows, total = result.first(page.limit)
     numeric = [_is_number(t) for t in result.types]
     number = format_number if page.watched else str
-    cells = [[one_line(format_value(v, number)) for v in row] for row in rows]
-    heads = [one_line(n) for n in result.names]
-    types = [one_line(t.lower()) if len(t) <= 20 else t.split("(")[0].lower() for t in result.types]
+    cells = [[single_line(format_value(v, number)) for v in row] for row in rows]
+    heads = [single_line(n) for n in result.names]
+    types = [single_line(t.lower()) if len(t) <= 20 else t.split("(")[0].lower() for t in result.types]
     natural_widths = [
         max([cell_len(h), cell_len(t), *(cell_len(c) for c in column)])
         for h, t, column in zip(heads, types, zip(*cells, strict=True) if cells else [()] * len(heads), strict=True)
@@ -246,7 +246,7 @@ def _write_markdown(result: QueryResult, page: ResultPage) -> None:
         return "| " + " | ".join(cells) + " |\n"
 
     def cell(text: str) -> str:
-        return one_line(text).replace("|", "\\|")
+        return single_line(text).replace("|", "\\|")
 
     rows, total = result.first(page.limit)
     page.write(line(map(cell, result.names)))
@@ -259,12 +259,12 @@ def _write_markdown(result: QueryResult, page: ResultPage) -> None:
 
 def _write_lines(result: QueryResult, page: ResultPage) -> None:
     rows, total = result.first(page.limit)
-    names = [one_line(n) for n in result.names]
+    names = [single_line(n) for n in result.names]
     width = max(map(cell_len, names), default=0)
     for number, row in enumerate(rows):
         page.write("\n" if number else "")
         for name, value in zip(names, row, strict=True):
-            page.write(f"{' ' * (width - cell_len(name))}{name} = {one_line(format_value(value))}\n")
+            page.write(f"{' ' * (width - cell_len(name))}{name} = {single_line(format_value(value))}\n")
     if len(rows) < total:
         _write_footer(page, len(rows), total)
 

@@ -33,7 +33,7 @@ def released(connection: Connection, model: Model) -> list[str]:
         name = str(qualified(*model.place))
         function, source, given = connection.parse_call(_call(connection, name, model.query))
         related.refuse_related_tables(function, given)
-        with redaction.withheld(function, lambda: [source]):
+        with redaction.redact_values(function, lambda: [source]):
             entry = _published(connection, model)
             if entry is None or model.full_refresh:
                 options = {option: model.options[option] for option in FIRST if option in model.options}

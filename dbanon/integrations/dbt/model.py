@@ -47,7 +47,7 @@ class Model:
         """
         function = f"model {place[2]}"
         for name in config:
-            if name not in (*_KNOWN, *of_dbt) and errors.near(name, _KNOWN):
+            if name not in (*_KNOWN, *of_dbt) and errors.did_you_mean(name, _KNOWN):
                 raise errors.UnknownParameterError(function, name, _KNOWN)
         given = {name: config[name] for name in _KNOWN if config.get(name) is not None}
         for name, value in given.items():

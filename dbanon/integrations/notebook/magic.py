@@ -12,7 +12,7 @@ from dbanon import errors
 from dbanon.api.anonymize_query import anonymize_query, is_release_query
 from dbanon.api.connection import Connection, connect, raise_keyboard_interrupt
 from dbanon.api.frame import Anonymized
-from dbanon.errors.display import for_people
+from dbanon.errors.display import format_error
 from dbanon.integrations.notebook.progress import ProgressBar
 from dbanon.integrations.notebook.result import Answer
 
@@ -63,7 +63,7 @@ class Magic:
         try:
             return work(*given)
         except (errors.DbanonError, duckdb.Error, OSError) as error:
-            message = for_people(str(error))
+            message = format_error(str(error))
         raise MagicFailedError(message)
 
     def _line(self, line: str) -> Any:

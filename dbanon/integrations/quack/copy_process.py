@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 
 from dbanon.errors import DbanonError
-from dbanon.errors.exit_codes import outcome
+from dbanon.errors.exit_codes import error_outcome
 from dbanon.integrations.quack import fulfil_requests, published_copy, request_files, subprocesses
 from dbanon.runtime import storage_version
 from dbanon.udf import install
@@ -44,7 +44,7 @@ def main(job: Mapping[str, Any]) -> int:
         connection.close()
     except (DbanonError, duckdb.Error, OSError) as error:
         message = str(error).split("\n")[0]
-        print(json.dumps({"error": message, "busy": outcome(error) == "busy"}), flush=True)
+        print(json.dumps({"error": message, "busy": error_outcome(error) == "busy"}), flush=True)
         return 1
     print(json.dumps({"left_out": copy.omitted, "made": messages}), flush=True)
     return 0

@@ -251,7 +251,7 @@ class Transport:
                 error,
                 errors.ReaderStatementRefusedError | errors.RequestNotPermittedError | errors.ReleaseUnavailableError,
             )
-            why = error.what if isinstance(error, errors.ReaderStatementRefusedError) else type(error).__name__
+            why = error.subject if isinstance(error, errors.ReaderStatementRefusedError) else type(error).__name__
             functions: list[str] = []
             with contextlib.suppress(Exception):
                 functions = self.handler.called_functions(statement)

@@ -177,7 +177,7 @@ class Planned:
     def _answer(self, statement: str) -> pa.Table:
         """What a statement gives; the rows that it read are forgotten."""
         try:
-            with redaction.withheld(self.asked.function, lambda: [self.asked.name]):
+            with redaction.redact_values(self.asked.function, lambda: [self.asked.name]):
                 return self.con.sql(statement).to_arrow_table()
         finally:
             self._empty()

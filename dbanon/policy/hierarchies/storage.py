@@ -44,7 +44,7 @@ def parse_arx(name: str, text: str) -> InlineHierarchy:
         rows = [row for row in csv.reader(io.StringIO(text), delimiter=";", strict=True) if row]
     except csv.Error as error:
         raise errors.MalformedHierarchyError(
-            name, f"not a CSV file separated by semicolons ({error}).", stored=False
+            name, f"not a CSV file separated by semicolons ({error}).", is_stored=False
         ) from None
     return hierarchy_from_rows(name, rows)
 
@@ -53,7 +53,7 @@ def hierarchy_from_rows(name: str, rows: Iterable[Sequence[str]]) -> InlineHiera
     """Return the hierarchy of rows from the leaf to the root. Raises MalformedHierarchyError."""
 
     def malformed(why: str) -> errors.DbanonError:
-        return errors.MalformedHierarchyError(name, why, stored=False)
+        return errors.MalformedHierarchyError(name, why, is_stored=False)
 
     if isinstance(rows, (str, bytes)) or not isinstance(rows, Iterable):
         raise malformed("it is not a list of rows, each a list of labels from the leaf to the root.")

@@ -143,11 +143,11 @@ def test_links_lead_somewhere(linked: dict[str, str]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
-@pytest.mark.parametrize("name", sorted(EXAMPLES, key=lambda name: EXAMPLES[name].before))
+@pytest.mark.parametrize("name", sorted(EXAMPLES, key=lambda name: EXAMPLES[name].setup))
 def test_the_example_of_a_function_runs(database: Demo, name: str) -> None:
     if "'pg." in EXAMPLES[name].code:
         pytest.skip("needs a server of PostgreSQL: tests/policy/profiling/test_foreign_labels.py has one")
-    con = database.ready(EXAMPLES[name].before)
+    con = database.ready(EXAMPLES[name].setup)
     con.execute(EXAMPLES[name].code).fetchall()
 
 
@@ -155,7 +155,7 @@ SHOWN = {name: kind.example for name, kind in documented_errors().items() if isi
 
 
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning", "ignore::ResourceWarning")
-@pytest.mark.parametrize("name", sorted(SHOWN, key=lambda name: SHOWN[name].before))
+@pytest.mark.parametrize("name", sorted(SHOWN, key=lambda name: SHOWN[name].setup))
 def test_the_example_of_an_error_gives_its_message(database: Demo, name: str) -> None:
     if "sqlalchemy" in SHOWN[name].code:
         pytest.importorskip("duckdb_sqlalchemy")

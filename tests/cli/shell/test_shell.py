@@ -39,7 +39,7 @@ from dbanon.cli.terminal.result_table import (
     truncate,
 )
 from dbanon.cli.terminal.value_format import as_json, format_value, unique_names
-from dbanon.errors.display import one_line
+from dbanon.errors.display import single_line
 from dbanon.kernels import compile_events
 from dbanon.table_functions.registry import table_functions
 
@@ -300,7 +300,7 @@ def test_a_cell_cannot_command_the_terminal() -> None:
         text = written([(evil,)], "e\x1bvil", mode)
         assert "\x1b" not in text and "\x9b" not in text, mode
     assert written([(evil,)], "x", "csv", watched=False) == f'x\n"{evil}"\n'
-    assert one_line(evil) == "a\\x1b[2Jb\\nc\\x9b1m"
+    assert single_line(evil) == "a\\x1b[2Jb\\nc\\x9b1m"
 
 
 def test_csv_tells_null_from_an_empty_text_as_copy_does() -> None:

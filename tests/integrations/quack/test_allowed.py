@@ -141,4 +141,4 @@ def test_the_log_gets_names_of_functions_and_no_words_of_the_statement(con: Any)
     for statement in ('FROM "Guinevere"', 'SELECT "Guinevere"()', "SELEC Guinevere", "SELECT 1::Guinevere"):
         with pytest.raises(errors.ReaderStatementRefusedError) as caught:
             checked(con, statement)
-        assert not re.search("guinevere", caught.value.what, re.IGNORECASE)
+        assert not re.search("guinevere", caught.value.subject, re.IGNORECASE)
