@@ -40,7 +40,6 @@ TODO = frozenset(
     [
         "gate",
         "integrations",
-        "policy",
         "release",
         "table_functions",
     ]

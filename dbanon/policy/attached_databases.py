@@ -1,4 +1,4 @@
-"""Which databases of other systems are attached, as rows for dbanon.foreign_database."""
+"""List attached databases of other systems with their identity, as rows for dbanon.foreign_database."""
 
 import contextlib
 
@@ -10,7 +10,7 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def attached_databases_sql(call: Call) -> Sql:
-    """foreign_databases(): a row an attached database of PostgreSQL, MySQL or SQLite that tells which one it is."""
+    """Return the rows of foreign_databases(): one per identified PostgreSQL, MySQL or SQLite database."""
     rows: list[list[object]] = []
     for database in call.attached():
         kind = attached_databases.database_kind(call.cursor, database)

@@ -1,4 +1,4 @@
-"""How one quasi-identifier is generalized: as a number (ranges) or along a tree (nodes), from its type and settings."""
+"""Decide how a quasi-identifier is generalized, by type and settings: as a number (ranges) or a category (nodes)."""
 
 import re
 from collections.abc import Callable
@@ -13,21 +13,24 @@ from dbanon.sqltext.quote import Sql, text
 
 _CALENDAR_UNITS = ("day", "week", "month", "quarter", "year", "decade", "century")
 _FAMILIES_WITH_INFINITY = ("float", "date", "timestamp", "nanos")
-"""Families that have NaN or infinities."""
+"""Families of types that have NaN or infinities."""
 _CALENDAR_FAMILIES = ("date", "timestamp", "nanos")
 DEFAULT_DATE_GRID = "month"
 
 _EXACT = Context(prec=1000)
-"""More digits than any type has: the usual 28 would round."""
+"""More digits than any type has: the default of 28 would round."""
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """One quasi-identifier, ready to be planned.
+    """A quasi-identifier with everything that planning needs.
 
-    `family` is None for categories; for numbers it selects the arithmetic: integer, huge, decimal, float, date,
-    timestamp, nanos or time. `scale` is the number of decimals of a DECIMAL and of its grid. Inner nodes of a category
-    are published where their number of steps from the root is a multiple of `round`.
+    Inner nodes of a category are published if their depth is a multiple of `round`.
+
+    Attributes:
+        family: None for categories; for numbers the arithmetic: integer, huge, decimal, float, date, timestamp, nanos,
+            time.
+        scale: Number of decimals of a DECIMAL and of its grid.
     """
 
     quasi: QuasiIdentifier
@@ -39,16 +42,20 @@ class Attribute:
 
     @property
     def is_number(self) -> bool:
+        """Return whether it is generalized to ranges."""
         return self.family is not None
 
     @property
     def is_integral(self) -> bool:
-        """Whether distances are whole multiples of the type's step."""
+        """Return whether distances are whole multiples of the type's step."""
         return self.family not in (None, "float")
 
     @property
     def is_zoned(self) -> bool:
-        """TIMESTAMP WITH TIME ZONE is read and published in UTC, whatever the session's zone."""
+        """Return whether the type is TIMESTAMP WITH TIME ZONE.
+
+        It is read and published in UTC, whatever the session's zone.
+        """
         return self.quasi.type == "TIMESTAMP WITH TIME ZONE"
 
 
@@ -62,8 +69,18 @@ def resolve_attribute(
 ) -> Attribute:
     """Return the attribute of a quasi-identifier.
 
-    `find_hierarchy` gives the hierarchy of a name, `known_hierarchies` names that exist (for messages), `holds` whether
-    a SQL condition is true. Raises UnsupportedTypeError, UnsupportedSettingError or UnknownHierarchyError.
+    Args:
+        function: The calling function, for messages.
+        table: The table, for messages.
+        quasi: The quasi-identifier.
+        find_hierarchy: Returns the hierarchy of a name.
+        known_hierarchies: Returns the names that exist, for messages.
+        holds: Returns whether a SQL condition is true.
+
+    Raises:
+        UnsupportedTypeError: The type cannot be generalized.
+        UnsupportedSettingError: A setting does not fit the type.
+        UnknownHierarchyError: The hierarchy does not exist.
     """
     settings = quasi.settings
 
@@ -120,7 +137,7 @@ def resolve_attribute(
 def _resolve_grid(
     family: str, type_: str, setting: str | None, setting_error: Callable[[str], errors.DbanonError]
 ) -> str | None:
-    """Return the grid that holds: as given, month for dates, none for numbers."""
+    """Return the grid in normal form; default: month for dates, none for numbers."""
     if setting is None:
         return DEFAULT_DATE_GRID if family in _CALENDAR_FAMILIES else None
     if setting.lower() == "none":
@@ -136,7 +153,7 @@ def _resolve_grid(
         size = Decimal(setting)
     except InvalidOperation:
         size = Decimal(0)
-    # Beyond these no number of any type is: arithmetic with them would take long, or have no digits left.
+    # No type has greater numbers: arithmetic with them would be slow or lose all digits.
     is_valid = size.is_finite() and size > 0 and abs(size.adjusted()) < 400
     if not is_valid or (is_integer and size != size.to_integral_value()):
         raise setting_error(f"{setting!r} is not a positive {'integer' if is_integer else 'number'} or none.")
@@ -155,16 +172,16 @@ def _resolve_grid(
 
 
 def _n_decimals(number: Decimal) -> int:
-    """Return digits after the point."""
+    """Return the number of digits after the decimal point."""
     return max(-int(number.normalize(_EXACT).as_tuple().exponent), 0)
 
 
 _MAX_STEP = 2**31 - 1
-"""Steps that no hierarchy has."""
+"""More levels than any hierarchy has."""
 
 
 def _level_step(setting: str | None, setting_error: Callable[[str, str], errors.DbanonError]) -> int:
-    """Return the round of a category: every so manyth level from the root down is published."""
+    """Return the `round` of a category: every n-th level from the root down is published."""
     try:
         step = float(setting or 1)
     except ValueError:
@@ -175,7 +192,7 @@ def _level_step(setting: str | None, setting_error: Callable[[str, str], errors.
 
 
 def is_less_strict(setting: str, type_: str, value: object, declared: object, holds: Callable[[str], bool]) -> bool:
-    """Return whether a setting of a call would tell a reader more than the declared one (None: the default)."""
+    """Return whether a setting of a call would reveal more than the declared one (None: the default)."""
     if setting == "min_level":
         return int(str(value)) < int(str(declared or 0))
     if setting in ("top", "bottom") and declared is not None:
@@ -192,12 +209,15 @@ def is_less_strict(setting: str, type_: str, value: object, declared: object, ho
 def bound_off_grid(
     setting: str, type_: str, value: object, declared: str | None, holds: Callable[[str], bool]
 ) -> str | None:
-    """The declared or default grid, where a top or bottom of a call lies within a cell of it: values of that cell on
-    its two sides would be published apart. A top begins a cell, a bottom ends one."""
+    """Return the declared or default grid if a top or bottom of a call is inside one of its cells; else None.
+
+    Values of that cell on both sides of the bound would be published differently. A top must start a cell, a bottom
+    must end one.
+    """
     kind, decimals = family(type_)
     try:
         grid = _resolve_grid(kind, type_, declared, errors.DbanonError) if kind is not None else None
-    except errors.DbanonError:  # what is declared does not fit, which is told where it is used
+    except errors.DbanonError:  # the declared grid is not valid, which is reported where it is used
         return None
     if grid is None:
         return None
@@ -224,7 +244,7 @@ _NESTED_UNITS = ("day", "month", "quarter", "year", "decade", "century")
 
 
 def _is_coarser(grid: str, other: str) -> bool:
-    """Return whether every cell of a grid is made of whole cells of another."""
+    """Return whether every cell of a grid consists of whole cells of another one."""
     if grid == other or (grid == "week" and other == "day"):
         return True
     if grid in _NESTED_UNITS and other in _NESTED_UNITS:

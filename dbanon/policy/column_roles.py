@@ -1,6 +1,6 @@
-"""Column roles: what the policy declares, what a call asks for, and what follows from both.
+"""Resolve the roles and settings of columns from the policy and the call.
 
-Safe by default: a column without a role is withheld. A call may only tighten the declared policy.
+Safe by default: a column without a role is withheld, and a call can only be stricter than the policy.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from dbanon.source.stored_policy import DeclaredColumn, Settings, person_columns
 from dbanon.table_functions.options import Options
 
 ROLES = ("identifier", "person", "quasi", "sensitive", "other", *TRANSFORM_SETTINGS)
-"""Roles of dbanon.policy. identifier and person are withheld; person also tells data subjects apart, and so does
-pseudonym where there is no person."""
+"""Roles in dbanon.policy. `identifier` and `person` are withheld; `person` also identifies the persons that are
+counted, and so does `pseudonym` without a person.
+"""
 
 WITHHELD = "withheld"
 
 SETTINGS = ("hierarchy", "weight", "min_level", "max_level", "top", "bottom", "grid")
-"""How a quasi-identifier is generalized: the columns of dbanon.policy after the role."""
+"""Settings of a quasi-identifier: the columns of dbanon.policy after the role."""
 
 STORED_SETTINGS = (*SETTINGS, "missing", "form")
-"""What the policy says of a column beside its role."""
+"""All columns of dbanon.policy that describe a column, except its role."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,15 @@ class QuasiIdentifier:
 
 @dataclass(frozen=True)
 class Roles:
-    """What each published column of one call is. Orders: quasi as declared or asked, others as in the table.
+    """The role of each column that a call publishes.
 
-    `orders` names the hierarchies of sensitive columns: how far their values are apart for t-closeness. `made` are the
-    columns that are published as something made of them, with their roles (pseudonym, mask, shift); a pseudonym is the
-    `person` where no other column is: of several the one that says so in the policy.
+    Quasi-identifiers are in the order of the policy or the call, others in the order of the table.
+
+    Attributes:
+        person: The column that identifies persons; a pseudonym if there is no other (of several, the one that the
+            policy marks).
+        sensitive_hierarchies: Hierarchies of sensitive columns by column, for distances in t-closeness.
+        transformed: Transformed columns with their roles: pseudonym, mask or shift.
     """
 
     quasi: tuple[QuasiIdentifier, ...]
@@ -57,10 +62,12 @@ class Roles:
 
 @dataclass(frozen=True)
 class _RoleRequest:
-    """What one call asks of a source.
+    """The roles that one call requests for a source, with the functions that compare settings.
 
-    `looser` says whether a setting of it would tell a reader more than the declared one, `cuts` whether a top or bottom
-    of it lies within a cell of the grid, `is_value` whether a code can be a value of a type.
+    Attributes:
+        is_less_strict: See `IsLessStrict`.
+        bound_off_grid: See `BoundOffGrid`.
+        is_possible_code: See `IsPossibleCode`.
     """
 
     function: str
@@ -72,11 +79,15 @@ class _RoleRequest:
 
     @property
     def table(self) -> str:
-        """The source as messages show it."""
+        """Return the name of the source as messages show it."""
         return self.source.shown
 
     def column(self, name: str, parameter: str) -> str:
-        """Return a column as the table spells it; UnknownColumnError."""
+        """Return a column as the table spells it.
+
+        Raises:
+            UnknownColumnError: The table has no such column.
+        """
         return self.source.column(self.function, name, parameter)
 
     def names(self, parameter: str) -> tuple[str, ...]:
@@ -84,7 +95,7 @@ class _RoleRequest:
         return self.options.columns(parameter)
 
     def per_column(self, parameter: str) -> dict[str, object]:
-        """What a parameter says of single columns."""
+        """Return the values of a parameter by column."""
         return {self.column(name, parameter): value for name, value in self.options.per_column(parameter).items()}
 
 
@@ -102,15 +113,25 @@ def resolve_roles(
 ) -> Roles:
     """Return the roles of one call.
 
-    `options` are validated parameters; `is_less_strict` says whether a setting of the call would tell a reader more
-    than the declared one, `bound_off_grid` whether a top or bottom of the call lies within a cell of the grid,
-    `is_possible_code` whether a code
-    can be a value of a type; `ontology` has hierarchies of sensitive columns, whose own are used whatever the models
-    (None: where models do). Where the policy says anything of the table, a column it does not name is withheld whatever
-    the call asks. A table that is published `needs_quasi` has a quasi-identifier.
+    If the policy declares any column of the table, undeclared columns are withheld, whatever the call requests.
 
-    Raises UnknownColumnError, UnknownRoleError, ConflictingRolesError, LoosensPolicyError, BoundOffGridError,
-    Undeclared or PolicyMissingError.
+    Args:
+        function: The calling function, for messages.
+        source: The table.
+        declared: Its rows of the policy.
+        options: The validated parameters.
+        is_less_strict: See `IsLessStrict`.
+        bound_off_grid: See `BoundOffGrid`.
+        is_possible_code: See `IsPossibleCode`.
+        ontology: Hierarchies of sensitive columns; declared ones are then used by any model (None: only by models that
+            measure distances).
+        needs_quasi: A quasi-identifier is required, since the table is published on its own.
+
+    Raises:
+        UnknownColumnError, UnknownRoleError: A column or a declared role does not exist.
+        ConflictingRolesError: A column has two roles, or two columns are the person.
+        LoosensPolicyError, BoundOffGridError: The call would reveal more than the policy allows.
+        UndeclaredColumnError, PolicyMissingError: A published column is not declared, or no quasi-identifier is known.
     """
     request = _RoleRequest(function, source, options, is_less_strict, bound_off_grid, is_possible_code)
     policy = _policy_by_column(request, declared)
@@ -148,9 +169,10 @@ def resolve_roles(
 
 
 def _person_pseudonym(request: _RoleRequest, policy: Mapping[str, DeclaredColumn]) -> str | None:
-    """Return the pseudonym that tells persons apart where no other column does.
+    """Return the pseudonym that identifies persons; None if there is a person column or no pseudonym.
 
-    AmbiguousDataSubjectError where several might.
+    Raises:
+        AmbiguousDataSubjectError: Several pseudonyms could identify persons.
     """
     if any(row.role == "person" for row in policy.values()):
         return None
@@ -164,7 +186,11 @@ def _person_pseudonym(request: _RoleRequest, policy: Mapping[str, DeclaredColumn
 
 
 def _resolve_each_role(request: _RoleRequest, policy: Mapping[str, DeclaredColumn]) -> dict[str, str]:
-    """Return the role of each column; Undeclared where the call publishes one that the policy does not name."""
+    """Return the role of each column of the table.
+
+    Raises:
+        UndeclaredColumnError: The call publishes a column that the policy does not declare.
+    """
     call_roles = _call_roles(request)
     columns_by_role = {row.role: name for name, row in policy.items()}
     pseudonym = _person_pseudonym(request, policy)
@@ -177,7 +203,7 @@ def _resolve_each_role(request: _RoleRequest, policy: Mapping[str, DeclaredColum
             )
         roles[name] = _resolve_role(request, name, declared, call_roles.get(name), columns_by_role)
         if name == pseudonym and roles[name] in ("identifier", WITHHELD):
-            roles[name] = "person"  # withheld, it still tells persons apart
+            roles[name] = "person"  # although withheld, it still identifies persons
         if policy and declared is None and roles[name] in _PUBLISHED:
             raise errors.UndeclaredColumnError(request.function, request.table, name, roles[name])
     return roles
@@ -186,9 +212,10 @@ def _resolve_each_role(request: _RoleRequest, policy: Mapping[str, DeclaredColum
 def _sensitive_hierarchies(
     request: _RoleRequest, sensitive: Mapping[str, DeclaredColumn | None], ontology: Mapping[str, str]
 ) -> dict[str, str]:
-    """Hierarchies of sensitive columns, as the call asks or as declared.
+    """Return hierarchies of sensitive columns by column: requested, declared or of `ontology`.
 
-    InvalidArgumentError where `ontology` has more.
+    Raises:
+        InvalidArgumentError: `ontology` has a column that is not sensitive.
     """
     hierarchies = {name: row.settings.hierarchy for name, row in sensitive.items() if row and row.settings.hierarchy}
     hierarchies |= {
@@ -204,7 +231,7 @@ def _sensitive_hierarchies(
 
 
 def _policy_by_column(request: _RoleRequest, declared: Iterable[DeclaredColumn]) -> dict[str, DeclaredColumn]:
-    """Declared rows by the table's spelling of the column."""
+    """Return the declared rows by the table's spelling of the column."""
     policy: dict[str, DeclaredColumn] = {}
     for row in declared:
         name = request.column(row.column, "dbanon.policy")
@@ -218,7 +245,7 @@ def _policy_by_column(request: _RoleRequest, declared: Iterable[DeclaredColumn])
 
 
 def _call_roles(request: _RoleRequest) -> dict[str, str]:
-    """Return roles the call names, by column."""
+    """Return the roles that the call requests, by column."""
     roles: dict[str, str] = {}
     lists = {
         "quasi": ("qi", request.names("qi")),
@@ -249,7 +276,7 @@ _STRICTER_ROLES: dict[str, tuple[str, ...]] = {
     "mask": ("identifier", WITHHELD),
     "shift": ("identifier", WITHHELD),
 }
-"""What a call may make of a declared role: the same or what tells a reader less."""
+"""The roles that a call may give to a column of each declared role: the same, or one that reveals less."""
 
 _PUBLISHED = ("quasi", "sensitive", "other")
 
@@ -259,7 +286,7 @@ _ROLE_PARAMETERS = {"quasi": "qi", "sensitive": "sensitive", "other": "other", "
 def _resolve_role(
     request: _RoleRequest, name: str, declared: str | None, call_role: str | None, columns_by_role: Mapping[str, str]
 ) -> str:
-    """Return the role of one column in this call; `columns_by_role` has a column for each role of the policy."""
+    """Return the role of one column in this call; `columns_by_role` has one declared column per role."""
     if call_role == "person" and declared not in ("person", "pseudonym") and "pseudonym" in columns_by_role:
         raise errors.LoosensPolicyError(
             request.function, request.table, columns_by_role["pseudonym"], "pseudonym", "another person column"
@@ -277,7 +304,7 @@ def _resolve_role(
 
 
 def _resolve_settings(request: _RoleRequest, name: str, declared: DeclaredColumn | None) -> Settings:
-    """Declared settings of a quasi-identifier with the call's on top, which may only coarsen."""
+    """Return the declared settings of a quasi-identifier, replaced by those of the call, which can only be coarser."""
     settings = declared.settings if declared else Settings()
     for setting in SETTINGS:
         call_settings = request.per_column({"hierarchy": "hierarchies", "weight": "weights"}.get(setting, setting))
@@ -292,7 +319,11 @@ def _resolve_settings(request: _RoleRequest, name: str, declared: DeclaredColumn
 def _check_setting(
     request: _RoleRequest, name: str, declared: DeclaredColumn | None, settings: Settings, setting: str, value: object
 ) -> None:
-    """LoosensPolicyError or BoundOffGridError where one setting of the call tells more than those before it."""
+    """Check that a setting of the call does not reveal more than the policy allows.
+
+    Raises:
+        LoosensPolicyError, BoundOffGridError: It does.
+    """
     type_, current = request.source.columns[name], getattr(settings, setting)
     if setting == "hierarchy":
         effective_setting = _effective_setting(request, name, declared) if value != current else None
@@ -314,7 +345,11 @@ def _check_setting(
 
 
 def _check_bounds(request: _RoleRequest, name: str, declared: DeclaredColumn | None) -> None:
-    """The same of bounds: whose record is within them has a value that may be narrower than what is published."""
+    """Check that `bounds` do not reveal more than the policy allows: records within them may have a narrower value.
+
+    Raises:
+        LoosensPolicyError, BoundOffGridError: They do.
+    """
     bounds: Sequence[object] | None = request.options.of_column("bounds", name)
     effective_setting = (
         _effective_setting(request, name, declared, ("top", "bottom", "grid")) if bounds is not None else None
@@ -332,8 +367,13 @@ def _check_bounds(request: _RoleRequest, name: str, declared: DeclaredColumn | N
 
 
 def _check_missing_codes(request: _RoleRequest, name: str, declared: DeclaredColumn | None) -> None:
-    """LoosensPolicyError where the call has a code of a column that is published coarsely: all records with NULL
-    would be known to have that very value."""
+    """Check that the call adds no code for missing values to a column that is published coarsely.
+
+    All records with NULL would be known to have exactly that value.
+
+    Raises:
+        LoosensPolicyError: It adds one.
+    """
     parameter = request.options.get("missing")
     codes = request.per_column("missing").get(name) if isinstance(parameter, Mapping) else parameter
     effective_setting = (
@@ -353,7 +393,12 @@ def _check_missing_codes(request: _RoleRequest, name: str, declared: DeclaredCol
 
 
 def _apply_round(request: _RoleRequest, name: str, declared: DeclaredColumn | None, settings: Settings) -> Settings:
-    """Return the settings with the round of the call."""
+    """Return the settings with the `round` of the call.
+
+    Raises:
+        UnsupportedSettingError, LoosensPolicyError: The call has a grid, too, or would reveal more than the policy
+            allows.
+    """
     rounds = request.per_column("round")
     if name not in rounds:
         return settings
@@ -379,8 +424,10 @@ _COARSENING_SETTINGS = ("hierarchy", "min_level", "top", "bottom", "grid")
 def _effective_setting(
     request: _RoleRequest, name: str, declared: DeclaredColumn | None, settings: Sequence[str] = _COARSENING_SETTINGS
 ) -> str | None:
-    """The declared or default setting by which a quasi-identifier is published, as it is shown; None where there is
-    none `settings` these, or where the policy publishes the column as it is."""
+    """Return the declared or default setting by which a column is published coarsely, as messages show it.
+
+    `settings` are those that count. None if there is none, or if the policy publishes the column unchanged.
+    """
     if declared is None or declared.role == "other":
         return None
     for setting in settings:
@@ -392,22 +439,26 @@ def _effective_setting(
 
 
 IsLessStrict = Callable[[str, str, object, object], bool]
-"""setting, column type, asked value, declared value (None: the default) -> whether a reader would learn more."""
+"""(setting, type, value in the call, declared value (None: the default)) -> whether a reader would learn more."""
 
 
 BoundOffGrid = Callable[[str, str, object, str | None], str | None]
-"""top or bottom, column type, asked value, declared grid (None: the default) -> the grid, where a value within one of
-its cells would be told apart from others of the cell."""
+"""(top or bottom, type, value in the call, declared grid (None: the default)) -> the grid, if the value is inside one
+of its cells, else None.
+"""
 
 
 IsPossibleCode = Callable[[str, str], bool]
-"""Column type, code for missing values -> whether a value of the type can be that code."""
+"""(type, code for missing values) -> whether a value of the type can be that code."""
 
 
 def _refuse_unused_settings(request: _RoleRequest, quasi: set[str], with_hierarchy: set[str]) -> None:
-    """Settings of columns that are no quasi-identifiers would be ignored: refuse them.
+    """Raise an error for settings that would have no effect, since their column is no quasi-identifier.
 
-    `with_hierarchy`: sensitive columns whose hierarchy is used.
+    `with_hierarchy` are sensitive columns whose hierarchy is used.
+
+    Raises:
+        UnsupportedSettingError: A setting would have no effect.
     """
     for parameter in ("hierarchies", "weights", "min_level", "max_level", "top", "bottom", "grid", "round"):
         for key in request.options.per_column(parameter):

@@ -1,4 +1,4 @@
-"""Write policy rows from Python."""
+"""Declare the roles of columns from Python: rows of dbanon.policy."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,15 +15,22 @@ from dbanon.table_functions.parameter_types import Codes
 
 
 def declare(connection: Any, table: str, /, **columns: Any) -> None:
-    """Write the roles of a table's columns to `dbanon.policy`, replacing what these columns had.
+    """Write the roles of a table's columns to `dbanon.policy`, replacing previous roles of these columns.
 
-    A column's value is its role, `(role, hierarchy)`, or a dict with role and any of hierarchy, weight, min_level,
-    max_level, top, bottom, grid, missing, form:
+    Args:
+        connection: An open connection.
+        table: The table's name.
+        **columns: For each column its role, `(role, hierarchy)`, or a dict with role and any of hierarchy, weight,
+            min_level, max_level, top, bottom, grid, missing, form.
 
+    Raises:
+        UnknownTableError, UnknownColumnError, UnknownRoleError: A name or a role does not exist; nothing is written.
+        UnknownParameterError, InvalidArgumentError, InvalidTransformSettingError: A setting is not valid; nothing is
+            written.
+        UnreadableKeyReferenceError: The key reference of a pseudonym is not valid; nothing is written.
+
+    Example:
         declare(con, "patients", name="identifier", zip=("quasi", "zip5"), age={"role": "quasi", "missing": [999]})
-
-    Raises UnknownTableError, UnknownColumnError, UnknownRoleError, UnknownParameterError, InvalidArgumentError,
-    InvalidTransformSettingError, UnreadableKeyReferenceError; nothing is written then.
     """
     with session.builtin_cursor(connection) as cursor:
         source = catalog.resolve_source(
@@ -57,7 +64,7 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
 
 
 def _policy_row(source: catalog.Source, column: str, value: Any) -> dict[str, Any]:
-    """Return one row of dbanon.policy."""
+    """Return one row of dbanon.policy for a column."""
     name = source.column("declare", column, "the call")
     settings: dict[str, Any]
     if isinstance(value, Mapping):
@@ -93,7 +100,11 @@ def _policy_row(source: catalog.Source, column: str, value: Any) -> dict[str, An
 
 
 def _check_codes(codes: object) -> tuple[str, ...]:
-    """Return codes for missing values; InvalidArgumentError."""
+    """Return codes for missing values as texts.
+
+    Raises:
+        InvalidArgumentError: They are not a list of codes.
+    """
     try:
         return Codes().check(codes)
     except ValueError:
@@ -101,7 +112,10 @@ def _check_codes(codes: object) -> tuple[str, ...]:
 
 
 def _check_transform(column: str, role: str, transform_settings: object) -> dict[str, str]:
-    """Return settings of a pseudonym, mask or shift, as they are stored; a key in place of a reference never is."""
+    """Return the settings of a pseudonym, mask or shift as they are stored.
+
+    A key itself is refused: only a reference to one is stored.
+    """
     transform_settings = (
         dict(transform_settings)
         if isinstance(transform_settings, Sequence) and not isinstance(transform_settings, str)
@@ -116,7 +130,7 @@ def _check_transform(column: str, role: str, transform_settings: object) -> dict
 
 
 def _cell_literal(value: Any) -> Sql:
-    """Return a cell of dbanon.policy."""
+    """Return a value as SQL for a cell of dbanon.policy."""
     if isinstance(value, dict):
         return Sql(f"MAP {{{join_sql(Sql(f'{text(k)}: {text(v)}') for k, v in value.items())}}}::MAP(VARCHAR, VARCHAR)")
     return Sql(f"[{join_sql(map(text, value))}]::VARCHAR[]") if isinstance(value, tuple) else literal(value)

@@ -1,4 +1,4 @@
-"""Codes for missing values of one call: those of the policy, and those that the call adds."""
+"""Resolve the codes for missing values of one call: those of the policy, and those that the call adds."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -10,7 +10,7 @@ from dbanon.sqltext.quote import Sql
 from dbanon.table_functions.options import Options
 
 SETTING = "missing"
-"""The column of dbanon.policy, and the parameter of a call."""
+"""The column of dbanon.policy and the parameter of a call."""
 
 
 def resolve_codes(
@@ -22,11 +22,23 @@ def resolve_codes(
     person: str | None,
     holds: missing_codes.IsTrue,
 ) -> dict[str, tuple[Sql, ...]]:
-    """Return the codes of the columns of one call, by column, as SQL values of its type.
+    """Return the codes of the columns of one call, as SQL values of the column's type.
 
-    `published_columns` are the columns that are published, beside the `person`. What is said of all columns holds for
-    those that can have such a value, and not for the person, who would be nobody then. Raises UnknownColumnError,
-    UnsupportedSettingError.
+    Codes given for all columns apply to columns whose type can have them, and not to the person, who would be unknown
+    then.
+
+    Args:
+        function: The calling function, for messages.
+        source: The table.
+        declared: Its rows of the policy.
+        options: The validated parameters.
+        published_columns: The columns that are published.
+        person: The column that identifies persons, if any.
+        holds: Returns whether a SQL condition is true.
+
+    Raises:
+        UnknownColumnError: A named column does not exist.
+        UnsupportedSettingError: A code cannot be a value of the column it is named for.
     """
     common_codes, columns = options.get(SETTING), [*published_columns, *([person] if person else [])]
     codes_by_column = {row.column.lower(): list(row.settings.missing) for row in declared}
@@ -56,7 +68,11 @@ def is_possible_code(holds: missing_codes.IsTrue, type_: str, code: str) -> bool
 
 
 def _code_value(function: str, source: Source, column: str, code: str, holds: missing_codes.IsTrue) -> Sql:
-    """Return a code that is named for a column, as a value of it; UnsupportedSettingError where it cannot be one."""
+    """Return a code that is named for a column, as a SQL value of its type.
+
+    Raises:
+        UnsupportedSettingError: The type has no such value.
+    """
     type_ = source.columns[column]
     code_value = missing_codes.code_value(type_, code, holds)
     if code_value is None:
@@ -65,7 +81,7 @@ def _code_value(function: str, source: Source, column: str, code: str, holds: mi
 
 
 def code_problem(type_: str, code: str) -> str:
-    """Why a code cannot be one of a column."""
+    """Return why a code cannot be a value of a type, as messages state it."""
     if not missing_codes.supports_codes(type_):
         return f"no code is compared with values of type {type_}."
     return f"{code!r} is not a value of type {type_}."

@@ -1,4 +1,4 @@
-"""Roles and settings of columns as files have them: TOML, or CSV with the columns of dbanon.policy."""
+"""Read roles and settings of columns from files: TOML, or CSV with the columns of dbanon.policy."""
 
 import csv
 import re
@@ -12,10 +12,10 @@ from dbanon.sqltext import names
 
 _SETTINGS = ("role", "hierarchy", "weight", "min_level", "max_level", "top", "bottom", "grid", "missing", "form")
 _KEY_COLUMNS = ("database_name", "schema_name", "table_name", "column_name")
-"""Columns of a policy that say which column of which table a row is about."""
+"""Columns of a policy that identify the column that a row is about."""
 
 IsAboutTable = Callable[[str | None, str], bool]
-"""Whether a row with this schema_name (None: the file has none) and table_name is about the table that is meant."""
+"""(schema_name (None: not in the file), table_name) -> whether a row is about the table that is anonymized."""
 
 
 def read_policy_file(
@@ -26,20 +26,21 @@ def read_policy_file(
     Args:
         path: TOML with a table or a role for each column, or CSV with column_name, role and any other columns of
             dbanon.policy.
-        parse_codes: Reads the codes for missing values in a cell of CSV.
-        is_about_table: Which rows of a CSV with the column table_name are meant; None for all of them.
+        parse_codes: Reads the codes for missing values from a cell of CSV.
+        is_about_table: Selects the rows of a CSV with the column table_name; None: all rows.
 
     Returns:
         Roles and settings by column.
 
     Raises:
-        ValueError: The file is neither, has a setting that no policy has, gives a column twice, or names tables of
-            which none is meant.
+        ValueError: The file has another format, has an unknown setting, gives a column twice, or has no row about the
+            table.
     """
     return _read_toml(path) if path.suffix.lower() == ".toml" else _read_csv(path, parse_codes, is_about_table)
 
 
 def _read_toml(path: Path) -> dict[str, dict[str, Any]]:
+    """Return roles and settings by column from a TOML file."""
     try:
         document: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -59,6 +60,7 @@ def _read_toml(path: Path) -> dict[str, dict[str, Any]]:
 def _read_csv(
     path: Path, parse_codes: Callable[[str], Any], is_about_table: IsAboutTable | None
 ) -> dict[str, dict[str, Any]]:
+    """Return roles and settings by column from a CSV file."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         try:
             rows = list(csv.DictReader(file))
@@ -91,7 +93,7 @@ def _read_csv(
 
 
 def _rows_of_table(path: Path, rows: list[dict[str, str]], is_about_table: IsAboutTable | None) -> list[dict[str, str]]:
-    """Return the rows about the table that is meant; all of them in a file that names no table."""
+    """Return the rows about the table that is anonymized; all rows if the file has no column table_name."""
     if is_about_table is None or "table_name" not in rows[0]:
         return rows
     table_rows = [
@@ -107,7 +109,11 @@ def _rows_of_table(path: Path, rows: list[dict[str, str]], is_about_table: IsAbo
 
 
 def parse_transform_cell(cell: str) -> dict[str, str]:
-    """Return a cell of settings as DuckDB writes a MAP to CSV, `{length=12, prefix=P-}`, or with colons; ValueError."""
+    """Return the settings in a cell of CSV, as DuckDB writes a MAP: `{length=12, prefix=P-}`, or with colons.
+
+    Raises:
+        ValueError: The cell has another form.
+    """
     pairs = [re.split("[=:]", pair, maxsplit=1) for pair in cell.strip().removeprefix("{").removesuffix("}").split(",")]
     if not cell.strip().startswith("{") or any(len(pair) != 2 for pair in pairs):
         raise ValueError(f"{cell!r:.60} is no settings of a form, such as {{length=12, prefix=P-}}.")
@@ -115,5 +121,5 @@ def parse_transform_cell(cell: str) -> dict[str, str]:
 
 
 def columns_from_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return roles and settings by column, from rows of dbanon.policy; what is NULL there is left out."""
+    """Return roles and settings by column from rows of dbanon.policy, without NULL values."""
     return {row["column_name"]: {s: row[s] for s in _SETTINGS if row.get(s) is not None} for row in rows}

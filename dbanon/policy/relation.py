@@ -1,4 +1,4 @@
-"""The Python way to say whom the rows of a table are about: a row of dbanon.relation."""
+"""Declare from Python which table has the persons of a table's rows: rows of dbanon.relation."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,15 +12,23 @@ from dbanon.table_functions.parameters import format_value
 
 
 def relate(connection: Any, table: str, entity: str, key: str | Sequence[str] | Mapping[str, str]) -> None:
-    """Writes to `dbanon.relation` that rows of a table are about the people of another, by which columns, replacing
-    what was said of these two.
+    """Write to `dbanon.relation` that the rows of a table are about the people of another one.
 
-    `key` is a column, a list of columns, or a dict where they have other names in the table of people:
+    A previous relation of these two tables is replaced.
 
+    Args:
+        connection: An open connection.
+        table: The table's name.
+        entity: The name of the table of people.
+        key: The columns that both share: a column, a list of columns, or a dict if the table of people has other names.
+
+    Raises:
+        UnknownTableError, UnknownColumnError: A name does not exist; nothing is written.
+        InvalidArgumentError: The key is not valid, or the tables are in different databases; nothing is written.
+
+    Example:
         relate(con, "visits", "people", "patient_number")
         relate(con, "visits", "people", {"patient_id": "id"})
-
-    Raises UnknownTableError, UnknownColumnError, InvalidArgumentError; nothing is written then.
     """
     with session.builtin_cursor(connection) as cursor:
         path = catalog.SearchPath.here(connection)
@@ -59,4 +67,5 @@ def relate(connection: Any, table: str, entity: str, key: str | Sequence[str] | 
 
 
 def _list_literal(names: Sequence[str]) -> Sql:
+    """Return names as a SQL list."""
     return Sql(f"[{join_sql(map(text, names))}]")

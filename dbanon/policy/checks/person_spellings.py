@@ -1,4 +1,4 @@
-"""Ids of persons in several spellings: those that differ by blanks, case or leading zeros count as different people."""
+"""Find ids of persons that differ only by blanks, case or leading zeros, and would count as different people."""
 
 from collections.abc import Iterable
 
@@ -18,12 +18,12 @@ NORMALIZED_VALUE = Sql(
 
 
 def has_spellings(type_: str) -> bool:
-    """Return whether values of a type can be written in several ways."""
+    """Return whether a value of a type can be written in several ways."""
     return type_ == "VARCHAR" or type_.startswith("ENUM(")
 
 
 def count_spellings_sql(source: Sql, column: str) -> Sql:
-    """Return the query that counts the values of a column that differ from another by their spelling alone."""
+    """Return the query that counts the values of a column that differ from another one only by their spelling."""
     value = Sql(f"CAST({identifier(column)} AS VARCHAR)")
     return Sql(fill("policy/checks/person_spellings.sql", source=source, value=value, plain=NORMALIZED_VALUE))
 
@@ -31,8 +31,7 @@ def count_spellings_sql(source: Sql, column: str) -> Sql:
 def problem_values(
     relation: DeclaredRelation, rows: Iterable[StoredPolicyRow], cursor: Cursor
 ) -> dict[str, object] | None:
-    """Return template values of sql/policy/checks/policy_problems.sql for the person of a relation; None without a
-    text."""
+    """Return template values of policy_problems.sql for the person column of a relation; None if it is not a text."""
     types = {fold_case(name): (name, type_) for name, type_ in relation.columns().items()}
     existing_rows = [row for row in rows if fold_case(row.column) in types]
     person_names = person_columns((row.column, row.role, dict(row.form)) for row in existing_rows)

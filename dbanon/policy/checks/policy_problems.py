@@ -1,5 +1,8 @@
-"""What is wrong in dbanon.policy and dbanon.relation: rows that name what is not there, identifiers that may be
-persons, columns that are published as they are and single people out together, keys that do not fit."""
+"""policy_problems(): find errors in dbanon.policy and dbanon.relation.
+
+It reports rows about tables or columns that do not exist, identifiers that may be persons, unchanged columns that
+together single people out, keys that do not match, and limits that another column undoes.
+"""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,9 +36,9 @@ TableName = tuple[str, str, str]
 
 
 def policy_problems_sql(call: Call, only_table: catalog.Source | None = None) -> Sql:
-    """The SQL of policy_problems(): every attached database's policy as committed; values are counted when it runs.
+    """Return the SQL of policy_problems() for the committed policies of all attached databases.
 
-    `only_table` is a table, for problems of its rows alone.
+    Values are counted when it runs. `only_table` restricts the result to one table.
     """
     problem_rows: list[Sequence[str | None]] = []
     relations: dict[Sql, tuple[DeclaredRelation, list[StoredPolicyRow]]] = {}
@@ -145,21 +148,21 @@ def _policy_rows(call: Call, database: str) -> list[tuple[StoredPolicyRow, store
 
 
 def _hierarchy(call: Call, row: StoredPolicyRow, name: str) -> Hierarchy | None:
-    """Return a hierarchy that the policy of a row's table names; None where there is none."""
+    """Return a hierarchy that a policy names; None if it does not exist."""
     policy_call = replace(call, path=catalog.SearchPath(row.database, row.schema))
     try:
         return lookup.find_hierarchy(policy_call, name, None)
-    except errors.DbanonError:  # which _role_problems reports
+    except errors.DbanonError:  # _role_problems reports it
         return None
 
 
 def _problem_row(row: StoredPolicyRow, problem: str) -> tuple[str | None, ...]:
-    """Return one row of the answer, without a statement."""
+    """Return one row of the result, without a statement."""
     return row.database, row.schema, row.table, row.column, problem, None
 
 
 def _role_problems(call: Call, row: StoredPolicyRow, hierarchy: str | None) -> list[str]:
-    """What is wrong with the role and the hierarchy of a row."""
+    """Return the problems of the role and the hierarchy of a row."""
     problems = []
     if row.role.lower() in settings.TRANSFORM_SETTINGS:
         problems += _error_messages(
@@ -180,7 +183,7 @@ def _role_problems(call: Call, row: StoredPolicyRow, hierarchy: str | None) -> l
 
 
 def _error_messages(check: Callable[..., object], *arguments: object) -> list[str]:
-    """What a check raises."""
+    """Return the message of the error that a check raises, if any."""
     try:
         check(*arguments)
     except errors.DbanonError as error:
@@ -189,7 +192,7 @@ def _error_messages(check: Callable[..., object], *arguments: object) -> list[st
 
 
 def _table_problems(call: Call, tables: Sequence[TableName], row: StoredPolicyRow) -> list[str]:
-    """What is wrong with the table and the column of a row; `tables` are the relations that it names."""
+    """Return the problems of the table and the column of a row; `tables` are the relations that it names."""
     if not tables:
         if names.is_file(row.table) or row.table.lower() in call.session.temporary.columns:
             return []
@@ -213,13 +216,13 @@ def _table_problems(call: Call, tables: Sequence[TableName], row: StoredPolicyRo
 
 
 def _read_problems(call: Call, table: TableName, kind: str) -> list[str]:
-    """Why DuckDB cannot read a table of another system by its name."""
+    """Return why DuckDB cannot read a table of another system by its name."""
     columns = catalog.columns_of(call.cursor, table)
     return _error_messages(attached_databases.check_read, "policy_problems", call.cursor, table, kind, columns)
 
 
 def _code_problems(call: Call, row: StoredPolicyRow, type_: str) -> list[str]:
-    """Return codes for missing values that no value of the column can be."""
+    """Return the problems of codes for missing values that are not values of the column."""
     setting = missing_codes.SETTING
     return [
         str(
@@ -242,7 +245,7 @@ def _without_missing_codes(call: Call, relation: DeclaredRelation, rows: Sequenc
 
 
 def _readable_relations(call: Call, tables: Sequence[TableName], row: StoredPolicyRow) -> Iterator[DeclaredRelation]:
-    """What a row is about, to be read: tables and views `tables`, else a temporary relation or a file."""
+    """Yield the relations that a row is about: the given tables and views, else a temporary relation or a file."""
     for table in tables:
         sql, kind = qualified(*table), attached_databases.database_kind(call.cursor, table[0])
         if kind is None or not _read_problems(call, table, kind):

@@ -1,5 +1,4 @@
-"""What is wrong in dbanon.relation: tables and columns that are not there, keys that nobody declared to tell people
-apart, and rows that are about nobody."""
+"""Find errors in dbanon.relation: unknown tables and columns, undeclared keys, and rows without a person."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
 from dbanon.table_functions.table_function import Call
 
 RELATION_TABLE = "dbanon.relation"
-"""Whose problems these are, in messages."""
+"""Subject of these problems in messages."""
 
 TableName = tuple[str, str, str]
 """Database, schema and name of a table or view."""
@@ -21,8 +20,15 @@ TableName = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class _RelatedTable:
-    """One of the two tables of a row: how the row names it, where it is, its columns and their types by lower-case
-    name, and the key."""
+    """One of the two tables of a row of dbanon.relation.
+
+    Attributes:
+        schema: The schema as the row names it.
+        table: The table as the row names it.
+        table_name: The table that was found.
+        columns: Name and type of its columns, by lower-case name.
+        key: The columns of the key.
+    """
 
     schema: str
     table: str
@@ -32,14 +38,14 @@ class _RelatedTable:
 
     @property
     def key_values(self) -> list[Sql]:
-        """How the columns of the key are compared."""
+        """Return SQL of the key's columns in a form that can be compared."""
         columns = (self.columns[name.lower()] for name in self.key)
         return [person_value(identifier(name), type_) or Sql("NULL") for name, type_ in columns]
 
 
 @dataclass(frozen=True)
 class RelationProblem:
-    """What is wrong with a row of a database: `problem` at once, or where `count` is not 0."""
+    """A problem of a row of dbanon.relation: certain, or if the query `count` does not return 0."""
 
     database: str
     schema: str
@@ -51,20 +57,20 @@ class RelationProblem:
 
     @property
     def row(self) -> list[str | None]:
-        """The row of the answer."""
+        """Return the row of the result."""
         location = [self.database, self.schema, self.table, ", ".join(self.columns)]
         return [*location, str(self.problem), self.statement]
 
     @property
     def template_values(self) -> dict[str, object]:
-        """Template values of sql/policy/checks/policy_problems.sql."""
+        """Return template values of sql/policy/checks/policy_problems.sql."""
         database, schema, table, columns = (text(part or "") for part in self.row[:4])
         location = {"database": database, "schema": schema, "table": table, "column": columns}
         return {**location, "problem": self.problem, "statement": Sql("NULL"), "count": self.count}
 
 
 def relation_problems(call: Call, database: str, only_table: catalog.Source | None) -> Iterator[RelationProblem]:
-    """What is wrong in the relations of a database; `only_table` those of one table."""
+    """Yield the problems of the relations of a database, or only those about one table."""
     tables = catalog.relations(call.cursor, database)
     pairs_by_tables: dict[tuple[TableName, TableName], frozenset[tuple[str, str]]] = {}
     for row in stored_relation.relation_rows(call.cursor, database):
@@ -101,7 +107,7 @@ def _resolve_table(
     row_names: tuple[str, str, tuple[str, ...]],
     problems: list[RelationProblem],
 ) -> _RelatedTable | None:
-    """Return a table that a row names; what is wrong with the name or the columns goes to `problems`."""
+    """Return a table that a row names; problems of its name or columns are appended to `problems`."""
     schema, table, key = row_names
     named_tables = [table_name for table_name in tables if stored_policy.row_matches(table_name, schema, table)]
     named_tables += attached_databases.tables_named_by_row(call.cursor, schema, table)
@@ -132,8 +138,10 @@ def _resolve_table(
 def _role_problems(
     call: Call, database: str, related_table: _RelatedTable, is_child: bool
 ) -> Iterator[RelationProblem]:
-    """Columns of a key that the policy publishes, or in a table of rows says nothing of: such a table released alone
-    counts rows as people."""
+    """Yield problems of a key's roles: it is published, or undeclared in a table of rows.
+
+    Released on its own, such a table would count rows as people.
+    """
     roles = _declared_roles(call, database, related_table.table_name)
     for name in related_table.key:
         role = roles.get(name.lower())
@@ -152,7 +160,7 @@ def _role_problems(
 
 
 def _declared_roles(call: Call, database: str, place: TableName) -> dict[str, str]:
-    """Return roles of the columns of a table by lower-case name, as the policy in a database declares them."""
+    """Return the roles of a table's columns by lower-case name, as the policy in a database declares them."""
     if not catalog.has_table(call.cursor, database, "policy"):
         return {}
     policy = qualified(database, catalog.SCHEMA, "policy")
@@ -169,7 +177,7 @@ def _declared_roles(call: Call, database: str, place: TableName) -> dict[str, st
 def _declare_statement(
     database: str, related_table: _RelatedTable, name: str, role: str | None, proposed_role: str
 ) -> str | None:
-    """Return the statement that gives a column without a role one; a role that it has is not taken away."""
+    """Return the statement that gives an undeclared column a role; None if it has one, which must not be replaced."""
     if role is not None:
         return None
     values = join_sql(text(part) for part in (related_table.schema, related_table.table, name, proposed_role))
@@ -178,8 +186,10 @@ def _declare_statement(
 
 
 def _key_problems(call: Call, database: str, child: _RelatedTable, entity: _RelatedTable) -> Iterator[RelationProblem]:
-    """Keys that cannot be compared, that several people have or nobody, and rows that are about nobody: counted when
-    the statement runs."""
+    """Yield problems of keys: types that do not match, duplicate or NULL keys, and rows without a person.
+
+    They are counted when the statement runs.
+    """
     for child_column, entity_column in zip(child.key, entity.key, strict=True):
         types = (child.columns[child_column.lower()][1], entity.columns[entity_column.lower()][1])
         if not are_comparable_keys(*types):

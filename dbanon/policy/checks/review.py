@@ -1,6 +1,8 @@
-"""policy_review('table'): what a release of a table would publish, as a reviewer asks for it, each finding with the
-statement that changes it. The same before the first release of a name, of the roles that its call has in the end
-(dbanon/views/pre_release_review.py)."""
+"""policy_review('table'): show what a release would publish, each finding with the statement that changes it.
+
+The same review is shown before the first release of a name, with the final roles of its call
+(dbanon/views/pre_release_review.py).
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,13 @@ from dbanon.sqltext.templates import fill
 from dbanon.table_functions.table_function import Call, TableFunction
 
 TOPICS = ("as it is", "generalized", "withheld", "unique", "flat", "problem")
-"""What findings are about, in their order; the first row says how many records and persons there are."""
+"""Topics of findings in their order; the first row of a review has the number of records and persons."""
 
 DETAILED_TOPICS = ("unique", "flat", "problem")
 """Topics whose findings are shown one by one, with their statements."""
 
 MAX_TRIVIAL_LEAVES = 3
-"""Values right under the root that make no hierarchy flat: there is nothing between them and `*`."""
+"""Leaves directly below the root that do not make a hierarchy flat: no level could be between."""
 
 ReviewRow = tuple[str, str | None, str, str | None]
 """Topic, column, finding and statement."""
@@ -35,9 +37,12 @@ ReviewRow = tuple[str, str | None, str, str | None]
 
 @dataclass(frozen=True)
 class ReviewedColumn:
-    """A column as a release would publish it: `row` is what the policy has of it, `role` None where it has none.
+    """A column as a release would publish it.
 
-    `changes` is what says otherwise instead of a statement: parameters of the call, or options of a command.
+    Attributes:
+        role: None if it has none.
+        row: Its row of the policy, if any.
+        alternative: What changes the finding instead of a statement: parameters of the call, or options of a command.
     """
 
     name: str
@@ -49,13 +54,13 @@ class ReviewedColumn:
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether it is published as it is."""
+        """Return whether it is published unchanged."""
         return self.role in ("sensitive", "other")
 
 
 @dataclass(frozen=True)
 class _PolicyTables:
-    """A source, and how statements name the tables of its policy: shortly in the current database."""
+    """A source, and the names of its policy tables in statements; without the database if it is the current one."""
 
     source: catalog.Source
     policy: Sql
@@ -63,11 +68,13 @@ class _PolicyTables:
 
     @classmethod
     def for_source(cls, call: Call, source: catalog.Source) -> _PolicyTables:
+        """Return the policy tables of a source."""
         parts = (catalog.SCHEMA,) if source.home == call.path.database else (source.home, catalog.SCHEMA)
         return cls(source, *(Sql(".".join([*map(_quote_schema, parts), name])) for name in ("policy", "hierarchy")))
 
 
 def _quote_schema(name: str) -> str:
+    """Return a name for statements; the schema of the policy needs no quotes."""
     return name if name == catalog.SCHEMA else identifier(name)
 
 
@@ -88,9 +95,9 @@ def policy_review_sql(call: Call) -> Sql:
 def review_sql(
     call: Call, source: catalog.Source, columns: Sequence[ReviewedColumn], problems: Sql | None = None
 ) -> Sql:
-    """Return SQL that gives the rows of a review.
+    """Return SQL of the rows of a review.
 
-    `problems` gives problem and statement of what is wrong in the policy.
+    `problems` is SQL of problem and statement of the errors in the policy.
     """
     tables = _PolicyTables.for_source(call, source)
     literals = [
@@ -129,20 +136,23 @@ def review_sql(
 
 
 def _text_or_null(value: str | None) -> Sql:
+    """Return a SQL text, or NULL for None."""
     return Sql("NULL") if value is None else text(value)
 
 
 def _comparable_value(column: ReviewedColumn) -> Sql:
+    """Return SQL of a column whose distinct values are counted."""
     name = identifier(column.name)
     return Sql(f"CAST({name} AS VARCHAR) COLLATE POSIX") if _is_category(column) else name
 
 
 def _is_category(column: ReviewedColumn) -> bool:
+    """Return whether a column is generalized along a hierarchy rather than to ranges."""
     return family(column.type)[0] is None
 
 
 def _static_findings(call: Call, tables: _PolicyTables, position: int, column: ReviewedColumn) -> list[list[object]]:
-    """What is known of a column without its values."""
+    """Return the findings about a column that do not need its values."""
     if column.is_unchanged:
         return []
     if column.role != "quasi":
@@ -169,7 +179,7 @@ def _static_findings(call: Call, tables: _PolicyTables, position: int, column: R
 
 
 def _describe_generalization(tables: _PolicyTables, column: ReviewedColumn) -> tuple[str, str | None]:
-    """How a quasi-identifier is generalized, and what makes it coarser."""
+    """Return how a quasi-identifier is generalized, in words, and the statement that makes it coarser, if any."""
     settings = column.settings
     kind = family(column.type)[0]
     ends = [f"{sign}{end}" for sign, end in (("<=", settings.bottom), (">=", settings.top)) if end is not None]
@@ -193,7 +203,7 @@ def _describe_generalization(tables: _PolicyTables, column: ReviewedColumn) -> t
 
 
 def _count_flat_leaves(call: Call, source: catalog.Source, name: str) -> tuple[int, int]:
-    """How many leaves of a hierarchy are right under its root, and how many there are."""
+    """Return how many leaves of a hierarchy are directly below its root, and how many leaves it has."""
     hierarchy = lookup.find_hierarchy(call, name, source, is_declared=True)
     if hierarchy is None:
         return 0, 0
@@ -211,6 +221,7 @@ def _count_flat_leaves(call: Call, source: catalog.Source, name: str) -> tuple[i
 
 
 def _row_condition(row: stored_policy.PolicyRow) -> str:
+    """Return the SQL condition that selects a row of the policy."""
     pairs = {"table_name": row.table_name, "column_name": row.declared.column}
     if row.schema_name != "main":
         pairs = {"schema_name": row.schema_name} | pairs
@@ -218,14 +229,14 @@ def _row_condition(row: stored_policy.PolicyRow) -> str:
 
 
 def _withhold_statement(tables: _PolicyTables, column: ReviewedColumn) -> str | None:
-    """What withholds a column."""
+    """Return the statement (or the alternative) that withholds a column; None if it is undeclared."""
     if column.alternative:
         return column.alternative.replace("{}", column.name)
     return f"DELETE FROM {tables.policy} WHERE {_row_condition(column.row)}" if column.row else None
 
 
 def _publish_statement(tables: _PolicyTables, column: ReviewedColumn) -> str | None:
-    """What publishes a column that nobody has said anything about: generalized."""
+    """Return the statement that publishes an undeclared column in generalized form."""
     if column.alternative or column.role is not None:
         return None
     key = join_sql(text(part) for part in (*stored_policy.policy_key(tables.source), column.name))
@@ -233,13 +244,14 @@ def _publish_statement(tables: _PolicyTables, column: ReviewedColumn) -> str | N
 
 
 def _update_statement(tables: _PolicyTables, column: ReviewedColumn, setting: str, value: str | int) -> str | None:
+    """Return the statement that changes a setting of a column; None if it is undeclared."""
     if column.alternative or column.row is None:
         return None
     return f"UPDATE {tables.policy} SET {setting} = {literal(value)} WHERE {_row_condition(column.row)}"
 
 
 def _prefix_hierarchy_statement(tables: _PolicyTables, column: ReviewedColumn) -> str | None:
-    """What builds a hierarchy of the beginnings of texts for a column that has none."""
+    """Return the statement that builds a hierarchy of prefixes for a column without one."""
     update = (
         None
         if column.alternative or column.row is None
@@ -255,7 +267,10 @@ def _prefix_hierarchy_statement(tables: _PolicyTables, column: ReviewedColumn) -
 
 
 def format_review(rows: Iterable[ReviewRow], title: str, width: int = 80, with_statements: bool = True) -> list[str]:
-    """Return a review as text: what is published how in a line a topic, then what stands out, with what changes it."""
+    """Return a review as lines of text.
+
+    Unchanged, generalized and withheld columns are one line per topic; then each problem follows with its statement.
+    """
     review_rows = list(rows)
     summary = next((finding for topic, _, finding, _ in review_rows if topic == "source"), "")
     lines = [one_line(f"{title}: {summary}")]
@@ -275,13 +290,14 @@ def format_review(rows: Iterable[ReviewRow], title: str, width: int = 80, with_s
 
 
 def _wrap(topic: str, finding: str, width: int) -> list[str]:
+    """Return a finding as lines of at most `width` characters, indented by topic."""
     return textwrap.wrap(
         finding, width, initial_indent=f"  {topic:<12}", subsequent_indent=" " * 14, break_on_hyphens=False
     )
 
 
 def review_objects(rows: Iterable[ReviewRow]) -> list[Mapping[str, str | None]]:
-    """Return a review as JSON has it."""
+    """Return a review as objects for JSON."""
     return [dict(zip(("topic", "column_name", "finding", "statement"), row, strict=True)) for row in rows]
 
 

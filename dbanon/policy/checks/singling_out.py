@@ -1,4 +1,4 @@
-"""Columns that are published as they are and single people out together, whatever k is."""
+"""Find unchanged columns that together single people out, whatever k is."""
 
 from collections.abc import Iterable
 
@@ -11,14 +11,17 @@ from dbanon.sqltext.quote import Sql, identifier, text
 from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
 
 MIN_UNIQUE_SHARE = 0.1
-"""Share of the records that the columns make unique, from which they are a problem; the metrics count every one."""
+"""Minimum share of unique records for a problem; metrics count every unique record."""
 
 
 def problem_values(
     relation: DeclaredRelation, rows: Iterable[StoredPolicyRow], cursor: Cursor
 ) -> dict[str, Sql] | None:
-    """Template values of sql/policy/checks/policy_problems.sql for a relation whose unchanged columns are to be
-    counted; None where it has none, or cannot be read, which is reported by others."""
+    """Return template values of policy_problems.sql that count unique records by the unchanged columns of a relation.
+
+    Returns:
+        None if it has no such columns, or cannot be read, which other checks report.
+    """
     types = {name.lower(): (name, type_) for name, type_ in relation.columns().items()}
     existing_rows = [row for row in rows if row.column.lower() in types]
     unchanged = [row for row in existing_rows if row.role.lower() in ("sensitive", "other")]

@@ -1,10 +1,11 @@
-"""Limits of the policy that another published column undoes: a `top` of ages next to the year of birth, a `min_level`
-of zip codes next to the neighbourhood. They are found by values and not by names.
+"""Find limits of the policy that another published column undoes, by values and not by names.
 
-A limit publishes a cell in place of a value. Another column undoes it if records of one cell that agree in the other
-column agree in their values, too, more often than other records of the cell do: as a share of what is possible
-(Goodman and Kruskal's tau, per cell and without bias for small groups), and by so many standard deviations that
-independent columns do not reach it. All is counted in a sample.
+Examples are a `top` of ages next to the year of birth, and a `min_level` of zip codes next to the neighbourhood.
+
+A limit publishes a cell in place of a value. Another column undoes it if records of one cell with equal values of the
+other column have equal own values more often than other records of the cell: as a share of what is possible (Goodman
+and Kruskal's tau, per cell and without bias for small groups), and by more standard deviations than independent columns
+reach. All is counted in a sample.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,48 +23,48 @@ from dbanon.sqltext.quote import Sql, identifier, literal_rows, one_line, qualif
 from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
 
 MAX_SAMPLE = 20_000
-"""Most records that are compared, about."""
+"""Approximate maximum number of compared records."""
 
 MAX_COMPARISONS = 1_500_000
-"""Most values that are compared, about: in wide tables those of fewer records."""
+"""Approximate maximum number of compared values; wide tables compare fewer records."""
 
 MIN_SAMPLE = 2_000
-"""Records that are compared however wide the table is, about."""
+"""Approximate minimum number of compared records, however wide the table is."""
 
 MIN_REVEALED_SHARE = 0.35
-"""Least share of what a limit hides that the other column must reveal to be named."""
+"""Minimum share of hidden information that another column must reveal to be reported."""
 
 MIN_DEVIATIONS = 5
-"""Standard deviations above what independent columns reveal by chance."""
+"""Minimum number of standard deviations above what independent columns reveal by chance."""
 
 MIN_HIDDEN_RECORDS = 10
-"""Records that a limit must hide: of fewer nothing is certain."""
+"""Minimum number of records that a limit hides; fewer prove nothing."""
 
 MIN_RANK_CORRELATION = 0.95
-"""Correlation of ranks from which the order of one column is that of another."""
+"""Minimum rank correlation for two columns to have the same order."""
 
 MIN_ORDERED_VALUES = 3
-"""Values of a cell that must be in order."""
+"""Minimum number of values of a cell that must be in order."""
 
 N_CELL_PARTS = 6
-"""Parts of a cell that are compared where it has more values."""
+"""Number of parts of a cell that are compared if it has more values."""
 
 MIN_REPETITIONS = 5
-"""Records a value has on average, from which it is compared with itself alone."""
+"""Minimum average number of records per value for values to be compared one by one."""
 
 N_NEIGHBOURS = 5
-"""Records with neighbouring values that are compared where values hardly repeat."""
+"""Number of records with neighbouring values that are compared together if values hardly repeat."""
 
 _CALENDAR_FAMILIES = ("date", "timestamp", "nanos")
 _YEARS_PER_UNIT = {"decade": 10, "century": 100}
 
 FindHierarchy = Callable[[str], Hierarchy | None]
-"""Finds a hierarchy by its name."""
+"""Returns a hierarchy by name."""
 
 
 @dataclass(frozen=True)
 class LimitedColumn:
-    """A column that is published: its row of the policy, its settings, its name and type in the table."""
+    """A published column, which may have a limit: its row of the policy, settings, name and type."""
 
     declared: StoredPolicyRow
     settings: Settings
@@ -77,10 +78,10 @@ def problem_values(
     cursor: catalog.Cursor,
     find_hierarchy: FindHierarchy,
 ) -> list[dict[str, object]]:
-    """Return template values of sql/policy/checks/policy_problems.sql for the limits of a relation that other columns
-    may undo.
+    """Return template values of policy_problems.sql for limits of a relation that other columns may undo.
 
-    None where no column has a limit, or where the relation cannot be read, which is reported by others.
+    Returns:
+        An empty list if no column has a limit, or if the relation cannot be read, which other checks report.
     """
     types = {fold_case(name): (name, type_) for name, type_ in relation.columns().items()}
     published_columns = [
@@ -126,11 +127,12 @@ def problem_values(
 
 
 def _text_list(values: Iterable[str]) -> Sql:
+    """Return texts as a SQL list."""
     return Sql(f"[{', '.join(str(text(one_line(value))) for value in values)}]")
 
 
 def _ordered_value(column: LimitedColumn) -> Sql:
-    """Return SQL that gives a column's values in their order, without those that have no place in it."""
+    """Return SQL of a column's values in their order; values without a position in it are NULL."""
     name, kind = identifier(column.column), family(column.type)[0]
     if kind is None:
         return Sql(f"CAST({name} AS VARCHAR) COLLATE POSIX")
@@ -142,12 +144,13 @@ def _ordered_value(column: LimitedColumn) -> Sql:
 
 
 def _finite_timestamp(name: Sql, type_: str) -> Sql:
+    """Return SQL of a date or timestamp, with NULL for infinities."""
     moment = f"{name} AT TIME ZONE 'UTC'" if type_ == "TIMESTAMP WITH TIME ZONE" else f"{name}::TIMESTAMP"
     return Sql(f"CASE WHEN isfinite({moment}) THEN {moment} END")
 
 
 def _limit_cell(column: LimitedColumn, find_hierarchy: FindHierarchy) -> Sql | None:
-    """Return SQL that gives what a column's limit publishes of a value; None for a column without a limit."""
+    """Return SQL of what a column's limit publishes of a value; None for a column without a limit."""
     if column.declared.role.lower() != "quasi":
         return None
     settings, kind = column.settings, family(column.type)[0]
@@ -173,6 +176,7 @@ def _limit_cell(column: LimitedColumn, find_hierarchy: FindHierarchy) -> Sql | N
 
 
 def _calendar_cell(value: Sql, grid: str) -> Sql:
+    """Return SQL of the start of a calendar unit."""
     if grid in _YEARS_PER_UNIT:
         return Sql(
             f"make_date((year({value}) // {_YEARS_PER_UNIT[grid]} * {_YEARS_PER_UNIT[grid]})::INTEGER, 1, 1)::TIMESTAMP"
@@ -181,7 +185,7 @@ def _calendar_cell(value: Sql, grid: str) -> Sql:
 
 
 def _min_level_node(column: LimitedColumn, find_hierarchy: FindHierarchy) -> Sql | None:
-    """Return SQL that gives the node of a value on the least level that is published."""
+    """Return SQL of the node of a value on the lowest published level; None if the hierarchy does not exist."""
     value, level = _ordered_value(column), column.settings.min_level or 0
     hierarchy = None if column.settings.hierarchy is None else find_hierarchy(column.settings.hierarchy)
     if hierarchy is None:

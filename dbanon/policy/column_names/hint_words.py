@@ -1,17 +1,17 @@
-"""Words in the names of columns and what they say, in the large languages; read by dbanon/policy/column_names/hints.py.
+"""Words in the names of columns with their meaning, in many languages; read by dbanon/policy/column_names/hints.py.
 
-A word stands for itself; `birth*` for words that begin so, `*datum` for words that end so, `*geburt*` for words that
-hold it. Words are written without accents, as both sides are compared: `große` and `groesse` are `grosse`. In scripts
-that write words together (Chinese, Japanese, Korean) every word counts wherever it occurs.
+A word matches itself; `birth*` matches words with this beginning, `*datum` words with this ending, `*geburt*` words
+that contain it. Words are written without accents, as both sides are compared: `große` and `groesse` are `grosse`. In
+scripts without spaces (Chinese, Japanese, Korean) every word matches wherever it occurs.
 
-Stems are long enough that no other word has them by accident. A word that means something else in another language
-stands where it tells a reader less, or not at all.
+Stems are long enough not to occur in other words by accident. A word with another meaning in another language is listed
+with the meaning that reveals less, or not at all.
 """
 
 from dbanon.policy.column_names.identifying_words import IDENTIFYING_WORDS
 
 VOCABULARY = IDENTIFYING_WORDS | {
-    # Where on earth something is, as numbers. Precise ones are an address.
+    # Positions on earth as numbers; precise ones are an address.
     "coordinate": """
         en: lat lats lon lons lng lngs long latitude* longitude* *latitude *longitude latlon* latlng* lonlat* coord*
             *coords geo geoloc* geohash* geom geometry* geopoint* geocode* gps easting* northing* utm wgs pluscode*
@@ -34,14 +34,14 @@ VOCABULARY = IDENTIFYING_WORDS | {
         ar: *احداثي*
         hi: *अक्षांश* *देशांतर*
         """,
-    # Words that hold one of these lists by accident.
+    # Words that contain a word of these lists by accident.
     "accident": """
         en: paid unpaid prepaid postpaid valid invalid fluid solid liquid rapid bid grid mid humid void avoid hybrid
             acid amino thyroid steroid steroids opioid opioids calendar* balloon* saloon* learning* market* destination*
             donation* combination* termination* coordination* alternation* explanation* imagination* origination*
             mandatory mandate* validate* conditioning* conditional* unconditional* lilac* excursion*
         """,
-    # What must not be learned.
+    # Sensitive values.
     "sensitive": """
         en: icd icd9 icd10 diag diags dx hiv aids drug* lab labs glu *result* wage wages pay payment payroll bonus
             debt* credit* loan* balance capital party crime* offence* offense* verdict* cause reason readmi*
@@ -81,7 +81,7 @@ VOCABULARY = IDENTIFYING_WORDS | {
         ar: *تشخيص* *مرض* *دواء* *راتب* *دخل* *علاج* tashkhis*
         hi: *निदान* *बीमारी* *रोग* *दवा* *वेतन* *आय* bimari vetan
         """,
-    # What somebody could know of a person: numbers and few words.
+    # Values that someone may know about a person: numbers and few words.
     "trait": """
         en: age ages *birth* born dob yob sex *gender* race ethnic* *marital* relationship* household* height weight
             death* died deceas* veteran* children* child kids native tall hours working dependents insurer payer
@@ -110,7 +110,7 @@ VOCABULARY = IDENTIFYING_WORDS | {
         ar: *العمر* *عمر* *جنس* *ميلاد* *ولادة* umr jins milad
         hi: *आयु* *उम्र* *लिंग* *जन्म* umar ling janm*
         """,
-    # The same whose values may be names of places, employers and professions.
+    # Such values that may be names of places, employers and professions.
     "proper": """
         en: zip zip5 zipcode* postal* postcode* city cities town towns village* state states county country
             countries region* district* province* *municipal* *nation* *citizenship* citizen* *educat* *degree*
@@ -143,7 +143,7 @@ VOCABULARY = IDENTIFYING_WORDS | {
         ar: *مدينة* *بلد* *جنسية* *مهنة* *منطقة* madina balad
         hi: *शहर* *जिला* *राज्य* *देश* *पेशा* *पिन* shahar pincode
         """,
-    # When something happened: who was there knows it.
+    # When something happened, which anyone present knows.
     "event": """
         en: date dates *date datetime ts time times timestamp* *timestamp day days month months year years week hour
             admit* admission* discharg* visit* arrival* departure* appointment* encounter* hospitalization*
@@ -167,7 +167,7 @@ VOCABULARY = IDENTIFYING_WORDS | {
         ar: *تاريخ* *دخول* *خروج* *زيارة* tarikh*
         hi: *तारीख* *दिनांक* *भर्ती* *छुट्टी* tarikh
         """,
-    # Establishments, things and measurements of things: neither who somebody is nor a secret of theirs.
+    # Establishments, things and their measurements: neither identifying nor sensitive.
     "neutral": """
         en: hospital* ward wards clinic clinics department* dept specialty speciality specialties branch store
             stores shop shops warehouse* product* article* item items sku category categories brand brands currency
@@ -200,7 +200,7 @@ VOCABULARY = IDENTIFYING_WORDS | {
         ar: *مستشفى* *قسم* *منتج* *كمية* *سعر* mustashfa
         hi: *अस्पताल* *विभाग* *उत्पाद* *मात्रा* *मूल्य* aspatal
         """,
-    # A kind of thing, of which a list has a code each.
+    # Types of things, for which a list has one code each.
     "category": """
         en: type types status kind class group disposition source category
         de: art typ
@@ -213,13 +213,13 @@ VOCABULARY = IDENTIFYING_WORDS | {
         tr: turu
         id: jenis
         """,
-    # What else is said of another word.
+    # Words that qualify another word.
     "generic": """
         en: flag value values level main primary secondary count counts total avg average min max sum medical
             current
         de: kennzahl anzahl
         """,
-    # Words that join others.
+    # Words that connect others.
     "filler": """
         en: of the a an and for in at on to from by per data code codes
         de: des der die das den dem vom von und im am zum zur

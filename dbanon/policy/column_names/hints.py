@@ -1,4 +1,4 @@
-"""What the name of a column says about its role."""
+"""Infer from the name of a column which role it may have."""
 
 import functools
 import re
@@ -12,15 +12,23 @@ from dbanon.policy.column_names.hint_words import VOCABULARY
 
 @dataclass(frozen=True)
 class NameHints:
-    """The words in a column's name that speak for a role; None where nothing does.
+    """The words in a column's name that suggest a role; None for each kind without such a word.
 
-    `number`: a number that a person has for life; `direct`: a name, an address, what reaches a person; `prose`: free
-    text; `subject`: the key of a person; `key`: a key or a number of whatever, wherever in the name it occurs;
-    `count`: such a number that may say how many; `category`: a kind of thing, whose key is a code of a list;
-    `coordinate`: a position on earth; `sensitive` and `quasi`: as the roles; of these, `proper` says that values may be
-    written as names are (places, professions), `event` that it is only when or how something happened; `neutral`: an
-    establishment, a thing or a measurement, and nothing else; `ambiguous`: a word that would be generalized in one
-    language and published unchanged in another.
+    Attributes:
+        number: A number that a person has for life.
+        direct: A name, an address or another way to reach a person.
+        prose: Free text.
+        subject: The key of a person.
+        key: A key or number of anything, anywhere in the name.
+        count: Such a number, which may be a count.
+        category: A type of things, whose key is a code from a list.
+        coordinate: A position on earth.
+        sensitive: A sensitive value.
+        quasi: A quasi-identifier.
+        proper: A quasi-identifier whose values look like names (places, professions).
+        event: A quasi-identifier that is only when or how something happened.
+        neutral: An establishment, a thing or a measurement, and nothing else.
+        ambiguous: A word that would be generalized in one language and published unchanged in another.
     """
 
     number: str | None = None
@@ -44,14 +52,14 @@ HINTS = tuple(field.name for field in fields(NameHints))
 _QUASI_KINDS = ("trait", "proper", "event")
 _UNCHANGED_KINDS = ("sensitive", "neutral")
 _NON_PERSON_KINDS = frozenset({*_UNCHANGED_KINDS, "coordinate", *_QUASI_KINDS})
-"""What a word can be about that is no person."""
+"""Kinds of words that are not about persons."""
 
 TREATMENT_BY_KIND = {
     **dict.fromkeys(("number", "full", "name", "direct", "prose", "subject", "key", "count"), "withheld"),
     **dict.fromkeys(("coordinate", *_QUASI_KINDS), "generalized"),
     **dict.fromkeys(_UNCHANGED_KINDS, "unchanged"),
 }
-"""How columns are published that are named by words of a kind; of the other kinds nothing follows."""
+"""How columns named by words of a kind are published; other kinds imply nothing."""
 
 
 def split_words(name: str) -> tuple[str, ...]:
@@ -71,7 +79,7 @@ _NUMBER_SIGN = re.compile("[#№]|[Nn][°º]")
 
 
 def hints_from_name(name: str) -> NameHints:
-    """What a column's name says.
+    """Return the hints in a column's name.
 
     >>> hints_from_name('patient_nbr').subject, hints_from_name('dateOfBirth').quasi
     ('patient nbr', 'birth')
@@ -128,18 +136,24 @@ _LETTER_REPLACEMENTS = str.maketrans(
 
 
 def _normalize(word: str) -> str:
-    """A word in lower case; letters of Latin, Greek and Cyrillic lose their accents, since tables often lack them."""
+    """Return a word in lower case and without accents of Latin, Greek and Cyrillic, which tables often omit."""
     folded = unicodedata.normalize("NFD", word.casefold().translate(_LETTER_REPLACEMENTS))
     return unicodedata.normalize("NFC", _ACCENTS.sub("", folded))
 
 
 _ACCENTS = re.compile("(?<!и)[\u0300-\u036f]")
-"""Of Cyrillic, й is a letter of its own."""
+"""Accents to remove; in Cyrillic, й is a letter of its own."""
 
 
 @dataclass(frozen=True)
 class VocabularyMatch:
-    """A word of the vocabulary that a word of a name is (`is_whole`) or holds; `stem` is what they share."""
+    """A word of the vocabulary that equals a word of a name (`is_whole`) or occurs in it.
+
+    Attributes:
+        kind: The kind of the vocabulary word.
+        language: Its language.
+        stem: The letters that both share.
+    """
 
     kind: str
     language: str
@@ -149,7 +163,7 @@ class VocabularyMatch:
 
 @cache
 def _vocabulary() -> tuple[dict[str, tuple[VocabularyMatch, ...]], tuple[tuple[re.Pattern[str], VocabularyMatch], ...]]:
-    """Return the matches of each word that is listed for itself, and a pattern of each of the others with its match."""
+    """Return the matches of each word without a wildcard, and a pattern with its match for each other word."""
     full_words: dict[str, tuple[VocabularyMatch, ...]] = {}
     patterns: list[tuple[re.Pattern[str], VocabularyMatch]] = []
     for kind, word_list in VOCABULARY.items():
@@ -171,22 +185,22 @@ def _vocabulary() -> tuple[dict[str, tuple[VocabularyMatch, ...]], tuple[tuple[r
 
 @cache
 def _stem_pattern() -> re.Pattern[str]:
-    """What a word holds that matches any pattern: comparing each pattern with each word costs more."""
+    """Return a pattern of all stems with a wildcard: comparing each pattern with each word would be slower."""
     return re.compile("|".join(map(re.escape, sorted({match.stem for _, match in _vocabulary()[1]}))))
 
 
 _UNSPACED_SCRIPTS = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-"""Scripts that write words together."""
+"""Scripts without spaces between words."""
 
 _DIGRAPHS = (("ae", "a"), ("oe", "o"), ("ue", "u"))
 
 _JOINED_KEY_WORD = re.compile(r"(.{3,})(?:ids?|no|nr|nbr|num|numb|key|ref|pk)|(?:id|no|nr|num)(.{4,})")
-"""A word that is written together with a word for a key, as in `planno`, where the rest is a word of its own."""
+"""A word joined with a word for a key, as in `planno`, where the rest is a word of its own."""
 
 
 @cache
 def all_matches(word: str) -> tuple[VocabularyMatch, ...]:
-    """Return every word of the vocabulary that a word is or holds. `groesse` is read as `grosse`, too."""
+    """Return every word of the vocabulary that equals a word or occurs in it. `groesse` is also read as `grosse`."""
     full_words, patterns = _vocabulary()
     spellings = {word, functools.reduce(lambda w, pair: w.replace(*pair), _DIGRAPHS, word)}
     found_matches = [match for w in spellings for match in full_words.get(w, ())]
@@ -196,8 +210,10 @@ def all_matches(word: str) -> tuple[VocabularyMatch, ...]:
 
 
 def best_matches(word: str) -> tuple[VocabularyMatch, ...]:
-    """The matches that count: what a word stands for by itself, else what it holds, but for what a longer match
-    explains, as that of `postnummer` explains its `nummer`."""
+    """Return the matches that count: equal words, else the longest stems that the word contains.
+
+    The match `postnummer` makes its part `nummer` irrelevant.
+    """
     candidates = all_matches(word)
     if full_matches := tuple(match for match in candidates if match.is_whole):
         return full_matches
@@ -207,7 +223,7 @@ def best_matches(word: str) -> tuple[VocabularyMatch, ...]:
 
 @cache
 def _word_kinds(word: str) -> frozenset[str]:
-    """What a word can be."""
+    """Return the kinds that a word can have."""
     word_matches = best_matches(word)
     kinds = {match.kind for match in word_matches}
     if not any(match.is_whole for match in word_matches) and (joined_word := _JOINED_KEY_WORD.fullmatch(word)):
@@ -218,7 +234,7 @@ def _word_kinds(word: str) -> frozenset[str]:
 
 
 def is_ambiguous(word: str) -> bool:
-    """Return whether a word is published generalized by what it means in one language, unchanged by what in another."""
+    """Return whether a word is generalized by its meaning in one language and unchanged by its meaning in another."""
     word_matches = best_matches(word)
     generalized = {match.language for match in word_matches if TREATMENT_BY_KIND.get(match.kind) == "generalized"}
     unchanged = {match.language for match in word_matches if TREATMENT_BY_KIND.get(match.kind) == "unchanged"}
@@ -226,9 +242,10 @@ def is_ambiguous(word: str) -> bool:
 
 
 def n_shared_words(column: str, hierarchy: str) -> int:
-    """How many words a column and a hierarchy share in their names; gender is sex."""
+    """Return the number of words that the names of a column and a hierarchy share; gender counts as sex."""
     return len(_comparable_words(column) & _comparable_words(hierarchy))
 
 
 def _comparable_words(name: str) -> set[str]:
+    """Return the words of a name without plural endings."""
     return {"sex" if word == "gender" else word.rstrip("s") for word in split_words(name)}

@@ -1,4 +1,4 @@
-"""Words in the names of columns that identify a person or a record: names, numbers, keys; written as in words.py."""
+"""Words in the names of columns that identify a person or a record: names, numbers, keys; see hint_words.py."""
 
 IDENTIFYING_WORDS = {
     # Numbers that a person has for life.
@@ -22,7 +22,7 @@ IDENTIFYING_WORDS = {
         ar: *الهوية* *هوية* *جواز*
         hi: *आधार* pan
         """,
-    # Names that are a person's without another word.
+    # Names of persons, even without another word.
     "full": """
         en: surname* forename* firstname* lastname* fullname* maidenname* username* middlename* givenname*
             familyname* nickname* firstnm lastnm patname patientname* ptname fname lname
@@ -50,7 +50,7 @@ IDENTIFYING_WORDS = {
         ar: *اسم* *الاسم* *لقب*
         hi: *नाम* *उपनाम*
         """,
-    # A name: whose, other words say. Alone it is a person's.
+    # Names of anything, as other words indicate; alone they are names of persons.
     "name": """
         en: name names first last maiden given family middle nick full initials salutation preferred legal suffix
             prefix nm
@@ -69,7 +69,7 @@ IDENTIFYING_WORDS = {
         ar: ism
         vi: ten
         """,
-    # What reaches or marks a person.
+    # Ways to reach or recognize a person.
     "direct": """
         en: passport* licence license drivers email* mail mails *phone* tel telephone* mobile* cell cellphone fax
             *address* addr street* url urls website homepage ip ipaddr* mac iban bic card cardno creditcard* vin
@@ -124,7 +124,7 @@ IDENTIFYING_WORDS = {
         ar: *ملاحظ* *تعليق* mulahazat
         hi: *टिप्पणी* *विवरण*
         """,
-    # People whose data these are.
+    # Data subjects.
     "subject": """
         en: patient* person persons people subject member customer* client clients employee* student* user users
             respondent* participant* beneficiary insured citizen resident voter donor applicant individual
@@ -149,7 +149,7 @@ IDENTIFYING_WORDS = {
         ar: *مريض* *عميل* *موظف* *طالب* marid
         hi: *मरीज* *रोगी* *ग्राहक* *छात्र* rogi marij
         """,
-    # What distinguishes records.
+    # Keys of records.
     "key": """
         en: id ids nbr no nos nr num nums numb number numbers *number key keys uuid guid rowid identifier* pk fk serial*
             ref refs reference references regno registration* accession* certificate* cert barcode* token* hash policy
@@ -178,7 +178,7 @@ IDENTIFYING_WORDS = {
         ar: *رقم* *معرف* raqm
         hi: *संख्या* *क्रमांक* *आईडी*
         """,
-    # Of these, words that say how many where another word follows: number of children, no. of visits.
+    # Keys that mean a count if another word follows: number of children, no. of visits.
     "count": """
         en: number numbers num no nos nr nbr
         fr: numero num

@@ -1,4 +1,4 @@
-"""Hierarchies from files and from the package as rows for dbanon.hierarchy, and stored ones as files."""
+"""Read hierarchies from files and from the package as rows for dbanon.hierarchy, and write stored ones as ARX lines."""
 
 from dbanon import errors
 from dbanon.errors.example import Example
@@ -11,9 +11,11 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def hierarchy_file_sql(call: Call) -> Sql:
-    """hierarchy_file(name, path).
+    """Return the SQL of hierarchy_file(name, path): the rows of an ARX file.
 
-    Rows of an ARX file; UnreadableFileError, RemoteFileError, MalformedHierarchyError.
+    Raises:
+        UnreadableFileError, RemoteFileError: The file cannot be read.
+        MalformedHierarchyError: It is not a hierarchy.
     """
     name = call.text("name")
     arx_text = input_files.read_text(call.function.name, call.text("path"), call.cursor)
@@ -21,7 +23,11 @@ def hierarchy_file_sql(call: Call) -> Sql:
 
 
 def hierarchy_shipped_sql(call: Call) -> Sql:
-    """hierarchy_shipped(name): rows of a hierarchy of the package; UnknownHierarchyError."""
+    """Return the SQL of hierarchy_shipped(name): the rows of a hierarchy of the package.
+
+    Raises:
+        UnknownHierarchyError: The package has no such hierarchy.
+    """
     name = call.text("name")
     hierarchy = storage.shipped_hierarchy(name)
     if hierarchy is None:
@@ -30,7 +36,11 @@ def hierarchy_shipped_sql(call: Call) -> Sql:
 
 
 def hierarchy_arx_sql(call: Call) -> Sql:
-    """hierarchy_arx(name): the lines of an ARX file; UnknownHierarchyError."""
+    """Return the SQL of hierarchy_arx(name): the lines of an ARX file.
+
+    Raises:
+        UnknownHierarchyError: No such hierarchy is stored.
+    """
     name = call.text("name")
     hierarchy = lookup.find_hierarchy(call, name, None)
     if hierarchy is None:

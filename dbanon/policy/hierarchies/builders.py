@@ -1,4 +1,4 @@
-"""Hierarchies made from the values of a column: each builder is a row of a table and a template in sql/hierarchy/."""
+"""Build hierarchies from the values of a column; each builder has a template in sql/policy/hierarchies/."""
 
 import json
 from collections.abc import Callable
@@ -22,11 +22,13 @@ DATE_LEVELS = ("day", "month", "quarter", "year", "decade", "century")
 
 @dataclass(frozen=True)
 class Builder:
-    """A way to make label paths of a column: the function hierarchy_NAME, by the template
-    sql/policy/hierarchies/NAME.sql.
+    """A way to build the label paths of a hierarchy: the function hierarchy_NAME with the template NAME.sql.
 
-    `parameter` says what the levels are; `levels` is that value as the template takes it, under the parameter's name.
-    `families` are the types of columns that it is for (none: all), in words `accepts`.
+    Attributes:
+        parameter: The parameter that defines the levels.
+        levels: Returns its value as the template needs it, under the parameter's name.
+        families: Families of column types that it accepts; empty: all.
+        accepts: The same in words, for messages.
     """
 
     name: str
@@ -39,9 +41,11 @@ class Builder:
 
 
 def builder_sql(call: Call, *, builder: Builder) -> Sql:
-    """Return the SQL of a call of a builder: rows for dbanon.hierarchy, none of codes for missing values.
+    """Return the SQL of a call of a builder: rows for dbanon.hierarchy, without codes for missing values.
 
-    Raises UnknownTableError, UnknownColumnError, InvalidArgumentError.
+    Raises:
+        UnknownTableError, UnknownColumnError: A name does not exist.
+        InvalidArgumentError: The builder does not accept the type of the column or the levels.
     """
     source = call.source()
     column = call.column(source)
@@ -56,7 +60,7 @@ def builder_sql(call: Call, *, builder: Builder) -> Sql:
         column=identifier(column),
         label=label_text(identifier(column), type_),
         integer=type_ in INTEGERS,
-        date=type_ == "DATE",  # TIMESTAMP ends before DATE does
+        date=type_ == "DATE",  # the range of TIMESTAMP is smaller than that of DATE
         zoned=is_zoned(type_),
         **levels,
     )
@@ -64,11 +68,17 @@ def builder_sql(call: Call, *, builder: Builder) -> Sql:
 
 
 def _kept_lengths(call: Call) -> list[Sql] | None:
+    """Return the lengths of the prefixes; None for all."""
     lengths = call.options.listed("keep")
     return [Sql(str(n)) for n in lengths] if lengths else None
 
 
 def _interval_widths(call: Call) -> list[Sql]:
+    """Return the widths of the intervals.
+
+    Raises:
+        InvalidArgumentError: A width is not a multiple of the one before.
+    """
     widths = call.options.listed("widths") or ()
     for width, next_width in pairwise(widths):
         if next_width % width:

@@ -1,4 +1,4 @@
-"""Which hierarchies there are, what is wrong with them, and which values they miss."""
+"""Table functions that list hierarchies, check them, and find values that they lack."""
 
 from dbanon import errors
 from dbanon.errors.example import Example
@@ -14,7 +14,7 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def hierarchies_sql(call: Call) -> Sql:
-    """hierarchies(): stored ones, then shipped ones."""
+    """Return the rows of hierarchies(): stored ones, then shipped ones."""
     rows: list[list[object]] = [
         ["stored", database, name]
         for database in call.attached()
@@ -25,7 +25,7 @@ def hierarchies_sql(call: Call) -> Sql:
 
 
 def hierarchy_problems_sql(call: Call) -> Sql:
-    """hierarchy_problems(): those of all attached databases."""
+    """Return the SQL of hierarchy_problems() for all attached databases."""
     tables = [
         {"database": text(db), "table": qualified(db, catalog.SCHEMA, "hierarchy")}
         for db in call.attached()
@@ -35,10 +35,12 @@ def hierarchy_problems_sql(call: Call) -> Sql:
 
 
 def uncovered_sql(call: Call) -> Sql:
-    """uncovered(table, column): by the hierarchy that is given, else the declared one, else none; codes for missing
-    values need not be in it.
+    """Return the SQL of uncovered(table, column): the values that are not in the given or declared hierarchy.
 
-    Raises UnknownTableError, UnknownColumnError, UnknownHierarchyError.
+    Codes for missing values need not be in it.
+
+    Raises:
+        UnknownTableError, UnknownColumnError, UnknownHierarchyError: A name does not exist.
     """
     source = call.source()
     column = call.column(source)

@@ -1,4 +1,4 @@
-"""A hierarchy as a relation: rows (node, parent, label, ord), or label paths from the root."""
+"""Return a hierarchy as a relation: rows (node, parent, label, ord), or label paths from the root."""
 
 from dbanon.policy.hierarchies.storage import InlineHierarchy, StoredHierarchy
 from dbanon.source.catalog import SCHEMA
@@ -7,7 +7,7 @@ from dbanon.sqltext.templates import fill
 
 
 def rows(hierarchy: StoredHierarchy | InlineHierarchy) -> Sql:
-    """Return SQL for the rows (node, parent, label, ord) of a hierarchy."""
+    """Return SQL of the rows (node, parent, label, ord) of a hierarchy."""
     if isinstance(hierarchy, StoredHierarchy):
         table = qualified(hierarchy.database, SCHEMA, "hierarchy")
         columns = "node COLLATE POSIX AS node, parent COLLATE POSIX AS parent, label COLLATE POSIX AS label, ord"
@@ -16,7 +16,7 @@ def rows(hierarchy: StoredHierarchy | InlineHierarchy) -> Sql:
 
 
 def paths(hierarchy: InlineHierarchy) -> Sql:
-    """Return SQL for the label paths of an inline hierarchy: (path from the root, place)."""
+    """Return SQL of the label paths of an inline hierarchy: (path from the root, place)."""
     document = as_json([list(p) for p in hierarchy.paths])
     return Sql(
         "SELECT unnest(paths) AS path, generate_subscripts(paths, 1) AS place "
@@ -25,10 +25,10 @@ def paths(hierarchy: InlineHierarchy) -> Sql:
 
 
 def rows_from_paths(relation: Sql) -> Sql:
-    """Return SQL for hierarchy rows of a relation (path VARCHAR[] from the root, place)."""
+    """Return SQL of hierarchy rows for a relation of label paths (path VARCHAR[] from the root, place)."""
     return Sql(fill("policy/hierarchies/hierarchy_rows.sql", paths=relation))
 
 
 def named_rows(name: str, paths: Sql) -> Sql:
-    """Return SQL for rows of dbanon.hierarchy: name, node, parent, label, ord."""
+    """Return SQL of rows for dbanon.hierarchy: name, node, parent, label, ord."""
     return Sql(f"SELECT {text(name)} AS name, * FROM ({rows_from_paths(paths)}) ORDER BY ord ASC, node ASC")

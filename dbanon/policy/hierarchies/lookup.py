@@ -1,4 +1,4 @@
-"""The hierarchies that a call can name."""
+"""Find the hierarchies that a call or a policy names."""
 
 from dbanon.policy.hierarchies import storage
 from dbanon.source import catalog
@@ -9,9 +9,9 @@ from dbanon.table_functions.table_function import Call
 def find_hierarchy(
     call: Call, name: str, source: catalog.Source | None, is_declared: bool = False
 ) -> storage.Hierarchy | None:
-    """Return a hierarchy by name: ARX rows as text, a stored one, or a shipped one; None where there is none.
+    """Return a hierarchy by name: ARX rows as text, a stored one, or a shipped one; None if it does not exist.
 
-    One that a call names is stored with the source or in the session's database. One that a policy names
+    A hierarchy that a call names is stored with the source or in the session's database. One that a policy names
     (`is_declared`) is stored with the policy and nowhere else, so that no other database can replace it.
     """
     stored = catalog.hierarchy_table(name, _databases(call, source, is_declared), call.hierarchies, is_declared)
@@ -21,13 +21,13 @@ def find_hierarchy(
 
 
 def hierarchy_names(call: Call, source: catalog.Source | None, is_declared: bool = False) -> list[str]:
-    """Return names that `find` knows."""
+    """Return the names that `find_hierarchy` finds."""
     stored = [n for db in _databases(call, source, is_declared) for n in call.hierarchies(db)]
     return [*stored, *resources.shipped_hierarchies()]
 
 
 def _databases(call: Call, source: catalog.Source | None, is_declared: bool) -> list[str]:
-    """Where hierarchies are looked up: where the source's policy is, then in the session's database."""
+    """Return the databases in which hierarchies are looked up: that of the policy, then that of the session."""
     with_policy = [source.home] if source else []
     if is_declared and with_policy:
         return with_policy

@@ -1,4 +1,4 @@
-"""What is said about hierarchies that do not fit their columns."""
+"""Error messages about hierarchies that do not fit their columns."""
 
 from dbanon import errors
 from dbanon.sqltext.quote import Sql
@@ -6,9 +6,10 @@ from dbanon.sqltext.templates import error_sql, sql_placeholder
 
 
 def hierarchy_messages(table: str, column: str, hierarchy: str, requested: str | None) -> dict[str, Sql]:
-    """What is said about a hierarchy that does not fit; `requested`: how the call named it.
+    """Return SQL of the errors about a hierarchy, by the check that fails.
 
-    Columns of the names of the messages say how many values they are about.
+    A column with the name of the check has the number of values concerned. `requested` is the hierarchy as the call
+    named it (None: declared).
     """
     malformed = {
         "roots": "it must have exactly one root (a row without parent).",

@@ -1,8 +1,8 @@
-"""Generalization hierarchies: where one is kept, and reading of ARX's text form.
+"""Generalization hierarchies as objects, and the ARX text format.
 
-A hierarchy is a set of rows (name, node, parent, label, ord) in `dbanon.hierarchy`. ARX's form is one line a leaf,
-`value;level1;...;*`, from the leaf to the root. Rows may be ragged; a label repeated on the next level is the same
-node; the same label under different parents stays two nodes.
+A hierarchy is stored as rows (name, node, parent, label, ord) in `dbanon.hierarchy`. The ARX format has one line per
+leaf, `value;level1;...;*`, from the leaf to the root. Rows may have different lengths; a label repeated on the next
+level is the same node; equal labels under different parents are two nodes.
 """
 
 import csv
@@ -25,7 +25,7 @@ class StoredHierarchy:
 
 @dataclass(frozen=True)
 class InlineHierarchy:
-    """A hierarchy that travels with the plan: label paths from the root to each leaf, in leaf order."""
+    """A hierarchy that is part of the plan: label paths from the root to each leaf, in leaf order."""
 
     name: str
     paths: tuple[tuple[str, ...], ...]
@@ -35,9 +35,12 @@ Hierarchy = StoredHierarchy | InlineHierarchy
 
 
 def parse_arx(name: str, text: str) -> InlineHierarchy:
-    """Return the hierarchy of an ARX text. Raises MalformedHierarchyError.
+    r"""Return the hierarchy of an ARX text.
 
-    >>> parse_arx('sex', 'M;*\\nF;*').paths
+    Raises:
+        MalformedHierarchyError: The text is not a tree.
+
+    >>> parse_arx('sex', 'M;*\nF;*').paths
     (('*', 'M'), ('*', 'F'))
     """
     try:
@@ -50,7 +53,11 @@ def parse_arx(name: str, text: str) -> InlineHierarchy:
 
 
 def hierarchy_from_rows(name: str, rows: Iterable[Sequence[str]]) -> InlineHierarchy:
-    """Return the hierarchy of rows from the leaf to the root. Raises MalformedHierarchyError."""
+    """Return the hierarchy of rows from the leaf to the root.
+
+    Raises:
+        MalformedHierarchyError: They are not a tree.
+    """
 
     def malformed(why: str) -> errors.DbanonError:
         return errors.MalformedHierarchyError(name, why, is_stored=False)
@@ -86,11 +93,12 @@ def hierarchy_from_rows(name: str, rows: Iterable[Sequence[str]]) -> InlineHiera
 
 
 def _is_label(value: object) -> bool:
+    """Return whether a value can be a label: a text or a number."""
     return isinstance(value, (str, int, float)) and not isinstance(value, bool)
 
 
 def _without_repeats(row: Sequence[str]) -> list[str]:
-    """Return labels of a row, where a label repeated on the next level is one node; padding at the end is dropped."""
+    """Return the labels of a row without repetitions on the next level (one node) and without padding at the end."""
     labels = list(row)
     while len(labels) > 1 and not labels[-1]:
         labels.pop()
@@ -98,7 +106,7 @@ def _without_repeats(row: Sequence[str]) -> list[str]:
 
 
 def shipped_hierarchy(name: str) -> InlineHierarchy | None:
-    """Return a hierarchy that comes with the package, or None."""
+    """Return a hierarchy that comes with the package; None if there is none of that name."""
     if name not in resources.shipped_hierarchies():
         return None
     return parse_arx(name, (resources.folder("hierarchies") / f"{name}.csv").read_text(encoding="utf-8-sig"))

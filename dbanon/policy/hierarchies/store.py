@@ -17,9 +17,16 @@ from dbanon.sqltext.quote import qualified, text
 def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Sequence[str]] | None = None) -> None:
     """Write a hierarchy to `dbanon.hierarchy` of the current database, replacing one of that name.
 
-    `rows` is an ARX file (`value;level1;...;*`), rows from the leaf to the root, or None for the shipped hierarchy of
-    that name. Raises MalformedHierarchyError, UnreadableFileError, RemoteFileError, UnknownHierarchyError; nothing is
-    written then.
+    Args:
+        connection: An open connection.
+        name: The hierarchy's name.
+        rows: The path of an ARX file (`value;level1;...;*`), rows from the leaf to the root, or None for the shipped
+            hierarchy of that name.
+
+    Raises:
+        MalformedHierarchyError: The rows are not a tree; nothing is written.
+        UnreadableFileError, RemoteFileError: The file cannot be read.
+        UnknownHierarchyError: The package has no such hierarchy.
     """
     hierarchy: storage.InlineHierarchy | None
     if rows is None:
@@ -45,10 +52,12 @@ def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Seque
 
 
 def save_hierarchy(connection: Any, name: str, path: str | Path) -> None:
-    """Write a stored hierarchy of the current database to an ARX file, in place of one that is there.
+    """Write a stored hierarchy of the current database to an ARX file, replacing an existing file.
 
-    Raises UnknownHierarchyError, TargetNotLocalError, WriteFailedError, and TargetInUseError for a file that the
-    connection reads.
+    Raises:
+        UnknownHierarchyError: No such hierarchy is stored.
+        TargetNotLocalError, WriteFailedError: The file cannot be written.
+        TargetInUseError: The connection reads from the file.
     """
     target = output_files.local_target("save_hierarchy", path)
     output_files.check_not_source("save_hierarchy", [target], output_files.source_files(connection))

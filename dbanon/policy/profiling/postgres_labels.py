@@ -1,6 +1,6 @@
-"""Masking rules of PostgreSQL Anonymizer as rows for dbanon.policy: what its security labels say of a table's columns.
+"""policy_from_labels('table'): turn the masking rules of PostgreSQL Anonymizer into rows for dbanon.policy.
 
-Nothing is proposed to be published as it is: a label says what is done to a column there, not what it tells here.
+No column is proposed to be published unchanged: a label states how a column is masked there, not what it reveals here.
 """
 
 import re
@@ -17,7 +17,7 @@ _GENERALIZED = re.compile(r'\s*(?:"?anon"?\s*\.\s*)?"?generalize_\w+"?\s*\(.*', 
 
 
 def role_from_label(provider: str, label: str) -> str | None:
-    """The role of a column with a label; None where it says nothing about publishing it generalized or not at all.
+    """Return the role of a column with a security label; None if the label says nothing about masking or generalizing.
 
     >>> role_from_label("k_anonymity", "QUASI IDENTIFIER")
     'quasi'
@@ -35,7 +35,11 @@ def role_from_label(provider: str, label: str) -> str | None:
 
 
 def policy_from_labels_sql(call: Call) -> Sql:
-    """policy_from_labels(table): a row a column that is labelled; NotPostgresDatabaseError."""
+    """Return the rows of policy_from_labels(table): one per labelled column.
+
+    Raises:
+        NotPostgresDatabaseError: The table is not in an attached PostgreSQL database.
+    """
     source = call.source(trusting=True)
     if source.foreign is None or source.foreign.kind != "postgres":
         raise errors.NotPostgresDatabaseError(call.function.name, source.shown)
@@ -48,7 +52,7 @@ def policy_from_labels_sql(call: Call) -> Sql:
     rows = [
         [schema_name, table_name, column, "identifier" if "identifier" in column_roles else "quasi"]
         for column, column_roles in roles.items()
-        if source.spelled(column) == column  # DuckDB renames those whose names differ by capitals alone
+        if source.spelled(column) == column  # DuckDB renames columns whose names differ only by case
     ]
     return literal_rows(dict.fromkeys(("schema_name", "table_name", "column_name", "role"), "VARCHAR"), rows)
 

@@ -1,17 +1,18 @@
-"""profile('table'): what a table's columns tell about people, and a policy to start from.
+"""profile('table'): what each column reveals about people, and a proposed policy.
 
-One statement does it all (sql/policy/profile/): each column's values are counted, a role follows from its name and its
-values (dbanon/policy/profiling/thresholds.py), and the columns that say most are counted in pairs and triples. It shows
-no cell of the table.
+One statement does everything (sql/policy/profiling/): it counts each column's values, derives a role from its name and
+its values (dbanon/policy/profiling/thresholds.py), and counts the most distinguishing columns in pairs and triples. It
+shows no cell of the table.
 
-Combinations are what costs. Only SLOTS columns take part, those that are no identifiers and tell most rows apart
-(proposed quasi-identifiers first); triples join TRIPLE_SLOTS of them with each other, and PARTNERS of these with each
-further one. Rows that agree in all these columns are counted together first. Beyond GROUPS such groups, only every
-2nd, 4th, 8th ... combination of values is counted, chosen by its hash: that estimates the share of unique rows without
-bias, with a standard error below sqrt(2 / GROUPS), half a percent. Values are told apart by hashes of 64 bits.
+Combinations cost most of the time. Only N_COMBINED columns are combined: those that are no identifiers and distinguish
+most rows (proposed quasi-identifiers first). Triples combine N_IN_TRIPLES of them with each other, and N_PARTNERS of
+these with each further one. Rows with equal values in all these columns are first counted together. Beyond
+MAX_EXACT_GROUPS such groups, only every 2nd, 4th, 8th ... combination of values is counted, selected by its hash: this
+estimates the share of unique rows without bias, with a standard error below sqrt(2 / MAX_EXACT_GROUPS), half a percent.
+Values are compared by hashes of 64 bits.
 
-1M rows x 20 columns of random numbers, dates and texts, of which no two rows coincide, take 4 to 5 seconds of processor
-time, on two cores half of that; planning takes 0.5 of it.
+1M rows x 20 columns of random numbers, dates and texts, in which no two rows are equal, take 4 to 5 seconds of
+processor time, half of that on two cores; planning takes 0.5 of it.
 """
 
 from itertools import combinations
@@ -31,24 +32,24 @@ from dbanon.sqltext.templates import error_sql, fill
 from dbanon.table_functions.table_function import Call, TableFunction
 
 N_COMBINED = 12
-"""Columns that are combined: 66 pairs."""
+"""Number of columns that are combined: 66 pairs."""
 
 N_IN_TRIPLES = 7
-"""Of these, columns whose triples are all counted: 35."""
+"""Number of these columns whose triples are all counted: 35."""
 
 N_PARTNERS = 3
-"""Of these, columns whose pairs are joined with each further column, so that it has triples too: 3 each."""
+"""Number of these columns whose pairs are combined with each further column, so that it has triples too: 3 each."""
 
 MAX_EXACT_GROUPS = 65536
-"""Groups of equal rows up to which combinations are counted exactly."""
+"""Maximum number of groups of equal rows for exact counts."""
 
 
 _PATTERN_CONSTANTS = ("CONTACT", "DATE", "GIVEN_FIRST", "SENTENCE", "SURNAME_FIRST", "TITLED")
-"""Forms of values in dbanon/policy/profiling/thresholds.py."""
+"""Patterns of values in dbanon/policy/profiling/thresholds.py."""
 
 
 def profile_sql(call: Call) -> Sql:
-    """Return the SQL of one call: a row a column, in the table's order. Nothing is read before it runs."""
+    """Return the SQL of one call: one row per column, in the table's order. No value is read before it runs."""
     source = call.source()
     rows = stored_policy.policy_rows(source, call.cursor)
     source = missing_codes.without_codes(source, [row.declared for row in rows], call.holds)
@@ -105,14 +106,14 @@ def profile_sql(call: Call) -> Sql:
 
 
 def _column_values(position: int, name: str, type_: str) -> dict[str, object]:
-    """Template values of one column: how it is read, what its type can be, what its name says."""
+    """Return the template values of one column: how it is read, what its type allows, and what its name suggests."""
     kind = family(type_)[0]
     is_text = type_ == "VARCHAR" or type_.startswith("ENUM(")
     value = identifier(name)
     if type_ in ("FLOAT", "DOUBLE"):
-        value = Sql(f"({value} + 0::{type_})")  # of 0.0 and -0.0 only one is shown
+        value = Sql(f"({value} + 0::{type_})")  # -0.0 becomes 0.0
     elif kind is None and type_ not in ("BOOLEAN", "UUID"):
-        value = Sql(f"CAST({value} AS VARCHAR) COLLATE POSIX")  # texts byte by byte, the rest as it is shown
+        value = Sql(f"CAST({value} AS VARCHAR) COLLATE POSIX")  # compare texts by bytes, other types by their text
     hints = column_names_hints.hints_from_name(name)
     return {
         "i": position,
@@ -142,18 +143,16 @@ def _column_values(position: int, name: str, type_: str) -> dict[str, object]:
 
 
 _CODE_LISTS = dict.fromkeys(("integer", "huge", "decimal", "float"), "number")
+"""List of codes for missing values by family of types."""
 _CODE_LISTS |= dict.fromkeys(("date", "timestamp", "nanos"), "date")
 """Which codes for missing values a family of types can have."""
 
 _CALENDAR_FAMILIES = ("date", "timestamp", "nanos")
-"""Families that are published by months where the policy says nothing else."""
+"""Families that are published by month unless the policy has another grid."""
 
 
 def _numeric_value(kind: str | None, type_: str) -> Sql | None:
-    """Return SQL of a number, date or time `value` as a DOUBLE, NULL if it is not finite.
-
-    None for what has no order.
-    """
+    """Return SQL of `value` as a DOUBLE, NULL if it is not finite; None for types without an order."""
     if kind is None:
         return None
     if kind in ("integer", "huge", "decimal"):
@@ -162,7 +161,7 @@ def _numeric_value(kind: str | None, type_: str) -> Sql | None:
         return Sql("CASE WHEN isfinite(value) THEN value::DOUBLE END")
     if kind == "time":
         return Sql("epoch(value)")
-    if type_ == "TIMESTAMP WITH TIME ZONE":  # a cast would go by the calendar of the session
+    if type_ == "TIMESTAMP WITH TIME ZONE":  # a cast would use the time zone of the session
         return Sql("CASE WHEN isfinite(value) THEN epoch_us(value) / 1000000 END")
     return Sql("CASE WHEN isfinite(value) THEN epoch(value::TIMESTAMP) END")
 
@@ -171,7 +170,7 @@ def _numeric_value(kind: str | None, type_: str) -> Sql | None:
 
 
 def _available_hierarchies(call: Call, source: catalog.Source) -> list[tuple[str | None, str]]:
-    """(database, name) of what a policy of the source can name, stored hierarchies first; None: shipped."""
+    """Return (database, name) of the hierarchies that a policy can name, stored ones first (database None: shipped)."""
     databases: dict[str, str | None] = {}
     for database in dict.fromkeys([source.home, call.path.database]):
         for name in catalog.stored_hierarchies(call.cursor, database):
@@ -182,7 +181,7 @@ def _available_hierarchies(call: Call, source: catalog.Source) -> list[tuple[str
 
 
 def _leaf_relations(call: Call, hierarchies: list[tuple[str | None, str]]) -> list[Sql]:
-    """Statements that give (name, label) of the leaves that a value can be, of shipped and of stored hierarchies."""
+    """Return SQL of (name, label) of the leaves that a value can be, of shipped and of stored hierarchies."""
     rows: list[tuple[str, str]] = []
     stored: list[Sql] = []
     for database, name in hierarchies:
@@ -196,7 +195,7 @@ def _leaf_relations(call: Call, hierarchies: list[tuple[str | None, str]]) -> li
 
 
 def _shared_name_words(source: catalog.Source, hierarchies: list[str]) -> Sql:
-    """Return rows of columns and hierarchies whose names have words in common: place, name, affinity."""
+    """Return rows (place, name, affinity) of columns and hierarchies whose names share words."""
     rows = [
         (place, name, shared)
         for place, column in enumerate(source.columns)

@@ -1,8 +1,9 @@
-"""What profile() finds in the cells of messy files: codes that stand for missing values, dates and numbers that are
-kept as text, blanks around values; and the statement that mends each.
+"""Find typical faults of messy files for profile(), with the statements that fix them.
 
-A code is named in an answer only if it is one of the lists below: they are ours, not cells of the table. Texts are
-converted only where every value has one form; else the answer says how many have not, and what lists them.
+These are codes for missing values, dates and numbers stored as text, and blanks around values.
+
+A code is shown only if it is in one of the lists below, which are ours and not cells of the table. Texts are converted
+only if every value has the same format; otherwise the result states how many do not, and how to list them.
 """
 
 from collections.abc import Iterable
@@ -23,40 +24,44 @@ _WORDS = (
 _SIGNS = ("", "-", "--", "---", "–", "—", "?", "??", "???", ".", "..", "...")
 
 TEXT_CODES = (*_SIGNS, *sorted({spelled for w in _WORDS for spelled in (w, w.upper(), w.capitalize(), w.title())}))
-"""Texts that stand for a missing value, as they are spelled. `None` is none of them: it can be a finding."""
+"""Texts that mean a missing value, in their usual spellings. `None` is not one of them: it can be a finding."""
 
 NUMBER_CODES = (
     *(10**digits - 1 - offset for digits in range(2, 10) for offset in (0, 1, 2)),
     *(-1, -2, -3, -7, -8, -9, -97, -98, -99, -998, -999, -9999, -99999, -999999),
 )
-"""Numbers that stand for a missing value where they are far from all others, or are the only negative ones."""
+"""Numbers that mean a missing value if they are far from all others, or are the only negative ones."""
 
 DATE_CODES = (
     "0001-01-01", "1111-11-11", "1753-01-01", "1800-01-01", "1899-12-30", "1899-12-31", "1900-01-01", "1901-01-01",
     "1970-01-01", "2099-12-31", "2100-01-01", "2999-12-31", "3000-01-01", "9999-01-01", "9999-09-09", "9999-12-31",
 )  # fmt: skip
-"""Dates that do where they are far from all others."""
+"""Dates that mean a missing value if they are far from all others."""
 
 MIN_NUMBER_DISTANCE = 0.5
-"""How far such a number lies beyond all others, as a share of their range."""
+"""Minimum distance of such a number from all others, as a share of their range."""
 
 MIN_DATE_DISTANCE = 0.1
-"""The same of a date."""
+"""Minimum distance of such a date from all others, as a share of their range."""
 
 _BLANKS = "' ' || chr(9) || chr(10) || chr(13) || chr(160)"
-"""What is cut off at both ends of a text."""
+"""Characters that are removed at both ends of a text."""
 
 _TEXT = "{}"
-"""Where the text goes in an expression that converts it."""
+"""Placeholder of the text in an expression that converts it."""
 
 
 @dataclass(frozen=True)
 class TextFormat:
     """A way to write dates or numbers as text.
 
-    `reads` is a condition about a text without blanks around it, `made` the expression of its value in the type of the
-    form, both with `{}` for the text. Forms of which one text can be two differ in their `order`; `twin` is the place
-    of the other in FORMS, and `taken` says why this one is taken where every text can be both.
+    Attributes:
+        description: The format in words.
+        is_readable: SQL condition with `{}` for a text without blanks around it.
+        conversion: SQL expression of the value in `type`, with `{}` for the text.
+        field_order: What distinguishes two formats that can read the same text, such as day before month.
+        twin: Index of the other format in TEXT_FORMATS.
+        choice: Why this format is chosen if every text fits both.
     """
 
     type: str
@@ -70,12 +75,12 @@ class TextFormat:
 
     @property
     def is_date(self) -> bool:
-        """Whether it is one of dates."""
+        """Return whether it is a format of dates."""
         return self.type in ("DATE", "TIMESTAMP")
 
 
 def _date_format(format_: str, order: str | None = None, twin: int | None = None) -> TextFormat:
-    """Return dates in a format of strptime."""
+    """Return the format of dates that a format string of strptime describes."""
     type_ = "TIMESTAMP" if "%H" in format_ else "DATE"
     choice = None
     if twin is not None:
@@ -89,7 +94,7 @@ def _date_format(format_: str, order: str | None = None, twin: int | None = None
 
 
 def _date_formats() -> list[TextFormat]:
-    """Forms of dates; where a text can be two, day before month comes first."""
+    """Return the formats of dates; of two that read the same text, day before month comes first."""
     formats: list[TextFormat] = []
     for time in ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S"):
         formats += [_date_format(f"%Y{separator}%m{separator}%d{time}") for separator in ("-" if time else "-/.")]
@@ -104,7 +109,7 @@ def _date_formats() -> list[TextFormat]:
 
 
 def _number_formats(first_index: int) -> list[TextFormat]:
-    """Forms of numbers, the first of which stands at a place of FORMS."""
+    """Return the formats of numbers, the first of which has the given index in TEXT_FORMATS."""
 
     def number_format(type_: str, suffix: str, pattern: str, conversion: str, **optional: object) -> TextFormat:
         is_readable = f"regexp_full_match({_TEXT}, {text(pattern)})"
@@ -149,6 +154,7 @@ def _number_formats(first_index: int) -> list[TextFormat]:
 
 
 def _all_formats() -> tuple[TextFormat, ...]:
+    """Return all formats, dates first."""
     is_readable, conversion = f"TRY_CAST({_TEXT} AS TIMESTAMP) IS NOT NULL", f"CAST({_TEXT} AS TIMESTAMP)"
     timestamps = TextFormat("TIMESTAMP", "dates and times as text", is_readable, conversion)
     dates = [*_date_formats(), timestamps]
@@ -156,11 +162,12 @@ def _all_formats() -> tuple[TextFormat, ...]:
 
 
 TEXT_FORMATS = _all_formats()
-"""Of forms that read all values, and which no other column of the table tells apart, the first is taken."""
+"""The first format that reads all values of a column is chosen, unless other columns of the table decide between twins.
+"""
 
 
 def repair_values() -> dict[str, object]:
-    """What templates compare cells with."""
+    """Return the template values of the codes and formats that cells are compared with."""
     field_of_column = {
         "type": "type",
         "said": "description",
@@ -195,10 +202,13 @@ def repair_values() -> dict[str, object]:
 
 
 def repair_pieces(source: catalog.Source, declared: Iterable[PolicyRow]) -> Sql:
-    """Rows of the pieces of the statements that mend a column: `words` is its text, `trimmed` that without blanks
-    around it, `altered` the beginning of what changes its type, `padded` what cuts blanks off. Where the policy has a
-    row of the column, `declared` and `declared_end` go around more codes; where it has codes, they are `held`, and
-    `forgotten` takes them back, as no value is one of them any more when the column has another type."""
+    """Return SQL rows of the parts of the statements that fix a column.
+
+    Columns: `words` is its text, `trimmed` the text without blanks around it, `altered` the beginning of the statement
+    that changes its type, `padded` the statement that removes blanks. If the policy has a row of the column, `declared`
+    and `declared_end` enclose new codes; if it has codes, they are `held`, and `forgotten` removes them, as no value is
+    one of them after the type has changed.
+    """
     rows = {source.spelled(row.declared.column): row for row in declared}
     piece_names = (
         "place",
@@ -229,7 +239,10 @@ def repair_pieces(source: catalog.Source, declared: Iterable[PolicyRow]) -> Sql:
 
 
 def _code_pieces(source: catalog.Source, row: PolicyRow) -> list[str | None]:
-    """What adds codes to a row of the policy, before and after them; its own codes, and what takes them back."""
+    """Return the parts of the statements that add codes to a row of the policy and remove them.
+
+    They are the statement before and after the new codes, the existing codes, and the statement that removes them.
+    """
     key = join_sql(text(part) for part in (row.schema_name, row.table_name, row.declared.column))
     codes = [text(code) for code in row.declared.settings.missing]
     update = f"UPDATE {qualified(source.home, catalog.SCHEMA, 'policy')} SET missing = "
@@ -239,9 +252,12 @@ def _code_pieces(source: catalog.Source, row: PolicyRow) -> list[str | None]:
 
 
 def view_pieces(source: catalog.Source) -> dict[str, Sql]:
-    """The statement that makes a view of what is no table, before and after its columns: nothing is replaced by it."""
+    """Return the statement that creates a view with the repairs, before and after its columns.
+
+    It is used if the source is not a table; it replaces nothing.
+    """
     name = f"{PurePath(source.table).stem if names.is_file(source.shown) else source.table}_mended"
-    is_local = source.sql == identifier(source.table)  # which a view of a database cannot read
+    is_local = source.sql == identifier(source.table)  # a view in a database cannot read it
     create = f"CREATE TEMP VIEW IF NOT EXISTS {identifier(name)}"
     if not is_local:
         place = (source.database, source.schema) if source.foreign is None else (source.home, "main")

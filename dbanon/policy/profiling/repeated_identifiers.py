@@ -1,4 +1,4 @@
-"""Identifiers whose values repeat: perhaps the key of people who occur several times, whom k counts as several."""
+"""Find identifiers whose values repeat: they may be keys of people with several rows, whom k counts several times."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,8 +25,12 @@ class StoredPolicyRow:
 
 @dataclass(frozen=True)
 class DeclaredRelation:
-    """A table, view or file that rows of the policy are about: how to find its columns, and whether the planner's
-    cursor sees it."""
+    """A table, view or file that rows of the policy are about.
+
+    Attributes:
+        columns: Returns its columns and their types.
+        is_visible: Whether the cursor of the planner can read it.
+    """
 
     sql: Sql
     columns: Callable[[], Mapping[str, str]]
@@ -35,7 +39,7 @@ class DeclaredRelation:
 
 @dataclass(frozen=True)
 class RepeatedIdentifier:
-    """An identifier, its type, and SQL that counts which of its values repeat."""
+    """An identifier, its type, and SQL that counts its repeated values."""
 
     declared: StoredPolicyRow
     type: str
@@ -50,7 +54,7 @@ class UnreadableIdentifier:
 
     @property
     def problem(self) -> str:
-        """What policy_problems says about it."""
+        """Return the message for policy_problems."""
         return (
             f"unreadable: '{self.declared.table}' cannot be read here, so nobody knows whether values of the "
             f"identifier '{self.declared.column}' repeat. Hint: SELECT from it to see why."
@@ -60,7 +64,7 @@ class UnreadableIdentifier:
 def repeated_identifiers(
     relation: DeclaredRelation, rows: Iterable[StoredPolicyRow], cursor: catalog.Cursor
 ) -> Iterator[RepeatedIdentifier | UnreadableIdentifier]:
-    """Yield identifiers of a relation, as its rows declare them; none where one declares a person."""
+    """Yield the declared identifiers of a relation; none if a person or pseudonym is declared."""
     rows = list(rows)
     identifiers = [row for row in rows if row.role.lower() == "identifier"]
     if not identifiers or any(row.role.lower() in ("person", "pseudonym") for row in rows):
@@ -80,7 +84,7 @@ def repeated_identifiers(
 
 
 def can_plan(cursor: catalog.Cursor, query: Sql) -> bool:
-    """Return whether a query can be planned: a view may be broken, and one broken view must not hide other problems."""
+    """Return whether a query can be planned: one broken view must not hide other problems."""
     try:
         cursor.execute(f"EXPLAIN {query}").fetchall()
     except Exception:
@@ -89,7 +93,7 @@ def can_plan(cursor: catalog.Cursor, query: Sql) -> bool:
 
 
 def problem_values(candidate: RepeatedIdentifier) -> dict[str, Sql]:
-    """Template values of a candidate that can be counted."""
+    """Return template values of policy_problems.sql for an identifier that can be counted."""
     row = candidate.declared
     can_be_person = person_value(identifier(row.column), candidate.type) is not None
     return {

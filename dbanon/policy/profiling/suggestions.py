@@ -1,6 +1,6 @@
-"""How a quasi-identifier could be generalized, from its values: a hierarchy that is built, a `top`, a `grid`.
+"""Suggest how a quasi-identifier could be generalized, from its values: a built hierarchy, a `top`, a `grid`.
 
-They are for a person to take; `dbanon init` asks.
+A person decides about the suggestions; `dbanon init` asks.
 """
 
 from collections.abc import Sequence
@@ -15,26 +15,32 @@ from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 from dbanon.sqltext.templates import fill
 
 MIN_TOP_SHARE = 0.995
-"""Share of the records that a proposed top leaves as they are, at the least."""
+"""Minimum share of records that a suggested top leaves unchanged."""
 
 CALENDAR_LEVELS = ("month", "quarter", "year", "decade")
-"""Levels of a calendar that is offered."""
+"""Levels of a suggested calendar hierarchy."""
 
-MIN_YEARS_BY_YEAR, MIN_YEARS_BY_QUARTER = 20, 3
-"""So many years of dates, from which a grid of years, and of quarters, is proposed; below, months are the default."""
+MIN_YEARS_BY_YEAR = 20
+"""Minimum number of years of dates for which a grid of years is suggested."""
+
+MIN_YEARS_BY_QUARTER = 3
+"""Minimum number of years of dates for which a grid of quarters is suggested; below, months are the default."""
 
 MAX_INTERVALS = 20
-"""Most intervals on the lowest level of a hierarchy of numbers that is offered, about."""
+"""Approximate maximum number of intervals on the lowest level of a suggested hierarchy of numbers."""
 
 MAX_TRIVIAL_VALUES = 10
-"""Values up to which there is nothing to build levels of."""
+"""Maximum number of distinct values for which no levels are suggested."""
 
 
 @dataclass(frozen=True)
 class SuggestedHierarchy:
-    """A hierarchy that could be built: `builder` is hierarchy_NAME, `argument` its parameter as SQL.
+    """A hierarchy that could be built.
 
-    `levels` are how many values there are on each level from the leaves up, each with what it is called.
+    Attributes:
+        builder: NAME of the function hierarchy_NAME.
+        argument: Its parameter as SQL.
+        levels: Number and name of the values on each level, from the leaves up.
     """
 
     builder: str
@@ -43,7 +49,7 @@ class SuggestedHierarchy:
 
     @property
     def preview(self) -> str:
-        """The levels in words."""
+        """Return the levels in words."""
         level_texts = (
             f"{n:,} {level_name.removesuffix('s') if n == 1 else level_name}" for n, level_name in self.levels
         )
@@ -56,7 +62,7 @@ class SuggestedHierarchy:
 
 @dataclass(frozen=True)
 class Suggestions:
-    """What could be said of a quasi-identifier beside its role; None where there is nothing to say."""
+    """Suggested settings of a quasi-identifier; None for each setting without a suggestion."""
 
     hierarchy: SuggestedHierarchy | None = None
     top: str | None = None
@@ -66,10 +72,18 @@ class Suggestions:
 def suggest_settings(
     cursor: Cursor, source: Source, column: str, person: str | None, k: int, codes: Sequence[str]
 ) -> Suggestions:
-    """Offers for a column: of texts that are codes of one length their beginnings; of numbers intervals, and as `top`
-    what fewer than k persons (records) go beyond; of dates a calendar and a grid. `codes` stand for missing values.
+    """Suggest settings for a column.
 
-    O(n log n).
+    Codes of one length get a hierarchy of prefixes, numbers a hierarchy of intervals and a `top`, and dates a calendar
+    hierarchy and a grid. O(n log n).
+
+    Args:
+        cursor: A cursor that runs queries.
+        source: The table.
+        column: The column.
+        person: The column that identifies persons, if any.
+        k: Fewer than k persons (else records) have values above a suggested `top`.
+        codes: Codes for missing values.
     """
     type_ = source.columns[column]
     kind = family(type_)[0]
@@ -123,7 +137,7 @@ def suggest_settings(
 
 
 def _suggest_prefixes(n_distinct: int, length: int | None, *counts: int) -> SuggestedHierarchy | None:
-    """Beginnings of codes that all have one length; None for other texts."""
+    """Return a hierarchy of prefixes for codes that all have one length; None for other texts."""
     if length is None or n_distinct <= MAX_TRIVIAL_VALUES:
         return None
     keep = list(range(length - 1, max(length - 4, 0), -1))
@@ -134,6 +148,7 @@ def _suggest_prefixes(n_distinct: int, length: int | None, *counts: int) -> Sugg
 
 
 def _list_argument(name: str, numbers: Sequence[int]) -> Sql:
+    """Return a parameter with a list of numbers as SQL."""
     return Sql(f"{name} := [{', '.join(map(str, numbers))}]")
 
 

@@ -1,4 +1,4 @@
-"""The form of pseudonyms: format, length and prefix, and what each format can hold."""
+"""Formats of pseudonyms: encoding, length and prefix, and the limits of each encoding."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dbanon import errors
 
 @dataclass(frozen=True)
 class TextEncoding:
-    """One format: the fewest and most characters, how many there are unless somebody says so, and bits a character."""
+    """An encoding of pseudonyms with its minimum, maximum and default number of characters."""
 
     min_length: int
     max_length: int
@@ -29,7 +29,7 @@ _MAX_PREFIX_LENGTH = 32
 
 @dataclass(frozen=True)
 class PseudonymFormat:
-    """The form of the pseudonyms of one column; `length` counts the characters after the prefix."""
+    """The format of the pseudonyms of one column; `length` is the number of characters after the prefix."""
 
     encoding: str = "hex"
     length: int = ENCODINGS["hex"].default_length
@@ -37,16 +37,19 @@ class PseudonymFormat:
 
     @property
     def longest(self) -> PseudonymFormat:
-        """The same with as many characters as there are: every shorter pseudonym is the beginning of one of these."""
+        """Return the format with the maximum length: every shorter pseudonym is a prefix of one in this format."""
         return PseudonymFormat(self.encoding, ENCODINGS[self.encoding].max_length, self.prefix)
 
 
 def parse_format(
     column: str, format: str | None = None, length: object = None, prefix: str | None = None
 ) -> PseudonymFormat:
-    """The form that is asked for, what is not said as usual.
+    """Return the requested format, with defaults for None.
 
-    InvalidTransformSettingError names the `column` where it does not fit.
+    `column` is the column's name in messages.
+
+    Raises:
+        InvalidTransformSettingError: A setting does not fit.
     """
     name = (format or "hex").lower()
     if name not in ENCODINGS:
@@ -68,7 +71,7 @@ def parse_format(
 
 
 def parse_integer(value: object) -> int | None:
-    """Return an integer that is given as a number or a text; None where it is none."""
+    """Return an integer given as a number or a text; None if it is not an integer."""
     try:
         return int(str(value))
     except ValueError:

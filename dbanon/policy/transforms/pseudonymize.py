@@ -19,11 +19,11 @@ _N_DIGITS = 60
 def compute_pseudonyms(
     values: Iterable[str | None], key: SecretKey, scope: str, pseudonym_format: PseudonymFormat
 ) -> list[str | None]:
-    """Return the pseudonym of each value, None of None.
+    """Return the pseudonym of each value; None for None.
 
-    Equal values have equal pseudonyms in one scope, and unrelated ones in two: each is the beginning of the
-    HMAC-SHA-256 of the value's UTF-8, by the key of the scope, in the form. Two values can share a beginning: whoever
-    publishes these looks for that (`least_length`). O(n), one HMAC for each different value.
+    Equal values have equal pseudonyms in one scope, and unrelated ones in two: each is a prefix of the HMAC-SHA-256 of
+    the value's UTF-8, with the key of the scope, in the given format. Two values can share a prefix; a release must
+    check this (`min_unique_length`). O(n), one HMAC per distinct value.
 
     >>> from dbanon.runtime.secret_keys import SecretKey
     >>> key, short = SecretKey("env:K", bytes(range(32))), PseudonymFormat(length=8, prefix="P-")
@@ -41,7 +41,10 @@ def compute_pseudonyms(
 
 
 def compute_shifts(persons: Iterable[str | None], key: SecretKey, scope: str, max_days: int) -> list[int | None]:
-    """By how many days the dates of each person are shifted: one of -days to days except 0, None of None. O(n)."""
+    """Return the number of days by which the dates of each person are shifted; None for None. O(n).
+
+    It is from -max_days to max_days, but not 0.
+    """
     digest = _keyed_digest(key.derive_scope_key(scope), b"shift\0")
     days_of_person: dict[str | None, int | None] = {None: None}
     result: list[int | None] = []
@@ -55,10 +58,12 @@ def compute_shifts(persons: Iterable[str | None], key: SecretKey, scope: str, ma
 def min_unique_length(
     values: Iterable[str], key: SecretKey, scope: str, pseudonym_format: PseudonymFormat
 ) -> int | None:
-    """Return the fewest characters by which the pseudonyms of different values differ; None where no length holds.
+    """Return the minimum length, at least that of the format, at which distinct values have distinct pseudonyms.
 
-    It is at least `form.length`, and it is enough to give it those values that share a pseudonym of that length. O(n
-    log n).
+    It is enough to pass those values that share a pseudonym at the given length. O(n log n).
+
+    Returns:
+        None if no length is enough.
     """
     longest = compute_pseudonyms(set(values), key, scope, pseudonym_format.longest)
     sorted_texts = sorted(p[len(pseudonym_format.prefix) :] for p in longest if p is not None)
@@ -67,12 +72,12 @@ def min_unique_length(
 
 
 def _common_prefix_length(one: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
+    """Return the number of characters that two texts have in common at their beginning."""
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=True)) if a != b), len(one))
 
 
 def _keyed_digest(key: bytes, purpose: bytes) -> Callable[[str], bytes]:
-    """Return the HMAC of a text by a key; `purpose` keeps pseudonyms and shifts apart."""
+    """Return a function that computes the HMAC of a text with a key; `purpose` separates pseudonyms from shifts."""
     base_mac = hmac.new(key, purpose, hashlib.sha256)
 
     def digest(value: str) -> bytes:
@@ -84,12 +89,13 @@ def _keyed_digest(key: bytes, purpose: bytes) -> Callable[[str], bytes]:
 
 
 def _shift_days(digest: bytes, max_days: int) -> int:
-    """Return a number of days from 256 random bits; 2 * most is small beside these, so no number is more likely."""
+    """Return a number of days from 256 random bits; since 2 * max_days is small, all numbers are equally likely."""
     offset = int.from_bytes(digest) % (2 * max_days) - max_days
     return offset if offset < 0 else offset + 1
 
 
 def _uuid(digest: bytes) -> str:
+    """Return a UUID of version 8 from random bits."""
     return str(
         uuid.UUID(
             bytes=digest[:6] + bytes([0x80 | digest[6] & 0x0F, digest[7], 0x80 | digest[8] & 0x3F]) + digest[9:16]
@@ -103,4 +109,4 @@ _ENCODERS: dict[str, Callable[[bytes], str]] = {
     "digits": lambda digest: f"{int.from_bytes(digest) % 10**_N_DIGITS:0{_N_DIGITS}}",
     "uuid": _uuid,
 }
-"""How the bits of an HMAC are written; texts of a shorter length are its beginning."""
+"""Encoders of an HMAC's bits; texts of a shorter length are prefixes."""

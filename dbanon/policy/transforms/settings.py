@@ -1,4 +1,4 @@
-"""What the policy's `form` says of a column that is published as something made of it."""
+"""Settings of transformed columns: pseudonyms, masks and shifted dates (`form` in the policy)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ MAX_SHIFT_DAYS = 36_500
 
 @dataclass(frozen=True)
 class Pseudonym:
-    """A pseudonym: its form, where the key is, and the scope that several releases share (None: each has its own)."""
+    """A pseudonym: its format, the reference of its key, and the scope that releases share (None: each has its own)."""
 
     format: formats.PseudonymFormat
     key: str
@@ -21,7 +21,7 @@ class Pseudonym:
 
 @dataclass(frozen=True)
 class Mask:
-    """A text of which the first and the last characters are kept, and the others are `character`."""
+    """A text of which the first and last characters are kept, and the others replaced by `character`."""
 
     first: int
     last: int
@@ -30,7 +30,7 @@ class Mask:
 
 @dataclass(frozen=True)
 class Shift:
-    """Dates that are shifted by up to `days` either way, all dates of a person by the same."""
+    """Dates shifted by up to `days` in both directions, all dates of a person by the same number."""
 
     days: int
     key: str
@@ -44,13 +44,20 @@ TRANSFORM_SETTINGS = {
     "mask": ("first", "last", "character"),
     "shift": ("days", "key", "scope"),
 }
-"""The roles of columns that are published as something made of them, with the settings of each."""
+"""The roles of transformed columns, with the settings of each."""
 
 
 def parse_transform(column: str, role: str, settings: Mapping[str, str]) -> Transform:
-    """What is made of a column (its name as messages show it) in one of these roles.
+    """Return the transform of a column with one of these roles.
 
-    InvalidTransformSettingError where a setting is unknown or does not fit; UnreadableKeyReferenceError.
+    Args:
+        column: The column's name in messages.
+        role: pseudonym, mask or shift.
+        settings: Its settings as the policy stores them.
+
+    Raises:
+        InvalidTransformSettingError: A setting is unknown or does not fit.
+        UnreadableKeyReferenceError: The reference of the key is not valid.
     """
     for name in settings:
         if name not in TRANSFORM_SETTINGS[role]:
@@ -83,6 +90,11 @@ def parse_transform(column: str, role: str, settings: Mapping[str, str]) -> Tran
 
 
 def _integer_setting(column: str, name: str, value: str, low: int, high: int) -> int:
+    """Return a setting as an integer from low to high.
+
+    Raises:
+        InvalidTransformSettingError: It is not such an integer.
+    """
     number = formats.parse_integer(value)
     if number is None or not low <= number <= high:
         raise errors.InvalidTransformSettingError(column, name, f"an integer from {low} to {high}", value)
