@@ -14,7 +14,7 @@ from dbanon.api.connection import connect
 from dbanon.api.frame_adapters import FrameAdapter
 from dbanon.policy.hierarchies.store import load_hierarchy
 from dbanon.release import search_budget
-from dbanon.release.summary import SHOWN_ROWS, Glance
+from dbanon.release.summary import SHOWN_ROWS, ReleaseSummary
 from dbanon.runtime import interrupts, session
 from dbanon.runtime.progress import report_progress
 from dbanon.source import catalog
@@ -48,7 +48,7 @@ class Anonymized(_Frames):
 
     parameters: Mapping[str, Any] = MappingProxyType({})
     moves: int | None = None
-    glance: Glance | None = None
+    glance: ReleaseSummary | None = None
 
     def __repr__(self) -> str:
         return self.glance.text() if self.glance is not None else super().__repr__()
@@ -157,16 +157,16 @@ def run_call(con: Any, call: FrameCall, adapter: FrameAdapter, parameters: Mappi
     return anonymized
 
 
-def _summarize(release: pa.Table, classes: pa.Table, metric_rows: tuple[Any, ...], sensitive: Any) -> Glance:
+def _summarize(release: pa.Table, classes: pa.Table, metric_rows: tuple[Any, ...], sensitive: Any) -> ReleaseSummary:
     sensitive_columns = {sensitive} if isinstance(sensitive, str) else set(sensitive)
     columns, class_columns = release.column_names, set(classes.column_names)
     head = release.slice(0, SHOWN_ROWS)
-    return Glance(
+    return ReleaseSummary(
         columns=tuple(columns),
         rows=tuple(zip(*map(duckdb_relations.display_values, head.columns), strict=True)),
-        records=len(release),
-        quasi=tuple(c for c in columns[:-1] if c in class_columns and c not in sensitive_columns),
-        measures=metric_rows,
+        n_rows=len(release),
+        quasi_names=tuple(c for c in columns[:-1] if c in class_columns and c not in sensitive_columns),
+        metrics=metric_rows,
     )
 
 

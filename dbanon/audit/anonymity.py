@@ -280,7 +280,7 @@ def _sensitive_values(source: Source, index: int, column: _SensitiveColumn) -> d
     """Return the template values of one sensitive column."""
     return {
         "i": index,
-        "plain": column.column,
+        "raw_name": column.column,
         "value": comparable_value(column.column, column.type),
         "rows": rows(column.hierarchy) if column.hierarchy else None,
         "say": hierarchy_messages(source.shown, column.column, column.label, column.requested),

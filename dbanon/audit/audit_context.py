@@ -89,7 +89,7 @@ def resolve_context(
     pair = _replace_missing_codes(call, resolve_release_and_source(call, needs_source))
     release, source, declared = pair.release, pair.source, pair.declared
     qi = _published_quasi_identifiers(call, pair)
-    requested_sensitive = options.listed("sensitive")
+    requested_sensitive = options.sequence("sensitive")
     sensitive = (
         _release_columns(function, release, source, declared, "sensitive", requested_sensitive)
         if with_sensitive
@@ -186,7 +186,7 @@ def _without_codes(call: Call, source: Source, codes: Mapping[str, Sequence[str]
 
 def _published_quasi_identifiers(call: Call, pair: _ReleaseAndSource) -> dict[str, Sql]:
     """Return SQL of the published quasi-identifiers, by their name in the source."""
-    function, requested = call.function.name, call.options.listed("qi")
+    function, requested = call.function.name, call.options.sequence("qi")
     if pair.ledger_entry is not None and pair.source is pair.release:
         return release_lookup.published_quasi_identifiers(function, pair.ledger_entry, pair.release, requested)
     return column_pairs.shared_columns(function, pair.release, pair.source, pair.declared, requested)
@@ -257,7 +257,7 @@ def class_values(context: AuditContext, classes: object = "published") -> dict[s
         "sensitive": [
             {
                 "i": i,
-                "plain": name,
+                "raw_name": name,
                 "value": anonymity.comparable_value(name, release.columns[name]),
                 "rows": None,
                 "label": text(name),

@@ -175,7 +175,7 @@ class PairedColumn(NumericReading):
     """
 
     i: int
-    plain: str
+    raw_name: str
     label: Sql
     published_value: Sql
     source_cells: Sql
@@ -224,7 +224,7 @@ def pair_column(call: Call, release: Source, source: Source, pair: PairSpec) -> 
     }
     return PairedColumn(
         i=pair.index,
-        plain=column if pair.hierarchy_source is None else f"{identifier(column)} of others",
+        raw_name=column if pair.hierarchy_source is None else f"{identifier(column)} of others",
         label=text(column),
         published_value=pair.published_value,
         source_cells=Sql(pair.source_cells),

@@ -31,7 +31,9 @@ def influence_sql(call: Call) -> Sql:
     spec = replace(
         spec,
         roles=replace(spec.roles, other=(), person=None),
-        run=RunSettings(session=spec.run.session, sensitive=True, forest=resolve.forest_request(spec, call.options)),
+        run=RunSettings(
+            session=spec.run.session, reads_sensitive=True, forest=resolve.forest_request(spec, call.options)
+        ),
     )
     return Sql(plan.release_sql(spec))
 

@@ -123,6 +123,6 @@ FUNCTIONS = (
         "the source and the most frequent value.",
         handler=ml_utility_sql,
         example=Example("SELECT trained_on, accuracy, kept FROM ml_utility('safe', target = 'disease');", SAFE),
-        placed=("source",),
+        positional_slots=("source",),
     ),
 )

@@ -83,6 +83,6 @@ FUNCTIONS = (
         "Relative error of random counts and averages on a release against its source, by number of predicates.",
         handler=query_error_sql,
         example=Example("SELECT * FROM query_error('safe', queries = 100, seed = 1);", SAFE),
-        placed=("source",),
+        positional_slots=("source",),
     ),
 )

@@ -56,7 +56,7 @@ def release_refusals(
     }
     message_template = "classes with published values of {} that none of their records may have"
     value_checks = {
-        f"strange{rule.i}": (message_template.format(rule.plain), f"strange_{rule.i}.classes") for rule in rules
+        f"strange{rule.i}": (message_template.format(rule.raw_name), f"strange_{rule.i}.classes") for rule in rules
     }
     return _refusal_messages(request.function, RELEASE_CHECKS | model_checks | value_checks) | _link_refusals(
         request, models

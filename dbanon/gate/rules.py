@@ -66,8 +66,8 @@ class BoundRule:
     type: Sql
     low: Sql | None
     high: Sql | None
-    least: Sql | None
-    greatest: Sql | None
+    min_value: Sql | None
+    max_value: Sql | None
     is_day: bool
     whole_days: bool
 
@@ -86,8 +86,8 @@ class CategoryRule:
     """
 
     i: int
-    plain: str
-    own: Sql
+    raw_name: str
+    source_value: Sql
     min_level: int
     max_level: int | None
     round: int
@@ -102,7 +102,7 @@ class CategoryRule:
     @property
     def text(self) -> Sql:
         """The published column of text."""
-        return identifier(self.plain)
+        return identifier(self.raw_name)
 
 
 @dataclass(frozen=True)
@@ -126,25 +126,25 @@ class NumberRule:
     """
 
     i: int
-    plain: str
-    own: Sql
+    raw_name: str
+    source_value: Sql
     compared: Sql
     ends: BoundRule
     grid: GridRule
     top: Sql | None
     bottom: Sql | None
-    own_ends: tuple[str, ...]
+    call_limits: tuple[str, ...]
     is_whole: bool
     is_float: bool
     is_exact: bool
-    fine: Sql
+    relative_error: Sql
 
     is_number: ClassVar[bool] = True
 
     @property
     def text(self) -> Sql:
         """The published column of text."""
-        return identifier(self.plain)
+        return identifier(self.raw_name)
 
 
 QuasiRule = CategoryRule | NumberRule
@@ -162,9 +162,9 @@ class LinkRule:
     """
 
     i: int
-    told: Sql
-    made: Sql
-    how: Sql
+    value_text: Sql
+    pseudonym: Sql
+    settings: Sql
 
 
 @dataclass(frozen=True)
@@ -184,13 +184,13 @@ class GateRules:
     """
 
     rules: tuple[QuasiRule, ...]
-    loses: bool
-    varies: bool
-    leave: Sql
+    can_check_loss: bool
+    can_check_squares: bool
+    published_names: Sql
     read_unchanged: tuple[Sql, ...]
     read_person: Sql | None
     read_links: tuple[LinkRule, ...]
-    source_twice: bool
+    rereads_source: bool
     source_columns: tuple[Sql, ...]
 
 
@@ -208,15 +208,15 @@ def gate_rules(request: GateRequest) -> GateRules:
     read_names = _read_columns(request, roles)
     return GateRules(
         rules=column_rules,
-        loses=is_exact and request.options["eloss_height"] != "sub",
-        varies=is_exact,
-        leave=Sql(f"[{join_sql(text(name) for name in _published_names(roles, bound_names))}]"),
+        can_check_loss=is_exact and request.options["eloss_height"] != "sub",
+        can_check_squares=is_exact,
+        published_names=Sql(f"[{join_sql(text(name) for name in _published_names(roles, bound_names))}]"),
         read_unchanged=tuple(
             _unchanged_expression(request, name) for name in request.columns if name in unchanged_names
         ),
         read_person=_person_expression(request),
         read_links=_link_rules(request),
-        source_twice=request.context.is_table and not request.context.has_withheld_records,
+        rereads_source=request.context.is_table and not request.context.has_withheld_records,
         source_columns=tuple(identifier(name) for name in request.columns if name.lower() in read_names),
     )
 
@@ -367,7 +367,7 @@ def _category_rule(request: GateRequest, i: int, name: str) -> CategoryRule:
     return CategoryRule(
         i,
         name,
-        own=Sql(f"{value}::VARCHAR COLLATE POSIX"),
+        source_value=Sql(f"{value}::VARCHAR COLLATE POSIX"),
         min_level=max(
             int(read_setting(request, name, "min_level") or 0) for read_setting in (_call_setting, _policy_setting)
         ),
@@ -412,14 +412,14 @@ def _number_rule(request: GateRequest, i: int, name: str, bound_names: Mapping[s
     return NumberRule(
         i,
         name,
-        own=_number_expression(column_value(request, name), type_, grid),
+        source_value=_number_expression(column_value(request, name), type_, grid),
         compared=Sql(compared_type),
         ends=BoundRule(
             type=Sql(bound_type),
             low=low,
             high=high,
-            least=min_value,
-            greatest=max_value,
+            min_value=min_value,
+            max_value=max_value,
             is_day=bound_type == "DATE",
             whole_days=bound_type == "DATE" and type_ != "DATE",
         ),
@@ -433,7 +433,7 @@ def _number_rule(request: GateRequest, i: int, name: str, bound_names: Mapping[s
         ),
         top=tightest_limit("top", "least"),
         bottom=tightest_limit("bottom", "greatest"),
-        own_ends=tuple(
+        call_limits=tuple(
             limit
             for limit in ("top", "bottom")
             if _call_setting(request, name, limit) not in (None, _policy_setting(request, name, limit))
@@ -441,7 +441,7 @@ def _number_rule(request: GateRequest, i: int, name: str, bound_names: Mapping[s
         is_whole=type_ in (*INTEGER_TYPES, *HUGE_INTEGER_TYPES),
         is_float=type_ in FLOAT_TYPES,
         is_exact=type_ in INTEGER_TYPES or compared_type in ("DATE", "TIMESTAMP", "TIME"),
-        fine=Sql("1e-6" if type_ == "FLOAT" else "4e-15"),
+        relative_error=Sql("1e-6" if type_ == "FLOAT" else "4e-15"),
     )
 
 

@@ -85,7 +85,9 @@ def delta_problems(call: Call) -> Sql:
         raise errors.EarlierHashesError(call.function.name, entry.display_name)
     return pending_differences(
         entry,
-        releases.current_spec(entry, call.session, call.cursor).continued(held=withheld_records(entry, call.cursor)),
+        releases.current_spec(entry, call.session, call.cursor).with_version_constraints(
+            withheld_members=withheld_records(entry, call.cursor)
+        ),
     )
 
 
@@ -131,7 +133,7 @@ def check_roles(entry: LedgerEntry, spec: ReleaseSpec) -> None:
     Raises:
         CannotKeepClassesError: A column has another role, or the algorithm publishes more than the span of a class.
     """
-    if spec.run.widens:
+    if spec.run.widens_classes:
         raise errors.CannotKeepClassesError(
             entry.display_name, f"{spec.algorithm} publishes more of a class than its records span."
         )

@@ -476,10 +476,10 @@ class Certificate:
         if spec is None:
             return None
         release, name = self.entry.table(), identifier(column)
-        if column in spec.orders:
+        if column in spec.sensitive_hierarchies:
             number = next(
                 n
-                for n, d in enumerate(spec.demands)
+                for n, d in enumerate(spec.model_requirements)
                 if d.parameter == requirement.parameter and spec.roles.sensitive[d.sensitive] == column
             )
             query = plan.fill_release_template(

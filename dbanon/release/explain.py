@@ -56,7 +56,7 @@ def _specialize(function: TableFunction, call_values: Mapping[str, object]) -> T
         function,
         parameters=(*step_parameters, *explained.parameters),
         handler=partial(_explain_step_sql if step_parameters else _explain_release_sql, explained),
-        narrowed=None,
+        specialize=None,
     )
 
 
@@ -85,7 +85,7 @@ def _explain_step_sql(explained: TableFunction, call: Call) -> Sql:
         return Sql(steps.statement(f"FROM (\n{steps.result}\n)\n{limit}"))
     keys = [f"TRY_CAST(to_json({_ROW}) ->> '{key}' AS BIGINT) ASC NULLS LAST" for key in _ORDER_COLUMNS]
     order = join_sql([*keys, f"to_json({_ROW})::VARCHAR COLLATE POSIX ASC"])
-    where_clause = _where_clause(call.options.listed("follow"), step_name, step_names)
+    where_clause = _where_clause(call.options.sequence("follow"), step_name, step_names)
     return Sql(
         steps.statement(
             f"SELECT {_ROW}.*\nFROM {identifier(step_name)} AS {_ROW}\n{where_clause}ORDER BY {order}\n{limit}"
@@ -134,7 +134,7 @@ def _function(
         _refuse_missing_function,
         Example(example_code),
     )
-    return replace(function, narrowed=partial(_specialize, function))
+    return replace(function, specialize=partial(_specialize, function))
 
 
 def _functions() -> tuple[TableFunction, ...]:

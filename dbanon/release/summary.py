@@ -24,90 +24,96 @@ _MAX_COLUMN_WIDTH = 24
 
 
 @dataclass(frozen=True)
-class Glance:
+class ReleaseSummary:
     """What is shown of a release: names of its columns, first rows, how many there are in all (`records`), which of
     the columns are quasi-identifiers, and its measures as (name, value, description)."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
-    records: int
-    quasi: tuple[str, ...]
-    measures: tuple[tuple[str, float, str], ...]
+    n_rows: int
+    quasi_names: tuple[str, ...]
+    metrics: tuple[tuple[str, float, str], ...]
 
     def text(self, width: int = TERMINAL_WIDTH) -> str:
         """Return lines of at most so many columns; quasi-identifiers that are wider together go below each other.
 
-        >>> print(Glance(("ward", "age"), (("A", "[25, 29]"),), 1, ("age",), (("k", 1.0, "Size."),)).text())
+        >>> print(ReleaseSummary(("ward", "age"), (("A", "[25, 29]"),), 1, ("age",), (("k", 1.0, "Size."),)).text())
         age       ward
         [25, 29]  A
         1 row
         <BLANKLINE>
         k  1  Size
         """
-        blocks, left = self._blocks(width)
-        lines = [line.rstrip() for block in blocks for line in self._lines(block)]
-        said = f"{self.records:,} row{'' if self.records == 1 else 's'}"
-        if len(self.rows) < self.records:
-            said += f", {len(self.rows)} shown"
-        if left:
-            said += f"; {len(left)} more column{'' if len(left) == 1 else 's'}: {', '.join(left)}"
-        measures = self._measures()
-        names, values = (max((_display_width(m[i]) for m in measures), default=0) for i in (0, 1))
-        room = max(width - names - values - 4, 10)
-        told = [
-            f"{_pad(n, names)}  {v.rjust(values)}  {shorten_description(what, room)}".rstrip()
-            for n, v, what in measures
+        blocks, omitted_names = self._blocks(width)
+        lines = [line.rstrip() for block in blocks for line in self._block_lines(block)]
+        row_text = f"{self.n_rows:,} row{'' if self.n_rows == 1 else 's'}"
+        if len(self.rows) < self.n_rows:
+            row_text += f", {len(self.rows)} shown"
+        if omitted_names:
+            plural = "" if len(omitted_names) == 1 else "s"
+            row_text += f"; {len(omitted_names)} more column{plural}: {', '.join(omitted_names)}"
+        key_metrics = self._key_metrics()
+        name_width, value_width = (max((_display_width(m[i]) for m in key_metrics), default=0) for i in (0, 1))
+        text_width = max(width - name_width - value_width - 4, 10)
+        metric_lines = [
+            f"{_pad(name, name_width)}  {value.rjust(value_width)}  {shorten_description(description, text_width)}"
+            for name, value, description in key_metrics
         ]
-        return "\n".join([*lines, _truncate(said, width), "", *(_truncate(line, width) for line in told)])
+        return "\n".join(
+            [*lines, _truncate(row_text, width), "", *(_truncate(line.rstrip(), width) for line in metric_lines)]
+        )
 
     def html(self) -> str:
         """Return the same as tables for a notebook, with all columns."""
-        order = [*self.quasi, *(name for name in self.columns if name not in self.quasi)]
-        places = [self.columns.index(name) for name in order]
-        rows = [[format_value(row[i]) for i in places] for row in self.rows]
-        said = f"{self.records:,} row{'' if self.records == 1 else 's'}"
-        measures = [[n, v, what] for n, v, what in self._measures()]
-        tables = f"{_html_table(order, rows)}<p>{said}</p>{_html_table(('measure', 'value', ''), measures)}"
+        order = [*self.quasi_names, *(name for name in self.columns if name not in self.quasi_names)]
+        positions = [self.columns.index(name) for name in order]
+        rows = [[format_value(row[i]) for i in positions] for row in self.rows]
+        row_text = f"{self.n_rows:,} row{'' if self.n_rows == 1 else 's'}"
+        metric_rows = [[n, v, description] for n, v, description in self._key_metrics()]
+        tables = f"{_html_table(order, rows)}<p>{row_text}</p>{_html_table(('measure', 'value', ''), metric_rows)}"
         return f'<div class="{NO_MATH_CLASSES}">{tables}</div>'
 
-    def _measures(self) -> list[tuple[str, str, str]]:
-        chosen = key_metric_positions([name for name, _, _ in self.measures])[:SHOWN_METRICS]
-        return [(name, format_value(value), what) for name, value, what in (self.measures[i] for i in chosen)]
+    def _key_metrics(self) -> list[tuple[str, str, str]]:
+        positions = key_metric_positions([name for name, _, _ in self.metrics])[:SHOWN_METRICS]
+        return [
+            (name, format_value(value), description)
+            for name, value, description in (self.metrics[i] for i in positions)
+        ]
 
-    def _column(self, name: str) -> list[str]:
+    def _column_lines(self, name: str) -> list[str]:
         """Return the head and the cells of a column, all as wide."""
         i = self.columns.index(name)
         cells = [_single_line(name), *(_single_line(format_value(row[i])) for row in self.rows)]
-        most = (
+        width = (
             max(map(_display_width, cells))
-            if name in self.quasi
+            if name in self.quasi_names
             else min(max(map(_display_width, cells)), _MAX_COLUMN_WIDTH)
         )
-        return [_pad(_truncate(cell, most), most) for cell in cells]
+        return [_pad(_truncate(cell, width), width) for cell in cells]
 
     def _blocks(self, width: int) -> tuple[list[list[str]], list[str]]:
         """Return names of columns that stand beside each other, and those that are left out."""
         blocks: list[list[str]] = [[]]
-        left: list[str] = []
-        room = width
-        for name in self.quasi:
-            wide = _display_width(self._column(name)[0]) + 2
-            if blocks[-1] and wide - 2 > room:
+        omitted_names: list[str] = []
+        remaining_width = width
+        for name in self.quasi_names:
+            column_width = _display_width(self._column_lines(name)[0]) + 2
+            if blocks[-1] and column_width - 2 > remaining_width:
                 blocks.append([])
-                room = width
+                remaining_width = width
             blocks[-1].append(name)
-            room -= wide
-        for name in (n for n in self.columns if n not in self.quasi):
-            wide = _display_width(self._column(name)[0]) + 2
-            if left or wide - 2 > room:
-                left.append(name)
+            remaining_width -= column_width
+        for name in (n for n in self.columns if n not in self.quasi_names):
+            column_width = _display_width(self._column_lines(name)[0]) + 2
+            if omitted_names or column_width - 2 > remaining_width:
+                omitted_names.append(name)
             else:
                 blocks[-1].append(name)
-                room -= wide
-        return blocks, left
+                remaining_width -= column_width
+        return blocks, omitted_names
 
-    def _lines(self, block: Sequence[str]) -> list[str]:
-        return ["  ".join(cells) for cells in zip(*(self._column(name) for name in block), strict=True)]
+    def _block_lines(self, block: Sequence[str]) -> list[str]:
+        return ["  ".join(cells) for cells in zip(*(self._column_lines(name) for name in block), strict=True)]
 
 
 def format_value(value: object) -> str:

@@ -109,7 +109,7 @@ def _relation_name(environment: jinja2.Environment, step: str, *columns: object)
     The name is unique: names of other relations have no colon, and neither has `step`, so the text before the last
     colon is the column, or the quoted columns.
     """
-    column_names = [environment.getattr(column, "plain") for column in columns]
+    column_names = [environment.getattr(column, "raw_name") for column in columns]
     owner = column_names[0] if len(column_names) == 1 else " and ".join(map(identifier, column_names))
     return Fragment(identifier(f"{owner}: {step}"))
 

@@ -56,9 +56,12 @@ def parse_slot(function: str, text: str, positional_name: str | None = None) -> 
     if text == "NULL":
         return None
     try:
-        if positional_name is not None and (positional_value := _ExpressionParser(text).text_alone()) is not None:
+        if (
+            positional_name is not None
+            and (positional_value := _ExpressionParser(text).parse_single_text()) is not None
+        ):
             return positional_name, positional_value
-        return _ExpressionParser(text).comparison()
+        return _ExpressionParser(text).parse_comparison()
     except ValueError:
         raise errors.UnreadableArgumentError(function, _without_casts(text)) from None
 
@@ -94,24 +97,24 @@ class _ExpressionParser:
 
     def __init__(self, text: str) -> None:
         self.tokens = [(token.kind, token.text) for token in code_tokens(text)]
-        self.at = 0
+        self.position = 0
 
-    def text_alone(self) -> str | None:
+    def parse_single_text(self) -> str | None:
         """Return the text if the expression is one text literal; None for any other expression."""
-        if self.peek()[1] == "(":  # a comparison
+        if self.peek_token()[1] == "(":  # a comparison
             return None
-        value = self.value()
+        value = self.parse_value()
         inner = value.inner if isinstance(value, _CastValue) else value
-        return inner if isinstance(inner, str) and self.at == len(self.tokens) else None
+        return inner if isinstance(inner, str) and self.position == len(self.tokens) else None
 
-    def comparison(self) -> tuple[str, object]:
+    def parse_comparison(self) -> tuple[str, object]:
         """Parse `(name = value)` up to the end; return the lower-case name and the value."""
-        self.expect("(")
-        name = self.value()
-        self.expect("=")
-        value = self.value()
-        self.expect(")")
-        if self.at != len(self.tokens) or isinstance(value, _BareWord):
+        self.expect_token("(")
+        name = self.parse_value()
+        self.expect_token("=")
+        value = self.parse_value()
+        self.expect_token(")")
+        if self.position != len(self.tokens) or isinstance(value, _BareWord):
             raise ValueError
         name, fields = (name.inner, name.fields) if isinstance(name, _CastValue) else (name, ())
         label = name.text if isinstance(name, _BareWord) else name
@@ -119,56 +122,56 @@ class _ExpressionParser:
             raise ValueError
         return label.lower(), _python_value(value, fields)
 
-    def peek(self) -> tuple[str, str]:
-        return self.tokens[self.at] if self.at < len(self.tokens) else ("end", "")
+    def peek_token(self) -> tuple[str, str]:
+        return self.tokens[self.position] if self.position < len(self.tokens) else ("end", "")
 
-    def next(self) -> tuple[str, str]:
-        token = self.peek()
-        self.at += 1
+    def next_token(self) -> tuple[str, str]:
+        token = self.peek_token()
+        self.position += 1
         return token
 
-    def expect(self, mark: str) -> None:
-        if self.next()[1] != mark:
+    def expect_token(self, mark: str) -> None:
+        if self.next_token()[1] != mark:
             raise ValueError(mark)
 
-    def value(self) -> object:
-        kind, text = self.next()
+    def parse_value(self) -> object:
+        kind, text = self.next_token()
         if kind == "string":
             return text[1:-1].replace("''", "'")
-        if text == "-" and self.peek()[0] == "number":
-            kind, text = "number", text + self.next()[1]
+        if text == "-" and self.peek_token()[0] == "number":
+            kind, text = "number", text + self.next_token()[1]
         if kind == "number":
             return float(text) if re.search(r"[.eE]", text) else int(text)
         if text == "[":
-            return self.items("]")
+            return self.parse_items("]")
         if text == "{":
-            return self.fields()
-        if text.lower() in ("map", '"map"') and self.peek()[1] == "(":
-            return self.map()
+            return self.parse_fields()
+        if text.lower() in ("map", '"map"') and self.peek_token()[1] == "(":
+            return self.parse_map()
         if kind == "quoted":
             return _BareWord(text[1:-1].replace('""', '"'))
         if kind != "word":
             raise ValueError(text)
-        while self.peek()[1] == ".":
-            text += self.next()[1] + self.next()[1]
+        while self.peek_token()[1] == ".":
+            text += self.next_token()[1] + self.next_token()[1]
         readers: dict[str, Callable[[], object]] = {
-            "cast": self.cast,
-            "list_value": self.bracketed,
-            "struct_pack": lambda: _StructValues(tuple(self.bracketed())),
+            "cast": self.parse_cast,
+            "list_value": self.parse_bracketed,
+            "struct_pack": lambda: _StructValues(tuple(self.parse_bracketed())),
         }
         lower_text = text.lower()
-        if lower_text in readers and self.peek()[1] == "(":
+        if lower_text in readers and self.peek_token()[1] == "(":
             return readers[lower_text]()
         constants = {"null": None, "true": True, "false": False}
         return constants[lower_text] if lower_text in constants else _BareWord(text)
 
-    def bracketed(self) -> list[object]:
-        self.expect("(")
-        return self.items(")")
+    def parse_bracketed(self) -> list[object]:
+        self.expect_token("(")
+        return self.parse_items(")")
 
-    def map(self) -> dict[str, object]:
+    def parse_map(self) -> dict[str, object]:
         """Parse `map(list of keys, list of values)`."""
-        lists = self.bracketed()
+        lists = self.parse_bracketed()
         if len(lists) != 2 or not all(isinstance(one, list) for one in lists):
             raise ValueError
         keys, values = (_python_value(one, ()) for one in lists)
@@ -176,39 +179,39 @@ class _ExpressionParser:
             raise ValueError
         return dict(zip(keys, values, strict=True))  # type: ignore[call-overload]
 
-    def items(self, end: str) -> list[object]:
+    def parse_items(self, end: str) -> list[object]:
         """Return the values up to the closing bracket."""
         values: list[object] = []
-        while self.peek()[1] != end:
+        while self.peek_token()[1] != end:
             if values:
-                self.expect(",")
-            values.append(self.value())
-        self.expect(end)
+                self.expect_token(",")
+            values.append(self.parse_value())
+        self.expect_token(end)
         return values
 
-    def fields(self) -> dict[str, object]:
+    def parse_fields(self) -> dict[str, object]:
         """Parse a struct as a prepared value shows it: {'zip': 'z'}."""
         values: dict[str, object] = {}
-        while self.peek()[1] != "}":
+        while self.peek_token()[1] != "}":
             if values:
-                self.expect(",")
-            name = self.value()
+                self.expect_token(",")
+            name = self.parse_value()
             if not isinstance(name, str):
                 raise ValueError
-            self.expect(":")
-            values[name] = _python_value(self.value(), ())
-        self.expect("}")
+            self.expect_token(":")
+            values[name] = _python_value(self.parse_value(), ())
+        self.expect_token("}")
         return values
 
-    def cast(self) -> object:
+    def parse_cast(self) -> object:
         """Parse `CAST(x AS type)`: return the value, with the field names if the type is a struct."""
-        self.expect("(")
-        inner = self.value()
-        if self.next()[1].upper() != "AS":
+        self.expect_token("(")
+        inner = self.parse_value()
+        if self.next_token()[1].upper() != "AS":
             raise ValueError
-        boolean = self.peek()[1].upper() == "BOOLEAN"
-        fields = self.type()
-        self.expect(")")
+        boolean = self.peek_token()[1].upper() == "BOOLEAN"
+        fields = self.parse_type()
+        self.expect_token(")")
         if isinstance(inner, _BareWord):
             return _CastValue(inner, fields)
         if fields and isinstance(inner, _StructValues):
@@ -217,14 +220,14 @@ class _ExpressionParser:
             return inner == "t"
         return _CastValue(inner, fields) if isinstance(inner, str) else inner
 
-    def type(self) -> tuple[str, ...]:
+    def parse_type(self) -> tuple[str, ...]:
         """Skip a type up to the closing bracket; return the names of a struct's fields."""
         fields: list[str] = []
         depth = 0
-        struct = self.peek()[1].upper() == "STRUCT"
+        struct = self.peek_token()[1].upper() == "STRUCT"
         fresh = False
-        while not (depth == 0 and self.peek()[1] == ")"):
-            kind, text = self.next()
+        while not (depth == 0 and self.peek_token()[1] == ")"):
+            kind, text = self.next_token()
             if kind == "end":
                 raise ValueError
             if fresh and depth == 1 and struct:

@@ -24,7 +24,7 @@ def call_sql(session: Session, call: Mapping[str, Any], location: Sequence[str])
         return "SELECT 1"
     name = call["function"]
     parameter_values = arguments.merge_arguments(
-        name, call["slots"] or (), dict(call["named"] or {}), registry.table_functions()[name].placed
+        name, call["slots"] or (), dict(call["named"] or {}), registry.table_functions()[name].positional_slots
     )
     with session.cursor() as cursor:
         if call["positional"] or call["named"]:

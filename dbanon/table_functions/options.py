@@ -12,16 +12,16 @@ class Options(Mapping[str, Any]):
     Each method returns a parameter as one type; None if it was not given and has no default.
     """
 
-    given: Mapping[str, object]
+    values_by_name: Mapping[str, object]
 
     def __getitem__(self, name: str) -> Any:
-        return self.given[name]
+        return self.values_by_name[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.given)
+        return iter(self.values_by_name)
 
     def __len__(self) -> int:
-        return len(self.given)
+        return len(self.values_by_name)
 
     def text(self, name: str) -> str | None:
         """Return a parameter as text."""
@@ -33,19 +33,19 @@ class Options(Mapping[str, Any]):
         value = self.get(name)
         return None if value is None else float(value)
 
-    def whole(self, name: str) -> int | None:
+    def integer(self, name: str) -> int | None:
         """Return a parameter as an integer."""
         value = self.get(name)
         return None if value is None else int(value)
 
-    def listed(self, name: str) -> tuple[Any, ...] | None:
+    def sequence(self, name: str) -> tuple[Any, ...] | None:
         """Return a list parameter (columns, words or numbers) as a tuple."""
         value = self.get(name)
         return None if value is None else tuple(value)
 
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the column names of a list parameter; empty if it is not given."""
-        return self.listed(name) or ()
+        return self.sequence(name) or ()
 
     def per_column(self, name: str) -> Mapping[str, Any]:
         """Return the values of a parameter by column; empty if one word is given for all columns."""

@@ -147,7 +147,7 @@ class Boolean:
 class Text:
     """A text that is not empty."""
 
-    what: str = "a text"
+    description: str = "a text"
     invalid: tuple[object, ...] = ("", 1)
 
     def check(self, value: object) -> str:
@@ -157,7 +157,7 @@ class Text:
         return value
 
     def __str__(self) -> str:
-        return self.what
+        return self.description
 
 
 @dataclass(frozen=True)
@@ -342,7 +342,7 @@ class Identifiers:
     `words` are the accepted names; None if only the caller of `check` can know them.
     """
 
-    what: str
+    objects: str
     example: str
     words: tuple[str, ...] | None = None
 
@@ -364,7 +364,7 @@ class Identifiers:
         return lower_names
 
     def __str__(self) -> str:
-        return f"a list of different names of {self.what}, such as {self.example}"
+        return f"a list of different names of {self.objects}, such as {self.example}"
 
 
 def _abbreviate_endings(words: tuple[str, ...], ending: str = "_clusters") -> list[str]:

@@ -39,7 +39,7 @@ def resolve_function(name: str, arguments: Mapping[str, object]) -> TableFunctio
         UnknownAlgorithmError: The arguments name an algorithm that does not exist.
     """
     function = table_functions()[name]
-    return function if function.narrowed is None else function.narrowed(arguments)
+    return function if function.specialize is None else function.specialize(arguments)
 
 
 def check_algorithm(function: str, name: str) -> None:

@@ -46,8 +46,8 @@ class TableFunction:
     example: Example
     algorithm: str | None = None
     kind: str | None = None
-    narrowed: Callable[[Mapping[str, object]], TableFunction] | None = None
-    placed: tuple[str, ...] = ()
+    specialize: Callable[[Mapping[str, object]], TableFunction] | None = None
+    positional_slots: tuple[str, ...] = ()
     """Names of the first parameters that may also be given by position alone, as texts."""
     system: str | None = None
     """The stream algorithm, for functions of streams."""

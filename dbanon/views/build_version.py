@@ -24,7 +24,7 @@ from dbanon.publishing import postgres_delivery, written_tables
 from dbanon.release.plan import plan
 from dbanon.release.spec import resolve
 from dbanon.release.spec.release_spec import ReleaseSpec
-from dbanon.release.summary import SHOWN_ROWS, Glance
+from dbanon.release.summary import SHOWN_ROWS, ReleaseSummary
 from dbanon.runtime.version import __version__
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, qualified, text
@@ -48,7 +48,7 @@ class Release:
     records: int
     classes: int
     composition: Mapping[str, int] | None
-    glance: Glance | None = field(default=None, compare=False)
+    glance: ReleaseSummary | None = field(default=None, compare=False)
     waiting: int | None = None
 
     def __repr__(self) -> str:
@@ -150,7 +150,7 @@ def _create_version(
             DisclosureWarning,
         )
     warnings.warn_of_one_class(entry.display_name, metrics)
-    warnings.warn_of_person_spellings(cursor, spec.cleaned.rows, spec.source, spec.roles.person)
+    warnings.warn_of_person_spellings(cursor, spec.cleaned_source.rows, spec.source, spec.roles.person)
     return current_release(cursor, entry, comparison.composition, entry.refresh_mode == "hold")
 
 
@@ -161,7 +161,7 @@ def _write_tables(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec) -> dict[st
     metrics = _write_metrics(cursor, entry, spec)
     _insert_members(cursor, entry, plan.release_sql(replace(spec, kind="membership")))
     _check_unchanged_source(cursor, entry, spec)
-    if spec.continuity.held is not None:
+    if spec.version_constraints.withheld_members is not None:
         _insert_members(cursor, entry, erasure.withheld_members_sql(spec))
     return metrics
 
@@ -185,14 +185,14 @@ def current_release(
     )
 
 
-def _release_summary(cursor: Any, entry: LedgerEntry, records: int) -> Glance:
+def _release_summary(cursor: Any, entry: LedgerEntry, records: int) -> ReleaseSummary:
     """Return the summary that is shown for a version."""
     rows = cursor.execute(f"FROM {entry.table()} LIMIT {SHOWN_ROWS}").fetchall()
     columns = [column[0] for column in cursor.description]
     classes = {column[0] for column in cursor.execute(f"FROM {entry.table('_classes')} LIMIT 0").description}
     measures = cursor.execute(f"SELECT metric, value, description FROM {entry.table('_metrics')}").fetchall()
     quasi = tuple(c for c in columns[:-1] if c in classes and c not in entry.values)
-    return Glance(tuple(columns), tuple(rows), records, quasi, tuple(measures))
+    return ReleaseSummary(tuple(columns), tuple(rows), records, quasi, tuple(measures))
 
 
 def _insert_members(cursor: Any, entry: LedgerEntry, members: str) -> None:
@@ -222,10 +222,10 @@ def _check_unchanged_source(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec) 
     Raises:
         UnstableSourceError: They are not.
     """
-    has_deferred = spec.continuity.waits is not None
+    has_deferred = spec.version_constraints.deferred_members is not None
     query = plan.fill_release_template(
         "views/unchanged_source_check.sql",
-        spec.continued(waits=None),
+        spec.with_version_constraints(deferred_members=None),
         version=entry.table(),
         classes=entry.table("_classes"),
         members=entry.members if has_deferred else entry.settled_members,

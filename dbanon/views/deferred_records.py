@@ -24,13 +24,15 @@ def defer_records(cursor: Any, entry: LedgerEntry, old: LedgerEntry, spec: Relea
     These are the records of `group`, and those that cannot be clustered with the others. Inside a transaction. Linear
     in the source; clusters nothing.
     """
-    only_members = spec.continuity.only
+    only_members = spec.version_constraints.remaining_members
     if only_members is not None:  # an erasure adds no new records
-        _insert_deferred(cursor, entry, spec.continued(only=None), only_members, "everybody")
+        _insert_deferred(
+            cursor, entry, spec.with_version_constraints(remaining_members=None), only_members, "everybody"
+        )
         return spec
     if group != "nobody":
         _insert_deferred(cursor, entry, spec, old.retained_members, group)
-    spec = spec.continued(waits=entry.deferred_members)
+    spec = spec.with_version_constraints(deferred_members=entry.deferred_members)
     _insert_deferred(cursor, entry, spec, old.retained_members, "barred")
     return spec
 
@@ -45,7 +47,9 @@ def _insert_deferred(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, members
     )
     deferred = plan.fill_release_template(
         "views/deferred_records.sql",
-        spec.continued(keep=Sql(f"(SELECT * REPLACE (coalesce(cluster_id, -1) AS cluster_id) FROM {members})")),
+        spec.with_version_constraints(
+            kept_members=Sql(f"(SELECT * REPLACE (coalesce(cluster_id, -1) AS cluster_id) FROM {members})")
+        ),
         request=as_json({**cluster_request(spec), "waiting": True}),
         who=group,
         shown=was_published,

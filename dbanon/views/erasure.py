@@ -29,9 +29,11 @@ def without_erased(entry: LedgerEntry, spec: ReleaseSpec, cursor: Any) -> Releas
     ids = join_sql(literal(i) for i in removed_classes or [-1])
     remaining = Sql(f"(FROM {entry.members} WHERE class_id NOT IN ({ids}))")
     withheld = f"SELECT person_key, row_hash, value_hash, records FROM {entry.members} WHERE class_id IN ({ids})"
-    if spec.continuity.held is not None:
-        withheld += f" UNION ALL FROM {spec.continuity.held}"
-    return spec.continued(held=Sql(f"({withheld})"), only=remaining, keep=remaining)
+    if spec.version_constraints.withheld_members is not None:
+        withheld += f" UNION ALL FROM {spec.version_constraints.withheld_members}"
+    return spec.with_version_constraints(
+        withheld_members=Sql(f"({withheld})"), remaining_members=remaining, kept_members=remaining
+    )
 
 
 def withheld_members_sql(spec: ReleaseSpec) -> str:

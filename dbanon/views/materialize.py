@@ -260,14 +260,16 @@ def _refresh(
     entry = replace_(entry, disjoint_from=old.disjoint_from)
     if entry.keeps_classes or version_options.erase:
         release_status.check_roles(old, spec)
-    spec = resolve.with_person_key(spec, old.person_key).continued(held=release_status.withheld_records(old, cursor))
+    spec = resolve.with_person_key(spec, old.person_key).with_version_constraints(
+        withheld_members=release_status.withheld_records(old, cursor)
+    )
     if entry.keeps_classes:
-        spec = spec.continued(keep=old.settled_members)
+        spec = spec.with_version_constraints(kept_members=old.settled_members)
     if version_options.erase:
         spec = erasure.without_erased(old, spec, cursor)
-        if not cursor.execute(f"SELECT 1 FROM {spec.continuity.only} LIMIT 1").fetchall():
+        if not cursor.execute(f"SELECT 1 FROM {spec.version_constraints.remaining_members} LIMIT 1").fetchall():
             raise errors.ErasureEmptiesReleaseError(old.display_name)
-        spec = spec if entry.keeps_classes else spec.continued(keep=None)
+        spec = spec if entry.keeps_classes else spec.with_version_constraints(kept_members=None)
     if refresh_mode != "hold" or version_options.erase:
         return _create_next(cursor, entry, spec, old, version_options)
     for group in deferred_records.DEFERRED_GROUPS[:-1]:
@@ -305,7 +307,9 @@ def _without_withheld(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, old: L
     """Return the spec without records withheld after an erasure, if they can be identified."""
     if old.person_key != entry.person_key:
         return spec
-    return resolve.with_person_key(spec, entry.person_key).continued(held=release_status.withheld_records(old, cursor))
+    return resolve.with_person_key(spec, entry.person_key).with_version_constraints(
+        withheld_members=release_status.withheld_records(old, cursor)
+    )
 
 
 _DEFERRABLE_ERRORS = (
@@ -509,7 +513,7 @@ def _entry(
         refresh_mode=refresh_mode,
         bases=same_source.bases(spec.source, cursor),
         options=spec.options,
-        keys=transformed_columns.transform_descriptions(spec.made),
+        keys=transformed_columns.transform_descriptions(spec.transformed),
         hash_format=FORMAT,
     )
 

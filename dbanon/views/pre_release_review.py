@@ -38,7 +38,7 @@ def review_rows(call: Call, spec: ReleaseSpec) -> list[review.ReviewRow]:
             )
         )
     rows: list[review.ReviewRow] = call.cursor.execute(
-        qualify_builtins(review.review_sql(call, spec.cleaned, columns))
+        qualify_builtins(review.review_sql(call, spec.cleaned_source, columns))
     ).fetchall()
     return rows
 

@@ -80,9 +80,7 @@ def create_related_release(
             )
             _check_free(cursor, name, release)
             query = statement.fill_related_template(related_tables, "all_tables")
-            with transactions.transaction(
-                cursor, _FUNCTION, name, [table.publication for table in related_tables.tables]
-            ):
+            with transactions.transaction(cursor, _FUNCTION, name, [table.spec for table in related_tables.tables]):
                 overlap.refuse_published_people(cursor, release, composition)
                 return _create_tables(cursor, release, related_tables, query)
 
@@ -95,7 +93,7 @@ def _target(name: str, related_tables: RelatedTables, location: Sequence[str], c
 
     Also raises the errors of `target.release_place`.
     """
-    sources = [table.publication.source for table in related_tables.tables]
+    sources = [table.spec.source for table in related_tables.tables]
     targets = [release_target.release_place(_FUNCTION, name, source, location, cursor) for source in sources]
     if len({source.home for source in sources}) > 1:
         raise errors.InvalidArgumentError(
@@ -124,16 +122,16 @@ def _release(
     cursor: Any, target: tuple[str, str, str], related_tables: RelatedTables, source: str, call: Mapping[str, Any]
 ) -> RelatedRelease:
     """Return the release that is to be created, without hashes."""
-    sources = [table.publication.source for table in related_tables.tables]
+    sources = [table.spec.source for table in related_tables.tables]
     bases = [same_source.bases(table_source, cursor) for table_source in sources]
-    main_source = sources[related_tables.asked]
+    main_source = sources[related_tables.called_index]
     endings = ["" if s is main_source else f"_{s.table}" for s in sources]
     lower_endings = [ending.lower() for ending in (*endings, "_classes", "_metrics")]
     if len(set(lower_endings)) < len(lower_endings):
         accepts = "tables of different names, none of them classes or metrics, since each becomes a table by its name"
         raise errors.InvalidArgumentError(_FUNCTION, "children", accepts, format_value([s.shown for s in sources]))
     stored_names = [
-        release_target.stored_source_name(table.publication.source, table.shown) for table in related_tables.tables
+        release_target.stored_source_name(table.spec.source, table.display_name) for table in related_tables.tables
     ]
     stored_call = {
         "source": release_target.stored_source_name(main_source, source),
@@ -178,7 +176,7 @@ def _check_free(cursor: Any, name: str, release: RelatedRelease) -> None:
 
 def _create_tables(cursor: Any, release: RelatedRelease, related_tables: RelatedTables, query: Sql) -> Release:
     """Create the tables and the row of the ledger, in a transaction."""
-    reserved = ReservedNames.of(related_tables)
+    reserved = ReservedNames.for_tables(related_tables)
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE {_RESULT_TABLE} AS {query}")
     for i, ending in enumerate(release.tables):
         cursor.execute(
@@ -205,12 +203,12 @@ def _insert_ledger_row(
     cursor: Any, release: RelatedRelease, related_tables: RelatedTables, metric_values: Mapping[str, float]
 ) -> None:
     """Insert the row of a release into the ledger."""
-    publications = {table.publication.source.shown: table.publication for table in related_tables.tables}
+    publications = {table.spec.source.shown: table.spec for table in related_tables.tables}
     for spec in publications.values():
         release_target.remember_database(cursor, spec.source)
     arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in release.call["parameters"].items())
     roles = {name: plan.role_by_column(spec) for name, spec in publications.items()}
-    options = {**related_tables.entity.publication.options, "l": related_tables.diversity}
+    options = {**related_tables.entity.spec.options, "l": related_tables.min_diversity}
     hierarchies = {name: text(resolve.hierarchy_fingerprint(p, cursor)) for name, p in publications.items()}
     row: dict[str, Sql] = {
         "schema_name": text(release.schema),

@@ -105,11 +105,11 @@ def create_tables(cursor: Any, entry: StreamEntry, spec: ReleaseSpec, options: O
     statement = _statement(
         entry, spec, options, reading, StreamSegment.from_bytes(None, 0, is_last=False), is_first=True
     )
-    shown = [*statement.shown, statement.own["suppressed"]]
+    shown = [*statement.column_names, statement.added_names["suppressed"]]
     types = {name: type_ for name, type_, *_ in cursor.execute(f"DESCRIBE {statement.sql}").fetchall()}
     cursor.execute(f"CREATE TABLE {entry.table()} ({join_sql(f'{identifier(c)} {types[c]}' for c in shown)})")
     classes = {statement.class_id: types[statement.class_id], _size(statement): "BIGINT"}
-    classes |= {name: types[name] for name in statement.quasi}
+    classes |= {name: types[name] for name in statement.quasi_names}
     cursor.execute(
         f"CREATE TABLE {entry.table('_classes')} "
         f"({join_sql(f'{identifier(c)} {type_}' for c, type_ in classes.items())})"
@@ -150,7 +150,7 @@ def read_new_rows(
         cursor, entry, spec, statement, reading, result, segment.to_bytes(dict(cursor.execute(ids).fetchall()))
     )
     step = _refresh_records(statement, reading, options)
-    order = ArrivalOrder.from_source(spec.source, spec.reading.order)
+    order = ArrivalOrder.from_source(spec.source, spec.reading.order_columns)
     before = replace(entry, last_row=unread.last_row, mark=unread.mark)
     stream_check.check_refresh(cursor, before, step, last, spec.source.sql, order, is_kept)
     cursor.execute(f"DROP TABLE {_STEP}")
@@ -161,8 +161,8 @@ def _refresh_records(statement: AppendStatement, reading: _RowsToRead, options: 
     """Return the records of this refresh, for the check of what it wrote."""
     return stream_check.RefreshRecords(
         table=_STEP,
-        values=statement.shown,
-        suppressed=identifier(statement.own["suppressed"]),
+        values=statement.column_names,
+        suppressed=identifier(statement.added_names["suppressed"]),
         class_id=identifier(statement.class_id),
         size=identifier(_size(statement)),
         cluster=reading.cluster,
@@ -206,7 +206,7 @@ def _unread_of_pruned(cursor: Any, entry: StreamEntry, spec: ReleaseSpec) -> Unr
     Raises:
         PrunedWithoutOrderError: `order_by` does not identify the rows that were read.
     """
-    source, order = spec.source, ArrivalOrder.from_source(spec.source, spec.reading.order)
+    source, order = spec.source, ArrivalOrder.from_source(spec.source, spec.reading.order_columns)
     rows, last = cursor.execute(f"SELECT count(*), coalesce(max(rowid), -1) FROM {source.sql}").fetchall()[0]
     if rows == entry.waiting:  # the pending records, and no others
         return UnreadRows.after_row(last)
@@ -255,7 +255,7 @@ def _rows_to_read(cursor: Any, entry: StreamEntry, spec: ReleaseSpec, unread: Un
         *(a.quasi.column for a in spec.attributes),
         *roles.sensitive,
         *roles.other,
-        *spec.reading.order,
+        *spec.reading.order_columns,
     }
     columns = tuple(c for c in source.columns if c in read or c == roles.person)
     new = cursor.execute(f"SELECT count(*) FROM {source.sql} WHERE {unread.is_new}").fetchall()[0][0]
@@ -277,8 +277,8 @@ def _statement(
     trees = [i for i, a in enumerate(spec.attributes) if not a.is_number]
     refresh = plan.StreamContinuation(
         segment=segment.key,
-        before=entry.arrived,
-        number=entry.classes,
+        n_before=entry.arrived,
+        max_class_id=entry.classes,
         classes=None if is_first else entry.table("_classes"),
         nodes={i: segment.node_names(i) for i in trees},
         place=reading.place,
@@ -289,19 +289,19 @@ def _statement(
 
 
 def _size(statement: AppendStatement) -> str:
-    return unused_name("size", (statement.class_id, *statement.quasi))
+    return unused_name("size", (statement.class_id, *statement.quasi_names))
 
 
 def _publish(cursor: Any, entry: StreamEntry, statement: AppendStatement, reading: _RowsToRead) -> StreamRefreshResult:
     """Add published records to the tables: the rows of a class in an order that does not reveal when each arrived."""
-    reserved = {name: identifier(column) for name, column in statement.own.items()}
-    columns, class_id = join_sql(identifier(c) for c in statement.shown), identifier(statement.class_id)
+    reserved = {name: identifier(column) for name, column in statement.added_names.items()}
+    columns, class_id = join_sql(identifier(c) for c in statement.column_names), identifier(statement.class_id)
     cursor.execute(
         f"INSERT INTO {entry.table()} SELECT {columns}, {reserved['suppressed']} FROM {_STEP} "
         f"WHERE {reserved['suppressed']} IS NOT NULL ORDER BY {class_id} ASC NULLS LAST, "
         f"md5(row({columns})::VARCHAR) ASC"
     )
-    size, quasi = identifier(_size(statement)), join_sql(identifier(c) for c in statement.quasi)
+    size, quasi = identifier(_size(statement)), join_sql(identifier(c) for c in statement.quasi_names)
     published_classes = (
         f"SELECT {class_id}, count(*) AS records, {quasi} FROM {_STEP} WHERE {class_id} IS NOT NULL GROUP BY ALL"
     )
@@ -339,7 +339,7 @@ def _update_pending(cursor: Any, entry: StreamEntry, source: Source, reading: _R
 
 def _update_position(cursor: Any, entry: StreamEntry, spec: ReleaseSpec, reading: _RowsToRead) -> None:
     """Write the position up to which the source was read, and its mark."""
-    source, order = spec.source, ArrivalOrder.from_source(spec.source, spec.reading.order)
+    source, order = spec.source, ArrivalOrder.from_source(spec.source, spec.reading.order_columns)
     old = entry.mark if reading.unread.mark is None else reading.unread.mark
     if old is not None and not order.is_valid(old, cursor):
         old = None
@@ -365,7 +365,7 @@ def _update_ledger(
     state: bytes,
 ) -> None:
     """Write counts, state and position of the view to the ledger."""
-    delay, class_id = identifier(statement.own["delay"]), identifier(statement.class_id)
+    delay, class_id = identifier(statement.added_names["delay"]), identifier(statement.class_id)
     total, longest = cursor.execute(
         f"SELECT coalesce(sum({delay}), 0)::BIGINT, coalesce(max({delay}), 0) FROM {_STEP} WHERE {class_id} IS NOT NULL"
     ).fetchall()[0]

@@ -46,17 +46,17 @@ SELECT {{ place }} AS place, row({{ class_id }}{% if noise %}{% for r in rules %
 {%- endmacro %}
 {#- A column of the release would go before an alias of its name. -#}
 {% macro refuse_rows() -%}
-WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) FROM leaving LIMIT 1) AS "dbanon row") <> {{ leave }} THEN error({{ gate_say.columns }})
+WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) FROM leaving LIMIT 1) AS "dbanon row") <> {{ published_names }} THEN error({{ gate_say.columns }})
         WHEN reread.differs THEN error({{ gate_say.reread }})
         WHEN ordered.rows > 0 THEN error({{ gate_say.order }})
 {%- endmacro %}
 {% macro refuse_left_out() -%}
 {% if suppress %}
-        WHEN left_out.records > {{ suppress }}::DOUBLE * counted.rows_in{% if most_suppressed is not none %} OR left_out.records > {{ most_suppressed }}{% endif %} THEN error({{ gate_say.outliers }})
+        WHEN left_out.records > {{ suppress }}::DOUBLE * counted.rows_in{% if max_suppressed is not none %} OR left_out.records > {{ max_suppressed }}{% endif %} THEN error({{ gate_say.outliers }})
         {% for u in unchanged if u.check_rare %}
         WHEN rare_{{ u.i }}.values > 0 THEN error({{ u.say_rare_left }})
         {% endfor %}
-        {% if check_together %}
+        {% if check_combinations %}
         WHEN rare_together.values > 0 THEN error({{ say.rare_together_left }})
         {% endif %}
         {% endif %}
@@ -74,7 +74,7 @@ WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ 
         {% endif %}
 {%- endmacro %}
 {% macro refuse_models() -%}
-{% for s in tested %}{% for m in s.models %}
+{% for s in model_columns %}{% for m in s.models %}
         WHEN judged_{{ m.number }}.classes > 0 THEN error({{ gate_say['model' ~ m.number] }})
         {% if follows is defined and follows %}
         WHEN followed_{{ m.number }}.classes > 0 THEN error({{ gate_say['followed' ~ m.number] }})
@@ -96,7 +96,7 @@ WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ 
         WHERE size < {{ k }}
     ) AS rare_{{ u.i }}
     {% endfor %}
-    {% if check_together %}
+    {% if check_combinations %}
     , (
         SELECT count(*) AS values
         FROM (
@@ -108,7 +108,7 @@ WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ 
     ) AS rare_together
     {% endif %}
     {% endif %}
-    {% for s in tested %}{% for m in s.models %}
+    {% for s in model_columns %}{% for m in s.models %}
     {# A class that is not judged is counted too. #}
     , (
         SELECT (SELECT count(*) FROM {{ 'class sizes'|of(s) }}) - count(*) FILTER (WHERE {{ met(m) }}) AS classes

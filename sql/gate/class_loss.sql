@@ -1,7 +1,7 @@
 {#- What a class loses, by the gate's own formula, from the published values alone: own_loss (class_id, size, loss), where
     every column can be measured so. -#}
 {%- from 'gate/gate_distance.sql' import apart, ends with context -%}
-{% if loses %}
+{% if can_check_loss %}
 -- The gate measures: a row a class, its size and what a record of it loses, from the published values alone.
 own_loss AS MATERIALIZED (
     SELECT

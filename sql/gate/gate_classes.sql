@@ -18,7 +18,7 @@ stated AS MATERIALIZED (
         {% for u in unchanged if u.is_sensitive %}
         WHEN told_u{{ u.i }}.seal IS DISTINCT FROM own_u{{ u.i }}.seal THEN error({{ gate_say.stated }})
         {% endfor %}
-        {% if loses %}
+        {% if can_check_loss %}
         WHEN lost.wrong > 0 THEN error({{ gate_say.stated }})
         {% endif %}
         ELSE true
@@ -46,7 +46,7 @@ stated AS MATERIALIZED (
         , (SELECT sum(hash(id, (said).value, (said).size::BIGINT)) AS seal FROM (SELECT {{ class_id }} AS id, unnest({{ u.name }}) AS said FROM class_rows)) AS told_u{{ u.i }}
         , (SELECT sum(hash(class_id, value, size)) AS seal FROM (SELECT class_id, u{{ u.i }} AS value, sum(size)::BIGINT AS size FROM released GROUP BY ALL)) AS own_u{{ u.i }}
         {% endfor %}
-        {% if loses %}
+        {% if can_check_loss %}
         , (
             SELECT count(*) AS wrong
             FROM (FROM class_rows WHERE {{ class_id }} IS NOT NULL) AS c

@@ -15,7 +15,7 @@ stated AS MATERIALIZED (
         SELECT 'records' AS metric, sum(size)::DOUBLE AS value FROM released
         UNION ALL
         SELECT 'suppressed:outlier', {% if suppress %}(SELECT coalesce(sum(size), 0) FROM placed WHERE class_id = -1){% else %}0{% endif %}
-        {% for s in tested %}{% for m in s.models %}
+        {% for s in model_columns %}{% for m in s.models %}
         UNION ALL
         {# What is achieved is what the class achieves that is worst off. #}
         (SELECT {{ m.metric_label }}, value FROM {{ ('measured ' ~ m.parameter)|of(m) }} ORDER BY value {% if m.higher %}ASC{% else %}DESC{% endif %} NULLS LAST LIMIT 1)
@@ -52,7 +52,7 @@ stated AS MATERIALIZED (
         UNION ALL
         SELECT 'unique_unchanged', count(*) FROM (SELECT sum(len({{ copies }})) AS size FROM leaving GROUP BY {% for u in plain %}{% if not loop.first %}, {% endif %}{{ u.name }}{% endfor %}) WHERE size = 1
         {% endif %}
-        {% if loses %}
+        {% if can_check_loss %}
         UNION ALL
         SELECT 'information_loss', sum(size * loss) * {{ rules|length }} FROM own_loss
         {% endif %}
@@ -68,11 +68,11 @@ stated AS MATERIALIZED (
         SELECT 'class_size_greatest', max(size) FROM visible
         UNION ALL
         SELECT 'discernibility', sum(size::DOUBLE * size::DOUBLE) FROM visible
-        {% if loses %}
+        {% if can_check_loss %}
         UNION ALL
         SELECT 'precision', 1 - sum(size * loss) / sum(size) FROM own_loss
         {% endif %}
-        {% if varies %}
+        {% if can_check_squares %}
         UNION ALL
         {# Variance times records, over the range of all; a category counts those that do not have the mode. #}
         SELECT 'square_error', coalesce(sum(error), 0)

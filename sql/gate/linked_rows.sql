@@ -5,14 +5,14 @@
     and by their place in it (dbanon_together). A record without any pseudonym is linked to nothing, and so is that of a
     person with a single row: it is judged with those. -#}
 {% macro each(before=sql('')) -%}
-    {% for l in links %}{% if not loop.first %}, {% endif %}{{ before }}u{{ l.i }}{% endfor %}
+    {% for l in pseudonym_columns %}{% if not loop.first %}, {% endif %}{{ before }}u{{ l.i }}{% endfor %}
 {%- endmacro %}
 {# Whether a record has a pseudonym; whether two relations are about the same ones. #}
 {% macro has(of=sql('')) -%}
-    {% for l in links %}{% if not loop.first %} OR {% endif %}{{ of }}u{{ l.i }} IS NOT NULL{% endfor %}
+    {% for l in pseudonym_columns %}{% if not loop.first %} OR {% endif %}{{ of }}u{{ l.i }} IS NOT NULL{% endfor %}
 {%- endmacro %}
 {% macro same(one, other) -%}
-    {% for l in links %}{% if not loop.first %} AND {% endif %}{{ other }}.u{{ l.i }} IS NOT DISTINCT FROM {{ one }}.u{{ l.i }}{% endfor %}
+    {% for l in pseudonym_columns %}{% if not loop.first %} AND {% endif %}{{ other }}.u{{ l.i }} IS NOT DISTINCT FROM {{ one }}.u{{ l.i }}{% endfor %}
 {%- endmacro %}
 {% set rare = unchanged|selectattr('check_rare')|list %}
 {#- One row per row of a query (label, size, links) and part that it is of. A row without any pseudonym is judged as a single
@@ -20,11 +20,11 @@
 {% macro parts(seen) %}
     SELECT row.*, unnest(parts) AS part
     FROM (
-        SELECT unnest(rows) AS row, unnest(dbanon_together(list_transform(rows, lambda r: {'label': r.label, 'size': CASE WHEN {{ has(sql('r.')) }} THEN r.size ELSE 1 END, 'links': [{% for l in links %}CASE WHEN {{ has(sql('r.')) }} THEN r.u{{ l.i }} ELSE chr(0) || '{{ l.i }} ' || r.label END{% if not loop.last %}, {% endif %}{% endfor %}]}))) AS parts
+        SELECT unnest(rows) AS row, unnest(dbanon_together(list_transform(rows, lambda r: {'label': r.label, 'size': CASE WHEN {{ has(sql('r.')) }} THEN r.size ELSE 1 END, 'links': [{% for l in pseudonym_columns %}CASE WHEN {{ has(sql('r.')) }} THEN r.u{{ l.i }} ELSE chr(0) || '{{ l.i }} ' || r.label END{% if not loop.last %}, {% endif %}{% endfor %}]}))) AS parts
         FROM (SELECT list(seen ORDER BY seen ASC) AS rows FROM ({{ seen }}) AS seen)
     )
 {% endmacro %}
-{% if links|length == 1 %}
+{% if pseudonym_columns|length == 1 %}
 -- One row per pseudonym that leaves: a number for what its rows are in, class by class, and the class of a single row.
 trail AS MATERIALIZED (
     SELECT link, single_in, dense_rank() OVER (ORDER BY seen ASC) AS trail
@@ -91,7 +91,7 @@ alone AS MATERIALIZED (
 ),
 {% if rare %}
 {% set values %}{% for u in rare %}u{{ u.i }}, {% endfor %}{% endset %}
-{% if links|length > 1 %}
+{% if pseudonym_columns|length > 1 %}
 -- One row per combination of pseudonyms and values, and part of what is linked to it.
 values_trail AS MATERIALIZED (
     {%- set seen %}SELECT {{ each() }}, row({{ values }}0)::VARCHAR COLLATE POSIX AS label, sum(size)::BIGINT AS size FROM released GROUP BY ALL{% endset %}
@@ -101,10 +101,10 @@ values_trail AS MATERIALIZED (
 -- A row a record with a pseudonym: its values that are published as they are, among those of all that is linked to it.
 worn AS MATERIALIZED (
     {% set own %}row({% for u in rare %}s.u{{ u.i }}, {% endfor %}0)::VARCHAR COLLATE POSIX{% endset %}
-    SELECT s.person, {% if links|length == 1 %}row(v.lines, {{ own }}){% else %}v.part{% endif %} AS part
+    SELECT s.person, {% if pseudonym_columns|length == 1 %}row(v.lines, {{ own }}){% else %}v.part{% endif %} AS part
     FROM source AS s
     JOIN (SELECT DISTINCT rid FROM placed{% if suppress %} WHERE class_id <> -1{% endif %}) AS l ON l.rid = s.rid
-    {% if links|length == 1 %}
+    {% if pseudonym_columns|length == 1 %}
     JOIN (
         SELECT link, list(line ORDER BY line COLLATE POSIX ASC) AS lines
         FROM (
@@ -122,7 +122,7 @@ worn AS MATERIALIZED (
 ),
 -- The values that k persons have in a single row, as `worn` has them.
 single_values AS MATERIALIZED (
-    {% if links|length == 1 %}
+    {% if pseudonym_columns|length == 1 %}
     SELECT part FROM worn GROUP BY part HAVING count(DISTINCT person) >= {{ k }}
     {% else %}
     SELECT t.label AS part
@@ -145,7 +145,7 @@ rarely AS MATERIALIZED (
         SELECT sum(size)
         FROM (
             {% set own %}row({{ values }}0)::VARCHAR COLLATE POSIX{% endset %}
-            SELECT {% if links|length == 1 %}row([row({{ values }}1)::VARCHAR], {{ own }}){% else %}{{ own }}{% endif %} AS part, sum(size) AS size
+            SELECT {% if pseudonym_columns|length == 1 %}row([row({{ values }}1)::VARCHAR], {{ own }}){% else %}{{ own }}{% endif %} AS part, sum(size) AS size
             FROM released
             WHERE NOT ({{ has() }})
             GROUP BY ALL
@@ -158,10 +158,10 @@ rarely AS MATERIALIZED (
 {% for r in read_links %}
 -- One row: how many values share a pseudonym with another, and the least length at which none does.
 merged_{{ r.i }} AS MATERIALIZED (
-    SELECT coalesce(sum(len(texts)), 0) AS texts, dbanon_pseudonym_length(flatten(list(texts)), {{ r.how }}) AS least
+    SELECT coalesce(sum(len(texts)), 0) AS texts, dbanon_pseudonym_length(flatten(list(texts)), {{ r.settings }}) AS least
     FROM (
         SELECT list(told) AS texts
-        FROM (SELECT DISTINCT {{ r.told }} COLLATE POSIX AS told, {{ r.made }} COLLATE POSIX AS made FROM {{ origin }})
+        FROM (SELECT DISTINCT {{ r.value_text }} COLLATE POSIX AS told, {{ r.pseudonym }} COLLATE POSIX AS made FROM {{ origin }})
         WHERE told IS NOT NULL
         GROUP BY made
         HAVING count(*) > 1

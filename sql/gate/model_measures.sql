@@ -1,10 +1,10 @@
 {#- What the privacy models say of every class as it is published: "disease: measured l" (class_id, value) for each model asked for.
     Part of the gate: computed from what is released and from the source, not from what the clustering counted. -#}
 {%- from 'shared/record_assignment.sql' import records with context -%}
-{% for s in tested if s.models %}
+{% for s in model_columns if s.models %}
 {# In the joint form a class is judged within equal values of the other sensitive columns. #}
 {% macro part(from) -%}
-    {% if joint and tested|length > 1 %}row({{ from }}class_id{% for o in tested if o.i != s.i %}, {% if person %}s.{% endif %}u{{ o.u }}{% endfor %}){% else %}{{ from }}class_id{% endif %}
+    {% if joint and model_columns|length > 1 %}row({{ from }}class_id{% for o in model_columns if o.i != s.i %}, {% if person %}s.{% endif %}u{{ o.u }}{% endfor %}){% else %}{{ from }}class_id{% endif %}
 {%- endmacro %}
 -- A row a class and a sensitive value in it: how many records (persons). In the joint form a class is judged within
 -- equal values of the other sensitive columns.
@@ -34,7 +34,7 @@
 {% if follows is defined and follows %}
 {# The same of the persons whose rows are in the same classes, by their linked rows. #}
 {% macro trailed() -%}
-    row(s.class_id, s.trail{% if joint and tested|length > 1 %}{% for o in tested if o.i != s.i %}, s.u{{ o.u }}{% endfor %}{% endif %})
+    row(s.class_id, s.trail{% if joint and model_columns|length > 1 %}{% for o in model_columns if o.i != s.i %}, s.u{{ o.u }}{% endfor %}{% endif %})
 {%- endmacro %}
 {{ 'followed values'|of(s) }} AS MATERIALIZED (
     SELECT {{ trailed() }} AS class_id, s.u{{ s.u }} AS value, count(DISTINCT s.person) AS size
@@ -51,7 +51,7 @@
 {% endif %}
 -- A row a sensitive value: how many records (persons) have it in all classes (a refresh: in the whole source).
 {{ 'in all'|of(s) }} AS MATERIALIZED (
-    {% if larger %}
+    {% if whole_table %}
     SELECT u{{ s.u }} AS value, sum(size)::BIGINT AS size FROM {{ 'larger'|of(s) }} GROUP BY ALL HAVING sum(size) > 0
     {% elif version %}
     SELECT u{{ s.u }} AS value, count({% if person %}DISTINCT person{% else %}*{% endif %})::BIGINT AS size FROM whole GROUP BY ALL{% if person %} HAVING count(person) > 0{% endif %}

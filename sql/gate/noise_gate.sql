@@ -54,7 +54,7 @@ gate AS MATERIALIZED (
                     {% if r.top %}AND t.value <= {{ r.top }}{% endif %} {% if r.bottom %}AND t.value >= {{ r.bottom }}{% endif %}
                     {% if not by_column %}AND t.value <= e.high{% if not (r.grid.unit or r.grid.step) %} AND t.value >= e.low{% endif %}{% endif %}
                     {% if r.grid.unit or r.grid.step %}
-                    AND ({% if r.top %}t.value = {{ r.top }} OR {% endif %}{% if r.bottom %}t.value = {{ r.bottom }} OR {% endif %}{% if r.ends.least %}t.value = {{ r.ends.least }} OR {% endif %}{{ at_edge(r, r.grid, sql('t.value'), true) }})
+                    AND ({% if r.top %}t.value = {{ r.top }} OR {% endif %}{% if r.bottom %}t.value = {{ r.bottom }} OR {% endif %}{% if r.ends.min_value %}t.value = {{ r.ends.min_value }} OR {% endif %}{{ at_edge(r, r.grid, sql('t.value'), true) }})
                     {% endif %}
                 )) AS beyond
             FROM {{ 'published values'|of(q) }} AS t
@@ -65,7 +65,7 @@ gate AS MATERIALIZED (
             SELECT class_id, sum(size) FILTER (WHERE q{{ q.i }} IS NULL) AS nulls FROM original GROUP BY class_id
         ) AS o ON o.class_id = t.class_id
         WHERE t.beyond > 0 OR t.nulls IS DISTINCT FROM o.nulls
-        {% elif q.drawn %}
+        {% elif q.is_drawn %}
         SELECT count(DISTINCT t.class_id) AS classes
         FROM {{ 'published values'|of(q) }} AS t
         WHERE NOT EXISTS (

@@ -6,12 +6,12 @@
     (true
     {%- if r.bottom %} AND {{ end }} > {{ r.bottom }}{% endif %}
     {%- if r.top %} AND {{ end }} < {{ r.top }}{% endif %}
-    {%- for grid in r.grid.checked %} AND ({{ at_edge(r, grid, end, is_low) }}{% for limit in (r.ends.least, r.ends.greatest) if limit %} OR {{ end }} = {{ limit }}{% endfor %}){% endfor -%}
+    {%- for grid in r.grid.checked %} AND ({{ at_edge(r, grid, end, is_low) }}{% for limit in (r.ends.min_value, r.ends.max_value) if limit %} OR {{ end }} = {{ limit }}{% endfor %}){% endfor -%}
     )
 {%- endmacro %}
 {#- Whether the top and bottom of the call cut no cell of the declared grid. -#}
 {% macro keeps_cells(r) -%}
-    {%- if r.grid.declared %}{% for end in r.own_ends %} AND ({{ at_edge(r, r.grid.declared, r[end], end == 'top') }}){% endfor %}{% endif -%}
+    {%- if r.grid.declared %}{% for end in r.call_limits %} AND ({{ at_edge(r, r.grid.declared, r[end], end == 'top') }}){% endfor %}{% endif -%}
 {%- endmacro %}
 {#- Whether a cell of a grid begins, or ends, with a value. -#}
 {% macro at_edge(r, grid, end, is_low) -%}
@@ -30,7 +30,7 @@
     {%- else -%}
         {#- As far as numbers of this size can say so. #}
         NOT isfinite({{ end }}::DOUBLE / {{ grid.step }})
-        OR abs({{ end }}::DOUBLE - round({{ end }}::DOUBLE / {{ grid.step }}) * {{ grid.step }}) <= 1e-9 * {{ grid.step }} + {{ r.fine }} * abs({{ end }}::DOUBLE)
+        OR abs({{ end }}::DOUBLE - round({{ end }}::DOUBLE / {{ grid.step }}) * {{ grid.step }}) <= 1e-9 * {{ grid.step }} + {{ r.relative_error }} * abs({{ end }}::DOUBLE)
     {%- endif -%}
 {%- endmacro %}
 {#- Of an end in text: `<=18` and `>=90` say that it goes on, and may stand for more than bottom and top do. -#}

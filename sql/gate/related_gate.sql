@@ -10,13 +10,13 @@
     SELECT
         {{ t.source.row_number }} AS number
         {% for key in t.gate.key %}, {{ key }} AS k{{ loop.index0 }}{% endfor %}
-        {% for r in t.rules %}, {{ r.own }} AS q{{ r.i }}{% endfor %}
+        {% for r in t.rules %}, {{ r.source_value }} AS q{{ r.i }}{% endfor %}
         {% for own in t.read_unchanged %}, {{ own }} AS u{{ loop.index0 }}{% endfor +%}
     FROM {{ t.source.origin }}
 ),
 -- One row: how many of the rows that leave do not stand for the row that they are said to stand for.
 {{ 'judged'|of(t) }} AS MATERIALIZED (
-{{ t.gate.judged }}
+{{ t.gate.measures_sql }}
 ),
 -- A row a row that leaves: whose it is, what it says of quasi-identifiers (seen) and of everything (told).
 {{ 'shown'|of(t) }} AS MATERIALIZED (
@@ -68,7 +68,7 @@ alike AS MATERIALIZED (
 gate AS MATERIALIZED (
     SELECT CASE
         {% for t in tables %}
-        WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ row }}, {{ place }}) FROM {{ 'leaving'|of(t) }} LIMIT 1) AS "dbanon row") <> {{ t.gate.leave }} THEN error({{ t.gate.say.columns }})
+        WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ row }}, {{ place }}) FROM {{ 'leaving'|of(t) }} LIMIT 1) AS "dbanon row") <> {{ t.gate.published_names }} THEN error({{ t.gate.say.columns }})
         WHEN judged{{ t.i }}.unknown > 0 THEN error({{ t.gate.say.unknown }})
         WHEN judged{{ t.i }}.untrue > 0 THEN error({{ t.gate.say.untrue }})
         WHEN judged{{ t.i }}.uncovered > 0 THEN error({{ t.gate.say.uncovered }})

@@ -3,7 +3,7 @@
 {%- from 'shared/record_assignment.sql' import dealt, unreleased with context -%}
 {% macro seal(own) -%}
     hash(
-        {%- for r in rules %}{{ r.own if own else sql('q', r.i) }}, {% endfor -%}
+        {%- for r in rules %}{{ r.source_value if own else sql('q', r.i) }}, {% endfor -%}
         {%- if person %}{{ read_person if own else sql('person') }}, {% endif -%}
         {%- for u in unchanged %}{% set value = read_unchanged[loop.index0] if own else sql('u', u.i) %}{{ value }}, {% if not u.text_is_value %}{% if own %}({{ value }})::VARCHAR{% else %}w{{ u.i }}{% endif %}, {% endif %}{% endfor -%}
         {{ rules|length }})
@@ -26,7 +26,7 @@
             FROM (
                 SELECT {% if distinct %}DISTINCT {% endif %}{{ seal(true) }}{% if weight %}::HUGEINT{% endif %} AS seal{% if weight %}, {{ weight }} AS weight{% endif +%}
                 FROM {{ origin }}
-                {% for b in bounds %}{% if loop.first %}WHERE {% else %} AND {% endif %}({{ rules[b.i].own }} IS NULL OR {{ rules[b.i].own }} BETWEEN {{ b.low }} AND {{ b.high }}){% endfor %}
+                {% for b in bounds %}{% if loop.first %}WHERE {% else %} AND {% endif %}({{ rules[b.i].source_value }} IS NULL OR {{ rules[b.i].source_value }} BETWEEN {{ b.low }} AND {{ b.high }}){% endfor %}
             )
         ) AS second
     ) AS reread

@@ -14,7 +14,7 @@ replayed AS MATERIALIZED (
         v.{{ stream.suppressed }} AS suppressed, v.{{ class_id }} AS class_id, s.rid IS NULL AS is_strange
         {% for q in quasi %}, s.q{{ q.i }}{% endfor %}
         {% if person %}, s.person{% else %}, s.rid AS person{% endif %}
-        {% for s in tested %}, s.u{{ s.u }} AS s{{ s.i }}{% endfor %}
+        {% for s in model_columns %}, s.u{{ s.u }} AS s{{ s.i }}{% endfor %}
         {% if unchanged %}
         , {{ differs(sql('v.'), sql('s.')) }} AS differs
         , ({% for u in unchanged %}{% if not loop.first %} OR {% endif %}v.{{ u.name }} IS NOT NULL{% endfor %}) AS tells
@@ -59,7 +59,7 @@ hidden AS MATERIALIZED (
 first_seen AS MATERIALIZED (
     SELECT
         r.class_id, count(DISTINCT r.person) AS persons
-        {% for s in tested %}, count(DISTINCT r.s{{ s.i }}) FILTER (WHERE r.person IS NOT NULL) AS values{{ s.i }}{% endfor %}
+        {% for s in model_columns %}, count(DISTINCT r.s{{ s.i }}) FILTER (WHERE r.person IS NOT NULL) AS values{{ s.i }}{% endfor %}
     FROM replayed AS r
     JOIN (
         SELECT class_id, min(published) AS published FROM replayed WHERE NOT suppressed GROUP BY class_id
@@ -70,8 +70,8 @@ first_seen AS MATERIALIZED (
 {% if numbers %}
 {#- A class that is wider than its records covers what had arrived. In a view it is as narrow as the records of one refresh, all
     of which had arrived then. #}
-{% set until_then = stream.widens and grown is not defined %}
--- One row per class: the least and greatest value of the records that {% if until_then %}had arrived when it was first published{% elif stream.widens %}it has now{% else %}it was first published with{% endif %}.
+{% set until_then = stream.widens_classes and continuation is not defined %}
+-- One row per class: the least and greatest value of the records that {% if until_then %}had arrived when it was first published{% elif stream.widens_classes %}it has now{% else %}it was first published with{% endif %}.
 first_values AS MATERIALIZED (
     {% if until_then %}
     SELECT f.class_id{% for r in numbers %}, s.least{{ r.i }}, s.greatest{{ r.i }}{% endfor +%}
@@ -84,7 +84,7 @@ first_values AS MATERIALIZED (
     {% else %}
     SELECT class_id{% for r in numbers %}, min(q{{ r.i }}) AS least{{ r.i }}, max(q{{ r.i }}) AS greatest{{ r.i }}{% endfor +%}
     FROM (SELECT *, min(published) OVER (PARTITION BY class_id) AS begun FROM replayed WHERE NOT suppressed)
-    {% if not stream.widens %}WHERE published = begun{% endif +%}
+    {% if not stream.widens_classes %}WHERE published = begun{% endif +%}
     GROUP BY class_id
     {% endif %}
 ),
@@ -93,23 +93,23 @@ first_values AS MATERIALIZED (
 -- read.
 gate AS MATERIALIZED (
     SELECT CASE
-        WHEN (SELECT struct_keys("dbanon row") FROM (FROM leaving LIMIT 1) AS "dbanon row") <> {{ leave }} THEN error({{ gate_say.columns }})
+        WHEN (SELECT struct_keys("dbanon row") FROM (FROM leaving LIMIT 1) AS "dbanon row") <> {{ published_names }} THEN error({{ gate_say.columns }})
         WHEN reread.differs THEN error({{ gate_say.reread }})
         WHEN counted.strange > 0 OR counted.records <> counted.different THEN error({{ gate_say.untrue }})
-        WHEN counted.records{% if stream.drops %} + dropped.records{% endif %}{% if grown is defined %} + waits.records{% endif %} <> reread.records THEN error({{ gate_say.lost }})
+        WHEN counted.records{% if stream.drops_suppressed %} + dropped.records{% endif %}{% if continuation is defined %} + waits.records{% endif %} <> reread.records THEN error({{ gate_say.lost }})
         WHEN earlier.records > 0 THEN error({{ gate_say.arrival }})
-        WHEN counted.late{% if grown is defined %} + waits.late{% endif %} > 0 THEN error({{ gate_say.late }})
+        WHEN counted.late{% if continuation is defined %} + waits.late{% endif %} > 0 THEN error({{ gate_say.late }})
         WHEN counted.untrue > 0 THEN error({{ gate_say.untrue }})
         WHEN counted.unknown > 0 THEN error({{ gate_say.unknown }})
         WHEN coalesce(shown.records, 0) > 0 THEN error({{ gate_say.shown }})
         WHEN classes.small > 0 THEN error({{ gate_say.small }})
         WHEN classes.confused > 0 THEN error({{ gate_say.confused }})
-        WHEN covered.uncovered{% if stream.maybe %} + invented.records{% endif %} > 0 THEN error({{ gate_say.uncovered }})
+        WHEN covered.uncovered{% if stream.maybe_match %} + invented.records{% endif %} > 0 THEN error({{ gate_say.uncovered }})
         {% if numbers %}
         WHEN reached.classes > 0 THEN error({{ gate_say.beyond }})
         {% endif %}
         WHEN classes.finer > 0 THEN error({{ gate_say.finer }})
-        {% for s in tested %}{% for m in s.models %}
+        {% for s in model_columns %}{% for m in s.models %}
         WHEN judged.values{{ m.number }} > 0 THEN error({{ gate_say['model' ~ m.number] }})
         {% endfor %}{% endfor %}
         ELSE true
@@ -119,16 +119,16 @@ gate AS MATERIALIZED (
             count(*) AS records, count(DISTINCT arrived) AS different,
             count(*) FILTER (WHERE is_strange) AS strange,
             count(*) FILTER (WHERE NOT coalesce(
-                delay = published - arrived AND delay BETWEEN 0 AND {{ stream.delta }} AND published <= {% if grown is defined %}{{ grown.before }} + (SELECT count(*) FROM source WHERE rid > {{ grown.before }}){% else %}(SELECT count(*) FROM source){% endif %}, false
+                delay = published - arrived AND delay BETWEEN 0 AND {{ stream.delta }} AND published <= {% if continuation is defined %}{{ continuation.n_before }} + (SELECT count(*) FROM source WHERE rid > {{ continuation.n_before }}){% else %}(SELECT count(*) FROM source){% endif %}, false
             )) AS late,
             count(*) FILTER (WHERE CASE WHEN suppressed THEN tells ELSE differs END) AS untrue,
             count(*) FILTER (WHERE suppressed IS DISTINCT FROM (class_id IS NULL)) AS unknown
         FROM replayed
     ) AS counted,
-    {% if stream.drops %}
+    {% if stream.drops_suppressed %}
     (SELECT count(*) AS records FROM placed WHERE class_id = -1) AS dropped,
     {% endif %}
-    {% if grown is defined %}
+    {% if continuation is defined %}
     {# Nobody waits twice, or once the last moment has come. #}
     (
         SELECT count(DISTINCT l.rid) AS records, count(*) - count(DISTINCT l.rid) + count(*) FILTER (WHERE n.arrived - l.rid >= {{ stream.delta }} OR v.arrived IS NOT NULL) AS late
@@ -147,7 +147,7 @@ gate AS MATERIALIZED (
         {# Each record arrives no earlier than the one before it. #}
         SELECT count(*) AS records
         FROM source AS l
-        JOIN source AS b ON b.rid = l.rid - 1{% if grown is defined %} AND b.rid > {{ grown.before }}{% endif +%}
+        JOIN source AS b ON b.rid = l.rid - 1{% if continuation is defined %} AND b.rid > {{ continuation.n_before }}{% endif +%}
         WHERE {% for o in order %}{% if not loop.first %} OR ({% for e in order[:loop.index0] %}l.o{{ loop.index0 }} = b.o{{ loop.index0 }} AND {% endfor %}{% endif %}l.o{{ loop.index0 }} < b.o{{ loop.index0 }}{% if not loop.first %}){% endif %}{% endfor +%}
     ) AS earlier,
     (
@@ -160,7 +160,7 @@ gate AS MATERIALIZED (
         )
     ) AS shown,
     (
-        SELECT coalesce(sum(r.size) FILTER (WHERE NOT coalesce({{ is_covered(stream.maybe) }}, false)), 0) AS uncovered
+        SELECT coalesce(sum(r.size) FILTER (WHERE NOT coalesce({{ is_covered(stream.maybe_match) }}, false)), 0) AS uncovered
         FROM original AS r
         LEFT JOIN visible AS c ON c.class_id = r.class_id
         {{ published_texts() }}
@@ -174,10 +174,10 @@ gate AS MATERIALIZED (
         LEFT JOIN {{ 'parsed'|of(r) }} AS t{{ r.i }} ON t{{ r.i }}.published = c.p{{ r.i }}
         {% endfor %}{% endif %}
         WHERE ({% for r in numbers %}{% if not loop.first %} OR {% endif %}{{ reaches_beyond(r) }}{% endfor %})
-        {% if grown is defined %}AND c.class_id NOT IN (SELECT class_id FROM known){% endif +%}
+        {% if continuation is defined %}AND c.class_id NOT IN (SELECT class_id FROM known){% endif +%}
     ) AS reached,
     {% endif %}
-    {% if stream.maybe %}
+    {% if stream.maybe_match %}
     (
         {# A NULL may stand in a class of values, but not all of its records that leave first. #}
         SELECT coalesce(sum(c.size) FILTER (WHERE false
@@ -191,33 +191,33 @@ gate AS MATERIALIZED (
             FROM original
             GROUP BY class_id
         ) AS m ON m.class_id = c.class_id
-        {% if grown is defined %}WHERE c.class_id NOT IN (SELECT class_id FROM known){% endif +%}
+        {% if continuation is defined %}WHERE c.class_id NOT IN (SELECT class_id FROM known){% endif +%}
     ) AS invented,
     {% endif %}
     (
         SELECT
-            count(*) FILTER (WHERE coalesce(persons, 0) < {{ k }}{% if grown is defined %} AND NOT is_known{% endif %}) AS small,
-            count(*) FILTER (WHERE low <> high{% if grown is defined %} OR is_other{% endif %}) + count(*) - count(DISTINCT low) AS confused,
+            count(*) FILTER (WHERE coalesce(persons, 0) < {{ k }}{% if continuation is defined %} AND NOT is_known{% endif %}) AS small,
+            count(*) FILTER (WHERE low <> high{% if continuation is defined %} OR is_other{% endif %}) + count(*) - count(DISTINCT low) AS confused,
             0{% for r in rules if r.is_number %} + {% if typed %}count(*) FILTER (WHERE NOT keeps{{ r.i }}){% else %}(SELECT count(*) FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endif %}{% endfor %} AS finer
         FROM (
             SELECT
                 min(f.persons) AS persons, min(c.class_id) AS low, max(c.class_id) AS high
                 {# A class that readers have is as they have it, and no new one is. #}
-                {% if grown is defined %}, bool_or(n.class_id IS NOT NULL) AS is_known, bool_or(n.class_id IS NULL AND c.class_id <= {{ grown.number }} OR NOT coalesce(n.class_id = c.class_id, true)) AS is_other{% endif +%}
+                {% if continuation is defined %}, bool_or(n.class_id IS NOT NULL) AS is_known, bool_or(n.class_id IS NULL AND c.class_id <= {{ continuation.max_class_id }} OR NOT coalesce(n.class_id = c.class_id, true)) AS is_other{% endif +%}
                 {% if typed %}{% for r in rules if r.is_number %}, bool_and(coalesce({{ keeps_typed(r, sql('c.low', r.i), true) }} AND {{ keeps_typed(r, sql('c.high', r.i), false) }}, false)) AS keeps{{ r.i }}{% endfor %}{% endif %}
             FROM visible AS c
             LEFT JOIN first_seen AS f ON f.class_id = c.class_id
-            {% if grown is defined %}
+            {% if continuation is defined %}
             LEFT JOIN known AS n ON {% for q in rules %}{% if not loop.first %} AND {% endif %}{% if q.is_number and typed %}n.low{{ q.i }} IS NOT DISTINCT FROM c.low{{ q.i }} AND n.high{{ q.i }} IS NOT DISTINCT FROM c.high{{ q.i }}{% else %}n.p{{ q.i }} IS NOT DISTINCT FROM c.p{{ q.i }}{% endif %}{% endfor +%}
             {% endif %}
             GROUP BY {% for q in rules %}{% if not loop.first %}, {% endif %}{% if q.is_number and typed %}c.low{{ q.i }}, c.high{{ q.i }}{% else %}c.p{{ q.i }}{% endif %}{% endfor %}
         )
     ) AS classes
-    {% if tested %}
+    {% if model_columns %}
     , (
-        SELECT {% for s in tested %}{% for m in s.models %}count(*) FILTER (WHERE NOT coalesce(values{{ s.i }} >= {{ m.bound }}, false)) AS values{{ m.number }}, {% endfor %}{% endfor %}count(*) AS classes
+        SELECT {% for s in model_columns %}{% for m in s.models %}count(*) FILTER (WHERE NOT coalesce(values{{ s.i }} >= {{ m.bound }}, false)) AS values{{ m.number }}, {% endfor %}{% endfor %}count(*) AS classes
         FROM first_seen
-        {% if grown is defined %}WHERE class_id NOT IN (SELECT class_id FROM known){% endif +%}
+        {% if continuation is defined %}WHERE class_id NOT IN (SELECT class_id FROM known){% endif +%}
     ) AS judged
     {% endif %}
 )

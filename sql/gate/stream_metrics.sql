@@ -22,7 +22,7 @@ stated AS MATERIALIZED (
         SELECT 'reuse', count(*) FILTER (WHERE NOT is_first) / nullif(count(*), 0)::DOUBLE FROM numbered
         UNION ALL
         SELECT 'k', min(size) FROM (SELECT count(DISTINCT person) AS size FROM numbered WHERE is_first GROUP BY class_id)
-        {% for s in tested if s.models %}
+        {% for s in model_columns if s.models %}
         UNION ALL
         SELECT {{ s.different_label }}, min(size)
         FROM (SELECT count(DISTINCT s{{ s.i }}) FILTER (WHERE person IS NOT NULL) AS size FROM numbered WHERE is_first GROUP BY class_id)

@@ -16,14 +16,14 @@
 {#- Whether a lower end lies below the cell of a value. -#}
 {% macro is_below(r, low, value) -%}
     {%- if r.grid.unit and r.grid.unit != 'day' -%} TRY({{ low }} + {{ length(r) }}) <= {{ value }}
-    {%- elif r.grid.step and r.is_float -%} {{ low }}::DOUBLE + {{ r.grid.step }} * (1 + 1e-9) + {{ r.fine }} * abs({{ low }}::DOUBLE) < {{ value }}::DOUBLE
+    {%- elif r.grid.step and r.is_float -%} {{ low }}::DOUBLE + {{ r.grid.step }} * (1 + 1e-9) + {{ r.relative_error }} * abs({{ low }}::DOUBLE) < {{ value }}::DOUBLE
     {%- elif r.grid.step -%} TRY({{ low }} + {{ r.grid.step }}) <= {{ value }}
     {%- else -%} {{ low }} < {{ value }} {%- endif -%}
 {%- endmacro %}
 {#- Whether an upper end lies above the cell of a value. That of a decimal number begins the next cell. -#}
 {% macro is_above(r, high, value) -%}
     {%- if r.grid.unit and r.grid.unit != 'day' -%} TRY({{ high }} + 1 - {{ length(r) }}) > {{ value }}
-    {%- elif r.grid.step and r.is_float -%} {{ high }}::DOUBLE - {{ r.grid.step }} * (1 + 1e-9) - {{ r.fine }} * abs({{ high }}::DOUBLE) > {{ value }}::DOUBLE
+    {%- elif r.grid.step and r.is_float -%} {{ high }}::DOUBLE - {{ r.grid.step }} * (1 + 1e-9) - {{ r.relative_error }} * abs({{ high }}::DOUBLE) > {{ value }}::DOUBLE
     {%- elif r.grid.step and r.is_whole -%} TRY({{ high }} - {{ r.grid.step }}) >= {{ value }}
     {%- elif r.grid.step -%} TRY({{ high }} - {{ r.grid.step }}) > {{ value }}
     {%- else -%} {{ high }} > {{ value }} {%- endif -%}

@@ -61,6 +61,6 @@ FROM (
     FROM came
     HAVING count(*) > 0 AND {% if by_person %}count(DISTINCT person_key){% else %}sum(records){% endif %} < {{ k }}
     {# They are left out, where so many may be. #}
-    {% if suppress %} AND sum(records) > (SELECT least(floor({{ suppress }}::DOUBLE * sum(records)){% if most_suppressed is not none %}, {{ most_suppressed }}{% endif %}) FROM now){% endif %}
+    {% if suppress %} AND sum(records) > (SELECT least(floor({{ suppress }}::DOUBLE * sum(records)){% if max_suppressed is not none %}, {{ max_suppressed }}{% endif %}) FROM now){% endif %}
 )
 ORDER BY change ASC, class_id ASC, records ASC

@@ -1,3 +1,3 @@
 {#- What a release achieves by one measure of the privacy models: (detail, value), one row a sensitive column. -#}
-SELECT detail, value FROM (VALUES (NULL, NULL){% for s in tested %}{% for m in s.models if m.metric == metric %}, ({{ m.column }}, (SELECT {% if m.higher %}min{% else %}max{% endif %}(value) FROM {{ ('measured ' ~ m.parameter)|of(m) }})){% endfor %}{% endfor %}) AS found (detail, value)
+SELECT detail, value FROM (VALUES (NULL, NULL){% for s in model_columns %}{% for m in s.models if m.metric == metric %}, ({{ m.column }}, (SELECT {% if m.higher %}min{% else %}max{% endif %}(value) FROM {{ ('measured ' ~ m.parameter)|of(m) }})){% endfor %}{% endfor %}) AS found (detail, value)
 WHERE detail IS NOT NULL

@@ -1,7 +1,7 @@
 {#- Where the sensitive values that a release has stand in the hierarchy of their column, as a model takes it (its
     places), numbered: no node is named. -#}
 {%- from 'release/plan/hierarchy_columns.sql' import all_trees with context -%}
-{% for s in tested %}{% for m in s.models if m.number == number %}
+{% for s in model_columns %}{% for m in s.models if m.number == number %}
 WITH RECURSIVE
 kept AS MATERIALIZED (SELECT CAST({{ column }} AS VARCHAR) COLLATE POSIX AS q{{ s.tree.i }} FROM {{ version }}),
 overall AS MATERIALIZED (SELECT DISTINCT q{{ s.tree.i }} AS value FROM kept),

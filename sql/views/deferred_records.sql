@@ -40,7 +40,7 @@ there AS MATERIALIZED (
         {% for u in unchanged if u.check_rare %}
         OR {{ rare([u]) }}
         {% endfor %}
-        {% if check_together %}
+        {% if check_combinations %}
         OR {{ rare(unchanged|selectattr('check_rare')|list) }}
         {% endif %}
         ) AS is_rare
@@ -51,7 +51,7 @@ SELECT
     t.person_key, NULL::BIGINT AS class_id, NULL::BIGINT AS cluster_id, t.row_hash, t.value_hash, t.cells, t.quasi_cells, NULL::UBIGINT AS label_hash,
     t.records - coalesce(b.records, 0)::BIGINT AS records, true AS waiting
 FROM there AS t
-LEFT JOIN (SELECT person_key, row_hash, sum(records) AS records FROM {{ keep }} GROUP BY ALL) AS b
+LEFT JOIN (SELECT person_key, row_hash, sum(records) AS records FROM {{ kept_members }} GROUP BY ALL) AS b
     ON b.row_hash = t.row_hash AND b.person_key IS NOT DISTINCT FROM t.person_key
 WHERE t.records > coalesce(b.records, 0)
     {# Who waits in any case is looked at, too. #}

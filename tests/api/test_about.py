@@ -12,7 +12,7 @@ import pytest
 
 import dbanon
 from dbanon import errors
-from dbanon.release.summary import Glance
+from dbanon.release.summary import ReleaseSummary
 
 PEOPLE = pd.DataFrame(
     {
@@ -53,12 +53,12 @@ def test_what_anonymize_gives_shows_the_head_and_five_measures_in_eighty_columns
 
 
 def test_what_is_shown_is_escaped_and_stays_on_its_line() -> None:
-    glance = Glance(("q", "x"), (("[1, 2]", "<b>\n\x1b[2J"),), 3, ("q",), (("k", 2.0, "Size: in records."),))
+    glance = ReleaseSummary(("q", "x"), (("[1, 2]", "<b>\n\x1b[2J"),), 3, ("q",), (("k", 2.0, "Size: in records."),))
     assert "<b>" not in glance.html() and "&lt;b&gt;" in glance.html()
     assert glance.text().splitlines()[1] == "[1, 2]  <b>  [2J"
-    many = Glance(("q", *"abcdefgh"), (("[1, 2]", *["much text here"] * 8),), 1, ("q",), ())
+    many = ReleaseSummary(("q", *"abcdefgh"), (("[1, 2]", *["much text here"] * 8),), 1, ("q",), ())
     assert many.text().splitlines()[2] == "1 row; 4 more columns: e, f, g, h"
-    wide = Glance(("a", "b", "c"), (("x" * 50, "y" * 50, "z"),), 1, ("a", "b"), ())
+    wide = ReleaseSummary(("a", "b", "c"), (("x" * 50, "y" * 50, "z"),), 1, ("a", "b"), ())
     assert [line for line in wide.text().splitlines() if "x" * 50 in line or "y" * 50 in line] == [
         "x" * 50, "y" * 50 + "  z",
     ]  # fmt: skip

@@ -138,7 +138,7 @@ LEAVING = {
     "values under each other's name": (
         "release/plan/output_rows.sql",
         "AS {{ c.name }}",
-        "AS {% if c.plain == 'sex' %}disease{% elif c.plain == 'disease' %}sex{% else %}{{ c.name }}{% endif %}",
+        "AS {% if c.raw_name == 'sex' %}disease{% elif c.raw_name == 'disease' %}sex{% else %}{{ c.name }}{% endif %}",
     ),
     "columns in another order": (
         "release/plan/output_rows.sql",
@@ -250,7 +250,7 @@ def test_a_setting_that_is_forgotten_is_noticed(
 
     def forgetful(*given: Any) -> template_columns.QuasiColumn:
         found = real(*given)
-        return spoiled(found, **changed) if found.plain == name else found
+        return spoiled(found, **changed) if found.raw_name == name else found
 
     monkeypatch.setattr(template_columns, "quasi_column", forgetful)
     refused(people, "kacpc", f"('people', k := 3, intervals := '{typed}')")

@@ -188,8 +188,8 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "the person is published": Fault(
         "dbanon/release/spec/release_spec.py",
-        "shown = {*self.roles.sensitive, *self.roles.other, *self.made}",
-        "shown = {*self.roles.sensitive, *self.roles.other, *self.made, self.roles.person}",
+        "names = {*self.roles.sensitive, *self.roles.other, *self.transformed}",
+        "names = {*self.roles.sensitive, *self.roles.other, *self.transformed, self.roles.person}",
         ("tests/gate/test_recomputed_rows.py",),
     ),
     "min_level of the policy is forgotten": Fault(
@@ -212,13 +212,13 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "texts are read without their last character": Fault(
         "dbanon/release/plan/template_columns.py",
-        'return Sql(f"{label_text(self.read, self.source_type)} COLLATE POSIX")',
-        'return Sql(f"substr({label_text(self.read, self.source_type)}, 2) COLLATE POSIX")',
+        'return Sql(f"{label_text(self.source_value, self.source_type)} COLLATE POSIX")',
+        'return Sql(f"substr({label_text(self.source_value, self.source_type)}, 2) COLLATE POSIX")',
         ("tests/gate/test_recomputed_rows.py",),
     ),
     "codes for missing values are published": Fault(
         "dbanon/release/spec/release_spec.py",
-        "self.reading.missing.get(column, ())\n        )\n\n",
+        "self.reading.missing_codes.get(column, ())\n        )\n\n",
         "()\n        )\n\n",
         ("tests/gate/test_recomputed_rows.py",),
     ),
@@ -359,8 +359,8 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "hold: nobody waits": Fault(
         "dbanon/views/deferred_records.py",
-        "spec = spec.continued(waits=entry.deferred_members)",
-        "spec = spec.continued(waits=None)",
+        "spec = spec.with_version_constraints(deferred_members=entry.deferred_members)",
+        "spec = spec.with_version_constraints(deferred_members=None)",
         ("tests/views/test_hold.py",),
     ),
     "erase: other classes go": Fault(

@@ -385,8 +385,9 @@ def test_rows_out_and_those_that_wait_are_the_rows_in(con: Any, monkeypatch: pyt
     def forgetful(cursor: Any, entry: Any, *given: Any) -> Any:
         made = remember(cursor, entry, *given)
         more = f"SELECT '100' AS person_key, {lost}::UBIGINT AS row_hash, 1 AS records"
-        return made.continued(
-            waits=Sql(f"(SELECT person_key, row_hash, records FROM {made.continuity.waits} UNION ALL {more})")
+        deferred = made.version_constraints.deferred_members
+        return made.with_version_constraints(
+            deferred_members=Sql(f"(SELECT person_key, row_hash, records FROM {deferred} UNION ALL {more})")
         )
 
     monkeypatch.setattr(deferred_records, "defer_records", forgetful)

@@ -87,7 +87,7 @@ def test_rows_in_the_order_of_their_arrival_are_refused(con: Any, monkeypatch: p
         made = real(cursor, grows, statement, *given)
         cursor.execute("USE memory")
         cursor.execute("DELETE FROM safe WHERE rowid > ?", [first])
-        columns = ", ".join(f'"{name}"' for name in (*statement.shown, statement.own["suppressed"]))
+        columns = ", ".join(f'"{name}"' for name in (*statement.column_names, statement.added_names["suppressed"]))
         left = f"{STEP} WHERE suppressed IS NOT NULL ORDER BY class_id ASC, arrived ASC"
         cursor.execute(f"INSERT INTO safe SELECT {columns} FROM {left}")
         return made

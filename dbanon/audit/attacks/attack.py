@@ -169,7 +169,7 @@ def _loss_request(context: AuditContext, attributes: Sequence[PairedColumn]) -> 
                 "is_number": a.is_number,
                 "is_tree": a.rows is not None,
                 "step": a.step,
-                "weight": weights.get(a.plain.lower(), 1.0),
+                "weight": weights.get(a.raw_name.lower(), 1.0),
             }
             for a in attributes
         ],
@@ -248,7 +248,7 @@ def _sensitive_values(
         columns.append(
             {
                 "i": i,
-                "plain": name,
+                "raw_name": name,
                 "label": text(name),
                 "value": _comparable_text(context.release, name),
                 "true_value": Sql("NULL::VARCHAR")

@@ -50,7 +50,7 @@ class AlgorithmRun:
         request_fields = cluster_request(self.spec)
         names = ("algorithm", "k", "options", "models", "joint", "suppress", "improve", "objective", "forest")
         run = self.spec.run
-        requirements = {"looks": self.spec.looks_at_sensitive, "magnitudes": run.magnitudes}
+        requirements = {"looks": self.spec.uses_sensitive, "magnitudes": run.reads_magnitudes}
         return {name: request_fields[name] for name in names} | requirements | {"repeat": self.n_repeats}
 
 
@@ -83,7 +83,7 @@ def plan_run(
     k = int(options["k"])
     try:
         demands = model_request.model_requirements(call.function.name, base.source.shown, options, base.roles.sensitive)
-        spec = replace(base, algorithm=algorithm.name, options=options, demands=demands)
+        spec = replace(base, algorithm=algorithm.name, options=options, model_requirements=demands)
         spec = resolve.with_run_settings(spec, algorithm)
     except errors.SensitiveColumnMissingError as error:
         return AlgorithmRun(algorithm.name, k, problem=str(error))
@@ -114,11 +114,11 @@ def runs_sql(
     needs_sensitive = "homogeneous_share" in metrics and bool(base.roles.sensitive)
     encoded = replace(
         base,
-        demands=max((p.demands for p in specs), key=len, default=()),
+        model_requirements=max((p.model_requirements for p in specs), key=len, default=()),
         run=replace(
             base.run,
-            sensitive=needs_sensitive or any(p.looks_at_sensitive for p in specs),
-            magnitudes=any(p.run.magnitudes for p in specs),
+            reads_sensitive=needs_sensitive or any(p.uses_sensitive for p in specs),
+            reads_magnitudes=any(p.run.reads_magnitudes for p in specs),
             forest=next((p.run.forest for p in specs if p.run.forest is not None), None),
         ),
     )
@@ -129,7 +129,7 @@ def runs_sql(
     return Sql(
         fill(
             "audit/comparison/encoded_part.sql",
-            **encoding_plan.values | {"runs": as_json(udf_request | {"timed": is_timed})},
+            **encoding_plan.template_values | {"runs": as_json(udf_request | {"timed": is_timed})},
         )
     )
 

@@ -63,7 +63,7 @@ def base_spec(call: Call, *, looks_up: bool) -> ReleaseSpec:
         call, _table_options(call, options), name, "release", ontology={} if looks_up else None
     )
     order = tuple(spec.source.column(name, column, "order_by") for column in options.columns("order_by"))
-    return replace(spec, reading=replace(spec.reading, order=order))
+    return replace(spec, reading=replace(spec.reading, order_columns=order))
 
 
 def plan_run(call: Call, base: ReleaseSpec, algorithm: StreamAlgorithm, k: int) -> StreamRun:
@@ -80,7 +80,7 @@ def plan_run(call: Call, base: ReleaseSpec, algorithm: StreamAlgorithm, k: int) 
         demands = model_request.model_requirements(
             call.function.name, base.source.shown, of_table, base.roles.sensitive
         )
-        spec = replace(base, algorithm=algorithm.name, options=of_table, demands=demands)
+        spec = replace(base, algorithm=algorithm.name, options=of_table, model_requirements=demands)
         return replace(planned, spec=streams_plan.with_run_settings(spec, algorithm, options))
     except (
         errors.SensitiveColumnMissingError,
@@ -129,15 +129,17 @@ def runs_sql(
     """Return a statement that encodes the stream once and makes all runs on it: one row per run and metric."""
     specs = [r.spec for r in runs if r.spec is not None]
     needs_sensitive = "homogeneous_share" in metrics and bool(base.roles.sensitive)
-    sensitive = needs_sensitive or any(p.looks_at_sensitive for p in specs)
+    sensitive = needs_sensitive or any(p.uses_sensitive for p in specs)
     encoded = replace(
         base,
-        demands=max((p.demands for p in specs), key=len, default=()),
-        run=replace(base.run, sensitive=sensitive),
+        model_requirements=max((p.model_requirements for p in specs), key=len, default=()),
+        run=replace(base.run, reads_sensitive=sensitive),
     )
     encoding_plan = plan.make_plan(encoded)
     udf_request = runs_on_one.runs_request(
         encoded, encoding_plan, [r.udf_request() for r in runs], metrics, n_queries=n_queries, n_parts=n_parts
     )
-    template_values = encoding_plan.values | streams_plan.order_values(encoded) | {"runs": as_json(udf_request)}
+    template_values = (
+        encoding_plan.template_values | streams_plan.order_values(encoded) | {"runs": as_json(udf_request)}
+    )
     return Sql(fill("audit/comparison/encoded_part.sql", **template_values))

@@ -61,12 +61,12 @@ def tradeoffs_sql(call: Call) -> Sql:
     base = algorithm_runs.base_spec(
         call, {"l": _strictest_l(options["l"]), "t": None if strictest_t == 1 else strictest_t}
     )
-    base = replace(base, demands=())
+    base = replace(base, model_requirements=())
     configurations = [
         _make_configuration(call, base, algorithm, dict(zip(("k", "l", "t"), values, strict=True)))
         for algorithm, *values in product(selected, options["k"], options["l"] or (1,), options["t"] or (1.0,))
     ]
-    attacks = options.listed("attacks") or ()
+    attacks = options.sequence("attacks") or ()
     if attacks and not base.roles.sensitive:
         raise errors.SensitiveColumnMissingError(call.function.name, f"attacks = ['{attacks[0]}']", base.source.shown)
     configurations = _mark_infeasible(call, base, configurations) if attacks else configurations

@@ -39,6 +39,6 @@ def _section(metric: Metric) -> Iterator[str]:
     lines = (f"- {name}: {escape_markdown(fact)}" for name, fact in facts.items() if fact)
     yield from (
         f"## {metric.name}",
-        escape_markdown(metric.what.replace("{unit}", "records (persons)")),
+        escape_markdown(metric.description.replace("{unit}", "records (persons)")),
         "\n".join(lines),
     )

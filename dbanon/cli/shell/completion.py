@@ -269,9 +269,9 @@ def _scalars(name: str, kind: object, columns: dict[str, str], catalog: Catalog)
         yield from ((w, quoted(w), "") for w in kind.words)
     elif isinstance(kind, Boolean):
         yield from ((w, w, "") for w in ("true", "false"))
-    elif isinstance(kind, Text) and "hierarchy" in kind.what:
+    elif isinstance(kind, Text) and "hierarchy" in kind.description:
         yield from ((h, quoted(h), "hierarchy") for h in catalog.hierarchies)
-    elif isinstance(kind, Text) and "algorithm" in kind.what:
+    elif isinstance(kind, Text) and "algorithm" in kind.description:
         yield from ((a.name, quoted(a.name), a.title) for a in algorithms())
     elif isinstance(kind, Text) and name == "person":
         yield from ((c, quoted(c), t) for c, t in columns.items())

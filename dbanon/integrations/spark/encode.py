@@ -69,7 +69,7 @@ class Coded:
         self.of, self.records = of, larger.records
         self.attributes, self.sensitive = _spaces(of, larger)
         self.person = of.publication.roles.person
-        self.constraint = Constraint(of.publication.k, of.publication.demands, of.publication.joint)
+        self.constraint = Constraint(of.publication.k, of.publication.model_requirements, of.publication.is_joint)
         self.kinds = _coded(of, kinds, larger, self.attributes, self.sensitive)
         self.tuples = self.kinds.groupBy("codes").agg(fn.sum("weight").alias("weight")).persist()
         looked = ["codes", *(["looked"] if of.tested else []), *(["person"] if self.person else [])]

@@ -63,7 +63,7 @@ def _records(made: Made, released: DataFrame) -> None:
         _refuse(made, "reread", read[0])
     out = made.dealt.where("keys IS NULL").agg(fn.coalesce(fn.sum("size"), fn.lit(0))).collect()[0][0]
     share = float(made.of.publication.options["suppress"] or 0)
-    most = made.of.publication.run.most_suppressed
+    most = made.of.publication.run.max_suppressed
     if out > share * read[0] or (most is not None and out > most):
         _refuse(made, "outliers", out)
     columns, quasi = plan.published_names(made.of.publication)
@@ -133,7 +133,7 @@ def _rare(made: Made) -> None:
 def _models(made: Made) -> dict[int, float]:
     """What the worst class measures by each model; persons are counted as one."""
     publication = made.of.publication
-    models = dict(enumerate(publication.demands))
+    models = dict(enumerate(publication.model_requirements))
     if not models and publication.roles.person is None:
         return {}
     rows = made.placed.select("own", "class_id", "size")
@@ -163,7 +163,7 @@ def _models(made: Made) -> dict[int, float]:
 def _all_judged(made: Made, achieved: Mapping[int, float]) -> None:
     """Every model has been judged, and the number of persons where they are declared."""
     publication = made.of.publication
-    wanted = {*range(len(publication.demands)), *([-1] if publication.roles.person is not None else [])}
+    wanted = {*range(len(publication.model_requirements)), *([-1] if publication.roles.person is not None else [])}
     if set(achieved) != wanted:
         _refuse(made, "lost", len(achieved))
 

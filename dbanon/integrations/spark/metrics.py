@@ -24,7 +24,7 @@ def classes(made: Made) -> DataFrame:
     shown += [fn.col("persons").alias(names.persons)] if publication.roles.person is not None else []
     shown += [of_struct("published", name).alias(name) for name in quasi]
     shown.append((fn.col("loss") / len(made.of.quasi)).alias(names.loss))
-    left = publication.options["suppress"] or publication.run.most_suppressed
+    left = publication.options["suppress"] or publication.run.max_suppressed
     if left:
         of = of.withColumn("reason", fn.lit(None).cast("string")).unionByName(_left_out(made), allowMissingColumns=True)
         shown.append(fn.col("reason").alias(names.suppressed))
@@ -39,7 +39,7 @@ def metrics(made: Made, achieved: Mapping[int, float]) -> DataFrame:
     known = {name: list(found) for name, found in _measured(made, achieved)}
     persons = made.of.publication.roles.person is not None
     rows = [
-        (f"{m.name}:{of}" if of else m.name, float(value), m.better, m.said(persons), "classes" not in m.custodian)
+        (f"{m.name}:{of}" if of else m.name, float(value), m.better, m.describe(persons), "classes" not in m.custodian)
         for m in plan_metrics.all_metrics()
         for of, value in known.get(m.name, ())
     ]
@@ -88,7 +88,7 @@ def _measured(made: Made, achieved: Mapping[int, float]) -> Iterator[tuple[str, 
     yield "suppressed", [("outlier", clustered - n)]
     for number, value in achieved.items():
         if number >= 0:
-            demand = publication.demands[number]
+            demand = publication.model_requirements[number]
             yield demand.form_definition.metric.name, [(made.of.tested[demand.sensitive], value)]
 
 

@@ -189,7 +189,7 @@ def _counted_metrics(made: Made, released: DataFrame, achieved: Mapping[int, flo
     }.items()
     for number, value in achieved.items():
         if number >= 0:
-            demand = publication.demands[number]
+            demand = publication.model_requirements[number]
             yield f"{demand.form_definition.metric.name}:{made.of.tested[demand.sensitive]}", value
     for name in publication.roles.sensitive:
         values = released.groupBy(_number(made)).agg(

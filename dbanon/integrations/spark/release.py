@@ -91,15 +91,15 @@ def _divisible(of: Planned, tuples: int, cell: int) -> None:
     """NeedsSinglePartitionError where the call asks for what takes the whole table."""
     publication = of.publication
     options, run = publication.options, publication.run
-    compared = any(d.form_definition.uses_overall for d in publication.demands)
+    compared = any(d.form_definition.uses_overall for d in publication.model_requirements)
     person = publication.roles.person
     wanted = {
         "suppress with a model that compares classes with the table": bool(options["suppress"]) and compared,
-        "leaving out a number of records": run.most_suppressed is not None,
-        "multi = 'joint'": publication.joint and len(of.tested) > 1,
+        "leaving out a number of records": run.max_suppressed is not None,
+        "multi = 'joint'": publication.is_joint and len(of.tested) > 1,
         "influence": run.forest is not None,
-        "leaving out duplicates or what lies out of bounds": bool(run.cleaning.said),
-        "codes for missing persons": person is not None and bool(publication.reading.missing.get(person)),
+        "leaving out duplicates or what lies out of bounds": bool(run.preprocessing.description),
+        "codes for missing persons": person is not None and bool(publication.reading.missing_codes.get(person)),
         f"family {find(publication.algorithm).family}": find(publication.algorithm).family == "lattice",
     }
     for what, needed in wanted.items():
@@ -113,7 +113,7 @@ def _order(of: Planned) -> list[Column]:
     for i, attribute in enumerate(of.publication.attributes):
         if attribute.is_number:
             columns += [f"l{i}", f"h{i}"]
-        if not (attribute.is_number and of.publication.intervals != "text"):
+        if not (attribute.is_number and of.publication.interval_format != "text"):
             columns.append(f"p{i}")
     return [of_struct("keys", column).asc_nulls_last() for column in columns]
 

@@ -16,7 +16,7 @@ from dbanon.errors import redaction
 from dbanon.release.plan import plan
 from dbanon.release.plan.clustering_request import cluster_request_json
 from dbanon.release.spec import resolve
-from dbanon.release.spec.release_spec import ParentTable, ReleaseSpec
+from dbanon.release.spec.release_spec import ReleaseSpec, WholeTable
 from dbanon.runtime import session
 from dbanon.source import schema
 from dbanon.source.catalog import SCHEMA
@@ -122,7 +122,7 @@ class Planned:
     @cached_property
     def tested(self) -> list[str]:
         """The sensitive columns that models are about or that the algorithm reads."""
-        return list(self.publication.roles.sensitive) if self.publication.looks_at_sensitive else []
+        return list(self.publication.roles.sensitive) if self.publication.uses_sensitive else []
 
     # --- what a part is asked --------------------------------------------------------------------------------
 
@@ -155,7 +155,7 @@ class Planned:
         self._fill(rows, pa.repeat(1, len(rows)))
         self._table(_SHOWN, placed)
         of = self._beside(larger)
-        return self._answer(self._filled("model_measures", of, shown=_SHOWN, demanded=bool(of.demands)))
+        return self._answer(self._filled("model_measures", of, shown=_SHOWN, demanded=bool(of.model_requirements)))
 
     def codes(self, column: str, larger: LargerTable) -> pa.Table:
         """`value` and `code` of a column that the clustering looks at; NULL has none."""
@@ -191,8 +191,8 @@ class Planned:
         for name, rows in larger.columns.items():
             self._table(places[name], rows.rename_columns([name, _SIZE]))
         quasi, tested = (tuple(places.get(n, Sql("")) for n in of) for of in (self.quasi, self.tested))
-        whole = ParentTable(quasi, tested, identifier(_SIZE), larger.records)
-        return replace(self.publication, reading=replace(self.publication.reading, larger=whole))
+        whole = WholeTable(quasi, tested, identifier(_SIZE), larger.records)
+        return replace(self.publication, reading=replace(self.publication.reading, whole_table=whole))
 
     def _empty(self) -> None:
         self._fill(self.asked.columns.select(self.own), pa.array([], pa.int64()))

@@ -92,7 +92,7 @@ class CallSchema:
     def _release_columns(self) -> list[tuple[str, Type]]:
         schema = self._schema
         types = {n: self._column_type(n) for n in self._unchanged_columns} | dict(self._quasi_columns(schema))
-        return [*((name, types[name]) for name in schema.rows), (schema.class_id, sa.BigInteger())]
+        return [*((name, types[name]) for name in schema.row_columns), (schema.class_id, sa.BigInteger())]
 
     def _class_columns(self) -> list[tuple[str, Type]]:
         schema = self._schema
@@ -134,7 +134,7 @@ class CallSchema:
             end = _interval_end_type(a, self.source_columns.types[a.quasi.column])
             value = end if a.is_number and self.noise is not None else sa.String()
             types = {"value": value, "low": end, "high": end, "pair": _struct_type(low=end, high=end)}
-            columns += [(part.name, types[part.part]) for part in schema.quasi[a.quasi.column]]
+            columns += [(part.name, types[part.kind]) for part in schema.quasi[a.quasi.column]]
         return columns
 
 

@@ -27,7 +27,7 @@ def _version(call: Call, latest: LedgerEntry, parameter: str) -> LedgerEntry:
     Raises:
         UnknownVersionError: There is no such version.
     """
-    version = call.options.whole(parameter)
+    version = call.options.integer(parameter)
     if version is None:
         return latest
     versions = releases.entries(

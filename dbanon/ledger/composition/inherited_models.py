@@ -26,13 +26,13 @@ class InheritedModels:
     @property
     def uses_whole_table(self) -> bool:
         """Whether a model compares classes with the whole table."""
-        return any(d.form_definition.uses_overall for d in self.spec.demands)
+        return any(d.form_definition.uses_overall for d in self.spec.model_requirements)
 
 
 def inherit_models(spec: ReleaseSpec, others: Sequence[LedgerEntry]) -> InheritedModels:
     """Return the spec with models that other versions require of columns which it publishes unchanged, too."""
     unchanged = {c.lower(): c for c in (*spec.roles.sensitive, *spec.roles.other)}
-    sensitive, demands = list(spec.roles.sensitive), list(spec.demands)
+    sensitive, demands = list(spec.roles.sensitive), list(spec.model_requirements)
     versions_by_demand: dict[int, tuple[int, ...]] = {}
     for place, other in enumerate(others):
         for name, demand in _demands(other):
@@ -43,10 +43,10 @@ def inherit_models(spec: ReleaseSpec, others: Sequence[LedgerEntry]) -> Inherite
                 sensitive.append(column)
             inherited = replace(demand, sensitive=sensitive.index(column))
             if (
-                demand.form_definition.value_order == "hierarchy" and column not in spec.orders
+                demand.form_definition.value_order == "hierarchy" and column not in spec.sensitive_hierarchies
             ):  # the hierarchy that it had may be gone
                 inherited = replace(inherited, form=demand.form_definition.alternative)
-            if inherited in spec.demands:
+            if inherited in spec.model_requirements:
                 continue
             if inherited not in demands:
                 demands.append(inherited)
@@ -58,7 +58,7 @@ def inherit_models(spec: ReleaseSpec, others: Sequence[LedgerEntry]) -> Inherite
         other=tuple(c for c in spec.roles.other if c not in sensitive),
     )
     joint = any(options.get("multi") == "joint" for options in (spec.options, *(o.options for o in others)))
-    return InheritedModels(replace(spec, roles=roles, demands=tuple(demands)), versions_by_demand, joint)
+    return InheritedModels(replace(spec, roles=roles, model_requirements=tuple(demands)), versions_by_demand, joint)
 
 
 def _demands(entry: LedgerEntry) -> list[tuple[str, model_request.ModelRequirement]]:

@@ -38,7 +38,8 @@ def check_linked_versions(
             entry.display_name, names, "there are pseudonyms of several columns in them"
         )
     if not _are_pseudonyms_of_persons(cursor, spec):
-        reason = f"pseudonyms of {spec.links[0]} are not of one person each, so that groups can be followed"
+        column = spec.pseudonym_columns[0]
+        reason = f"pseudonyms of {column} are not of one person each, so that groups can be followed"
         raise errors.LinkedVersionsNotAnonymousError(entry.display_name, names, reason)
     if any(
         not version_differences.are_comparable(entry, o) or not version_differences.same_values(entry, o)
@@ -62,11 +63,11 @@ def _are_pseudonyms_of_persons(cursor: Any, spec: ReleaseSpec) -> bool:
     Pseudonyms of a household, for example, would let readers follow its members together.
     """
     person, source = spec.roles.person, spec.source
-    if person is None or person == spec.links[0]:
+    if person is None or person == spec.pseudonym_columns[0]:
         return True
     texts = {
-        name: transformed_columns.canonical_value_text(spec.read(column), source.columns[column])
-        for name, column in (("person", person), ("link", spec.links[0]))
+        name: transformed_columns.canonical_value_text(spec.column_sql(column), source.columns[column])
+        for name, column in (("person", person), ("link", spec.pseudonym_columns[0]))
     }
     return bool(cursor.execute(fill("views/one_person.sql", source=source.rows, **texts)).fetchall()[0][0] == 0)
 

@@ -69,7 +69,7 @@ def builder_sql(call: Call, *, builder: Builder) -> Sql:
 
 def _kept_lengths(call: Call) -> list[Sql] | None:
     """Return the lengths of the prefixes; None for all."""
-    lengths = call.options.listed("keep")
+    lengths = call.options.sequence("keep")
     return [Sql(str(n)) for n in lengths] if lengths else None
 
 
@@ -79,7 +79,7 @@ def _interval_widths(call: Call) -> list[Sql]:
     Raises:
         InvalidArgumentError: A width is not a multiple of the one before.
     """
-    widths = call.options.listed("widths") or ()
+    widths = call.options.sequence("widths") or ()
     for width, next_width in pairwise(widths):
         if next_width % width:
             raise errors.InvalidArgumentError(
@@ -136,7 +136,7 @@ _BUILDERS = (
             "Calendar levels from fine to coarse.",
             ("month", "quarter", "year", "decade"),
         ),
-        lambda call: list(call.options.listed("levels") or ()),
+        lambda call: list(call.options.sequence("levels") or ()),
         families=("date", "timestamp", "nanos"),
         accepts="a column of dates or timestamps",
     ),

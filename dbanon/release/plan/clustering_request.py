@@ -14,7 +14,7 @@ def cluster_request_json(spec: ReleaseSpec) -> Sql:
 
 def cluster_request(spec: ReleaseSpec) -> dict[str, object]:
     """Return the same as values."""
-    parent_table = {} if spec.reading.larger is None else {"records": spec.reading.larger.records}
+    parent_table = {} if spec.reading.whole_table is None else {"records": spec.reading.whole_table.n_records}
     return parent_table | {
         "function": spec.function,
         "algorithm": spec.algorithm,
@@ -22,14 +22,14 @@ def cluster_request(spec: ReleaseSpec) -> dict[str, object]:
         "person": spec.roles.person is not None,
         "options": dict(spec.run.options),
         "session": spec.run.session,
-        "models": [d.as_dict() for d in spec.demands],
-        "joint": spec.joint,
+        "models": [d.as_dict() for d in spec.model_requirements],
+        "joint": spec.is_joint,
         "suppress": spec.options["suppress"],
         "cell": spec.options["cell"],
         "improve": spec.options["improve"],
         "objective": spec.options["objective"],
         "heights": "edges" if spec.options["eloss_height"] == "sub" else "top",
-        "sensitive": list(spec.roles.sensitive) if spec.looks_at_sensitive else [],
+        "sensitive": list(spec.roles.sensitive) if spec.uses_sensitive else [],
         "forest": None if spec.run.forest is None else asdict(spec.run.forest),
         "noise": None if spec.run.noise is None else asdict(spec.run.noise),
         "attributes": [
@@ -37,7 +37,7 @@ def cluster_request(spec: ReleaseSpec) -> dict[str, object]:
                 "name": a.quasi.column,
                 "kind": "number" if a.is_number else "tree",
                 "integral": a.is_integral,
-                "bare": spec.intervals != "text",
+                "bare": spec.interval_format != "text",
                 "weight": a.quasi.settings.weight,
                 "max_level": _max_level(a),
                 "round": a.round,

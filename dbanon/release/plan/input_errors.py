@@ -12,12 +12,12 @@ from dbanon.sqltext.templates import error_sql, sql_placeholder
 def input_error_messages(spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> dict[str, Sql]:
     """What the source, the policy or the call may be wrong in, by a word for each."""
     function, table = spec.function, spec.source.shown
-    selection_text = spec.run.cleaning.said
+    selection_text = spec.run.preprocessing.description
     selected_table = f"{table}, {selection_text}," if selection_text else table
     table_without_outliers = f"{table} without its outliers"
     records, persons = sql_placeholder("kept_facts.records"), sql_placeholder("kept_facts.persons")
-    rare = [u.plain for u in unchanged if u.check_rare]
-    has_transformed = any(name in spec.made for name in rare)
+    rare = [u.raw_name for u in unchanged if u.check_rare]
+    has_transformed = any(name in spec.transformed for name in rare)
     error_by_name = {
         "policy_changed": errors.PolicyChangedError(function, table),
         "shadowed": errors.ShadowedTableError(function, table, str(spec.source.sql)),

@@ -20,19 +20,19 @@ class Metric:
     values that nobody is shown: it never goes out with a release."""
 
     name: str
-    what: str
+    description: str
     better: str
     source: str
     place: float
     needs: str
-    of: tuple[str, ...]
+    applies_to: tuple[str, ...]
     custodian: tuple[str, ...]
     sql: str
 
-    def said(self, persons: bool) -> str:
+    def describe(self, has_persons: bool) -> str:
         """What it is, of records or of persons."""
-        unit = "distinct persons" if persons else "records (no person column: one person may have several)"
-        return self.what.replace("{unit}", unit)
+        unit = "distinct persons" if has_persons else "records (no person column: one person may have several)"
+        return self.description.replace("{unit}", unit)
 
 
 @cache
@@ -47,12 +47,12 @@ def _model_metrics() -> list[Metric]:
     return [
         Metric(
             name=metric.name,
-            what=metric.description,
+            description=metric.description,
             better=form.bound.better,
             source=model.source,
             place=_MODEL_PLACE + number / 100,
             needs=model.parameter,
-            of=("classes", "noise"),
+            applies_to=("classes", "noise"),
             custodian=(),
             sql=resources.sql("privacy_models/achieved_value.sql"),
         )
@@ -71,12 +71,12 @@ def _read_metric(name: str) -> Metric:
     header = dict(_HEADER.findall(text))
     return Metric(
         name=name,
-        what=header["what"],
+        description=header["what"],
         better=header["better"],
         source=header["source"],
         place=int(header["place"]),
         needs=header.get("needs", ""),
-        of=tuple(header.get("of", "classes").split(", ")),
+        applies_to=tuple(header.get("of", "classes").split(", ")),
         custodian=tuple(header["custodian"].split(", ")) if "custodian" in header else (),
         sql=_HEADER.sub("", text).lstrip(),
     )

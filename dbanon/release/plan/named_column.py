@@ -7,17 +7,17 @@ from dbanon.sqltext.quote import Sql, identifier, text
 class NamedColumn:
     """A column with a name, `plain` as it is stored, that stands in statements in two ways."""
 
-    plain: str
+    raw_name: str
 
     @property
     def name(self) -> Sql:
         """The column."""
-        return identifier(self.plain)
+        return identifier(self.raw_name)
 
     @property
     def label(self) -> Sql:
         """Its name as a text."""
-        return text(self.plain)
+        return text(self.raw_name)
 
 
 class HashedColumn(NamedColumn):

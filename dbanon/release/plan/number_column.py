@@ -33,8 +33,8 @@ class BoundType:
     """The type of published interval ends, its least and greatest value, and whether they are days."""
 
     type: Sql
-    least: Sql
-    greatest: Sql
+    min_value: Sql
+    max_value: Sql
     is_day: bool
 
 
@@ -48,20 +48,20 @@ class NumberColumn(HashedColumn):
     """
 
     i: int
-    plain: str
+    raw_name: str
     say: Mapping[str, Sql]
     family: Family
     value: Sql
     type: Sql
     scale: Sql
-    wide: Sql
+    decimal_type: Sql
     is_finite: Sql
     top: Sql | None
     bottom: Sql | None
     grid: Grid
     ends: BoundType
     magnitude: Sql
-    drawn: bool
+    is_drawn: bool
 
     is_number: ClassVar[bool] = True
 
@@ -77,7 +77,7 @@ class NumberColumn(HashedColumn):
     @property
     def is_dated(self) -> bool:
         """Whether what is published are texts of days or of longer units of the calendar."""
-        return self.family.is_calendar and not self.drawn
+        return self.family.is_calendar and not self.is_drawn
 
     @property
     def is_snapped(self) -> bool:
@@ -126,7 +126,7 @@ def number_column(
         value=_number_value(attribute, column_sql),
         type=type_,
         scale=Sql(f"1e{attribute.scale}"),
-        wide=Sql(f"DECIMAL(38,{attribute.scale})"),
+        decimal_type=Sql(f"DECIMAL(38,{attribute.scale})"),
         is_finite=Sql(f" AND isfinite(q{i})") if family.has_infinity else Sql(""),
         top=coding_limit(settings.top),
         bottom=coding_limit(settings.bottom),
@@ -140,7 +140,7 @@ def number_column(
         ),
         ends=BoundType(_bound_type(attribute), min_value, max_value, is_day=is_calendar and step is not None),
         magnitude=Sql("value::DOUBLE") if family.is_plain else Sql("position"),
-        drawn=has_noise,
+        is_drawn=has_noise,
     )
 
 

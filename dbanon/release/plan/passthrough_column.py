@@ -20,7 +20,7 @@ _ZONED_TIME = "TIME WITH TIME ZONE"
 class UnchangedColumn(HashedColumn):
     """What of a column that is published as it is its hashes depend on."""
 
-    plain: str
+    raw_name: str
     type: str
     is_link: bool = field(default=False, kw_only=True)
     """Whether it is the pseudonym of a person, which tells who a record is about and nothing else of it."""
@@ -49,7 +49,7 @@ class PassthroughColumn(UnchangedColumn):
     """
 
     i: int
-    read: Sql
+    source_value: Sql
     is_sensitive: bool
     check_rare: bool
     say_rare: Sql
@@ -58,7 +58,7 @@ class PassthroughColumn(UnchangedColumn):
     @property
     def value(self) -> Sql:
         """How it is read; texts compare byte by byte, whatever collation the column has."""
-        return Sql(f"{self.read} COLLATE POSIX") if self.type == "VARCHAR" else self.read
+        return Sql(f"{self.source_value} COLLATE POSIX") if self.type == "VARCHAR" else self.source_value
 
     @property
     def text_is_value(self) -> bool:
@@ -84,10 +84,10 @@ class PassthroughColumn(UnchangedColumn):
         """Return `value` as it is compared inside a row: arrays as lists, and what is ordered by its text as text."""
         if self.type == _ZONED_TIME:
             return Sql(f"{value}::VARCHAR")
-        return Sql(f"{value}::{self.as_lists}") if self.as_lists else value
+        return Sql(f"{value}::{self.list_type}") if self.list_type else value
 
     @property
-    def as_lists(self) -> Sql | None:
+    def list_type(self) -> Sql | None:
         """The type with lists where it has arrays, or None where it has none."""
         lists = _ARRAY_SIZE.sub(lambda match: match[1] or "[]", self.type)
         return None if lists == self.type else Sql(lists)

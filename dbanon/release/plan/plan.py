@@ -15,7 +15,7 @@ from dbanon.release.plan.number_column import NumberColumn
 from dbanon.release.plan.passthrough_column import PassthroughColumn
 from dbanon.release.plan.template_columns import QuasiColumn, SensitiveColumnView, TreeColumn
 from dbanon.release.spec.published_columns import PublishedPart, PublishedSchema, published_schema
-from dbanon.release.spec.release_spec import ParentTable, ReleaseSpec, VersionConstraints
+from dbanon.release.spec.release_spec import ReleaseSpec, VersionConstraints, WholeTable
 from dbanon.sqltext import templates
 from dbanon.sqltext.quote import Sql, identifier, literal, text
 
@@ -24,7 +24,7 @@ from dbanon.sqltext.quote import Sql, identifier, literal, text
 class PublishedColumn(NamedColumn):
     """One column as it is published, and what it is made from; `is_dated`: texts of days, months, quarters or years."""
 
-    plain: str
+    raw_name: str
     expression: Sql
     is_dated: bool = False
 
@@ -33,8 +33,8 @@ class PublishedColumn(NamedColumn):
 class CodedColumn(NamedColumn):
     """One column with codes for missing values, and how it is read."""
 
-    plain: str
-    read: Sql
+    raw_name: str
+    source_value: Sql
 
 
 @dataclass(frozen=True)
@@ -61,14 +61,14 @@ class SourceView:
     source: Sql
     origin: Sql
     has_rowid: bool
-    whole: Sql
+    full_source: Sql
     person: Sql | None
     person_text: Sql | None
     key: Sql | None
     coded: tuple[CodedColumn, ...]
     order: tuple[Sql, ...]
     weight: Sql | None
-    larger: ParentTable | None
+    whole_table: WholeTable | None
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ class RecordSelection:
     """Which records are published: all but those that `left_out` withholds, beyond `bounds`, duplicates where
     `distinct`, or with NULL as `nulls` says. `keep` are records that stay in their classes."""
 
-    left_out: VersionConstraints
-    keep: Sql | None
+    version_constraints: VersionConstraints
+    kept_members: Sql | None
     bounds: tuple[RecordBounds, ...]
     distinct: bool
     nulls: str
@@ -103,29 +103,29 @@ class PlannedColumns:
     """
 
     quasi: tuple[QuasiColumn, ...]
-    ranged: tuple[QuasiColumn, ...]
+    generalized: tuple[QuasiColumn, ...]
     trees: tuple[TreeColumn, ...]
     unchanged: tuple[PassthroughColumn, ...]
-    tested: tuple[SensitiveColumnView, ...]
+    model_columns: tuple[SensitiveColumnView, ...]
     output: tuple[PublishedColumn, ...]
     quasi_output: tuple[PublishedColumn, ...]
-    check_together: bool
-    tying: tuple[PassthroughColumn, ...]
-    tie_by: str
-    links: tuple[PassthroughColumn, ...]
-    flat_count: int
-    built_count: int
+    check_combinations: bool
+    tie_break_columns: tuple[PassthroughColumn, ...]
+    tie_break_mode: str
+    pseudonym_columns: tuple[PassthroughColumn, ...]
+    n_flat: int
+    n_built: int
 
-    def only(self, names: Container[str]) -> PlannedColumns:
+    def select(self, names: Container[str]) -> PlannedColumns:
         """Return the same with some of the published columns alone."""
-        unchanged = tuple(u for u in self.unchanged if u.plain in names)
-        left = {u.i for u in unchanged}
+        unchanged = tuple(u for u in self.unchanged if u.raw_name in names)
+        numbers = {u.i for u in unchanged}
         return replace(
             self,
             unchanged=unchanged,
-            tested=tuple(s for s in self.tested if s.u in left),
-            links=tuple(u for u in unchanged if u.is_link),
-            quasi_output=tuple(c for c in self.quasi_output if c.plain in names),
+            model_columns=tuple(s for s in self.model_columns if s.u in numbers),
+            pseudonym_columns=tuple(u for u in unchanged if u.is_link),
+            quasi_output=tuple(c for c in self.quasi_output if c.raw_name in names),
         )
 
 
@@ -134,18 +134,18 @@ class AddedColumnNames:
     """Names of columns that are no column of the source; `class_name` unquoted."""
 
     class_id: Sql
-    class_name: str
+    class_id_name: str
     names: Mapping[str, Sql]
     copies: Sql
     place: Sql
     copy: Sql
 
     @classmethod
-    def of(cls, schema: PublishedSchema) -> AddedColumnNames:
+    def from_schema(cls, schema: PublishedSchema) -> AddedColumnNames:
         """Return those of a schema, as the templates have them."""
         names = {n: identifier(getattr(schema, n)) for n in ("size", "persons", "loss", "suppressed")}
-        of_rows = (identifier(n) for n in (schema.copies, schema.place, schema.copy))
-        return cls(identifier(schema.class_id), schema.class_id, names, *of_rows)
+        row_names = (identifier(n) for n in (schema.copies, schema.place, schema.copy))
+        return cls(identifier(schema.class_id), schema.class_id, names, *row_names)
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class ReleaseOptions:
     k: int
     joint: bool
     suppress: Sql | None
-    most_suppressed: int | None
+    max_suppressed: int | None
     typed: bool
     escape: bool
     sub_heights: bool
@@ -172,22 +172,30 @@ class ReleaseOptions:
 class Plan:
     """All that the statements about one publication are filled with."""
 
-    reading: SourceView
+    source_view: SourceView
     selection: RecordSelection
     policy: PlannedPolicy
     columns: PlannedColumns
-    names: AddedColumnNames
-    choices: ReleaseOptions
-    gate: GateRules
-    say: Mapping[str, Sql]
-    gate_say: Mapping[str, Sql]
+    added_names: AddedColumnNames
+    options: ReleaseOptions
+    gate_rules: GateRules
+    messages: Mapping[str, Sql]
+    gate_messages: Mapping[str, Sql]
 
     @property
-    def values(self) -> dict[str, object]:
+    def template_values(self) -> dict[str, object]:
         """By the names that the templates have for it."""
-        parts = (self.reading, self.selection, self.policy, self.columns, self.names, self.choices, self.gate)
-        said: dict[str, object] = {"say": self.say, "gate_say": self.gate_say}
-        return said | {name: value for part in parts for name, value in templates.field_values(part).items()}
+        parts = (
+            self.source_view,
+            self.selection,
+            self.policy,
+            self.columns,
+            self.added_names,
+            self.options,
+            self.gate_rules,
+        )
+        messages: dict[str, object] = {"say": self.messages, "gate_say": self.gate_messages}
+        return messages | {name: value for part in parts for name, value in templates.field_values(part).items()}
 
 
 def make_plan(spec: ReleaseSpec) -> Plan:
@@ -195,9 +203,11 @@ def make_plan(spec: ReleaseSpec) -> Plan:
     columns, names = _columns(spec)
     request = gate_request(spec)
     gate = gate_rules(request)
-    models = [CheckedModel(m.number, m.parameter, m.plain) for column in columns.tested for m in column.models]
+    models = [
+        CheckedModel(m.number, m.parameter, m.raw_name) for column in columns.model_columns for m in column.models
+    ]
     return Plan(
-        reading=_source_view(spec, columns),
+        source_view=_source_view(spec, columns),
         selection=_record_selection(spec, columns),
         policy=PlannedPolicy(
             bare=text(spec.source.table.lower()) if spec.source.bare else None,
@@ -205,17 +215,17 @@ def make_plan(spec: ReleaseSpec) -> Plan:
             fingerprint=text(spec.policy.fingerprint),
         ),
         columns=columns,
-        names=names,
-        choices=_release_options(spec),
-        gate=gate,
-        say=input_errors.input_error_messages(spec, columns.unchanged),
-        gate_say=gate_messages.release_refusals(request, gate.rules, models),
+        added_names=names,
+        options=_release_options(spec),
+        gate_rules=gate,
+        messages=input_errors.input_error_messages(spec, columns.unchanged),
+        gate_messages=gate_messages.release_refusals(request, gate.rules, models),
     )
 
 
 def gate_request(spec: ReleaseSpec) -> GateRequest:
     """Return what the release gate is told of a publication."""
-    constraints = spec.continuity
+    constraints = spec.version_constraints
     return GateRequest(
         function=spec.function,
         algorithm=spec.algorithm,
@@ -227,14 +237,14 @@ def gate_request(spec: ReleaseSpec) -> GateRequest:
         quasi_columns=tuple(attribute.quasi.column for attribute in spec.attributes),
         roles=StatedRoles(spec.roles.person, spec.roles.sensitive, spec.roles.other),
         unchanged=spec.unchanged,
-        transformed={name: column.told for name, column in spec.made.items()},
+        transformed={name: column.udf_settings_sql for name, column in spec.transformed.items()},
         context=ReleaseContext(
             is_table=spec.source.is_table,
-            input_order=spec.reading.order,
-            person_key=constraints.key,
-            has_withheld_records=constraints.leaves_out,
+            input_order=spec.reading.order_columns,
+            person_key=constraints.person_key,
+            has_withheld_records=constraints.has_withheld_records,
             has_noise=spec.run.noise is not None,
-            is_single_table=spec.alone,
+            is_single_table=spec.is_single_table,
             view=constraints.view,
         ),
     )
@@ -243,7 +253,7 @@ def gate_request(spec: ReleaseSpec) -> GateRequest:
 def release_sql(spec: ReleaseSpec) -> str:
     """The SQL of NAME (`release`), NAME_classes (`classes`), NAME_metrics (`metrics`), `inference` or `influence`."""
     release_plan = make_plan(spec)
-    values = release_plan.values | {"follows": bool(release_plan.columns.links)}
+    values = release_plan.template_values | {"follows": bool(release_plan.columns.pseudonym_columns)}
     if spec.kind == "metrics":
         values["metrics"] = _applicable_metrics(release_plan, values, bool(spec.options.get("divergence")))
     if spec.kind == "inference":
@@ -259,12 +269,12 @@ def _last_select(kind: str, release_plan: Plan) -> str | None:
     """Return the SELECT with which the gate expects the statement of a release, its classes or its metrics to end."""
     if kind == "release":
         return statement_check.released_rows(
-            release_plan.names.copies, release_plan.names.place, release_plan.names.copy
+            release_plan.added_names.copies, release_plan.added_names.place, release_plan.added_names.copy
         )
     if kind == "classes":
         return statement_check.released_classes(
-            release_plan.names.class_id,
-            release_plan.names.names["suppressed"] if release_plan.choices.suppress else None,
+            release_plan.added_names.class_id,
+            release_plan.added_names.names["suppressed"] if release_plan.options.suppress else None,
         )
     return statement_check.released_metrics() if kind == "metrics" else None
 
@@ -272,14 +282,14 @@ def _last_select(kind: str, release_plan: Plan) -> str | None:
 def published_names(spec: ReleaseSpec) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of a release's columns in their order, and those of its quasi-identifiers."""
     columns, names = _columns(spec)
-    return (*(c.plain for c in columns.output), names.class_name), tuple(c.plain for c in columns.quasi_output)
+    return (*(c.raw_name for c in columns.output), names.class_id_name), tuple(c.raw_name for c in columns.quasi_output)
 
 
 def published_schema_of(spec: ReleaseSpec) -> PublishedSchema:
     """Return the names that columns of a release and of its classes have, beside those of the source."""
     quasi = {a.quasi.column: a.is_number for a in spec.attributes}
     return published_schema(
-        spec.source.columns, quasi, [u.plain for u in template_columns.unchanged_columns(spec)], spec.intervals
+        spec.source.columns, quasi, [u.raw_name for u in template_columns.unchanged_columns(spec)], spec.interval_format
     )
 
 
@@ -289,8 +299,8 @@ def fill_release_template(
     """Return another statement about the same publication, about some of its columns where `only_columns` is given."""
     release_plan = make_plan(spec)
     if only_columns is not None:
-        release_plan = replace(release_plan, columns=release_plan.columns.only(only_columns))
-    return templates.fill(template, **(release_plan.values | extra_values))
+        release_plan = replace(release_plan, columns=release_plan.columns.select(only_columns))
+    return templates.fill(template, **(release_plan.template_values | extra_values))
 
 
 def role_by_column(spec: ReleaseSpec) -> dict[str, str]:
@@ -309,25 +319,25 @@ def _columns(spec: ReleaseSpec) -> tuple[PlannedColumns, AddedColumnNames]:
     sensitive = tuple(template_columns.model_columns(spec, unchanged))
     tie_break = template_columns.tie_break_columns(spec, unchanged, sensitive)
     schema = published_schema_of(spec)
-    output_columns = {q.plain: _published_parts(schema.quasi[q.plain], "r.", q) for q in quasi}
-    output_columns |= {u.plain: [PublishedColumn(u.plain, Sql(f"r.u{u.i}"))] for u in unchanged}
+    output_columns = {q.raw_name: _published_parts(schema.quasi[q.raw_name], "r.", q) for q in quasi}
+    output_columns |= {u.raw_name: [PublishedColumn(u.raw_name, Sql(f"r.u{u.i}"))] for u in unchanged}
     trees = [*(q for q in quasi if isinstance(q, TreeColumn)), *(s.tree for s in sensitive if s.tree is not None)]
     columns = PlannedColumns(
         quasi=quasi,
-        ranged=tuple(q for q in quasi if not q.drawn),
+        generalized=tuple(q for q in quasi if not q.is_drawn),
         trees=tuple(trees),
         unchanged=unchanged,
-        tested=sensitive,
+        model_columns=sensitive,
         output=tuple(column for name in spec.source.columns for column in output_columns.get(name, ())),
-        quasi_output=tuple(column for q in quasi for column in _published_parts(schema.quasi[q.plain], "", q)),
-        check_together=sum(u.check_rare for u in unchanged) > 1,
-        tying=tie_break,
-        tie_by=template_columns.tie_break_mode(spec, tie_break),
-        links=tuple(u for u in unchanged if u.is_link),
-        flat_count=sum(not a.is_number and a.hierarchy is None for a in spec.attributes),
-        built_count=sum(a.is_number for a in spec.attributes) if spec.run.levels else 0,
+        quasi_output=tuple(column for q in quasi for column in _published_parts(schema.quasi[q.raw_name], "", q)),
+        check_combinations=sum(u.check_rare for u in unchanged) > 1,
+        tie_break_columns=tie_break,
+        tie_break_mode=template_columns.tie_break_mode(spec, tie_break),
+        pseudonym_columns=tuple(u for u in unchanged if u.is_link),
+        n_flat=sum(not a.is_number and a.hierarchy is None for a in spec.attributes),
+        n_built=sum(a.is_number for a in spec.attributes) if spec.run.builds_levels else 0,
     )
-    return columns, AddedColumnNames.of(schema)
+    return columns, AddedColumnNames.from_schema(schema)
 
 
 def _published_parts(parts: Sequence[PublishedPart], prefix: str, quasi: QuasiColumn) -> list[PublishedColumn]:
@@ -336,7 +346,7 @@ def _published_parts(parts: Sequence[PublishedPart], prefix: str, quasi: QuasiCo
     pair = f"CASE WHEN {prefix}low{i} IS NOT NULL THEN {{'low': {prefix}low{i}, 'high': {prefix}high{i}}} END"
     expressions = {"value": f"{prefix}p{i}", "low": f"{prefix}low{i}", "high": f"{prefix}high{i}", "pair": pair}
     return [
-        PublishedColumn(part.name, Sql(expressions[part.part]), is_dated and part.part == "value") for part in parts
+        PublishedColumn(part.name, Sql(expressions[part.kind]), is_dated and part.kind == "value") for part in parts
     ]
 
 
@@ -346,8 +356,8 @@ def _source_view(spec: ReleaseSpec, columns: PlannedColumns) -> SourceView:
         template_columns.person_key_sql(spec),
         spec.source.read,
     )
-    constraints = spec.continuity
-    if constraints.leaves_out:
+    constraints = spec.version_constraints
+    if constraints.has_withheld_records:
         identity_values = {
             "person": person,
             "person_text": template_columns.person_text_sql(spec),
@@ -359,36 +369,40 @@ def _source_view(spec: ReleaseSpec, columns: PlannedColumns) -> SourceView:
             templates.fill(
                 "release/plan/withheld_records.sql",
                 held=None,
-                whole=spec.source.read,
-                left_out=constraints,
+                full_source=spec.source.read,
+                version_constraints=constraints,
                 **identity_values,
             )
         )
-    is_read_twice = spec.source.is_table and not constraints.leaves_out
+    is_read_twice = spec.source.is_table and not constraints.has_withheld_records
     return SourceView(
         source=source,
         origin=source if is_read_twice else Sql("as_it_came"),
         has_rowid=is_read_twice and "rowid" not in map(str.lower, spec.source.columns),
-        whole=spec.source.read,
+        full_source=spec.source.read,
         person=person,
         person_text=template_columns.person_text_sql(spec),
         key=key,
         coded=tuple(
-            CodedColumn(name, spec.read(name)) for name in spec.source.columns if spec.reading.missing.get(name)
+            CodedColumn(name, spec.column_sql(name))
+            for name in spec.source.columns
+            if spec.reading.missing_codes.get(name)
         ),
-        order=tuple(identifier(name) for name in spec.reading.order),
+        order=tuple(identifier(name) for name in spec.reading.order_columns),
         weight=spec.reading.weight,
-        larger=spec.reading.larger,
+        whole_table=spec.reading.whole_table,
     )
 
 
 def _record_selection(spec: ReleaseSpec, columns: PlannedColumns) -> RecordSelection:
-    preprocessing = spec.run.cleaning
+    preprocessing = spec.run.preprocessing
     return RecordSelection(
-        left_out=spec.continuity,
-        keep=spec.continuity.keep,
+        version_constraints=spec.version_constraints,
+        kept_members=spec.version_constraints.kept_members,
         bounds=tuple(
-            RecordBounds(q.i, *preprocessing.bounds[q.plain]) for q in columns.quasi if q.plain in preprocessing.bounds
+            RecordBounds(q.i, *preprocessing.bounds[q.raw_name])
+            for q in columns.quasi
+            if q.raw_name in preprocessing.bounds
         ),
         distinct=preprocessing.distinct,
         nulls=str(spec.options["nulls"]),
@@ -398,15 +412,15 @@ def _record_selection(spec: ReleaseSpec, columns: PlannedColumns) -> RecordSelec
 def _release_options(spec: ReleaseSpec) -> ReleaseOptions:
     return ReleaseOptions(
         k=spec.k,
-        joint=spec.joint,
+        joint=spec.is_joint,
         suppress=Sql(repr(spec.options["suppress"])) if spec.options["suppress"] else None,
-        most_suppressed=spec.run.most_suppressed,
-        typed=spec.intervals != "text",
+        max_suppressed=spec.run.max_suppressed,
+        typed=spec.interval_format != "text",
         escape=bool(spec.options["escape"]),
         sub_heights=spec.options["eloss_height"] == "sub",
-        magnitudes=spec.run.magnitudes,
-        widens=spec.run.widens,
-        maybe=spec.run.maybe,
+        magnitudes=spec.run.reads_magnitudes,
+        widens=spec.run.widens_classes,
+        maybe=spec.run.maybe_match,
         noise=spec.run.noise is not None,
         by_column=spec.run.noise is not None and spec.run.noise.by_column,
         request=cluster_request_json(spec),
@@ -419,7 +433,7 @@ class MetricView:
 
     name: Sql
     better: Sql
-    what: Sql
+    description: Sql
     position: int
     published: Sql
     sql: Sql
@@ -427,30 +441,30 @@ class MetricView:
 
 def _applicable_metrics(release_plan: Plan, values: Mapping[str, object], with_divergence: bool) -> list[MetricView]:
     """Return the measures that apply; `with_divergence`: the costly one too."""
-    columns, person = release_plan.columns, release_plan.reading.person is not None
+    columns, person = release_plan.columns, release_plan.source_view.person is not None
     needs_met = {
         "sensitive": any(u.is_sensitive for u in columns.unchanged),
         "person": person,
         "number": any(q.is_number for q in columns.quasi),
         "unchanged": any(not u.is_link for u in columns.unchanged),
-        "link": bool(columns.links),
+        "link": bool(columns.pseudonym_columns),
         "divergence": with_divergence,
-        "missing": bool(release_plan.reading.coded),
+        "missing": bool(release_plan.source_view.coded),
         "prepared": bool(release_plan.selection.bounds or release_plan.selection.distinct),
-        "levels": columns.built_count > 0,
+        "levels": columns.n_built > 0,
         "": True,
     }
-    parameters = {m.parameter for s in columns.tested for m in s.models}
-    kind = "noise" if release_plan.choices.noise else "classes"
+    parameters = {m.parameter for s in columns.model_columns for m in s.models}
+    kind = "noise" if release_plan.options.noise else "classes"
     return [
         MetricView(
             name=text(m.name),
             better=text(m.better),
-            what=text(m.said(person)),
+            description=text(m.describe(person)),
             position=position,
             published=literal(kind not in m.custodian),
             sql=templates.fill_text(m.sql, {**values, "metric": m.name}),
         )
         for position, m in enumerate(metrics.all_metrics())
-        if needs_met.get(m.needs, m.needs in parameters) and kind in m.of
+        if needs_met.get(m.needs, m.needs in parameters) and kind in m.applies_to
     ]

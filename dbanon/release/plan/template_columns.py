@@ -34,15 +34,15 @@ class TreeColumn(HashedColumn):
 
     i: int | Sql
     tree: int
-    plain: str
-    read: Sql
+    raw_name: str
+    source_value: Sql
     say: Mapping[str, Sql]
     source_type: str
     rows: Sql | None
     min_level: int = 0
     round: int = 1
     has_magnitudes: bool = False
-    drawn: bool = False
+    is_drawn: bool = False
     is_sensitive: bool = False
 
     is_number: ClassVar[bool] = False
@@ -50,7 +50,7 @@ class TreeColumn(HashedColumn):
     @property
     def value(self) -> Sql:
         """How it is read."""
-        return Sql(f"{label_text(self.read, self.source_type)} COLLATE POSIX")
+        return Sql(f"{label_text(self.source_value, self.source_type)} COLLATE POSIX")
 
     @property
     def is_zoned(self) -> bool:
@@ -75,7 +75,7 @@ class Magnitude:
     """A sensitive column of numbers or times: what the distance of two values is measured with."""
 
     family: Family
-    wide: Sql
+    decimal_type: Sql
     scale: Sql
 
 
@@ -85,64 +85,64 @@ class ModelView:
     is."""
 
     number: int
-    demand: ModelRequirement
-    plain: str
+    requirement: ModelRequirement
+    raw_name: str
 
     @property
     def column(self) -> Sql:
         """The name of the sensitive column, as a text."""
-        return text(self.plain)
+        return text(self.raw_name)
 
     @property
     def parameter(self) -> str:
-        return self.demand.parameter
+        return self.requirement.parameter
 
     @property
     def file(self) -> str:
-        return self.demand.privacy_model.sql_file
+        return self.requirement.privacy_model.sql_file
 
     @property
     def form(self) -> str:
-        return self.demand.form
+        return self.requirement.form
 
     @property
     def settings(self) -> dict[str, Sql]:
-        return {name: Sql(repr(value)) for name, value in self.demand.settings.items()}
+        return {name: Sql(repr(value)) for name, value in self.requirement.settings.items()}
 
     @property
     def bound(self) -> Sql:
-        return Sql(repr(self.demand.bound))
+        return Sql(repr(self.requirement.bound))
 
     @property
     def higher(self) -> bool:
-        return self.demand.form_definition.is_higher
+        return self.requirement.form_definition.is_higher
 
     @property
     def strict(self) -> bool:
-        return self.demand.form_definition.bound.strict
+        return self.requirement.form_definition.bound.strict
 
     @property
     def compares(self) -> bool:
         """Whether classes are compared with the whole table."""
-        return self.demand.form_definition.uses_overall
+        return self.requirement.form_definition.uses_overall
 
     @property
     def order(self) -> str:
-        return self.demand.form_definition.value_order
+        return self.requirement.form_definition.value_order
 
     @property
     def places(self) -> list[Sql]:
         """Columns that tell the order or the hierarchy of the values."""
-        return [Sql(column) for column in self.demand.form_definition.order_columns]
+        return [Sql(column) for column in self.requirement.form_definition.order_columns]
 
     @property
     def metric(self) -> str:
-        return self.demand.form_definition.metric.name
+        return self.requirement.form_definition.metric.name
 
     @property
     def metric_label(self) -> Sql:
         """The name of what is achieved on this column, as a text."""
-        return text(f"{self.metric}:{self.plain}")
+        return text(f"{self.metric}:{self.raw_name}")
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class SensitiveColumnView:
 
     i: int
     u: int
-    plain: str
+    raw_name: str
     tree: TreeColumn | None
     number: Magnitude | None
     models: tuple[ModelView, ...]
@@ -160,7 +160,7 @@ class SensitiveColumnView:
     @property
     def different_label(self) -> Sql:
         """The name of the metric of a stream that counts its different values, as a text."""
-        return text(f"l:{self.plain}")
+        return text(f"l:{self.raw_name}")
 
 
 def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute) -> QuasiColumn:
@@ -170,20 +170,25 @@ def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute) -> QuasiColumn
     n_nulls = sql_placeholder(f"(facts.records - facts.filled{i})")
     messages = {
         "nulls": error_sql(
-            errors.UnexpectedNullError(function, table, column, n_nulls, is_stream=bool(spec.reading.order))
+            errors.UnexpectedNullError(function, table, column, n_nulls, is_stream=bool(spec.reading.order_columns))
         ),
         "wild": error_sql(errors.NonFiniteValueError(function, table, column, sql_placeholder(f"facts.wild{i}"))),
         "no_values": error_sql(errors.ColumnAllNullError(function, table, column)),
     }
     if attribute.family is not None:
         return number_column(
-            attribute, FAMILIES[attribute.family], i, spec.read(column), messages, has_noise=spec.run.noise is not None
+            attribute,
+            FAMILIES[attribute.family],
+            i,
+            spec.column_sql(column),
+            messages,
+            has_noise=spec.run.noise is not None,
         )
     return TreeColumn(
         i,
         i,
         column,
-        spec.read(column),
+        spec.column_sql(column),
         messages
         | hierarchy_messages(
             table, column, settings.hierarchy or "none", spec.options.of_column("hierarchies", column)
@@ -193,7 +198,7 @@ def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute) -> QuasiColumn
         min_level=settings.min_level or 0,
         round=attribute.round,
         has_magnitudes=_is_number_or_date(attribute.quasi.type),
-        drawn=spec.run.noise is not None and spec.run.noise.categories,
+        is_drawn=spec.run.noise is not None and spec.run.noise.categories,
     )
 
 
@@ -210,15 +215,15 @@ def unchanged_columns(spec: ReleaseSpec) -> list[PassthroughColumn]:
     names = spec.unchanged
     return [
         PassthroughColumn(
-            plain=name,
-            type=spec.made[name].type if name in spec.made else spec.source.columns[name],
+            raw_name=name,
+            type=spec.transformed[name].type if name in spec.transformed else spec.source.columns[name],
             i=i,
-            read=_transformed_value(spec, name) if name in spec.made else spec.read(name),
+            source_value=_transformed_value(spec, name) if name in spec.transformed else spec.column_sql(name),
             is_sensitive=name in roles.sensitive,
-            check_rare=(name in roles.other or (name in spec.made and name not in spec.links))
+            check_rare=(name in roles.other or (name in spec.transformed and name not in spec.pseudonym_columns))
             and name.lower() not in allowed_rare
-            and spec.reading.larger is None,
-            is_link=name in spec.links,
+            and spec.reading.whole_table is None,
+            is_link=name in spec.pseudonym_columns,
             say_rare=error_sql(
                 errors.RareValueError(
                     function, table, name, sql_placeholder("count(*)"), spec.k, roles.transformed.get(name, "other")
@@ -236,20 +241,20 @@ def _transformed_value(spec: ReleaseSpec, name: str) -> Sql:
     """What is published in place of a column."""
     column_text, type_ = f"{spec.source.shown}.{name}", spec.source.columns[name]
     return transformed_columns.transformed_value_sql(
-        spec.function, column_text, spec.made[name], spec.read(name), type_, person_value_sql(spec)
+        spec.function, column_text, spec.transformed[name], spec.column_sql(name), type_, person_value_sql(spec)
     )
 
 
 def model_columns(spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> list[SensitiveColumnView]:
     """Return the sensitive columns that privacy models are about or that the algorithm reads, with these models."""
-    if not spec.looks_at_sensitive:
+    if not spec.uses_sensitive:
         return []
-    unchanged_numbers = {u.plain: u.i for u in unchanged}
+    unchanged_numbers = {u.raw_name: u.i for u in unchanged}
     columns = []
     for i, name in enumerate(spec.roles.sensitive):
-        hierarchy = spec.orders.get(name)
+        hierarchy = spec.sensitive_hierarchies.get(name)
         if hierarchy is None and any(
-            d.form_definition.value_order == "hierarchy" for d in spec.demands if d.sensitive == i
+            d.form_definition.value_order == "hierarchy" for d in spec.model_requirements if d.sensitive == i
         ):
             raise errors.SensitiveHierarchyMissingError(spec.function, spec.source.shown, name)
         columns.append(
@@ -259,7 +264,7 @@ def model_columns(spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> 
                 name,
                 tree=_sensitive_tree(spec, i, name, hierarchy) if hierarchy is not None else None,
                 number=_magnitude(spec.source.columns[name]) if spec.run.forest is not None else None,
-                models=tuple(ModelView(n, d, name) for n, d in enumerate(spec.demands) if d.sensitive == i),
+                models=tuple(ModelView(n, d, name) for n, d in enumerate(spec.model_requirements) if d.sensitive == i),
             )
         )
     return columns
@@ -271,7 +276,7 @@ def _sensitive_tree(spec: ReleaseSpec, i: int, name: str, hierarchy: Hierarchy) 
         spec.source.shown, name, spec.roles.sensitive_hierarchies[name], spec.options.of_column("hierarchies", name)
     )
     type_, rows = spec.source.columns[name], hierarchy_sql.rows(hierarchy)
-    return TreeColumn(Sql(f"s{i}"), -1 - i, name, spec.read(name), messages, type_, rows, is_sensitive=True)
+    return TreeColumn(Sql(f"s{i}"), -1 - i, name, spec.column_sql(name), messages, type_, rows, is_sensitive=True)
 
 
 def _magnitude(type_: str) -> Magnitude | None:
@@ -292,7 +297,7 @@ def tie_break_columns(
     Those that models are about. All, where noise is drawn, which must not be known to who does not know the table, and
     where a refresh keeps classes, which knows records by all that is published of them.
     """
-    if spec.run.noise is not None or spec.continuity.keep is not None:
+    if spec.run.noise is not None or spec.version_constraints.kept_members is not None:
         return tuple(unchanged)
     sensitive_numbers = {s.u for s in sensitive}
     return tuple(u for u in unchanged if u.i in sensitive_numbers)
@@ -313,7 +318,7 @@ def person_value_sql(spec: ReleaseSpec) -> Sql | None:
     name = spec.roles.person
     if name is None:
         return None
-    value = person_value(spec.read(name), spec.source.columns[name])
+    value = person_value(spec.column_sql(name), spec.source.columns[name])
     if value is None:
         raise errors.UnsupportedPersonError(spec.function, spec.source.shown, name, spec.source.columns[name])
     return value
@@ -321,7 +326,7 @@ def person_value_sql(spec: ReleaseSpec) -> Sql | None:
 
 def person_key_sql(spec: ReleaseSpec) -> Sql | None:
     """Return the key of a record, where columns other than a person tell people apart."""
-    names = spec.continuity.key
+    names = spec.version_constraints.person_key
     texts = [canonical_form(spec.source.columns[n]).format(value=identifier(n)) for n in names]
     if len(texts) > 1:
         return Sql(f"to_json([{join_sql(texts)}]::VARCHAR[])::VARCHAR")

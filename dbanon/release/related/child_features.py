@@ -33,18 +33,18 @@ class Feature:
     rows."""
 
     i: int
-    of: int | None
+    quasi_number: int | None
     aggregate: Sql | None
     attribute: Attribute
     column: QuasiColumn
 
     @property
     def is_size(self) -> bool:
-        return self.of is None
+        return self.quasi_number is None
 
     @property
-    def is_usual(self) -> bool:
-        return self.of is not None and self.aggregate is None
+    def is_most_frequent(self) -> bool:
+        return self.quasi_number is not None and self.aggregate is None
 
 
 def child_features(tables: Sequence[RelatedTable], first_number: int) -> list[list[Feature]]:
@@ -56,7 +56,7 @@ def child_features(tables: Sequence[RelatedTable], first_number: int) -> list[li
     """
     features_by_table: list[list[Feature]] = [[]]
     for table in tables[1:]:
-        features_by_table.append(list(_table_features(table.publication, first_number)))
+        features_by_table.append(list(_table_features(table.spec, first_number)))
         first_number += len(features_by_table[-1])
     return features_by_table
 
@@ -98,5 +98,5 @@ def reread_column(column: QuasiColumn, raw_name: str) -> QuasiColumn:
     """Return a column whose values have been read already, as q with its number; `raw_name` is unlike any other's."""
     value = Sql(f"q{column.i}")
     if isinstance(column, TreeColumn):
-        return replace(column, plain=raw_name, read=value)
-    return replace(column, plain=raw_name, value=value)
+        return replace(column, raw_name=raw_name, source_value=value)
+    return replace(column, raw_name=raw_name, value=value)

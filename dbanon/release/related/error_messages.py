@@ -8,12 +8,12 @@ from dbanon.sqltext.templates import error_sql, sql_placeholder
 
 def key_error_messages(table: RelatedTable, entity: RelatedTable) -> dict[str, Sql]:
     """What a table or its keys may be wrong in."""
-    function, row_count = table.publication.function, sql_placeholder("count(*)")
+    function, row_count = table.spec.function, sql_placeholder("count(*)")
     error_by_name = {
-        "relation_changed": errors.PolicyChangedError(function, table.shown),
-        "empty": errors.EmptySourceError(function, table.shown),
-        "missing": errors.NullKeyError(function, table.shown, table.key, row_count),
-        "repeated": errors.DuplicateKeyError(function, table.shown, table.key, row_count),
-        "orphans": errors.OrphanRowsError(function, table.shown, entity.shown, table.key, row_count),
+        "relation_changed": errors.PolicyChangedError(function, table.display_name),
+        "empty": errors.EmptySourceError(function, table.display_name),
+        "missing": errors.NullKeyError(function, table.display_name, table.key, row_count),
+        "repeated": errors.DuplicateKeyError(function, table.display_name, table.key, row_count),
+        "orphans": errors.OrphanRowsError(function, table.display_name, entity.display_name, table.key, row_count),
     }
     return {name: error_sql(error) for name, error in error_by_name.items()}

@@ -24,7 +24,7 @@ class _PersonKey:
     """The key of a table, and where it is said: `key` or `dbanon.relation`."""
 
     pairs: ColumnPairs
-    said: str = "key"
+    origin: str = "key"
 
 
 def table_keys(call: Call, sources: Sequence[Source], stored: Sequence[StoredKeys]) -> list[tuple[str, ...]]:
@@ -37,11 +37,11 @@ def table_keys(call: Call, sources: Sequence[Source], stored: Sequence[StoredKey
     """
     function, (entity, *children) = call.function.name, sources
     child_keys = [_child_key(call, entity, child, child_key) for child, child_key in zip(children, stored, strict=True)]
-    entity_key = tuple(entity.column(function, name, child_keys[0].said) for _, name in child_keys[0].pairs)
+    entity_key = tuple(entity.column(function, name, child_keys[0].origin) for _, name in child_keys[0].pairs)
     keys = [entity_key]
     for child, child_key in zip(children, child_keys, strict=True):
         child_by_entity = {
-            entity.column(function, entity_name, child_key.said): child.column(function, child_name, child_key.said)
+            entity.column(function, entity_name, child_key.origin): child.column(function, child_name, child_key.origin)
             for child_name, entity_name in child_key.pairs
         }
         if set(child_by_entity) != set(entity_key):

@@ -47,14 +47,14 @@ class RelatedTable:
     """One of the tables: what of it is published, and the columns that say who a row is about, with how these are
     read."""
 
-    publication: ReleaseSpec
+    spec: ReleaseSpec
     key: tuple[str, ...]
     key_values: tuple[Sql, ...]
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """The table as messages show it."""
-        return self.publication.source.shown
+        return self.spec.source.shown
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,11 @@ class RelatedTables:
     people, `diversity` the l that is asked for."""
 
     tables: tuple[RelatedTable, ...]
-    asked: int
-    cap: int
+    called_index: int
+    max_children: int
     algorithm: algorithms.Algorithm
-    stored: tuple[StoredKeys, ...]
-    diversity: int | None
+    stored_keys: tuple[StoredKeys, ...]
+    min_diversity: int | None
 
     @property
     def entity(self) -> RelatedTable:
@@ -86,7 +86,7 @@ def resolve_related_tables(call: Call) -> RelatedTables:
     algorithm = algorithms.find(str(call.function.algorithm))
     min_diversity = _requested_l(call)
     _refuse_unsupported(call, algorithm)
-    called_table, entity, children = call.text("tbl"), call.options.text("entity"), call.options.listed("children")
+    called_table, entity, children = call.text("tbl"), call.options.text("entity"), call.options.sequence("children")
     names = [entity or called_table, *(children or (called_table,))]
     specs = [_table_spec(call, name, algorithm) for name in names]
     table_sqls = [str(spec.source.sql) for spec in specs]
@@ -101,9 +101,9 @@ def resolve_related_tables(call: Call) -> RelatedTables:
     tables = [_related_table(call, spec, keys[i], i) for i, spec in enumerate(specs)]
     for child in tables[1:]:
         _refuse_unequal_key_types(call, tables[0], child)
-    if min_diversity is not None and not any(table.publication.roles.sensitive for table in tables):
+    if min_diversity is not None and not any(table.spec.roles.sensitive for table in tables):
         raise errors.SensitiveColumnMissingError(
-            call.function.name, "l", " and of ".join(table.shown for table in tables)
+            call.function.name, "l", " and of ".join(table.display_name for table in tables)
         )
     cap = int(call.options["max_children"] or DEFAULT_MAX_CHILDREN)
     return RelatedTables(tuple(tables), table_sqls.index(called_sql), cap, algorithm, tuple(stored), min_diversity)
@@ -120,7 +120,7 @@ def _requested_l(call: Call) -> int | None:
         raise errors.NotSupportedForRelatedTablesError(call.function.name, f"diversity = {text(form)}", *_MODELS_REASON)
     if form is not None and call.options["l"] is None:
         raise errors.UnusedArgumentError(call.function.name, "diversity", "l is not given")
-    return None if default_l is not None else call.options.whole("l")
+    return None if default_l is not None else call.options.integer("l")
 
 
 def _refuse_unsupported(call: Call, algorithm: algorithms.Algorithm) -> None:
@@ -159,8 +159,8 @@ def _table_spec(call: Call, table: str, algorithm: algorithms.Algorithm) -> Rele
     spec = resolve.resolve_base_spec(
         table_call, options, algorithm.name, str(call.function.kind), is_single_table=False
     )
-    if spec.demands:
-        subject = f"the algorithm {algorithm.name}, which asks for {spec.demands[0].parameter} by default,"
+    if spec.model_requirements:
+        subject = f"the algorithm {algorithm.name}, which asks for {spec.model_requirements[0].parameter} by default,"
         raise errors.NotSupportedForRelatedTablesError(call.function.name, subject, *_MODELS_REASON)
     return spec
 
@@ -175,7 +175,7 @@ def _related_table(call: Call, spec: ReleaseSpec, key: tuple[str, ...], i: int) 
         if name in published_names:
             why = "the policy lets it out, and a key leaves as a pseudonym"
             raise errors.InvalidKeyColumnError(function, source.shown, name, why, "declare it person or identifier")
-        value = person_value(spec.read(name), source.columns[name])
+        value = person_value(spec.column_sql(name), source.columns[name])
         if value is None:
             raise errors.UnsupportedPersonError(function, source.shown, name, source.columns[name])
         key_values.append(value)
@@ -195,8 +195,13 @@ def _related_table(call: Call, spec: ReleaseSpec, key: tuple[str, ...], i: int) 
 def _refuse_unequal_key_types(call: Call, entity: RelatedTable, child: RelatedTable) -> None:
     """KeyTypeMismatchError where keys of two tables cannot be equal."""
     for child_name, entity_name in zip(child.key, entity.key, strict=True):
-        types = (child.publication.source.columns[child_name], entity.publication.source.columns[entity_name])
+        types = (child.spec.source.columns[child_name], entity.spec.source.columns[entity_name])
         if not are_comparable_keys(*types):
             raise errors.KeyTypeMismatchError(
-                call.function.name, f"{child.shown}.{child_name}", types[0], entity.shown, entity_name, types[1]
+                call.function.name,
+                f"{child.display_name}.{child_name}",
+                types[0],
+                entity.display_name,
+                entity_name,
+                types[1],
             )

@@ -24,8 +24,8 @@ def related_tables_sql(call: Call) -> Sql:
 def fill_related_template(related: RelatedTables, kind: str) -> Sql:
     """The SQL that gives the rows of the table that is asked for (`release`), the classes, the metrics, or all of the
     release at once (`together`)."""
-    reserved, function = ReservedNames.of(related), related.entity.publication.function
-    plans = [plan.make_plan(table.publication) for table in related.tables]
+    reserved, function = ReservedNames.for_tables(related), related.entity.spec.function
+    plans = [plan.make_plan(table.spec) for table in related.tables]
     features_by_table = child_features.child_features(related.tables, len(plans[0].columns.quasi))
     views = template_tables.table_views(related, plans, reserved, features_by_table)
     tables = [_with_statements(view, item, reserved) for view, item in zip(views, plans, strict=True)]
@@ -33,12 +33,12 @@ def fill_related_template(related: RelatedTables, kind: str) -> Sql:
         "tables": tables,
         "parent": tables[0],
         "children": tables[1:],
-        "asked": tables[related.asked],
+        "asked": tables[related.called_index],
         "row": reserved.row,
         "person": reserved.person,
         "place": reserved.place,
-        "cap": related.cap,
-        "l": related.diversity,
+        "cap": related.max_children,
+        "l": related.min_diversity,
         "holdings": _sensitive_columns(tables),
         "relations": [
             {
@@ -46,20 +46,22 @@ def fill_related_template(related: RelatedTables, kind: str) -> Sql:
                 "then": text(stored_keys.fingerprint),
                 "say": view.say["relation_changed"],
             }
-            for stored_keys, view in zip(related.stored, views[1:], strict=True)
+            for stored_keys, view in zip(related.stored_keys, views[1:], strict=True)
         ],
-        "k": related.entity.publication.k,
+        "k": related.entity.spec.k,
         "clustered": _clustering_sql(
             related, plans[0], [feature for item in features_by_table for feature in item], tables
         ),
-        "gate_say": related_messages.table_refusals(function, related_messages.ALL_TABLES_CHECKS, related.entity.shown),
+        "gate_say": related_messages.table_refusals(
+            function, related_messages.ALL_TABLES_CHECKS, related.entity.display_name
+        ),
     }
     statement = fill(f"release/related/{kind}.sql", **values)
     if kind == "release":
         statement = statement_check.check_last_select(
             function,
             statement,
-            statement_check.related_rows(tables[related.asked].step("leaving"), reserved.row, reserved.place),
+            statement_check.related_rows(tables[related.called_index].step("leaving"), reserved.row, reserved.place),
         )
     elif kind == "metrics":
         statement = statement_check.check_last_select(function, statement, statement_check.related_metrics())
@@ -70,17 +72,19 @@ def _with_statements(view: TableView, table_plan: plan.Plan, reserved: ReservedN
     """Return the table with its two statements: what its rows publish, and how the gate judges them."""
     reread_values = {
         "origin": view.step("rows"),
-        "source_twice": True,
+        "rereads_source": True,
         "has_rowid": False,
         "key": reserved.row,
         "person": None,
     }
     clusters_sql = fill(
-        "release/related/person_clusters.sql", **(table_plan.values | reread_values), assigned=view.step("assigned")
+        "release/related/person_clusters.sql",
+        **(table_plan.template_values | reread_values),
+        assigned=view.step("assigned"),
     )
     names = {"row": reserved.row, "second": view.step("second"), "leaving": view.step("leaving")}
-    measures_sql = fill("gate/related_model_measures.sql", **table_plan.values, **names)
-    return replace(view, made=Sql(clusters_sql), gate=replace(view.gate, judged=Sql(measures_sql)))
+    measures_sql = fill("gate/related_model_measures.sql", **table_plan.template_values, **names)
+    return replace(view, clusters_sql=Sql(clusters_sql), gate=replace(view.gate, measures_sql=Sql(measures_sql)))
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,7 @@ class _SensitiveColumn:
 
 def _sensitive_columns(tables: Sequence[TableView]) -> list[_SensitiveColumn]:
     """Return the sensitive columns of all tables."""
-    return [_SensitiveColumn(table, u.plain, u.i) for table in tables for u in table.unchanged if u.is_sensitive]
+    return [_SensitiveColumn(table, u.raw_name, u.i) for table in tables for u in table.unchanged if u.is_sensitive]
 
 
 def _clustering_sql(
@@ -104,36 +108,38 @@ def _clustering_sql(
     tables: Sequence[TableView],
 ) -> Sql:
     """Return the statement that clusters people, by what they are and by the features of their rows."""
-    people_spec = related.entity.publication
+    people_spec = related.entity.spec
     extended_spec = replace(
         people_spec, attributes=(*people_spec.attributes, *(feature.attribute for feature in features))
     )
     run_spec = resolve.with_run_settings(extended_spec, related.algorithm)
     run_plan = plan.make_plan(replace(run_spec, attributes=people_spec.attributes))
     quasi = (
-        *(child_features.reread_column(q, q.plain) for q in people_plan.columns.quasi),
+        *(child_features.reread_column(q, q.raw_name) for q in people_plan.columns.quasi),
         *(feature.column for feature in features),
     )
     trees = tuple(q for q in quasi if isinstance(q, TreeColumn))
-    unchanged = tuple(replace(u, read=Sql(f"u{u.i}")) for u in run_plan.columns.unchanged)
-    columns = replace(run_plan.columns, quasi=quasi, ranged=quasi, trees=trees, unchanged=unchanged)
+    unchanged = tuple(replace(u, source_value=Sql(f"u{u.i}")) for u in run_plan.columns.unchanged)
+    columns = replace(run_plan.columns, quasi=quasi, generalized=quasi, trees=trees, unchanged=unchanged)
     values = {
         "origin": Sql("persons"),
-        "source_twice": True,
+        "rereads_source": True,
         "has_rowid": True,
         "key": Sql("rowid"),
         "request": cluster_request_json(run_spec),
-        "l": related.diversity,
-        "cap": related.cap,
+        "l": related.min_diversity,
+        "cap": related.max_children,
         "children": tables[1:],
-        "diversify": as_json(cluster_request(run_spec) | {"l": related.diversity, "held": _merge_columns(tables)}),
+        "diversify": as_json(cluster_request(run_spec) | {"l": related.min_diversity, "held": _merge_columns(tables)}),
     }
-    return Sql(fill("release/related/clustered_people.sql", **(replace(run_plan, columns=columns).values | values)))
+    return Sql(
+        fill("release/related/clustered_people.sql", **(replace(run_plan, columns=columns).template_values | values))
+    )
 
 
 def _merge_columns(tables: Sequence[TableView]) -> list[dict[str, object]]:
     """What the merging of clusters is told of the sensitive columns."""
     return [
-        {"name": f"{column.table.shown}.{column.name}", "table": column.table.i}
+        {"name": f"{column.table.display_name}.{column.name}", "table": column.table.i}
         for column in _sensitive_columns(tables)
     ]

@@ -29,9 +29,9 @@ class ReservedNames:
     place: Sql
 
     @classmethod
-    def of(cls, found: RelatedTables) -> ReservedNames:
-        taken = [name for table in found.tables for name in table.publication.source.columns]
-        return cls(*(identifier(unused_name(f"dbanon {word}", taken)) for word in ("number", "person", "place")))
+    def for_tables(cls, related: RelatedTables) -> ReservedNames:
+        used_names = [name for table in related.tables for name in table.spec.source.columns]
+        return cls(*(identifier(unused_name(f"dbanon {word}", used_names)) for word in ("number", "person", "place")))
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class SensitiveView(NamedColumn):
     """A sensitive column of a table: `text` is how its values are told apart where they leave, `metric` the name of the
     measure, `say` what the gate says of it."""
 
-    plain: str
+    raw_name: str
     text: Sql
     metric: Sql
     say: Sql
@@ -52,7 +52,7 @@ class TableSource:
 
     table: Sql
     origin: Sql
-    read_twice: bool
+    is_read_twice: bool
     columns: Sql
     row_number: Sql
 
@@ -73,9 +73,9 @@ class TableGate:
 
     rules: gate_rules.GateRules
     key: tuple[Sql, ...]
-    leave: Sql
+    published_names: Sql
     say: Mapping[str, Sql]
-    judged: Sql | None = None
+    measures_sql: Sql | None = None
 
 
 @dataclass(frozen=True)
@@ -87,20 +87,20 @@ class TableView(NamedColumn):
     """
 
     i: int
-    plain: str
-    shown: str
+    raw_name: str
+    display_name: str
     source: TableSource
     key: Sql
     names: TableOutputNames
     quasi: tuple[QuasiColumn, ...]
-    ordered: tuple[QuasiColumn, ...]
+    sort_columns: tuple[QuasiColumn, ...]
     unchanged: tuple[PassthroughColumn, ...]
     sensitive: tuple[SensitiveView, ...]
     output: tuple[PublishedColumn, ...]
     features: tuple[Feature, ...]
     gate: TableGate
     say: Mapping[str, Sql]
-    made: Sql | None = None
+    clusters_sql: Sql | None = None
 
     @property
     def rules(self) -> Sequence[gate_rules.QuasiRule]:
@@ -115,20 +115,22 @@ class TableView(NamedColumn):
     @property
     def measures(self) -> dict[str, Sql]:
         """Names of measures of it, by a word for each."""
-        return {word: text(f"{word}:{self.shown}") for word in ("loss", "rows", "rows_surplus", "rows_above_cap")}
+        return {
+            word: text(f"{word}:{self.display_name}") for word in ("loss", "rows", "rows_surplus", "rows_above_cap")
+        }
 
     def step(self, name: str) -> Sql:
         """Return a step that there is once for each table."""
-        return identifier(f"{self.plain}: {name}")
+        return identifier(f"{self.raw_name}: {name}")
 
 
 def table_views(
     related: RelatedTables, plans: Sequence[Plan], reserved: ReservedNames, features: Sequence[Sequence[Feature]]
 ) -> tuple[TableView, ...]:
     """Return the tables of a release with their plans and features, without statements of their own."""
-    parent_names = [q.plain for q in plans[0].columns.quasi]
-    size_names = ["size", *(f"{table.publication.source.table}_rows" for table in related.tables[1:])]
-    unused_size_names = gate_rules.unused_names([*parent_names, plans[0].names.class_name], size_names)
+    parent_names = [q.raw_name for q in plans[0].columns.quasi]
+    size_names = ["size", *(f"{table.spec.source.table}_rows" for table in related.tables[1:])]
+    unused_size_names = gate_rules.unused_names([*parent_names, plans[0].added_names.class_id_name], size_names)
     return tuple(
         _table_view(related, i, plan, reserved, (features[i], size))
         for i, (plan, size) in enumerate(zip(plans, unused_size_names, strict=True))
@@ -143,12 +145,14 @@ def _table_view(
     features_and_size: tuple[Sequence[Feature], str],
 ) -> TableView:
     table = related.tables[i]
-    source, shown = table.publication.source, table.shown
-    raw_name, is_read_twice = f"{i} {shown}", table_plan.reading.has_rowid
+    source, shown = table.spec.source, table.display_name
+    raw_name, is_read_twice = f"{i} {shown}", table_plan.source_view.has_rowid
     read_names = (
-        [u.plain for u in table_plan.columns.unchanged] + [q.plain for q in table_plan.columns.quasi] + list(table.key)
+        [u.raw_name for u in table_plan.columns.unchanged]
+        + [q.raw_name for q in table_plan.columns.quasi]
+        + list(table.key)
     )
-    published_names = gate_rules.published_column_names(gate_request(table.publication))
+    published_names = gate_rules.published_column_names(gate_request(table.spec))
     key_name = unused_name(table.key[0] if len(table.key) == 1 else COMPOSITE_KEY_NAME, published_names)
     return TableView(
         i,
@@ -157,23 +161,23 @@ def _table_view(
         source=TableSource(
             table=source.read,
             origin=source.read if is_read_twice else identifier(f"{raw_name}: as it came"),
-            read_twice=is_read_twice,
+            is_read_twice=is_read_twice,
             columns=join_sql(identifier(name) for name in source.columns if name in read_names),
             row_number=Sql("rowid") if is_read_twice else reserved.row,
         ),
         key=table.key_values[0] if len(table.key) == 1 else _composite_key(table.key_values),
-        names=TableOutputNames(identifier(key_name), table_plan.names.class_id, identifier(features_and_size[1])),
+        names=TableOutputNames(identifier(key_name), table_plan.added_names.class_id, identifier(features_and_size[1])),
         quasi=table_plan.columns.quasi,
-        ordered=tuple(sorted(table_plan.columns.quasi, key=_sort_rank)),
+        sort_columns=tuple(sorted(table_plan.columns.quasi, key=_sort_rank)),
         unchanged=table_plan.columns.unchanged,
-        sensitive=tuple(_sensitive_view(table, name) for name in table.publication.roles.sensitive),
+        sensitive=tuple(_sensitive_view(table, name) for name in table.spec.roles.sensitive),
         output=table_plan.columns.output,
         features=tuple(features_and_size[0]),
         gate=TableGate(
-            table_plan.gate,
+            table_plan.gate_rules,
             key=tuple(_gate_key_column(name, source.columns[name]) for name in table.key),
-            leave=Sql(f"[{join_sql(text(name) for name in [key_name, *published_names])}]"),
-            say=related_messages.table_refusals(table.publication.function, related_messages.TABLE_CHECKS, shown, i),
+            published_names=Sql(f"[{join_sql(text(name) for name in [key_name, *published_names])}]"),
+            say=related_messages.table_refusals(table.spec.function, related_messages.TABLE_CHECKS, shown, i),
         ),
         say=error_messages.key_error_messages(table, related.entity),
     )
@@ -181,13 +185,13 @@ def _table_view(
 
 def _sensitive_view(table: RelatedTable, column: str) -> SensitiveView:
     """Return a sensitive column, by the policy alone: the gate judges by it."""
-    name, type_ = identifier(column), table.publication.source.columns[column]
+    name, type_ = identifier(column), table.spec.source.columns[column]
     value = f"epoch_us({name})" if type_ == "TIMESTAMP WITH TIME ZONE" else name
     return SensitiveView(
         column,
         text=Sql(f"CAST({value} AS VARCHAR)"),
-        metric=text(f"l_diversity:{table.shown}.{column}"),
-        say=related_messages.diversity_refusal(table.publication.function, table.shown, column),
+        metric=text(f"l_diversity:{table.display_name}.{column}"),
+        say=related_messages.diversity_refusal(table.spec.function, table.display_name, column),
     )
 
 

@@ -16,7 +16,7 @@ class PublishedPart:
     """
 
     name: str
-    part: str = "value"
+    kind: str = "value"
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class PublishedSchema:
     """
 
     quasi: Mapping[str, tuple[PublishedPart, ...]]
-    rows: tuple[str, ...]
+    row_columns: tuple[str, ...]
     class_id: str
     size: str
     persons: str

@@ -28,7 +28,7 @@ class Preprocessing:
     distinct: bool = False
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """What is left, in words."""
         return " and ".join(["within bounds"] * bool(self.bounds) + ["without duplicates"] * self.distinct)
 
@@ -47,15 +47,15 @@ class RunSettings:
     """
 
     options: Mapping[str, object] = field(default_factory=dict)
-    sensitive: bool = False
-    magnitudes: bool = False
+    reads_sensitive: bool = False
+    reads_magnitudes: bool = False
     forest: ForestRequest | None = None
-    widens: bool = False
-    maybe: bool = False
-    most_suppressed: int | None = None
-    levels: bool = False
+    widens_classes: bool = False
+    maybe_match: bool = False
+    max_suppressed: int | None = None
+    builds_levels: bool = False
     noise: Noise | None = None
-    cleaning: Preprocessing = field(default_factory=Preprocessing)
+    preprocessing: Preprocessing = field(default_factory=Preprocessing)
     session: str = ""
 
 
@@ -69,28 +69,30 @@ class VersionConstraints:
     that came and wait until enough have come.
     """
 
-    key: tuple[str, ...] = ()
-    keep: Sql | None = None
-    held: Sql | None = None
-    only: Sql | None = None
-    waits: Sql | None = None
+    person_key: tuple[str, ...] = ()
+    kept_members: Sql | None = None
+    withheld_members: Sql | None = None
+    remaining_members: Sql | None = None
+    deferred_members: Sql | None = None
     view: tuple[str, str] | None = None
 
     @property
-    def leaves_out(self) -> bool:
+    def has_withheld_records(self) -> bool:
         """Whether records of the source are held back."""
-        return self.held is not None or self.only is not None or self.waits is not None
+        return (
+            self.withheld_members is not None or self.remaining_members is not None or self.deferred_members is not None
+        )
 
 
 @dataclass(frozen=True)
-class ParentTable:
+class WholeTable:
     """The larger table that a source is a part of: by quasi-identifier and by sensitive column a relation of its
     values, those of sensitive columns with `size`, how many records (persons) have them; and all its `records`."""
 
     quasi: tuple[Sql, ...]
     sensitive: tuple[Sql, ...]
     size: Sql
-    records: int
+    n_records: int
 
 
 @dataclass(frozen=True)
@@ -102,10 +104,10 @@ class SourceReading:
     (None: each for one), `larger` the table that the source is a part of.
     """
 
-    missing: Mapping[str, Sequence[Sql]] = field(default_factory=dict)
-    order: tuple[str, ...] = ()
+    missing_codes: Mapping[str, Sequence[Sql]] = field(default_factory=dict)
+    order_columns: tuple[str, ...] = ()
     weight: Sql | None = None
-    larger: ParentTable | None = None
+    whole_table: WholeTable | None = None
 
 
 @dataclass(frozen=True)
@@ -126,37 +128,39 @@ class ReleaseSpec:
     roles: Roles
     attributes: tuple[Attribute, ...]
     options: Options
-    demands: tuple[ModelRequirement, ...]
-    orders: Mapping[str, Hierarchy]
+    model_requirements: tuple[ModelRequirement, ...]
+    sensitive_hierarchies: Mapping[str, Hierarchy]
     reading: SourceReading = field(default_factory=SourceReading)
     run: RunSettings = field(default_factory=RunSettings)
-    continuity: VersionConstraints = field(default_factory=VersionConstraints)
-    made: Mapping[str, TransformedColumn] = field(default_factory=dict)
-    alone: bool = True
+    version_constraints: VersionConstraints = field(default_factory=VersionConstraints)
+    transformed: Mapping[str, TransformedColumn] = field(default_factory=dict)
+    is_single_table: bool = True
 
     @property
-    def links(self) -> tuple[str, ...]:
+    def pseudonym_columns(self) -> tuple[str, ...]:
         """The columns whose pseudonyms show which rows belong together, of one person as a rule."""
-        return tuple(name for name, of in self.made.items() if of.role == "pseudonym")
+        return tuple(name for name, of in self.transformed.items() if of.role == "pseudonym")
 
     @property
     def unchanged(self) -> tuple[str, ...]:
         """The columns that leave without being generalized, in the table's order."""
-        shown = {*self.roles.sensitive, *self.roles.other, *self.made}
-        return tuple(name for name in self.source.columns if name in shown)
+        names = {*self.roles.sensitive, *self.roles.other, *self.transformed}
+        return tuple(name for name in self.source.columns if name in names)
 
-    def read(self, column: str) -> Sql:
+    def column_sql(self, column: str) -> Sql:
         """Return a column of the source as it is read: NULL in place of codes for missing values."""
         return missing_codes.column_without_codes(
-            column, self.source.columns[column], self.reading.missing.get(column, ())
+            column, self.source.columns[column], self.reading.missing_codes.get(column, ())
         )
 
     @property
-    def cleaned(self) -> Source:
+    def cleaned_source(self) -> Source:
         """The source such that its `rows` are read so."""
         return replace(
             self.source,
-            cleaned=missing_codes.select_without_codes(self.source.read, self.source.columns, self.reading.missing),
+            cleaned=missing_codes.select_without_codes(
+                self.source.read, self.source.columns, self.reading.missing_codes
+            ),
         )
 
     @property
@@ -165,24 +169,24 @@ class ReleaseSpec:
         return int(self.options["k"])
 
     @property
-    def joint(self) -> bool:
+    def is_joint(self) -> bool:
         """Whether models hold within equal values of the other sensitive columns."""
         return self.options.text("multi") == "joint"
 
     @property
-    def intervals(self) -> str:
+    def interval_format(self) -> str:
         """The form in which numbers are published: text, bounds or struct."""
         return str(self.options["intervals"])
 
     @property
-    def looks_at_sensitive(self) -> bool:
+    def uses_sensitive(self) -> bool:
         """Whether models or the algorithm look at sensitive values."""
-        return bool(self.demands) or self.run.sensitive
+        return bool(self.model_requirements) or self.run.reads_sensitive
 
-    def with_options(self, **changed: object) -> ReleaseSpec:
+    def with_options(self, **changes: object) -> ReleaseSpec:
         """Return it with other values of options that neither columns nor models depend on."""
-        return replace(self, options=Options({**self.options, **changed}))
+        return replace(self, options=Options({**self.options, **changes}))
 
-    def continued(self, **owed: object) -> ReleaseSpec:
+    def with_version_constraints(self, **changes: object) -> ReleaseSpec:
         """Return the same with other fields of its continuity."""
-        return replace(self, continuity=replace(self.continuity, **owed))  # type: ignore[arg-type]
+        return replace(self, version_constraints=replace(self.version_constraints, **changes))  # type: ignore[arg-type]

@@ -45,7 +45,7 @@ def resolve_spec(call: Call, view: tuple[str, str] | None = None) -> ReleaseSpec
         call, call.options, algorithm.name, str(call.function.kind), ontology={} if has_ontology else None
     )
     roles = spec.roles
-    if has_ontology and roles.sensitive and not spec.orders:
+    if has_ontology and roles.sensitive and not spec.sensitive_hierarchies:
         table, column = spec.source.shown, roles.sensitive[0]
         raise errors.SensitiveHierarchyMissingError(call.function.name, table, column, str(algorithm.looks_up))
     noise = requested_noise(call.function, call.options)
@@ -55,7 +55,7 @@ def resolve_spec(call: Call, view: tuple[str, str] | None = None) -> ReleaseSpec
         preprocessing = Preprocessing(
             _record_bounds(call, spec, exclusion.bounds(algorithm_options)), exclusion.duplicates(algorithm_options)
         )
-    return with_transformed(replace(spec, run=replace(spec.run, noise=noise, cleaning=preprocessing)), view)
+    return with_transformed(replace(spec, run=replace(spec.run, noise=noise, preprocessing=preprocessing)), view)
 
 
 def with_run_settings(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> ReleaseSpec:
@@ -83,12 +83,12 @@ def with_run_settings(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> Rel
     run = RunSettings(
         session=spec.run.session,
         options=algorithm_options,
-        sensitive="sensitive" in algorithm.reads or is_weighted,
-        magnitudes="magnitudes" in algorithm.reads,
+        reads_sensitive="sensitive" in algorithm.reads or is_weighted,
+        reads_magnitudes="magnitudes" in algorithm.reads,
         forest=None if forest_options is None else forest_request(spec, forest_options, is_weighted),
-        widens=widening is not None and widening.is_wanted(algorithm_options),
-        most_suppressed=None if suppression is None else suppression.max_records(algorithm_options, spec.k),
-        levels=algorithm.family == "lattice",
+        widens_classes=widening is not None and widening.is_wanted(algorithm_options),
+        max_suppressed=None if suppression is None else suppression.max_records(algorithm_options, spec.k),
+        builds_levels=algorithm.family == "lattice",
     )
     _check_objective(spec, algorithm)
     return replace(spec, run=run)
@@ -224,14 +224,14 @@ def resolve_base_spec(
         roles=roles,
         attributes=tuple(_attribute(call, source, q, policy) for q in roles.quasi),
         options=options,
-        demands=model_request.model_requirements(name, source.shown, options, roles.sensitive),
-        orders={
+        model_requirements=model_request.model_requirements(name, source.shown, options, roles.sensitive),
+        sensitive_hierarchies={
             column: sensitive_hierarchy(call, source, column, hierarchy_name, policy)
             for column, hierarchy_name in roles.sensitive_hierarchies.items()
         },
         reading=SourceReading(missing),
         run=RunSettings(session=call.session.token),
-        alone=is_single_table,
+        is_single_table=is_single_table,
     )
 
 
@@ -249,7 +249,7 @@ def with_transformed(spec: ReleaseSpec, view: tuple[str, str] | None) -> Release
     transformed = transformed_columns.resolve_transformed_columns(
         function, source, spec.policy.declared, roles, _pseudonym_scope(spec, view)
     )
-    return replace(spec, made=transformed).continued(view=view)
+    return replace(spec, transformed=transformed).with_version_constraints(view=view)
 
 
 def _pseudonym_scope(spec: ReleaseSpec, view: tuple[str, str] | None) -> str:
@@ -296,7 +296,9 @@ def _is_declared(policy: Policy, hierarchy: str | None) -> bool:
 
 def with_person_key(spec: ReleaseSpec, key: Sequence[str] | None, kind: str = "release") -> ReleaseSpec:
     """Return the publication with the columns that tell its people apart."""
-    return replace(spec, kind=kind).continued(key=() if key is None or spec.roles.person is not None else tuple(key))
+    return replace(spec, kind=kind).with_version_constraints(
+        person_key=() if key is None or spec.roles.person is not None else tuple(key)
+    )
 
 
 def unique_key(spec: ReleaseSpec, cursor: Any) -> tuple[str, ...] | None:
@@ -318,7 +320,9 @@ def unique_key(spec: ReleaseSpec, cursor: Any) -> tuple[str, ...] | None:
 
 def hierarchy_fingerprint(spec: ReleaseSpec, cursor: Any) -> str:
     """Return a text that changes when a hierarchy of the publication does."""
-    hierarchies = {a.quasi.column: a.hierarchy for a in spec.attributes if a.hierarchy is not None} | dict(spec.orders)
+    hierarchies = {a.quasi.column: a.hierarchy for a in spec.attributes if a.hierarchy is not None} | dict(
+        spec.sensitive_hierarchies
+    )
     return fingerprint_hierarchies(hierarchies, cursor)
 
 

@@ -31,19 +31,19 @@ class TransformedColumn:
     and `scope` whose pseudonyms are equal (both None for a mask)."""
 
     role: str
-    of: Transform
+    transform: Transform
     type: str
-    how: Mapping[str, object]
+    udf_settings: Mapping[str, object]
     key_id: str | None = None
 
     @property
     def scope(self) -> str | None:
-        return None if self.key_id is None else str(self.how["scope"])
+        return None if self.key_id is None else str(self.udf_settings["scope"])
 
     @property
-    def told(self) -> Sql:
+    def udf_settings_sql(self) -> Sql:
         """What the functions are told, as SQL."""
-        return text(json.dumps(self.how, sort_keys=True))
+        return text(json.dumps(self.udf_settings, sort_keys=True))
 
 
 def resolve_transformed_columns(
@@ -104,9 +104,9 @@ def _check_formats(function: str, source: Source, transformed: Mapping[str, Tran
     them, and not the form: readers who know how pseudonyms are written would link what the gate sees as two."""
     first_by_scope: dict[tuple[str | None, str | None], tuple[str, object]] = {}
     for name, column in transformed.items():
-        if isinstance(column.of, Pseudonym):
-            first_name, form = first_by_scope.setdefault((column.key_id, column.scope), (name, column.of.format))
-            if form != column.of.format:
+        if isinstance(column.transform, Pseudonym):
+            first_name, form = first_by_scope.setdefault((column.key_id, column.scope), (name, column.transform.format))
+            if form != column.transform.format:
                 raise errors.PseudonymFormatMismatchError(function, [first_name, name], source.shown)
 
 
@@ -137,9 +137,9 @@ def transformed_value_sql(
     function: str, column_text: str, column: TransformedColumn, value: Sql, type_: str, person: Sql | None
 ) -> Sql:
     """What is published of a column: `value` is how it is read, `person` the person of the record."""
-    transform = column.of
+    transform = column.transform
     if isinstance(transform, Pseudonym):
-        return Sql(f"dbanon_pseudonym({canonical_value_text(value, type_)}, {column.told})")
+        return Sql(f"dbanon_pseudonym({canonical_value_text(value, type_)}, {column.udf_settings_sql})")
     if isinstance(transform, Mask):
         value_text, character = canonical_value_text(value, type_), text(transform.character)
         length, n_shown = f"length_grapheme({value_text})", transform.first + transform.last
@@ -148,7 +148,7 @@ def transformed_value_sql(
         last_text = f"right_grapheme({value_text}, {transform.last})"
         masked_text = f"{first_text} || {hidden_text} || {last_text}"
         return Sql(f"(CASE WHEN {length} <= {n_shown} THEN repeat({character}, {length}) ELSE {masked_text} END)")
-    days = f"dbanon_shift(CAST({person} AS VARCHAR), {column.told})"
+    days = f"dbanon_shift(CAST({person} AS VARCHAR), {column.udf_settings_sql})"
     shifted_value = {
         "DATE": f"{value} + {days}",
         "TIMESTAMP": f"{value} + to_days({days})",
@@ -173,7 +173,7 @@ def transform_descriptions(transformed: Mapping[str, TransformedColumn]) -> dict
 
 
 def _describe_transform(column: TransformedColumn) -> str:
-    if isinstance(column.of, Mask):
-        return f"first {column.of.first}, last {column.of.last}, character {column.of.character}"
+    if isinstance(column.transform, Mask):
+        return f"first {column.transform.first}, last {column.transform.last}, character {column.transform.character}"
     key_text = f"key {column.key_id}, {column.scope}"
-    return f"{key_text}, {column.of.days} days" if isinstance(column.of, Shift) else key_text
+    return f"{key_text}, {column.transform.days} days" if isinstance(column.transform, Shift) else key_text

@@ -15,9 +15,9 @@ class StreamMetric:
 
     name: str
     direction: str
-    said: str
+    description_text: str
     sql: Sql
-    goes_out: bool = True
+    is_published: bool = True
     sql_where_dropped: Sql | None = None
 
     @property
@@ -29,12 +29,12 @@ class StreamMetric:
         return text(self.direction)
 
     @property
-    def what(self) -> Sql:
-        return text(self.said)
+    def description(self) -> Sql:
+        return text(self.description_text)
 
     @property
     def published(self) -> Sql:
-        return literal(self.goes_out)
+        return literal(self.is_published)
 
 
 STREAM_METRICS = (
@@ -77,7 +77,7 @@ STREAM_METRICS = (
         "higher",
         "Least number of records (persons, where a person column is declared) of a class when it is first published.",
         Sql("f.persons"),
-        goes_out=False,
+        is_published=False,
     ),
     StreamMetric("classes", "higher", "Equivalence classes, by what they publish.", Sql("c.classes")),
     StreamMetric(

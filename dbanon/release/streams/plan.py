@@ -36,8 +36,8 @@ class StreamContinuation:
     """
 
     segment: str
-    before: int
-    number: int
+    n_before: int
+    max_class_id: int
     classes: Sql | None
     nodes: Mapping[int, Sequence[str]]
     place: Sql
@@ -64,9 +64,9 @@ class StreamView:
     suppressed: Sql
     reused: Sql
     delta: int
-    drops: bool
-    maybe: bool
-    widens: bool
+    drops_suppressed: bool
+    maybe_match: bool
+    widens_classes: bool
     metrics: tuple[StreamMetric, ...]
 
 
@@ -86,10 +86,10 @@ class AppendStatement:
     quasi-identifiers, and the columns of OWN by these words."""
 
     sql: str
-    shown: tuple[str, ...]
-    quasi: tuple[str, ...]
+    column_names: tuple[str, ...]
+    quasi_names: tuple[str, ...]
     class_id: str
-    own: Mapping[str, str]
+    added_names: Mapping[str, str]
 
 
 def append_statement(
@@ -97,10 +97,10 @@ def append_statement(
 ) -> AppendStatement:
     """Return the statement of a publication whose source has the columns of `continuation`."""
     added_names = _added_names(spec)
-    spec = replace(spec, run=replace(spec.run, widens=False))
+    spec = replace(spec, run=replace(spec.run, widens_classes=False))
     column_names, quasi_names = plan.published_names(spec)
     return AppendStatement(
-        fill_stream_template("release/streams/appended.sql", spec, options, algorithm, grown=continuation),
+        fill_stream_template("release/streams/appended.sql", spec, options, algorithm, continuation=continuation),
         column_names,
         quasi_names,
         column_names[-1],
@@ -128,7 +128,7 @@ def with_run_settings(spec: ReleaseSpec, algorithm: StreamAlgorithm, options: Op
     order_columns = tuple(spec.source.column(function, name, "order_by") for name in options.columns("order_by"))
     if not order_columns:
         raise errors.InvalidArgumentError(function, "order_by", "one or more columns by which records arrive", "[]")
-    min_delta = max([spec.k, *(int(d.bound) for d in spec.demands)])
+    min_delta = max([spec.k, *(int(d.bound) for d in spec.model_requirements)])
     if options["delta"] < min_delta:
         accepts = f"at least {min_delta}, as many records as a class needs"
         raise errors.InvalidArgumentError(function, "delta", accepts, options["delta"])
@@ -148,9 +148,13 @@ def with_run_settings(spec: ReleaseSpec, algorithm: StreamAlgorithm, options: Op
     algorithm_options = {p.name: options[p.name] for p in algorithm.own}
     reads_label = _label_column(spec, algorithm_options) is not None
     run = replace(
-        spec.run, options=algorithm_options, maybe=algorithm.maybe, widens=algorithm.widens, sensitive=reads_label
+        spec.run,
+        options=algorithm_options,
+        maybe_match=algorithm.maybe,
+        widens_classes=algorithm.widens,
+        reads_sensitive=reads_label,
     )
-    return replace(spec, reading=replace(spec.reading, order=order_columns), run=run)
+    return replace(spec, reading=replace(spec.reading, order_columns=order_columns), run=run)
 
 
 def _label_column(spec: ReleaseSpec, algorithm_options: Mapping[str, object]) -> int | None:
@@ -182,20 +186,20 @@ def fill_stream_template(
     view = StreamView(
         **{name: identifier(column_name) for name, column_name in names.items()},
         delta=int(options["delta"]),
-        drops=options["suppress"] == "drop",
-        maybe=algorithm.maybe,
-        widens=algorithm.widens,
+        drops_suppressed=options["suppress"] == "drop",
+        maybe_match=algorithm.maybe,
+        widens_classes=algorithm.widens,
         metrics=tuple(_stream_metrics(release_plan, options["suppress"] == "drop")),
     )
-    values = release_plan.values
-    continuation = extra_values.get("grown")
+    values = release_plan.template_values
+    continuation = extra_values.get("continuation")
     values["request"] = as_json(
         stream_request(
             spec, options, algorithm, continuation.segment if isinstance(continuation, StreamContinuation) else None
         )
     )
-    values["leave"] = Sql(f"[{join_sql(text(name) for name in _published_names(spec))}]")
-    values["gate_say"] = {**release_plan.gate_say, **_gate_messages(spec)}
+    values["published_names"] = Sql(f"[{join_sql(text(name) for name in _published_names(spec))}]")
+    values["gate_say"] = {**release_plan.gate_messages, **_gate_messages(spec)}
     values |= order_values(spec)
     statement = fill(template, stream=view, **values, **extra_values)
     last_select = None
@@ -206,7 +210,7 @@ def fill_stream_template(
     elif template == "release/streams/metrics.sql":
         last_select = statement_check.stream_metrics()
     elif template == "release/streams/release.sql":
-        last_select = statement_check.stream_rows(view.published, release_plan.names.class_id, view.arrived)
+        last_select = statement_check.stream_rows(view.published, release_plan.added_names.class_id, view.arrived)
     return (
         statement if last_select is None else statement_check.check_last_select(spec.function, statement, last_select)
     )
@@ -216,8 +220,10 @@ def order_values(spec: ReleaseSpec) -> dict[str, list[Sql]]:
     """What the templates have beside the columns by which records arrive: their names, and what is said of a NULL."""
     source = spec.source.shown
     return {
-        "read_order": [identifier(name) for name in spec.reading.order],
-        "say_order": [error_sql(errors.NullInOrderByError(spec.function, source, name)) for name in spec.reading.order],
+        "read_order": [identifier(name) for name in spec.reading.order_columns],
+        "say_order": [
+            error_sql(errors.NullInOrderByError(spec.function, source, name)) for name in spec.reading.order_columns
+        ],
     }
 
 
@@ -225,10 +231,10 @@ def _added_names(spec: ReleaseSpec) -> dict[str, str]:
     """Return the names of what a row says beside its values; `reused` is a column of NAME_classes alone."""
     quasi = {a.quasi.column: a.is_number for a in spec.attributes}
     unchanged = [*spec.roles.sensitive, *spec.roles.other]
-    schema = published_schema(spec.source.columns, quasi, unchanged, spec.intervals)
+    schema = published_schema(spec.source.columns, quasi, unchanged, spec.interval_format)
     names: dict[str, str] = {}
     for name in (*ADDED_COLUMNS, "reused"):
-        names[name] = unused_name(name, [*schema.rows, schema.class_id, *names.values()])
+        names[name] = unused_name(name, [*schema.row_columns, schema.class_id, *names.values()])
     return names
 
 
@@ -243,7 +249,7 @@ def stream_request(
 ) -> Mapping[str, object]:
     """Return the first argument of the UDF, with the key of the segment of a stream that is read on."""
     release_request = cluster_request(spec)
-    min_values = [int(d.bound) for d in spec.demands]
+    min_values = [int(d.bound) for d in spec.model_requirements]
     algorithm_options = {**spec.run.options, "delta": options["delta"]}
     label = _label_column(spec, spec.run.options)
     stream_values = {"need": min_values, "label": label, "looks_up": algorithm.looks_up, "segment": segment}
@@ -253,7 +259,7 @@ def stream_request(
 def _gate_messages(spec: ReleaseSpec) -> dict[str, Sql]:
     """What the gate says."""
     sensitive = spec.roles.sensitive
-    models = [CheckedModel(i, d.parameter, sensitive[d.sensitive]) for i, d in enumerate(spec.demands)]
+    models = [CheckedModel(i, d.parameter, sensitive[d.sensitive]) for i, d in enumerate(spec.model_requirements)]
     return messages.stream_refusals(spec.function, models)
 
 
@@ -262,11 +268,11 @@ def _stream_metrics(release_plan: plan.Plan, drops: bool) -> Iterator[StreamMetr
     yield from (replace(m, sql=m.sql_where_dropped if drops and m.sql_where_dropped else m.sql) for m in STREAM_METRICS)
     yield from (
         StreamMetric(
-            f"l:{sensitive.plain}",
+            f"l:{sensitive.raw_name}",
             "higher",
-            f"Least number of different values of {sensitive.plain} in a class when it is first published.",
+            f"Least number of different values of {sensitive.raw_name} in a class when it is first published.",
             Sql(f"f.values{sensitive.i}"),
         )
-        for sensitive in release_plan.columns.tested
+        for sensitive in release_plan.columns.model_columns
         if sensitive.models
     )

@@ -67,7 +67,7 @@ other_cells AS MATERIALIZED (
 {% endfor %}
 {% endif %}
 {% for s in sensitive if s.nodes and kind == 'similarity' %}
-{{ walk({'plain': s.plain, 'rows': s.nodes}) }}
+{{ walk({'raw_name': s.raw_name, 'rows': s.nodes}) }}
 {% endfor %}
 -- One row: the first reason why the tables do not fit together, or NULL.
 misfit AS MATERIALIZED (

@@ -10,7 +10,7 @@ WITH RECURSIVE
 {{ hierarchies(stored) }}
 {% endif %}
 original AS MATERIALIZED (
-    SELECT rowid AS class_id{% for r in rules %}, {{ r.own }} AS q{{ r.i }}{% endfor %} FROM {{ origin }}
+    SELECT rowid AS class_id{% for r in rules %}, {{ r.source_value }} AS q{{ r.i }}{% endfor %} FROM {{ origin }}
 ),
 {% include 'gate/allowed_ancestors.sql' %}
 visible AS MATERIALIZED (

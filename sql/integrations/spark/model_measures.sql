@@ -4,27 +4,27 @@
     number of persons, where they are declared. -#}
 {%- from 'privacy_models/is_satisfied.sql' import met -%}
 {%- from 'release/plan/hierarchy_columns.sql' import all_trees with context -%}
-{% set orders = tested|selectattr('tree')|map(attribute='tree')|list %}
+{% set orders = model_columns|selectattr('tree')|map(attribute='tree')|list %}
 WITH RECURSIVE
-{% for s in tested %}
+{% for s in model_columns %}
 {{ 'larger'|of(s) }} AS MATERIALIZED (
-    SELECT {{ unchanged[s.u].value }} AS u{{ s.u }}, {% if s.tree %}{{ s.tree.value }} AS q{{ s.tree.i }}, {% endif %}sum({{ larger.size }})::BIGINT AS size
-    FROM {{ larger.sensitive[s.i] }}
+    SELECT {{ unchanged[s.u].value }} AS u{{ s.u }}, {% if s.tree %}{{ s.tree.value }} AS q{{ s.tree.i }}, {% endif %}sum({{ whole_table.size }})::BIGINT AS size
+    FROM {{ whole_table.sensitive[s.i] }}
     GROUP BY ALL
 ),
 {% endfor %}
 source AS MATERIALIZED (
-    SELECT rowid AS rid{% for s in tested %}, {{ unchanged[s.u].value }} AS u{{ s.u }}{% endfor %}{% if person %}, {{ read_person }} AS person{% endif %}
+    SELECT rowid AS rid{% for s in model_columns %}, {{ unchanged[s.u].value }} AS u{{ s.u }}{% endfor %}{% if person %}, {{ read_person }} AS person{% endif %}
     FROM {{ origin }}
 ),
 placed AS MATERIALIZED (SELECT rowid AS rid, class_id, size FROM {{ shown }}),
 released AS MATERIALIZED (
-    SELECT p.class_id{% for s in tested %}, s.u{{ s.u }}{% endfor %}, sum(p.size)::BIGINT AS size
+    SELECT p.class_id{% for s in model_columns %}, s.u{{ s.u }}{% endfor %}, sum(p.size)::BIGINT AS size
     FROM source AS s JOIN placed AS p USING (rid)
     GROUP BY ALL
 ),
 {% if orders %}
-{{ all_trees(orders, none, larger) }}
+{{ all_trees(orders, none, whole_table) }}
 {% endif %}
 {% include 'gate/model_measures.sql' %}
 worst AS (
@@ -33,7 +33,7 @@ worst AS (
     FROM (SELECT count(DISTINCT s.person) AS size FROM source AS s JOIN placed AS p USING (rid) GROUP BY p.class_id)
     {% if demanded %}UNION ALL{% endif %}
     {% endif %}
-    {% for s in tested %}{% set last = loop.last %}{% for m in s.models %}
+    {% for s in model_columns %}{% set last = loop.last %}{% for m in s.models %}
     SELECT {{ m.number }} AS model, {% if m.higher %}min{% else %}max{% endif %}(value)::DOUBLE AS value, ((SELECT count(*) FROM {{ 'class sizes'|of(s) }}) - count(*) FILTER (WHERE {{ met(m) }}))::BIGINT AS missed
     FROM {{ ('measured ' ~ m.parameter)|of(m) }}
     {% if not (last and loop.last) %}UNION ALL{% endif %}

@@ -2,7 +2,7 @@
     (class_id, value_hash{, person}, size) and value_of (value_hash, u..) to failed (class_id, parameter). -#}
 {%- from 'release/plan/hierarchy_columns.sql' import all_trees with context -%}
 {%- from 'privacy_models/is_satisfied.sql' import met -%}
-{% macro body_class() -%}{% if joint and tested|length > 1 %}struct_extract(b.class_id, 1){% else %}b.class_id{% endif %}{%- endmacro %}
+{% macro body_class() -%}{% if joint and model_columns|length > 1 %}struct_extract(b.class_id, 1){% else %}b.class_id{% endif %}{%- endmacro %}
 {% if person %}
 source AS MATERIALIZED (
     SELECT row_number() OVER () AS rid, p.class_id AS piece, p.person{% for u in unchanged %}, v.u{{ u.i }}{% endfor %}
@@ -18,7 +18,7 @@ released AS MATERIALIZED (
     GROUP BY ALL
 ),
 {% endif %}
-{% if tested %}
+{% if model_columns %}
 {# What the models compare with: the whole version. #}
 whole AS MATERIALIZED (
     {% if compared is defined %}{{ compared }}
@@ -31,8 +31,8 @@ whole AS MATERIALIZED (
     SELECT {% for u in unchanged %}{% if not loop.first %}, {% endif %}{{ u.name }} AS u{{ u.i }}{% endfor %} FROM {{ version }}
     {% endif %}
 ),
-kept AS (SELECT *{% for s in tested if s.tree %}, u{{ s.u }}::VARCHAR COLLATE POSIX AS q{{ s.tree.i }}{% endfor %} FROM whole),
-{% set ordered = tested|selectattr('tree')|map(attribute='tree')|list %}
+kept AS (SELECT *{% for s in model_columns if s.tree %}, u{{ s.u }}::VARCHAR COLLATE POSIX AS q{{ s.tree.i }}{% endfor %} FROM whole),
+{% set ordered = model_columns|selectattr('tree')|map(attribute='tree')|list %}
 {% if ordered %}
 {{ all_trees(ordered, sql('kept')) }}
 {% endif %}
@@ -45,7 +45,7 @@ count_of AS MATERIALIZED (
 ),
 failed AS MATERIALIZED (
     SELECT class_id, 'k' AS parameter FROM count_of WHERE {% if person %}persons{% else %}records{% endif %} < {{ k }}
-    {% for s in tested %}{% for m in s.models %}
+    {% for s in model_columns %}{% for m in s.models %}
     UNION
     SELECT {{ body_class() }}, '{{ sql(m.parameter) }}'
     FROM {{ 'class sizes'|of(s) }} AS b

@@ -4,4 +4,4 @@
 -- place: 183
 -- needs: levels
 -- custodian: classes
-SELECT NULL AS detail, {{ built_count }} AS value
+SELECT NULL AS detail, {{ n_built }} AS value

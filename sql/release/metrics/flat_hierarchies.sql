@@ -2,4 +2,4 @@
 -- better: lower
 -- source: -
 -- place: 180
-SELECT NULL AS detail, {{ flat_count }} AS value
+SELECT NULL AS detail, {{ n_flat }} AS value

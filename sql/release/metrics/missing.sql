@@ -6,7 +6,7 @@
 -- of: classes, noise
 -- custodian: classes, noise
 {% for c in coded %}
-SELECT {{ c.label }} AS detail, count(*) FILTER (WHERE {{ c.name }} IS NOT NULL AND {{ c.read }} IS NULL) AS value
+SELECT {{ c.label }} AS detail, count(*) FILTER (WHERE {{ c.name }} IS NOT NULL AND {{ c.source_value }} IS NULL) AS value
 FROM {{ origin }}
 {% if not loop.last %}UNION ALL{% endif %}
 {% endfor %}

@@ -6,7 +6,7 @@
 {% set where = sql('class_id') if apart else sql('1') %}
 SELECT detail, value FROM (
     SELECT NULL AS detail, NULL::DOUBLE AS value
-    {% for q in quasi if q.drawn %}
+    {% for q in quasi if q.is_drawn %}
     UNION ALL
     {% if q.is_number %}
     SELECT {{ q.label }}, coalesce(avg({{ gap(q, sql('greatest(a.value, b.value)'), sql('least(a.value, b.value)')) }} / nullif({{ gap(q, sql('e.high'), sql('e.low')) }}, 0)), 0)

@@ -5,7 +5,7 @@
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {%- from 'release/plan/hierarchy_columns.sql' import published_nodes with context -%}
 {% include 'release/plan/clustered.sql' %}
-{% if ranged %}
+{% if generalized %}
 {% include 'release/plan/generalize.sql' %}
 {% endif %}
 -- A row a part of a group: its class. Where records may be left out, cluster -1 and class -1 are the outliers.
@@ -26,12 +26,12 @@ seated AS MATERIALIZED (
         {% for u in unchanged %}, s.u{{ u.i }}{% if not u.text_is_value %}, s.w{{ u.i }}{% endif %}{% endfor %}
     FROM (SELECT s.* EXCLUDE (size), l.class_id, unnest(range({{ dealt() }})) AS copy FROM {{ records() }}) AS s
 ),
-{% set drawn_trees = quasi|rejectattr('is_number')|selectattr('drawn')|list %}
+{% set drawn_trees = quasi|rejectattr('is_number')|selectattr('is_drawn')|list %}
 {% if drawn_trees %}
 {{ published_nodes(drawn_trees, sql('SELECT DISTINCT tree, code AS low, code AS high FROM tree_code WHERE tree >= 0')) }}
 {% endif %}
 {# The least and the greatest value that is released. #}
-{% for q in quasi if q.drawn and q.is_number %}
+{% for q in quasi if q.is_drawn and q.is_number %}
 -- One row: the least and the greatest value that is released.
 {{ 'range'|of(q) }} AS MATERIALIZED (
     SELECT min(value) AS low, max(value) AS high
@@ -44,7 +44,7 @@ hidden AS MATERIALIZED (
     SELECT
         t.*
         {% for q in quasi %}
-        {% if not q.drawn %}
+        {% if not q.is_drawn %}
         , g.p{{ q.i }} AS h{{ q.i }}
         {% elif q.is_number %}
         {% set value = value_at(q, sql('e', q.i, '.low'), sql('e', q.i, '.high'), sql('d.position[', q.i + 1, ']')) %}
@@ -57,11 +57,11 @@ hidden AS MATERIALIZED (
         {% endfor %}
     FROM seated AS t
     LEFT JOIN drawn AS d ON d.class_id = t.class_id AND d.seat = t.seat
-    {% if ranged %}
+    {% if generalized %}
     LEFT JOIN cluster_of AS o ON o.cluster::BIGINT + 1 = t.class_id
     LEFT JOIN values_of AS g ON g.span = o.span
     {% endif %}
-    {% for q in quasi if q.drawn %}
+    {% for q in quasi if q.is_drawn %}
     {% if q.is_number %}
     LEFT JOIN {{ 'domain'|of(q) }} AS v{{ q.i }} ON v{{ q.i }}.code = d.code[{{ q.i + 1 }}]
     CROSS JOIN {{ 'range'|of(q) }} AS e{{ q.i }}

@@ -2,26 +2,26 @@
     last of a group. -#}
 {%- from 'release/plan/domains.sql' import domains, group with context -%}
 {% include 'release/plan/encoded.sql' %}
-{% if keep %}
+{% if kept_members %}
 {% include 'release/plan/kept_classes.sql' %}
 {% endif %}
-{% set clustered = sql('fresh') if keep else sql('grouped') %}
+{% set clustered = sql('fresh') if kept_members else sql('grouped') %}
 -- One row: the clusters. This is the one call of the clustering function; its first argument carries what must hold
 -- before it.
 answer AS MATERIALIZED (
     SELECT dbanon_cluster(
-        (SELECT CASE WHEN message IS NULL THEN {% if keep and suppress %}json_merge_patch({{ request }}, json_object('suppress', (SELECT least((budget + 0.5) / greatest(records, 1), 1.0) FROM arrival)))::VARCHAR{% else %}{{ request }}{% endif %} ELSE error(message) END FROM problem),
+        (SELECT CASE WHEN message IS NULL THEN {% if kept_members and suppress %}json_merge_patch({{ request }}, json_object('suppress', (SELECT least((budget + 0.5) / greatest(records, 1), 1.0) FROM arrival)))::VARCHAR{% else %}{{ request }}{% endif %} ELSE error(message) END FROM problem),
         (SELECT list({{ group() }}) FROM {{ clustered }})
         {{ domains() }}
     ) AS answer
     {% if trees %}FROM tree_domain AS d{% endif +%}
 ),
 -- A row a part of a group: the cluster that its records first to last were put in.
-{{ sql('answered') if keep else sql('parts') }} AS MATERIALIZED (
+{{ sql('answered') if kept_members else sql('parts') }} AS MATERIALIZED (
     SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).parts ELSE error((answer).error) END, max_depth := 2)
     FROM answer
 ),
-{% if keep %}
+{% if kept_members %}
 -- A row a part of a group and its cluster: records that stay, those that were clustered, and those that wait (-1).
 parts AS MATERIALIZED (
     SELECT gid, cluster_id AS cluster, last - records + 1 AS first, last FROM stays

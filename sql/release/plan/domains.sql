@@ -3,12 +3,12 @@
 {% macro group() -%}
 struct_pack(
             gid := gid, size := size, tie := tie
-            {%- for q in quasi %}, c{{ q.i }} := c{{ q.i }}{% endfor %}{% for s in tested %}, s{{ s.i }} := s{{ s.i }}{% endfor %}
+            {%- for q in quasi %}, c{{ q.i }} := c{{ q.i }}{% endfor %}{% for s in model_columns %}, s{{ s.i }} := s{{ s.i }}{% endfor %}
             {%- if person %}, person := person{% endif %})
 {%- endmacro %}
 {#- How many records (persons) of the larger table have each sensitive value, NULL last. -#}
 {% macro counted(s) -%}
-    {%- if larger %}, whole := (
+    {%- if whole_table %}, whole := (
             SELECT list(size ORDER BY code ASC NULLS LAST)
             FROM (
                 SELECT f.code, sum(w.size)::BIGINT AS size
@@ -22,7 +22,7 @@ struct_pack(
 {% macro domains() %}
         {% for q in quasi %}
         {% set snapped = q.is_number and q.is_snapped %}
-        {% if q.is_number and (magnitudes or snapped or (tested and person)) %}
+        {% if q.is_number and (magnitudes or snapped or (model_columns and person)) %}
         {# Clusters that publish the same ends are one class, in which a person is counted once; and what a record loses
            goes by the published ends, of dates and times by the values: their ends may lie beyond the type. #}
         , (SELECT struct_pack(
@@ -59,7 +59,7 @@ struct_pack(
         )
         {% endif %}
         {% endfor %}
-        {% for s in tested %}
+        {% for s in model_columns %}
         {% if s.tree %}
         , struct_pack(
             parent := d.parents_{{ s.tree.i }}, value := d.places_{{ s.tree.i }}{% if s.number %},

@@ -19,7 +19,7 @@ cluster_of AS MATERIALIZED (
 extent AS MATERIALIZED (
     SELECT
         c.span, sum(p.last - p.first + 1)::BIGINT AS size
-        {% for q in ranged %}
+        {% for q in generalized %}
         {% if widens %}
         , least(min(e.c{{ q.i }}), min(w.low[{{ q.i + 1 }}])) AS low{{ q.i }}, greatest(max(e.c{{ q.i }}), max(w.high[{{ q.i + 1 }}])) AS high{{ q.i }}
         , coalesce(max(w.raised[{{ q.i + 1 }}]), -1) AS raised{{ q.i }}
@@ -34,10 +34,10 @@ extent AS MATERIALIZED (
     {% if widens %}LEFT JOIN wide AS w ON w.cluster = p.cluster{% endif +%}
     GROUP BY c.span
 ),
-{% for q in ranged if q.is_number %}
+{% for q in generalized if q.is_number %}
 {{ published_intervals(q) }}
 {% endfor %}
-{% set ranged_trees = ranged|rejectattr('is_number')|list %}
+{% set ranged_trees = generalized|rejectattr('is_number')|list %}
 {% if ranged_trees %}
 {% set pairs %}
 {% for q in ranged_trees %}
@@ -52,7 +52,7 @@ extent AS MATERIALIZED (
 values_of AS (
     SELECT
         x.span
-        {% for q in ranged %}
+        {% for q in generalized %}
         {% if q.is_number %}
         , CASE WHEN {{ has_values(sql('x.'), q) }} THEN v{{ q.i }}.low_value END AS low{{ q.i }}
         , CASE WHEN {{ has_values(sql('x.'), q) }} THEN v{{ q.i }}.high_value END AS high{{ q.i }}
@@ -67,7 +67,7 @@ values_of AS (
         END AS loss{{ q.i }}
         {% endfor %}
     FROM extent AS x
-    {% for q in ranged %}
+    {% for q in generalized %}
     LEFT JOIN {% if q.is_number %}{{ 'published'|of(q) }}{% else %}(FROM published_node WHERE tree = {{ q.tree }}){% endif %} AS v{{ q.i }} ON v{{ q.i }}.low = x.low{{ q.i }} AND v{{ q.i }}.high = x.high{{ q.i }}{% if widens and not q.is_number %} AND v{{ q.i }}.raised = x.raised{{ q.i }}{% endif +%}
     {% endfor %}
 ),

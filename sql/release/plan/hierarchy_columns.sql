@@ -2,15 +2,15 @@
     all columns; `tree` says whose they are. -#}
 {%- from 'shared/small_relation_hint.sql' import few, end_few -%}
 {%- from 'shared/hierarchies.sql' import hierarchies, setting -%}
-{% macro all_trees(trees, from, larger=none) %}
+{% macro all_trees(trees, from, whole_table=none) %}
 {% set stored = trees|selectattr('rows')|list %}
 {% set flat = trees|rejectattr('rows')|list %}
--- A row a tree and a value of its column: {% for q in trees %}tree {{ q.tree }} is {{ q.plain|comment }}{{ sql('; ') if not loop.last }}{% endfor +%}
+-- A row a tree and a value of its column: {% for q in trees %}tree {{ q.tree }} is {{ q.raw_name|comment }}{{ sql('; ') if not loop.last }}{% endfor +%}
 category AS MATERIALIZED (
     {% for q in trees %}
-    SELECT {{ q.tree }} AS tree, value FROM (SELECT DISTINCT q{{ q.i }} AS value FROM {{ 'larger'|of(q) if larger else from }} WHERE q{{ q.i }} IS NOT NULL)
-    {% if grown is defined and not q.rows and not q.is_sensitive %}
-    UNION SELECT {{ q.tree }}, value COLLATE POSIX FROM (SELECT unnest({{ grown.values[q.i] }}) AS value)
+    SELECT {{ q.tree }} AS tree, value FROM (SELECT DISTINCT q{{ q.i }} AS value FROM {{ 'larger'|of(q) if whole_table else from }} WHERE q{{ q.i }} IS NOT NULL)
+    {% if continuation is defined and not q.rows and not q.is_sensitive %}
+    UNION SELECT {{ q.tree }}, value COLLATE POSIX FROM (SELECT unnest({{ continuation.values[q.i] }}) AS value)
     {% endif %}
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}
@@ -22,7 +22,7 @@ category AS MATERIALIZED (
 -- function.
 trees AS MATERIALIZED (
     SELECT dbanon_trees(
-        '{"escape": {{ sql('true') if escape else sql('false') }}, "names": {{ sql('true') if grown is defined else sql('false') }}, "trees": [{% for q in trees %}[{{ q.tree }}, {{ sql('true') if q.rows else sql('false') }}, {{ q.min_level or 0 }}]{{ sql(', ') if not loop.last }}{% endfor %}]}',
+        '{"escape": {{ sql('true') if escape else sql('false') }}, "names": {{ sql('true') if continuation is defined else sql('false') }}, "trees": [{% for q in trees %}[{{ q.tree }}, {{ sql('true') if q.rows else sql('false') }}, {{ q.min_level or 0 }}]{{ sql(', ') if not loop.last }}{% endfor %}]}',
         (SELECT list(struct_pack(tree := tree, value := value) ORDER BY tree ASC, value ASC) FROM category),
         {% if stored %}(SELECT list(struct_pack(tree := tree, node := node, parent := parent, label := label) ORDER BY tree ASC, ord ASC NULLS LAST, node ASC) FROM hierarchy){% else %}NULL{% endif +%}
     ) AS read
@@ -51,7 +51,7 @@ code_node AS MATERIALIZED (
 tree_domain AS MATERIALIZED (
     SELECT
         {% for q in trees %}
-        (read).domains[{{ loop.index }}].parents AS parents_{{ q.i }}, (read).domains[{{ loop.index }}].places AS places_{{ q.i }}{% if grown is defined %}, (read).domains[{{ loop.index }}].names AS names_{{ q.i }}{% endif %}{% if not loop.last %},{% endif +%}
+        (read).domains[{{ loop.index }}].parents AS parents_{{ q.i }}, (read).domains[{{ loop.index }}].places AS places_{{ q.i }}{% if continuation is defined %}, (read).domains[{{ loop.index }}].names AS names_{{ q.i }}{% endif %}{% if not loop.last %},{% endif +%}
         {% endfor %}
     FROM trees
 ),

@@ -60,7 +60,7 @@ problem AS MATERIALIZED (
             OR EXISTS (FROM duckdb_views() WHERE database_name = 'temp' AND lower(view_name) = {{ bare }})
         THEN {{ say.shadowed }} END,
         {% endif %}
-        {% if grown is not defined %}
+        {% if continuation is not defined %}
         CASE WHEN facts.records = 0 THEN {{ say.empty }} END,
         {% endif %}
         {% for q in quasi %}
@@ -70,11 +70,11 @@ problem AS MATERIALIZED (
         {% if q.is_number %}
         CASE WHEN facts.wild{{ q.i }} > 0 THEN {{ q.say.wild }} END,
         {% endif %}
-        {% if grown is not defined %}
-        CASE WHEN {% if larger %}NOT EXISTS (FROM {{ 'larger'|of(q) }} WHERE q{{ q.i }} IS NOT NULL){% else %}facts.filled{{ q.i }} = 0{% endif %} THEN {{ q.say.no_values }} END,
+        {% if continuation is not defined %}
+        CASE WHEN {% if whole_table %}NOT EXISTS (FROM {{ 'larger'|of(q) }} WHERE q{{ q.i }} IS NOT NULL){% else %}facts.filled{{ q.i }} = 0{% endif %} THEN {{ q.say.no_values }} END,
         {% endif %}
         {% endfor %}
-        {% if grown is not defined %}
+        {% if continuation is not defined %}
         CASE WHEN kept_facts.records = 0 THEN {{ say.nothing_left }} END,
         {% if person %}
         CASE WHEN kept_facts.persons < 2 THEN {{ say.few_persons }} WHEN kept_facts.persons < {{ k }} THEN {{ say.k_persons }} END,
@@ -85,13 +85,13 @@ problem AS MATERIALIZED (
         {% if trees %}
         (SELECT first(message ORDER BY place ASC) FROM tree_problem WHERE message IS NOT NULL),
         {% endif %}
-        {% if waiting is not defined and grown is not defined %}
+        {% if waiting is not defined and continuation is not defined %}
         {% for u in unchanged if u.check_rare %}
         (SELECT CASE WHEN count(*) > 0 THEN {{ u.say_rare }} END
             FROM (SELECT u{{ u.i }} FROM kept GROUP BY u{{ u.i }}
                 HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} < {{ k }})),
         {% endfor %}
-        {% if check_together %}
+        {% if check_combinations %}
         (SELECT CASE WHEN count(*) > 0 THEN {{ say.rare_together }} END
             FROM (SELECT 1 FROM kept GROUP BY {% for u in unchanged if u.check_rare %}{% if not loop.first %}, {% endif %}u{{ u.i }}{% endfor %}
                 HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} < {{ k }})),

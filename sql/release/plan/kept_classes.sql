@@ -4,7 +4,7 @@
 -- A row a cluster of the version before and a hash of its records: how many it had.
 before AS MATERIALIZED (
     SELECT row_hash, cluster_id, sum(records)::BIGINT AS records
-    FROM {{ keep }}
+    FROM {{ kept_members }}
     WHERE cluster_id IS NOT NULL
     GROUP BY ALL
 ),
@@ -48,10 +48,10 @@ arrival AS MATERIALIZED (
     CROSS JOIN (
         SELECT count(*) > 0 AS newcomers
         FROM (SELECT row_hash, sum(size) AS size FROM hash_of GROUP BY ALL) AS h
-        LEFT JOIN (SELECT row_hash, sum(records) AS records FROM {{ keep }} GROUP BY ALL) AS b USING (row_hash)
+        LEFT JOIN (SELECT row_hash, sum(records) AS records FROM {{ kept_members }} GROUP BY ALL) AS b USING (row_hash)
         WHERE h.size > coalesce(b.records, 0)
     ) AS n
-    CROSS JOIN (SELECT {% if suppress %}least(floor({{ suppress }}::DOUBLE * sum(size)){% if most_suppressed is not none %}, {{ most_suppressed }}{% endif %}){% else %}0 * sum(size){% endif %} AS budget FROM tuples) AS b
+    CROSS JOIN (SELECT {% if suppress %}least(floor({{ suppress }}::DOUBLE * sum(size)){% if max_suppressed is not none %}, {{ max_suppressed }}{% endif %}){% else %}0 * sum(size){% endif %} AS budget FROM tuples) AS b
 ),
 -- A row a group of records that came and do not wait: only these are clustered.
 fresh AS MATERIALIZED (SELECT * FROM arrived WHERE NOT (SELECT waits FROM arrival)),

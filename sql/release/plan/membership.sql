@@ -9,14 +9,14 @@
 member AS MATERIALIZED (
     SELECT d.rid, p.cluster, p.class_id, sum(least(p.last, d.last) - greatest(p.first, d.last - d.size + 1) + 1)::BIGINT AS size
     FROM (
-        SELECT rid, gid, size, sum(size) OVER (PARTITION BY gid ORDER BY tie ASC, {% if key %}{% if keep %}cluster_id ASC NULLS LAST, {% endif %}key ASC, {% endif %}rid ASC ROWS UNBOUNDED PRECEDING) AS last
+        SELECT rid, gid, size, sum(size) OVER (PARTITION BY gid ORDER BY tie ASC, {% if key %}{% if kept_members %}cluster_id ASC NULLS LAST, {% endif %}key ASC, {% endif %}rid ASC ROWS UNBOUNDED PRECEDING) AS last
         FROM (
-            SELECT s.rid, s.size, t.gid, {% if unchanged %}{{ tie(sql('s.'), unchanged, false) }}{% else %}0{% endif %} AS tie{% if key %}, s.key{% if keep %}, b.cluster_id{% endif %}{% endif +%}
+            SELECT s.rid, s.size, t.gid, {% if unchanged %}{{ tie(sql('s.'), unchanged, false) }}{% else %}0{% endif %} AS tie{% if key %}, s.key{% if kept_members %}, b.cluster_id{% endif %}{% endif +%}
             FROM source AS s
             JOIN class_of_tuple AS t ON {{ same_tuple() }}
-            {% if key and keep %}
+            {% if key and kept_members %}
             LEFT JOIN (
-                SELECT row_hash, person_key, min(cluster_id) AS cluster_id FROM {{ keep }} WHERE cluster_id IS NOT NULL GROUP BY ALL
+                SELECT row_hash, person_key, min(cluster_id) AS cluster_id FROM {{ kept_members }} WHERE cluster_id IS NOT NULL GROUP BY ALL
             ) AS b ON b.row_hash = {{ row_hash(sql('s.')) }} AND b.person_key = {{ person_key(sql('s.')) }}
             {% endif %}
         )

@@ -13,7 +13,7 @@ run AS MATERIALIZED (
 -- A row a measure: its value, and whether it may be published.
 metric_rows AS MATERIALIZED (
     {% for m in metrics %}
-    SELECT {{ m.position }} AS place, {{ m.name }} || coalesce(':' || detail, '') AS metric, round(value::DOUBLE, 12) AS value, {{ m.better }} AS better, {{ m.what }} AS description, {{ m.published }} AS published
+    SELECT {{ m.position }} AS place, {{ m.name }} || coalesce(':' || detail, '') AS metric, round(value::DOUBLE, 12) AS value, {{ m.better }} AS better, {{ m.description }} AS description, {{ m.published }} AS published
     FROM ({{ m.sql }})
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}

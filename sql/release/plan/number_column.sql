@@ -1,11 +1,11 @@
 {#- Numbers, dates and times: how far apart two values are, where interval ends snap to, and their text. -#}
 {%- from 'shared/small_relation_hint.sql' import few, end_few -%}
 {#- Distance of two values of a column, the greater one first, as DOUBLE, in the smallest step of its type. -#}
-{% macro gap(q, high, low) -%} {{ q.family.gap|filled(high=high, low=low, wide=q.wide, scale=q.scale) }} {%- endmacro %}
+{% macro gap(q, high, low) -%} {{ q.family.gap|filled(high=high, low=low, wide=q.decimal_type, scale=q.scale) }} {%- endmacro %}
 
 {#- The text of a value whose position is not exact as DOUBLE, else NULL. -#}
 {% macro exact_text(q) -%}
-    CASE WHEN {{ q.family.is_inexact|filled(position=sql('position'), value=sql('value')) }} THEN {{ q.family.exact|filled(value=sql('value'), wide=q.wide) }} END
+    CASE WHEN {{ q.family.is_inexact|filled(position=sql('position'), value=sql('value')) }} THEN {{ q.family.exact|filled(value=sql('value'), wide=q.decimal_type) }} END
 {%- endmacro %}
 
 {#- The same for two published ends. -#}
@@ -17,7 +17,7 @@
     nearest end of the column. -#}
 {% macro value_at(q, low, high, distance) -%}
     coalesce(
-        TRY({{ q.family.moved|filled(low=low, distance=distance, type=q.type, wide=q.wide, scale=q.scale) }}),
+        TRY({{ q.family.moved|filled(low=low, distance=distance, type=q.type, wide=q.decimal_type, scale=q.scale) }}),
         CASE WHEN {{ distance }} < 0 THEN {{ low }} ELSE {{ high }} END
     )
 {%- endmacro %}
@@ -46,14 +46,14 @@
 {% macro snapped_low(q, value) -%}
     {%- if q.grid.step -%}
     {%- set day -%} {%- if q.family.is_calendar -%} {{ first_day(q, value) }} {%- endif -%} {%- endset -%}
-    {{ q.family.low_end|filled(value=value, end_type=q.ends.type, grid=q.grid.step, units=q.grid.units, parts=q.grid.parts, least=q.ends.least, greatest=q.ends.greatest, rest=rest(q, value), first_day=day) }}
+    {{ q.family.low_end|filled(value=value, end_type=q.ends.type, grid=q.grid.step, units=q.grid.units, parts=q.grid.parts, least=q.ends.min_value, greatest=q.ends.max_value, rest=rest(q, value), first_day=day) }}
     {%- else -%} {{ value }} {%- endif -%}
 {%- endmacro %}
 
 {% macro snapped_high(q, value) -%}
     {%- if q.grid.step -%}
     {%- set day -%} {%- if q.family.is_calendar -%} {{ last_day(q, value) }} {%- endif -%} {%- endset -%}
-    {{ q.family.high_end|filled(value=value, end_type=q.ends.type, grid=q.grid.step, units=q.grid.units, parts=q.grid.parts, least=q.ends.least, greatest=q.ends.greatest, rest=rest(q, value), last_day=day) }}
+    {{ q.family.high_end|filled(value=value, end_type=q.ends.type, grid=q.grid.step, units=q.grid.units, parts=q.grid.parts, least=q.ends.min_value, greatest=q.ends.max_value, rest=rest(q, value), last_day=day) }}
     {%- else -%} {{ value }} {%- endif -%}
 {%- endmacro %}
 

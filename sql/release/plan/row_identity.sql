@@ -35,11 +35,11 @@
 {%- endmacro %}
 {#- Tuples e of a group g. -#}
 {% macro same_group() -%}
-    e.tie = g.tie{% for q in quasi %} AND e.c{{ q.i }} IS NOT DISTINCT FROM g.c{{ q.i }}{% endfor %}{% for s in tested %} AND e.s{{ s.i }} IS NOT DISTINCT FROM g.s{{ s.i }}{% endfor %}{% if person %} AND e.person IS NOT DISTINCT FROM g.person{% endif %}
+    e.tie = g.tie{% for q in quasi %} AND e.c{{ q.i }} IS NOT DISTINCT FROM g.c{{ q.i }}{% endfor %}{% for s in model_columns %} AND e.s{{ s.i }} IS NOT DISTINCT FROM g.s{{ s.i }}{% endfor %}{% if person %} AND e.person IS NOT DISTINCT FROM g.person{% endif %}
 {%- endmacro %}
 {#- Kinds of records s of a tuple t. -#}
 {% macro same_tuple() -%}
     {% for q in quasi %}{% if not loop.first %} AND {% endif %}s.q{{ q.i }} IS NOT DISTINCT FROM t.q{{ q.i }}{% endfor %}
-    {%- for u in tying %} AND {% if u.text_is_value %}s.u{{ u.i }} IS NOT DISTINCT FROM t.u{{ u.i }}{% else %}s.w{{ u.i }} IS NOT DISTINCT FROM t.w{{ u.i }}{% if u.is_tagged %} AND hash(s.u{{ u.i }}) = hash(t.u{{ u.i }}){% endif %}{% endif %}{% endfor %}
+    {%- for u in tie_break_columns %} AND {% if u.text_is_value %}s.u{{ u.i }} IS NOT DISTINCT FROM t.u{{ u.i }}{% else %}s.w{{ u.i }} IS NOT DISTINCT FROM t.w{{ u.i }}{% if u.is_tagged %} AND hash(s.u{{ u.i }}) = hash(t.u{{ u.i }}){% endif %}{% endif %}{% endfor %}
     {%- if person %} AND s.person IS NOT DISTINCT FROM t.person{% endif %}
 {%- endmacro %}

@@ -3,18 +3,18 @@
     read differently (0.0 and -0.0, a month and 30 days): their text (w) tells them apart. Where the call leaves records out
     before anything else, the source is what is left: within bounds, and of records alike in all that is published (of one
     person) only one. -#}
-{% if not source_twice %}
+{% if not rereads_source %}
 -- The source as it came, a row a record: what cannot be read twice alike is read here and never again.
 as_it_came AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.first %}, {% endif %}{{ c }}{% endfor %} FROM {{ source }}),
 {% endif %}
 -- The source, read once: a row a kind of record, how many records are of it (size), and the number of the first (rid).
--- {%+ for q in quasi %}q{{ q.i }} is {{ q.plain|comment }}{{ sql('; ') if not loop.last }}{% endfor %}
-{%- for u in unchanged %}; u{{ u.i }} is {{ u.plain|comment }}{% endfor +%}
+-- {%+ for q in quasi %}q{{ q.i }} is {{ q.raw_name|comment }}{{ sql('; ') if not loop.last }}{% endfor %}
+{%- for u in unchanged %}; u{{ u.i }} is {{ u.raw_name|comment }}{% endfor +%}
 {{ sql('whole_source') if bounds or distinct else sql('source') }} AS MATERIALIZED (
     SELECT
         {% for q in quasi %}q{{ q.i }}, {% endfor %}
         {% for u in unchanged %}u{{ u.i }}, {% if not u.text_is_value %}w{{ u.i }}, {% endif %}{% endfor %}
-        {% for s in tested if s.tree %}q{{ s.tree.i }}, {% endfor %}
+        {% for s in model_columns if s.tree %}q{{ s.tree.i }}, {% endfor %}
         {% if person %}person, {% endif %}
         {% if key %}key, {% endif %}
         {% if weight %}sum(weight)::BIGINT{% else %}count(*){% endif %} AS size, min(rid) AS rid
@@ -22,7 +22,7 @@ as_it_came AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.f
         SELECT
             {% for q in quasi %}{{ q.value }} AS q{{ q.i }}, {% endfor %}
             {% for u in unchanged %}{{ u.value }} AS u{{ u.i }}, {% if not u.text_is_value %}({{ u.value }})::VARCHAR AS w{{ u.i }}, {% endif %}{% endfor %}
-            {% for s in tested if s.tree %}{{ s.tree.value }} AS q{{ s.tree.i }}, {% endfor %}
+            {% for s in model_columns if s.tree %}{{ s.tree.value }} AS q{{ s.tree.i }}, {% endfor %}
             {% if person %}{{ person }} AS person, {% endif %}
             {% if key %}{{ key }} AS key, {% endif %}
             {% if weight %}{{ weight }} AS weight, {% endif %}{% if has_rowid %}rowid{% else %}row_number() OVER () - 1{% endif %} AS rid

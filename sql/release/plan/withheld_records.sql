@@ -7,7 +7,7 @@
 SELECT {% if held %}*{% else %}unnest("dbanon record"){% endif %}
 FROM (
     SELECT
-        r.*, {% if left_out.held %}coalesce(h.records, 0) AS held,
+        r.*, {% if version_constraints.withheld_members %}coalesce(h.records, 0) AS held,
         row_number() OVER (PARTITION BY r.mark ORDER BY coalesce(list_contains(h.hashes, r.row_hash), false) DESC, r.row_hash ASC) AS place{% else %}0 AS held, 1 AS place{% endif %}
 
     FROM (
@@ -19,30 +19,30 @@ FROM (
                 {% if person %}{{ person }} AS person, {% endif %}
                 {% if key %}{{ key }} AS key, {% endif %}
                 "dbanon source" AS "dbanon record"
-            FROM {{ whole }} AS "dbanon source"
+            FROM {{ full_source }} AS "dbanon source"
         )
     ) AS r
-    {% if left_out.held %}
+    {% if version_constraints.withheld_members %}
     LEFT JOIN (
         SELECT mark, sum(records) AS records, list(row_hash) AS hashes
-        FROM (SELECT {{ mark(sql('member')) }} AS mark, row_hash, records FROM {{ left_out.held }})
+        FROM (SELECT {{ mark(sql('member')) }} AS mark, row_hash, records FROM {{ version_constraints.withheld_members }})
         GROUP BY mark
     ) AS h ON h.mark = r.mark
     {% endif %}
 ) AS r
-{% if left_out.only and not held %}
+{% if version_constraints.remaining_members and not held %}
 LEFT JOIN (
-    SELECT row_hash, person_key, sum(records) AS records FROM {{ left_out.only }} GROUP BY ALL
+    SELECT row_hash, person_key, sum(records) AS records FROM {{ version_constraints.remaining_members }} GROUP BY ALL
 ) AS o ON o.row_hash = r.row_hash AND o.person_key IS NOT DISTINCT FROM r.person_key
-{% elif left_out.waits and not held %}
+{% elif version_constraints.deferred_members and not held %}
 LEFT JOIN (
-    SELECT row_hash, person_key, sum(records) AS records FROM {{ left_out.waits }} GROUP BY ALL
+    SELECT row_hash, person_key, sum(records) AS records FROM {{ version_constraints.deferred_members }} GROUP BY ALL
 ) AS w ON w.row_hash = r.row_hash AND w.person_key IS NOT DISTINCT FROM r.person_key
 {% endif %}
 WHERE {% if held %}r.place <= r.held{% else %}r.place > r.held{% endif %}
-{% if left_out.only and not held %}
+{% if version_constraints.remaining_members and not held %}
 QUALIFY row_number() OVER (PARTITION BY r.row_hash, r.person_key) <= coalesce(o.records, 0)
-{% elif left_out.waits and not held %}
+{% elif version_constraints.deferred_members and not held %}
 QUALIFY row_number() OVER (PARTITION BY r.row_hash, r.person_key) > coalesce(w.records, 0)
 {% endif %}
 )

@@ -5,7 +5,7 @@
 {%- from 'release/plan/row_identity.sql' import tie with context -%}
 {%- from 'release/related/published_values.sql' import byte, marks, told with context -%}
 WITH
-{% for t in tables if not t.source.read_twice %}
+{% for t in tables if not t.source.is_read_twice %}
 -- The rows as they came: what cannot be read twice alike is read here and never again.
 {{ 'as it came'|of(t) }} AS MATERIALIZED (
     SELECT {{ t.source.columns }}, row_number() OVER () - 1 AS {{ row }} FROM {{ t.source.table }}
@@ -52,7 +52,7 @@ key_problem AS MATERIALIZED (
 {{ 'summary'|of(t) }} AS MATERIALIZED (
     SELECT
         person, count(*) AS size, md5(string_agg(content, ',' ORDER BY content ASC)) AS content
-        {% for f in t.features if f.aggregate %}, {{ f.aggregate }}(q{{ f.of }}) AS q{{ f.i }}{% endfor %}
+        {% for f in t.features if f.aggregate %}, {{ f.aggregate }}(q{{ f.quasi_number }}) AS q{{ f.i }}{% endfor %}
     FROM {{ 'values'|of(t) }}
     GROUP BY person
 ),
@@ -70,13 +70,13 @@ persons AS MATERIALIZED (
     FROM {{ 'values'|of(parent) }} AS p
     {% for t in children %}
     LEFT JOIN {{ 'summary'|of(t) }} AS c{{ t.i }} ON c{{ t.i }}.person = p.person
-    {% for f in t.features if f.is_usual %}
+    {% for f in t.features if f.is_most_frequent %}
     LEFT JOIN (
-        SELECT person, q{{ f.of }} AS value
+        SELECT person, q{{ f.quasi_number }} AS value
         FROM {{ 'values'|of(t) }}
-        WHERE q{{ f.of }} IS NOT NULL
-        GROUP BY person, q{{ f.of }}
-        QUALIFY row_number() OVER (PARTITION BY person ORDER BY count(*) DESC, q{{ f.of }} ASC) = 1
+        WHERE q{{ f.quasi_number }} IS NOT NULL
+        GROUP BY person, q{{ f.quasi_number }}
+        QUALIFY row_number() OVER (PARTITION BY person ORDER BY count(*) DESC, q{{ f.quasi_number }} ASC) = 1
     ) AS m{{ f.i }} ON m{{ f.i }}.person = p.person
     {% endfor %}
     {% endfor %}
@@ -85,7 +85,7 @@ persons AS MATERIALIZED (
 {% for t in children %}
 -- A row a row of the table: its place among those of the person, which are sorted by their values.
 {{ 'ranked'|of(t) }} AS MATERIALIZED (
-    SELECT *, row_number() OVER (PARTITION BY person ORDER BY {% for q in t.ordered %}q{{ q.i }} ASC NULLS LAST, {% endfor %}content ASC, number ASC) AS place
+    SELECT *, row_number() OVER (PARTITION BY person ORDER BY {% for q in t.sort_columns %}q{{ q.i }} ASC NULLS LAST, {% endfor %}content ASC, number ASC) AS place
     FROM {{ 'values'|of(t) }}
 ),
 {% endfor %}
@@ -131,7 +131,7 @@ member AS MATERIALIZED (
 {% endif %}
 -- A row a row of the table that is published: what it publishes, by its number.
 {{ 'made'|of(t) }} AS MATERIALIZED (
-{{ t.made }}
+{{ t.clusters_sql }}
 ),
 {% endfor %}
 -- A row a person: what is published of the person in all tables, of quasi-identifiers (seen) and of everything (told).

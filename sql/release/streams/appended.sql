@@ -2,7 +2,7 @@
 {%- from 'gate/stream_checks.sql' import differs, sealed with context -%}
 {%- from 'release/streams/output.sql' import shown with context -%}
 {% include 'release/streams/pipeline.sql' %}
-SELECT v.*, l.cluster AS {{ grown.cluster }}, l.rid AS {{ grown.place }}, s.source_row AS {{ grown.row }}
+SELECT v.*, l.cluster AS {{ continuation.cluster }}, l.rid AS {{ continuation.place }}, s.source_row AS {{ continuation.row }}
 FROM left_with AS l
 JOIN source AS s ON s.rid = l.rid
 LEFT JOIN leaving AS v ON v.{{ stream.arrived }} = l.rid

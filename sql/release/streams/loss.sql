@@ -4,7 +4,7 @@
 SELECT g.class_id, any_value((
     {%- for q in quasi %}{{ sql(' + ') if not loop.first }}
     {%- if q.is_number %}g.loss{{ q.i }}
-    {%- else %}CASE WHEN coalesce(x.filled{{ q.i }}, 0) = 0 THEN 0.0 WHEN x.filled{{ q.i }} = x.size{% if stream.maybe %} OR true{% endif %} THEN h{{ q.i }}.share ELSE 1.0 END
+    {%- else %}CASE WHEN coalesce(x.filled{{ q.i }}, 0) = 0 THEN 0.0 WHEN x.filled{{ q.i }} = x.size{% if stream.maybe_match %} OR true{% endif %} THEN h{{ q.i }}.share ELSE 1.0 END
     {%- endif %}{% endfor %}) / {{ quasi|length }}) AS loss
 FROM generalized AS g
 JOIN extent AS x ON x.span = g.span

@@ -13,9 +13,9 @@ answer AS MATERIALIZED (
         (SELECT list({{ group() }}) FROM grouped),
         (SELECT list(struct_pack(rid := rid, gid := gid)) FROM arrived)
         {{ domains() }}
-        {% if grown is defined %}
+        {% if continuation is defined %}
         {% for q in quasi %}, {% if q.is_number %}(SELECT list({{ exact_text(q) }} ORDER BY code ASC) FROM {{ 'domain'|of(q) }}){% else %}d.names_{{ q.i }}{% endif %}{% endfor +%}
-        {% for s in tested %}, (SELECT list(hash ORDER BY code ASC) FROM (SELECT code, min(md5_number_lower(value::VARCHAR)) AS hash FROM {{ 'sensitive codes'|of(s) }} GROUP BY code)){% endfor +%}
+        {% for s in model_columns %}, (SELECT list(hash ORDER BY code ASC) FROM (SELECT code, min(md5_number_lower(value::VARCHAR)) AS hash FROM {{ 'sensitive codes'|of(s) }} GROUP BY code)){% endfor +%}
         {% endif %}
     ) AS answer
     {% if trees %}FROM tree_domain AS d{% endif +%}
@@ -31,16 +31,16 @@ parts AS MATERIALIZED (
     SELECT a.gid, l.cluster, 1::INTEGER AS first, count(*)::INTEGER AS last
     FROM left_with AS l
     JOIN arrived AS a USING (rid)
-    {% if grown is defined %}WHERE l.cluster <> -2 AND l.again IS NULL{% endif +%}
+    {% if continuation is defined %}WHERE l.cluster <> -2 AND l.again IS NULL{% endif +%}
     GROUP BY a.gid, l.cluster
 ),
 {% include 'release/plan/generalize.sql' %}
-{% if grown is defined %}
+{% if continuation is defined %}
 -- A row a class that was published before, as readers have it.
 known AS MATERIALIZED (
-    {% if grown.classes %}
+    {% if continuation.classes %}
     SELECT {{ class_id }} AS class_id{% for r in rules %}{% if r.is_number and typed %}, {{ r.ends.low }} AS low{{ r.i }}, {{ r.ends.high }} AS high{{ r.i }}{% else %}, {{ r.text }} AS p{{ r.i }}{% endif %}{% endfor +%}
-    FROM {{ grown.classes }}
+    FROM {{ continuation.classes }}
     {% else %}
     SELECT 0::BIGINT AS class_id{% for q in quasi %}{% if q.is_number and typed %}, low{{ q.i }}, high{{ q.i }}{% else %}, p{{ q.i }}{% endif %}{% endfor %} FROM values_of WHERE false
     {% endif %}
@@ -49,17 +49,17 @@ known AS MATERIALIZED (
 -- A row a span and its class: those that publish the same are one equivalence class. Classes are numbered as they first
 -- leave.
 generalized AS MATERIALIZED (
-    {% if grown is defined %}
+    {% if continuation is defined %}
     SELECT
         * EXCLUDE (known_as),
-        coalesce(known_as, {{ grown.number }} + dense_rank() OVER (PARTITION BY known_as IS NULL ORDER BY begun ASC, {{ shown(sql('ASC NULLS LAST')) }})) AS class_id
+        coalesce(known_as, {{ continuation.max_class_id }} + dense_rank() OVER (PARTITION BY known_as IS NULL ORDER BY begun ASC, {{ shown(sql('ASC NULLS LAST')) }})) AS class_id
     {% else %}
     SELECT *, dense_rank() OVER (ORDER BY begun ASC, {{ shown(sql('ASC NULLS LAST')) }}) AS class_id
     {% endif %}
     FROM (
-        SELECT v.*, min(c.step) OVER (PARTITION BY {{ shown(sql(''), 'v.') }}) AS begun{% if grown is defined %}, k.class_id AS known_as{% endif +%}
+        SELECT v.*, min(c.step) OVER (PARTITION BY {{ shown(sql(''), 'v.') }}) AS begun{% if continuation is defined %}, k.class_id AS known_as{% endif +%}
         FROM values_of AS v
-        {% if grown is defined %}
+        {% if continuation is defined %}
         LEFT JOIN known AS k ON {% for q in quasi %}{% if not loop.first %} AND {% endif %}{% if q.is_number and typed %}k.low{{ q.i }} IS NOT DISTINCT FROM v.low{{ q.i }} AND k.high{{ q.i }} IS NOT DISTINCT FROM v.high{{ q.i }}{% else %}k.p{{ q.i }} IS NOT DISTINCT FROM v.p{{ q.i }}{% endif %}{% endfor +%}
         {% endif %}
         JOIN (
@@ -72,11 +72,11 @@ placed AS MATERIALIZED (
     SELECT l.rid, CASE WHEN l.cluster = -1 THEN -1 ELSE coalesce(l.again, c.class_id) END AS class_id, 1::BIGINT AS size, l.step
     FROM left_with AS l
     LEFT JOIN (SELECT o.cluster, g.class_id FROM cluster_of AS o JOIN generalized AS g USING (span)) AS c USING (cluster)
-    {% if grown is defined %}WHERE l.cluster <> -2{% endif +%}
+    {% if continuation is defined %}WHERE l.cluster <> -2{% endif +%}
 ),
 -- A row an equivalence class: what it publishes.
 published AS MATERIALIZED (
-    {% if grown is defined %}
+    {% if continuation is defined %}
     FROM known WHERE class_id IN (SELECT again FROM left_with)
     UNION
     {% endif %}
@@ -107,9 +107,9 @@ leaving AS MATERIALIZED (
             {% endfor %}
             {% for u in unchanged %}, CASE WHEN l.class_id <> -1 THEN s.u{{ u.i }} END AS u{{ u.i }}{% endfor %}
         FROM source AS s
-        {{ sql('JOIN') if grown is defined else sql('LEFT JOIN') }} placed AS l ON l.rid = s.rid
+        {{ sql('JOIN') if continuation is defined else sql('LEFT JOIN') }} placed AS l ON l.rid = s.rid
         LEFT JOIN published AS c ON c.class_id = l.class_id
-        {% if stream.drops %}
+        {% if stream.drops_suppressed %}
         WHERE l.class_id <> -1
         {% endif %}
     ) AS r

@@ -1,18 +1,18 @@
 {#- The source of a stream, read once: a row a record, in the order of arrival (rid, from 1). Records that arrive together are in
     the order of a hash of all that is read of them, so that the order in which they are stored tells nothing. -#}
 {%- from 'release/plan/row_identity.sql' import row_hash with context -%}
-{% if not source_twice %}
+{% if not rereads_source %}
 -- The source as it came, a row a record: what cannot be read twice alike is read here and never again.
 as_it_came AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.first %}, {% endif %}{{ c }}{% endfor %} FROM {{ source }}),
 {% endif %}
 -- The source, read once: a row a record, in the order of arrival (rid, from 1).
--- {%+ for q in quasi %}q{{ q.i }} is {{ q.plain|comment }}{{ sql('; ') if not loop.last }}{% endfor %}
-{%- for u in unchanged %}; u{{ u.i }} is {{ u.plain|comment }}{% endfor +%}
+-- {%+ for q in quasi %}q{{ q.i }} is {{ q.raw_name|comment }}{{ sql('; ') if not loop.last }}{% endfor %}
+{%- for u in unchanged %}; u{{ u.i }} is {{ u.raw_name|comment }}{% endfor +%}
 source AS MATERIALIZED (
     SELECT
         * EXCLUDE (tie), 1::BIGINT AS size,
-        {% if grown is defined %}
-        coalesce(place, {{ grown.before }} + row_number() OVER (PARTITION BY place IS NULL ORDER BY {% for o in order %}o{{ loop.index0 }} ASC NULLS FIRST, {% endfor %}tie ASC)) AS rid
+        {% if continuation is defined %}
+        coalesce(place, {{ continuation.n_before }} + row_number() OVER (PARTITION BY place IS NULL ORDER BY {% for o in order %}o{{ loop.index0 }} ASC NULLS FIRST, {% endfor %}tie ASC)) AS rid
         {% else %}
         row_number() OVER (ORDER BY {% for o in order %}o{{ loop.index0 }} ASC NULLS FIRST, {% endfor %}tie ASC) AS rid
         {% endif %}
@@ -22,9 +22,9 @@ source AS MATERIALIZED (
             SELECT
                 {% for q in quasi %}{{ q.value }} AS q{{ q.i }}, {% endfor %}
                 {% for u in unchanged %}{{ u.value }} AS u{{ u.i }}, {% if not u.text_is_value %}({{ u.value }})::VARCHAR AS w{{ u.i }}, {% endif %}{% endfor %}
-                {% for s in tested if s.tree %}{{ s.tree.value }} AS q{{ s.tree.i }}, {% endfor %}
+                {% for s in model_columns if s.tree %}{{ s.tree.value }} AS q{{ s.tree.i }}, {% endfor %}
                 {% if person %}{{ person }} AS person, {% endif %}
-                {% if grown is defined %}{{ grown.place }} AS place, {{ grown.row }} AS source_row, {% endif %}
+                {% if continuation is defined %}{{ continuation.place }} AS place, {{ continuation.row }} AS source_row, {% endif %}
                 {% for o in order %}{{ o }} AS o{{ loop.index0 }}{% if not loop.last %}, {% endif %}{% endfor %}
             FROM {{ origin }}
         )

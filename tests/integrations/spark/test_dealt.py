@@ -113,7 +113,7 @@ def test_a_part_that_is_the_table_is_released_as_the_table(clinic: Any, name: st
     wanted = released(clinic, name, **given)
     own, weights = kinds(clinic, of)
     assert rows_of(of.dealt(own, weights, None)) == wanted
-    if not of.publication.run.cleaning.said:
+    if not of.publication.run.preprocessing.description:
         assert rows_of(of.dealt(own, weights, larger(clinic, of))) == wanted
 
 
@@ -204,6 +204,6 @@ def test_models_and_persons_are_judged_by_class(clinic: Any) -> None:
         placed = pa.table({"class_id": classes, "size": [1] * 40})
         found = {row["model"]: row for row in of.judged(rows, placed, whole).to_pylist()}
         values = [len({d for d, c in zip(diseases, classes, strict=True) if c == number}) for number in set(classes)]
-        numbers = {of.publication.demands[n].parameter: n for n in found}
+        numbers = {of.publication.model_requirements[n].parameter: n for n in found}
         assert found[numbers["l"]]["value"] == min(values)
         assert found[numbers["l"]]["missed"] == sum(v < 2 for v in values)
