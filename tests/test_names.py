@@ -38,10 +38,7 @@ MAX_PHRASES = 0.001
 
 TODO = frozenset(
     [
-        "gate",
         "integrations",
-        "release",
-        "table_functions",
     ]
 )
 """Packages whose names are not revised yet."""

@@ -16,7 +16,7 @@ MAX_COMPARED_ROWS = 500
 
 @dataclass(frozen=True)
 class LinkedRow:
-    """What a reader sees of some records: a label, their number, and their pseudonym or None in each column."""
+    """Some records as a reader sees them: a label, their number, and a pseudonym or None in each column."""
 
     label: str
     size: int

@@ -57,8 +57,8 @@ class BoundRule:
         type: The type of the bounds.
         low: The published lower bound, if intervals are published as two numbers.
         high: The published upper bound, likewise.
-        least: The least value of the type.
-        greatest: The greatest value of the type.
+        min_value: The least value of the type.
+        max_value: The greatest value of the type.
         is_day: Bounds are dates.
         whole_days: Bounds are dates, and the values are timestamps.
     """
@@ -78,8 +78,8 @@ class CategoryRule:
 
     Attributes:
         i: The number of the quasi-identifier.
-        plain: Its name.
-        own: SQL of its value as the gate reads it.
+        raw_name: Its name.
+        source_value: SQL of its value as the gate reads it.
         min_level: The least level of the hierarchy that may be published.
         max_level: The greatest level, or None.
         round: The number of levels between those that may be published.
@@ -111,18 +111,18 @@ class NumberRule:
 
     Attributes:
         i: The number of the quasi-identifier.
-        plain: Its name.
-        own: SQL of its value as the gate reads it.
+        raw_name: Its name.
+        source_value: SQL of its value as the gate reads it.
         compared: The type in which values are compared.
         ends: The bounds of published intervals.
         grid: The grid of these bounds.
         top: The value above which values are coded as one, as SQL, or None.
         bottom: The value below which values are coded as one, as SQL, or None.
-        own_ends: Those of 'top' and 'bottom' that the call sets otherwise than the policy.
+        call_limits: Those of 'top' and 'bottom' that the call sets otherwise than the policy.
         is_whole: Values are integers.
         is_float: Values are floating-point numbers.
         is_exact: The gate recomputes losses and squared errors exactly.
-        fine: The relative error allowed for floating-point numbers.
+        relative_error: The relative error allowed for floating-point numbers.
     """
 
     i: int
@@ -156,9 +156,9 @@ class LinkRule:
 
     Attributes:
         i: Its number among the unchanged columns.
-        told: SQL of the text of its value.
-        made: SQL of the expected pseudonym.
-        how: The settings of the pseudonym, as a SQL literal.
+        value_text: SQL of the text of its value.
+        pseudonym: SQL of the expected pseudonym.
+        settings: The settings of the pseudonym, as a SQL literal.
     """
 
     i: int
@@ -173,13 +173,13 @@ class GateRules:
 
     Attributes:
         rules: One per quasi-identifier.
-        loses: Whether the gate can recompute losses.
-        varies: Whether the gate can recompute squared errors.
-        leave: The names of the columns that may be published, in order, as a SQL list.
+        can_check_loss: Whether the gate can recompute losses.
+        can_check_squares: Whether the gate can recompute squared errors.
+        published_names: The names of the columns that may be published, in order, as a SQL list.
         read_unchanged: SQL of the expected values of columns that are not generalized.
         read_person: SQL of the person of a record, or None.
         read_links: One rule per published pseudonym.
-        source_twice: Whether the gate reads the source a second time.
+        rereads_source: Whether the gate reads the source a second time.
         source_columns: The columns of the source that it reads.
     """
 

@@ -1,6 +1,6 @@
-"""explain_release and explain_step: the statement of a release as its steps, and the rows that a step has.
+"""Declare explain_release and explain_step: the steps of the statement of a release, and the rows of one step.
 
-Both are for the custodian: statements name what is withheld, and the steps before the release hold raw values.
+Both are for the custodian: statements name what is withheld, and the steps before the release contain raw values.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from dbanon.table_functions.parameters import Parameter, format_value
 from dbanon.table_functions.table_function import Call, TableFunction
 
 RESULT_STEP = "result"
-"""The last step: what the call gives."""
+"""The name of the last step: the result of the call."""
 
 _STEP_PARAMETERS = (
     Parameter("records", Integer(1, 10**6), "At most so many rows, the first by their own numbers.", 10),
@@ -30,7 +30,7 @@ _STEP_PARAMETERS = (
 )
 
 _STEPS_WITH_TABLE_COLUMNS = ("as_it_came", "leaving", "class_rows", RESULT_STEP)
-"""Steps whose columns have names of the table, which may be those of keys."""
+"""Steps with columns of the table, whose names may be equal to those of numbers such as rid."""
 
 _ROW = identifier("dbanon row")
 
@@ -38,7 +38,11 @@ _ORDER_COLUMNS = ("rid", "tid", "gid", "cluster", "span", "class_id", "code", "p
 
 
 def _specialize(function: TableFunction, call_values: Mapping[str, object]) -> TableFunction:
-    """Return the form for the function that is explained: with its parameters."""
+    """Return explain_release or explain_step with the parameters of the function that it explains.
+
+    Raises:
+        InvalidArgumentError: There is no such function.
+    """
     function_name = call_values.get("function")
     release_functions = functions.release_functions()
     if not isinstance(function_name, str):
@@ -61,13 +65,14 @@ def _specialize(function: TableFunction, call_values: Mapping[str, object]) -> T
 
 
 def _statement_steps(explained: TableFunction, call: Call) -> StatementSteps:
-    """What the call of the function runs."""
+    """Return the steps of the statement of the explained call."""
     return split_steps(
         str(explained.handler(replace(call, function=explained, positional={"tbl": call.positional.get("tbl")})))
     )
 
 
 def _explain_release_sql(explained: TableFunction, call: Call) -> Sql:
+    """Return the SQL of explain_release: one row per step."""
     steps = _statement_steps(explained, call)
     rows = [[position, step.name, step.holds, step.sql] for position, step in enumerate(steps.relations, 1)]
     rows.append([len(rows) + 1, RESULT_STEP, "What the call gives.", steps.result])
@@ -75,6 +80,11 @@ def _explain_release_sql(explained: TableFunction, call: Call) -> Sql:
 
 
 def _explain_step_sql(explained: TableFunction, call: Call) -> Sql:
+    """Return the SQL of explain_step: the first rows of one step.
+
+    Raises:
+        InvalidArgumentError: The statement has no such step.
+    """
     steps, step_name = _statement_steps(explained, call), call.text("step")
     step_names = [relation.name for relation in steps.relations]
     if step_name not in (*step_names, RESULT_STEP):
@@ -94,7 +104,10 @@ def _explain_step_sql(explained: TableFunction, call: Call) -> Sql:
 
 
 def _where_clause(followed_records: tuple[int, ...] | None, step_name: str, step_names: list[str]) -> str:
-    """Which rows of a step are about some records: their own, else those of their groups, clusters or classes."""
+    """Return a WHERE clause for the rows of a step that concern some records; empty if the step cannot be filtered.
+
+    Such rows are those of the records, else those of their groups, clusters or classes.
+    """
     if followed_records is None or step_name in _STEPS_WITH_TABLE_COLUMNS or "placed" not in step_names:
         return ""
     record_list = f"({', '.join(map(str, followed_records))})"
@@ -108,7 +121,7 @@ def _where_clause(followed_records: tuple[int, ...] | None, step_name: str, step
     if "generalized" in step_names:
         wanted_numbers["span"] = f"(SELECT span FROM generalized WHERE class_id IN {classes})"
         wanted_numbers["cluster"] = f"(SELECT cluster FROM class_of_cluster WHERE class_id IN {classes})"
-    else:  # where values are drawn, a class is a cluster
+    else:  # with noise, a class is a cluster
         wanted_numbers["cluster"] = f"(SELECT class_id - 1 FROM placed WHERE rid IN {record_list})"
     conditions = [
         f"WHEN json_exists(to_json({_ROW}), '{column}') THEN (to_json({_ROW}) ->> '{column}')::BIGINT IN {numbers}"
@@ -118,13 +131,14 @@ def _where_clause(followed_records: tuple[int, ...] | None, step_name: str, step
 
 
 def _refuse_missing_function(call: Call) -> Sql:
-    """Raise MissingArgumentError: without a function's name there is nothing to explain."""
+    """Raise MissingArgumentError, because the function to explain is not named."""
     return text(call.text("function"))
 
 
 def _function(
     name: str, positional: tuple[str, ...], own_parameters: tuple[Parameter, ...], doc: str, example_code: str
 ) -> TableFunction:
+    """Return the declaration of one of the two functions, with the parameters of all functions that publish."""
     release_parameters = {p.name: p for f in functions.release_functions().values() for p in f.parameters}
     function = TableFunction(
         name,
@@ -138,7 +152,7 @@ def _function(
 
 
 def _functions() -> tuple[TableFunction, ...]:
-    """Return the two functions, with the parameters of all that publish."""
+    """Return the two functions."""
     return (
         _function(
             "explain_release",

@@ -1,4 +1,4 @@
-"""The functions that publish: three of each algorithm, and those that take the algorithm as a parameter."""
+"""Declare the table functions of releases: three per algorithm, and those that take the algorithm as a parameter."""
 
 from collections.abc import Iterator, Mapping
 
@@ -56,7 +56,11 @@ _GENERIC_FUNCTIONS = {f"anonymize{ending}": kind for ending, kind in KIND_BY_END
 
 
 def release_sql(call: Call) -> Sql:
-    """The SQL of a call that publishes; errors are those of the policy, the roles, the hierarchies and the models."""
+    """Return the SQL of a call that publishes rows, classes or metrics.
+
+    Raises:
+        DbanonError: The policy, the roles, the hierarchies, the privacy models or the parameters are invalid.
+    """
     if related_parameters.has_related_tables(call.options):
         return related_tables.related_tables_sql(call)
     spec = resolve.resolve_spec(call)
@@ -67,16 +71,16 @@ def release_sql(call: Call) -> Sql:
 
 def _algorithm_functions(algorithm_name: str) -> Iterator[TableFunction]:
     """Yield the three functions of an algorithm."""
-    resolved = find(algorithm_name)
+    algorithm = find(algorithm_name)
     for ending, kind in KIND_BY_ENDING.items():
-        parameters = resolved.parameters + _PARAMETERS_BY_KIND.get(kind, ()) + related_parameters.RELATED_PARAMETERS
+        parameters = algorithm.parameters + _PARAMETERS_BY_KIND.get(kind, ()) + related_parameters.RELATED_PARAMETERS
         yield _function(
-            algorithm_name + ending, parameters, f"{resolved.title}. {_DESCRIPTIONS[kind]}", algorithm_name, kind
+            algorithm_name + ending, parameters, f"{algorithm.title}. {_DESCRIPTIONS[kind]}", algorithm_name, kind
         )
 
 
 def _generic_function(name: str, algorithm: str | None) -> TableFunction:
-    """Return a function that takes the algorithm, with the parameters of one; None: of all."""
+    """Return a function that takes the algorithm as a parameter, with the parameters of `algorithm` (None: of all)."""
     kind = _GENERIC_FUNCTIONS[name]
     algorithm_parameters = {p.name: p for a in algorithms() if algorithm in (None, a.name) for p in a.parameters}
     algorithm_parameters |= {p.name: p for p in COMMON if algorithm is None}
@@ -98,6 +102,7 @@ def _generic_function(name: str, algorithm: str | None) -> TableFunction:
 def _function(
     name: str, parameters: tuple[Parameter, ...], doc: str, algorithm: str | None, kind: str
 ) -> TableFunction:
+    """Return the declaration of a function with its example."""
     example_arguments = [p.example for p in parameters if p.required]
     if name in _GENERIC_FUNCTIONS:
         example_arguments.append("algorithm = 'mondrian'")
@@ -126,7 +131,7 @@ def release_functions() -> dict[str, TableFunction]:
 
 
 def _release_functions() -> Iterator[TableFunction]:
-    """Yield the functions of all registered algorithms, then those that take the algorithm."""
+    """Yield the functions of all registered algorithms, then those that take the algorithm as a parameter."""
     for algorithm in algorithms():
         yield from _algorithm_functions(algorithm.name)
     yield from (_generic_function(name, None) for name in _GENERIC_FUNCTIONS)

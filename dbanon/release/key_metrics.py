@@ -1,4 +1,4 @@
-"""The eight measures of a release that are worth reading first."""
+"""Choose the metrics of a release that readers need first, and shorten their descriptions."""
 
 import re
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ def key_metric_positions(metrics: Sequence[str]) -> list[int]:
 
 
 def shorten_description(description: str, max_width: int) -> str:
-    """What a measure is, in a line: the description up to its first colon, and no wider than so much.
+    """Return the first sentence or clause of a metric's description, cut to `max_width` characters.
 
     >>> shorten_description("Share of information that is kept: 1 - loss / records.", 24)
     'Share of information …'

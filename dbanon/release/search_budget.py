@@ -1,6 +1,6 @@
-"""improve='5s': a search that goes on for a time, once, and is then written down as the moves that it made.
+"""Support a time limit of the search, such as improve = '5s': the moves made in that time are counted once.
 
-Whoever runs the call again with that number of moves gets the same classes, on a faster or slower machine.
+A call with that number of moves gives the same classes on any machine.
 """
 
 import re
@@ -19,9 +19,10 @@ _SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0, "min": 60.0}
 
 
 def time_limit_s(function: str, call_values: Mapping[str, Any]) -> float | None:
-    """Return the time that `improve` gives.
+    """Return the time limit in `improve`, in seconds; None if `improve` is a number of moves or not given.
 
-    None where it is a number of moves or is not given. InvalidArgumentError.
+    Raises:
+        InvalidArgumentError: The text is no time.
     """
     improve = next((value for name, value in call_values.items() if name.lower() == "improve"), None)
     if not isinstance(improve, str):
@@ -33,7 +34,7 @@ def time_limit_s(function: str, call_values: Mapping[str, Any]) -> float | None:
 
 
 def replace_time_limit(function: str, call_values: Mapping[str, Any], n_moves: int = 0) -> dict[str, Any]:
-    """Return the parameters with so many moves in place of a time."""
+    """Return the parameters with a number of moves in place of a time limit."""
     if time_limit_s(function, call_values) is None:
         return dict(call_values)
     return {name: n_moves if name.lower() == "improve" else value for name, value in call_values.items()}
@@ -42,10 +43,17 @@ def replace_time_limit(function: str, call_values: Mapping[str, Any], n_moves: i
 def count_timed_moves(
     function: str, session: Session, cursor: Any, spec: ReleaseSpec, call_values: Mapping[str, Any]
 ) -> tuple[ReleaseSpec, dict[str, Any]]:
-    """Search for the given time, and return the spec and the parameters with the number of moves that were made.
+    """Search until the time limit, and return the spec and the parameters with the number of moves made.
 
-    `spec` is what the untimed parameters publish. The classes found are kept, so that the spec with these moves has
-    them at once. Ctrl-C during the search takes the best classes so far.
+    The classes found are cached, so that a call with this number of moves has them at once. Ctrl-C during the search
+    keeps the best classes so far.
+
+    Args:
+        function: The called function, for messages.
+        session: The session of the search.
+        cursor: The cursor that runs it.
+        spec: The spec of the parameters without time limit.
+        call_values: The parameters of the call.
     """
     limit_s = time_limit_s(function, call_values)
     if limit_s is None:

@@ -1,4 +1,4 @@
-"""A release at a glance: its first rows, quasi-identifiers first and whole, and five of its measures."""
+"""Show a summary of a release: its first rows, quasi-identifiers first, and five of its metrics."""
 
 import html
 import unicodedata
@@ -8,25 +8,32 @@ from dataclasses import dataclass
 from dbanon.release.key_metrics import key_metric_positions, shorten_description
 
 SHOWN_ROWS = 5
-"""Rows that are shown."""
+"""The number of rows shown."""
 
 SHOWN_METRICS = 5
-"""Measures that are shown."""
+"""The number of metrics shown."""
 
 TERMINAL_WIDTH = 80
-"""Columns of a terminal."""
+"""The width of a terminal in characters."""
 
 NO_MATH_CLASSES = "tex2jax_ignore mathjax_ignore"
-"""Classes of HTML within which a notebook takes no dollar signs for formulas."""
+"""HTML classes in which notebooks do not read dollar signs as formulas."""
 
 _MAX_COLUMN_WIDTH = 24
-"""A column that is no quasi-identifier is cut to this."""
+"""The greatest width of a column that is no quasi-identifier; longer values are cut."""
 
 
 @dataclass(frozen=True)
 class ReleaseSummary:
-    """What is shown of a release: names of its columns, first rows, how many there are in all (`records`), which of
-    the columns are quasi-identifiers, and its measures as (name, value, description)."""
+    """A summary of a release, as text or HTML.
+
+    Attributes:
+        columns: The names of its columns.
+        rows: Its first rows.
+        n_rows: The number of all its rows.
+        quasi_names: The columns that are quasi-identifiers.
+        metrics: Its metrics as (name, value, description).
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
@@ -35,7 +42,9 @@ class ReleaseSummary:
     metrics: tuple[tuple[str, float, str], ...]
 
     def text(self, width: int = TERMINAL_WIDTH) -> str:
-        """Return lines of at most so many columns; quasi-identifiers that are wider together go below each other.
+        """Return the summary as lines of at most `width` characters.
+
+        Quasi-identifiers that are wider together are put below each other.
 
         >>> print(ReleaseSummary(("ward", "age"), (("A", "[25, 29]"),), 1, ("age",), (("k", 1.0, "Size."),)).text())
         age       ward
@@ -64,7 +73,7 @@ class ReleaseSummary:
         )
 
     def html(self) -> str:
-        """Return the same as tables for a notebook, with all columns."""
+        """Return the summary as HTML tables for a notebook, with all columns."""
         order = [*self.quasi_names, *(name for name in self.columns if name not in self.quasi_names)]
         positions = [self.columns.index(name) for name in order]
         rows = [[format_value(row[i]) for i in positions] for row in self.rows]
@@ -74,6 +83,7 @@ class ReleaseSummary:
         return f'<div class="{NO_MATH_CLASSES}">{tables}</div>'
 
     def _key_metrics(self) -> list[tuple[str, str, str]]:
+        """Return name, value and description of the most important metrics, as texts."""
         positions = key_metric_positions([name for name, _, _ in self.metrics])[:SHOWN_METRICS]
         return [
             (name, format_value(value), description)
@@ -81,7 +91,7 @@ class ReleaseSummary:
         ]
 
     def _column_lines(self, name: str) -> list[str]:
-        """Return the head and the cells of a column, all as wide."""
+        """Return the name and the cells of a column, padded to equal width."""
         i = self.columns.index(name)
         cells = [_single_line(name), *(_single_line(format_value(row[i])) for row in self.rows)]
         width = (
@@ -92,7 +102,7 @@ class ReleaseSummary:
         return [_pad(_truncate(cell, width), width) for cell in cells]
 
     def _blocks(self, width: int) -> tuple[list[list[str]], list[str]]:
-        """Return names of columns that stand beside each other, and those that are left out."""
+        """Return groups of columns that fit next to each other, and the names of omitted columns."""
         blocks: list[list[str]] = [[]]
         omitted_names: list[str] = []
         remaining_width = width
@@ -113,11 +123,12 @@ class ReleaseSummary:
         return blocks, omitted_names
 
     def _block_lines(self, block: Sequence[str]) -> list[str]:
+        """Return the lines of columns next to each other."""
         return ["  ".join(cells) for cells in zip(*(self._column_lines(name) for name in block), strict=True)]
 
 
 def format_value(value: object) -> str:
-    """Return a value on a screen: fractions with six digits that count.
+    """Return a value as text; floating-point numbers with six significant digits.
 
     >>> format_value(0.30000000000000004), format_value(None)
     ('0.3', 'NULL')
@@ -128,7 +139,7 @@ def format_value(value: object) -> str:
 
 
 def format_number(number: float) -> str:
-    """Return a fraction with six digits that count, a large number with all before its point.
+    """Return a number with six significant digits; a large number with all digits before its point.
 
     >>> [format_number(n) for n in (2 / 3, 20000.0, 1234567.5, 1e20, -0.000012345678)]
     ['0.666667', '20000', '1234568', '1e+20', '-1.23457e-05']
@@ -137,6 +148,8 @@ def format_number(number: float) -> str:
 
 
 def _html_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return an HTML table."""
+
     def table_row(cells: Sequence[str], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
@@ -144,20 +157,22 @@ def _html_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _single_line(text: str) -> str:
-    """Return a text on one line, without what would move a terminal's cursor."""
+    """Return a text with spaces in place of line breaks and other control characters."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 
 def _display_width(text: str) -> int:
-    """Return columns of a terminal that a text takes."""
+    """Return the number of terminal columns that a text takes."""
     return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
 
 
 def _pad(text: str, width: int) -> str:
+    """Return a text padded with spaces to a display width."""
     return text + " " * (width - _display_width(text))
 
 
 def _truncate(text: str, width: int) -> str:
+    """Return a text cut to a display width, with an ellipsis at its end."""
     if _display_width(text) <= width:
         return text
     while _display_width(text) > width - 1:

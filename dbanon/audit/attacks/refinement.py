@@ -48,7 +48,7 @@ class ClassBound(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Refinement:
+class LossInferences:
     """The inferences from the loss about the classes of a release.
 
     A record that fits two classes is not in the first one if the `losses` of the second are below the `savings` of the
@@ -75,7 +75,7 @@ def refine_classes(
     k: int,
     by_leaves: bool,
     check: Callable[[], None],
-) -> Refinement:
+) -> LossInferences:
     """Return what the loss reveals about classes.
 
     Args:
@@ -93,7 +93,7 @@ def refine_classes(
     axes = [column_loss(column, low[:, j], high[:, j], by_leaves) for j, column in enumerate(columns)]
     classes = _Classes(axes, np.sum([axis.losses for axis in axes], axis=0), low, high, records, k)
     widest = np.argsort(-classes.losses, kind="stable")[: max(MAX_PAIRS // max(len(records), 1), 1)]
-    result = Refinement([], classes.losses, np.zeros(len(records)), 0)
+    result = LossInferences([], classes.losses, np.zeros(len(records)), 0)
     for c in map(int, widest):
         check()
         savings = classes.savings(c)

@@ -1,4 +1,4 @@
-"""What the clustering UDF is asked: its first argument, beside the codes."""
+"""Write the request of the clustering UDF: its first argument, in addition to the codes."""
 
 from dataclasses import asdict
 
@@ -13,7 +13,7 @@ def cluster_request_json(spec: ReleaseSpec) -> Sql:
 
 
 def cluster_request(spec: ReleaseSpec) -> dict[str, object]:
-    """Return the same as values."""
+    """Return the first argument of the clustering UDF, as a dictionary."""
     parent_table = {} if spec.reading.whole_table is None else {"records": spec.reading.whole_table.n_records}
     return parent_table | {
         "function": spec.function,
@@ -48,6 +48,6 @@ def cluster_request(spec: ReleaseSpec) -> dict[str, object]:
 
 
 def _max_level(attribute: Attribute) -> int | None:
-    """Return steps that are left to a value after min_level was applied."""
+    """Return the number of levels that a value may be raised after `min_level` was applied; None: any number."""
     settings = attribute.quasi.settings
     return None if settings.max_level is None else settings.max_level - (settings.min_level or 0)

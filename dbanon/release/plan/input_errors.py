@@ -1,4 +1,4 @@
-"""Messages about the source, the policy and the call, as SQL that makes the text while the statement runs."""
+"""Write error messages about source, policy and call as SQL, which completes them while the statement runs."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from dbanon.sqltext.templates import error_sql, sql_placeholder
 
 
 def input_error_messages(spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> dict[str, Sql]:
-    """What the source, the policy or the call may be wrong in, by a word for each."""
+    """Return the error messages about source, policy and call, as SQL, by name."""
     function, table = spec.function, spec.source.shown
     selection_text = spec.run.preprocessing.description
     selected_table = f"{table}, {selection_text}," if selection_text else table

@@ -1,4 +1,4 @@
-"""The measures of a release: one SQL file each in sql/release/metric/, whose header says what it is."""
+"""Read the metrics of releases: one SQL file per metric in sql/release/metrics/, with a header that describes it."""
 
 import re
 from dataclasses import dataclass
@@ -8,16 +8,26 @@ from dbanon.privacy_models import registry
 from dbanon.sqltext import resources
 
 _MODEL_PLACE = 41
-"""The place of the measures of the privacy models."""
+"""The position of the metrics of privacy models in the order of metrics."""
 
 _HEADER = re.compile(r"^-- (what|better|source|place|needs|of|custodian): (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One measure: a SELECT of (detail, value) over the relations of sql/release/plan/metric_inputs.sql; `of` is what
-    it can be measured of: classes, noise. Of those in `custodian` it does not follow from the released rows, but from
-    values that nobody is shown: it never goes out with a release."""
+    """One metric: a SELECT of (detail, value) over the relations of sql/release/plan/metric_inputs.sql.
+
+    Attributes:
+        name: Its name.
+        description: What it measures; `{unit}` stands for records or persons.
+        better: 'higher' or 'lower'.
+        source: The paper or standard that defines it.
+        place: Its position in the order of metrics.
+        needs: What the release must have, such as person or sensitive; empty: nothing.
+        applies_to: The kinds of release it measures: classes, noise.
+        custodian: The kinds of release for which it depends on unpublished values, so it is never published.
+        sql: The SELECT.
+    """
 
     name: str
     description: str
@@ -30,20 +40,20 @@ class Metric:
     sql: str
 
     def describe(self, has_persons: bool) -> str:
-        """What it is, of records or of persons."""
+        """Return the description, for records or for persons."""
         unit = "distinct persons" if has_persons else "records (no person column: one person may have several)"
         return self.description.replace("{unit}", unit)
 
 
 @cache
 def all_metrics() -> tuple[Metric, ...]:
-    """Return all measures in the order in which they are shown."""
+    """Return all metrics in the order in which they are shown."""
     file_metrics = [_read_metric(name) for name in resources.sql_names("release/metrics")]
     return tuple(sorted([*file_metrics, *_model_metrics()], key=lambda m: m.place))
 
 
 def _model_metrics() -> list[Metric]:
-    """What is achieved by the privacy models, after k."""
+    """Return the metrics of the values that privacy models achieve."""
     return [
         Metric(
             name=metric.name,
@@ -61,12 +71,13 @@ def _model_metrics() -> list[Metric]:
 
 
 def is_published(name: str) -> bool:
-    """Whether a measure of a release of classes, by its name with what stands behind the colon, goes out with it."""
+    """Return whether a metric of a release of classes is published with it; `name` may have a detail after a colon."""
     base = name.partition(":")[0]
     return not any(m.name == base and "classes" in m.custodian for m in all_metrics())
 
 
 def _read_metric(name: str) -> Metric:
+    """Return the metric of a file."""
     text = resources.sql(f"release/metrics/{name}.sql")
     header = dict(_HEADER.findall(text))
     return Metric(

@@ -1,39 +1,39 @@
-"""What templates call a column."""
+"""Define columns that SQL templates refer to by name."""
 
 from dbanon.source.canonical_text import canonical_form, hashed_form
 from dbanon.sqltext.quote import Sql, identifier, text
 
 
 class NamedColumn:
-    """A column with a name, `plain` as it is stored, that stands in statements in two ways."""
+    """A column (or table) whose unquoted name is `raw_name`."""
 
     raw_name: str
 
     @property
     def name(self) -> Sql:
-        """The column."""
+        """The name as a SQL identifier."""
         return identifier(self.raw_name)
 
     @property
     def label(self) -> Sql:
-        """Its name as a text."""
+        """The name as a SQL text literal."""
         return text(self.raw_name)
 
 
 class HashedColumn(NamedColumn):
-    """A column of whose values the ledger keeps hashes."""
+    """A column for whose values the ledger stores hashes."""
 
     @property
     def value_type(self) -> str:
-        """The type of these values."""
+        """The type of the hashed values."""
         raise NotImplementedError
 
     @property
     def canonical(self) -> Sql:
-        """SQL of the canonical text of a `{value}`."""
+        """The form of the canonical text of a `{value}`."""
         return canonical_form(self.value_type)
 
     @property
     def hashed(self) -> Sql:
-        """SQL of the canonical text of a `{value}`, as a part of a longer text."""
+        """The form of the canonical text of a `{value}` as a part of a longer text."""
         return hashed_form(self.value_type)

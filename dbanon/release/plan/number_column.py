@@ -1,4 +1,4 @@
-"""Quasi-identifiers of numbers, dates and times: how they are read, and how their intervals end."""
+"""Define quasi-identifiers of numbers, dates and times: how they are read, and the grid of their published bounds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,11 +13,14 @@ from dbanon.sqltext.quote import Sql, text
 
 @dataclass(frozen=True)
 class Grid:
-    """What the ends of intervals snap to.
+    """The grid on which the bounds of published intervals lie.
 
-    `step` is a number or a calendar unit, None where there is no grid. The step of floating numbers is also given as
-    `units` / `parts`. `months` is the length of a calendar grid, and `unit` what its texts name: a month, a quarter or
-    a year (None: days).
+    Attributes:
+        step: A number or a calendar unit; None without a grid.
+        units, parts: The step of floating-point numbers as a fraction.
+        months: The number of months of a calendar grid.
+        unit: The unit that texts of dates name: month, quarter or year; None: days.
+        is_week: The grid is weeks.
     """
 
     step: Sql | None
@@ -30,7 +33,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class BoundType:
-    """The type of published interval ends, its least and greatest value, and whether they are days."""
+    """The type of published bounds, its least and greatest value, and whether bounds are days."""
 
     type: Sql
     min_value: Sql
@@ -42,9 +45,22 @@ class BoundType:
 class NumberColumn(HashedColumn):
     """A quasi-identifier of numbers, dates or times, which is published as intervals.
 
-    `value` reads it and `type` is what it is compared in; `scale` and `wide` are the step and the widest type of
-    decimals. `magnitude` is the value that the algorithm computes with, and `drawn` says that values are published, not
-    intervals.
+    Attributes:
+        i: Its number.
+        raw_name: Its name.
+        say: The error messages about it, as SQL, by name.
+        family: The family of its type.
+        value: SQL of its value.
+        type: The type in which values are compared.
+        scale: The number of units per 1 of a DECIMAL.
+        decimal_type: The widest DECIMAL of the same scale.
+        is_finite: A SQL condition for finite values; empty if all are.
+        top: The value above which values are coded as one, or None.
+        bottom: The value below which values are coded as one, or None.
+        grid: The grid of its bounds.
+        ends: The type of its bounds.
+        magnitude: SQL of the number that the algorithm computes with.
+        is_drawn: Values with noise are published instead of intervals.
     """
 
     i: int
@@ -67,26 +83,27 @@ class NumberColumn(HashedColumn):
 
     @property
     def value_type(self) -> str:
+        """The type of the values whose hashes the ledger stores."""
         return str(self.type)
 
     @property
     def zero(self) -> Sql:
-        """A value of its type that distances can be told from, whatever has come."""
+        """A fixed value of its type from which distances are measured."""
         return Sql(self.family.zero.format(type=self.type))
 
     @property
     def is_dated(self) -> bool:
-        """Whether what is published are texts of days or of longer units of the calendar."""
+        """Whether published texts are days, months, quarters or years."""
         return self.family.is_calendar and not self.is_drawn
 
     @property
     def is_snapped(self) -> bool:
-        """Whether ends are multiples of a number: then losses go by them, not by the values."""
+        """Whether bounds are multiples of a number, so that losses are computed from bounds and not from values."""
         return self.grid.step is not None and self.family.is_plain
 
 
 _MAX_EXACT_POWER = 15
-"""Powers of ten up to this one, and what divides them, are exact as DOUBLE."""
+"""Powers of ten up to this one, and their divisors, are exact as DOUBLE."""
 
 _GRID_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
 _GRID_UNITS = {"month": "month", "quarter": "quarter", "year": "year", "decade": "year", "century": "year"}
@@ -112,7 +129,7 @@ def number_column(
     min_value, max_value = _type_limits(attribute)
 
     def coding_limit(setting: str | None) -> Sql | None:
-        """top or bottom; on a calendar grid they are whole days."""
+        """Return SQL of `top` or `bottom`; on a calendar grid it is a whole day."""
         if setting is None:
             return None
         limit = Sql(f"CAST({text(setting)} AS {type_})")
@@ -145,7 +162,7 @@ def number_column(
 
 
 def _number_value(attribute: Attribute, column_sql: Sql) -> Sql:
-    """How a number or a time is read."""
+    """Return SQL of the value of a number, date or time."""
     value = Sql(f"{column_sql} AT TIME ZONE 'UTC'") if attribute.is_zoned else column_sql
     if attribute.family == "float":
         return Sql(f"({value} + 0::{value_type(attribute)})")
@@ -153,14 +170,14 @@ def _number_value(attribute: Attribute, column_sql: Sql) -> Sql:
         return value
     if attribute.quasi.type != "TIMESTAMP_NS":
         return Sql(f"({value})::TIMESTAMP")
-    # A cast would round, to the next day perhaps.
+    # A cast would round, possibly to the next day.
     nanoseconds = f"epoch_ns({value})"
     microseconds = f"({nanoseconds} - (({nanoseconds} % 1000) + 1000) % 1000) // 1000"
     return Sql(f"CASE WHEN isfinite({value}) THEN make_timestamp({microseconds}) ELSE ({value})::TIMESTAMP END")
 
 
 def _grid_step(attribute: Attribute, is_calendar: bool) -> Sql | None:
-    """Return the grid that interval ends snap to: a calendar unit, or a number, exact where its type is."""
+    """Return the step of the grid: a calendar unit, or a number, exact if its type is."""
     if attribute.grid is None:
         return None
     if is_calendar:
@@ -170,7 +187,7 @@ def _grid_step(attribute: Attribute, is_calendar: bool) -> Sql | None:
 
 
 def _grid_fraction(attribute: Attribute) -> tuple[Sql, Sql]:
-    """Return the grid of floating numbers as a fraction of two that a DOUBLE holds.
+    """Return the step of floating-point numbers as a fraction of two DOUBLE values.
 
     3 / 10 is 0.3 where 3 * 0.1 is not.
     """
@@ -183,7 +200,7 @@ def _grid_fraction(attribute: Attribute) -> tuple[Sql, Sql]:
 
 
 def _bound_type(attribute: Attribute) -> Sql:
-    """Return the type of published interval ends. One that was snapped to a grid may lie beyond the column's type."""
+    """Return the type of published bounds, which may be wider than the column's because of the grid."""
     if attribute.grid is None:
         return value_type(attribute)
     wider_types = {"integer": "HUGEINT", "decimal": f"DECIMAL(38,{attribute.scale})"}
@@ -193,10 +210,7 @@ def _bound_type(attribute: Attribute) -> Sql:
 
 
 def _type_limits(attribute: Attribute) -> tuple[Sql, Sql]:
-    """Return the least and greatest value of the type of interval ends.
-
-    Where an end is that the grid puts beyond them.
-    """
+    """Return the least and greatest value of the type of bounds; they replace bounds that the grid puts beyond them."""
     type_ = _bound_type(attribute)
     if type_ == "DATE":
         return Sql("DATE '5877642-06-25 (BC)'"), Sql("DATE '5881580-07-10'")

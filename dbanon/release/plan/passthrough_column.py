@@ -1,4 +1,4 @@
-"""Columns that are published as they are: how their values are read and told apart."""
+"""Define columns that are published without generalization: how their values are read, compared and ordered."""
 
 import re
 from dataclasses import dataclass, field
@@ -18,34 +18,40 @@ _ZONED_TIME = "TIME WITH TIME ZONE"
 
 @dataclass(frozen=True)
 class UnchangedColumn(HashedColumn):
-    """What of a column that is published as it is its hashes depend on."""
+    """The properties of an unchanged column on which the hashes of its values depend."""
 
     raw_name: str
     type: str
     is_link: bool = field(default=False, kw_only=True)
-    """Whether it is the pseudonym of a person, which tells who a record is about and nothing else of it."""
+    """Whether it is a pseudonym, which identifies the person of a row and reveals nothing else."""
 
     @property
     def value_type(self) -> str:
+        """The type of the hashed values."""
         return self.type
 
     @property
     def is_zoned(self) -> bool:
-        """Whether its text depends on the session's time zone."""
+        """Whether its text depends on the time zone of the session."""
         return self.type == "TIMESTAMP WITH TIME ZONE"
 
     @property
     def is_tagged(self) -> bool:
-        """Whether unequal values of its type have the same text."""
+        """Whether unequal values of its type can have equal texts."""
         return bool(_TAGGED_TYPE.search(self.type))
 
 
 @dataclass(frozen=True)
 class PassthroughColumn(UnchangedColumn):
-    """A column that is published as it is, sensitive or other, or as something made of it; `check_rare` where values of
-    few records are refused.
+    """A sensitive, insensitive or transformed column, which is published without generalization.
 
-    `read` is the column of the source with NULL in place of codes for missing values, or what is made of that.
+    Attributes:
+        i: Its number among the unchanged columns.
+        source_value: SQL of its value with NULL for codes of missing values, or of its transformed value.
+        is_sensitive: It is sensitive.
+        check_rare: Values of too few records are refused.
+        say_rare: The message about such values, as SQL.
+        say_rare_left: The message about values that are rare after suppression, as SQL.
     """
 
     i: int
@@ -57,7 +63,7 @@ class PassthroughColumn(UnchangedColumn):
 
     @property
     def value(self) -> Sql:
-        """How it is read; texts compare byte by byte, whatever collation the column has."""
+        """SQL of its value; texts are compared byte by byte, whatever collation the column has."""
         return Sql(f"{self.source_value} COLLATE POSIX") if self.type == "VARCHAR" else self.source_value
 
     @property
@@ -67,27 +73,27 @@ class PassthroughColumn(UnchangedColumn):
 
     @property
     def is_float(self) -> bool:
-        """Whether it is FLOAT or DOUBLE."""
+        """Whether its type is FLOAT or DOUBLE."""
         return self.type in ("FLOAT", "DOUBLE")
 
     def sort_key(self, value: Sql) -> Sql:
-        """Return what rows are ordered by, where `value` is the column's value.
+        """Return SQL by which rows are ordered, if `value` is the value of the column.
 
-        DuckDB 1.5 orders TIME WITH TIME ZONE in one way alone and in another inside a row, so its text is compared. It
-        also returns floats that were ordered by without the sign of zero, unless they are inside a row.
+        DuckDB 1.5 orders TIME WITH TIME ZONE differently inside and outside of a row, so its text is compared. It also
+        drops the sign of zero of floats that are ordered by, unless they are inside a row.
         """
         if self.type == _ZONED_TIME:
             return Sql(f"{value}::VARCHAR")
         return Sql(f"row({self.row_value(value)})") if _HAS_FLOAT.search(self.type) else value
 
     def row_value(self, value: Sql) -> Sql:
-        """Return `value` as it is compared inside a row: arrays as lists, and what is ordered by its text as text."""
+        """Return SQL of `value` for comparison inside a row: arrays as lists, times with time zone as text."""
         if self.type == _ZONED_TIME:
             return Sql(f"{value}::VARCHAR")
         return Sql(f"{value}::{self.list_type}") if self.list_type else value
 
     @property
     def list_type(self) -> Sql | None:
-        """The type with lists where it has arrays, or None where it has none."""
+        """The type with lists in place of arrays; None if it has no arrays."""
         lists = _ARRAY_SIZE.sub(lambda match: match[1] or "[]", self.type)
         return None if lists == self.type else Sql(lists)

@@ -1,4 +1,7 @@
-"""From one validated call to the SQL text that answers it: pure."""
+"""Plan a release: derive the values of its SQL templates from a release spec, and fill the templates.
+
+The functions are pure: they open no connection.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from dbanon.sqltext.quote import Sql, identifier, literal, text
 
 @dataclass(frozen=True)
 class PublishedColumn(NamedColumn):
-    """One column as it is published, and what it is made from; `is_dated`: texts of days, months, quarters or years."""
+    """One published column and the SQL of its value; `is_dated`: its texts are days, months, quarters or years."""
 
     raw_name: str
     expression: Sql
@@ -31,7 +34,7 @@ class PublishedColumn(NamedColumn):
 
 @dataclass(frozen=True)
 class CodedColumn(NamedColumn):
-    """One column with codes for missing values, and how it is read."""
+    """A column that has codes for missing values, and SQL that reads it with NULL in their place."""
 
     raw_name: str
     source_value: Sql
@@ -39,7 +42,7 @@ class CodedColumn(NamedColumn):
 
 @dataclass(frozen=True)
 class RecordBounds:
-    """The ends beyond which records are left out, and the number of their quasi-identifier."""
+    """The least and greatest value of quasi-identifier `i` outside which records are dropped."""
 
     i: int | Sql
     low: Sql
@@ -48,14 +51,20 @@ class RecordBounds:
 
 @dataclass(frozen=True)
 class SourceView:
-    """What is read: `source`, or `origin` where that can be read only once.
+    """The source as templates read it.
 
-    `person` and `key` say who a record is about, `person_text` is the canonical text of a person. Rows of a table that
-    can be read twice have a number of their own, unless a column has its name (`has_rowid`).
-
-    `whole` is the source with the records that are withheld; `coded` are columns with codes for missing values, `order`
-    those by which the records of a stream arrive, `weight` the one that says how many records a row stands for;
-    `larger` is the table that the source is a part of.
+    Attributes:
+        source: The relation of the records.
+        origin: The relation that is read again later: the source, or a copy of it if it can be read only once.
+        has_rowid: The relation has the pseudo-column rowid, and no column of that name.
+        full_source: The source with the withheld records.
+        person: SQL of the person of a record, or None.
+        person_text: The form of the canonical text of a person, or None.
+        key: SQL of the key of a record if other columns than a person identify persons, or None.
+        coded: The columns with codes for missing values.
+        order: The columns that give the arrival order of a stream.
+        weight: The column with the number of records per row, or None.
+        whole_table: The table that the source is a part of, or None.
     """
 
     source: Sql
@@ -73,8 +82,15 @@ class SourceView:
 
 @dataclass(frozen=True)
 class RecordSelection:
-    """Which records are published: all but those that `left_out` withholds, beyond `bounds`, duplicates where
-    `distinct`, or with NULL as `nulls` says. `keep` are records that stay in their classes."""
+    """The records that are published.
+
+    Attributes:
+        version_constraints: The constraints that withhold or defer records.
+        kept_members: The membership of records that stay in their classes, or None.
+        bounds: The bounds outside which records are dropped.
+        distinct: Duplicates are dropped.
+        nulls: The treatment of NULL in quasi-identifiers.
+    """
 
     version_constraints: VersionConstraints
     kept_members: Sql | None
@@ -85,8 +101,13 @@ class RecordSelection:
 
 @dataclass(frozen=True)
 class PlannedPolicy:
-    """What the policy was when the call was planned, as a fingerprint, and SQL of what it is; `bare` is the name that a
-    temporary table could take."""
+    """The policy at the time of planning, which the statement compares with the policy when it runs.
+
+    Attributes:
+        bare: The name of the source that a temporary table could shadow, or None.
+        fingerprint_sql: SQL of the fingerprint of the policy.
+        fingerprint: The fingerprint at the time of planning.
+    """
 
     bare: Sql | None
     fingerprint_sql: Sql
@@ -95,11 +116,22 @@ class PlannedPolicy:
 
 @dataclass(frozen=True)
 class PlannedColumns:
-    """The columns: of the source, and as they are published (`output`, those of the classes in `quasi_output`).
+    """The columns of the source and of the release.
 
-    `ranged` are quasi-identifiers that are published as intervals and nodes, `trees` all trees, `tested` the sensitive
-    columns that are looked at; `check_together` where combinations of several columns may be rare, `tying` those that
-    tell records of equal codes apart, and `tie_by` how.
+    Attributes:
+        quasi: The quasi-identifiers.
+        generalized: The quasi-identifiers that are published as intervals or nodes, not with noise.
+        trees: All hierarchies.
+        unchanged: The columns that are published without generalization.
+        model_columns: The sensitive columns that privacy models or the algorithm read.
+        output: The columns of the released rows.
+        quasi_output: The columns of quasi-identifiers in NAME_classes.
+        check_combinations: Several columns are checked for rare values, so their combinations are checked, too.
+        tie_break_columns: The columns that distinguish records of equal codes.
+        tie_break_mode: How they are hashed; see `tie_break_mode` of `template_columns`.
+        pseudonym_columns: The unchanged columns that are pseudonyms.
+        n_flat: The number of categories without hierarchy.
+        n_built: The number of hierarchies built for numbers.
     """
 
     quasi: tuple[QuasiColumn, ...]
@@ -117,7 +149,7 @@ class PlannedColumns:
     n_built: int
 
     def select(self, names: Container[str]) -> PlannedColumns:
-        """Return the same with some of the published columns alone."""
+        """Return the columns without those unchanged and sensitive columns that `names` does not contain."""
         unchanged = tuple(u for u in self.unchanged if u.raw_name in names)
         numbers = {u.i for u in unchanged}
         return replace(
@@ -131,7 +163,7 @@ class PlannedColumns:
 
 @dataclass(frozen=True)
 class AddedColumnNames:
-    """Names of columns that are no column of the source; `class_name` unquoted."""
+    """The names of published columns that are no columns of the source; `class_id_name` is `class_id` unquoted."""
 
     class_id: Sql
     class_id_name: str
@@ -142,7 +174,7 @@ class AddedColumnNames:
 
     @classmethod
     def from_schema(cls, schema: PublishedSchema) -> AddedColumnNames:
-        """Return those of a schema, as the templates have them."""
+        """Return the names in a schema, quoted for templates."""
         names = {n: identifier(getattr(schema, n)) for n in ("size", "persons", "loss", "suppressed")}
         row_names = (identifier(n) for n in (schema.copies, schema.place, schema.copy))
         return cls(identifier(schema.class_id), schema.class_id, names, *row_names)
@@ -150,7 +182,7 @@ class AddedColumnNames:
 
 @dataclass(frozen=True)
 class ReleaseOptions:
-    """What the call asks beside columns: the model, the form of what is published, and what the algorithm looks at."""
+    """The options of a release that templates read: the model, the published format, and the needs of the algorithm."""
 
     k: int
     joint: bool
@@ -170,7 +202,7 @@ class ReleaseOptions:
 
 @dataclass(frozen=True)
 class Plan:
-    """All that the statements about one publication are filled with."""
+    """The values of all templates of one release."""
 
     source_view: SourceView
     selection: RecordSelection
@@ -184,7 +216,7 @@ class Plan:
 
     @property
     def template_values(self) -> dict[str, object]:
-        """By the names that the templates have for it."""
+        """The values by the names that templates use."""
         parts = (
             self.source_view,
             self.selection,
@@ -199,7 +231,7 @@ class Plan:
 
 
 def make_plan(spec: ReleaseSpec) -> Plan:
-    """Return the plan of a publication."""
+    """Return the plan of a release."""
     columns, names = _columns(spec)
     request = gate_request(spec)
     gate = gate_rules(request)
@@ -224,7 +256,7 @@ def make_plan(spec: ReleaseSpec) -> Plan:
 
 
 def gate_request(spec: ReleaseSpec) -> GateRequest:
-    """Return what the release gate is told of a publication."""
+    """Return the facts about a release that the gate gets."""
     constraints = spec.version_constraints
     return GateRequest(
         function=spec.function,
@@ -251,7 +283,7 @@ def gate_request(spec: ReleaseSpec) -> GateRequest:
 
 
 def release_sql(spec: ReleaseSpec) -> str:
-    """The SQL of NAME (`release`), NAME_classes (`classes`), NAME_metrics (`metrics`), `inference` or `influence`."""
+    """Return the statement of a release spec: its rows, classes or metrics, its inference, influence or membership."""
     release_plan = make_plan(spec)
     values = release_plan.template_values | {"follows": bool(release_plan.columns.pseudonym_columns)}
     if spec.kind == "metrics":
@@ -266,7 +298,7 @@ def release_sql(spec: ReleaseSpec) -> str:
 
 
 def _last_select(kind: str, release_plan: Plan) -> str | None:
-    """Return the SELECT with which the gate expects the statement of a release, its classes or its metrics to end."""
+    """Return the SELECT that must end the statement of a release, its classes or its metrics; None for other kinds."""
     if kind == "release":
         return statement_check.released_rows(
             release_plan.added_names.copies, release_plan.added_names.place, release_plan.added_names.copy
@@ -280,13 +312,13 @@ def _last_select(kind: str, release_plan: Plan) -> str | None:
 
 
 def published_names(spec: ReleaseSpec) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of a release's columns in their order, and those of its quasi-identifiers."""
+    """Return the names of the columns of a release in their order, and those of its quasi-identifiers."""
     columns, names = _columns(spec)
     return (*(c.raw_name for c in columns.output), names.class_id_name), tuple(c.raw_name for c in columns.quasi_output)
 
 
 def published_schema_of(spec: ReleaseSpec) -> PublishedSchema:
-    """Return the names that columns of a release and of its classes have, beside those of the source."""
+    """Return the names of the columns of a release and of its classes."""
     quasi = {a.quasi.column: a.is_number for a in spec.attributes}
     return published_schema(
         spec.source.columns, quasi, [u.raw_name for u in template_columns.unchanged_columns(spec)], spec.interval_format
@@ -296,7 +328,14 @@ def published_schema_of(spec: ReleaseSpec) -> PublishedSchema:
 def fill_release_template(
     template: str, spec: ReleaseSpec, only_columns: Container[str] | None = None, **extra_values: object
 ) -> str:
-    """Return another statement about the same publication, about some of its columns where `only_columns` is given."""
+    """Return another statement about a release.
+
+    Args:
+        template: The path of the template.
+        spec: The release spec.
+        only_columns: If given, only these columns are read.
+        extra_values: Further values of the template.
+    """
     release_plan = make_plan(spec)
     if only_columns is not None:
         release_plan = replace(release_plan, columns=release_plan.columns.select(only_columns))
@@ -304,7 +343,7 @@ def fill_release_template(
 
 
 def role_by_column(spec: ReleaseSpec) -> dict[str, str]:
-    """What each column of the source is in this publication."""
+    """Return the role of every column of the source in this release."""
     column_roles = {q.quasi.column: "quasi" for q in spec.attributes}
     column_roles |= dict.fromkeys(spec.roles.sensitive, "sensitive") | dict.fromkeys(spec.roles.other, "other")
     if spec.roles.person is not None:
@@ -314,6 +353,7 @@ def role_by_column(spec: ReleaseSpec) -> dict[str, str]:
 
 
 def _columns(spec: ReleaseSpec) -> tuple[PlannedColumns, AddedColumnNames]:
+    """Return the columns of a release, and the names of the added ones."""
     quasi = tuple(template_columns.quasi_column(spec, i, a) for i, a in enumerate(spec.attributes))
     unchanged = tuple(template_columns.unchanged_columns(spec))
     sensitive = tuple(template_columns.model_columns(spec, unchanged))
@@ -341,7 +381,7 @@ def _columns(spec: ReleaseSpec) -> tuple[PlannedColumns, AddedColumnNames]:
 
 
 def _published_parts(parts: Sequence[PublishedPart], prefix: str, quasi: QuasiColumn) -> list[PublishedColumn]:
-    """Return the published columns of one quasi-identifier; `prefix` qualifies what they are made from."""
+    """Return the published columns of one quasi-identifier; `prefix` qualifies the columns they are made from."""
     i, is_dated = quasi.i, isinstance(quasi, NumberColumn) and quasi.is_dated
     pair = f"CASE WHEN {prefix}low{i} IS NOT NULL THEN {{'low': {prefix}low{i}, 'high': {prefix}high{i}}} END"
     expressions = {"value": f"{prefix}p{i}", "low": f"{prefix}low{i}", "high": f"{prefix}high{i}", "pair": pair}
@@ -351,6 +391,7 @@ def _published_parts(parts: Sequence[PublishedPart], prefix: str, quasi: QuasiCo
 
 
 def _source_view(spec: ReleaseSpec, columns: PlannedColumns) -> SourceView:
+    """Return the source as templates read it."""
     person, key, source = (
         template_columns.person_value_sql(spec),
         template_columns.person_key_sql(spec),
@@ -395,6 +436,7 @@ def _source_view(spec: ReleaseSpec, columns: PlannedColumns) -> SourceView:
 
 
 def _record_selection(spec: ReleaseSpec, columns: PlannedColumns) -> RecordSelection:
+    """Return the selection of the records."""
     preprocessing = spec.run.preprocessing
     return RecordSelection(
         version_constraints=spec.version_constraints,
@@ -410,6 +452,7 @@ def _record_selection(spec: ReleaseSpec, columns: PlannedColumns) -> RecordSelec
 
 
 def _release_options(spec: ReleaseSpec) -> ReleaseOptions:
+    """Return the options that templates read."""
     return ReleaseOptions(
         k=spec.k,
         joint=spec.is_joint,
@@ -429,7 +472,7 @@ def _release_options(spec: ReleaseSpec) -> ReleaseOptions:
 
 @dataclass(frozen=True)
 class MetricView:
-    """One measure in a statement."""
+    """One metric in a statement."""
 
     name: Sql
     better: Sql
@@ -440,7 +483,7 @@ class MetricView:
 
 
 def _applicable_metrics(release_plan: Plan, values: Mapping[str, object], with_divergence: bool) -> list[MetricView]:
-    """Return the measures that apply; `with_divergence`: the costly one too."""
+    """Return the metrics that apply to a release; `with_divergence`: also the expensive KL divergence."""
     columns, person = release_plan.columns, release_plan.source_view.person is not None
     needs_met = {
         "sensitive": any(u.is_sensitive for u in columns.unchanged),

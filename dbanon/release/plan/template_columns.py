@@ -1,4 +1,4 @@
-"""Columns as the templates see them: how their values are read, what they are called, what is said about them."""
+"""Define the columns of a release as templates read them: values, names, hierarchies and error messages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,12 +24,23 @@ from dbanon.sqltext.templates import error_sql, sql_placeholder
 
 @dataclass(frozen=True)
 class TreeColumn(HashedColumn):
-    """A column of categories: a quasi-identifier, which is published as nodes of its tree, or a sensitive column whose
-    values have an order there.
+    """A column of categories with its hierarchy.
 
-    `read` is the column of the source with NULL in place of codes for missing values;
-    `rows` are those of the hierarchy (None: the values under one root); `i` stands in the name of the column of its
-    values, and `tree` tells its tree from others.
+    It is a quasi-identifier, or a sensitive column whose values are ordered by the hierarchy.
+
+    Attributes:
+        i: The number of the column, which is part of the names of its columns of values.
+        tree: The number of its hierarchy.
+        raw_name: Its name.
+        source_value: SQL of the column with NULL for codes of missing values.
+        say: The error messages about it, as SQL, by name.
+        source_type: Its type.
+        rows: SQL of the rows of the hierarchy; None: all values are below one root.
+        min_level: The least level that may be published.
+        round: The number of levels between those that may be published.
+        has_magnitudes: Its values are numbers or dates.
+        is_drawn: Its values are published with noise.
+        is_sensitive: It is a sensitive column.
     """
 
     i: int | Sql
@@ -49,21 +60,22 @@ class TreeColumn(HashedColumn):
 
     @property
     def value(self) -> Sql:
-        """How it is read."""
+        """SQL of the label of a value."""
         return Sql(f"{label_text(self.source_value, self.source_type)} COLLATE POSIX")
 
     @property
     def is_zoned(self) -> bool:
-        """Whether its values are instants, which hierarchies know by their text in UTC."""
+        """Whether its values are instants, whose labels are texts in UTC."""
         return is_zoned(self.source_type)
 
     @property
     def type(self) -> Sql:
-        """The type in which it is compared."""
+        """The type in which values are compared."""
         return Sql("VARCHAR")
 
     @property
     def value_type(self) -> str:
+        """The type of the values whose hashes the ledger stores."""
         return "VARCHAR"
 
 
@@ -72,7 +84,7 @@ QuasiColumn = NumberColumn | TreeColumn
 
 @dataclass(frozen=True)
 class Magnitude:
-    """A sensitive column of numbers or times: what the distance of two values is measured with."""
+    """The family and decimal type of a sensitive column of numbers or times, for distances between its values."""
 
     family: Family
     decimal_type: Sql
@@ -81,8 +93,7 @@ class Magnitude:
 
 @dataclass(frozen=True)
 class ModelView:
-    """One demand of one sensitive column; `bound` is what the gate compares with, `file` and `form` say where its SQL
-    is."""
+    """One privacy model of one sensitive column, as templates read it."""
 
     number: int
     requirement: ModelRequirement
@@ -90,35 +101,42 @@ class ModelView:
 
     @property
     def column(self) -> Sql:
-        """The name of the sensitive column, as a text."""
+        """The name of the sensitive column, as a text literal."""
         return text(self.raw_name)
 
     @property
     def parameter(self) -> str:
+        """The parameter of the privacy model."""
         return self.requirement.parameter
 
     @property
     def file(self) -> str:
+        """The file of its SQL."""
         return self.requirement.privacy_model.sql_file
 
     @property
     def form(self) -> str:
+        """The form of the privacy model, such as distinct or entropy."""
         return self.requirement.form
 
     @property
     def settings(self) -> dict[str, Sql]:
+        """The settings of its SQL."""
         return {name: Sql(repr(value)) for name, value in self.requirement.settings.items()}
 
     @property
     def bound(self) -> Sql:
+        """The value that every class must reach."""
         return Sql(repr(self.requirement.bound))
 
     @property
     def higher(self) -> bool:
+        """Whether higher values are better."""
         return self.requirement.form_definition.is_higher
 
     @property
     def strict(self) -> bool:
+        """Whether a value equal to the bound violates it."""
         return self.requirement.form_definition.bound.strict
 
     @property
@@ -128,27 +146,37 @@ class ModelView:
 
     @property
     def order(self) -> str:
+        """The order of the values that distances need."""
         return self.requirement.form_definition.value_order
 
     @property
     def places(self) -> list[Sql]:
-        """Columns that tell the order or the hierarchy of the values."""
+        """The columns that give the order or the hierarchy of the values."""
         return [Sql(column) for column in self.requirement.form_definition.order_columns]
 
     @property
     def metric(self) -> str:
+        """The metric of the achieved value."""
         return self.requirement.form_definition.metric.name
 
     @property
     def metric_label(self) -> Sql:
-        """The name of what is achieved on this column, as a text."""
+        """The name of the metric of this column, as a text literal."""
         return text(f"{self.metric}:{self.raw_name}")
 
 
 @dataclass(frozen=True)
 class SensitiveColumnView:
-    """A sensitive column that models are about or that the algorithm reads; `u` is its number among those that are
-    published as they are."""
+    """A sensitive column that a privacy model or the algorithm reads.
+
+    Attributes:
+        i: Its number among the sensitive columns.
+        u: Its number among the unchanged columns.
+        raw_name: Its name.
+        tree: Its hierarchy, or None.
+        number: How distances between its values are measured, or None.
+        models: Its privacy models.
+    """
 
     i: int
     u: int
@@ -159,12 +187,12 @@ class SensitiveColumnView:
 
     @property
     def different_label(self) -> Sql:
-        """The name of the metric of a stream that counts its different values, as a text."""
+        """The name of the stream metric that counts its distinct values, as a text literal."""
         return text(f"l:{self.raw_name}")
 
 
 def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute) -> QuasiColumn:
-    """Return the view of one quasi-identifier."""
+    """Return a quasi-identifier as templates read it."""
     column, settings = attribute.quasi.column, attribute.quasi.settings
     function, table = spec.function, spec.source.shown
     n_nulls = sql_placeholder(f"(facts.records - facts.filled{i})")
@@ -203,13 +231,13 @@ def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute) -> QuasiColumn
 
 
 def _is_number_or_date(type_: str) -> bool:
-    """Return whether values of a type are numbers as they stand."""
+    """Return whether a type belongs to a family of plain numbers."""
     name = family(type_)[0]
     return name is not None and FAMILIES[name].is_plain
 
 
 def unchanged_columns(spec: ReleaseSpec) -> list[PassthroughColumn]:
-    """Return the columns that are published as they are, in the table's order."""
+    """Return the columns that are published without generalization, in the order of the table."""
     roles, function, table = spec.roles, spec.function, spec.source.shown
     allowed_rare = {n.lower() for n in spec.options.columns("allow_rare")}
     names = spec.unchanged
@@ -238,7 +266,7 @@ def unchanged_columns(spec: ReleaseSpec) -> list[PassthroughColumn]:
 
 
 def _transformed_value(spec: ReleaseSpec, name: str) -> Sql:
-    """What is published in place of a column."""
+    """Return SQL of the published value of a transformed column."""
     column_text, type_ = f"{spec.source.shown}.{name}", spec.source.columns[name]
     return transformed_columns.transformed_value_sql(
         spec.function, column_text, spec.transformed[name], spec.column_sql(name), type_, person_value_sql(spec)
@@ -246,7 +274,11 @@ def _transformed_value(spec: ReleaseSpec, name: str) -> Sql:
 
 
 def model_columns(spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> list[SensitiveColumnView]:
-    """Return the sensitive columns that privacy models are about or that the algorithm reads, with these models."""
+    """Return the sensitive columns that privacy models or the algorithm read.
+
+    Raises:
+        SensitiveHierarchyMissingError: A privacy model needs a hierarchy that the column lacks.
+    """
     if not spec.uses_sensitive:
         return []
     unchanged_numbers = {u.raw_name: u.i for u in unchanged}
@@ -271,7 +303,7 @@ def model_columns(spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> 
 
 
 def _sensitive_tree(spec: ReleaseSpec, i: int, name: str, hierarchy: Hierarchy) -> TreeColumn:
-    """Return the hierarchy of a sensitive column, in the form of a quasi-identifier's."""
+    """Return a sensitive column with its hierarchy."""
     messages = hierarchy_messages(
         spec.source.shown, name, spec.roles.sensitive_hierarchies[name], spec.options.of_column("hierarchies", name)
     )
@@ -280,7 +312,7 @@ def _sensitive_tree(spec: ReleaseSpec, i: int, name: str, hierarchy: Hierarchy) 
 
 
 def _magnitude(type_: str) -> Magnitude | None:
-    """How values of a type are apart; None where they are neither numbers nor times."""
+    """Return how distances between values of a type are measured; None if they are neither numbers nor times."""
     family_name, scale = family(type_)
     return (
         None
@@ -292,10 +324,10 @@ def _magnitude(type_: str) -> Magnitude | None:
 def tie_break_columns(
     spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn], sensitive: Sequence[SensitiveColumnView]
 ) -> tuple[PassthroughColumn, ...]:
-    """Return the columns that tell records of equal codes apart for the clustering.
+    """Return the columns that distinguish records of equal codes when clusters are formed.
 
-    Those that models are about. All, where noise is drawn, which must not be known to who does not know the table, and
-    where a refresh keeps classes, which knows records by all that is published of them.
+    These are the columns of privacy models. They are all columns if noise is drawn, which must not be predictable
+    without the table, and if a refresh keeps classes, which identifies records by all their published values.
     """
     if spec.run.noise is not None or spec.version_constraints.kept_members is not None:
         return tuple(unchanged)
@@ -304,7 +336,7 @@ def tie_break_columns(
 
 
 def tie_break_mode(spec: ReleaseSpec, columns: Sequence[PassthroughColumn]) -> str:
-    """How the hash of these columns is made: 'value' by distinct values, 'row' one by one, '' not at all.
+    """Return how the columns are hashed: 'value' once per distinct value, 'row' once per row, '' if there are none.
 
     Equal values of some types have different texts (0.0 and -0.0, a month and 30 days); these are hashed row by row.
     """
@@ -314,7 +346,11 @@ def tie_break_mode(spec: ReleaseSpec, columns: Sequence[PassthroughColumn]) -> s
 
 
 def person_value_sql(spec: ReleaseSpec) -> Sql | None:
-    """Return the person of a record, such that equal persons have equal texts in every session."""
+    """Return SQL of the person of a record, or None; equal persons have equal texts in every session.
+
+    Raises:
+        UnsupportedPersonError: The type cannot identify persons.
+    """
     name = spec.roles.person
     if name is None:
         return None
@@ -325,7 +361,7 @@ def person_value_sql(spec: ReleaseSpec) -> Sql | None:
 
 
 def person_key_sql(spec: ReleaseSpec) -> Sql | None:
-    """Return the key of a record, where columns other than a person tell people apart."""
+    """Return SQL of the key of a record if other columns than a person identify persons, else None."""
     names = spec.version_constraints.person_key
     texts = [canonical_form(spec.source.columns[n]).format(value=identifier(n)) for n in names]
     if len(texts) > 1:
@@ -334,7 +370,7 @@ def person_key_sql(spec: ReleaseSpec) -> Sql | None:
 
 
 def person_text_sql(spec: ReleaseSpec) -> Sql | None:
-    """Return SQL of the canonical text of a person, read as `{value}`: the same whatever type the column has."""
+    """Return the form of the canonical text of a `{value}` that is a person, which does not depend on its type."""
     name = spec.roles.person
     if name is None:
         return None

@@ -1,7 +1,8 @@
-"""What the rows of other tables add to a person for the clustering.
+"""Derive attributes of persons from their rows in child tables, for clustering.
 
-People are clustered by what they are, by how many rows they have, by the least and the greatest value of each number or
-date in them, and by the category that most of them have. None of this is published or judged: it decides who is near.
+Persons are clustered by their own quasi-identifiers, the number of their rows, the least and greatest value of every
+number or date in these, and the most frequent category. None of this is published or checked: it only decides which
+persons are similar.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,18 +20,25 @@ from dbanon.source.type_families import FAMILIES
 from dbanon.sqltext.quote import Sql
 
 _ROW_COUNT_WEIGHT = 4.0
-"""The weight of the number of rows: where people of a class have different numbers, rows are left out whole. Of 1,462
-people with 3,673 care plans, `best` with k = 10 published 67% of the plans by weight 1, 86% by this one."""
+"""The weight of the number of rows: if persons of a class have different numbers, whole rows are suppressed. Of 1,462
+people with 3,673 care plans, `best` with k = 10 published 67% of the plans with weight 1, 86% with this one.
+"""
 
 _UNUSED_MESSAGES = {problem: Sql("NULL") for problem in ("nulls", "wild", "no_values")}
-"""What is said of a column of whole numbers without NULL."""
+"""The messages about a column of integers without NULL, which never occur."""
 
 
 @dataclass(frozen=True)
 class Feature:
-    """One attribute of people that is made of their rows in a table, `i` among all; `of` is the number of the
-    quasi-identifier there, whose least or greatest value it is (`aggregate`), or most frequent one; None: the number of
-    rows."""
+    """An attribute of persons that is derived from their rows in a child table.
+
+    Attributes:
+        i: Its number among all attributes of persons.
+        quasi_number: The number of the quasi-identifier of the child table; None: the feature is the number of rows.
+        aggregate: min or max; None for the most frequent value and the number of rows.
+        attribute: Its settings.
+        column: Its column, as templates read it.
+    """
 
     i: int
     quasi_number: int | None
@@ -40,10 +48,12 @@ class Feature:
 
     @property
     def is_size(self) -> bool:
+        """Whether it is the number of rows."""
         return self.quasi_number is None
 
     @property
     def is_most_frequent(self) -> bool:
+        """Whether it is the most frequent value."""
         return self.quasi_number is not None and self.aggregate is None
 
 
@@ -62,6 +72,7 @@ def child_features(tables: Sequence[RelatedTable], first_number: int) -> list[li
 
 
 def _table_features(spec: ReleaseSpec, first_number: int) -> Iterator[Feature]:
+    """Yield the features of a child table."""
     row_count = QuasiIdentifier(f"{spec.source.shown}: rows", "INTEGER", Settings(weight=_ROW_COUNT_WEIGHT))
     aggregates: list[tuple[int | None, str, str | None, Attribute]] = [
         (None, "rows", None, Attribute(row_count, "integer"))
@@ -90,12 +101,12 @@ def _table_features(spec: ReleaseSpec, first_number: int) -> Iterator[Feature]:
 
 
 def _row_count_column(attribute: Attribute, i: int) -> QuasiColumn:
-    """Return the column of the number of rows, which always has a value."""
+    """Return the column of the number of rows, which has no NULL."""
     return number_column(attribute, FAMILIES["integer"], i, Sql(f"q{i}"), _UNUSED_MESSAGES, has_noise=False)
 
 
 def reread_column(column: QuasiColumn, raw_name: str) -> QuasiColumn:
-    """Return a column whose values have been read already, as q with its number; `raw_name` is unlike any other's."""
+    """Return a column whose values are stored as q and its number; `raw_name` must be unique among columns."""
     value = Sql(f"q{column.i}")
     if isinstance(column, TreeColumn):
         return replace(column, raw_name=raw_name, source_value=value)

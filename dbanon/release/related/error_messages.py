@@ -1,4 +1,4 @@
-"""Messages about related tables and their keys, as SQL that makes the text while the statement runs."""
+"""Write error messages about related tables and their keys as SQL, which completes them while the statement runs."""
 
 from dbanon import errors
 from dbanon.release.related.related_tables import RelatedTable
@@ -7,7 +7,7 @@ from dbanon.sqltext.templates import error_sql, sql_placeholder
 
 
 def key_error_messages(table: RelatedTable, entity: RelatedTable) -> dict[str, Sql]:
-    """What a table or its keys may be wrong in."""
+    """Return the error messages about a table and its key, as SQL, by name."""
     function, row_count = table.spec.function, sql_placeholder("count(*)")
     error_by_name = {
         "relation_changed": errors.PolicyChangedError(function, table.display_name),

@@ -1,5 +1,7 @@
-"""The columns that say who a row of each of several tables is about: as dbanon.relation says, as the call does, or as
-foreign keys do."""
+"""Find the columns that identify the person of a row of each related table.
+
+They come from dbanon.relation, the call, or a foreign key.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,19 +23,26 @@ ORDER BY constraint_index ASC
 
 @dataclass(frozen=True)
 class _PersonKey:
-    """The key of a table, and where it is said: `key` or `dbanon.relation`."""
+    """The key of a table and its origin: the parameter `key` or `dbanon.relation`."""
 
     pairs: ColumnPairs
     origin: str = "key"
 
 
 def table_keys(call: Call, sources: Sequence[Source], stored: Sequence[StoredKeys]) -> list[tuple[str, ...]]:
-    """The key of each table, that of people first, with columns in the same order; `stored` is what dbanon.relation
-    says of each of the others.
+    """Return the key of every table, the parent table's first, with columns in the same order.
 
-    Raises MissingArgumentError where neither dbanon.relation nor the call nor one foreign key says what it is,
-    AmbiguousRelationError, RelationKeyMismatchError where the call says something else than dbanon.relation,
-    InvalidArgumentError where tables name people by different columns, UnknownColumnError.
+    Args:
+        call: The call.
+        sources: The tables, the parent table first.
+        stored: The keys that dbanon.relation stores for each child table.
+
+    Raises:
+        MissingArgumentError: Neither dbanon.relation nor the call nor exactly one foreign key gives the key.
+        AmbiguousRelationError: dbanon.relation stores several keys of a table.
+        RelationKeyMismatchError: The call gives another key than dbanon.relation.
+        InvalidArgumentError: Child tables refer to different columns of the parent table.
+        UnknownColumnError: A table has no such column.
     """
     function, (entity, *children) = call.function.name, sources
     child_keys = [_child_key(call, entity, child, child_key) for child, child_key in zip(children, stored, strict=True)]
@@ -56,7 +65,7 @@ def table_keys(call: Call, sources: Sequence[Source], stored: Sequence[StoredKey
 
 
 def _child_key(call: Call, entity: Source, child: Source, stored: StoredKeys) -> _PersonKey:
-    """Return the key of a table: that of dbanon.relation, of the call, or of its one foreign key."""
+    """Return the key of a child table: from dbanon.relation, the call, or its only foreign key."""
     call_key: ColumnPairs | None = call.options["key"]
     if len(stored.keys) > 1:
         raise errors.AmbiguousRelationError(call.function.name, child.shown, entity.shown)
@@ -81,24 +90,24 @@ def _child_key(call: Call, entity: Source, child: Source, stored: StoredKeys) ->
 
 
 def _folded_pairs(pairs: ColumnPairs) -> set[tuple[str, str]]:
-    """Return the pairs, whatever their order and capitals."""
+    """Return the pairs in lower case, as a set."""
     return {(child_name.lower(), entity_name.lower()) for child_name, entity_name in pairs}
 
 
 def _as_parameter(pairs: ColumnPairs) -> str | list[str] | dict[str, str]:
-    """Return a key as a call gives it."""
+    """Return a key as the value of the parameter `key`."""
     if any(child_name != entity_name for child_name, entity_name in pairs):
         return dict(pairs)
     return pairs[0][0] if len(pairs) == 1 else [child_name for child_name, _ in pairs]
 
 
 def stored_keys_by_child(call: Call, sources: Sequence[Source]) -> list[StoredKeys]:
-    """What dbanon.relation says of each table and the first, which has a row a person."""
+    """Return the keys that dbanon.relation stores between each child table and the first, the parent table."""
     return [stored_relation.stored_keys(call.cursor, child, sources[0]) for child in sources[1:]]
 
 
 def _foreign_keys(call: Call, entity: Source, child: Source) -> list[ColumnPairs]:
-    """What foreign keys of one table to the other say."""
+    """Return the foreign keys from a child table to the parent table."""
     if not (entity.is_table and child.is_table and (entity.database, entity.schema) == (child.database, child.schema)):
         return []
     tables = [child.database, child.schema, child.table, entity.table]

@@ -1,4 +1,4 @@
-"""From a call with `entity` or `children` to the tables that are published together, and what is refused."""
+"""Resolve the related tables of a call with `entity` or `children`, and refuse what related tables do not support."""
 
 from dataclasses import dataclass, replace
 
@@ -24,14 +24,16 @@ _SHARED_PARAMETERS = {
     "eloss_height",
     *(p.name for p in RELATED_PARAMETERS),
 }
-"""Common parameters that mean the same for all tables of a release."""
+"""Common parameters that apply to all tables of a release."""
 
 _PERSON_PARAMETERS = ("l", "diversity")
-"""Parameters of the one model that counts people over several tables."""
+"""Parameters of the only privacy model that counts persons over several tables."""
 
 _UNSUPPORTED_ABILITIES = (Exclusion, NoiseRelease, Suppression)
-"""Algorithms with one of these do not publish, or not only, what the rows of a cluster span; nor do those with
-Widening, where the options ask for it."""
+"""Algorithms with one of these abilities publish more than the span of a cluster.
+
+So do those with Widening if the options ask for it.
+"""
 
 _MODELS_REASON = (
     "it is about one sensitive value a person, and there are several rows",
@@ -39,13 +41,12 @@ _MODELS_REASON = (
 )
 
 _ALGORITHM_REASON = ("it leaves records out or publishes more than they span", "kacpc, mondrian and best do neither")
-"""Why something goes with one table only, and what to do."""
+"""Why a feature is supported for single tables only, and what to do."""
 
 
 @dataclass(frozen=True)
 class RelatedTable:
-    """One of the tables: what of it is published, and the columns that say who a row is about, with how these are
-    read."""
+    """One of the related tables: its release spec, and the columns of its key with SQL of their values."""
 
     spec: ReleaseSpec
     key: tuple[str, ...]
@@ -53,15 +54,22 @@ class RelatedTable:
 
     @property
     def display_name(self) -> str:
-        """The table as messages show it."""
+        """The table as messages name it."""
         return self.spec.source.shown
 
 
 @dataclass(frozen=True)
 class RelatedTables:
-    """The tables of a release, that of people first; `asked` is the place of the one whose rows are wanted, `cap` the
-    most rows of a table that are published of a person, `stored` what dbanon.relation says of each table but that of
-    people, `diversity` the l that is asked for."""
+    """The related tables of a release, the parent table (one row per person) first.
+
+    Attributes:
+        tables: The tables.
+        called_index: The index of the table that the call names first, whose rows are requested.
+        max_children: The greatest number of published rows of a child table per person.
+        algorithm: The algorithm.
+        stored_keys: The keys that dbanon.relation stores for each child table.
+        min_diversity: The requested l of l-diversity, or None.
+    """
 
     tables: tuple[RelatedTable, ...]
     called_index: int
@@ -72,16 +80,22 @@ class RelatedTables:
 
     @property
     def entity(self) -> RelatedTable:
-        """The table with a row a person."""
+        """The parent table: one row per person."""
         return self.tables[0]
 
 
 def resolve_related_tables(call: Call) -> RelatedTables:
-    """Return the tables that a call is about.
+    """Return the related tables of a call.
 
-    Raises NotSupportedForRelatedTablesError, MissingArgumentError, InvalidArgumentError, UnknownColumnError,
-    AmbiguousRelationError, RelationKeyMismatchError, KeyTypeMismatchError, InvalidKeyColumnError,
-    OtherColumnInChildTableError, and what a call for each table alone would.
+    Raises:
+        NotSupportedForRelatedTablesError: A parameter or the algorithm supports one table only.
+        MissingArgumentError, AmbiguousRelationError, RelationKeyMismatchError: The key of a table is unknown,
+        ambiguous, or
+            another one than dbanon.relation stores.
+        InvalidArgumentError, UnknownColumnError: A table or key is invalid.
+        KeyTypeMismatchError: The key of a child table has another type than that of the parent table.
+        InvalidKeyColumnError, OtherColumnInChildTableError: The policy does not fit the key or the child tables.
+        DbanonError: See `resolve_base_spec`.
     """
     algorithm = algorithms.find(str(call.function.algorithm))
     min_diversity = _requested_l(call)
@@ -110,9 +124,11 @@ def resolve_related_tables(call: Call) -> RelatedTables:
 
 
 def _requested_l(call: Call) -> int | None:
-    """The l that a call asks for.
+    """Return the l that a call requests, or None.
 
-    NotSupportedForRelatedTablesError for another form than distinct, UnusedArgumentError for a form without l.
+    Raises:
+        NotSupportedForRelatedTablesError: Another form than distinct l-diversity is requested.
+        UnusedArgumentError: A form is given without l.
     """
     default_l = next(p.default for p in call.function.parameters if p.name == "l")
     form = call.options.text("diversity")
@@ -124,7 +140,11 @@ def _requested_l(call: Call) -> int | None:
 
 
 def _refuse_unsupported(call: Call, algorithm: algorithms.Algorithm) -> None:
-    """NotSupportedForRelatedTablesError where a parameter or the algorithm does not go with several tables."""
+    """Refuse parameters and algorithms that support one table only.
+
+    Raises:
+        NotSupportedForRelatedTablesError: There is one.
+    """
     algorithm_parameters = {p.name for p in algorithm.own} | {"algorithm"}
     model_parameters = {p.name for p in registry.parameters()} | {"multi"}
     for parameter in call.function.parameters:
@@ -152,7 +172,11 @@ def _refuse_unsupported(call: Call, algorithm: algorithms.Algorithm) -> None:
 
 
 def _table_spec(call: Call, table: str, algorithm: algorithms.Algorithm) -> ReleaseSpec:
-    """What is published of a table, by its policy; NotSupportedForRelatedTablesError where models are asked for."""
+    """Return the release spec of one table, by its policy.
+
+    Raises:
+        NotSupportedForRelatedTablesError: The algorithm requests a privacy model by default.
+    """
     table_call = replace(call, positional={**call.positional, "tbl": table})
     defaults = {p.name: p.default for p in call.function.parameters if p.name in _PERSON_PARAMETERS}
     options = Options({**call.options, **defaults})
@@ -166,8 +190,14 @@ def _table_spec(call: Call, table: str, algorithm: algorithms.Algorithm) -> Rele
 
 
 def _related_table(call: Call, spec: ReleaseSpec, key: tuple[str, ...], i: int) -> RelatedTable:
-    """A table with its key, which is none of what is published and no other than the person; InvalidKeyColumnError,
-    TransformedColumnsNotSupportedError, OtherColumnInChildTableError."""
+    """Return a table with its key.
+
+    Raises:
+        InvalidKeyColumnError: The key is published, or differs from the person column of the policy.
+        UnsupportedPersonError: The type of a key column cannot identify persons.
+        TransformedColumnsNotSupportedError: The table has transformed columns.
+        OtherColumnInChildTableError: A child table has a column that is published unchanged and is not sensitive.
+    """
     source, roles, function = spec.source, spec.roles, call.function.name
     published_names = [q.column for q in roles.quasi] + [*roles.sensitive, *roles.other, *roles.transformed]
     key_values = []
@@ -193,7 +223,11 @@ def _related_table(call: Call, spec: ReleaseSpec, key: tuple[str, ...], i: int) 
 
 
 def _refuse_unequal_key_types(call: Call, entity: RelatedTable, child: RelatedTable) -> None:
-    """KeyTypeMismatchError where keys of two tables cannot be equal."""
+    """Refuse keys of two tables whose values cannot be equal.
+
+    Raises:
+        KeyTypeMismatchError: The types are not comparable.
+    """
     for child_name, entity_name in zip(child.key, entity.key, strict=True):
         types = (child.spec.source.columns[child_name], entity.spec.source.columns[entity_name])
         if not are_comparable_keys(*types):

@@ -1,4 +1,4 @@
-"""From related tables to the SQL text that publishes one of them."""
+"""Write the statement that publishes one of several related tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,18 +17,26 @@ from dbanon.table_functions.table_function import Call
 
 
 def related_tables_sql(call: Call) -> Sql:
-    """Return the SQL of a call with `entity` or `children`; errors are those of `relation`."""
+    """Return the SQL of a call with `entity` or `children`.
+
+    Raises:
+        DbanonError: See `resolve_related_tables`.
+    """
     return fill_related_template(resolve_related_tables(call), str(call.function.kind))
 
 
 def fill_related_template(related: RelatedTables, kind: str) -> Sql:
-    """The SQL that gives the rows of the table that is asked for (`release`), the classes, the metrics, or all of the
-    release at once (`together`)."""
+    """Return the SQL of a result of related tables.
+
+    Args:
+        related: The tables.
+        kind: `release`, `classes` or `metrics` of the called table, or `all_tables` for the rows of every table.
+    """
     reserved, function = ReservedNames.for_tables(related), related.entity.spec.function
     plans = [plan.make_plan(table.spec) for table in related.tables]
     features_by_table = child_features.child_features(related.tables, len(plans[0].columns.quasi))
     views = template_tables.table_views(related, plans, reserved, features_by_table)
-    tables = [_with_statements(view, item, reserved) for view, item in zip(views, plans, strict=True)]
+    tables = [_with_statements(view, table_plan, reserved) for view, table_plan in zip(views, plans, strict=True)]
     values: dict[str, object] = {
         "tables": tables,
         "parent": tables[0],
@@ -50,7 +58,7 @@ def fill_related_template(related: RelatedTables, kind: str) -> Sql:
         ],
         "k": related.entity.spec.k,
         "clustered": _clustering_sql(
-            related, plans[0], [feature for item in features_by_table for feature in item], tables
+            related, plans[0], [feature for features in features_by_table for feature in features], tables
         ),
         "gate_say": related_messages.table_refusals(
             function, related_messages.ALL_TABLES_CHECKS, related.entity.display_name
@@ -69,7 +77,7 @@ def fill_related_template(related: RelatedTables, kind: str) -> Sql:
 
 
 def _with_statements(view: TableView, table_plan: plan.Plan, reserved: ReservedNames) -> TableView:
-    """Return the table with its two statements: what its rows publish, and how the gate judges them."""
+    """Return a table with its two statements: the published values of its rows, and the measures of the gate."""
     reread_values = {
         "origin": view.step("rows"),
         "rereads_source": True,
@@ -89,7 +97,7 @@ def _with_statements(view: TableView, table_plan: plan.Plan, reserved: ReservedN
 
 @dataclass(frozen=True)
 class _SensitiveColumn:
-    """A sensitive column of a table, and the number that it has there among what is published unchanged."""
+    """A sensitive column of a table, and its number among the unchanged columns."""
 
     table: TableView
     name: str
@@ -107,7 +115,7 @@ def _clustering_sql(
     features: Sequence[child_features.Feature],
     tables: Sequence[TableView],
 ) -> Sql:
-    """Return the statement that clusters people, by what they are and by the features of their rows."""
+    """Return the statement that clusters persons by their own attributes and the features of their rows."""
     people_spec = related.entity.spec
     extended_spec = replace(
         people_spec, attributes=(*people_spec.attributes, *(feature.attribute for feature in features))
@@ -138,7 +146,7 @@ def _clustering_sql(
 
 
 def _merge_columns(tables: Sequence[TableView]) -> list[dict[str, object]]:
-    """What the merging of clusters is told of the sensitive columns."""
+    """Return the sensitive columns as the UDF that merges clusters reads them."""
     return [
         {"name": f"{column.table.display_name}.{column.name}", "table": column.table.i}
         for column in _sensitive_columns(tables)

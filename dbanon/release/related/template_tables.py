@@ -1,4 +1,4 @@
-"""The tables of a release as the templates see them."""
+"""Define related tables as templates read them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMPOSITE_KEY_NAME = "entity_id"
 
 @dataclass(frozen=True)
 class ReservedNames:
-    """Names of columns that no table has: the number of a row, the key of its person, its place."""
+    """Names of added columns that occur in no table: the number of a row, the key of its person, its position."""
 
     row: Sql
     person: Sql
@@ -30,14 +30,21 @@ class ReservedNames:
 
     @classmethod
     def for_tables(cls, related: RelatedTables) -> ReservedNames:
+        """Return names that no column of the tables has."""
         used_names = [name for table in related.tables for name in table.spec.source.columns]
         return cls(*(identifier(unused_name(f"dbanon {word}", used_names)) for word in ("number", "person", "place")))
 
 
 @dataclass(frozen=True)
 class SensitiveView(NamedColumn):
-    """A sensitive column of a table: `text` is how its values are told apart where they leave, `metric` the name of the
-    measure, `say` what the gate says of it."""
+    """A sensitive column of a table.
+
+    Attributes:
+        raw_name: Its name.
+        text: SQL of the text by which its published values are compared.
+        metric: The name of its metric, as a text literal.
+        say: The message of the gate about it, as SQL.
+    """
 
     raw_name: str
     text: Sql
@@ -47,8 +54,15 @@ class SensitiveView(NamedColumn):
 
 @dataclass(frozen=True)
 class TableSource:
-    """What is read of a table: `table` names it, `origin` is what is read, twice where `read_twice`; `row_number`
-    distinguishes its rows there."""
+    """The relation from which a table is read.
+
+    Attributes:
+        table: The table.
+        origin: The relation that is read: the table, or a copy if it can be read only once.
+        is_read_twice: The table can be read twice.
+        columns: The columns that are read.
+        row_number: The column that numbers the rows.
+    """
 
     table: Sql
     origin: Sql
@@ -59,7 +73,7 @@ class TableSource:
 
 @dataclass(frozen=True)
 class TableOutputNames:
-    """Names of published columns: the pseudonym of the key, the class, and what counts the rows in NAME_classes."""
+    """Names of published columns: the pseudonym of the key, the class, and the number of rows in NAME_classes."""
 
     key: Sql
     class_id: Sql
@@ -68,8 +82,15 @@ class TableOutputNames:
 
 @dataclass(frozen=True)
 class TableGate:
-    """How the gate checks a table: its `rules`, the columns of the `key` as it reads them, the names that `leave`, its
-    messages, and the statement of how it judges the rows."""
+    """The checks of a table by the gate.
+
+    Attributes:
+        rules: The rules of the table.
+        key: The columns of the key as the gate reads them.
+        published_names: The names of the published columns, as a SQL list.
+        say: The messages of the gate, as SQL, by name.
+        measures_sql: The statement of its measures of the rows; None until it is filled.
+    """
 
     rules: gate_rules.GateRules
     key: tuple[Sql, ...]
@@ -80,10 +101,24 @@ class TableGate:
 
 @dataclass(frozen=True)
 class TableView(NamedColumn):
-    """One table. `plain` distinguishes it from the others in names of steps.
+    """One related table as templates read it.
 
-    `key` is how the key is read for the release. `ordered` are quasi-identifiers in the order by which rows of a person
-    are sorted: dates, numbers, categories. `made` is the statement of what its rows publish.
+    Attributes:
+        i: Its number; the parent table has 0.
+        raw_name: The number and name, which distinguish the table in the names of relations.
+        display_name: The table as messages name it.
+        source: How it is read.
+        key: SQL of the key.
+        names: The names of published columns.
+        quasi: The quasi-identifiers.
+        sort_columns: The quasi-identifiers by which the rows of a person are sorted: dates, numbers, categories.
+        unchanged: The columns published without generalization.
+        sensitive: The sensitive columns.
+        output: The published columns.
+        features: The features that its rows give to persons.
+        gate: How the gate checks it.
+        say: The error messages about it, as SQL, by name.
+        clusters_sql: The statement of the published values of its rows; None until it is filled.
     """
 
     i: int
@@ -104,30 +139,30 @@ class TableView(NamedColumn):
 
     @property
     def rules(self) -> Sequence[gate_rules.QuasiRule]:
-        """What the gate holds its quasi-identifiers against."""
+        """The rules by which the gate checks the quasi-identifiers."""
         return self.gate.rules.rules
 
     @property
     def read_unchanged(self) -> Sequence[Sql]:
-        """How the gate reads what is published unchanged."""
+        """SQL of the unchanged columns as the gate reads them."""
         return self.gate.rules.read_unchanged
 
     @property
     def measures(self) -> dict[str, Sql]:
-        """Names of measures of it, by a word for each."""
+        """The names of its metrics as text literals, by kind."""
         return {
             word: text(f"{word}:{self.display_name}") for word in ("loss", "rows", "rows_surplus", "rows_above_cap")
         }
 
     def step(self, name: str) -> Sql:
-        """Return a step that there is once for each table."""
+        """Return the name of a relation that exists once per table."""
         return identifier(f"{self.raw_name}: {name}")
 
 
 def table_views(
     related: RelatedTables, plans: Sequence[Plan], reserved: ReservedNames, features: Sequence[Sequence[Feature]]
 ) -> tuple[TableView, ...]:
-    """Return the tables of a release with their plans and features, without statements of their own."""
+    """Return the tables of a release as templates read them, without the statements that are filled later."""
     parent_names = [q.raw_name for q in plans[0].columns.quasi]
     size_names = ["size", *(f"{table.spec.source.table}_rows" for table in related.tables[1:])]
     unused_size_names = gate_rules.unused_names([*parent_names, plans[0].added_names.class_id_name], size_names)
@@ -144,9 +179,10 @@ def _table_view(
     reserved: ReservedNames,
     features_and_size: tuple[Sequence[Feature], str],
 ) -> TableView:
+    """Return one table as templates read it."""
     table = related.tables[i]
-    source, shown = table.spec.source, table.display_name
-    raw_name, is_read_twice = f"{i} {shown}", table_plan.source_view.has_rowid
+    source, display_name = table.spec.source, table.display_name
+    raw_name, is_read_twice = f"{i} {display_name}", table_plan.source_view.has_rowid
     read_names = (
         [u.raw_name for u in table_plan.columns.unchanged]
         + [q.raw_name for q in table_plan.columns.quasi]
@@ -157,7 +193,7 @@ def _table_view(
     return TableView(
         i,
         raw_name,
-        shown,
+        display_name,
         source=TableSource(
             table=source.read,
             origin=source.read if is_read_twice else identifier(f"{raw_name}: as it came"),
@@ -177,14 +213,14 @@ def _table_view(
             table_plan.gate_rules,
             key=tuple(_gate_key_column(name, source.columns[name]) for name in table.key),
             published_names=Sql(f"[{join_sql(text(name) for name in [key_name, *published_names])}]"),
-            say=related_messages.table_refusals(table.spec.function, related_messages.TABLE_CHECKS, shown, i),
+            say=related_messages.table_refusals(table.spec.function, related_messages.TABLE_CHECKS, display_name, i),
         ),
         say=error_messages.key_error_messages(table, related.entity),
     )
 
 
 def _sensitive_view(table: RelatedTable, column: str) -> SensitiveView:
-    """Return a sensitive column, by the policy alone: the gate judges by it."""
+    """Return a sensitive column, from the policy alone, because the gate uses it."""
     name, type_ = identifier(column), table.spec.source.columns[column]
     value = f"epoch_us({name})" if type_ == "TIMESTAMP WITH TIME ZONE" else name
     return SensitiveView(
@@ -196,18 +232,18 @@ def _sensitive_view(table: RelatedTable, column: str) -> SensitiveView:
 
 
 def _sort_rank(column: QuasiColumn) -> int:
-    """Return dates before numbers before categories."""
+    """Return the rank of a column in sorting: dates before numbers before categories."""
     if isinstance(column, TreeColumn):
         return 2
     return 0 if column.family.is_calendar else 1
 
 
 def _composite_key(keys: Sequence[str]) -> Sql:
-    """Return a key of several columns; none where one of them is missing."""
+    """Return SQL of a key of several columns; NULL if one of them is NULL."""
     is_complete = join_sql((f"{key} IS NOT NULL" for key in keys), " AND ")
     return Sql(f"CASE WHEN {is_complete} THEN row({join_sql(keys)}) END")
 
 
 def _gate_key_column(name: str, type_: str) -> Sql:
-    """Return a column of the key as the gate compares it."""
+    """Return SQL of a key column as the gate compares it."""
     return Sql(f"{identifier(name)} COLLATE POSIX") if type_ == "VARCHAR" else identifier(name)

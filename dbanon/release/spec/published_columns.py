@@ -1,6 +1,6 @@
-"""The columns of what is published, named in one place: the plan, SQLAlchemy and the certificate read them here.
+"""Name the columns of a release, for the plan, SQLAlchemy and the certificate.
 
-The release gate does not: it names them itself (`dbanon.gate.rules`).
+The release gate does not use this module; it derives the names itself (`dbanon.gate.rules`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,8 +11,9 @@ from dataclasses import dataclass
 class PublishedPart:
     """One published column of a quasi-identifier.
 
-    `part` is what it holds: a `value` (a text, or a number that was drawn), the `low` or the `high` end of an interval,
-    or the `pair` of both.
+    Attributes:
+        name: Its name.
+        kind: `value` (a text, or a number with noise), `low` or `high` (a bound of an interval), or `pair` (both).
     """
 
     name: str
@@ -21,10 +22,14 @@ class PublishedPart:
 
 @dataclass(frozen=True)
 class PublishedSchema:
-    """Names of all that a call publishes: of the columns of the source those that are published, in its order.
+    """The names of all columns that a call publishes.
 
-    `size`, `persons`, `loss` and `suppressed` are columns of NAME_classes alone; `copies`, `place` and `copy` are with
-    the rows until they leave.
+    Attributes:
+        quasi: The published columns of each quasi-identifier.
+        row_columns: The columns of the released rows without the class, in the order of the source.
+        class_id: The column of the class.
+        size, persons, loss, suppressed: Columns that only NAME_classes has.
+        copies, place, copy: Columns that rows have only within the statement.
     """
 
     quasi: Mapping[str, tuple[PublishedPart, ...]]
@@ -42,10 +47,13 @@ class PublishedSchema:
 def published_schema(
     columns: Iterable[str], quasi: Mapping[str, bool], unchanged: Sequence[str], intervals: str
 ) -> PublishedSchema:
-    """Return the names.
+    """Return the names of the published columns.
 
-    `columns` are those of the source in its order; `quasi` says which quasi-identifiers are numbers, `unchanged` are
-    the columns that are published as they are, `intervals` is the form of numbers.
+    Args:
+        columns: The columns of the source, in order.
+        quasi: Whether each quasi-identifier is a number.
+        unchanged: The columns that are published without generalization.
+        intervals: The format of intervals: text, bounds or struct.
     """
     parts = _quasi_parts(quasi, unchanged, intervals)
     rows = [
@@ -65,7 +73,7 @@ def _quasi_parts(
 ) -> dict[str, tuple[PublishedPart, ...]]:
     """Return the published columns of each quasi-identifier.
 
-    Columns that keep their name have it; the names of typed bounds give way to them.
+    Columns that keep their name take precedence over the names of bounds.
     """
     names_with_bounds = {name for name, is_number in quasi.items() if is_number and intervals == "bounds"}
     used_names = {name for name in (*quasi, *unchanged) if name not in names_with_bounds}
@@ -106,7 +114,7 @@ def class_column_kinds(
 
 
 def unused_name(name: str, used_names: Iterable[str]) -> str:
-    """Return the name, with underscores until it differs from those that are taken."""
+    """Return a name with underscores appended until it differs from all used names, compared without case."""
     lower_names = {t.lower() for t in used_names}
     while name.lower() in lower_names:
         name += "_"

@@ -1,4 +1,4 @@
-"""The parameters by which a call asks for related tables."""
+"""Declare the parameters by which a call names related tables."""
 
 from collections.abc import Mapping
 
@@ -54,13 +54,17 @@ POLICY_REASON = (
 
 
 def has_related_tables(call_values: Mapping[str, object]) -> bool:
-    """Return whether a call is about related tables."""
+    """Return whether a call names related tables."""
     return call_values.get("entity") is not None or call_values.get("children") is not None
 
 
 def refuse_related_tables(function: str, call_values: Mapping[str, object]) -> None:
-    """NotSupportedForRelatedTablesError where a call is about related tables and only one will do,
-    UnusedArgumentError where it says something about several tables and is about one."""
+    """Refuse related tables where only one table is supported.
+
+    Raises:
+        NotSupportedForRelatedTablesError: The call names related tables.
+        UnusedArgumentError: The call has parameters of related tables and names none.
+    """
     if has_related_tables(call_values):
         parameter = "entity" if call_values.get("entity") is not None else "children"
         raise errors.NotSupportedForRelatedTablesError(function, f"what is made with {parameter}", *ONE_TABLE_REASON)

@@ -1,4 +1,4 @@
-"""What one validated call publishes: its source, the roles of the columns, the models, what the algorithm is given."""
+"""Define the release spec: everything that a release follows from, resolved from one validated call."""
 
 from __future__ import annotations
 
@@ -21,29 +21,39 @@ from dbanon.table_functions.options import Options
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """Which records are left out before anything else: those beyond `bounds`, the ends of columns as SQL, and, where
-    `distinct`, duplicates."""
+    """The records that an algorithm drops before it forms clusters.
+
+    Attributes:
+        bounds: By column: the least and greatest value that is kept, as SQL; records outside are dropped.
+        distinct: Duplicates are dropped.
+    """
 
     bounds: Mapping[str, tuple[Sql, Sql]] = field(default_factory=dict)
     distinct: bool = False
 
     @property
     def description(self) -> str:
-        """What is left, in words."""
+        """The remaining records in words, for messages."""
         return " and ".join(["within bounds"] * bool(self.bounds) + ["without duplicates"] * self.distinct)
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """What one run of the algorithm is given beside codes.
+    """The settings of one run of an algorithm, in addition to the codes of the records.
 
-    `options` are those of the algorithm alone; it looks at `sensitive` values, whatever the models, and at the
-    `magnitudes` of numbers; `forest` is the influence that is asked for (None: none). `widens` says whether clusters
-    are published with more than their records span, `noise` what is published instead of classes (None: classes are).
-    Where it is `maybe`, NULL may stand among values.
-    `levels`: it raises columns by levels, which numbers have none of unless they are built.
-    Beside the share `suppress` at most `most_suppressed` records are left out (None: that share alone says it).
-    `session` is the token of the session that the run reports to.
+    Attributes:
+        options: The parameters of the algorithm itself.
+        reads_sensitive: The algorithm reads sensitive values, even without a privacy model.
+        reads_magnitudes: The algorithm reads the values of numbers, not only their codes.
+        forest: The request for influence weights; None if they are not used.
+        widens_classes: Classes are published wider than their records span.
+        maybe_match: NULL may occur among the values of a class (stream algorithms).
+        max_suppressed: The greatest number of suppressed records, in addition to the share `suppress`; None if only the
+            share limits it.
+        builds_levels: The algorithm raises columns by hierarchy levels, which are built for numbers.
+        noise: The noise that is published instead of classes, or None.
+        preprocessing: The records that are dropped before.
+        session: The token of the session to which the run reports its progress.
     """
 
     options: Mapping[str, object] = field(default_factory=dict)
@@ -61,12 +71,17 @@ class RunSettings:
 
 @dataclass(frozen=True)
 class VersionConstraints:
-    """Constraints that a version inherits from its view and earlier versions.
+    """Constraints that a version of a view inherits from the view and from earlier versions.
 
-    `view` is the schema and name of the view (None: of no view). `key` are columns that distinguish people where no
-    column is the person; `keep` is the membership of a version whose records stay in their classes. `held` are members
-    that are held back since an erasure; where nobody new is published, `only` are those who stay. `waits` are members
-    that came and wait until enough have come.
+    Membership relations have the columns person_key, row_hash and records; `kept_members` also has cluster_id.
+
+    Attributes:
+        person_key: The columns that identify persons if no column has the role of the person.
+        kept_members: The membership of a version whose records stay in their classes.
+        withheld_members: Members that are withheld since an erasure.
+        remaining_members: The only members that may be published, if no new record may be.
+        deferred_members: New members that are deferred until they can form a class.
+        view: The schema and name of the view; None if the release is no version of a view.
     """
 
     person_key: tuple[str, ...] = ()
@@ -78,7 +93,7 @@ class VersionConstraints:
 
     @property
     def has_withheld_records(self) -> bool:
-        """Whether records of the source are held back."""
+        """Whether records of the source are withheld or deferred."""
         return (
             self.withheld_members is not None or self.remaining_members is not None or self.deferred_members is not None
         )
@@ -86,8 +101,14 @@ class VersionConstraints:
 
 @dataclass(frozen=True)
 class WholeTable:
-    """The larger table that a source is a part of: by quasi-identifier and by sensitive column a relation of its
-    values, those of sensitive columns with `size`, how many records (persons) have them; and all its `records`."""
+    """The whole table, if the source is a part of it.
+
+    Attributes:
+        quasi: One relation of distinct values per quasi-identifier.
+        sensitive: One relation per sensitive column, with its distinct values and the column `size`.
+        size: The column with the number of records (persons) that have a value.
+        n_records: The number of records of the whole table.
+    """
 
     quasi: tuple[Sql, ...]
     sensitive: tuple[Sql, ...]
@@ -97,11 +118,14 @@ class WholeTable:
 
 @dataclass(frozen=True)
 class SourceReading:
-    """How the records of the source are read.
+    """The way in which the records of the source are read.
 
-    `missing` are codes that are read as NULL, by column, as SQL values. `order` are the columns by which the records of
-    a stream arrive; a table has none. `weight` is the column that says how many records a row of the source stands for
-    (None: each for one), `larger` the table that the source is a part of.
+    Attributes:
+        missing_codes: By column: the codes that are read as NULL, as SQL values.
+        order_columns: The columns that give the arrival order of a stream; empty for a table.
+        weight: The column with the number of records that a row of the source stands for; None if each row is one
+            record.
+        whole_table: The table that the source is a part of, or None.
     """
 
     missing_codes: Mapping[str, Sequence[Sql]] = field(default_factory=dict)
@@ -112,12 +136,25 @@ class SourceReading:
 
 @dataclass(frozen=True)
 class ReleaseSpec:
-    """What is asked of which columns of which source.
+    """A release spec: what a call publishes of which columns of which source.
 
-    `kind` is release, classes, metrics, inference, influence or membership; `demands` are models of the sensitive
-    columns and `orders` hierarchies of these, by column; `policy` is what was declared when the call was planned.
-    `made` are the columns that are published as something made of them. A table that is not `alone` is one of a release
-    of several, whose own gate counts people by their key.
+    Attributes:
+        function: The called function.
+        algorithm: The name of the algorithm.
+        kind: The requested result: release, classes, metrics, inference, influence or membership.
+        source: The source.
+        policy: The policy at the time of the call.
+        roles: The roles of the columns.
+        attributes: The quasi-identifiers.
+        options: The parameters of the call.
+        model_requirements: The privacy models of the sensitive columns.
+        sensitive_hierarchies: The hierarchies of sensitive columns, by column.
+        reading: How the source is read.
+        run: The settings of the run of the algorithm.
+        version_constraints: The constraints of the view and of earlier versions.
+        transformed: The transformed columns (pseudonyms, masks, shifted dates), by name.
+        is_single_table: The release has no related tables. Otherwise the gate of all tables counts persons by their
+            key.
     """
 
     function: str
@@ -138,24 +175,24 @@ class ReleaseSpec:
 
     @property
     def pseudonym_columns(self) -> tuple[str, ...]:
-        """The columns whose pseudonyms show which rows belong together, of one person as a rule."""
-        return tuple(name for name, of in self.transformed.items() if of.role == "pseudonym")
+        """The columns that are published as pseudonyms, which show which rows are linked."""
+        return tuple(name for name, column in self.transformed.items() if column.role == "pseudonym")
 
     @property
     def unchanged(self) -> tuple[str, ...]:
-        """The columns that leave without being generalized, in the table's order."""
+        """The columns that are published without generalization, in the order of the table."""
         names = {*self.roles.sensitive, *self.roles.other, *self.transformed}
         return tuple(name for name in self.source.columns if name in names)
 
     def column_sql(self, column: str) -> Sql:
-        """Return a column of the source as it is read: NULL in place of codes for missing values."""
+        """Return SQL of a source column with NULL in place of codes for missing values."""
         return missing_codes.column_without_codes(
             column, self.source.columns[column], self.reading.missing_codes.get(column, ())
         )
 
     @property
     def cleaned_source(self) -> Source:
-        """The source such that its `rows` are read so."""
+        """The source with NULL in place of codes for missing values."""
         return replace(
             self.source,
             cleaned=missing_codes.select_without_codes(
@@ -165,28 +202,28 @@ class ReleaseSpec:
 
     @property
     def k(self) -> int:
-        """Least number of records (persons) of a class."""
+        """The least number of records (persons) of a class."""
         return int(self.options["k"])
 
     @property
     def is_joint(self) -> bool:
-        """Whether models hold within equal values of the other sensitive columns."""
+        """Whether privacy models must hold within equal values of the other sensitive columns."""
         return self.options.text("multi") == "joint"
 
     @property
     def interval_format(self) -> str:
-        """The form in which numbers are published: text, bounds or struct."""
+        """The format of published intervals: text, bounds or struct."""
         return str(self.options["intervals"])
 
     @property
     def uses_sensitive(self) -> bool:
-        """Whether models or the algorithm look at sensitive values."""
+        """Whether a privacy model or the algorithm reads sensitive values."""
         return bool(self.model_requirements) or self.run.reads_sensitive
 
     def with_options(self, **changes: object) -> ReleaseSpec:
-        """Return it with other values of options that neither columns nor models depend on."""
+        """Return a spec with other options; columns and privacy models must not depend on them."""
         return replace(self, options=Options({**self.options, **changes}))
 
     def with_version_constraints(self, **changes: object) -> ReleaseSpec:
-        """Return the same with other fields of its continuity."""
+        """Return a spec with other fields of its version constraints."""
         return replace(self, version_constraints=replace(self.version_constraints, **changes))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""From a call of a function that publishes to what it publishes: source, roles, attributes, models."""
+"""Resolve a call to its release spec: source, roles, quasi-identifiers, privacy models, settings of the algorithm."""
 
 import hashlib
 import json
@@ -33,10 +33,13 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def resolve_spec(call: Call, view: tuple[str, str] | None = None) -> ReleaseSpec:
-    """Return what a call publishes, as of a `view` (see `with_transformed`).
+    """Return the release spec of a call, as a version of `view` if one is given (schema and name).
 
     Raises:
-        NotSupportedForRelatedTablesError, UnusedArgumentError: It is about several tables, or should be.
+        NotSupportedForRelatedTablesError, UnusedArgumentError: The call is about related tables, or uses their
+        parameters
+            without naming tables.
+        SensitiveHierarchyMissingError: The algorithm needs a hierarchy of a sensitive column.
     """
     related.refuse_related_tables(call.function.name, call.options)
     algorithm = algorithms.find(str(call.function.algorithm))
@@ -59,9 +62,11 @@ def resolve_spec(call: Call, view: tuple[str, str] | None = None) -> ReleaseSpec
 
 
 def with_run_settings(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> ReleaseSpec:
-    """Return the publication with what a run of the algorithm is given.
+    """Return a spec with the settings that a run of the algorithm gets.
 
-    SensitiveColumnMissingError, InvalidArgumentError.
+    Raises:
+        SensitiveColumnMissingError: The algorithm or the weights need a sensitive column.
+        InvalidArgumentError: A setting of the influence weights is invalid.
     """
     options = spec.options
     algorithm_options = {p.name: options[p.name] for p in algorithm.own}
@@ -72,7 +77,7 @@ def with_run_settings(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> Rel
         raise errors.SensitiveColumnMissingError(
             spec.function, "weights = 'influence'" if is_weighted else algorithm.name, spec.source.shown
         )
-    # What all algorithms can be asked for alike is what influence() gives by default.
+    # Weights that every algorithm supports have the default settings of influence().
     forest_options = (
         {}
         if is_weighted
@@ -95,8 +100,12 @@ def with_run_settings(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> Rel
 
 
 def _check_objective(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> None:
-    """UnusedArgumentError where a search is told what to lower, and there is none; UnsupportedSettingError where
-    that is squares, and a quasi-identifier has none."""
+    """Check that the parameter `objective` can be used.
+
+    Raises:
+        UnusedArgumentError: The algorithm does not search, so it has no objective.
+        UnsupportedSettingError: The objective is the sum of squared errors, and a quasi-identifier is a category.
+    """
     options = spec.options
     if options["objective"] != "precision" and options["improve"] is None and algorithm.ability(OwnSearch) is None:
         name = spec.algorithm
@@ -113,9 +122,12 @@ def _check_objective(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> None
 def _record_bounds(
     call: Call, spec: ReleaseSpec, bound_texts: Mapping[str, tuple[str, str]]
 ) -> dict[str, tuple[Sql, Sql]]:
-    """Ends of the columns beyond which records are left out.
+    """Return the least and greatest value of columns outside which records are dropped, as SQL, by column.
 
-    UnknownColumnError, UnsupportedSettingError, InvalidArgumentError.
+    Raises:
+        UnknownColumnError: The column is no quasi-identifier.
+        UnsupportedSettingError: The column is a category.
+        InvalidArgumentError: The bounds are no two ascending values of the type of the column.
     """
     attributes = {a.quasi.column.lower(): a for a in spec.attributes}
     bounds = {}
@@ -137,7 +149,11 @@ def _record_bounds(
 
 
 def requested_noise(function: TableFunction, options: Mapping[str, object]) -> algorithms.Noise | None:
-    """What a call publishes instead of classes; UnusedArgumentError where a parameter does not fit that."""
+    """Return the noise that a call publishes instead of classes, or None.
+
+    Raises:
+        UnusedArgumentError: A parameter has no effect with noise, or without it.
+    """
     release = algorithms.find(str(function.algorithm)).ability(NoiseRelease)
     noise = None if release is None else release.noise(options)
     if noise is None:
@@ -160,7 +176,11 @@ def requested_noise(function: TableFunction, options: Mapping[str, object]) -> a
 
 
 def forest_request(spec: ReleaseSpec, options: Mapping[str, object], is_weighted: bool = False) -> ForestRequest:
-    """Return settings of a forest that predicts the sensitive columns; InvalidArgumentError where it cannot."""
+    """Return the settings of the forest that predicts the sensitive columns.
+
+    Raises:
+        InvalidArgumentError: Regression is requested for a column that is neither a number nor a date.
+    """
     for column in spec.roles.sensitive:
         type_ = spec.source.columns[column]
         if options.get("forest") == "regression" and column_types.family(type_)[0] is None:
@@ -236,10 +256,14 @@ def resolve_base_spec(
 
 
 def with_transformed(spec: ReleaseSpec, view: tuple[str, str] | None) -> ReleaseSpec:
-    """Return a publication with its transformed columns.
+    """Return a spec with its transformed columns.
 
-    Pseudonyms are equal in all versions of a `view`, a schema and a name (None: in this call, with these parameters).
-    See `transformed_columns.resolve` for what it raises.
+    Pseudonyms are equal in all versions of `view` (schema and name), or if it is None in all calls with these
+    parameters.
+
+    Raises:
+        TransformedColumnsNotSupportedError: The release has noise.
+        DbanonError: See `resolve_transformed_columns`.
     """
     function, source, roles = spec.function, spec.source, spec.roles
     if spec.run.noise is not None and roles.transformed:
@@ -253,6 +277,7 @@ def with_transformed(spec: ReleaseSpec, view: tuple[str, str] | None) -> Release
 
 
 def _pseudonym_scope(spec: ReleaseSpec, view: tuple[str, str] | None) -> str:
+    """Return the scope of equal pseudonyms: the view, or the algorithm, table and options of the call."""
     if view is not None:
         return f"release {json.dumps([part.lower() for part in view])}"
     call = [spec.algorithm, spec.source.shown.lower(), dict(spec.options)]
@@ -262,7 +287,11 @@ def _pseudonym_scope(spec: ReleaseSpec, view: tuple[str, str] | None) -> str:
 def sensitive_hierarchy(
     call: Call, source: catalog.Source, column: str, hierarchy_name: str, policy: Policy | None = None
 ) -> Hierarchy:
-    """Return the hierarchy of a sensitive column."""
+    """Return the hierarchy of a sensitive column.
+
+    Raises:
+        UnknownHierarchyError: There is no hierarchy of this name.
+    """
     is_declared = policy is not None and _is_declared(policy, hierarchy_name)
     hierarchy = lookup.find_hierarchy(call, hierarchy_name, source, is_declared)
     if hierarchy is None:
@@ -278,6 +307,7 @@ def sensitive_hierarchy(
 def _attribute(
     call: Call, source: catalog.Source, quasi: column_roles.QuasiIdentifier, policy: Policy
 ) -> attribute.Attribute:
+    """Return a quasi-identifier with its settings and hierarchy."""
     is_declared = _is_declared(policy, quasi.settings.hierarchy)
     return attribute.resolve_attribute(
         call.function.name,
@@ -290,22 +320,19 @@ def _attribute(
 
 
 def _is_declared(policy: Policy, hierarchy: str | None) -> bool:
-    """Return whether a hierarchy is one that the policy names."""
+    """Return whether the policy names a hierarchy."""
     return any(row.settings.hierarchy == hierarchy for row in policy.declared)
 
 
 def with_person_key(spec: ReleaseSpec, key: Sequence[str] | None, kind: str = "release") -> ReleaseSpec:
-    """Return the publication with the columns that tell its people apart."""
+    """Return a spec in which `key` identifies persons, unless a column has the role of the person."""
     return replace(spec, kind=kind).with_version_constraints(
         person_key=() if key is None or spec.roles.person is not None else tuple(key)
     )
 
 
 def unique_key(spec: ReleaseSpec, cursor: Any) -> tuple[str, ...] | None:
-    """Return the columns that tell people apart.
-
-    The person, else the source's primary key, else a unique key; or None.
-    """
+    """Return the columns that identify persons: the person column, the primary key, or a unique key; else None."""
     if spec.roles.person is not None:
         return (spec.roles.person,)
     source = spec.source
@@ -319,7 +346,7 @@ def unique_key(spec: ReleaseSpec, cursor: Any) -> tuple[str, ...] | None:
 
 
 def hierarchy_fingerprint(spec: ReleaseSpec, cursor: Any) -> str:
-    """Return a text that changes when a hierarchy of the publication does."""
+    """Return a hash of the rows of all hierarchies that a spec uses."""
     hierarchies = {a.quasi.column: a.hierarchy for a in spec.attributes if a.hierarchy is not None} | dict(
         spec.sensitive_hierarchies
     )
@@ -327,7 +354,7 @@ def hierarchy_fingerprint(spec: ReleaseSpec, cursor: Any) -> str:
 
 
 def fingerprint_hierarchies(hierarchies: Mapping[str, Hierarchy], cursor: Any) -> str:
-    """Return a text that changes when a hierarchy of these columns does."""
+    """Return a hash of the rows of some hierarchies."""
     rows_hash = "md5(coalesce(string_agg(r::VARCHAR, chr(10) ORDER BY r::VARCHAR COLLATE POSIX ASC), ''))"
     queries = [
         f"SELECT {rows_hash} FROM ({hierarchy_sql.rows(hierarchy)}) AS r"

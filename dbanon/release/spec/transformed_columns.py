@@ -1,4 +1,4 @@
-"""Columns that are published as something made of them (pseudonyms, masks, shifted dates), as SQL."""
+"""Write SQL of transformed columns: pseudonyms, masks and shifted dates."""
 
 import json
 import warnings
@@ -21,14 +21,20 @@ SHIFTED_TYPES = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
 
 
 class KeyFileWarning(UserWarning):
-    """Others than the owner may read the file of a key."""
+    """The file of a key is readable by other users than its owner."""
 
 
 @dataclass(frozen=True)
 class TransformedColumn:
-    """A column that is published as something made of it: its role and settings, the type that is published, and how it
-    is made. `how` is what the functions are told, as JSON: of a key where it is, not what it is; `key_id` is its id
-    and `scope` whose pseudonyms are equal (both None for a mask)."""
+    """A column that is published as a pseudonym, a mask or a shifted date.
+
+    Attributes:
+        role: The role in the policy: pseudonym, mask or shift.
+        transform: The settings of the transformation.
+        type: The published type.
+        udf_settings: The settings that the UDF gets. They refer to the key and do not contain it.
+        key_id: The id of the key; None for a mask.
+    """
 
     role: str
     transform: Transform
@@ -38,24 +44,35 @@ class TransformedColumn:
 
     @property
     def scope(self) -> str | None:
+        """The scope within which equal values have equal pseudonyms; None for a mask."""
         return None if self.key_id is None else str(self.udf_settings["scope"])
 
     @property
     def udf_settings_sql(self) -> Sql:
-        """What the functions are told, as SQL."""
+        """The settings that the UDF gets, as a JSON literal."""
         return text(json.dumps(self.udf_settings, sort_keys=True))
 
 
 def resolve_transformed_columns(
     function: str, source: Source, policy_rows: tuple[DeclaredColumn, ...], roles: Roles, scope: str
 ) -> dict[str, TransformedColumn]:
-    """The columns of one call that are made; `scope` is whose pseudonyms are equal unless the policy names another.
+    """Return the transformed columns of one call, by name.
 
-    Of several pseudonyms each has a scope of its own within this one, but for that of the person: equal values of two
-    columns have unequal pseudonyms. The keys are looked for here, so that what is wrong with one is said before
-    anything is read. Raises InvalidTransformSettingError, UnreadableKeyReferenceError, PseudonymKeyMissingError,
-    WeakPseudonymKeyError, CannotTransformColumnError (a type or a person that does not fit),
-    PseudonymFormatMismatchError.
+    If there are several pseudonyms, each but the person's has a scope of its own within `scope`, so equal values of two
+    columns have different pseudonyms. Keys are read here, so that errors of keys are raised before any data is read.
+
+    Args:
+        function: The called function, for messages.
+        source: The source.
+        policy_rows: The policy of the source.
+        roles: The roles of the columns.
+        scope: The scope of equal pseudonyms, unless the policy names another.
+
+    Raises:
+        InvalidTransformSettingError: A setting is invalid.
+        UnreadableKeyReferenceError, PseudonymKeyMissingError, WeakPseudonymKeyError: A key is unusable.
+        CannotTransformColumnError: The type cannot be transformed, or dates are shifted without a person.
+        PseudonymFormatMismatchError: Two columns share key and scope, but not the format.
     """
     settings_by_column = {row.column.lower(): dict(row.settings.form) for row in policy_rows}
     has_several_pseudonyms = sum(row.role.lower() == "pseudonym" for row in policy_rows) > 1
@@ -95,13 +112,18 @@ def resolve_transformed_columns(
 
 
 def column_scope(scope: str, column: str) -> str:
-    """Return the scope of a pseudonym that is not the only one of its table, nor the person's."""
+    """Return the scope of a pseudonym column that is neither the only one of its table nor the person's."""
     return f"column {json.dumps([scope, column.lower()])}"
 
 
 def _check_formats(function: str, source: Source, transformed: Mapping[str, TransformedColumn]) -> None:
-    """PseudonymFormatMismatchError where columns share key and scope, by which one value leaves alike in all of
-    them, and not the form: readers who know how pseudonyms are written would link what the gate sees as two."""
+    """Check that pseudonym columns with the same key and scope have the same format.
+
+    Otherwise readers who know the formats could link values that the gate considers as different.
+
+    Raises:
+        PseudonymFormatMismatchError: The formats differ.
+    """
     first_by_scope: dict[tuple[str | None, str | None], tuple[str, object]] = {}
     for name, column in transformed.items():
         if isinstance(column.transform, Pseudonym):
@@ -111,6 +133,7 @@ def _check_formats(function: str, source: Source, transformed: Mapping[str, Tran
 
 
 def _udf_settings(transform: Transform, scope: str) -> dict[str, object]:
+    """Return the settings that the UDF of a transformation gets; empty for a mask."""
     if isinstance(transform, Mask):
         return {}
     key_settings: dict[str, object] = {
@@ -127,6 +150,7 @@ def _udf_settings(transform: Transform, scope: str) -> dict[str, object]:
 
 
 def _warn_of_shared_key_file(reference: str) -> None:
+    """Warn if other users than the owner may read the file of a key."""
     mode = keys.shared_file_mode(reference)
     if mode is not None:
         message = f"{reference} has the mode {mode}: others than its owner may read the key. Hint: chmod 600."
@@ -136,7 +160,16 @@ def _warn_of_shared_key_file(reference: str) -> None:
 def transformed_value_sql(
     function: str, column_text: str, column: TransformedColumn, value: Sql, type_: str, person: Sql | None
 ) -> Sql:
-    """What is published of a column: `value` is how it is read, `person` the person of the record."""
+    """Return SQL of the published value of a transformed column.
+
+    Args:
+        function: The called function, for messages.
+        column_text: The column as messages name it.
+        column: The transformed column.
+        value: SQL of its source value.
+        type_: The type of that value.
+        person: SQL of the person of the record, which dates are shifted by.
+    """
     transform = column.transform
     if isinstance(transform, Pseudonym):
         return Sql(f"dbanon_pseudonym({canonical_value_text(value, type_)}, {column.udf_settings_sql})")
@@ -163,16 +196,17 @@ def transformed_value_sql(
 
 
 def canonical_value_text(value: Sql, type_: str) -> Sql:
-    """Return the text of a value, such that equal values have equal texts: the integer 1 and the text '1' are alike."""
+    """Return SQL of the text of a value; equal values have equal texts, as do the integer 1 and the text '1'."""
     return Sql(f"CAST({person_value(value, type_)} AS VARCHAR)")
 
 
 def transform_descriptions(transformed: Mapping[str, TransformedColumn]) -> dict[str, str]:
-    """For the ledger: what the values of each column follow from, beside its own; of a key its id, and the scope."""
+    """Return for the ledger, by column, what transformed values depend on: key id and scope, or mask settings."""
     return {name: _describe_transform(column) for name, column in transformed.items()}
 
 
 def _describe_transform(column: TransformedColumn) -> str:
+    """Return what the values of a transformed column depend on, as text."""
     if isinstance(column.transform, Mask):
         return f"first {column.transform.first}, last {column.transform.last}, character {column.transform.character}"
     key_text = f"key {column.key_id}, {column.scope}"

@@ -1,4 +1,4 @@
-"""The functions of streams: three of each system."""
+"""Declare the table functions of stream algorithms: three per algorithm."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -26,7 +26,7 @@ _EXAMPLES = {
 
 
 def _algorithm_functions(algorithm: StreamAlgorithm) -> Iterator[TableFunction]:
-    """Yield the three functions of a system."""
+    """Yield the three functions of a stream algorithm."""
     example_arguments = ", ".join(
         {"k": "k = 5", "delta": "delta = 50", "order_by": "order_by = 'patient_number'"}.get(p.name, p.example)
         for p in algorithm.parameters
@@ -45,6 +45,7 @@ def _algorithm_functions(algorithm: StreamAlgorithm) -> Iterator[TableFunction]:
 
 
 def _stream_functions() -> Iterator[TableFunction]:
+    """Yield the functions of all stream algorithms."""
     for algorithm in streams():
         yield from _algorithm_functions(algorithm)
 

@@ -1,4 +1,4 @@
-"""The measures of a stream, as SQL over what sql/release/streams/metrics.sql has counted."""
+"""Define the metrics of streams, as SQL over the counts of sql/release/streams/metrics.sql."""
 
 from dataclasses import dataclass
 
@@ -7,10 +7,15 @@ from dbanon.sqltext.quote import Sql, literal, text
 
 @dataclass(frozen=True)
 class StreamMetric:
-    """One measure; `direction` is 'higher' or 'lower', what is better.
+    """One metric of a stream.
 
-    It is `published` where it follows from the released rows alone; `sql_where_dropped` is its form where records that
-    are left out have no rows.
+    Attributes:
+        name: Its name.
+        direction: 'higher' or 'lower', whichever is better.
+        description_text: What it measures.
+        sql: SQL of its value.
+        is_published: It follows from the released rows alone.
+        sql_where_dropped: SQL of its value if suppressed records have no rows; None: the same.
     """
 
     name: str
@@ -22,18 +27,22 @@ class StreamMetric:
 
     @property
     def label(self) -> Sql:
+        """The name as a text literal."""
         return text(self.name)
 
     @property
     def better(self) -> Sql:
+        """The direction as a text literal."""
         return text(self.direction)
 
     @property
     def description(self) -> Sql:
+        """The description as a text literal."""
         return text(self.description_text)
 
     @property
     def published(self) -> Sql:
+        """Whether it is published, as a SQL literal."""
         return literal(self.is_published)
 
 

@@ -1,4 +1,4 @@
-"""From a call of a stream system to the SQL that answers it."""
+"""Plan the release of a stream, and continue a stream whose state is stored."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,18 +21,26 @@ from dbanon.table_functions.options import Options
 from dbanon.table_functions.table_function import Call
 
 ADDED_COLUMNS = ("arrived", "published", "delay", "suppressed")
-"""What a row of a stream says beside the values: at which place its record arrived, how many had arrived when it left,
-the difference, and whether it is left out."""
+"""The columns that are added to every row of a stream.
+
+They are the position at which its record arrived, how many records had arrived when it was published, the difference,
+and whether it is suppressed.
+"""
 
 
 @dataclass(frozen=True)
 class StreamContinuation:
-    """The state of a stream that is read on: the key of its `segment`, how many records had arrived `before`, the
-    greatest `number` of a class, the table of the `classes` (None: none has left), and, by column, names of nodes that
-    its state knows.
+    """The stored state from which a stream is continued.
 
-    The columns `place` and `row` of the source say at which place each record that waits arrived (NULL: it comes now),
-    and which row it is; `cluster` is a column of what leaves.
+    Attributes:
+        segment: The key of the stored segment.
+        n_before: The number of records that had arrived before.
+        max_class_id: The greatest number of a published class.
+        classes: The table of published classes; None if there is none.
+        nodes: By column: the names of hierarchy nodes in the stored state.
+        place: The source column with the position at which a pending record arrived; NULL for new records.
+        row: The source column with the number of the row.
+        cluster: The column of the cluster in the result.
     """
 
     segment: str
@@ -46,7 +54,7 @@ class StreamContinuation:
 
     @property
     def values(self) -> dict[int, Sql]:
-        """The values among these nodes, of columns without a hierarchy."""
+        """By column without a hierarchy: the values among the stored nodes, as a SQL list."""
         return {
             i: Sql(f"[{join_sql(text(name[1:]) for name in names if name)}]::VARCHAR[]")
             for i, names in self.nodes.items()
@@ -55,8 +63,16 @@ class StreamContinuation:
 
 @dataclass(frozen=True)
 class StreamView:
-    """What the templates of streams have beside those of a release: names of columns that are no columns of the source,
-    most arrivals that a record may wait for, whether rows of what is left out are dropped, and the measures."""
+    """The values of stream templates, in addition to those of a release.
+
+    Attributes:
+        arrived, published, delay, suppressed, reused: Names of added columns.
+        delta: The greatest number of arrivals that a record may be pending for.
+        drops_suppressed: Suppressed records have no rows.
+        maybe_match: NULL may occur among the values of a class.
+        widens_classes: Classes are published wider than their records span.
+        metrics: The metrics.
+    """
 
     arrived: Sql
     published: Sql
@@ -71,8 +87,12 @@ class StreamView:
 
 
 def stream_sql(algorithm: StreamAlgorithm, kind: str, call: Call) -> Sql:
-    """The SQL of NAME (`release`), NAME_classes or NAME_metrics; errors are those of a release, and
-    InvalidArgumentError where parameters exclude each other."""
+    """Return the SQL of NAME (`release`), NAME_classes or NAME_metrics of a stream algorithm.
+
+    Raises:
+        InvalidArgumentError: Parameters exclude each other.
+        DbanonError: See `resolve_base_spec`.
+    """
     return Sql(
         fill_stream_template(
             f"release/streams/{kind}.sql", resolve_stream_spec(call, algorithm, kind), call.options, algorithm
@@ -82,8 +102,15 @@ def stream_sql(algorithm: StreamAlgorithm, kind: str, call: Call) -> Sql:
 
 @dataclass(frozen=True)
 class AppendStatement:
-    """What leaves a stream that is read on, as SQL, and the names of its columns: those that are `shown`, those of the
-    quasi-identifiers, and the columns of OWN by these words."""
+    """The statement that continues a stream.
+
+    Attributes:
+        sql: The statement.
+        column_names: The published columns.
+        quasi_names: The published columns of quasi-identifiers.
+        class_id: The column of the class.
+        added_names: The names of ADDED_COLUMNS, by these words.
+    """
 
     sql: str
     column_names: tuple[str, ...]
@@ -95,7 +122,7 @@ class AppendStatement:
 def append_statement(
     spec: ReleaseSpec, options: Options, algorithm: StreamAlgorithm, continuation: StreamContinuation
 ) -> AppendStatement:
-    """Return the statement of a publication whose source has the columns of `continuation`."""
+    """Return the statement that continues a stream; the source has the columns that `continuation` names."""
     added_names = _added_names(spec)
     spec = replace(spec, run=replace(spec.run, widens_classes=False))
     column_names, quasi_names = plan.published_names(spec)
@@ -109,7 +136,12 @@ def append_statement(
 
 
 def resolve_stream_spec(call: Call, algorithm: StreamAlgorithm, kind: str = "release") -> ReleaseSpec:
-    """What a call publishes."""
+    """Return the release spec of a call of a stream algorithm.
+
+    Raises:
+        TransformedColumnsNotSupportedError: The policy has transformed columns.
+        DbanonError: See `resolve_base_spec` and `with_run_settings`.
+    """
     ontology = call.options.per_column("ontology") if algorithm.looks_up else None
     spec = resolve.resolve_base_spec(call, as_table_options(call.options), algorithm.name, kind, ontology=ontology)
     if spec.roles.transformed:
@@ -120,9 +152,13 @@ def resolve_stream_spec(call: Call, algorithm: StreamAlgorithm, kind: str = "rel
 
 
 def with_run_settings(spec: ReleaseSpec, algorithm: StreamAlgorithm, options: Options) -> ReleaseSpec:
-    """Return the publication with what a run of the system is given.
+    """Return a spec with the settings that a run of the stream algorithm gets.
 
-    UnknownColumnError, InvalidArgumentError, SensitiveColumnMissingError and UnsupportedSettingError.
+    Raises:
+        UnknownColumnError: A column of `order_by` does not exist.
+        InvalidArgumentError: A parameter does not fit the others.
+        SensitiveColumnMissingError: l is given without a sensitive column.
+        UnsupportedSettingError: max_level is set, which streams do not support.
     """
     function = spec.function
     order_columns = tuple(spec.source.column(function, name, "order_by") for name in options.columns("order_by"))
@@ -158,7 +194,11 @@ def with_run_settings(spec: ReleaseSpec, algorithm: StreamAlgorithm, options: Op
 
 
 def _label_column(spec: ReleaseSpec, algorithm_options: Mapping[str, object]) -> int | None:
-    """Return the number of the sensitive column that has the labels; InvalidArgumentError where it is none."""
+    """Return the number of the sensitive column that the parameter `label` names; None if it is not given.
+
+    Raises:
+        InvalidArgumentError: It is no sensitive column.
+    """
     label = algorithm_options.get("label")
     if label is None:
         return None
@@ -170,8 +210,11 @@ def _label_column(spec: ReleaseSpec, algorithm_options: Mapping[str, object]) ->
 
 
 def as_table_options(options: Options) -> Options:
-    """The options as those of a table: with what a stream has not as it is where nobody says anything, and without
-    those of the system alone, which may have names of models. Records may be left out, as many as must."""
+    """Return the options as those of a table.
+
+    Common parameters that streams lack have their defaults. Parameters of the stream algorithm are dropped, because
+    they may have names of privacy models. Any share of the records may be suppressed.
+    """
     return Options(
         {**{p.name: p.default for p in COMMON}, **{p.name: options[p.name] for p in streams.COMMON}, "suppress": 1.0}
     )
@@ -180,7 +223,7 @@ def as_table_options(options: Options) -> Options:
 def fill_stream_template(
     template: str, spec: ReleaseSpec, options: Options, algorithm: StreamAlgorithm, **extra_values: object
 ) -> str:
-    """Return a statement about a stream."""
+    """Return a statement about a stream, checked for its last SELECT."""
     release_plan = plan.make_plan(spec)
     names = _added_names(spec)
     view = StreamView(
@@ -217,7 +260,7 @@ def fill_stream_template(
 
 
 def order_values(spec: ReleaseSpec) -> dict[str, list[Sql]]:
-    """What the templates have beside the columns by which records arrive: their names, and what is said of a NULL."""
+    """Return the names of the columns that give the arrival order, and the messages about NULL in them."""
     source = spec.source.shown
     return {
         "read_order": [identifier(name) for name in spec.reading.order_columns],
@@ -228,7 +271,7 @@ def order_values(spec: ReleaseSpec) -> dict[str, list[Sql]]:
 
 
 def _added_names(spec: ReleaseSpec) -> dict[str, str]:
-    """Return the names of what a row says beside its values; `reused` is a column of NAME_classes alone."""
+    """Return the names of the added columns, by the words of ADDED_COLUMNS; `reused` is in NAME_classes only."""
     quasi = {a.quasi.column: a.is_number for a in spec.attributes}
     unchanged = [*spec.roles.sensitive, *spec.roles.other]
     schema = published_schema(spec.source.columns, quasi, unchanged, spec.interval_format)
@@ -239,7 +282,7 @@ def _added_names(spec: ReleaseSpec) -> dict[str, str]:
 
 
 def _published_names(spec: ReleaseSpec) -> list[str]:
-    """Return the names of the columns that leave, as the gate reads the policy."""
+    """Return the names of the published columns, as the gate derives them from the policy."""
     names = rules.published_column_names(plan.gate_request(spec))
     return [*names, *rules.unused_names(names, ADDED_COLUMNS)]
 
@@ -247,7 +290,7 @@ def _published_names(spec: ReleaseSpec) -> list[str]:
 def stream_request(
     spec: ReleaseSpec, options: Options, algorithm: StreamAlgorithm, segment: str | None = None
 ) -> Mapping[str, object]:
-    """Return the first argument of the UDF, with the key of the segment of a stream that is read on."""
+    """Return the first argument of the stream UDF; `segment` is the key of the stored segment that is continued."""
     release_request = cluster_request(spec)
     min_values = [int(d.bound) for d in spec.model_requirements]
     algorithm_options = {**spec.run.options, "delta": options["delta"]}
@@ -257,14 +300,14 @@ def stream_request(
 
 
 def _gate_messages(spec: ReleaseSpec) -> dict[str, Sql]:
-    """What the gate says."""
+    """Return the messages of the gate about a stream, as SQL, by name."""
     sensitive = spec.roles.sensitive
     models = [CheckedModel(i, d.parameter, sensitive[d.sensitive]) for i, d in enumerate(spec.model_requirements)]
     return messages.stream_refusals(spec.function, models)
 
 
 def _stream_metrics(release_plan: plan.Plan, drops: bool) -> Iterator[StreamMetric]:
-    """Yield the measures of a stream; those of sensitive values where a model is about them."""
+    """Yield the metrics of a stream; those of sensitive columns only if a privacy model concerns them."""
     yield from (replace(m, sql=m.sql_where_dropped if drops and m.sql_where_dropped else m.sql) for m in STREAM_METRICS)
     yield from (
         StreamMetric(
