@@ -52,20 +52,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     part, parts = map(int, (config.getoption("part") or "0/1").split("/"))
     turn, turns = map(int, (config.getoption("turn") or "0/1").split("/"))
-    cases = Counter(_test_of(item) for item in items)
-    seen, kept, left = Counter[str](), [], []
-    for item in items:
-        test = _test_of(item)
-        whole, deep = (item.get_closest_marker(name) is not None for name in ("whole", "exhaustive"))
-        everyday = not deep and (whole or seen[test] == crc32(test.encode()) % cases[test])
+    cases = Counter(_test_of(element) for element in items)
+    visited, remaining, remaining_result = Counter[str](), [], []
+    for element in items:
+        test = _test_of(element)
+        full_result, deep = (element.get_closest_marker(name) is not None for name in ("whole", "exhaustive"))
+        everyday = not deep and (full_result or visited[test] == crc32(test.encode()) % cases[test])
         if test in slow.listed():
             everyday = everyday and turn > 0 and crc32(test.encode()) % turns == turn - 1
-        chosen = everyday or (part > 0 and crc32(item.nodeid.encode()) % parts == part - 1)
-        (kept if chosen else left).append(item)
-        seen[test] += 1
-    items[:] = kept
-    if left:
-        config.hook.pytest_deselected(items=left)
+        selected_everyday = everyday or (part > 0 and crc32(element.nodeid.encode()) % parts == part - 1)
+        (remaining if selected_everyday else remaining_result).append(element)
+        visited[test] += 1
+    items[:] = remaining
+    if remaining_result:
+        config.hook.pytest_deselected(items=remaining_result)
 
 
 def _test_of(item: pytest.Item) -> str:

@@ -19,17 +19,17 @@ def test_what_is_resampled_by_codes_is_what_is_resampled_by_values(data: Path, t
 
 
 def test_a_measurement_has_a_process_of_its_own(data: Path, tmp_path: Path) -> None:
-    found = apart.run(large.write, rows=50, path=str(tmp_path / "t.parquet"))
-    assert 20 < found["peak_mb"] < 2_000
+    result = apart.run(large.write, rows=50, path=str(tmp_path / "t.parquet"))
+    assert 20 < result["peak_mb"] < 2_000
     assert len(pd.read_parquet(tmp_path / "t.parquet")) == 50
     with pytest.raises(apart.ProcessFailedError, match="No such file or directory"):
         apart.run(large.write, rows=50, path=str(tmp_path / "nowhere" / "t.parquet"))
 
 
 def test_streams_are_measured_one_and_all(data: Path) -> None:
-    found = apart.run(streams.measure, setting=next(iter(streams.SETTINGS)), rows=300)
-    assert found["systems"].keys() == {system.name for system in stream_algorithms.streams()}
-    for alone, statement, loss, delay, out in found["systems"].values():
+    result = apart.run(streams.measure, setting=next(iter(streams.SETTINGS)), rows=300)
+    assert result["systems"].keys() == {system.name for system in stream_algorithms.streams()}
+    for alone, statement, loss, delay, out in result["systems"].values():
         assert 0 < alone <= statement
         assert 0 <= loss <= 1 and 0 <= delay < 300 and 0 <= out <= 1
 
@@ -45,8 +45,8 @@ def test_the_most_that_lies_in_a_directory_is_seen(tmp_path: Path) -> None:
 
 def test_growth_is_told_by_its_exponent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten times the rows in twenty times the CPU seconds: log 20 / log 10."""
-    made = iter([{}, {"rows": 100, "cpu": 1.0}, {}, {"rows": 1_000, "cpu": 20.0}])
-    monkeypatch.setattr(apart, "run", lambda *_, **__: next(made))
+    iterator = iter([{}, {"rows": 100, "cpu": 1.0}, {}, {"rows": 1_000, "cpu": 20.0}])
+    monkeypatch.setattr(apart, "run", lambda *_, **__: next(iterator))
     first, second = large.measured([100, 1_000], ["kacpc"], 1)
     assert "exponent" not in first
     assert second["exponent"] == pytest.approx(1.30103)
@@ -59,12 +59,12 @@ def test_a_table_of_ones_own_is_measured(tmp_path: Path) -> None:
     pd.DataFrame({"zip": ["12", "13"] * 3, "age": [30, 40] * 3, "name": list("abcdef")}).to_csv(
         tmp_path / "people.csv", index=False
     )
-    given = {"file": str(tmp_path / "people.csv"), "hierarchies": str(tmp_path), "quasi": ["zip", "age"],
+    parameters = {"file": str(tmp_path / "people.csv"), "hierarchies": str(tmp_path), "quasi": ["zip", "age"],
              "sensitive": [], "numbers": []}  # fmt: skip
-    threes, sixes = list(own.measured(["kacpc"], [3, 6], **given))
+    threes, sixes = list(own.measured(["kacpc"], [3, 6], **parameters))
     assert (threes["rows"], threes["tuples"], threes["precision"], threes["ncp"]) == (6, 2, 1.0, 0.0)
     assert sixes["precision"] == pytest.approx(1 - (1 / 2 + 1) / 2)
     assert sixes["ncp"] == pytest.approx((2 / 3 + 1) / 2)
     assert threes["cpu_to_baseline"] == sixes["cpu_to_baseline"] == 1.0
-    (failed,) = own.measured(["kacpc"], [3], **given | {"quasi": ["height"]})
+    (failed,) = own.measured(["kacpc"], [3], **parameters | {"quasi": ["height"]})
     assert "no column height" in failed["failed"]

@@ -31,7 +31,7 @@ def test_each_statement_runs_on_few_records(data: Path, name: str) -> None:
         figures.prepare(con)
         for table in ("adult", "adult_nine"):
             con.execute(f"CREATE OR REPLACE TABLE {table} AS FROM {table} LIMIT 400")
-        found = con.execute(small).df()
-    assert found["problem"].isna().all()
-    assert found["mean"].notna().all()
-    assert set(found["k"]) == {5, 10}
+        frame = con.execute(small).df()
+    assert frame["problem"].isna().all()
+    assert frame["mean"].notna().all()
+    assert set(frame["k"]) == {5, 10}

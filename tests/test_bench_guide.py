@@ -28,10 +28,10 @@ def test_every_algorithm_is_in_it_with_what_the_registry_says(written: str) -> N
 
 
 def check(figures: dict[str, guide.Figures], names: list[str]) -> None:
-    found = guide.measured(str(names))
+    result = guide.measured(str(names))
     for name in names:
-        assert found[name].precision == pytest.approx(figures[name].precision, abs=5.1e-4), name
-        assert found[name].ncp == pytest.approx(figures[name].ncp, abs=0.51), name
+        assert result[name].precision == pytest.approx(figures[name].precision, abs=5.1e-4), name
+        assert result[name].ncp == pytest.approx(figures[name].ncp, abs=0.51), name
 
 
 def test_the_figures_are_what_is_measured(data: Path, written: str) -> None:

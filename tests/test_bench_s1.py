@@ -34,12 +34,18 @@ def rows(proposed: tuple[float, float], others: tuple[float, float]) -> list[dic
 
 
 def test_the_best_and_the_improvement_are_counted() -> None:
-    told = list(s1.summary("adult", rows((0.5, 0.6), (1.0, 0.5))))
-    assert {t["metric"] for t in told} == set(s1.METRICS)
-    for t in told:
+    summaries = list(s1.summary("adult", rows((0.5, 0.6), (1.0, 0.5))))
+    assert {t["metric"] for t in summaries} == set(s1.METRICS)
+    for t in summaries:
         assert (t["best"], t["of"]) == (1, 2)
         assert t["improvement"] == pytest.approx((50 - 20) / 2)
-    assert {t["metric"]: t["paper"] for t in told} == {"D": 16.3, "D literal": None, "E": 13.1, "DM": 15.6, "IQR": 17.5}
+    assert {t["metric"]: t["paper"] for t in summaries} == {
+        "D": 16.3,
+        "D literal": None,
+        "E": 13.1,
+        "DM": 15.6,
+        "IQR": 17.5,
+    }
     nothing = list(s1.summary("adult", rows((0.0, 0.0), (0.0, 0.0))))
     assert all(t["improvement"] is None and t["best"] == 2 for t in nothing)
 
@@ -59,7 +65,7 @@ def test_a_data_set_is_made_with_its_hierarchies_and_measured(data: Any, name: s
             == []
         )
         con.execute("CREATE OR REPLACE TABLE t AS FROM t USING SAMPLE 400 ROWS (reservoir, 1)")
-        first, *found = s1.measure(con, case, [10])
+        first, *result = s1.measure(con, case, [10])
     assert sum(first["influence"].values()) == pytest.approx(len(case.qi), abs=0.01)
-    assert [r["method"] for r in found] == list(s1.METHODS)
-    assert all(0 < r["D literal"] <= r["D"] <= 1 and 0 <= r["E"] <= 1 and r["DM"] >= 0 for r in found)
+    assert [r["method"] for r in result] == list(s1.METHODS)
+    assert all(0 < r["D literal"] <= r["D"] <= 1 and 0 <= r["E"] <= 1 and r["DM"] >= 0 for r in result)

@@ -10,24 +10,24 @@ from tests.bench import steps
 
 
 def test_steps_of_a_profile_are_those_of_the_statement(six: Any) -> None:
-    found = steps.profile(six, "SELECT * FROM kacpc('six', k=2)", 1)
-    explained = {name for (name,) in six.execute("SELECT step FROM explain_release('kacpc', 'six', k=2)").fetchall()}
-    assert {name for name in found.steps if "climb" not in name} <= explained, "climb is a part of a step's SQL"
-    assert {"answer", "gate", steps.RESULT} < set(found.steps)
-    assert all(step.operators for step in found.steps.values())
-    assert found.steps[steps.RESULT].rows == 0
-    assert found.steps["answer"].rows == 1
+    profile = steps.profile(six, "SELECT * FROM kacpc('six', k=2)", 1)
+    names = {name for (name,) in six.execute("SELECT step FROM explain_release('kacpc', 'six', k=2)").fetchall()}
+    assert {name for name in profile.steps if "climb" not in name} <= names, "climb is a part of a step's SQL"
+    assert {"answer", "gate", steps.RESULT} < set(profile.steps)
+    assert all(step.operators for step in profile.steps.values())
+    assert profile.steps[steps.RESULT].rows == 0
+    assert profile.steps["answer"].rows == 1
 
 
 def test_planning_and_clustering_are_told_apart_and_nothing_is_lost(six: Any) -> None:
-    found = steps.profile(six, "CREATE OR REPLACE TABLE safe AS FROM kacpc('six', k=2)", 1)
-    assert all(seconds > 0 for name, seconds in found.clustering.items()), found.clustering
-    assert found.planning["of the call, in Python"] > 0
-    assert found.steps[steps.WRITING].operators
-    summed = steps.by_kind(found.steps)
-    assert sum(s.seconds for s in summed.values()) == pytest.approx(sum(s.seconds for s in found.steps.values()))
+    profile = steps.profile(six, "CREATE OR REPLACE TABLE safe AS FROM kacpc('six', k=2)", 1)
+    assert all(seconds > 0 for name, seconds in profile.clustering.items()), profile.clustering
+    assert profile.planning["of the call, in Python"] > 0
+    assert profile.steps[steps.WRITING].operators
+    summed = steps.by_kind(profile.steps)
+    assert sum(s.seconds for s in summed.values()) == pytest.approx(sum(s.seconds for s in profile.steps.values()))
     assert "each column: published" in summed
-    text = "\n".join(steps.report(found))
+    text = "\n".join(steps.report(profile))
     assert "| answer |" in text
     assert "clustering function: clustering" in text
     assert six.execute("SELECT count(*) FROM safe").fetchall() == [(6,)]

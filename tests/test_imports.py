@@ -71,13 +71,13 @@ TEST_FOLDERS = {"bench", "mutations", "oracle", "support", "traced", "unchanged"
 
 def imported(path: Path) -> set[str]:
     """Return the whole names that a file imports anywhere in it, for its types too."""
-    found: set[str] = set()
+    values: set[str] = set()
     for node in ast.walk(ast.parse((PACKAGE / path).read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+            values.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return found
+            values.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return values
 
 
 def libraries_of(path: Path) -> str:
@@ -117,11 +117,11 @@ def test_packages_are_at_most_two_deep() -> None:
 
 @pytest.mark.parametrize("path", [path for path in FILES if len(path.parts) > 1], ids=str)
 def test_file_imports_only_lower_packages_and_its_libraries(path: Path) -> None:
-    before = list(ORDER)[: list(ORDER).index(path.parts[0]) + 1]
+    old_orders = list(ORDER)[: list(ORDER).index(path.parts[0]) + 1]
     for name in imported(path):
         parts = name.split(".")
         if parts[0] == "dbanon":
-            assert parts[1:2] and parts[1] in before, f"{path} imports {name}"
+            assert parts[1:2] and parts[1] in old_orders, f"{path} imports {name}"
             if path.parts[0] == "integrations" == parts[1]:
                 assert parts[2] == path.parts[1], f"{path} imports {name}"
         elif parts[0] in LIBRARIES:
@@ -141,8 +141,8 @@ def test_file_imports_the_modules_that_it_reads(path: Path) -> None:
 
 
 def test_kernels_import_no_other_package() -> None:
-    found = {name for path in FILES if path.parts[0] == "kernels" for name in imported(path)}
-    assert not {name for name in found if name.startswith("dbanon.") and not name.startswith("dbanon.kernels")}
+    names = {name for path in FILES if path.parts[0] == "kernels" for name in imported(path)}
+    assert not {name for name in names if name.startswith("dbanon.") and not name.startswith("dbanon.kernels")}
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if path.parts[0] == "gate"], ids=str)

@@ -87,14 +87,14 @@ def comments(text: str) -> Iterator[str]:
 @pytest.mark.parametrize("package", [name for name in PACKAGES if name not in TODO])
 def test_names_are_nouns_or_verbs(package: str) -> None:
     total: Counter[str] = Counter()
-    bare: dict[str, Counter[str]] = {kind: Counter() for kind in MAX_BARE}
+    bare_counts_by_kind: dict[str, Counter[str]] = {kind: Counter() for kind in MAX_BARE}
     for _, _, tree in modules(package):
         for kind, name in names(tree):
             total[kind] += 1
-            bare[kind][name] += BARE.fullmatch(name.strip("_")) is not None
+            bare_counts_by_kind[kind][name] += BARE.fullmatch(name.strip("_")) is not None
     for kind, share in MAX_BARE.items():
-        found = +bare[kind]
-        assert found.total() <= share * total[kind] + 1, (kind, found.most_common(20))
+        result = +bare_counts_by_kind[kind]
+        assert result.total() <= share * total[kind] + 1, (kind, result.most_common(20))
 
 
 @pytest.mark.whole
@@ -109,10 +109,10 @@ def test_docstrings_start_with_verb_or_noun(package: str) -> None:
 @pytest.mark.parametrize("package", [name for name in PACKAGES if name not in TODO])
 def test_docstrings_and_comments_are_plain_english(package: str) -> None:
     texts = [t for _, text, tree in modules(package) for t in (*docstrings(tree), *comments(text))]
-    plain = [re.sub(r"`[^`]*`", "", text) for text in texts]
-    found = Counter(match[0] for text in plain for match in PHRASES.finditer(text))
-    words = sum(len(text.split()) for text in plain)
-    assert found.total() <= MAX_PHRASES * words + 1, found.most_common()
+    plain_values = [re.sub(r"`[^`]*`", "", text) for text in texts]
+    counts = Counter(match[0] for text in plain_values for match in PHRASES.finditer(text))
+    words = sum(len(text.split()) for text in plain_values)
+    assert counts.total() <= MAX_PHRASES * words + 1, counts.most_common()
 
 
 def test_class_names_are_unique() -> None:

@@ -45,18 +45,20 @@ def is_command(function: ast.FunctionDef) -> bool:
 def parameters(function: ast.FunctionDef) -> int:
     """How many parameters a caller must know: of a method not the object, of a documented function not what is set by
     name and has a default."""
-    given = function.args
-    names = [a.arg for a in (*given.posonlyargs, *given.args) if a.arg not in ("self", "cls")]
-    optional = sum(default is not None for default in given.kw_defaults)
+    args = function.args
+    names = [a.arg for a in (*args.posonlyargs, *args.args) if a.arg not in ("self", "cls")]
+    optional = sum(default is not None for default in args.kw_defaults)
     is_documented = not function.name.startswith("_") and ast.get_docstring(function) is not None
-    return len(names) + len(given.kwonlyargs) - (optional if is_documented else 0)
+    return len(names) + len(args.kwonlyargs) - (optional if is_documented else 0)
 
 
 def beyond(measure: Callable[[ast.FunctionDef], int], limit: int, files: list[Path]) -> dict[str, int]:
     """The functions that measure more than a limit."""
-    every = {f"{path.relative_to(PACKAGE)}:{f.lineno} {f.name}": measure(f) for path in files for f in functions(path)}
-    assert len(every) > 100
-    return {name: measured for name, measured in every.items() if measured > limit}
+    all_values = {
+        f"{path.relative_to(PACKAGE)}:{f.lineno} {f.name}": measure(f) for path in files for f in functions(path)
+    }
+    assert len(all_values) > 100
+    return {name: measurement for name, measurement in all_values.items() if measurement > limit}
 
 
 def test_no_function_is_longer_than_a_page() -> None:
@@ -81,12 +83,12 @@ def n_fields(node: ast.ClassDef) -> int:
 
 
 def test_dataclasses_outside_the_ledger_have_at_most_15_fields() -> None:
-    found = {
+    actual_n_fields = {
         f"{path.relative_to(PACKAGE)} {node.name}": n_fields(node)
         for path in FILES
         if path.relative_to(PACKAGE).parts[0] != "ledger"
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.ClassDef) and any("dataclass" in ast.unparse(d) for d in node.decorator_list)
     }
-    assert found["runtime/session.py Session"] > 10
-    assert not {name: n for name, n in found.items() if n > FIELDS}
+    assert actual_n_fields["runtime/session.py Session"] > 10
+    assert not {name: n for name, n in actual_n_fields.items() if n > FIELDS}

@@ -12,20 +12,20 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def test_what_is_listed_is_there() -> None:
     files = {name.split("::")[0] for name in slow.listed()}
-    there = {
+    present_texts = {
         f"{file}::{node.name}"
         for file in files
         if (ROOT / file).exists()
         for node in ast.walk(ast.parse((ROOT / file).read_text("utf-8")))
         if isinstance(node, ast.FunctionDef)
     }
-    assert slow.listed() - there == set(), "renamed or gone: tests/slow.txt has to follow"
+    assert slow.listed() - present_texts == set(), "renamed or gone: tests/slow.txt has to follow"
     assert 100 < len(slow.listed()) < 1_000
     assert not [name for name in slow.listed() if name.startswith(slow.DAILY)]
 
 
 def test_a_test_is_slow_by_its_slowest_case_without_what_its_fixtures_cost() -> None:
-    said = [
+    values = [
         "12.00s setup    tests/a/test_b.py::test_fixture",
         "0.01s call     tests/a/test_b.py::test_fixture",
         "0.49s call     tests/a/test_b.py::test_quick[1]",
@@ -34,4 +34,4 @@ def test_a_test_is_slow_by_its_slowest_case_without_what_its_fixtures_cost() -> 
         "9.00s call     tests/gate/test_gate.py::test_daily",
         "= 3 passed in 30.00s =",
     ]
-    assert slow.slow(said) == ["tests/a/test_b.py::test_cases"]
+    assert slow.slow(values) == ["tests/a/test_b.py::test_cases"]

@@ -28,24 +28,24 @@ def test_algorithms_are_listed_with_what_they_are(con: Any) -> None:
     rows = con.execute("SELECT name, meets, own_parameters, parameters FROM algorithms()").fetchall()
     assert [name for name, *_ in rows] == [a.name for a in algorithms.algorithms()]
     by_name = {name: rest for name, *rest in rows}
-    every = ["k", *(model.parameter for model in registry.models()), "person"]
-    assert by_name["mondrian"][:2] == [every, ["strict"]]
-    assert {"l", "t", "alpha", "p", "beta"} < set(every)
+    all_values = ["k", *(model.parameter for model in registry.models()), "person"]
+    assert by_name["mondrian"][:2] == [all_values, ["strict"]]
+    assert {"l", "t", "alpha", "p", "beta"} < set(all_values)
     assert by_name["oka"][0] == ["k"]
-    assert all(set(own) < set(every) for _, own, every in by_name.values())
+    assert all(set(own_part) < set(all_values) for _, own_part, all_values in by_name.values())
 
 
 def missed(algorithm: algorithms.Algorithm, model: str, seed: int) -> int | None:
     """How many clusters miss the model before the repair, but for those that records left at the end joined; None where
     the whole table misses it."""
-    made = case(model, seed)
-    built, _ = model_tables.encoded(made)
-    asked = constraint(made)
-    if not asked.is_met_by_records(built, np.arange(built.rows)):
+    actual_case = case(model, seed)
+    built, _ = model_tables.encoded(actual_case)
+    asked_constraint = constraint(actual_case)
+    if not asked_constraint.is_met_by_records(built, np.arange(built.rows)):
         return None
     options = {p.name: p.default for p in algorithm.own}
-    groups = cluster_members(by_row.labels(algorithm.run(built, asked, options, lambda: None)))
-    return sum(not asked.is_met_by_records(built, rows) for rows in groups)
+    groups = cluster_members(by_row.labels(algorithm.run(built, asked_constraint, options, lambda: None)))
+    return sum(not asked_constraint.is_met_by_records(built, rows) for rows in groups)
 
 
 @pytest.mark.parametrize("model", [m for m in MODELS if m != "several"])
@@ -53,25 +53,25 @@ def missed(algorithm: algorithms.Algorithm, model: str, seed: int) -> int | None
 def test_only_algorithms_that_say_so_meet_models_by_their_own_means(name: str, model: str) -> None:
     """kacpc lets each cluster grow until it meets the model; leftovers can spoil some, so it has fewer that miss."""
     algorithm = algorithms.find(name)
-    found = [n for seed in range(50_000, 50_040) if (n := missed(algorithm, model, seed)) is not None]
-    assert found
+    values = [n for seed in range(50_000, 50_040) if (n := missed(algorithm, model, seed)) is not None]
+    assert values
     if name == "mondrian":
-        assert sum(found) == 0
+        assert sum(values) == 0
     elif "l" in algorithm.meets and model in ("l", "p", "k"):
-        assert sum(found) == 0, "more records do not take values away"
+        assert sum(values) == 0, "more records do not take values away"
     elif "l" not in algorithm.meets and model in ("l", "p", "t"):
-        assert sum(found) > 0
+        assert sum(values) > 0
 
 
 @pytest.mark.parametrize("model", [m for m in MODELS if m not in ("several", "k")])
 def test_best_cuts_for_the_model_and_leaves_the_repair_little(model: str) -> None:
     """On a line not every record need be in a run that meets the model: such runs cost more than any others. Clusters
     made without looking at the model miss it at least twice as often."""
-    found = {
+    values_by_name = {
         name: [n for seed in range(50_000, 50_040) if (n := missed(algorithms.find(name), model, seed)) is not None]
         for name in ("best", "oka")
     }
-    assert sum(found["best"]) < sum(found["oka"]) / 2
+    assert sum(values_by_name["best"]) < sum(values_by_name["oka"]) / 2
 
 
 # --- each by hand (see tests/traced) ----------------------------------------------------------------------------------
@@ -86,9 +86,11 @@ def partition(name: str, records: list[list[Value]], attributes: Sequence[Attrib
     """The clusters of an algorithm with its defaults, deterministic, by canonical row."""
     algorithm = algorithms.find(name)
     options = {p.name: "deterministic" if p.name == "mode" else p.default for p in algorithm.own}
-    made = encoded(Table(records, attributes, k))
-    assert made.records == [tuple(r) for r in records] or made.records == records, "rows are in canonical order"
-    return groups_of(by_row.run(algorithm, made.space, Constraint(k), options).tolist())
+    encoded_table = encoded(Table(records, attributes, k))
+    assert encoded_table.records == [tuple(r) for r in records] or encoded_table.records == records, (
+        "rows are in canonical order"
+    )
+    return groups_of(by_row.run(algorithm, encoded_table.space, Constraint(k), options).tolist())
 
 
 TESTED = [a.name for a in algorithms.algorithms() if not a.reads and a.name not in ALIKE]
@@ -120,8 +122,8 @@ def _by_likeness(name: str, other: str) -> Iterator[tuple[list[list[Value]], Seq
     yield from ((records, attributes, 2) for attributes, records, _ in traced)
     rng = random.Random(11)
     for _ in range(20):
-        drawn = [(rng.choice("abcdefg"), rng.randint(0, 9), rng.randint(0, 9)) for _ in range(8)]
-        yield [list(record) for record in sorted(drawn)], [Category(TREE), Number(), Number()], 3
+        sampled_values = [(rng.choice("abcdefg"), rng.randint(0, 9), rng.randint(0, 9)) for _ in range(8)]
+        yield [list(record) for record in sorted(sampled_values)], [Category(TREE), Number(), Number()], 3
 
 
 # --- the best there is ----------------------------------------------------------------------------------------------
@@ -135,8 +137,8 @@ def partitions(records: Sequence[int], k: int) -> Iterator[Groups]:
     first, rest = records[0], records[1:]
     for size in range(k - 1, len(rest) + 1):
         for others in itertools.combinations(rest, size):
-            left = [r for r in rest if r not in others]
-            for groups in partitions(left, k):
+            remaining_rests = [r for r in rest if r not in others]
+            for groups in partitions(remaining_rests, k):
                 yield [[first, *others], *groups]
 
 
@@ -159,19 +161,27 @@ def test_no_algorithm_loses_less_than_the_best_of_all_partitions(seed: int) -> N
         ]
         for r in range(n)
     ]
-    made = encoded(Table(records, attributes, k))
+    encoded_table = encoded(Table(records, attributes, k))
 
     def precision(groups: Groups) -> float:
-        return reference.eloss_precision(made.records, attributes, groups)
+        return reference.eloss_precision(encoded_table.records, attributes, groups)
 
     best = max(precision(groups) for groups in partitions(range(n), k))
     for name in TESTED:
         algorithm = algorithms.find(name)
         options = {p.name: p.default for p in algorithm.own}
-        for more in ({}, {"strict": False}, {"next": "far"}, {"first": "far-from-random"}, {"centroid_cat": "mode"}):
-            if not set(more) <= set(options):
+        for extra_parameters in (
+            {},
+            {"strict": False},
+            {"next": "far"},
+            {"first": "far-from-random"},
+            {"centroid_cat": "mode"},
+        ):
+            if not set(extra_parameters) <= set(options):
                 continue
-            groups = groups_of(by_row.run(algorithm, made.space, Constraint(k), options | more).tolist())
+            groups = groups_of(
+                by_row.run(algorithm, encoded_table.space, Constraint(k), options | extra_parameters).tolist()
+            )
             assert sorted(r for g in groups for r in g) == list(range(n)), name
             assert min(map(len, groups)) >= k, name
             assert precision(groups) <= best + 1e-12, name
@@ -180,8 +190,10 @@ def test_no_algorithm_loses_less_than_the_best_of_all_partitions(seed: int) -> N
 def test_the_best_of_the_fixture_is_found_by_some() -> None:
     """3, 7 | 12, 17, 18 loses (2 * 4 + 3 * 6) / 15; 3, 7, 12 | 17, 18 loses (3 * 9 + 2 * 1) / 15."""
     records = numbers(3, 7, 12, 17, 18)
-    kept = {tuple(map(tuple, g)): reference.eloss_precision(records, NUMBER, g) for g in partitions(range(5), 2)}
-    assert max(kept, key=lambda g: kept[g]) == ((0, 1), (2, 3, 4))
+    kept_eloss_precisions = {
+        tuple(map(tuple, g)): reference.eloss_precision(records, NUMBER, g) for g in partitions(range(5), 2)
+    }
+    assert max(kept_eloss_precisions, key=lambda g: kept_eloss_precisions[g]) == ((0, 1), (2, 3, 4))
     assert any(partition(name, records, NUMBER) == [[0, 1], [2, 3, 4]] for name in TESTED)
 
 
@@ -193,12 +205,14 @@ def test_best_finds_a_best_partition_of_few_records(seed: int) -> None:
     records: list[list[Value]] = [
         [rng.choice("abcdefg") if isinstance(a, Category) else rng.randint(0, 9) for a in attributes] for _ in range(7)
     ]
-    made = encoded(Table(records, attributes, 2))
+    encoded_table = encoded(Table(records, attributes, 2))
     algorithm = algorithms.find("best")
     options = {p.name: p.default for p in algorithm.own}
-    found = groups_of(by_row.run(algorithm, made.space, Constraint(2), options).tolist())
-    best = max(reference.eloss_precision(made.records, attributes, groups) for groups in partitions(range(7), 2))
-    assert reference.eloss_precision(made.records, attributes, found) == pytest.approx(best, abs=1e-12)
+    result = groups_of(by_row.run(algorithm, encoded_table.space, Constraint(2), options).tolist())
+    best = max(
+        reference.eloss_precision(encoded_table.records, attributes, groups) for groups in partitions(range(7), 2)
+    )
+    assert reference.eloss_precision(encoded_table.records, attributes, result) == pytest.approx(best, abs=1e-12)
 
 
 # --- in SQL -----------------------------------------------------------------------------------------------------------
@@ -217,9 +231,9 @@ CALL = "('sick', k := 3, qi := ['age', 'sex'], sensitive := ['disease']{})"
 
 @pytest.mark.parametrize("algorithm", ["dhkmeans", "eld", "ldiversity_mondrian"])
 def test_two_values_are_asked_for_where_nothing_else_is(sick: Any, algorithm: str) -> None:
-    for asked, least in (("", 2), (", l := 2", 2)):
-        rows = sick.execute(f"SELECT len(disease) FROM {algorithm}_classes{CALL.format(asked)}").fetchall()
-        assert len(rows) > 1 and min(n for (n,) in rows) >= least
+    for parameters, minimum in (("", 2), (", l := 2", 2)):
+        rows = sick.execute(f"SELECT len(disease) FROM {algorithm}_classes{CALL.format(parameters)}").fetchall()
+        assert len(rows) > 1 and min(n for (n,) in rows) >= minimum
     metrics = dict(sick.execute(f"SELECT metric, value FROM {algorithm}_metrics{CALL.format('')}").fetchall())
     assert metrics["l_diversity:disease"] >= 2
     with pytest.raises(duckdb.Error, match=f"{algorithm}: l is about sensitive values, and no column of sick"):
@@ -231,9 +245,9 @@ def test_two_values_are_asked_for_where_nothing_else_is(sick: Any, algorithm: st
 
 
 def test_the_l_diverse_mondrian_is_mondrian_with_l(sick: Any) -> None:
-    asked = sick.execute(f"FROM mondrian{CALL.format(', l := 2')}").fetchall()
-    assert sick.execute(f"FROM ldiversity_mondrian{CALL.format('')}").fetchall() == asked
-    assert sick.execute(f"FROM mondrian{CALL.format('')}").fetchall() != asked
+    rows = sick.execute(f"FROM mondrian{CALL.format(', l := 2')}").fetchall()
+    assert sick.execute(f"FROM ldiversity_mondrian{CALL.format('')}").fetchall() == rows
+    assert sick.execute(f"FROM mondrian{CALL.format('')}").fetchall() != rows
 
 
 @pytest.mark.parametrize("algorithm", ["mwck", "rka", "eld"])

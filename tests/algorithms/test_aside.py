@@ -24,9 +24,9 @@ from dbanon.privacy_models.constraint import Constraint
 
 
 def clusters(name: str, made: EncodedTable, k: int, **options: object) -> list[list[int]]:
-    chosen = algorithms.find(name)
-    given_ = {p.name: p.default for p in chosen.own} | {"mode": "deterministic"} | options
-    labels = by_row.labels(chosen.run(made, Constraint(k), given_, lambda: None))
+    selected_algorithm = algorithms.find(name)
+    defaults_by_name = {p.name: p.default for p in selected_algorithm.own} | {"mode": "deterministic"} | options
+    labels = by_row.labels(selected_algorithm.run(made, Constraint(k), defaults_by_name, lambda: None))
     return [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
 
 
@@ -41,29 +41,30 @@ def with_values(made: EncodedTable) -> EncodedTable:
 @given(tables())
 @SOME
 def test_wkmca_takes_what_the_plain_loop_takes(table: Table) -> None:
-    made = with_values(records(encoded(table).space))
+    result = with_values(records(encoded(table).space))
     k = max(table.k, 2)
-    if made.rows < 2 * k:
+    if result.rows < 2 * k:
         return
-    shares = [plain_variation(made, j) for j in range(len(made.attributes))]
+    shares = [plain_variation(result, j) for j in range(len(result.attributes))]
     mean = sum(shares) / len(shares)
     attributes = [
-        replace(a, weight=a.weight * (s / mean if s > 0 else 1.0)) for a, s in zip(made.attributes, shares, strict=True)
+        replace(a, weight=a.weight * (s / mean if s > 0 else 1.0))
+        for a, s in zip(result.attributes, shares, strict=True)
     ]
-    pairs = with_unit(replace(made, attributes=tuple(attributes)), k, "edges")
-    expected = slow.wkmca(pairs, k, math.ceil(0.2 * made.rows))
-    assert alike(pairs, clusters("wkmca", made, k, outliers=0.2)) == alike(pairs, expected)
+    pairs = with_unit(replace(result, attributes=tuple(attributes)), k, "edges")
+    expected = slow.wkmca(pairs, k, math.ceil(0.2 * result.rows))
+    assert alike(pairs, clusters("wkmca", result, k, outliers=0.2)) == alike(pairs, expected)
 
 
 def plain_variation(made: EncodedTable, j: int) -> float:
     """Standard deviation over mean of a number, entropy over the greatest of a category; record by record."""
     attribute = made.attributes[j]
     codes = [int(c) for c, n in zip(made.codes[:, j], made.counts, strict=True) for _ in range(int(n))]
-    known = [c for c in codes if c < attribute.values]
-    if len(set(known)) < 2:
+    known_codes = [c for c in codes if c < attribute.values]
+    if len(set(known_codes)) < 2:
         return 0.0
     if isinstance(attribute, CategoricalAttribute):
-        shares = [known.count(c) / len(known) for c in sorted(set(known))]
+        shares = [known_codes.count(c) / len(known_codes) for c in sorted(set(known_codes))]
         return float(-(np.array(shares) * np.log(shares)).sum() / np.log(len(shares)))
     return column_variation(made, j, attribute)
 
@@ -81,15 +82,15 @@ def test_the_weight_of_a_number_is_its_standard_deviation_over_its_mean() -> Non
 @SOME
 def test_the_hybrid_takes_what_the_plain_loop_takes(table: Table) -> None:
     encoding = encoded(replace(table, persons=None))
-    made, k = encoding.space, max(table.k, 2)
-    if made.rows < 2 * k:
+    encoded_table, k = encoding.space, max(table.k, 2)
+    if encoded_table.rows < 2 * k:
         return
-    plain = slow_assign.Table(encoding.records, table.attributes, modes=False)
-    seeds, _ = drawn(made.rows, made.rows // k, "deterministic", 0)
-    passed, centers = slow_assign.one_pass(plain, seeds)
-    pairs = with_unit(made, k, "edges")
-    expected = slow.hybrid(pairs, k, passed, lambda r, c: plain.distance(r, centers[c]))
-    assert alike(pairs, clusters("oka_kmember", made, k)) == alike(pairs, expected)
+    plain_table = slow_assign.Table(encoding.records, table.attributes, modes=False)
+    seeds, _ = drawn(encoded_table.rows, encoded_table.rows // k, "deterministic", 0)
+    passed, centers = slow_assign.one_pass(plain_table, seeds)
+    pairs = with_unit(encoded_table, k, "edges")
+    expected = slow.hybrid(pairs, k, passed, lambda r, c: plain_table.distance(r, centers[c]))
+    assert alike(pairs, clusters("oka_kmember", encoded_table, k)) == alike(pairs, expected)
 
 
 @pytest.fixture

@@ -43,22 +43,22 @@ def drawn(records: int, clusters: int, mode: str, seed: int) -> tuple[list[int],
         return [i * records // clusters for i in range(clusters)], list(range(records))
     random = np.random.PCG64(seed)
     first, second = random.random_raw(records), random.random_raw(records)
-    by = [sorted(range(records), key=lambda r, raw=raw: (raw[r], r)) for raw in (first, second)]
-    return by[0][:clusters], by[1]
+    numbers = [sorted(range(records), key=lambda r, raw=raw: (raw[r], r)) for raw in (first, second)]
+    return numbers[0][:clusters], numbers[1]
 
 
 def labels(table: Table, name: str, **given: object) -> list[int]:
-    made = encoded(replace(table, persons=None))
-    found = find(name).run(made.space, Constraint(table.k), options(name, **given), lambda: None)
-    return by_row.labels(found).tolist()
+    code_table = encoded(replace(table, persons=None))
+    result = find(name).run(code_table.space, Constraint(table.k), options(name, **given), lambda: None)
+    return by_row.labels(result).tolist()
 
 
 def expected(table: Table, name: str, mode: str, seed: int, center: str | None) -> list[int]:
     records = encoded(replace(table, persons=None)).records
-    plain = reference_assign.Table(records, table.attributes, center != "lca")
+    plain_table = reference_assign.Table(records, table.attributes, center != "lca")
     clusters = max(len(records) // table.k, 1)
-    found = METHODS[name](plain, table.k, *drawn(len(records), clusters, mode, seed))
-    return labels_of(found, len(records))
+    result = METHODS[name](plain_table, table.k, *drawn(len(records), clusters, mode, seed))
+    return labels_of(result, len(records))
 
 
 @pytest.mark.parametrize(("name", "center"), KINDS)
@@ -67,8 +67,8 @@ def expected(table: Table, name: str, mode: str, seed: int, center: str | None) 
 def test_every_record_is_in_the_cluster_of_the_plain_loop(
     table: Table, name: str, mode: str, seed: int, center: str | None
 ) -> None:
-    found = labels(table, name, mode=mode, seed=seed, **centered(center))
-    assert found == expected(table, name, mode, seed, center)
+    actual_labels = labels(table, name, mode=mode, seed=seed, **centered(center))
+    assert actual_labels == expected(table, name, mode, seed, center)
 
 
 @pytest.mark.parametrize(("name", "center"), KINDS)
@@ -84,9 +84,9 @@ def test_every_record_of_a_larger_table_is_in_the_cluster_of_the_plain_loop(
 
 def grouped(values: Sequence[Value], k: int, name: str, **given: object) -> list[list[Value]]:
     """The clusters of a numeric column in the deterministic mode, as values."""
-    found = labels(Table([(v,) for v in values], [Number()], k), name, mode="deterministic", **given)
-    ordered = sorted(values, key=lambda v: (v is None, v))
-    return sorted([[ordered[r] for r in group] for group in groups_of(found)], key=str)
+    actual_labels = labels(Table([(v,) for v in values], [Number()], k), name, mode="deterministic", **given)
+    sorted_values = sorted(values, key=lambda v: (v is None, v))
+    return sorted([[sorted_values[r] for r in group] for group in groups_of(actual_labels)], key=str)
 
 
 WORKCLASS = [
@@ -135,30 +135,32 @@ def test_no3_by_hand() -> None:
 def test_adjust_by_hand() -> None:
     """Centers 0, 10 and 20 with 5, 1 and 1 records, k = 2. From the first leave 4, 3, and of the two 1s the first; the
     record dealt first (the first 1) fills the cluster at 10, 3 the one at 20, and 4 goes back to the nearest of all."""
-    made = encoded(Table([(v,) for v in (0, 1, 1, 3, 4, 10, 20)], [Number()], 2)).space
-    work = moving_centers.MovingCenters(made, 2, np.array([0, 5, 6]), np.arange(7), True, 1, lambda: None)
-    found = np.array([0, 0, 0, 0, 0, 1, 2])
-    work.adjust_sizes(found)
-    assert found.tolist() == [0, 1, 0, 2, 0, 1, 2]
+    code_table = encoded(Table([(v,) for v in (0, 1, 1, 3, 4, 10, 20)], [Number()], 2)).space
+    work = moving_centers.MovingCenters(code_table, 2, np.array([0, 5, 6]), np.arange(7), True, 1, lambda: None)
+    array = np.array([0, 0, 0, 0, 0, 1, 2])
+    work.adjust_sizes(array)
+    assert array.tolist() == [0, 1, 0, 2, 0, 1, 2]
 
 
 def test_records_are_dealt_out_in_the_order_that_was_drawn() -> None:
-    made = encoded(Table([(v,) for v in (0, 1, 1, 3, 4, 10, 20)], [Number()], 2)).space
-    work = moving_centers.MovingCenters(made, 2, np.array([0, 5, 6]), np.arange(7)[::-1].copy(), True, 1, lambda: None)
-    found = np.array([0, 0, 0, 0, 0, 1, 2])
-    work.adjust_sizes(found)
-    assert found.tolist() == [0, 0, 0, 2, 1, 1, 2]
+    code_table = encoded(Table([(v,) for v in (0, 1, 1, 3, 4, 10, 20)], [Number()], 2)).space
+    work = moving_centers.MovingCenters(
+        code_table, 2, np.array([0, 5, 6]), np.arange(7)[::-1].copy(), True, 1, lambda: None
+    )
+    array = np.array([0, 0, 0, 0, 0, 1, 2])
+    work.adjust_sizes(array)
+    assert array.tolist() == [0, 0, 0, 2, 1, 1, 2]
 
 
 def test_a_center_of_categories_is_the_mode() -> None:
     """Nodes in preorder: 6 is Federal-gov, 8 State-gov, 10 stands for NULL; of two modes the first counts."""
     tree = Category(Tree([row.split(";") for row in WORKCLASS]))
     work = ["Federal-gov", "Local-gov", "State-gov", "State-gov", None, None]
-    made = encoded(Table([(w,) for w in work], [tree], 2)).space
-    state = moving_centers.MovingCenters(made, 2, np.array([1, 2, 5]), np.arange(6), True, 1, lambda: None)
-    moved = state.recenter(np.array([0, 0, 1, 1, 1, 2]))
+    code_table = encoded(Table([(w,) for w in work], [tree], 2)).space
+    state = moving_centers.MovingCenters(code_table, 2, np.array([1, 2, 5]), np.arange(6), True, 1, lambda: None)
+    moves = state.recenter(np.array([0, 0, 1, 1, 1, 2]))
     assert state.centers[:, 0].tolist() == [6, 8, 10]
-    assert moved.tolist() == [0]
+    assert moves.tolist() == [0]
 
 
 @pytest.mark.parametrize(("center", "clusters"), [("lca", [[0, 2], [1, 3]]), ("mode", [[0, 1], [2, 3]])])
@@ -212,11 +214,11 @@ def test_clusters_that_lack_persons_are_merged(name: str) -> None:
     rng = np.random.default_rng(8)
     persons = [str(p) for p in rng.integers(0, 25, 150)]
     table = Table([(int(a), int(b)) for a, b in rng.integers(0, 9, (150, 2))], [Number(), Number()], 5, persons)
-    made = encoded(table)
-    found = by_row.run(find(name), made.space, Constraint(5), options(name))
-    assert made.persons is not None
-    for group in groups_of(found.tolist()):
-        assert len({made.persons[r] for r in group}) >= 5
+    code_table = encoded(table)
+    actual_labels = by_row.run(find(name), code_table.space, Constraint(5), options(name))
+    assert code_table.persons is not None
+    for group in groups_of(actual_labels.tolist()):
+        assert len({code_table.persons[r] for r in group}) >= 5
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -224,14 +226,14 @@ def test_a_run_looks_for_interrupts_and_can_be_stopped_anywhere(name: str, monke
     monkeypatch.setattr(moving_centers, "STEPS_PER_CALL", 500)
     rng = np.random.default_rng(9)
     table = Table([(int(a), int(b)) for a, b in rng.integers(0, 90, (2000, 2))], [Number(), Number()], 5)
-    made = encoded(table).space
+    code_table = encoded(table).space
     calls = 0
 
     def count() -> None:
         nonlocal calls
         calls += 1
 
-    find(name).run(made, Constraint(5), options(name), count)
+    find(name).run(code_table, Constraint(5), options(name), count)
     assert calls >= 50
 
     class StoppedError(Exception):
@@ -247,19 +249,19 @@ def test_a_run_looks_for_interrupts_and_can_be_stopped_anywhere(name: str, monke
                 raise StoppedError
 
         with pytest.raises(StoppedError):
-            find(name).run(made, Constraint(5), options(name), stop)
+            find(name).run(code_table, Constraint(5), options(name), stop)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_table_that_takes_very_long_must_be_asked_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "MAX_STEPS", 20)
     monkeypatch.setattr(moving_centers, "STEPS_PER_CALL", 2)
-    made = encoded(Table([(v,) for v in AGES], [Number()], 2)).space
+    code_table = encoded(Table([(v,) for v in AGES], [Number()], 2)).space
     with pytest.raises(
         errors.TableTooLargeError, match=f"^{name}: 7 distinct tuples in 3 clusters take some .* large = true"
     ):
-        run_algorithm(find(name), made, Constraint(2), options(name))
-    assert run_algorithm(find(name), made, Constraint(2), options(name, large=True)).n_records == 7
+        run_algorithm(find(name), code_table, Constraint(2), options(name))
+    assert run_algorithm(find(name), code_table, Constraint(2), options(name, large=True)).n_records == 7
 
 
 def test_rounds_end_a_run_whose_centers_still_move() -> None:
@@ -270,9 +272,9 @@ def test_rounds_end_a_run_whose_centers_still_move() -> None:
 def test_a_value_at_an_inner_node_is_at_distance_0_from_itself(name: str) -> None:
     parent = np.array([-1, 0, 1, 1, 0], np.int32)
     tree = encoded_table.CategoricalAttribute(parent, np.array([1, 2, 3, 4], np.int32))
-    made, _ = encoded_table.encode_table(
+    code_table, _ = encoded_table.encode_table(
         [tree], [np.array([0, 0, 1, 1, 2, 2, 3, 3], np.int32)], np.zeros(8, np.uint64), None
     )
-    given = options(name, mode="deterministic") | ({"centroid_cat": "mode"} if name == "oka" else {})
-    found = find(name).run(made, Constraint(2), given, lambda: None)
-    assert groups_of(found.tolist()) == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    given_options = options(name, mode="deterministic") | ({"centroid_cat": "mode"} if name == "oka" else {})
+    result = find(name).run(code_table, Constraint(2), given_options, lambda: None)
+    assert groups_of(result.tolist()) == [[0, 1], [2, 3], [4, 5], [6, 7]]

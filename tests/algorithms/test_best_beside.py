@@ -87,12 +87,12 @@ def lost(made: Case, name: str, moves: int | None = None, **more: object) -> flo
 
 @pytest.mark.parametrize("make", [sparse, continuous])
 def test_best_with_high_effort_loses_less_than_every_other_algorithm(make: Make) -> None:
-    made = make(300, 5)
-    least = lost(made, "best", 4_000, effort="high")
+    result = make(300, 5)
+    minimum = lost(result, "best", 4_000, effort="high")
     for algorithm in algorithms.algorithms():
         if algorithm.name != "best" and not algorithm.ability(Widening):
             try:
-                assert least <= lost(made, algorithm.name), algorithm.name
+                assert minimum <= lost(result, algorithm.name), algorithm.name
             except errors.DbanonError as error:  # what needs a sensitive column, for one
                 assert algorithm.name in str(error)
 
@@ -103,12 +103,12 @@ def test_best_loses_less_than_every_other_algorithm_where_covers_are_tried(
 ) -> None:
     """With the least effort, too, as in tables of many tuples."""
     monkeypatch.setattr(best, "MIN_TUPLES", 0)
-    made = make(300, k)
-    least = lost(made, "best", 1_000)
+    result = make(300, k)
+    minimum = lost(result, "best", 1_000)
     for algorithm in algorithms.algorithms():
         if algorithm.name != "best" and not algorithm.ability(Widening):
             try:
-                assert least <= lost(made, algorithm.name), algorithm.name
+                assert minimum <= lost(result, algorithm.name), algorithm.name
             except errors.DbanonError as error:  # what needs a sensitive column, for one
                 assert algorithm.name in str(error)
 
@@ -125,35 +125,35 @@ def small_cells(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small_cells")
 @pytest.mark.parametrize("make", [continuous, sparse])
 def test_what_grows_is_the_start_where_it_loses_less(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = make(1_000, 5)
-    start = lost(made, "best", 0)
+    result = make(1_000, 5)
+    start = lost(result, "best", 0)
     monkeypatch.setattr(seeded_starts, "GROWING_ALGORITHMS", ())
-    assert start < lost(made, "best", 0)
+    assert start < lost(result, "best", 0)
 
 
 @pytest.mark.usefixtures("small_cells")
 def test_what_does_not_pay_on_some_cells_is_made_on_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
+    parameters = []
 
     def careless(part: EncodedTable, limits: Constraint, options: Mapping[str, object], check: Check) -> Ints:
-        asked.append(part.rows)
+        parameters.append(part.rows)
         return np.arange(part.rows) % (part.rows // limits.min_records)
 
-    made = continuous(1_000, 5)
+    result = continuous(1_000, 5)
     monkeypatch.setattr(seeded_starts, "GROWING_ALGORITHMS", (careless,))
-    start = lost(made, "best", 0)
-    assert 0 < sum(asked) <= 2 * 128
+    start = lost(result, "best", 0)
+    assert 0 < sum(parameters) <= 2 * 128
     monkeypatch.setattr(seeded_starts, "GROWING_ALGORITHMS", ())
-    assert start == lost(made, "best", 0)
+    assert start == lost(result, "best", 0)
 
 
 @pytest.mark.usefixtures("small_cells")
 def test_what_grows_meets_a_model_of_sensitive_values() -> None:
-    made = replace(continuous(1_000, 5), asked={"k": 5, "l": 3})
-    assert made.unmet(classes(made, "best", 0)) == []
+    copy = replace(continuous(1_000, 5), asked={"k": 5, "l": 3})
+    assert copy.unmet(classes(copy, "best", 0)) == []
 
 
 def test_with_high_effort_the_start_is_never_above_what_grows() -> None:
-    for made in (continuous(600, 7), sparse(600, 7)):
-        start = lost(made, "best", 0, effort="high")
-        assert start <= min(lost(made, "kacpc"), lost(made, "kmember", mode="deterministic")) + 1e-9
+    for result in (continuous(600, 7), sparse(600, 7)):
+        start = lost(result, "best", 0, effort="high")
+        assert start <= min(lost(result, "kacpc"), lost(result, "kmember", mode="deterministic")) + 1e-9

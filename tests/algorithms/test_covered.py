@@ -49,21 +49,21 @@ def table_of(made: encoded_table.EncodedTable, least: int, heights: str) -> cove
         return int(levels[j].blocks_above(0, level)[levels[j].steps[0][code]])
 
     def lost(record: int, j: int, level: int) -> int:
-        alike = [
+        equal_numbers = [
             int(code)
             for code in np.unique(made.codes[:, j])
             if levels[j].blocks_above(0, level)[levels[j].steps[0][code]] == label(record, j, level)
         ]
-        return int(terms[j].losses(np.array([min(alike)]), np.array([max(alike)]))[0])
+        return int(terms[j].losses(np.array([min(equal_numbers)]), np.array([max(equal_numbers)]))[0])
 
-    top = tuple(len(of.numbers) - 1 for of in levels)
-    kept: dict[tuple[int, int, int], tuple[int, int]] = {}
+    top = tuple(len(one_level.numbers) - 1 for one_level in levels)
+    remaining: dict[tuple[int, int, int], tuple[int, int]] = {}
 
     def both(record: int, j: int, level: int) -> tuple[int, int]:
         key = (int(made.codes[tuple_of[record], j]), j, level)
-        if key not in kept:
-            kept[key] = label(record, j, level), lost(record, j, level)
-        return kept[key]
+        if key not in remaining:
+            remaining[key] = label(record, j, level), lost(record, j, level)
+        return remaining[key]
 
     return covers.Table(made.rows, top, lambda *at: both(*at)[0], lambda *at: both(*at)[1], least)
 
@@ -72,17 +72,19 @@ def table_of(made: encoded_table.EncodedTable, least: int, heights: str) -> cove
 @pytest.mark.parametrize("seed", range(30))
 def test_a_cover_is_that_of_a_plain_loop(seed: int, heights: str) -> None:
     rng = random.Random(f"{seed} {heights}")
-    made, k = random_space(rng), rng.choice([2, 3, 5, 10])
-    problem = build_kernel_inputs(made, Constraint(k), heights)
-    lattice = CoverLattice.from_inputs(made, problem, heights, 10**9, lambda: None)
-    slow = table_of(made, k, heights)
-    whole = max(sum(slow.lost(r, j, level) for j, level in enumerate(slow.top)) for r in range(made.rows))
-    assert lattice.max_loss == whole
-    if whole == 0:
+    actual_random_space, k = random_space(rng), rng.choice([2, 3, 5, 10])
+    problem = build_kernel_inputs(actual_random_space, Constraint(k), heights)
+    lattice = CoverLattice.from_inputs(actual_random_space, problem, heights, 10**9, lambda: None)
+    slow = table_of(actual_random_space, k, heights)
+    maximum = max(
+        sum(slow.lost(r, j, level) for j, level in enumerate(slow.top)) for r in range(actual_random_space.rows)
+    )
+    assert lattice.max_loss == maximum
+    if maximum == 0:
         return
-    worth = int(rng.choice([0.05, 0.17, 0.5, 1.0]) * whole)
+    worth = int(rng.choice([0.05, 0.17, 0.5, 1.0]) * maximum)
     turn, key = generalization_covers._build_cover(lattice, worth)
-    tuple_of = made.tuple_of
+    tuple_of = actual_random_space.tuple_of
     expected = covers.cover(
         slow,
         worth,
@@ -101,15 +103,15 @@ def test_a_cover_is_that_of_a_plain_loop(seed: int, heights: str) -> None:
 def test_covers_are_orders_of_all_items() -> None:
     rng = random.Random(3)
     for _ in range(20):
-        made = random_space(rng)
-        problem = build_kernel_inputs(made, Constraint(3), "top")
-        for order in generalization_covers.cover_orders(made, problem, "fast", "top", lambda: None):
+        actual_random_space = random_space(rng)
+        problem = build_kernel_inputs(actual_random_space, Constraint(3), "top")
+        for order in generalization_covers.cover_orders(actual_random_space, problem, "fast", "top", lambda: None):
             assert np.sort(order).tolist() == list(range(len(problem.codes)))
 
 
 def test_no_cover_goes_on_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left after enough looks is one group; one cover is always made."""
     monkeypatch.setattr(generalization_covers, "MAX_LOOKS", {"fast": (50, 0)})
-    made = random_space(random.Random(8))
-    problem = build_kernel_inputs(made, Constraint(2), "top")
-    assert len(list(generalization_covers.cover_orders(made, problem, "fast", "top", lambda: None))) == 2
+    actual_random_space = random_space(random.Random(8))
+    problem = build_kernel_inputs(actual_random_space, Constraint(2), "top")
+    assert len(list(generalization_covers.cover_orders(actual_random_space, problem, "fast", "top", lambda: None))) == 2

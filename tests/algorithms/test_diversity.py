@@ -31,9 +31,9 @@ Values = list[list[int]]
 
 
 def clusters(name: str, made: EncodedTable, k: int, **options: object) -> list[list[int]]:
-    chosen = algorithms.find(name)
-    given_ = {p.name: p.default for p in chosen.own} | {"mode": "deterministic"} | options
-    labels = by_row.labels(chosen.run(made, Constraint(k), given_, lambda: None))
+    selected_algorithm = algorithms.find(name)
+    defaults_by_name = {p.name: p.default for p in selected_algorithm.own} | {"mode": "deterministic"} | options
+    labels = by_row.labels(selected_algorithm.run(made, Constraint(k), defaults_by_name, lambda: None))
     return [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
 
 
@@ -48,10 +48,10 @@ def with_values(made: EncodedTable, columns: Values) -> EncodedTable:
 
 def drawn(table: Table, seed: int, columns: int = 1, different: int = 3) -> tuple[EncodedTable, int, Plain, Values]:
     """A space of records with sensitive values, k, the same plainly, and the values."""
-    made = records(encoded(table).space)
+    actual_records = records(encoded(table).space)
     draws = np.random.default_rng(seed)
-    values: Values = [draws.integers(0, different, made.rows).tolist() for _ in range(columns)]
-    return with_values(made, values), max(table.k, 2), with_unit(made, 1, "edges"), values
+    values: Values = [draws.integers(0, different, actual_records.rows).tolist() for _ in range(columns)]
+    return with_values(actual_records, values), max(table.k, 2), with_unit(actual_records, 1, "edges"), values
 
 
 SEEDS = st.integers(0, 10**6)
@@ -65,13 +65,13 @@ SEEDS = st.integers(0, 10**6)
 def test_loukides_and_shao_take_what_the_plain_loop_takes(
     table: Table, seed: int, columns: int, protection: float, threshold: float
 ) -> None:
-    made, k, pairs, values = drawn(table, seed, columns)
-    if made.rows < k:
+    encoded_table, k, pairs, values = drawn(table, seed, columns)
+    if encoded_table.rows < k:
         return
-    whole = sum(round(unit(made, 1) * a.weight) for a in made.attributes)
-    expected = slow.loukides_shao(pairs, k, values, threshold, protection, whole)
-    found = clusters("loukides_shao", made, k, protection=protection, threshold=threshold)
-    assert alike(told(pairs, values), found) == alike(told(pairs, values), expected)
+    full_total = sum(round(unit(encoded_table, 1) * a.weight) for a in encoded_table.attributes)
+    expected = slow.loukides_shao(pairs, k, values, threshold, protection, full_total)
+    actual_clusters = clusters("loukides_shao", encoded_table, k, protection=protection, threshold=threshold)
+    assert alike(told(pairs, values), actual_clusters) == alike(told(pairs, values), expected)
 
 
 def told(table: Plain, columns: Values) -> Plain:
@@ -83,17 +83,17 @@ def test_loukides_and_shao_by_hand() -> None:
     """Of a, b, b, b, d with the values 0, 0, 1, 0, 1: a and the second b lose 1/2 * 1/2 of the score and are diverse;
     others would bring 1/2 and not be. With (0, 1) the first b: 1/4 + 1/2 * (1 - 0.918), then the last b with (0, 1, 0):
     1/4 + 1/2 * (1 - 0.811); d would bring 1/2, and alone loses 1. With the threshold 1/2 d is alone, and joins."""
-    made = with_values(encoded(Table(letters("abbbd"), LETTERS, 2)).space, [[0, 0, 1, 0, 1]])
-    assert clusters("loukides_shao", made, 2, threshold=0.5) == [[0, 1, 2, 3, 4]]
-    left_out = clusters("loukides_shao", made, 2, threshold=0.5, **{MAX_SUPPRESSED: 1})
+    result = with_values(encoded(Table(letters("abbbd"), LETTERS, 2)).space, [[0, 0, 1, 0, 1]])
+    assert clusters("loukides_shao", result, 2, threshold=0.5) == [[0, 1, 2, 3, 4]]
+    left_out = clusters("loukides_shao", result, 2, threshold=0.5, **{MAX_SUPPRESSED: 1})
     assert left_out == [[0, 1, 2, 3]]
 
 
 def test_the_small_clusters_of_loukides_and_shao_are_left_out_as_far_as_that_is_allowed(people: Any) -> None:
     call = "SELECT value FROM loukides_shao_metrics" + ASKED.format(", threshold=0.2{}") + " WHERE metric = '{}'"
     out = [
-        people.execute(call.format(more, "suppressed:outlier")).fetchone()[0]
-        for more in ("", ", suppress=0.05", ", suppress=1")
+        people.execute(call.format(extra_text, "suppressed:outlier")).fetchone()[0]
+        for extra_text in ("", ", suppress=0.05", ", suppress=1")
     ]
     assert out[0] == 0 < out[1] <= 3 < out[2]
 
@@ -104,24 +104,27 @@ def test_the_small_clusters_of_loukides_and_shao_are_left_out_as_far_as_that_is_
 @given(tables(), SEEDS, st.integers(1, 2), st.integers(2, 3), st.sampled_from([0, 2, 100]))
 @SOME
 def test_mckl_takes_what_the_plain_loop_takes(table: Table, seed: int, columns: int, least: int, spare: int) -> None:
-    made, k, pairs, values = drawn(table, seed, columns, 4)
-    if made.rows < k:
+    encoded_table, k, pairs, values = drawn(table, seed, columns, 4)
+    if encoded_table.rows < k:
         return
-    asked = Constraint(k, model_requirements("mckl", "a table", {"l": least}, ["d", "e"][:columns]))
-    known = [[-1 if v == max(column) else v for v in column] for column in values]
+    constraint = Constraint(k, model_requirements("mckl", "a table", {"l": least}, ["d", "e"][:columns]))
+    known_values = [[-1 if v == max(column) else v for v in column] for column in values]
     nulls = tuple(
-        replace(s, value_counts=s.value_counts[:-1], codes=s.codes) for s in made.sensitive
+        replace(s, value_counts=s.value_counts[:-1], codes=s.codes) for s in encoded_table.sensitive
     )  # the last value is NULL
-    made = replace(made, sensitive=nulls)
+    encoded_table = replace(encoded_table, sensitive=nulls)
     order = sorted(
-        range(made.rows),
-        key=lambda r: ([pairs.rows[r][j] for j in attributes_by_loss_width(made)], slow.first_alike(pairs, known, r)),
+        range(encoded_table.rows),
+        key=lambda r: (
+            [pairs.rows[r][j] for j in attributes_by_loss_width(encoded_table)],
+            slow.first_alike(pairs, known_values, r),
+        ),
     )
-    chosen = algorithms.find("mckl")
-    labels = by_row.labels(chosen.run(made, asked, {MAX_SUPPRESSED: spare}, lambda: None))
-    found = [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
-    expected = slow.mckl(pairs, asked.min_records, known, least, order, spare)
-    assert alike(told(pairs, known), found) == alike(told(pairs, known), expected)
+    selected_algorithm = algorithms.find("mckl")
+    labels = by_row.labels(selected_algorithm.run(encoded_table, constraint, {MAX_SUPPRESSED: spare}, lambda: None))
+    actual_values = [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
+    expected = slow.mckl(pairs, constraint.min_records, known_values, least, order, spare)
+    assert alike(told(pairs, known_values), actual_values) == alike(told(pairs, known_values), expected)
 
 
 # --- KNN-(G,S) --------------------------------------------------------------------------------------------------------
@@ -132,23 +135,23 @@ def test_mckl_takes_what_the_plain_loop_takes(table: Table, seed: int, columns: 
 def test_knn_gs_takes_what_the_plain_loop_takes(
     table: Table, seed: int, columns: int, groups: int, each: int | None
 ) -> None:
-    made, k, pairs, values = drawn(table, seed, columns, 5)
-    if made.rows < 2 * k:
+    encoded_table, k, pairs, values = drawn(table, seed, columns, 5)
+    if encoded_table.rows < 2 * k:
         return
-    of = [value_groups(s, groups, None).tolist() for s in made.sensitive]
-    combined = [tuple(g[v] for g, v in zip(of, record, strict=True)) for record in zip(*values, strict=True)]
+    one_set = [value_groups(s, groups, None).tolist() for s in encoded_table.sensitive]
+    combined = [tuple(g[v] for g, v in zip(one_set, record, strict=True)) for record in zip(*values, strict=True)]
     numbers = [sorted(set(combined)).index(c) for c in combined]
-    least = max(-(-k // len(set(numbers))), each or 1)
-    found = clusters("knn_gs", made, k, groups=groups, each=each)
-    expected = slow.knn_gs(pairs, k, numbers, least)
-    assert alike(told(pairs, [numbers]), found) == alike(told(pairs, [numbers]), expected)
+    maximum = max(-(-k // len(set(numbers))), each or 1)
+    actual_clusters = clusters("knn_gs", encoded_table, k, groups=groups, each=each)
+    expected = slow.knn_gs(pairs, k, numbers, maximum)
+    assert alike(told(pairs, [numbers]), actual_clusters) == alike(told(pairs, [numbers]), expected)
 
 
 def test_knn_gs_by_hand() -> None:
     """Groups are the values 0 and 1. The first a takes the nearest of the other value, c, for 1/2; b takes d. The last
     e is at 1 from a and b: to the first."""
-    made = with_values(encoded(Table(letters("abcde"), LETTERS, 2)).space, [[0, 0, 1, 1, 1]])
-    assert clusters("knn_gs", made, 2) == [[0, 2, 4], [1, 3]]
+    result = with_values(encoded(Table(letters("abcde"), LETTERS, 2)).space, [[0, 0, 1, 1, 1]])
+    assert clusters("knn_gs", result, 2) == [[0, 2, 4], [1, 3]]
 
 
 def test_values_are_grouped_in_their_order_or_by_their_hierarchy() -> None:
@@ -172,13 +175,13 @@ def test_level_goes_by_the_hierarchy_that_is_declared_or_asked_for(con: Any) -> 
     call = "FROM knn_gs('t', k := 6, qi := 'age', sensitive := 'd', level := 1{})"
     with pytest.raises(duckdb.Error, match=r"level needs a hierarchy of t\.d"):
         con.execute(call.format(""))
-    asked = con.execute(call.format(", hierarchies := {'d': 'ill'}")).fetchall()
+    rows = con.execute(call.format(", hierarchies := {'d': 'ill'}")).fetchall()
     dbanon.declare(con, "t", age="quasi", d=("sensitive", "ill"))
-    assert con.execute("FROM knn_gs('t', k := 6, level := 1)").fetchall() == asked
-    kinds = [[row[1] in ("flu", "tb") for row in asked if row[-1] == number] for number in {row[-1] for row in asked}]
+    assert con.execute("FROM knn_gs('t', k := 6, level := 1)").fetchall() == rows
+    kinds = [[row[1] in ("flu", "tb") for row in rows if row[-1] == number] for number in {row[-1] for row in rows}]
     # There are 80 light records and 3 for each class: the last classes have none.
-    assert sum(of.count(True) >= 3 and of.count(False) >= 3 for of in kinds) >= 80 // 3 - 1
-    assert con.execute("FROM knn_gs('t', k := 6)").fetchall() != asked
+    assert sum(kind.count(True) >= 3 and kind.count(False) >= 3 for kind in kinds) >= 80 // 3 - 1
+    assert con.execute("FROM knn_gs('t', k := 6)").fetchall() != rows
 
 
 # --- PPPC and S-CPM ---------------------------------------------------------------------------------------------------
@@ -193,31 +196,31 @@ def combined(values: Values) -> list[int]:
 @given(tables(), SEEDS, st.integers(1, 2), st.integers(1, 4))
 @SOME
 def test_pppc_takes_what_the_plain_loop_takes(table: Table, seed: int, columns: int, parts: int) -> None:
-    made, k, pairs, values = drawn(table, seed, columns)
-    if made.rows < 2 * k:
+    encoded_table, k, pairs, values = drawn(table, seed, columns)
+    if encoded_table.rows < 2 * k:
         return
-    plain = slow_assign.Table(encoded(replace(table, persons=None)).records, table.attributes, modes=True)
-    number = min(parts, made.rows)
-    clustered, centers = slow_assign.kmeans(plain, [i * made.rows // number for i in range(number)])
-    united = slow.united(clustered, k, lambda a, b: plain.apart(centers[a], centers[b]))
-    expected = slow.pppc(pairs, k, combined(values), united, lambda r, p: plain.distance(r, centers[p]))
-    found = clusters("pppc", made, k, parts=parts)
-    assert alike(told(pairs, values), found) == alike(told(pairs, values), expected)
+    plain_table = slow_assign.Table(encoded(replace(table, persons=None)).records, table.attributes, modes=True)
+    number = min(parts, encoded_table.rows)
+    clustered, centers = slow_assign.kmeans(plain_table, [i * encoded_table.rows // number for i in range(number)])
+    merged_result = slow.united(clustered, k, lambda a, b: plain_table.apart(centers[a], centers[b]))
+    expected = slow.pppc(pairs, k, combined(values), merged_result, lambda r, p: plain_table.distance(r, centers[p]))
+    actual_clusters = clusters("pppc", encoded_table, k, parts=parts)
+    assert alike(told(pairs, values), actual_clusters) == alike(told(pairs, values), expected)
 
 
 def test_pppc_by_hand() -> None:
     """One part, whose center is a, the first of five modes. The value 0 has three records, 1 has two: a, then of 1 c,
     for 1/2; b, the nearest to the center with 0, and g. d: {a, c} goes from 2 * 1/2 to 3, {b, g} from 2 to 3: the
     latter."""
-    made = with_values(encoded(Table(letters("abcdg"), LETTERS, 2)).space, [[0, 0, 1, 0, 1]])
-    assert clusters("pppc", made, 2, parts=1) == [[0, 2], [1, 3, 4]]
+    result = with_values(encoded(Table(letters("abcdg"), LETTERS, 2)).space, [[0, 0, 1, 0, 1]])
+    assert clusters("pppc", result, 2, parts=1) == [[0, 2], [1, 3, 4]]
 
 
 def test_s_cpm_by_hand() -> None:
     """One part. a is merged with the b of another value: 2 * 1/2; with the first 2 * 1/2 + 1/10. Of the single ones
     the other b comes first: with {a, b} 3 * 1/2 - 1 + 1/20, with d 2 + 1/10, with e 2: the first. d and e, 2 * 1/2."""
-    made = with_values(encoded(Table(letters("abbde"), LETTERS, 2)).space, [[0, 0, 1, 0, 1]])
-    assert clusters("s_cpm", made, 2, parts=1) == [[0, 1, 2], [3, 4]]
+    result = with_values(encoded(Table(letters("abbde"), LETTERS, 2)).space, [[0, 0, 1, 0, 1]])
+    assert clusters("s_cpm", result, 2, parts=1) == [[0, 1, 2], [3, 4]]
 
 
 @given(tables(), SEEDS, st.integers(1, 2), st.integers(1, 4), st.sampled_from([0.0, 0.1, 3.0]))
@@ -225,17 +228,19 @@ def test_s_cpm_by_hand() -> None:
 def test_s_cpm_takes_what_the_plain_loop_takes(
     table: Table, seed: int, columns: int, parts: int, penalty: float
 ) -> None:
-    made, k, pairs, values = drawn(table, seed, columns)
-    if made.rows < 2 * k:
+    encoded_table, k, pairs, values = drawn(table, seed, columns)
+    if encoded_table.rows < 2 * k:
         return
-    number = min(parts, made.rows)
-    first = sorted({pairs.rows.index(pairs.rows[i * made.rows // number]) for i in range(number)})
-    cut, centers = slow.medoids(pairs, first)
-    united = slow.united(cut, k, lambda a, b: pairs.distance(centers[a], centers[b]))
-    whole = sum(round(unit(made, 1) * a.weight) for a in made.attributes) / sum(a.weight for a in made.attributes)
-    expected = slow.s_cpm(pairs, k, values, [part for _, part in united], penalty * whole)
-    found = clusters("s_cpm", made, k, parts=parts, penalty=penalty)
-    assert alike(told(pairs, values), found) == alike(told(pairs, values), expected)
+    number = min(parts, encoded_table.rows)
+    first = sorted({pairs.rows.index(pairs.rows[i * encoded_table.rows // number]) for i in range(number)})
+    cut_result, centers = slow.medoids(pairs, first)
+    merged_result = slow.united(cut_result, k, lambda a, b: pairs.distance(centers[a], centers[b]))
+    full_result = sum(round(unit(encoded_table, 1) * a.weight) for a in encoded_table.attributes) / sum(
+        a.weight for a in encoded_table.attributes
+    )
+    expected = slow.s_cpm(pairs, k, values, [part for _, part in merged_result], penalty * full_result)
+    actual_clusters = clusters("s_cpm", encoded_table, k, parts=parts, penalty=penalty)
+    assert alike(told(pairs, values), actual_clusters) == alike(told(pairs, values), expected)
 
 
 @pytest.fixture

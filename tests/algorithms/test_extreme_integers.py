@@ -27,14 +27,14 @@ SEARCHES = ("improve",)
 
 def own_integers() -> Iterator[tuple[str, str]]:
     """Function and name of every integer parameter; the common ones of tables and of streams once."""
-    known = set()
+    known_values = set()
     for algorithm in (*registry.algorithms(), *stream_registry.streams()):
         is_stream = not isinstance(algorithm, algorithms.Algorithm)
         for parameter in algorithm.parameters:
             key = (is_stream, parameter.name) if parameter not in algorithm.own else (algorithm.name, parameter.name)
             kind = parameter.kind.kind if isinstance(parameter.kind, PerColumn) else parameter.kind
-            if isinstance(kind, (Integer, MoveCount)) and parameter.name not in SEARCHES and key not in known:
-                known.add(key)
+            if isinstance(kind, (Integer, MoveCount)) and parameter.name not in SEARCHES and key not in known_values:
+                known_values.add(key)
                 yield algorithm.name, parameter.name
 
 
@@ -69,11 +69,11 @@ def test_extreme_integers_give_an_answer_or_an_error_of_ours(table: Any, name: s
     arguments += "order_by := 'r', " if is_stream else ""
     arguments += "delta := 6, " if is_stream and parameter != "delta" else ""
     for value in EXTREME:
-        given = f"{{'z': {value}}}" if parameter in ("min_level", "max_level") else value
+        text = f"{{'z': {value}}}" if parameter in ("min_level", "max_level") else value
         timer = threading.Timer(20, table.interrupt)
         timer.start()
         try:
-            table.execute(f"FROM {name}('t', {arguments}{parameter} := {given})").fetchall()
+            table.execute(f"FROM {name}('t', {arguments}{parameter} := {text})").fetchall()
         except duckdb.Error as error:
             assert str(error).startswith(f"Invalid Input Error: {name}: "), f"{parameter} = {value}: {error}"
             assert not NOT_OURS.search(str(error)), f"{parameter} = {value}: {error}"

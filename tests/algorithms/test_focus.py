@@ -37,12 +37,12 @@ def table_of(
 
 def classes_of(classes: PackedClasses) -> list[list[tuple[int, int]]]:
     """The entries of each class, in any order of the classes."""
-    found = []
+    pairs = []
     for c in range(classes.n_classes):
-        at = slice(classes.starts[c], classes.starts[c + 1])
-        assert classes.counts[at].sum() == classes.sizes[c]
-        found.append(list(zip(classes.items[at].tolist(), classes.counts[at].tolist(), strict=True)))
-    return sorted(found)
+        position = slice(classes.starts[c], classes.starts[c + 1])
+        assert classes.counts[position].sum() == classes.sizes[c]
+        pairs.append(list(zip(classes.items[position].tolist(), classes.counts[position].tolist(), strict=True)))
+    return sorted(pairs)
 
 
 NO_BLOCKS: Ints = np.zeros(0, np.int64)

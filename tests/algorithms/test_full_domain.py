@@ -26,41 +26,43 @@ def partition(name: str, made: EncodedTable, k: int, most: int) -> list[list[int
 
 
 def small(table: Table) -> tuple[EncodedTable, Lattice, int]:
-    made = records(encoded(table).space)
-    k = min(max(table.k, 2), made.rows)
-    return made, Lattice(made, k), k
+    actual_records = records(encoded(table).space)
+    k = min(max(table.k, 2), actual_records.rows)
+    return actual_records, Lattice(actual_records, k), k
 
 
 @given(tables(), st.integers(0, 3))
 @SOME
 def test_incognito_finds_a_least_sum_of_levels_of_all_that_there_are(table: Table, most: int) -> None:
-    made, lattice, k = small(table)
-    if made.rows < 2:
+    encoded_table, lattice, k = small(table)
+    if encoded_table.rows < 2:
         return
     passing = [n for n in lattice.nodes() if len(lattice.out(n)) <= most]
-    least = min(map(lattice.sum, passing))
-    assert partition("incognito", made, k, most) in [lattice.partition(n) for n in passing if lattice.sum(n) == least]
+    minimum = min(map(lattice.sum, passing))
+    assert partition("incognito", encoded_table, k, most) in [
+        lattice.partition(n) for n in passing if lattice.sum(n) == minimum
+    ]
 
 
 @given(tables(), st.integers(0, 3))
 @SOME
 def test_samarati_finds_the_least_height_of_all_that_there_are(table: Table, most: int) -> None:
-    made, lattice, k = small(table)
-    if made.rows < 2:
+    encoded_table, lattice, k = small(table)
+    if encoded_table.rows < 2:
         return
     passing = [n for n in lattice.nodes() if len(lattice.out(n)) <= most]
-    least = min(map(sum, passing))
-    assert partition("samarati", made, k, most) in [lattice.partition(n) for n in passing if sum(n) == least]
+    minimum = min(map(sum, passing))
+    assert partition("samarati", encoded_table, k, most) in [lattice.partition(n) for n in passing if sum(n) == minimum]
 
 
 @given(tables(), st.integers(0, 3))
 @SOME
 def test_datafly_raises_what_the_plain_loop_raises(table: Table, most: int) -> None:
-    made, lattice, k = small(table)
-    if made.rows >= 2:
-        found = partition("datafly", made, k, most)
-        assert found == lattice.datafly(most)
-        assert made.rows - sum(map(len, found)) <= most
+    encoded_table, lattice, k = small(table)
+    if encoded_table.rows >= 2:
+        actual_partition = partition("datafly", encoded_table, k, most)
+        assert actual_partition == lattice.datafly(most)
+        assert encoded_table.rows - sum(map(len, actual_partition)) <= most
 
 
 @pytest.fixture
@@ -105,18 +107,22 @@ def test_datafly_leaves_out_k_records_at_most_and_says_how_many(people: Any) -> 
     assert none["precision"] < by_default["precision"]
     share = numbers(people, f"datafly_metrics{ASKED.format(', most=60, suppress=0.02')}")
     assert share["suppressed:outlier"] <= 1
-    left = people.execute(f"SELECT size FROM datafly_classes{ASKED.format('')} WHERE suppressed = 'outlier'").fetchall()
-    assert left == [(by_default["suppressed:outlier"],)]
-    assert people.execute(f"SELECT count(*) FROM datafly{ASKED.format('')}").fetchall() == [(60 - left[0][0],)]
+    remaining_rows = people.execute(
+        f"SELECT size FROM datafly_classes{ASKED.format('')} WHERE suppressed = 'outlier'"
+    ).fetchall()
+    assert remaining_rows == [(by_default["suppressed:outlier"],)]
+    assert people.execute(f"SELECT count(*) FROM datafly{ASKED.format('')}").fetchall() == [
+        (60 - remaining_rows[0][0],)
+    ]
 
 
 @pytest.mark.parametrize("name", ["incognito", "samarati"])
 def test_the_others_leave_out_nobody_unless_they_may(people: Any, name: str) -> None:
     nobody = numbers(people, f"{name}_metrics{ASKED.format('')}")
-    some = numbers(people, f"{name}_metrics{ASKED.format(', suppress=0.05')}")
+    sample_numbers = numbers(people, f"{name}_metrics{ASKED.format(', suppress=0.05')}")
     assert nobody["suppressed:outlier"] == 0
-    assert 0 < some["suppressed:outlier"] <= 3
-    assert some["precision"] > nobody["precision"]
+    assert 0 < sample_numbers["suppressed:outlier"] <= 3
+    assert sample_numbers["precision"] > nobody["precision"]
     assert numbers(people, f"{name}_metrics{ASKED.format(', suppress=0.05, most=0')}") == {
         **nobody,
         "suppressed:outlier": 0,

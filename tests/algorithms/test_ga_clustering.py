@@ -20,26 +20,26 @@ from dbanon.privacy_models.constraint import Constraint
 @given(tables(), st.integers(0, 40), st.integers(1, 12), st.integers(-1, 10**6))
 @SOME
 def test_crossing_takes_what_the_plain_loop_takes(table: Table, generations: int, patience: int, seed: int) -> None:
-    made, k = small(table)
-    k = min(k, max(made.rows // 2, 1))
-    if made.rows < 4:
+    encoded_table, k = small(table)
+    k = min(k, max(encoded_table.rows // 2, 1))
+    if encoded_table.rows < 4:
         return
     mode = {"mode": "random", "seed": seed} if seed >= 0 else {"mode": "deterministic", "seed": 0}
     options = {**mode, "generations": generations, "patience": patience, "centroid_cat": "lca"}
-    start, found = (
-        by_row.labels(algorithms.find(name).run(made, Constraint(k), options, lambda: None))
+    start, labels = (
+        by_row.labels(algorithms.find(name).run(encoded_table, Constraint(k), options, lambda: None))
         for name in ("oka_kmember", "ga_clustering")
     )
-    pairs = with_unit(made, 1, "edges")
+    pairs = with_unit(encoded_table, 1, "edges")
     draws = np.random.PCG64(max(seed, 0))
 
     def draw() -> float:
         return float(int(draws.random_raw()) >> 11) * 2.0**-53
 
     pair = slow.in_turn if seed < 0 else slow.by_rank(draw)
-    begun = [rows.tolist() for rows in cluster_members(start)]
-    expected = slow.ga(pairs, begun, k, generations if len(begun) > 1 else 0, patience, pair)
-    assert alike(pairs, [rows.tolist() for rows in cluster_members(found)]) == alike(pairs, expected)
+    values = [rows.tolist() for rows in cluster_members(start)]
+    expected = slow.ga(pairs, values, k, generations if len(values) > 1 else 0, patience, pair)
+    assert alike(pairs, [rows.tolist() for rows in cluster_members(labels)]) == alike(pairs, expected)
 
 
 @pytest.fixture
@@ -65,14 +65,14 @@ def test_it_publishes_classes_that_meet_the_model(people: Any, more: str) -> Non
 
 @pytest.mark.parametrize("mode", ["random", "deterministic"])
 def test_more_generations_never_lose_more(people: Any, mode: str) -> None:
-    asked = "SELECT value FROM {}_metrics" + ASKED.format(f", mode := '{mode}'" + "{}") + " WHERE metric = 'precision'"
-    start = people.execute(asked.format("oka_kmember", "")).fetchone()[0]
-    found = [start]
+    query = "SELECT value FROM {}_metrics" + ASKED.format(f", mode := '{mode}'" + "{}") + " WHERE metric = 'precision'"
+    start = people.execute(query.format("oka_kmember", "")).fetchone()[0]
+    values = [start]
     for generations in (0, 50, 2000):
-        more = f", generations := {generations}, patience := 2000"
-        found.append(people.execute(asked.format("ga_clustering", more)).fetchone()[0])
-    assert found[1] == start
-    assert found == sorted(found) and found[-1] > start
+        extra_text = f", generations := {generations}, patience := 2000"
+        values.append(people.execute(query.format("ga_clustering", extra_text)).fetchone()[0])
+    assert values[1] == start
+    assert values == sorted(values) and values[-1] > start
 
 
 def test_pairs_are_drawn_by_the_seed(people: Any) -> None:

@@ -30,8 +30,8 @@ def found(name: str, made: EncodedTable, k: int, **options: object) -> list[set[
 
 
 def small(table: Table) -> tuple[EncodedTable, int]:
-    made = records(encoded(table).space)
-    return made, min(max(table.k, 2), made.rows)
+    actual_records = records(encoded(table).space)
+    return actual_records, min(max(table.k, 2), actual_records.rows)
 
 
 def with_unit(made: EncodedTable, k: int, heights: str) -> Plain:
@@ -41,51 +41,53 @@ def with_unit(made: EncodedTable, k: int, heights: str) -> Plain:
 @given(tables())
 @SOME
 def test_knn_takes_what_the_plain_loop_takes(table: Table) -> None:
-    made, k = small(table)
-    if made.rows >= 2:
-        assert found("knn_anon", made, k, mode="deterministic") == sets(slow.knn(with_unit(made, k, "leaves"), k))
+    encoded_table, k = small(table)
+    if encoded_table.rows >= 2:
+        assert found("knn_anon", encoded_table, k, mode="deterministic") == sets(
+            slow.knn(with_unit(encoded_table, k, "leaves"), k)
+        )
 
 
 @given(tables())
 @SOME
 def test_kmcssa_takes_what_the_plain_loop_takes(table: Table) -> None:
-    made, k = small(table)
-    if made.rows >= 2:
-        assert found("kmcssa", made, k) == sets(slow.kmcssa(with_unit(made, k, "edges"), k))
+    encoded_table, k = small(table)
+    if encoded_table.rows >= 2:
+        assert found("kmcssa", encoded_table, k) == sets(slow.kmcssa(with_unit(encoded_table, k, "edges"), k))
 
 
 @given(tables())
 @SOME
 def test_sums_to_all_are_those_of_all_pairs(table: Table) -> None:
-    made, _ = small(table)
-    if made.rows >= 2:
-        pairs = with_unit(made, 1, "edges")
+    encoded_table, _ = small(table)
+    if encoded_table.rows >= 2:
+        pairs = with_unit(encoded_table, 1, "edges")
         everybody = range(len(pairs.rows))
-        expected = [sum(pairs.distance(r, s) for s in everybody) for r in made.starts.tolist()]
-        assert distance_sums_to_all(made).tolist() == expected
+        expected = [sum(pairs.distance(r, s) for s in everybody) for r in encoded_table.starts.tolist()]
+        assert distance_sums_to_all(encoded_table).tolist() == expected
 
 
 @given(tables(), st.integers(1, 3), st.integers(1, 3))
 @SOME
 def test_levels_of_mdav_take_what_the_plain_loop_takes(table: Table, levels: int, coarser: int) -> None:
-    made, k = small(table)
-    if made.rows >= 2:
-        pairs = with_unit(made, 1, "edges")
-        clusters = [sorted(c) for c in found("multilevel_mdav", made, k, levels=levels, coarser=coarser)]
-        assert alike(pairs, clusters) == alike(pairs, slow.multilevel(made, pairs, k, levels, coarser))
+    encoded_table, k = small(table)
+    if encoded_table.rows >= 2:
+        pairs = with_unit(encoded_table, 1, "edges")
+        clusters = [sorted(c) for c in found("multilevel_mdav", encoded_table, k, levels=levels, coarser=coarser)]
+        assert alike(pairs, clusters) == alike(pairs, slow.multilevel(encoded_table, pairs, k, levels, coarser))
 
 
 @given(tables(), st.integers(1, 3))
 @SOME
 def test_gccg_takes_what_the_plain_loop_takes(table: Table, parts: int) -> None:
-    made, k = small(table)
-    if made.rows < 2:
+    encoded_table, k = small(table)
+    if encoded_table.rows < 2:
         return
-    chosen = algorithms.find("gccg")
-    labels = by_row.labels(chosen.run(made, Constraint(k), {"parts": parts}, lambda: None))
+    selected_algorithm = algorithms.find("gccg")
+    labels = by_row.labels(selected_algorithm.run(encoded_table, Constraint(k), {"parts": parts}, lambda: None))
     groups = [np.flatnonzero(labels == c).tolist() for c in set(labels.tolist())]
-    pairs = with_unit(made, k, "edges")
-    assert alike(pairs, groups) == alike(pairs, slow.gccg(made, pairs, k, parts))
+    pairs = with_unit(encoded_table, k, "edges")
+    assert alike(pairs, groups) == alike(pairs, slow.gccg(encoded_table, pairs, k, parts))
 
 
 def alike(table: Plain, clusters: list[list[int]]) -> list[list[tuple[int, ...]]]:
@@ -113,9 +115,11 @@ def test_seeds_of_knn_are_drawn_by_the_seed(people: Any) -> None:
 
 
 def test_parts_of_gccg(people: Any) -> None:
-    whole, parts = (people.execute(f"FROM gccg{ASKED.format(more)}").fetchall() for more in ("", ", parts=3"))
-    assert whole != parts
-    assert len(whole) == len(parts) == 60
+    full_rows, parts = (
+        people.execute(f"FROM gccg{ASKED.format(extra_text)}").fetchall() for extra_text in ("", ", parts=3")
+    )
+    assert full_rows != parts
+    assert len(full_rows) == len(parts) == 60
     with pytest.raises(duckdb.Error, match="parts must be"):
         people.execute(f"FROM gccg{ASKED.format(', parts=0')}")
 

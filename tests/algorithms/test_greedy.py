@@ -26,9 +26,9 @@ FIRST = {"seed": 0, "mode": "deterministic"}
 
 
 def clusters_of(name: str, made: encoded_table.EncodedTable, k: int, **options: object) -> list[set[int]]:
-    chosen = algorithms.find(name)
-    given_ = {p.name: p.default for p in chosen.own} | options
-    labels = by_row.run(chosen, made, Constraint(k), given_)
+    selected_algorithm = algorithms.find(name)
+    defaults_by_name = {p.name: p.default for p in selected_algorithm.own} | options
+    labels = by_row.run(selected_algorithm, made, Constraint(k), defaults_by_name)
     return [set(np.flatnonzero(labels == c).tolist()) for c in range(int(labels.max()) + 1)]
 
 
@@ -45,34 +45,38 @@ def partition(clusters: list[list[int]]) -> list[set[int]]:
 @given(tables(), st.booleans())
 @SOME
 def test_growing_takes_what_the_plain_loop_takes(table: Table, leaves: bool) -> None:
-    made = encoded(table).space
-    k = min(max(table.k, 2), made.rows)
-    if made.rows < 2:
+    code_table = encoded(table).space
+    k = min(max(table.k, 2), code_table.rows)
+    if code_table.rows < 2:
         return
     heights = "leaves" if leaves else "edges"
-    plain = slow.plain(made, unit(made, k), heights)
-    far = partition(slow.greedy(plain, k, slow.far(plain, 0)))
-    first = partition(slow.greedy(plain, k, lambda left: left[0]))
-    made = encoded_table.EncodedTable(made.attributes, made.codes, made.counts, None, made.total)
+    plain_result = slow.plain(code_table, unit(code_table, k), heights)
+    far = partition(slow.greedy(plain_result, k, slow.far(plain_result, 0)))
+    first = partition(slow.greedy(plain_result, k, lambda left: left[0]))
+    code_table = encoded_table.EncodedTable(
+        code_table.attributes, code_table.codes, code_table.counts, None, code_table.total
+    )
     if leaves:
-        assert clusters_of("gaa_cp", made, k, **FIRST, next="far") == far
-        assert clusters_of("gaa_cp", made, k, **FIRST) == first
+        assert clusters_of("gaa_cp", code_table, k, **FIRST, next="far") == far
+        assert clusters_of("gaa_cp", code_table, k, **FIRST) == first
     else:
-        assert clusters_of("kmember", made, k, **FIRST) == far
-        assert clusters_of("kmembers_random", made, k, **FIRST) == first
+        assert clusters_of("kmember", code_table, k, **FIRST) == far
+        assert clusters_of("kmembers_random", code_table, k, **FIRST) == first
 
 
 @given(tables())
 @SOME
 def test_ikac_and_mdav_take_what_the_plain_loops_take(table: Table) -> None:
-    made = encoded(table).space
-    k = min(max(table.k, 2), made.rows)
-    if made.rows < 2:
+    code_table = encoded(table).space
+    k = min(max(table.k, 2), code_table.rows)
+    if code_table.rows < 2:
         return
-    made = encoded_table.EncodedTable(made.attributes, made.codes, made.counts, None, made.total)
-    plain = slow.plain(made, unit(made, k), "leaves")
-    assert clusters_of("ikac", made, k, **FIRST) == partition(slow.ikac(plain, k, 0))
-    assert clusters_of("mdav", made, k) == partition(slow.mdav(made, k))
+    code_table = encoded_table.EncodedTable(
+        code_table.attributes, code_table.codes, code_table.counts, None, code_table.total
+    )
+    plain_result = slow.plain(code_table, unit(code_table, k), "leaves")
+    assert clusters_of("ikac", code_table, k, **FIRST) == partition(slow.ikac(plain_result, k, 0))
+    assert clusters_of("mdav", code_table, k) == partition(slow.mdav(code_table, k))
 
 
 @pytest.mark.parametrize(
@@ -93,10 +97,10 @@ def test_the_six_rows_of_the_algorithm_reference(
     # Private, Self-emp-inc, Federal-gov, Local-gov, State-gov; records by age.
     ages = encoded_table.NumericAttribute(np.array([0.0, 2, 4, 15, 21, 30]), True)
     codes = [np.arange(6, dtype=np.int32), np.array([3, 4, 2, 0, 0, 1], np.int32)]
-    made, order = encoded_table.encode_table([ages, tree], codes, np.zeros(6, np.uint64), None)
+    code_table, order = encoded_table.encode_table([ages, tree], codes, np.zeros(6, np.uint64), None)
     assert order.tolist() == list(range(6))
-    found = clusters_of(name, made, 3, **options)
-    assert [{r + 1 for r in c} for c in found] == expected
+    result = clusters_of(name, code_table, 3, **options)
+    assert [{r + 1 for r in c} for c in result] == expected
 
 
 # --- weights by entropy, noise, l different values ------------------------------------------------------------------
@@ -109,51 +113,56 @@ def records(made: EncodedTable) -> EncodedTable:
 
 def labelled(name: str, made: EncodedTable, constraint: Constraint, **options: object) -> list[set[int]]:
     """Clusters of the algorithm itself, without the repair."""
-    chosen = algorithms.find(name)
-    options = {p.name: p.default for p in chosen.own} | options
-    labels = by_row.labels(chosen.run(made, constraint, options, lambda: None))
+    selected_algorithm = algorithms.find(name)
+    options = {p.name: p.default for p in selected_algorithm.own} | options
+    labels = by_row.labels(selected_algorithm.run(made, constraint, options, lambda: None))
     return [set(np.flatnonzero(labels == c).tolist()) for c in range(int(labels.max()) + 1)]
 
 
 @given(tables(), st.integers(1, 4), st.integers(0, 10**6))
 @MANY
 def test_eld_grows_until_the_plain_loop_stops(table: Table, least: int, seed: int) -> None:
-    made = records(encoded(table).space)
+    actual_records = records(encoded(table).space)
     k = max(table.k, 2)
     rng = random.Random(seed)
-    values = [rng.choices([0, 1, 2, 3, None], [9, 4, 2, 1, 1])[0] for _ in range(made.rows)]
-    if made.rows < k or len({v for v in values if v is not None}) < least:
+    values = [rng.choices([0, 1, 2, 3, None], [9, 4, 2, 1, 1])[0] for _ in range(actual_records.rows)]
+    if actual_records.rows < k or len({v for v in values if v is not None}) < least:
         return
     codes = np.array([4 if v is None else v for v in values], np.int32)
-    made = replace(made, sensitive=(SensitiveColumn(codes, np.bincount(codes, minlength=5)),))
+    actual_records = replace(actual_records, sensitive=(SensitiveColumn(codes, np.bincount(codes, minlength=5)),))
     models = (demanded(l=least),) if least > 1 else ()
     limits = Constraint(k, models)
-    plain = slow.plain(made, unit(made, limits.min_records), "edges")
-    expected = slow.eld(plain, values, limits.min_records, least if models else 0, 0)
-    assert labelled("eld", made, limits, **FIRST) == partition(expected)
+    plain_result = slow.plain(actual_records, unit(actual_records, limits.min_records), "edges")
+    expected = slow.eld(plain_result, values, limits.min_records, least if models else 0, 0)
+    assert labelled("eld", actual_records, limits, **FIRST) == partition(expected)
     assert not models or all(len({values[r] for r in c} - {None}) >= least for c in expected)
 
 
 @given(tables(), st.sampled_from([1, 2, 10]))
 @SOME
 def test_mwck_is_k_member_with_weights_by_entropy(table: Table, bins: int) -> None:
-    made = records(encoded(table).space)
+    actual_records = records(encoded(table).space)
     k = max(table.k, 2)
-    if made.rows < k:
+    if actual_records.rows < k:
         return
-    shares = normalized_entropies(made, bins)
-    assert shares == pytest.approx(plain_entropies(made, bins))
+    shares = normalized_entropies(actual_records, bins)
+    assert shares == pytest.approx(plain_entropies(actual_records, bins))
     mean = sum(shares) / len(shares)
     factors = [s / mean if mean > 0 and s > 0 else 1.0 for s in shares]
     weighted = replace(
-        made, attributes=tuple(replace(a, weight=a.weight * f) for a, f in zip(made.attributes, factors, strict=True))
+        actual_records,
+        attributes=tuple(
+            replace(a, weight=a.weight * f) for a, f in zip(actual_records.attributes, factors, strict=True)
+        ),
     )
-    plain = slow.plain(weighted, unit(weighted, k), "edges")
-    assert clusters_of("mwck", made, k, **FIRST, bins=bins) == partition(slow.greedy(plain, k, slow.far(plain, 0)))
+    plain_result = slow.plain(weighted, unit(weighted, k), "edges")
+    assert clusters_of("mwck", actual_records, k, **FIRST, bins=bins) == partition(
+        slow.greedy(plain_result, k, slow.far(plain_result, 0))
+    )
 
 
 def plain_entropies(made: EncodedTable, bins: int) -> list[float]:
-    found = []
+    numbers = []
     for j, attribute in enumerate(made.attributes):
         counts: Counter[Any] = Counter()
         for code, n in zip(made.codes[:, j].tolist(), made.counts.tolist(), strict=True):
@@ -168,26 +177,28 @@ def plain_entropies(made: EncodedTable, bins: int) -> list[float]:
                 cell = "null" if code == attribute.values else 0
             counts[cell] += n
         shares = [n / made.rows for n in counts.values()]
-        most = math.log(len(shares))
-        found.append(-sum(p * math.log(p) for p in shares) / most if most else 0.0)
-    return found
+        maximum = math.log(len(shares))
+        numbers.append(-sum(p * math.log(p) for p in shares) / maximum if maximum else 0.0)
+    return numbers
 
 
 @given(tables())
 @SOME
 def test_rka_has_the_clusters_of_k_member(table: Table) -> None:
-    made = encoded(table).space
+    code_table = encoded(table).space
     k = max(table.k, 2)
-    persons = made.rows if made.persons is None else len(np.unique(made.persons[made.persons >= 0]))
+    persons = (
+        code_table.rows if code_table.persons is None else len(np.unique(code_table.persons[code_table.persons >= 0]))
+    )
     if persons >= k:
-        assert clusters_of("rka", made, k, **FIRST) == clusters_of("kmember", made, k, **FIRST)
+        assert clusters_of("rka", code_table, k, **FIRST) == clusters_of("kmember", code_table, k, **FIRST)
 
 
 def test_eld_by_hand() -> None:
     """Ages 0, 1, 2, 10, 11, 12, 13 with values a a a a b a b, k = 2, l = 2. From 0 the cluster takes 1, 2 and 10, all
     a, then 11 with b. Farthest from 0 is 13 (b), which takes 12 (a)."""
-    made = ages([0, 1, 2, 10, 11, 12, 13], "aaaabab")
-    assert labelled("eld", made, Constraint(2, (demanded(l=2),)), **FIRST) == [{0, 1, 2, 3, 4}, {5, 6}]
+    actual_ages = ages([0, 1, 2, 10, 11, 12, 13], "aaaabab")
+    assert labelled("eld", actual_ages, Constraint(2, (demanded(l=2),)), **FIRST) == [{0, 1, 2, 3, 4}, {5, 6}]
 
 
 def test_eld_leaves_what_is_too_little_to_join_where_it_costs_least() -> None:
@@ -203,11 +214,11 @@ def ages(values: list[int], sensitive: str) -> EncodedTable:
     number = encoded_table.NumericAttribute(np.array(values, float) - values[0], True)
     words = sorted(set(sensitive))
     codes = np.array([words.index(v) for v in sensitive], np.int32)
-    made, _ = encoded_table.encode_table(
+    code_table, _ = encoded_table.encode_table(
         [number], [np.arange(len(values), dtype=np.int32)], np.zeros(len(values), np.uint64), None, None,
         [(codes, len(words), None)],
     )  # fmt: skip
-    return made
+    return code_table
 
 
 def test_weights_of_mwck_by_hand() -> None:
@@ -216,5 +227,5 @@ def test_weights_of_mwck_by_hand() -> None:
     tree = encoded_table.CategoricalAttribute(np.array([-1, 0, 0], np.int32), np.array([1, 2], np.int32))
     one = encoded_table.CategoricalAttribute(np.array([-1, 0], np.int32), np.array([1], np.int32))
     codes = [np.arange(8, dtype=np.int32), np.arange(8, dtype=np.int32) % 2, np.zeros(8, np.int32)]
-    made, _ = encoded_table.encode_table([number, tree, one], codes, np.zeros(8, np.uint64), None)
-    assert normalized_entropies(made, 2) == pytest.approx([0.954434, 1.0, 0.0], abs=1e-6)
+    code_table, _ = encoded_table.encode_table([number, tree, one], codes, np.zeros(8, np.uint64), None)
+    assert normalized_entropies(code_table, 2) == pytest.approx([0.954434, 1.0, 0.0], abs=1e-6)

@@ -112,16 +112,16 @@ def test_records_of_a_tuple_are_dealt_in_canonical_order_over_several_calls() ->
     """Tuples of 4 and 3 records, at rows 0 and 4. First {0, 0, 1} and {0}, then {1, 0, 1}."""
     space = numbers(4, 3)
     index = TupleIndex(space, [NumericDistances(np.array([0, 1]), 0)])
-    dealt = AssignmentLog()
+    assigned_assignment_log = AssignmentLog()
     end = [-1, 0]
     index.remove_records([0, 1], [3, 1])
-    assert dealt.add_groups(np.array([[0, 2], [1, 1], end, [0, 1], end]), 0) == 2
+    assert assigned_assignment_log.add_groups(np.array([[0, 2], [1, 1], end, [0, 1], end]), 0) == 2
     assert next_rows(index, [1, 0], [2, 1]).tolist() == [5, 6, 3]
     index.remove_records([0, 1], [1, 2])
-    assert dealt.add_groups(np.array([[1, 1], [0, 1], [1, 1], end]), 2) == 1
-    found = dealt.to_labels()
-    assert found.labels().tolist() == [0, 0, 1, 2, 0, 2, 2]
-    assert found.tuples.tolist() == [0, 0, 0, 1, 1], "neighbours of one group are one run"
+    assert assigned_assignment_log.add_groups(np.array([[1, 1], [0, 1], [1, 1], end]), 2) == 1
+    result = assigned_assignment_log.to_labels()
+    assert result.labels().tolist() == [0, 0, 1, 2, 0, 2, 2]
+    assert result.tuples.tolist() == [0, 0, 0, 1, 1], "neighbours of one group are one run"
 
 
 def test_all_files_of_a_family_are_imported() -> None:

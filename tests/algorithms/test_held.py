@@ -17,23 +17,28 @@ Rows = list[list[int | None]]
 
 def shares(least: int, *columns: Rows) -> LinkedDiversity:
     """One column a table."""
-    held = []
+    stored_linked_values = []
     for table, rows in enumerate(columns):
-        known = [[(at, v) for at, v in enumerate(own, 1) if v is not None] for own in rows]
-        count = np.array([len(own) for own in known], np.int64)
-        flat = np.array([pair for own in known for pair in own], np.int64).reshape(-1, 2)
-        held.append(LinkedValues(f"column {table}", table, np.cumsum(count) - count, count, flat[:, 0], flat[:, 1]))
+        known_values = [[(position, v) for position, v in enumerate(own_row, 1) if v is not None] for own_row in rows]
+        count = np.array([len(own_row) for own_row in known_values], np.int64)
+        flat = np.array([pair for own_row in known_values for pair in own_row], np.int64).reshape(-1, 2)
+        stored_linked_values.append(
+            LinkedValues(f"column {table}", table, np.cumsum(count) - count, count, flat[:, 0], flat[:, 1])
+        )
     sizes = np.array([[len(rows[i]) for rows in columns] for i in range(len(columns[0]))], np.int64)
-    return LinkedDiversity(least, tuple(held), sizes)
+    return LinkedDiversity(least, tuple(stored_linked_values), sizes)
 
 
 def plainly(least: int, people: list[int], *columns: Rows) -> bool:
     """Whether of every column with published rows at least l values are held, each by at most 1/l of the people."""
     for rows in columns:
         size = min(len(rows[p]) for p in people)
-        held = [{v for v in rows[p][:size] if v is not None} for p in people]
-        values = set().union(*held)
-        if size and (len(values) < least or any(sum(v in own for own in held) * least > len(people) for v in values)):
+        stored_rows = [{v for v in rows[p][:size] if v is not None} for p in people]
+        values = set().union(*stored_rows)
+        if size and (
+            len(values) < least
+            or any(sum(v in own_part for own_part in stored_rows) * least > len(people) for v in values)
+        ):
             return False
     return len(people) >= least
 
@@ -53,21 +58,23 @@ def test_a_cluster_holds_as_the_definition_says(seed: int) -> None:
     rng = random.Random(seed)
     columns = [drawn(rng, 40, 6), drawn(rng, 40, 9)]
     for _ in range(200):
-        people, least = rng.sample(range(40), rng.randint(1, 12)), rng.randint(2, 4)
-        found = shares(least, *columns).is_met_by(np.array(people, np.int64))
-        assert found == plainly(least, people, *columns)
+        people, minimum = rng.sample(range(40), rng.randint(1, 12)), rng.randint(2, 4)
+        result = shares(minimum, *columns).is_met_by(np.array(people, np.int64))
+        assert result == plainly(minimum, people, *columns)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_clusters_are_merged_until_all_hold(seed: int) -> None:
     rng = random.Random(seed)
-    columns, least = [drawn(rng, 60, 7), drawn(rng, 60, 12)], rng.randint(2, 3)
+    columns, minimum = [drawn(rng, 60, 7), drawn(rng, 60, 12)], rng.randint(2, 3)
     labels = np.repeat(np.arange(12), 5)
     space = line(60)
-    merged = diversify_clusters("kacpc", space, max_level_blocks(space), labels, shares(least, *columns), lambda: None)
+    merged = diversify_clusters(
+        "kacpc", space, max_level_blocks(space), labels, shares(minimum, *columns), lambda: None
+    )
     clusters = [np.flatnonzero(merged == c).tolist() for c in range(merged.max() + 1)]
     assert sorted(p for people in clusters for p in people) == list(range(60))
-    assert all(plainly(least, people, *columns) for people in clusters)
+    assert all(plainly(minimum, people, *columns) for people in clusters)
     assert all(len({int(merged[p]) for p in np.flatnonzero(labels == c)}) == 1 for c in range(12))
 
 

@@ -104,21 +104,21 @@ def searched(made: Case, name: str, rng: random.Random) -> str:
     if cannot(made, range(len(made.records))):
         return "infeasible"
     heights, suppress = rng.choice(["top", "edges"]), rng.choice([0.0, 0.0, 0.2])
-    given = {"heights": heights, "max_suppressed_share": suppress}
+    parameters = {"heights": heights, "max_suppressed_share": suppress}
     try:
-        before, order = run(made, name, SearchBudget(0), **given)
+        previous, order = run(made, name, SearchBudget(0), **parameters)
     except errors.MaxLevelBlockTooSmallError:
         return "infeasible"
     budget = SearchBudget(rng.choice([1, 30, 300]))
     moves = budget.moves
-    after, _ = run(made, name, budget, **given)
+    following, _ = run(made, name, budget, **parameters)
     assert 0 <= budget.n_moves_done <= moves, made
-    assert [label < 0 for label in after] == [label < 0 for label in before], made
-    first, then = kept(made, order, before), kept(made, order, after)
-    assert sorted(r for group in then for r in group) == sorted(r for group in first for r in group), made
-    assert made.unmet(then) == [], f"{made}: {then}"
-    assert all(len({made.block(record) for record in group}) == 1 for group in then), f"{made}: {then}"
-    old, new = loss_of(made, first, heights), loss_of(made, then, heights)
+    assert [label < 0 for label in following] == [label < 0 for label in previous], made
+    first, next_result = kept(made, order, previous), kept(made, order, following)
+    assert sorted(r for group in next_result for r in group) == sorted(r for group in first for r in group), made
+    assert made.unmet(next_result) == [], f"{made}: {next_result}"
+    assert all(len({made.block(record) for record in group}) == 1 for group in next_result), f"{made}: {next_result}"
+    old, new = loss_of(made, first, heights), loss_of(made, next_result, heights)
     assert new <= old + 1e-9, f"{made}: {old} {new}"
     if new >= old - 1e-9:
         assert old == pytest.approx(new)
@@ -162,21 +162,21 @@ ASKED: list[dict[str, Any]] = [{"k": 4}, {"k": 4, "l": 2}, {"k": 3, "l": 2, "mul
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
 def test_the_same_moves_and_seed_give_the_same_labels(asked: dict[str, Any]) -> None:
-    made = replace(people(300), asked=asked)
+    actual_people = replace(people(300), asked=asked)
     for name in ("kacpc", "best"):
-        assert run(made, name, SearchBudget(700)) == run(made, name, SearchBudget(700))
-    found = {tuple(run(made, "best", SearchBudget(700), seed=seed)[0]) for seed in range(4)}
-    assert len(found) > 1, "another seed searches elsewhere"
+        assert run(actual_people, name, SearchBudget(700)) == run(actual_people, name, SearchBudget(700))
+    values = {tuple(run(actual_people, "best", SearchBudget(700), seed=seed)[0]) for seed in range(4)}
+    assert len(values) > 1, "another seed searches elsewhere"
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
 def test_more_moves_go_on_where_fewer_stopped_and_lose_no_more(asked: dict[str, Any]) -> None:
-    made = replace(people(300), asked=asked)
+    actual_people = replace(people(300), asked=asked)
     losses = []
     for moves in (0, 100, 1_000, 10_000):
         budget = SearchBudget(moves)
-        labels, order = run(made, "kacpc", budget)
-        losses.append(loss_of(made, kept(made, order, labels), "top"))
+        labels, order = run(actual_people, "kacpc", budget)
+        losses.append(loss_of(actual_people, kept(actual_people, order, labels), "top"))
         assert budget.n_moves_done == moves
     assert losses == sorted(losses, reverse=True)
     assert losses[0] > losses[2] > losses[3]
@@ -184,13 +184,13 @@ def test_more_moves_go_on_where_fewer_stopped_and_lose_no_more(asked: dict[str, 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
 def test_a_search_of_some_time_is_that_of_the_moves_it_counted(asked: dict[str, Any]) -> None:
-    made = replace(people(300), asked=asked)
+    actual_people = replace(people(300), asked=asked)
     timed = SearchBudget(0, seconds=0.1)
-    labels, _ = run(made, "kacpc", timed)
+    labels, _ = run(actual_people, "kacpc", timed)
     assert timed.n_moves_done > 0
-    again = SearchBudget(timed.n_moves_done)
-    assert run(made, "kacpc", again)[0] == labels
-    assert again.n_moves_done == timed.n_moves_done
+    second_search_budget = SearchBudget(timed.n_moves_done)
+    assert run(actual_people, "kacpc", second_search_budget)[0] == labels
+    assert second_search_budget.n_moves_done == timed.n_moves_done
 
 
 class Stop:
@@ -207,29 +207,35 @@ class Stop:
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
 def test_an_interrupt_stops_the_search_or_keeps_the_best_so_far(asked: dict[str, Any]) -> None:
-    made = replace(people(300), asked=asked)
-    counted = Stop(10**9)
-    start, order = run(made, "kacpc", SearchBudget(0), check=counted)
-    calls = 10**9 - counted.left + 60
+    actual_people = replace(people(300), asked=asked)
+    counted_stop = Stop(10**9)
+    start, order = run(actual_people, "kacpc", SearchBudget(0), check=counted_stop)
+    calls = 10**9 - counted_stop.left + 60
     moves = 50 * max(MOVES_PER_BATCH)
     with pytest.raises(errors.StatementInterruptedError):
-        run(made, "kacpc", SearchBudget(moves), check=Stop(calls))
+        run(actual_people, "kacpc", SearchBudget(moves), check=Stop(calls))
     stopped = SearchBudget(moves, keep_on_interrupt=True)
-    labels, _ = run(made, "kacpc", stopped, check=Stop(calls))
+    labels, _ = run(actual_people, "kacpc", stopped, check=Stop(calls))
     assert 0 < stopped.n_moves_done < moves
-    assert run(made, "kacpc", SearchBudget(stopped.n_moves_done))[0] == labels
-    assert loss_of(made, kept(made, order, labels), "top") < loss_of(made, kept(made, order, start), "top")
-    assert made.unmet(kept(made, order, labels)) == []
+    assert run(actual_people, "kacpc", SearchBudget(stopped.n_moves_done))[0] == labels
+    assert loss_of(actual_people, kept(actual_people, order, labels), "top") < loss_of(
+        actual_people, kept(actual_people, order, start), "top"
+    )
+    assert actual_people.unmet(kept(actual_people, order, labels)) == []
 
 
 def test_what_is_done_is_told() -> None:
-    told: list[tuple[float, float]] = []
-    made = people(300)
-    start, order = run(made, "mondrian", SearchBudget(0))
-    labels, _ = run(made, "mondrian", SearchBudget(2_000, on_progress=lambda done, saved: told.append((done, saved))))
-    losses = [loss_of(made, kept(made, order, found), "top") for found in (start, labels)]
-    assert told[-1] == (1.0, pytest.approx(1 - losses[1] / losses[0]))
-    assert told == sorted(told)
+    result: list[tuple[float, float]] = []
+    actual_people = people(300)
+    start, order = run(actual_people, "mondrian", SearchBudget(0))
+    labels, _ = run(
+        actual_people, "mondrian", SearchBudget(2_000, on_progress=lambda done, saved: result.append((done, saved)))
+    )
+    losses = [
+        loss_of(actual_people, kept(actual_people, order, actual_start), "top") for actual_start in (start, labels)
+    ]
+    assert result[-1] == (1.0, pytest.approx(1 - losses[1] / losses[0]))
+    assert result == sorted(result)
 
 
 # --- tables in which there is little to find --------------------------------------------------------------------------
@@ -261,16 +267,19 @@ LITTLE: dict[str, tuple[Case, bool]] = {
 @pytest.mark.parametrize("name", ["kacpc", "mondrian", "kmember", "best"])
 @pytest.mark.parametrize("table", LITTLE)
 def test_tables_in_which_there_is_little_to_find(table: str, name: str) -> None:
-    made, possible = LITTLE[table]
-    before, order = run(made, name, SearchBudget(0))
+    code_table, possible = LITTLE[table]
+    previous, order = run(code_table, name, SearchBudget(0))
     budget = SearchBudget(500)
-    after, _ = run(made, name, budget)
+    following, _ = run(code_table, name, budget)
     if not possible:
-        assert budget.n_moves_done == 0 or loss_of(made, kept(made, order, before), "top") > 0
-    assert made.unmet(kept(made, order, after)) == []
-    assert loss_of(made, kept(made, order, after), "top") <= loss_of(made, kept(made, order, before), "top") + 1e-12
-    if loss_of(made, kept(made, order, before), "top") == 0:
-        assert (after, budget.n_moves_done) == (before, 0), "what loses nothing is left"
+        assert budget.n_moves_done == 0 or loss_of(code_table, kept(code_table, order, previous), "top") > 0
+    assert code_table.unmet(kept(code_table, order, following)) == []
+    assert (
+        loss_of(code_table, kept(code_table, order, following), "top")
+        <= loss_of(code_table, kept(code_table, order, previous), "top") + 1e-12
+    )
+    if loss_of(code_table, kept(code_table, order, previous), "top") == 0:
+        assert (following, budget.n_moves_done) == (previous, 0), "what loses nothing is left"
 
 
 def test_all_distinct_numbers_are_improved() -> None:
@@ -298,20 +307,20 @@ def test_all_distinct_numbers_are_improved() -> None:
 
 def test_persons_of_many_records_and_nobody_known() -> None:
     """Three persons in all: k = 3 is one class however many records there are; nothing can be cut."""
-    made = replace(of_columns([list(range(30))], 3), persons=[i % 3 if i % 5 else None for i in range(30)])
+    copy = replace(of_columns([list(range(30))], 3), persons=[i % 3 if i % 5 else None for i in range(30)])
     budget = SearchBudget(300)
-    labels, order = run(made, "kacpc", budget)
-    assert made.unmet(kept(made, order, labels)) == []
-    one_person_less = replace(made, asked={"k": 4})
-    assert one_person_less.unmet(kept(made, order, labels)) == ["k"]
+    labels, order = run(copy, "kacpc", budget)
+    assert copy.unmet(kept(copy, order, labels)) == []
+    one_person_less = replace(copy, asked={"k": 4})
+    assert one_person_less.unmet(kept(copy, order, labels)) == ["k"]
 
 
 def test_null_among_values_and_the_root_of_a_hierarchy_are_published_alike() -> None:
     """a1 and c, a2 and NULL: both clusters are `*`, one class for a reader."""
-    made = of_columns([["a1", "c", "a2", None]], 2)
-    built, order = model_tables.encoded(made)
+    result = of_columns([["a1", "c", "a2", None]], 2)
+    built, order = model_tables.encoded(result)
     cluster_of = {"a1": 0, "c": 0, "a2": 1, None: 1}
-    labels = np.array([cluster_of[made.records[r][0]] for r in order], np.int64)  # type: ignore[index]
+    labels = np.array([cluster_of[result.records[r][0]] for r in order], np.int64)  # type: ignore[index]
     assert len(set(unite_equal_classes(built, labels).tolist())) == 1
 
 
@@ -356,22 +365,22 @@ def test_the_published_release_never_has_less_precision(db: Any, name: str) -> N
     ends: Counter[str] = Counter()
     for turn, form in enumerate(FORMS):
         model = rng.choice(list(MODELS))
-        made = next(
+        number = next(
             c
             for seed in range(80_000 + turn, 90_000, len(FORMS))
             for c in [with_defaults(case(model, seed, 2), name)]
             if isinstance(c.attributes[0], Number) and not cannot(c, range(len(c.records)))
             if all(r[j] is not None for j, a in enumerate(c.attributes) if isinstance(a, Number) for r in c.records)
         )
-        arguments = arguments_of(made, stored(db, made)) | form
+        arguments = arguments_of(number, stored(db, number)) | form
         arguments.pop("max_level", None)
-        before = metrics(db, name, arguments | {"improve": 0})
-        after = metrics(db, name, arguments | {"improve": 400})
-        assert after["precision"] >= before["precision"] - 1e-12, (made, form)
-        assert after["records"] == before["records"]
-        assert after["k"] >= made.asked["k"]
-        assert after.get("suppressed:outlier") == before.get("suppressed:outlier")
-        ends["more" if after["precision"] > before["precision"] + 1e-12 else "same"] += 1
+        old_metrics = metrics(db, name, arguments | {"improve": 0})
+        new_metrics = metrics(db, name, arguments | {"improve": 400})
+        assert new_metrics["precision"] >= old_metrics["precision"] - 1e-12, (number, form)
+        assert new_metrics["records"] == old_metrics["records"]
+        assert new_metrics["k"] >= number.asked["k"]
+        assert new_metrics.get("suppressed:outlier") == old_metrics.get("suppressed:outlier")
+        ends["more" if new_metrics["precision"] > old_metrics["precision"] + 1e-12 else "same"] += 1
     assert sum(ends.values()) == len(FORMS)
 
 
@@ -394,29 +403,29 @@ def test_dates_decimals_booleans_and_odd_names_are_improved(db: Any) -> None:
     quasi = ["born 😀", 'pay "net', "seen", "ok?", "mood"]
     arguments: dict[str, object] = {"k": 4, "qi": quasi, "sensitive": ["disease"]}
     name = '"odd 😀 ""t"'
-    for more in ({}, {"intervals": "bounds"}, {"grid": {"born 😀": "year", "seen": "none"}}, {"l": 2}):
-        start = metrics(db, "mondrian", arguments | more | {"improve": 0}, name)
-        end = metrics(db, "mondrian", arguments | more | {"improve": 3000}, name)
-        best = metrics(db, "best", arguments | more, name)
+    for extra_parameters in ({}, {"intervals": "bounds"}, {"grid": {"born 😀": "year", "seen": "none"}}, {"l": 2}):
+        start = metrics(db, "mondrian", arguments | extra_parameters | {"improve": 0}, name)
+        end = metrics(db, "mondrian", arguments | extra_parameters | {"improve": 3000}, name)
+        best = metrics(db, "best", arguments | extra_parameters, name)
         assert end["precision"] > start["precision"]
         assert best["precision"] > start["precision"]
         assert end["k"] >= 4
         assert end["records"] == best["records"] == 400
     call = call_of("mondrian", arguments | {"improve": 3000}, name)
-    found = db.execute(f"SELECT count(*), count(DISTINCT disease) FROM {call}").fetchall()
-    assert found == [(400, 3)]
+    rows = db.execute(f"SELECT count(*), count(DISTINCT disease) FROM {call}").fetchall()
+    assert rows == [(400, 3)]
 
 
 def test_an_empty_table_is_as_it_is_without(db: Any) -> None:
     db.execute("CREATE OR REPLACE TABLE nobody (age INTEGER, disease VARCHAR)")
-    told = []
-    for more in ({}, {"improve": 500}):
-        call = call_of("kacpc", {"k": 2, "qi": ["age"], "sensitive": ["disease"], **more}, "nobody")
+    texts = []
+    for extra_parameters in ({}, {"improve": 500}):
+        call = call_of("kacpc", {"k": 2, "qi": ["age"], "sensitive": ["disease"], **extra_parameters}, "nobody")
         try:
-            told.append(str(db.execute(f"FROM {call}").fetchall()))
+            texts.append(str(db.execute(f"FROM {call}").fetchall()))
         except duckdb.Error as error:
-            told.append(str(error))
-    assert told[0] == told[1]
+            texts.append(str(error))
+    assert texts[0] == texts[1]
 
 
 def test_the_release_follows_from_moves_and_seed_whatever_the_order_of_the_rows(db: Any) -> None:
@@ -432,7 +441,10 @@ def test_the_release_follows_from_moves_and_seed_whatever_the_order_of_the_rows(
 def test_best_searches_by_its_effort_and_improve_says_it_exactly(db: Any) -> None:
     db.execute("CREATE OR REPLACE TABLE t AS SELECT hash(i) % 90 AS a, hash(i + 1) % 40 AS b FROM range(500) AS r (i)")
     arguments: dict[str, object] = {"k": 5, "qi": ["a", "b"]}
-    fast, same, none = (metrics(db, "best", arguments | more) for more in ({}, {"improve": 40_000}, {"improve": 0}))
+    fast, same, none = (
+        metrics(db, "best", arguments | extra_parameters)
+        for extra_parameters in ({}, {"improve": 40_000}, {"improve": 0})
+    )
     assert fast == same
     assert fast["precision"] > none["precision"]
 

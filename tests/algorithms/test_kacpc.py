@@ -56,9 +56,9 @@ AGE_AND_WORKCLASS: list[reference.Attribute] = [Number(), Category(reference.Tre
 
 def run(table: Table, prune_unused: bool = True) -> tuple[Encoded, list[int]]:
     """The table as it was clustered, and the cluster of every canonical record."""
-    made = encoded(table)
+    code_table = encoded(table)
     options = {"prune_unused": prune_unused}
-    return made, by_row.run(algorithms.find("kacpc"), made.space, Constraint(table.k), options).tolist()
+    return code_table, by_row.run(algorithms.find("kacpc"), code_table.space, Constraint(table.k), options).tolist()
 
 
 def expected(table: Table, made: Encoded, prune_unused: bool = True) -> list[int]:
@@ -79,9 +79,9 @@ def dist_c(rows: list[list[str]], a: str, b: str, prune_unused: bool = False) ->
     """DistC of two values by the package, for a table that holds the seven values of Adult."""
     tree = reference.Tree(rows)
     column: list[Value] = [row[0] for row in WORKCLASS]
-    made = encoded(Table([[value] for value in column], [Category(tree)], 7))
-    labels = [label for (label,) in made.records]
-    (table,) = distance.kacpc_distances(made.space, 7, prune_unused)
+    code_table = encoded(Table([[value] for value in column], [Category(tree)], 7))
+    labels = [label for (label,) in code_table.records]
+    (table,) = distance.kacpc_distances(code_table.space, 7, prune_unused)
     return float(table.row(labels.index(a))[labels.index(b)]) / 2**56
 
 
@@ -113,13 +113,13 @@ def test_a_leaf_that_does_not_occur_is_pruned_and_a_one_child_node_is_not_collap
 
 def test_distances_of_the_published_trace() -> None:
     """To the modal record (25, Private): 18, 18.0667, 18.1333, 0.5, 0.7, 19; 2 (1 + 36) = 74 gives s = 55."""
-    made = encoded(Table(SIX, AGE_AND_WORKCLASS, 3))
-    tables = distance.kacpc_distances(made.space, 3, prune_unused=False)
-    assert list(made.records) == SIX, "canonical order is by age"
-    codes = made.space.codes.tolist()
+    code_table = encoded(Table(SIX, AGE_AND_WORKCLASS, 3))
+    tables = distance.kacpc_distances(code_table.space, 3, prune_unused=False)
+    assert list(code_table.records) == SIX, "canonical order is by age"
+    codes = code_table.space.codes.tolist()
     private = codes[3][1]
-    found = [between(tables, [0, private], code) / 2**55 for code in codes]
-    assert found == pytest.approx([18, 18.066667, 18.133333, 0.5, 0.7, 19], abs=5e-7)
+    values = [between(tables, [0, private], code) / 2**55 for code in codes]
+    assert values == pytest.approx([18, 18.066667, 18.133333, 0.5, 0.7, 19], abs=5e-7)
 
 
 @pytest.mark.parametrize("prune_unused", [True, False])
@@ -145,11 +145,11 @@ def test_classes_and_precision_of_the_published_fixture_in_sql(six: Any, prune_u
 @pytest.mark.parametrize(("k", "precision"), [(10, 0.951), (50, 0.862), (100, 0.807)])
 def test_precision_of_adult(adult: Any, k: int, precision: float) -> None:
     query = f"SELECT metric, value FROM kacpc_metrics('adult', k={k})"
-    found = dict(adult.execute(query).fetchall())
-    assert found["records"] == 30162
-    assert found["k"] >= k
-    assert found["clusters"] == 30162 // k
-    assert found["precision"] == pytest.approx(precision, abs=0.003)
+    mapping = dict(adult.execute(query).fetchall())
+    assert mapping["records"] == 30162
+    assert mapping["k"] >= k
+    assert mapping["clusters"] == 30162 // k
+    assert mapping["precision"] == pytest.approx(precision, abs=0.003)
 
 
 # Distances
@@ -158,25 +158,25 @@ def test_precision_of_adult(adult: Any, k: int, precision: float) -> None:
 @MANY
 @given(tables(), st.booleans())
 def test_distances_are_those_of_the_reference_to_the_last_bit(table: Table, prune_unused: bool) -> None:
-    made = encoded(table)
-    fast = distance.kacpc_distances(made.space, table.k, prune_unused)
-    slow = reference.kacpc_distance(made.records, table.attributes, table.k, prune_unused)
-    firsts = made.space.starts.tolist()
-    for code, first in zip(made.space.codes.tolist(), firsts, strict=True):
-        found = [between(fast, code, other) for other in made.space.codes.tolist()]
-        assert found == [slow(made.records[first], made.records[other]) for other in firsts]
+    code_table = encoded(table)
+    fast = distance.kacpc_distances(code_table.space, table.k, prune_unused)
+    slow = reference.kacpc_distance(code_table.records, table.attributes, table.k, prune_unused)
+    firsts = code_table.space.starts.tolist()
+    for code, first in zip(code_table.space.codes.tolist(), firsts, strict=True):
+        values = [between(fast, code, other) for other in code_table.space.codes.tolist()]
+        assert values == [slow(code_table.records[first], code_table.records[other]) for other in firsts]
 
 
 @SOME
 @given(trees(), st.randoms(use_true_random=False))
 def test_distances_of_values_stored_at_inner_nodes_follow_equation_5(tree: reference.Tree, rng: Any) -> None:
     nodes = preorder(tree)
-    chosen = sorted(rng.sample(range(len(nodes)), rng.randint(1, len(nodes))))
-    attribute = encoded_table.CategoricalAttribute(parents(tree), np.array(chosen, np.int32))
-    codes = np.arange(len(chosen), dtype=np.int32)
-    made, _ = encoded_table.encode_table([attribute], [codes], np.zeros(len(chosen), np.uint64), None)
-    (table,) = distance.kacpc_distances(made, len(chosen), prune_unused=False)
-    exact = [[_equation_5(tree, nodes[a], nodes[b]) for b in chosen] for a in chosen]
+    selected_values = sorted(rng.sample(range(len(nodes)), rng.randint(1, len(nodes))))
+    attribute = encoded_table.CategoricalAttribute(parents(tree), np.array(selected_values, np.int32))
+    codes = np.arange(len(selected_values), dtype=np.int32)
+    code_table, _ = encoded_table.encode_table([attribute], [codes], np.zeros(len(selected_values), np.uint64), None)
+    (table,) = distance.kacpc_distances(code_table, len(selected_values), prune_unused=False)
+    exact = [[_equation_5(tree, nodes[a], nodes[b]) for b in selected_values] for a in selected_values]
     greatest = max(max(row) for row in exact)
     unit = 2.0 ** (62 - np.frexp(greatest)[1]) if greatest else 1.0
     for code, row in enumerate(exact):
@@ -191,8 +191,8 @@ def _equation_5(tree: reference.Tree, a: reference.Node, b: reference.Node) -> f
 def test_a_value_is_at_distance_0_from_a_value_stored_at_its_ancestor() -> None:
     """Tree * > Gov > Local, State and * > Private; values Gov, Local, State, Private."""
     tree = encoded_table.CategoricalAttribute(np.array([-1, 0, 1, 1, 0], np.int32), np.array([1, 2, 3, 4], np.int32))
-    made, _ = encoded_table.encode_table([tree], [np.arange(4, dtype=np.int32)], np.zeros(4, np.uint64), None)
-    (table,) = distance.kacpc_distances(made, 4, prune_unused=True)
+    code_table, _ = encoded_table.encode_table([tree], [np.arange(4, dtype=np.int32)], np.zeros(4, np.uint64), None)
+    (table,) = distance.kacpc_distances(code_table, 4, prune_unused=True)
     gov = table.row(0).tolist()
     assert gov[:3] == [0, 0, 0]
     assert gov[3] > 0
@@ -220,10 +220,10 @@ def test_a_heavy_constant_column_can_be_published(con: Any) -> None:
 def test_days_in_nanoseconds_keep_equal_steps() -> None:
     """A year of TIMESTAMP_NS spans more than 2^53 steps, but all are multiples of a day and exact as DOUBLE."""
     days = np.arange(365) * 86_400e9
-    made, _ = encoded_table.encode_table(
+    code_table, _ = encoded_table.encode_table(
         [encoded_table.NumericAttribute(days, True)], [np.arange(365, dtype=np.int32)], np.zeros(365, np.uint64), None
     )
-    (table,) = distance.kacpc_distances(made, 365, prune_unused=True)
+    (table,) = distance.kacpc_distances(code_table, 365, prune_unused=True)
     assert set(np.diff(table.row(0)[:-1]).tolist()) == {round(2.0**61 / 364)}
 
 
@@ -248,15 +248,15 @@ def way(name: str) -> Iterator[None]:
 @given(tables(), st.booleans(), st.sampled_from(sorted(WAYS)))
 def test_every_record_is_in_the_cluster_of_the_plain_loop(table: Table, prune_unused: bool, name: str) -> None:
     with way(name):
-        made, labels = run(table, prune_unused)
-    assert labels == expected(table, made, prune_unused)
+        code_table, labels = run(table, prune_unused)
+    assert labels == expected(table, code_table, prune_unused)
 
 
 @pytest.mark.parametrize("seed", range(16))
 def test_every_record_of_a_larger_table_is_in_the_cluster_of_the_plain_loop(seed: int) -> None:
     table, prune_unused = large(seed), seed % 2 == 0
-    made = encoded(table)
-    slow = expected(table, made, prune_unused)
+    code_table = encoded(table)
+    slow = expected(table, code_table, prune_unused)
     for name in WAYS:
         with way(name):
             assert run(table, prune_unused)[1] == slow
@@ -302,15 +302,15 @@ def test_a_cluster_grows_until_it_has_k_persons() -> None:
 @pytest.mark.parametrize("seed", range(100, 108))
 def test_published_classes_and_precision_are_those_of_the_plain_loop_in_sql(con: Any, seed: int) -> None:
     table = replace(large(seed), persons=None)
-    made = encoded(table)
-    clusters = reference.kacpc(made.records, table.attributes, table.k)
+    code_table = encoded(table)
+    clusters = reference.kacpc(code_table.records, table.attributes, table.k)
     call = stored(con, table)
     columns = ", ".join(f"q{j}" for j in range(len(table.attributes)))
     rows = con.execute(f"SELECT size, {columns} FROM kacpc_classes({call})").fetchall()
-    assert {tuple(values): size for size, *values in rows} == published(table, made.records, clusters)
+    assert {tuple(values): size for size, *values in rows} == published(table, code_table.records, clusters)
     assert len(rows) == len({tuple(values) for _, *values in rows})
     query = f"SELECT value FROM kacpc_metrics({call}) WHERE metric = 'precision'"
-    precision = reference.eloss_precision(made.records, table.attributes, clusters, clusters)
+    precision = reference.eloss_precision(code_table.records, table.attributes, clusters, clusters)
     assert con.execute(query).fetchall()[0][0] == pytest.approx(precision, abs=1e-9)
 
 

@@ -29,10 +29,14 @@ ROUNDS = 7
 
 
 def labels(made: EncodedTable, k: int, most: int = 0, **options: object) -> list[int]:
-    chosen = algorithms.find("kmeanspp_cloud")
-    asked = {p.name: p.default for p in chosen.own} | {"rounds": ROUNDS, MAX_SUPPRESSED: most} | options
-    found: list[int] = by_row.labels(chosen.run(made, Constraint(k), asked, lambda: None)).tolist()
-    return found
+    selected_algorithm = algorithms.find("kmeanspp_cloud")
+    defaults_by_name = (
+        {p.name: p.default for p in selected_algorithm.own} | {"rounds": ROUNDS, MAX_SUPPRESSED: most} | options
+    )
+    values: list[int] = by_row.labels(
+        selected_algorithm.run(made, Constraint(k), defaults_by_name, lambda: None)
+    ).tolist()
+    return values
 
 
 def as_numbers(records: Sequence[Record], attributes: Sequence[Attribute]) -> list[tuple[Value, ...]]:
@@ -58,8 +62,8 @@ def drawn(seed: int) -> Callable[[list[int]], int]:
         if first:
             first = False
             return raw % len(chances)
-        at = Fraction(raw >> 11, 2**53) * sum(chances)
-        return next(r for r, until in enumerate(accumulate(chances)) if until > at)
+        position = Fraction(raw >> 11, 2**53) * sum(chances)
+        return next(r for r, until in enumerate(accumulate(chances)) if until > position)
 
     return draw
 
@@ -71,61 +75,63 @@ def farthest() -> Callable[[list[int]], int]:
 @SOME
 @given(table=tables(), mode=st.sampled_from(["random", "deterministic"]), seed=st.integers(0, 3))
 def test_every_record_is_in_the_cluster_of_the_plain_loop(table: Table, mode: str, seed: int) -> None:
-    made = encoded(replace(table, persons=None))
-    n, numbers = made.space.rows, [Number(a.weight) for a in table.attributes]
-    plain = slow.Table(as_numbers(made.records, table.attributes), numbers, modes=True)
+    encoded_table = encoded(replace(table, persons=None))
+    n, numbers = encoded_table.space.rows, [Number(a.weight) for a in table.attributes]
+    plain_table = slow.Table(as_numbers(encoded_table.records, table.attributes), numbers, modes=True)
     number = max(n // table.k, 1)
-    seeds = slow.plus_plus(plain, number, farthest() if mode == "deterministic" else drawn(seed))
+    seeds = slow.plus_plus(plain_table, number, farthest() if mode == "deterministic" else drawn(seed))
     raw = np.random.PCG64(seed).random_raw(n)
     order = sorted(range(n), key=lambda r: (0 if mode == "deterministic" else raw[r], r))
-    expected = labels_of(slow.no3(plain, table.k, seeds, order, ROUNDS), n)
-    found = labels(made.space, table.k, mode=mode, seed=seed)
-    assert groups_of(found) == groups_of(expected)
+    expected = labels_of(slow.no3(plain_table, table.k, seeds, order, ROUNDS), n)
+    actual_labels = labels(encoded_table.space, table.k, mode=mode, seed=seed)
+    assert groups_of(actual_labels) == groups_of(expected)
 
 
 @SOME
 @given(table=tables(st.integers(-40, 40).map(lambda eighths: eighths / 8)), deviations=st.sampled_from([1.0, 1.5, 2.0]))
 def test_left_out_are_the_records_beyond_the_deviations(table: Table, deviations: float) -> None:
-    made = encoded(replace(table, persons=None))
+    encoded_table = encoded(replace(table, persons=None))
     expected = set()
     for j, attribute in enumerate(table.attributes):
-        column = [record[j] for record in made.records] if isinstance(attribute, Number) else []
-        known = [Fraction(value) for value in column if value is not None]
-        if not known:
+        column = [record[j] for record in encoded_table.records] if isinstance(attribute, Number) else []
+        known_fractions = [Fraction(value) for value in column if value is not None]
+        if not known_fractions:
             continue
-        mean = sum(known) / len(known)
-        variance = sum((x - mean) ** 2 for x in known) / len(known)
+        mean = sum(known_fractions) / len(known_fractions)
+        variance = sum((x - mean) ** 2 for x in known_fractions) / len(known_fractions)
         for r, value in enumerate(column):
             if value is not None and (Fraction(value) - mean) ** 2 > Fraction(deviations) ** 2 * variance:
                 expected.add(r)
-    found = labels(made.space, table.k, made.space.rows, mode="deterministic", deviations=deviations)
-    out = {r for r, label in enumerate(found) if label < 0}
-    if made.space.rows - len(expected) >= table.k:
+    actual_labels = labels(
+        encoded_table.space, table.k, encoded_table.space.rows, mode="deterministic", deviations=deviations
+    )
+    out = {r for r, label in enumerate(actual_labels) if label < 0}
+    if encoded_table.space.rows - len(expected) >= table.k:
         assert out == expected
     else:
-        assert out < expected and made.space.rows - len(out) >= table.k
+        assert out < expected and encoded_table.space.rows - len(out) >= table.k
 
 
 def test_the_farthest_are_left_out_first() -> None:
     """Deviations from the mean 20: 100, 20 (three times) and 60. Two may go: 120, and one at -40."""
     values = [-40, 20 - 20, 20, 20, 20, 20, 20, 120]
-    made = encoded(Table([(v,) for v in values], [Number()], 2)).space
-    for most, out in ((0, []), (1, [7]), (2, [0, 7]), (8, [0, 7])):
-        found = labels(made, 2, most, deviations=1.0)
-        assert [r for r, label in enumerate(found) if label < 0] == out
+    encoded_table = encoded(Table([(v,) for v in values], [Number()], 2)).space
+    for maximum, out in ((0, []), (1, [7]), (2, [0, 7]), (8, [0, 7])):
+        actual_labels = labels(encoded_table, 2, maximum, deviations=1.0)
+        assert [r for r, label in enumerate(actual_labels) if label < 0] == out
 
 
 def test_categories_are_numbers_in_the_order_of_the_leaves() -> None:
     """a, b, d, g are 0, 1, 2, 3: d is nearer to g than to a, and both are * together."""
-    made = encoded(Table(letters("abdgg"), LETTERS, 2)).space
-    assert groups_of(labels(made, 2, mode="deterministic")) == [[0, 1], [2, 3, 4]]
+    encoded_table = encoded(Table(letters("abdgg"), LETTERS, 2)).space
+    assert groups_of(labels(encoded_table, 2, mode="deterministic")) == [[0, 1], [2, 3, 4]]
 
 
 def test_seeds_that_all_records_lie_on_are_followed_by_evenly_spread_ones() -> None:
     values = [5] * 8 + [9] * 4
-    made = encoded(Table([(v,) for v in values], [Number()], 2)).space
-    found = np.bincount(labels(made, 2))
-    assert found.tolist() == [2] * 6
+    encoded_table = encoded(Table([(v,) for v in values], [Number()], 2)).space
+    result = np.bincount(labels(encoded_table, 2))
+    assert result.tolist() == [2] * 6
 
 
 @pytest.fixture
@@ -138,16 +144,16 @@ def test_classes_meet_the_model(people: Any, more: str) -> None:
     rows = people.execute(f"FROM kmeanspp_cloud_classes{ASKED.format(more)}").fetchall()
     names = [d[0] for d in people.description]
     classes = [dict(zip(names, row, strict=True)) for row in rows]
-    kept = [c for c in classes if c["class_id"] is not None]
+    kept_classes = [c for c in classes if c["class_id"] is not None]
     assert sum(c["size"] for c in classes) == 60
-    assert min(c["size"] for c in kept) >= 5 and len(kept) > 3
-    assert more != ", l=2" or min(len(c["disease"]) for c in kept) >= 2
+    assert min(c["size"] for c in kept_classes) >= 5 and len(kept_classes) > 3
+    assert more != ", l=2" or min(len(c["disease"]) for c in kept_classes) >= 2
 
 
 def test_who_is_far_from_the_mean_is_left_out_and_told(people: Any) -> None:
     out = "SELECT value FROM kmeanspp_cloud_metrics{} WHERE metric = 'suppressed:outlier'"
-    for more, expected in (("", 1), (", suppress=0", 0), (", deviations=9", 0)):
-        assert people.execute(out.format(ASKED.format(more))).fetchall() == [(expected,)]
+    for extra, expected in (("", 1), (", suppress=0", 0), (", deviations=9", 0)):
+        assert people.execute(out.format(ASKED.format(extra))).fetchall() == [(expected,)]
     assert people.execute(
         f"SELECT count(*) FROM kmeanspp_cloud{ASKED.format('')} WHERE age LIKE '%500%'"
     ).fetchall() == [(0,)]

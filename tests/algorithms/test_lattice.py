@@ -78,18 +78,21 @@ def levels(attribute: Attribute, column: Sequence[Value], most: int | None = Non
 
 def lost(attribute: Attribute, part: Sequence[Value], column: Sequence[Value]) -> Fraction:
     """Loss of a record of a class that publishes what just covers it: range over range, leaves over leaves."""
-    known = {v for v in part if v is not None}
-    if not known or (None not in part and len(known) == 1):
+    known_parts = {v for v in part if v is not None}
+    if not known_parts or (None not in part and len(known_parts) == 1):
         return Fraction(0)
     if None in part:
         return Fraction(1)
     if isinstance(attribute, Category):
-        nodes = [attribute.tree.leaf(str(v)) for v in known]
+        nodes = [attribute.tree.leaf(str(v)) for v in known_parts]
         shared = next(n for n in range(min(map(len, nodes)), 0, -1) if len({node[:n] for node in nodes}) == 1)
         below = [attribute.tree.leaf(v)[:shared] == nodes[0][:shared] for v in attribute.tree.leaf_order()]
         return Fraction(sum(below), len(below))
-    numbers, every = [Fraction(str(v)) for v in known], [Fraction(str(v)) for v in column if v is not None]
-    return (max(numbers) - min(numbers)) / (max(every) - min(every))
+    numbers, all_fractions = (
+        [Fraction(str(v)) for v in known_parts],
+        [Fraction(str(v)) for v in column if v is not None],
+    )
+    return (max(numbers) - min(numbers)) / (max(all_fractions) - min(all_fractions))
 
 
 def nodes(
@@ -112,18 +115,18 @@ def best(
 ) -> tuple[Groups, list[Groups]]:
     """The classes of the best node, and those of all that differ from it by less than rounding of the loss."""
     passing = [(sum(node), node, classes) for node, classes in nodes(attributes, records) if holds(classes)]
-    least = min(levels for levels, _, _ in passing)
-    ranked = sorted((loss(attributes, records, c), node, c) for levels, node, c in passing if levels == least)
-    near = ranked[0][0] + Fraction(1, 10**9) * sum(Fraction(a.weight) for a in attributes) * len(records)
-    return ranked[0][2], [classes for of, _, classes in ranked if of <= near]
+    minimum = min(levels for levels, _, _ in passing)
+    ranked_values = sorted((loss(attributes, records, c), node, c) for levels, node, c in passing if levels == minimum)
+    near = ranked_values[0][0] + Fraction(1, 10**9) * sum(Fraction(a.weight) for a in attributes) * len(records)
+    return ranked_values[0][2], [classes for of, _, classes in ranked_values if of <= near]
 
 
 def loss(attributes: Sequence[Attribute], records: Sequence[Record], classes: Groups) -> Fraction:
     total = Fraction(0)
     for j, attribute in enumerate(attributes):
         column = [record[j] for record in records]
-        of = [len(part) * lost(attribute, [column[r] for r in part], column) for part in classes]
-        total += Fraction(attribute.weight) * sum(of)
+        values = [len(part) * lost(attribute, [column[r] for r in part], column) for part in classes]
+        total += Fraction(attribute.weight) * sum(values)
     return total
 
 
@@ -136,14 +139,14 @@ def agrees(classes: Groups, expected: tuple[Groups, list[Groups]]) -> bool:
 @MANY
 def test_k_alone_finds_the_best_of_all_nodes(table: Table, k: int) -> None:
     """Ragged trees, one-child nodes, NULLs, numbers, weights, persons."""
-    made = encoded(table)
-    people = list(range(len(made.records))) if made.persons is None else made.persons
+    code_table = encoded(table)
+    people = list(range(len(code_table.records))) if code_table.persons is None else code_table.persons
 
     def holds(classes: Groups) -> bool:
         return all(len({people[r] for r in part} - {None}) >= k for part in classes)
 
-    if holds([list(range(len(made.records)))]):
-        assert agrees(found(made.space, Constraint(k)), best(table.attributes, made.records, holds))
+    if holds([list(range(len(code_table.records)))]):
+        assert agrees(found(code_table.space, Constraint(k)), best(table.attributes, code_table.records, holds))
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -151,41 +154,41 @@ def test_every_model_finds_the_best_of_all_nodes(model: str) -> None:
     """Records and persons, one sensitive column and two, judged apart and within equal values of the other."""
     searched = 0
     for seed in range(14):
-        made = case(model, seed)
-        made = replace(made, max_levels=[None] * len(made.attributes))
-        if made.unmet([range(len(made.records))]):
+        actual_case = case(model, seed)
+        actual_case = replace(actual_case, max_levels=[None] * len(actual_case.attributes))
+        if actual_case.unmet([range(len(actual_case.records))]):
             continue
-        built, order = encoded_case(made)
-        records = [made.records[r] for r in order]
+        built, order = encoded_case(actual_case)
+        records = [actual_case.records[r] for r in order]
 
-        def holds(classes: Groups, made: Case = made, order: list[int] = order) -> bool:
+        def holds(classes: Groups, made: Case = actual_case, order: list[int] = order) -> bool:
             return not made.unmet([[order[r] for r in part] for part in classes])
 
-        assert agrees(found(built, constraint(made)), best(made.attributes, records, holds)), made
+        assert agrees(found(built, constraint(actual_case)), best(actual_case.attributes, records, holds)), actual_case
         searched += 1
     assert searched >= 3
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_the_published_classes_meet_the_model_and_keep_blocks_apart(model: str) -> None:
-    released = 0
+    released_number = 0
     for seed in range(100, 140):
-        made = case(model, seed)
-        built, order = encoded_case(made)
-        names = tuple(f"q{j}" for j in range(len(made.attributes)))
+        actual_case = case(model, seed)
+        built, order = encoded_case(actual_case)
+        names = tuple(f"q{j}" for j in range(len(actual_case.attributes)))
         try:
             labels = by_row.run(
-                ALGORITHM, built, constraint(made), FULL, algorithms.MessageNames(names, made.sensitive)
+                ALGORITHM, built, constraint(actual_case), FULL, algorithms.MessageNames(names, actual_case.sensitive)
             )
         except (errors.ModelNotMetError, errors.MaxLevelBlockTooSmallError):
             continue
-        if made.unmet([range(len(made.records))]):  # k is more than there are
+        if actual_case.unmet([range(len(actual_case.records))]):  # k is more than there are
             continue
-        groups = grouped(made, order, labels.tolist())
-        assert made.unmet(groups) == [], made
-        assert all(len({made.block(record) for record in group}) == 1 for group in groups), made
-        released += 1
-    assert released >= 5
+        groups = grouped(actual_case, order, labels.tolist())
+        assert actual_case.unmet(groups) == [], actual_case
+        assert all(len({actual_case.block(record) for record in group}) == 1 for group in groups), actual_case
+        released_number += 1
+    assert released_number >= 5
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -194,13 +197,13 @@ def test_what_max_level_keeps_apart_is_searched_apart(seed: int) -> None:
     attributes: list[Attribute] = [Category(Hierarchy(AREA)), Number()]
     pool = [row[0] for row in AREA if row[0] != "c"]
     records: list[Record] = [(rng.choice(pool), rng.randint(0, 9)) for _ in range(40)]
-    made = encoded(Table(records, attributes))
-    tree = made.space.attributes[0]
+    code_table = encoded(Table(records, attributes))
+    tree = code_table.space.attributes[0]
     assert isinstance(tree, encoded_table.CategoricalAttribute)
-    limited = replace(made.space, attributes=(replace(tree, max_level=1), made.space.attributes[1]))
+    limited = replace(code_table.space, attributes=(replace(tree, max_level=1), code_table.space.attributes[1]))
     blocks: dict[object, list[int]] = {}
-    top = levels(attributes[0], [r[0] for r in made.records], 1)[1]
-    for r, record in enumerate(made.records):
+    top = levels(attributes[0], [r[0] for r in code_table.records], 1)[1]
+    for r, record in enumerate(code_table.records):
         blocks.setdefault(top[record[0]], []).append(r)
     if min(map(len, blocks.values())) < 3:
         with pytest.raises(errors.MaxLevelBlockTooSmallError):
@@ -210,20 +213,20 @@ def test_what_max_level_keeps_apart_is_searched_apart(seed: int) -> None:
         by_row.run(ALGORITHM, limited, Constraint(3), FULL, algorithms.MessageNames(("area", "age"))).tolist()
     )
     for block in blocks.values():
-        own = [part for part in classes if part[0] in block]
-        assert sorted(r for part in own for r in part) == block
-        columns = [[r[j] for r in made.records] for j in (0, 1)]
+        own_parts = [part for part in classes if part[0] in block]
+        assert sorted(r for part in own_parts for r in part) == block
+        columns = [[r[j] for r in code_table.records] for j in (0, 1)]
         chains = [levels(attributes[0], columns[0], 1), levels(attributes[1], columns[1])]
         sums = []
         for node in itertools.product(*(range(len(chain)) for chain in chains)):
             cells: dict[object, list[int]] = {}
             for r in block:
-                cell = tuple(c[level][v] for c, level, v in zip(chains, node, made.records[r], strict=True))
+                cell = tuple(c[level][v] for c, level, v in zip(chains, node, code_table.records[r], strict=True))
                 cells.setdefault(cell, []).append(r)
             if min(map(len, cells.values())) >= 3:
                 sums.append((sum(node), sorted(cells.values())))
-        least = min(levels for levels, _ in sums)
-        assert own in [parts for levels, parts in sums if levels == least]
+        minimum = min(levels for levels, _ in sums)
+        assert own_parts in [parts for levels, parts in sums if levels == minimum]
 
 
 # --- what is assumed of models --------------------------------------------------------------------------------------
@@ -233,10 +236,10 @@ def kept(made: Case) -> dict[str, Any]:
     """What of the asked a union of classes is said to meet wherever they do."""
     if made.persons is None:
         return dict(made.asked)
-    asked = {name: made.asked[name] for name in ("k", "l", "p", "multi") if name in made.asked}
+    values_by_name = {name: made.asked[name] for name in ("k", "l", "p", "multi") if name in made.asked}
     if made.asked.get("diversity", "distinct") != "distinct":
-        asked.pop("l", None)
-    return asked if {"l", "p"} & set(asked) else {"k": made.asked["k"]}
+        values_by_name.pop("l", None)
+    return values_by_name if {"l", "p"} & set(values_by_name) else {"k": made.asked["k"]}
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -244,18 +247,21 @@ def test_a_union_of_classes_meets_what_they_meet(model: str) -> None:
     """The generalization and the subset property rest on it; judged by the definitions."""
     pairs = 0
     for seed in range(150):
-        made = case(model, seed)
+        actual_case = case(model, seed)
         rng = random.Random(seed)
-        asked = kept(made)
-        limits = union_closed_constraint(encoded_case(made)[0], constraint(made))
-        assert (limits.k, limits.models) == (made.asked["k"], constraint(replace(made, asked=asked)).models)
-        assert limits.joint == (made.asked.get("multi") == "joint")
+        parameters = kept(actual_case)
+        limits = union_closed_constraint(encoded_case(actual_case)[0], constraint(actual_case))
+        assert (limits.k, limits.models) == (
+            actual_case.asked["k"],
+            constraint(replace(actual_case, asked=parameters)).models,
+        )
+        assert limits.joint == (actual_case.asked.get("multi") == "joint")
         parts: Groups = [[] for _ in range(rng.choice([2, 2, 3, 4]))]
-        for r in range(len(made.records)):
+        for r in range(len(actual_case.records)):
             rng.choice(parts).append(r)
-        met = [part for part in parts if part and meets(made, part, asked)]
-        for one, other in itertools.combinations(met, 2):
-            assert meets(made, sorted(one + other), asked), made
+        one_parts = [part for part in parts if part and meets(actual_case, part, parameters)]
+        for one, other in itertools.combinations(one_parts, 2):
+            assert meets(actual_case, sorted(one + other), parameters), actual_case
             pairs += 1
     assert pairs >= 5
 
@@ -279,10 +285,10 @@ def test_a_union_can_miss_what_classes_of_the_same_persons_meet() -> None:
     table = encoded(Table(cells, columns, persons=[1, 2, 3, 4, 3, 4, 5, 6]))
     assert table.order == list(range(8))
     codes = np.array([0, 0, 1, 1, 1, 1, 0, 0], np.int32)
-    made = replace(table.space, sensitive=(encoded_table.SensitiveColumn(codes, np.array([4, 2, 0])),))
+    code_table = replace(table.space, sensitive=(encoded_table.SensitiveColumn(codes, np.array([4, 2, 0])),))
     entropy = Constraint(2, (demanded(l=1.95, diversity="entropy"),))
-    assert union_closed_constraint(made, entropy) == Constraint(2)
-    assert found(made, entropy) == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    assert union_closed_constraint(code_table, entropy) == Constraint(2)
+    assert found(code_table, entropy) == [[0, 1, 2, 3], [4, 5, 6, 7]]
 
 
 # --- by hand --------------------------------------------------------------------------------------------------------
@@ -292,12 +298,14 @@ SEX = Category(flat(["f", "m"]))
 
 def spaced(attributes: Sequence[Attribute], records: Sequence[Record], values: str | None = None) -> EncodedTable:
     """A space of records that are in canonical order, with a sensitive column."""
-    made = encoded(Table(records, attributes))
-    assert made.order == list(range(len(records)))
+    code_table = encoded(Table(records, attributes))
+    assert code_table.order == list(range(len(records)))
     if values is None:
-        return made.space
+        return code_table.space
     codes = np.array([sorted(set(values)).index(v) for v in values], np.int32)
-    return replace(made.space, sensitive=(encoded_table.SensitiveColumn(codes, np.append(np.bincount(codes), 0)),))
+    return replace(
+        code_table.space, sensitive=(encoded_table.SensitiveColumn(codes, np.append(np.bincount(codes), 0)),)
+    )
 
 
 def test_by_hand_the_sum_of_levels_is_the_least() -> None:
@@ -320,10 +328,10 @@ def test_by_hand_the_loss_decides_between_equal_sums() -> None:
 def test_by_hand_the_loss_is_shares_of_leaves() -> None:
     """P has 2 of 10 leaves and is half as high as the root, R 3 of 4 and a third. Raising the first column loses less,
     whatever the heights say."""
-    wide = [[leaf, "P", "*"] for leaf in ("a1", "a2")] + [[f"a{i}", "Q", "*"] for i in range(3, 11)]
+    wide_values = [[leaf, "P", "*"] for leaf in ("a1", "a2")] + [[f"a{i}", "Q", "*"] for i in range(3, 11)]
     high = [[leaf, "R", "*"] for leaf in ("b1", "b2", "b3")] + [["b4", "T", "S", "*"]]
     records = [("a1", "b1"), ("a1", "b2"), ("a2", "b1"), ("a2", "b2")]
-    columns = [Category(Hierarchy(wide)), Category(Hierarchy(high))]
+    columns = [Category(Hierarchy(wide_values)), Category(Hierarchy(high))]
     assert found(spaced(columns, records), Constraint(2)) == [[0, 2], [1, 3]]
     assert found(spaced(columns[::-1], [r[::-1] for r in sorted(records, key=lambda r: r[1])]), Constraint(2)) == [
         [0, 1],
@@ -378,10 +386,10 @@ def test_a_million_different_numbers_are_searched_in_seconds() -> None:
     needs 576 of them: level 10."""
     n = 10**6
     number = encoded_table.NumericAttribute(np.arange(float(n)), True)
-    made = EncodedTable((number,), np.arange(n, dtype=np.int32)[:, None], np.ones(n, np.int64), None, n)
+    code_table = EncodedTable((number,), np.arange(n, dtype=np.int32)[:, None], np.ones(n, np.int64), None, n)
     began = time.process_time()
     for k, width in ((2, 2), (60, 64), (65, 1024)):
-        labels = by_row.labels(ALGORITHM.run(made, Constraint(k), FULL, nothing))
+        labels = by_row.labels(ALGORITHM.run(code_table, Constraint(k), FULL, nothing))
         assert (labels == np.arange(n) // width).all()
     assert time.process_time() - began < 30
 
@@ -389,11 +397,11 @@ def test_a_million_different_numbers_are_searched_in_seconds() -> None:
 def test_too_many_levels_are_refused() -> None:
     rng = random.Random(1)
     records = [tuple(rng.randrange(4) for _ in range(11)) for _ in range(50)]
-    made = encoded(Table(records, [Number()] * 11)).space
+    code_table = encoded(Table(records, [Number()] * 11)).space
     with pytest.raises(
         errors.TooManyLevelsError, match="have 4194304 combinations of levels, and more than 2000000 are"
     ):
-        found(made, Constraint(2))
+        found(code_table, Constraint(2))
     seven = encoded(Table([r[:7] for r in records], [Number()] * 7)).space
     assert min(map(len, found(seven, Constraint(2)))) >= 2
 
@@ -417,9 +425,9 @@ def test_many_columns_of_many_values_are_told_apart() -> None:
     rng = np.random.default_rng(5)
     columns = [rng.integers(0, 2000, 3000) for _ in range(6)]
     group, groups = numbered(columns, [2000] * 6)
-    told = {key: i for i, key in enumerate(sorted(set(zip(*(c.tolist() for c in columns), strict=True))))}
-    assert groups == len(told)
-    assert group.tolist() == [told[key] for key in zip(*(c.tolist() for c in columns), strict=True)]
+    values_by_key = {key: i for i, key in enumerate(sorted(set(zip(*(c.tolist() for c in columns), strict=True))))}
+    assert groups == len(values_by_key)
+    assert group.tolist() == [values_by_key[key] for key in zip(*(c.tolist() for c in columns), strict=True)]
 
 
 # --- in SQL ---------------------------------------------------------------------------------------------------------
@@ -440,8 +448,8 @@ QI = {"qi": ["age", "zip", "sex"], "sensitive": ["disease"], "hierarchies": {"zi
 
 
 def call(name: str, **asked: object) -> str:
-    given = {**QI, "base": "incognito", **asked}
-    return f"{name}('sick', " + ", ".join(f"{key} := {literal(value)}" for key, value in given.items()) + ")"
+    parameters = {**QI, "base": "incognito", **asked}
+    return f"{name}('sick', " + ", ".join(f"{key} := {literal(value)}" for key, value in parameters.items()) + ")"
 
 
 @pytest.mark.parametrize("asked", [{"k": 5}, {"k": 20, "l": 3}, {"k": 3, "t": 0.2}, {"k": 4, "person": "who"}])
@@ -450,19 +458,19 @@ def test_a_release_meets_k_and_l_as_sql_counts_them(sick: Any, asked: dict[str, 
     rows = sick.execute("SELECT count(*), count(DISTINCT disease) FROM safe GROUP BY age, zip, sex").fetchall()
     assert sum(n for n, _ in rows) == 600 and len(rows) > 1
     assert min(n for n, _ in rows) >= int(str(asked["k"])) and min(d for _, d in rows) >= int(str(asked.get("l", 2)))
-    again = sick.execute(f"FROM {call('anonymize', algorithm='ldiversity_mondrian', **asked)}").fetchall()
-    assert sick.execute("FROM safe").fetchall() == again
+    second_rows = sick.execute(f"FROM {call('anonymize', algorithm='ldiversity_mondrian', **asked)}").fetchall()
+    assert sick.execute("FROM safe").fetchall() == second_rows
     sick.execute("CREATE OR REPLACE TABLE sick AS FROM sick ORDER BY hash(age, sex, who)")
-    assert sick.execute(f"FROM {call('ldiversity_mondrian', **asked)}").fetchall() == again
+    assert sick.execute(f"FROM {call('ldiversity_mondrian', **asked)}").fetchall() == second_rows
 
 
 def test_each_column_of_a_release_is_on_one_level(sick: Any) -> None:
     """Ages stand in blocks of 2^i; so no two published intervals overlap, which Mondrian's do."""
     ends = "SELECT DISTINCT lower_of(age) AS low, upper_of(age) AS high FROM"
     overlap = "SELECT count(*) FROM x AS a JOIN x AS b ON a.low < b.low AND b.low <= a.high"
-    for base, apart in (("incognito", True), ("mondrian", False)):
-        found = sick.execute(f"WITH x AS ({ends} {call('ldiversity_mondrian', k=4, base=base)}) {overlap}").fetchall()
-        assert (found == [(0,)]) == apart
+    for base, separate_result in (("incognito", True), ("mondrian", False)):
+        rows = sick.execute(f"WITH x AS ({ends} {call('ldiversity_mondrian', k=4, base=base)}) {overlap}").fetchall()
+        assert (rows == [(0,)]) == separate_result
 
 
 def test_what_is_given_for_base_is_checked(sick: Any) -> None:

@@ -22,10 +22,10 @@ def made(draws: np.random.Generator, rows: int, kind: str) -> EncodedTable:
     columns = []
     for j in range(3):
         values = draws.random(rows) if kind == "apart" else draws.integers(0, 12, rows) / 4
-        known, codes = np.unique(values, return_inverse=True)
+        known_values, codes = np.unique(values, return_inverse=True)
         if kind == "nulls":
-            codes = np.where(draws.random(rows) < 0.1 * j, len(known), codes)
-        attributes.append(NumericAttribute(known - known[0], False, 1 + 0.5 * j))
+            codes = np.where(draws.random(rows) < 0.1 * j, len(known_values), codes)
+        attributes.append(NumericAttribute(known_values - known_values[0], False, 1 + 0.5 * j))
         columns.append(codes.astype(np.int32))
     attributes.append(CategoricalAttribute(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32), 0.1))
     columns.append(draws.integers(0, 3 if kind != "nulls" else 4, rows).astype(np.int32))
@@ -42,44 +42,44 @@ def plain(table: EncodedTable, k: int) -> list[list[int]]:
         places.append(
             np.append(scaled, np.nan)[codes[:, j]] if isinstance(a, NumericAttribute) else scaled[codes[:, j]]
         )
-    left = np.arange(table.rows)
+    remaining_array = np.arange(table.rows)
 
     def apart(place: list[float]) -> Any:
-        total = np.zeros(len(left), np.int64)
+        total = np.zeros(len(remaining_array), np.int64)
         for a, x, q, unit in zip(table.attributes, places, place, units, strict=True):
-            x = x[left]
-            alike = (x == q) | (np.isnan(x) & np.isnan(q))
-            term = np.where(alike, 0, unit)
+            x = x[remaining_array]
+            equal_result = (x == q) | (np.isnan(x) & np.isnan(q))
+            term = np.where(equal_result, 0, unit)
             if isinstance(a, NumericAttribute) and not math.isnan(q):
-                known = ~np.isnan(x)
-                term[known] = np.rint((x[known] - q) ** 2 * unit)
+                known_values = ~np.isnan(x)
+                term[known_values] = np.rint((x[known_values] - q) ** 2 * unit)
             total += term
         return total
 
     def average() -> list[float]:
         place: list[float] = []
         for j, a in enumerate(table.attributes):
-            x = places[j][left]
+            x = places[j][remaining_array]
             if isinstance(a, NumericAttribute):
                 steps = 2.0 ** (62 - math.frexp(np.nanmax(places[j]) * table.total)[1])
-                known = x[~np.isnan(x)]
-                total = sum(round(p * steps) for p in known.tolist())
-                place.append(float(total) / len(known) / steps if len(known) else math.nan)
+                known_values = x[~np.isnan(x)]
+                total = sum(round(p * steps) for p in known_values.tolist())
+                place.append(float(total) / len(known_values) / steps if len(known_values) else math.nan)
             else:
                 place.append(float(np.argmax(np.bincount(x.astype(int)))))
         return place
 
     clusters = []
-    while len(left) >= 2 * k:
-        turns, place = 2 if len(left) >= 3 * k else 1, average()
+    while len(remaining_array) >= 2 * k:
+        turns, place = 2 if len(remaining_array) >= 3 * k else 1, average()
         for _ in range(turns):
-            seed = left[np.argmax(apart(place))]
+            seed = remaining_array[np.argmax(apart(place))]
             place = [float(p[seed]) for p in places]
-            left = left[left != seed]
-            near = left[np.argsort(apart(place), kind="stable")[: k - 1]]
+            remaining_array = remaining_array[remaining_array != seed]
+            near = remaining_array[np.argsort(apart(place), kind="stable")[: k - 1]]
             clusters.append(sorted([int(seed), *near.tolist()]))
-            left = np.setdiff1d(left, near)
-    return [*clusters, sorted(left.tolist())]
+            remaining_array = np.setdiff1d(remaining_array, near)
+    return [*clusters, sorted(remaining_array.tolist())]
 
 
 @pytest.mark.parametrize("kind", ["apart", "grid", "nulls"])

@@ -37,11 +37,11 @@ def test_the_distance_is_that_of_the_worked_numbers() -> None:
 @given(tables(), st.sampled_from([1, 0, 2.5]), st.booleans())
 @SOME
 def test_kaca_merges_what_the_plain_loop_merges(table: Table, beta: float, stub: bool) -> None:
-    made, k = small(table)
-    if made.rows >= 2:
-        clusters = [sorted(c) for c in found("kaca", made, k, beta_edge=beta, stub=stub)]
-        pairs = with_unit(made, 1, "edges")
-        assert alike(pairs, clusters) == alike(pairs, slow.kaca(made, k, beta, stub))
+    encoded_table, k = small(table)
+    if encoded_table.rows >= 2:
+        clusters = [sorted(c) for c in found("kaca", encoded_table, k, beta_edge=beta, stub=stub)]
+        pairs = with_unit(encoded_table, 1, "edges")
+        assert alike(pairs, clusters) == alike(pairs, slow.kaca(encoded_table, k, beta, stub))
 
 
 @given(tables(), st.integers(1, 2), st.integers(1, 5), st.sampled_from([None, 0.1, 0.4]), st.integers(0, 10**6))
@@ -49,20 +49,22 @@ def test_kaca_merges_what_the_plain_loop_merges(table: Table, beta: float, stub:
 def test_kapp_deals_and_merges_as_the_plain_loop_does(
     table: Table, columns: int, number: int, t: float | None, seed: int
 ) -> None:
-    made, k = small(table)
-    k = min(k, made.rows // 2)
+    encoded_table, k = small(table)
+    k = min(k, encoded_table.rows // 2)
     if k < 2:
         return
     draws = np.random.default_rng(seed)
-    values = [draws.integers(0, 4, made.rows).astype(np.int32) for _ in range(columns)]
-    made = replace(made, sensitive=tuple(SensitiveColumn(v, np.bincount(v, minlength=6)) for v in values))
+    values = [draws.integers(0, 4, encoded_table.rows).astype(np.int32) for _ in range(columns)]
+    encoded_table = replace(
+        encoded_table, sensitive=tuple(SensitiveColumn(v, np.bincount(v, minlength=6)) for v in values)
+    )
     models = () if t is None else model_requirements("kapp", "t", {"t": t}, [f"s{s}" for s in range(columns)])
     options = {"sensitive_clusters": number, "rounds": 20, "mode": "deterministic", "seed": 0, "optimizer": "kmeans++"}
-    labels = by_row.labels(algorithms.find("kapp").run(made, Constraint(k, models), options, lambda: None))
-    found = sorted(cluster_members(labels), key=lambda rows: int(rows[0]))
-    pairs = with_unit(made, k, "edges")
+    labels = by_row.labels(algorithms.find("kapp").run(encoded_table, Constraint(k, models), options, lambda: None))
+    actual_cluster_members = sorted(cluster_members(labels), key=lambda rows: int(rows[0]))
+    pairs = with_unit(encoded_table, k, "edges")
     expected = slow.kapp(pairs, [v.tolist() for v in values], k, number, 20, t)
-    assert [rows.tolist() for rows in found] == sorted(expected)
+    assert [rows.tolist() for rows in actual_cluster_members] == sorted(expected)
 
 
 @pytest.fixture
@@ -88,19 +90,19 @@ def test_a_stub_leaves_more_classes(con: Any) -> None:
 def test_kapp_is_close_in_the_sum_of_all_columns(people: Any) -> None:
     people.execute("CREATE TABLE two AS SELECT *, ['x', 'y', 'z'][1 + age % 3] AS job FROM people")
     call = "kapp_classes('two', k=5, qi=['age', 'sex'], sensitive=['disease', 'job']{})"
-    whole = {
+    full_options = {
         "disease": {"HIV": 15, "Flu": 45},
         "job": dict(people.execute("SELECT job, count(*) FROM two GROUP BY 1").fetchall()),
     }
-    for more, most in (("", 0.1), (", t=0.3", 0.3), (", t=0.6", 0.6)):
-        classes = people.execute("SELECT size, disease, job FROM " + call.format(more)).fetchall()
-        assert more != ", t=0.6" or len(classes) > 1
-        for size, *listed in classes:
+    for extra, maximum in (("", 0.1), (", t=0.3", 0.3), (", t=0.6", 0.6)):
+        classes = people.execute("SELECT size, disease, job FROM " + call.format(extra)).fetchall()
+        assert extra != ", t=0.6" or len(classes) > 1
+        for size, *entries in classes:
             off = 0.0
-            for column, values in zip(whole, listed, strict=True):
+            for column, values in zip(full_options, entries, strict=True):
                 counts = {v["value"]: v["size"] for v in values}
-                off += sum(abs(counts.get(v, 0) / size - n / 60) for v, n in whole[column].items()) / 2
-            assert off <= most + 1e-9
+                off += sum(abs(counts.get(v, 0) / size - n / 60) for v, n in full_options[column].items()) / 2
+            assert off <= maximum + 1e-9
 
 
 def test_kapp_needs_a_sensitive_column(people: Any) -> None:
@@ -124,14 +126,16 @@ def test_vultures_come_to_where_the_points_are() -> None:
     points = np.clip(np.concatenate([draws.normal(heap, 0.03, (40, 2)) for heap in heaps]).T, 0, 1)
     counts = np.ones(120, np.int64)
     for seed in range(3):
-        found = vulture_centers(points, counts, 3, seed, 100, lambda: None)
-        assert sorted({int(np.argmin([abs(a - x) + abs(b - y) for a, b in heaps])) for x, y in found}) == [0, 1, 2]
-        assert objective(points, counts, found) < 0.5 * objective(points, counts, draws.random((3, 2)))
-        assert np.array_equal(found, vulture_centers(points, counts, 3, seed, 100, lambda: None))
+        actual_vulture_centers = vulture_centers(points, counts, 3, seed, 100, lambda: None)
+        assert sorted(
+            {int(np.argmin([abs(a - x) + abs(b - y) for a, b in heaps])) for x, y in actual_vulture_centers}
+        ) == [0, 1, 2]
+        assert objective(points, counts, actual_vulture_centers) < 0.5 * objective(points, counts, draws.random((3, 2)))
+        assert np.array_equal(actual_vulture_centers, vulture_centers(points, counts, 3, seed, 100, lambda: None))
 
 
 def test_kapp_by_vultures_publishes_classes_too(people: Any) -> None:
     call = f"SELECT size FROM kapp_classes{ASKED.format(', t=1, optimizer := {!r}')}"
-    one, other = (people.execute(call.format(by)).fetchall() for by in ("vultures", "kmeans++"))
+    one, other = (people.execute(call.format(text)).fetchall() for text in ("vultures", "kmeans++"))
     assert sum(size for (size,) in one) == sum(size for (size,) in other) == 60
     assert min(one) >= (5,)

@@ -40,9 +40,9 @@ def classes(
     persons: Sequence[str | None] | None = None,
 ) -> list[list[int]]:
     """The classes as sorted lists of record numbers."""
-    made = encoded(Table(records, attributes, k, persons))
-    labels = by_row.run(algorithms.find("mondrian"), made.space, Constraint(k), {})
-    return groups_of([int(label) for _, label in sorted(zip(made.order, labels, strict=True))])
+    code_table = encoded(Table(records, attributes, k, persons))
+    labels = by_row.run(algorithms.find("mondrian"), code_table.space, Constraint(k), {})
+    return groups_of([int(label) for _, label in sorted(zip(code_table.order, labels, strict=True))])
 
 
 def column(*values: Value) -> list[list[Value]]:
@@ -57,9 +57,9 @@ def column(*values: Value) -> list[list[Value]]:
 @given(tables(EIGHTHS))
 def test_the_partition_is_that_of_the_plain_recursion(table: Table) -> None:
     """Eighths: differences of other floats are rounded, and the two sides round differently."""
-    made = encoded(table)
-    labels = by_row.run(algorithms.find("mondrian"), made.space, Constraint(table.k), {})
-    expected = reference.mondrian(made.records, table.attributes, table.k, made.persons)
+    code_table = encoded(table)
+    labels = by_row.run(algorithms.find("mondrian"), code_table.space, Constraint(table.k), {})
+    expected = reference.mondrian(code_table.records, table.attributes, table.k, code_table.persons)
     assert groups_of(labels.tolist()) == expected
     assert sorted(set(labels.tolist())) == list(range(len(expected))), "clusters are numbered from 0"
 
@@ -67,54 +67,58 @@ def test_the_partition_is_that_of_the_plain_recursion(table: Table) -> None:
 @given(tables())
 @SOME
 def test_level_by_level_the_classes_are_the_same(table: Table) -> None:
-    made = encoded(table).space
+    code_table = encoded(table).space
     k = max(table.k, 2)
-    persons = made.rows if made.persons is None else len(np.unique(made.persons[made.persons >= 0]))
+    persons = (
+        code_table.rows if code_table.persons is None else len(np.unique(code_table.persons[code_table.persons >= 0]))
+    )
     if persons >= k:
-        found = [by_row.run(algorithms.find(name), made, Constraint(k), {}) for name in ("mondrian", "mr_mondrian")]
-        assert groups_of(found[0].tolist()) == groups_of(found[1].tolist())
+        labels = [
+            by_row.run(algorithms.find(name), code_table, Constraint(k), {}) for name in ("mondrian", "mr_mondrian")
+        ]
+        assert groups_of(labels[0].tolist()) == groups_of(labels[1].tolist())
 
 
 @MANY
 @given(tables(EIGHTHS))
 def test_the_relaxed_partition_is_that_of_the_plain_recursion(table: Table) -> None:
-    made = encoded(table)
-    labels = by_row.run(algorithms.find("mondrian"), made.space, Constraint(table.k), {"strict": False})
+    code_table = encoded(table)
+    labels = by_row.run(algorithms.find("mondrian"), code_table.space, Constraint(table.k), {"strict": False})
     assert groups_of(labels.tolist()) == reference.mondrian(
-        made.records, table.attributes, table.k, made.persons, strict=False
+        code_table.records, table.attributes, table.k, code_table.persons, strict=False
     )
 
 
 @pytest.mark.parametrize("seed", range(16))
 def test_the_relaxed_partition_of_a_larger_table_is_that_of_the_plain_recursion(seed: int) -> None:
     table = large(seed)
-    made = encoded(table)
-    labels = by_row.run(algorithms.find("mondrian"), made.space, Constraint(table.k), {"strict": False})
+    code_table = encoded(table)
+    labels = by_row.run(algorithms.find("mondrian"), code_table.space, Constraint(table.k), {"strict": False})
     assert groups_of(labels.tolist()) == reference.mondrian(
-        made.records, table.attributes, table.k, made.persons, strict=False
+        code_table.records, table.attributes, table.k, code_table.persons, strict=False
     )
 
 
 @pytest.mark.parametrize("seed", range(16))
 def test_the_partition_of_a_larger_table_is_that_of_the_plain_recursion(seed: int) -> None:
     table = large(seed)
-    made = encoded(table)
-    labels = by_row.run(algorithms.find("mondrian"), made.space, Constraint(table.k), {})
-    expected = reference.mondrian(made.records, table.attributes, table.k, made.persons)
+    code_table = encoded(table)
+    labels = by_row.run(algorithms.find("mondrian"), code_table.space, Constraint(table.k), {})
+    expected = reference.mondrian(code_table.records, table.attributes, table.k, code_table.persons)
     assert groups_of(labels.tolist()) == expected
 
 
 @pytest.mark.parametrize("seed", range(100, 108))
 def test_published_classes_and_precision_are_those_of_the_plain_recursion_in_sql(con: Any, seed: int) -> None:
     table = replace(large(seed), persons=None)
-    made = encoded(table)
-    parts = reference.mondrian(made.records, table.attributes, table.k)
+    code_table = encoded(table)
+    parts = reference.mondrian(code_table.records, table.attributes, table.k)
     call = stored(con, table)
     columns = ", ".join(f"q{j}" for j in range(len(table.attributes)))
     rows = con.execute(f"SELECT size, {columns} FROM mondrian_classes({call})").fetchall()
-    assert {tuple(values): size for size, *values in rows} == published(table, made.records, parts)
+    assert {tuple(values): size for size, *values in rows} == published(table, code_table.records, parts)
     query = f"SELECT value FROM mondrian_metrics({call}) WHERE metric = 'precision'"
-    precision = reference.eloss_precision(made.records, table.attributes, parts, parts)
+    precision = reference.eloss_precision(code_table.records, table.attributes, parts, parts)
     assert con.execute(query).fetchall()[0][0] == pytest.approx(precision, abs=1e-9)
 
 
@@ -162,8 +166,8 @@ def test_a_value_stored_at_the_lowest_common_ancestor_is_a_side_of_its_own() -> 
     """* > Gov > Local, State; values Gov, Local, State with two records each."""
     tree = encoded_table.CategoricalAttribute(np.array([-1, 0, 1, 1], np.int32), np.array([1, 2, 3], np.int32))
     codes = np.array([0, 0, 1, 1, 2, 2], np.int32)
-    made, _ = encoded_table.encode_table([tree], [codes], np.zeros(6, np.uint64), None)
-    assert by_row.run(algorithms.find("mondrian"), made, Constraint(2), {}).tolist() == [0, 0, 1, 1, 2, 2]
+    code_table, _ = encoded_table.encode_table([tree], [codes], np.zeros(6, np.uint64), None)
+    assert by_row.run(algorithms.find("mondrian"), code_table, Constraint(2), {}).tolist() == [0, 0, 1, 1, 2, 2]
 
 
 def test_nulls_are_cut_from_values_first() -> None:
@@ -186,9 +190,9 @@ def test_numbers_are_cut_beside_a_value_that_stands_for_missing() -> None:
 
 def relaxed(values: Sequence[Value], k: int = 2, persons: Sequence[str | None] | None = None) -> list[list[int]]:
     """Classes of one number, relaxed."""
-    made = encoded(Table(column(*values), [Number()], k, persons))
-    labels = by_row.run(algorithms.find("mondrian"), made.space, Constraint(k), {"strict": False})
-    return groups_of([int(label) for _, label in sorted(zip(made.order, labels, strict=True))])
+    code_table = encoded(Table(column(*values), [Number()], k, persons))
+    labels = by_row.run(algorithms.find("mondrian"), code_table.space, Constraint(k), {"strict": False})
+    return groups_of([int(label) for _, label in sorted(zip(code_table.order, labels, strict=True))])
 
 
 def test_relaxed_cuts_give_the_left_side_half_of_the_records_rounded_up() -> None:
@@ -208,8 +212,8 @@ def test_where_half_misses_the_model_the_nearest_that_meets_it_by_steps_is_taken
 
 def test_relaxed_classes_of_different_numbers_are_below_twice_k() -> None:
     """LeFevre et al. 2006: with one record a point no class has 2k or more."""
-    made = encoded(Table([[i * 7 % 97, i * 5 % 89] for i in range(97)], [Number(), Number()], 3))
-    labels = by_row.run(algorithms.find("mondrian"), made.space, Constraint(3), {"strict": False})
+    code_table = encoded(Table([[i * 7 % 97, i * 5 % 89] for i in range(97)], [Number(), Number()], 3))
+    labels = by_row.run(algorithms.find("mondrian"), code_table.space, Constraint(3), {"strict": False})
     assert set(np.bincount(labels).tolist()) <= {3, 4, 5}
 
 
@@ -223,10 +227,10 @@ def test_relaxed_classes_meet_every_model_in_sql(con: Any) -> None:
     rows = con.execute(f"SELECT min(persons), sum(size), count(*) FROM mondrian_classes{call}").fetchall()
     assert rows[0][0] >= 4
     assert rows[0][1] == 120
-    said = dict(con.execute(f"SELECT metric, value FROM mondrian_metrics{call}").fetchall())
-    assert said["l_diversity:disease"] >= 2
+    mapping = dict(con.execute(f"SELECT metric, value FROM mondrian_metrics{call}").fetchall())
+    assert mapping["l_diversity:disease"] >= 2
     strict = dict(con.execute(f"SELECT metric, value FROM mondrian_metrics{call.replace('false', 'true')}").fetchall())
-    assert said["clusters"] >= strict["clusters"]
+    assert mapping["clusters"] >= strict["clusters"]
 
 
 def test_the_fixture_in_sql(six: Any) -> None:

@@ -46,9 +46,9 @@ def ncp(rows: Sequence[Row], groups: Sequence[Sequence[int]]) -> float:
     reach = max(ages) - min(ages)
     total = 0.0
     for group in groups:
-        own = [rows[i] for i in group]
-        width = max(a for a, _ in own) - min(a for a, _ in own)
-        paths = [line for line in LINES if line[0] in {w for _, w in own}]
+        own_rows = [rows[i] for i in group]
+        width = max(a for a, _ in own_rows) - min(a for a, _ in own_rows)
+        paths = [line for line in LINES if line[0] in {w for _, w in own_rows}]
         above = next(node for node in paths[0] if all(node in path for path in paths))
         share = 0.0 if LEAVES[above] == 1 else LEAVES[above] / 12
         total += len(group) * ((width / reach if reach else 0.0) + share)
@@ -60,27 +60,32 @@ def test_best_finds_the_least_of_small_tables(con: Any, seed: int) -> None:
     draw = random.Random(seed)
     rows = [(draw.randrange(10), draw.choice(LINES)[0]) for _ in range(9)]
     fill(con, rows)
-    found = told(con, "best_metrics('t', k = 2, objective = 'ncp')")
-    least = min(ncp(rows, groups) for groups in partitions(range(len(rows)), 2))
-    assert found["ncp"] == pytest.approx(least, abs=1e-9)
-    assert told(con, "best_metrics('t', k = 2)")["ncp"] >= found["ncp"] - 1e-9
+    result = told(con, "best_metrics('t', k = 2, objective = 'ncp')")
+    minimum = min(ncp(rows, groups) for groups in partitions(range(len(rows)), 2))
+    assert result["ncp"] == pytest.approx(minimum, abs=1e-9)
+    assert told(con, "best_metrics('t', k = 2)")["ncp"] >= result["ncp"] - 1e-9
 
 
 def test_the_objectives_disagree_where_levels_and_leaves_do(con: Any) -> None:
     draw = random.Random(7)
     fill(con, [(draw.randrange(40), draw.choice(LINES)[0]) for _ in range(300)])
-    by = {name: told(con, f"best_metrics('t', k = 10, objective = '{name}')") for name in ("precision", "ncp")}
-    assert by["ncp"]["ncp"] < by["precision"]["ncp"] and by["ncp"]["precision"] < by["precision"]["precision"]
+    values_by_name = {
+        name: told(con, f"best_metrics('t', k = 10, objective = '{name}')") for name in ("precision", "ncp")
+    }
+    assert (
+        values_by_name["ncp"]["ncp"] < values_by_name["precision"]["ncp"]
+        and values_by_name["ncp"]["precision"] < values_by_name["precision"]["precision"]
+    )
 
 
 @pytest.mark.parametrize("algorithm", ["kacpc", "mdav", "mondrian", "kmember"])
 def test_a_search_never_ends_above_its_start(con: Any, algorithm: str) -> None:
     draw = random.Random(len(algorithm))
     fill(con, [(draw.randrange(60), draw.choice(LINES)[0]) for _ in range(150)])
-    before = told(con, f"{algorithm}_metrics('t', k = 4)")
-    after = told(con, f"{algorithm}_metrics('t', k = 4, improve = 3000, objective = 'ncp')")
-    again = told(con, f"{algorithm}_metrics('t', k = 4, improve = 3000, objective => 'ncp')")
-    assert after["ncp"] <= before["ncp"] + 1e-9 and after["k"] >= 4 and after == again
+    previous = told(con, f"{algorithm}_metrics('t', k = 4)")
+    following = told(con, f"{algorithm}_metrics('t', k = 4, improve = 3000, objective = 'ncp')")
+    repeated = told(con, f"{algorithm}_metrics('t', k = 4, improve = 3000, objective => 'ncp')")
+    assert following["ncp"] <= previous["ncp"] + 1e-9 and following["k"] >= 4 and following == repeated
     by_levels = told(con, f"{algorithm}_metrics('t', k = 4, improve = 3000)")
     assert by_levels == told(con, f"{algorithm}_metrics('t', k = 4, improve = 3000, objective = 'precision')")
 

@@ -46,10 +46,10 @@ def leaves(parents: dict[str, str | None]) -> list[str]:
 
 def line(parents: dict[str, str | None], value: str) -> list[str]:
     """The value and the nodes above it."""
-    found = [value]
-    while (above := parents[found[-1]]) is not None:
-        found.append(above)
-    return found
+    values = [value]
+    while (above := parents[values[-1]]) is not None:
+        values.append(above)
+    return values
 
 
 def table(seed: int) -> tuple[Any, dict[str, dict[str, str | None]], list[dict[str, Any]]]:
@@ -97,18 +97,18 @@ def test_categories_are_published_on_one_level(name: str, setting: str, seed: in
     except duckdb.Error as error:
         assert "max_level" in setting and "gate" not in str(error)  # a block that is too small
         return
-    released = {row[0]: row[1:] for row in rows}
+    released_rows = {row[0]: row[1:] for row in rows}
     for place, column in enumerate("yz"):
-        values = [r[column] for r in records if r["id"] in released]
-        published = [released[r["id"]][place] for r in records if r["id"] in released]
+        values = [r[column] for r in records if r["id"] in released_rows]
+        published_values = [released_rows[r["id"]][place] for r in records if r["id"] in released_rows]
         levels = [said_at(trees[column], values, level) for level in range(6)]
-        assert published in levels or set(published) == {"*"}, (
+        assert published_values in levels or set(published_values) == {"*"}, (
             column,
-            sorted(set(zip(values, published, strict=True)), key=str),
+            sorted(set(zip(values, published_values, strict=True)), key=str),
         )
     metrics = dict(connection.execute(f"SELECT metric, value FROM {name}_metrics{call}").fetchall())
     classes = connection.execute(f"SELECT sum(size) FILTER (WHERE class_id IS NOT NULL) FROM {name}_classes{call}")
-    assert classes.fetchall() == [(len(released),)]
+    assert classes.fetchall() == [(len(released_rows),)]
     if "base" not in CALLS[name] and "intervals" not in setting:
         compared = connection.execute(f"""SELECT metric, mean FROM compare('t', k := [2], algorithms := ['{name}'],
             metrics := {list(METRICS)}, {shared.removeprefix("k := 2, ")}{CALLS[name]})""").fetchall()
@@ -122,8 +122,8 @@ def test_the_node_is_published_where_one_of_its_values_occurs() -> None:
     connection.execute("""INSERT INTO dbanon.hierarchy (name, node, parent, label, ord) VALUES
         ('h', 'r', NULL, '*', 0), ('h', 'a', 'r', '0213*', 1), ('h', 'b', 'r', '9999*', 2), ('h', '1', 'a', '02138', 3),
         ('h', '2', 'a', '02139', 4), ('h', '3', 'b', '99998', 5), ('h', '4', 'b', '99999', 6)""")
-    for name, more in (("datafly", ", most := 0"), ("incognito", ""), ("samarati", "")):
-        call = f"('t', k := 2, qi := ['z'], hierarchies := {{'z': 'h'}}{more}"
+    for name, extra in (("datafly", ", most := 0"), ("incognito", ""), ("samarati", "")):
+        call = f"('t', k := 2, qi := ['z'], hierarchies := {{'z': 'h'}}{extra}"
         rows = connection.execute(f"SELECT z FROM {name}{call}) ORDER BY z").fetchall()
         assert rows == [("0213*",), ("0213*",), ("9999*",), ("9999*",)]
         assert connection.execute(f"SELECT z FROM {name}{call}, recoding := 'tight') ORDER BY z").fetchall() == [

@@ -54,9 +54,9 @@ def best_of_all(rows: Sequence[int], most: int, loss: Loss, meets: Meets) -> flo
     inner = range(1, len(rows))
     return min(
         sum(cost(group, loss, meets, None) for group in groups)
-        for some in range(len(rows))
-        for at in itertools.combinations(inner, some)
-        for groups in [[rows[a:b] for a, b in itertools.pairwise((0, *at, len(rows)))]]
+        for sample_number in range(len(rows))
+        for combination in itertools.combinations(inner, sample_number)
+        for groups in [[rows[a:b] for a, b in itertools.pairwise((0, *combination, len(rows)))]]
         if max(map(len, groups)) <= most
     )
 
@@ -79,12 +79,12 @@ class Found:
 
 
 def cut_of(problem: KernelInputs, rows: Sequence[int], most: int, penalty: int, unit: float) -> Found:
-    items = problem.item_of[np.array(rows)].astype(np.int32)
-    m, d = len(items), problem.codes.shape[1]
+    array = problem.item_of[np.array(rows)].astype(np.int32)
+    m, d = len(array), problem.codes.shape[1]
     total, back = np.empty(m + 1, np.int64), np.zeros(m + 1, np.int64)
     room = PathArrays(*allocate_spans(problem.min_records, d), total, back)
-    told = cut_sequence(
-        items,
+    sequence = cut_sequence(
+        array,
         m,
         problem.min_records,
         most,
@@ -94,13 +94,13 @@ def cut_of(problem: KernelInputs, rows: Sequence[int], most: int, penalty: int, 
         problem.scratch,
         room,
     )
-    if told >= INFINITE_LOSS:
+    if sequence >= INFINITE_LOSS:
         return Found(math.inf, [])
     groups, end = [], m
     while end > 0:
         groups.append(list(rows[back[end] : end]))
         end = int(back[end])
-    return Found(int(told) / unit, groups[::-1])
+    return Found(int(sequence) / unit, groups[::-1])
 
 
 def unit_of(problem: KernelInputs, weights: Sequence[float]) -> float:
@@ -124,26 +124,26 @@ def number(rng: random.Random, n: int) -> Column:
     """Whole numbers, published as they are or on a grid, NULL as text or (bare) as NULL."""
     pool: list[int | None] = [rng.randint(-20, 20) for _ in range(rng.randint(1, n))]
     values = [rng.choice([*pool, *[None] * rng.choice([0, 0, 1])]) for _ in range(n)]
-    known = sorted({v for v in values if v is not None})
-    grid, bare, weight = rng.choice([1, 1, 3, 10]), rng.random() < 0.3, rng.choice([1.0, 2.0, 0.3])
+    known_values = sorted({v for v in values if v is not None})
+    grid, plain_name, weight = rng.choice([1, 1, 3, 10]), rng.random() < 0.3, rng.choice([1.0, 2.0, 0.3])
     low, high = (lambda v: v // grid * grid), (lambda v: v // grid * grid + grid - 1)
     ends = None
-    if grid > 1 and known:
-        whole = [[float(end(v) - low(known[0])) for v in known] for end in (low, high)]
-        ranks = np.zeros(len(known), np.int32)
-        ends = encoded_table.IntervalEnds(ranks, ranks, np.array(whole[0]), np.array(whole[1]))
-    positions = np.array([float(v - known[0]) for v in known])
-    codes = np.array([known.index(v) if v is not None else len(known) for v in values], np.int32)
+    if grid > 1 and known_values:
+        full_numbers = [[float(end(v) - low(known_values[0])) for v in known_values] for end in (low, high)]
+        ranks = np.zeros(len(known_values), np.int32)
+        ends = encoded_table.IntervalEnds(ranks, ranks, np.array(full_numbers[0]), np.array(full_numbers[1]))
+    positions = np.array([float(v - known_values[0]) for v in known_values])
+    codes = np.array([known_values.index(v) if v is not None else len(known_values) for v in values], np.int32)
 
     def loss(rows: Sequence[int]) -> float:
         part = [values[r] for r in rows]
-        here = [v for v in part if v is not None]
-        if len(here) < len(part):
-            return weight if here or bare else 0.0
-        of = high(known[-1]) - low(known[0])
-        return weight * (high(max(here)) - low(min(here))) / of if of else 0.0
+        local_parts = [v for v in part if v is not None]
+        if len(local_parts) < len(part):
+            return weight if local_parts or plain_name else 0.0
+        of = high(known_values[-1]) - low(known_values[0])
+        return weight * (high(max(local_parts)) - low(min(local_parts))) / of if of else 0.0
 
-    return Column(encoded_table.NumericAttribute(positions, True, weight, ends, bare), codes, loss)
+    return Column(encoded_table.NumericAttribute(positions, True, weight, ends, plain_name), codes, loss)
 
 
 def category(rng: random.Random, n: int, heights: str, most: int = 14) -> Column:
@@ -155,24 +155,24 @@ def category(rng: random.Random, n: int, heights: str, most: int = 14) -> Column
     weight = rng.choice([1.0, 2.0, 0.3])
     pool: list[int | None] = [rng.randrange(1, len(parent)) for _ in range(rng.randint(1, n))]
     values = [rng.choice([*pool, *[None] * rng.choice([0, 0, 1])]) for _ in range(n)]
-    known = sorted({v for v in values if v is not None})
-    codes = np.array([known.index(v) if v is not None else len(known) for v in values], np.int32)
+    known_values = sorted({v for v in values if v is not None})
+    codes = np.array([known_values.index(v) if v is not None else len(known_values) for v in values], np.int32)
 
     def edges(node: int) -> int:
         return max(line.index(node) for line in lines if node in line)
 
     def loss(rows: Sequence[int]) -> float:
         part = [values[r] for r in rows]
-        here = [v for v in part if v is not None]
-        if len(here) < len(part):
-            return weight if here else 0.0
-        common = next(node for node in lines[here[0]] if all(node in lines[v] for v in here))
+        local_parts = [v for v in part if v is not None]
+        if len(local_parts) < len(part):
+            return weight if local_parts else 0.0
+        common = next(node for node in lines[local_parts[0]] if all(node in lines[v] for v in local_parts))
         if edges(common) == 0:
             return 0.0
         deepest = max(map(len, lines)) - 1
         return weight * (edges(common) / edges(0) if heights == "edges" else 1 - (len(lines[common]) - 1) / deepest)
 
-    tree = encoded_table.CategoricalAttribute(np.array(parent, np.int32), np.array(known, np.int32), weight)
+    tree = encoded_table.CategoricalAttribute(np.array(parent, np.int32), np.array(known_values, np.int32), weight)
     return Column(tree, codes, loss)
 
 
@@ -225,17 +225,19 @@ def test_the_cut_loses_as_little_as_any(
     rows = list(range(n))
     if rng.random() < 0.5:
         rng.shuffle(rows)
-    found = cut_of(problem, rows, problem.max_class_size, -1, unit_of(problem, [c.attribute.weight for c in columns]))
+    actual_partition = cut_of(
+        problem, rows, problem.max_class_size, -1, unit_of(problem, [c.attribute.weight for c in columns])
+    )
     expected = best_of_loop(rows, n, loss, meets, None)
-    assert found.loss == pytest.approx(expected, abs=1e-9), "no longer run than 2k - 1 loses less"
+    assert actual_partition.loss == pytest.approx(expected, abs=1e-9), "no longer run than 2k - 1 loses less"
     if n <= 9:
-        assert found.loss == pytest.approx(best_of_all(rows, n, loss, meets), abs=1e-9)
+        assert actual_partition.loss == pytest.approx(best_of_all(rows, n, loss, meets), abs=1e-9)
     if n >= k:
-        assert [r for group in found.groups for r in group] == rows
-        assert all(k <= len(group) < 2 * k or n < k for group in found.groups)
-        assert sum(len(g) * loss(g) for g in found.groups) == pytest.approx(expected, abs=1e-9)
+        assert [r for group in actual_partition.groups for r in group] == rows
+        assert all(k <= len(group) < 2 * k or n < k for group in actual_partition.groups)
+        assert sum(len(g) * loss(g) for g in actual_partition.groups) == pytest.approx(expected, abs=1e-9)
     else:
-        assert found.groups == []
+        assert actual_partition.groups == []
 
 
 @pytest.mark.whole
@@ -260,10 +262,10 @@ def test_runs_of_many_records_end_at_some_places_alone(seed: int, monkeypatch: p
         if i == n or i < 2 * k or (i % step == 0 and i <= n - k):
             runs = [(j, range(j, i)) for j in range(max(i - 2 * k + 1, 0), i - k + 1)]
             best[i] = min([best[j] + len(run) * loss(run) for j, run in runs if best[j] < math.inf], default=math.inf)
-    found = cut_of(
+    actual_partition = cut_of(
         problem, range(n), problem.max_class_size, -1, unit_of(problem, [c.attribute.weight for c in columns])
     )
-    assert found.loss == pytest.approx(best[n], abs=1e-9)
+    assert actual_partition.loss == pytest.approx(best[n], abs=1e-9)
 
 
 def test_a_hierarchy_of_more_values_than_have_a_table_is_climbed() -> None:
@@ -279,20 +281,20 @@ def test_a_hierarchy_of_more_values_than_have_a_table_is_climbed() -> None:
     assert problem.terms[0, 0] == 2
 
     def loss(rows: Sequence[int]) -> float:
-        held = {int(codes[r]) for r in rows}
-        return 0.0 if len(held) == 1 else 0.5 if len({v // 15 for v in held}) == 1 else 1.0
+        stored_numbers = {int(codes[r]) for r in rows}
+        return 0.0 if len(stored_numbers) == 1 else 0.5 if len({v // 15 for v in stored_numbers}) == 1 else 1.0
 
-    found = cut_of(problem, range(40), problem.max_class_size, -1, unit_of(problem, [1.0]))
-    assert found.loss == pytest.approx(best_of_loop(range(40), 40, loss, lambda rows: len(rows) >= 3, None))
+    actual_partition = cut_of(problem, range(40), problem.max_class_size, -1, unit_of(problem, [1.0]))
+    assert actual_partition.loss == pytest.approx(best_of_loop(range(40), 40, loss, lambda rows: len(rows) >= 3, None))
 
 
 # --- tables whose model is asked --------------------------------------------------------------------------------------
 
 
 def table_of(model: str, seed: int) -> tuple[model_tables.Case, encoded_table.EncodedTable, list[int], KernelInputs]:
-    made = case(model, seed)
-    built, order = model_tables.encoded(made)
-    return made, built, order, build_kernel_inputs(built, constraint(made), "top")
+    actual_case = case(model, seed)
+    built, order = model_tables.encoded(actual_case)
+    return actual_case, built, order, build_kernel_inputs(built, constraint(actual_case), "top")
 
 
 def strict(made: model_tables.Case) -> bool:
@@ -305,35 +307,41 @@ def test_every_run_of_the_cut_meets_the_model_and_none_loses_less(model: str) ->
     """Persons, joint columns, NULLs; some rows of a table whose other rows only tell the distribution."""
     ends, modes = [], set()
     for seed in range(40):
-        made, built, order, problem = table_of(model, 60_000 + seed)
+        code_table, built, order, problem = table_of(model, 60_000 + seed)
         modes.add(problem.mode)
         rng = random.Random(seed)
         rows = rng.sample(range(built.rows), min(rng.randint(1, 9), built.rows))
         rows = sorted(rows) if rng.random() < 0.5 else rows
-        most = rng.choice(
+        max_choice = rng.choice(
             [2 * problem.min_records - 1, 2 * problem.min_records, 3 * problem.min_records, problem.max_class_size]
         )
-        unit = unit_of(problem, [1.0] * len(made.attributes))
-        loss, meets, sizes = case_loss(made, order), case_meets(made, order), max(most, 2 * problem.min_records - 1)
-        for penalty in (None, float(len(made.attributes))):
-            found = cut_of(problem, rows, most, -1 if penalty is None else int(problem.terms[:, 2].sum()), unit)
+        unit = unit_of(problem, [1.0] * len(code_table.attributes))
+        loss, meets, sizes = (
+            case_loss(code_table, order),
+            case_meets(code_table, order),
+            max(max_choice, 2 * problem.min_records - 1),
+        )
+        for penalty in (None, float(len(code_table.attributes))):
+            actual_partition = cut_of(
+                problem, rows, max_choice, -1 if penalty is None else int(problem.terms[:, 2].sum()), unit
+            )
             if len(rows) < problem.min_records:
-                assert found.loss == math.inf, made
+                assert actual_partition.loss == math.inf, code_table
                 continue
             # A run of too few is never made, whatever it costs.
-            few = case_few(problem.min_records, loss)
-            expected = best_of_loop(rows, sizes, few, meets, penalty)
-            if strict(made):
-                assert found.loss >= expected - 1e-9, made
+            few_case_few = case_few(problem.min_records, loss)
+            expected = best_of_loop(rows, sizes, few_case_few, meets, penalty)
+            if strict(code_table):
+                assert actual_partition.loss >= expected - 1e-9, code_table
             else:
-                assert found.loss == pytest.approx(expected, abs=1e-9), made
+                assert actual_partition.loss == pytest.approx(expected, abs=1e-9), code_table
             if penalty is None:
-                assert all(meets(group) for group in found.groups), made
-                assert best_of_all(rows, sizes, few, meets) == pytest.approx(expected, abs=1e-9)
-            if found.loss < math.inf and not strict(made):
-                total = sum(cost(g, loss, meets, penalty) for g in found.groups)
-                assert total == pytest.approx(found.loss, abs=1e-9), made
-            ends.append(found.loss < math.inf)
+                assert all(meets(group) for group in actual_partition.groups), code_table
+                assert best_of_all(rows, sizes, few_case_few, meets) == pytest.approx(expected, abs=1e-9)
+            if actual_partition.loss < math.inf and not strict(code_table):
+                total = sum(cost(g, loss, meets, penalty) for g in actual_partition.groups)
+                assert total == pytest.approx(actual_partition.loss, abs=1e-9), code_table
+            ends.append(actual_partition.loss < math.inf)
     assert True in ends
     assert modes >= ({0, 2} if model == "k" else {1, 2})
 
@@ -360,9 +368,9 @@ def test_cut_all_labels_the_runs_of_the_cut() -> None:
     for seed in range(40):
         _, built, _, problem = table_of("l", 61_000 + seed)
         rows = list(range(built.rows))
-        items = problem.item_of.astype(np.int32)
+        array = problem.item_of.astype(np.int32)
         labels, penalty = np.full(len(rows), -7, np.int32), int(problem.terms[:, 2].sum())
-        given = (
+        values = (
             problem.min_records,
             problem.max_class_size,
             penalty,
@@ -372,12 +380,12 @@ def test_cut_all_labels_the_runs_of_the_cut() -> None:
         )
         if len(rows) < problem.min_records:
             continue
-        made, loss = cut_all_records(items, *given, labels)
-        found = cut_of(problem, rows, problem.max_class_size, penalty, 1.0)
-        assert float(loss) == found.loss
-        assert made == len(found.groups)
+        code_table, loss = cut_all_records(array, *values, labels)
+        actual_partition = cut_of(problem, rows, problem.max_class_size, penalty, 1.0)
+        assert float(loss) == actual_partition.loss
+        assert code_table == len(actual_partition.groups)
         # Labels count from the end of the line.
-        expected = [made - 1 - number for number, group in enumerate(found.groups) for _ in group]
+        expected = [code_table - 1 - number for number, group in enumerate(actual_partition.groups) for _ in group]
         assert labels.tolist() == expected
 
 
@@ -387,29 +395,29 @@ def test_cut_all_labels_the_runs_of_the_cut() -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_groups_hold_where_all_algorithms_say_so(model: str) -> None:
     """Random groups of every size, alike and unlike; for beta of persons the kernel asks for as much or more."""
-    found: dict[tuple[int, bool], int] = {}
+    result: dict[tuple[int, bool], int] = {}
     rng = random.Random(model)
     for seed in range(60):
-        made, built, order, problem = table_of(model, 62_000 + seed)
-        asked, scratch = constraint(made), problem.scratch
+        code_table, built, order, problem = table_of(model, 62_000 + seed)
+        asked_constraint, scratch = constraint(code_table), problem.scratch
         for turn in range(12):
             size = rng.randint(1, min(built.rows, rng.choice([6, 12, 60])))
             first = rng.randrange(built.rows - size + 1)
             rows = list(range(first, first + size)) if turn % 2 else rng.sample(range(built.rows), size)
-            items = problem.item_of[rows].astype(np.int32)
+            array = problem.item_of[rows].astype(np.int32)
             # Where the number of records is all that counts, those who call see to it.
-            held = bool(is_valid_group(items, 0, size, *problem.model, *scratch)) and (
+            stored_is_true = bool(is_valid_group(array, 0, size, *problem.model, *scratch)) and (
                 problem.mode > 0 or size >= problem.min_records
             )
-            expected = bool(asked.is_met_by_records(built, np.array(rows)))
-            assert held == expected or (strict(made) and not held), (made, rows)
+            expected = bool(asked_constraint.is_met_by_records(built, np.array(rows)))
+            assert stored_is_true == expected or (strict(code_table) and not stored_is_true), (code_table, rows)
             if turn == 0:
-                assert expected == made.meets([order[r] for r in rows]), (made, rows)
+                assert expected == code_table.meets([order[r] for r in rows]), (code_table, rows)
             mode = problem.mode
-            found[mode, held] = found.get((mode, held), 0) + 1
+            result[mode, stored_is_true] = result.get((mode, stored_is_true), 0) + 1
     for mode in (0, 2) if model == "k" else (1, 2):
-        assert found.get((mode, True), 0) >= 10
-        assert found.get((mode, False), 0) >= 10
+        assert result.get((mode, True), 0) >= 10
+        assert result.get((mode, False), 0) >= 10
 
 
 @pytest.mark.parametrize("tallies", [layouts.MAX_VALUE_COUNTS, 0], ids=["counted", "from scratch"])
@@ -420,18 +428,26 @@ def test_growing_group_holds_where_the_whole_group_does(
     monkeypatch.setattr(layouts, "MAX_VALUE_COUNTS", tallies)
     rng = random.Random(model)
     for seed in range(8):
-        made, built, _, problem = table_of(model, 64_000 + seed)
-        items = problem.item_of[rng.sample(range(built.rows), built.rows)].astype(np.int32)
+        code_table, built, _, problem = table_of(model, 64_000 + seed)
+        array = problem.item_of[rng.sample(range(built.rows), built.rows)].astype(np.int32)
         counts, extra = problem.scratch
         first = end = rng.randrange(built.rows)
         begin_group(*problem.model, counts)
         while first > 0 and end - first < 40:
-            counted, first = first, max(first - rng.choice([1, 1, 2, 7]), 0)
-            held, reach = check_group_from(items, first, counted, end, *problem.model, counts, extra)
-            own = problem.scratch
-            assert bool(held) == bool(is_valid_group(items, first, end, *problem.model, *own)), (made, first, end)
-            for before in range(first - 1, reach, -1):
-                assert not is_valid_group(items, before, end, *problem.model, *own), (made, before, end)
+            counted_first, first = first, max(first - rng.choice([1, 1, 2, 7]), 0)
+            stored_result, reach = check_group_from(array, first, counted_first, end, *problem.model, counts, extra)
+            own_scratch = problem.scratch
+            assert bool(stored_result) == bool(is_valid_group(array, first, end, *problem.model, *own_scratch)), (
+                code_table,
+                first,
+                end,
+            )
+            for old_number in range(first - 1, reach, -1):
+                assert not is_valid_group(array, old_number, end, *problem.model, *own_scratch), (
+                    code_table,
+                    old_number,
+                    end,
+                )
 
 
 @pytest.mark.parametrize("n", [31, 63, 127, 255])
@@ -442,12 +458,19 @@ def test_all_records_may_be_in_runs_that_miss_the_model(n: int) -> None:
     attribute = encoded_table.NumericAttribute(np.arange(n).astype(np.float64), True)
     sensitive = (np.zeros(n, np.int32), 1, None)
     built, _ = encoded_table.encode_table([attribute], [codes], np.zeros(n, np.uint64), None, sensitive=[sensitive])
-    asked = Constraint(n // 3, (demanded(l=2),))
-    problem = build_kernel_inputs(built, asked, "top")
+    asked_constraint = Constraint(n // 3, (demanded(l=2),))
+    problem = build_kernel_inputs(built, asked_constraint, "top")
     labels, penalty = np.full(n, -7, np.int32), int(problem.terms[:, 2].sum())
-    given = (problem.min_records, problem.max_class_size, penalty, problem.loss_arrays, *problem.model, problem.scratch)
-    made, loss = cut_all_records(np.arange(n, dtype=np.int32), *given, labels)
-    assert sorted(set(labels.tolist())) == list(range(made))
+    values = (
+        problem.min_records,
+        problem.max_class_size,
+        penalty,
+        problem.loss_arrays,
+        *problem.model,
+        problem.scratch,
+    )
+    code_table, loss = cut_all_records(np.arange(n, dtype=np.int32), *values, labels)
+    assert sorted(set(labels.tolist())) == list(range(code_table))
     assert loss / penalty == pytest.approx(n + sum(len(g) * (len(g) - 1) / (n - 1) for g in cluster_members(labels)))
 
 
@@ -458,7 +481,7 @@ def test_groups_hold_from_any_place_of_the_line() -> None:
         rng = random.Random(seed)
         rows = rng.sample(range(built.rows), rng.randint(1, built.rows))
         others = [rng.randrange(built.rows) for _ in range(3)]
-        items = problem.item_of[rows].astype(np.int32)
-        more = np.concatenate((problem.item_of[others], items[::-1], problem.item_of[others])).astype(np.int32)
+        array = problem.item_of[rows].astype(np.int32)
+        extra_array = np.concatenate((problem.item_of[others], array[::-1], problem.item_of[others])).astype(np.int32)
         args: tuple[Any, ...] = (*problem.model, *problem.scratch)
-        assert is_valid_group(items, 0, len(rows), *args) == is_valid_group(more, 3, 3 + len(rows), *args)
+        assert is_valid_group(array, 0, len(rows), *args) == is_valid_group(extra_array, 3, 3 + len(rows), *args)

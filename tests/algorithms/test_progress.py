@@ -23,14 +23,14 @@ from dbanon.privacy_models.constraint import Constraint
 
 
 def test_a_part_of_a_stretch_says_its_share_of_the_whole_and_little_is_not_said() -> None:
-    said: list[float] = []
-    whole = ProgressCheck(lambda: None, said.append)
-    whole.advance(0.5)
-    whole.advance(0.5 + MIN_REPORTED_FRACTION / 2)
-    whole.subtask(0.5, 0.9).advance(0.5)
-    whole.subtask(0.9, 1).advance(3)
-    assert said == pytest.approx([0.5, 0.7, 1.0])
-    assert as_progress_check(whole) is whole
+    message: list[float] = []
+    full_progress_check = ProgressCheck(lambda: None, message.append)
+    full_progress_check.advance(0.5)
+    full_progress_check.advance(0.5 + MIN_REPORTED_FRACTION / 2)
+    full_progress_check.subtask(0.5, 0.9).advance(0.5)
+    full_progress_check.subtask(0.9, 1).advance(3)
+    assert message == pytest.approx([0.5, 0.7, 1.0])
+    assert as_progress_check(full_progress_check) is full_progress_check
     as_progress_check(lambda: None).advance(1)  # nobody listens
 
 
@@ -47,15 +47,15 @@ def test_the_check_of_a_part_is_that_of_the_whole() -> None:
 )
 def test_the_share_grows_from_the_beginning_to_the_end_and_the_release_is_the_same(call: str) -> None:
     rows = np.random.default_rng(7).integers(0, (400, 300, 4), (3000, 3))
-    told: list[tuple[float, float]] = []
+    result: list[tuple[float, float]] = []
     releases = []
-    for listens in (None, lambda done, saved: told.append((done, saved))):
+    for listens in (None, lambda done, saved: result.append((done, saved))):
         with dbanon.connect(progress=listens) as con:
             con.execute("CREATE TABLE people (a INTEGER, b INTEGER, c INTEGER)")
             con.executemany("INSERT INTO people VALUES (?, ?, ?)", rows[:300].tolist())
             con.execute("INSERT INTO people SELECT (a * 7 + i) % 400, (b * 5 + i) % 300, c FROM people, range(5) r(i)")
             releases.append(con.execute(f"FROM {call}, qi=['a', 'b', 'c'])").fetchall())
-    shares = [done for done, _ in told]
+    shares = [done for done, _ in result]
     assert releases[0] == releases[1]
     assert shares == sorted(shares) and len(shares) > 20
     assert shares[0] < 0.3 and shares[-1] == pytest.approx(1.0, abs=MIN_REPORTED_FRACTION)
@@ -83,8 +83,8 @@ def points(rows: int) -> EncodedTable:
 
 
 def options(name: str, **given: object) -> dict[str, object]:
-    found = {p.name: p.default for p in algorithms.find(name).own} | {"heights": "top"} | given
-    return found | ({"influence": "weights"} if name == "simdiv" else {})
+    defaults_by_name = {p.name: p.default for p in algorithms.find(name).own} | {"heights": "top"} | given
+    return defaults_by_name | ({"influence": "weights"} if name == "simdiv" else {})
 
 
 def in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,14 +108,17 @@ def test_what_takes_too_long_is_refused_with_its_time_unless_it_is_asked_for(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_small_steps(monkeypatch)
-    made, asked = points(600), Constraint(3)
-    usual = by_row.run(algorithms.find(name), made, asked, options(name))
+    actual_points, constraint = points(600), Constraint(3)
+    usual = by_row.run(algorithms.find(name), actual_points, constraint, options(name))
     monkeypatch.setattr(progress, "MAX_STEPS", 1)
-    with pytest.raises(errors.TableTooLargeError) as refused:
-        by_row.run(algorithms.find(name), made, asked, options(name))
-    assert str(refused.value).startswith(f"{name}: 600 distinct tuples in 200 clusters take some ")
-    assert "cell = 20000" in str(refused.value)
-    assert by_row.run(algorithms.find(name), made, asked, options(name, large=True)).tolist() == usual.tolist()
+    with pytest.raises(errors.TableTooLargeError) as error_info:
+        by_row.run(algorithms.find(name), actual_points, constraint, options(name))
+    assert str(error_info.value).startswith(f"{name}: 600 distinct tuples in 200 clusters take some ")
+    assert "cell = 20000" in str(error_info.value)
+    assert (
+        by_row.run(algorithms.find(name), actual_points, constraint, options(name, large=True)).tolist()
+        == usual.tolist()
+    )
 
 
 @pytest.mark.parametrize("name", LARGE)
@@ -125,18 +128,18 @@ def test_a_few_records_are_never_too_many(name: str) -> None:
 
 
 def test_cells_that_are_not_too_large_are_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, asked, kmember = points(1500), Constraint(3), algorithms.find("kmember")
-    said: list[float] = []
+    actual_points, constraint, kmember = points(1500), Constraint(3), algorithms.find("kmember")
+    message: list[float] = []
     kmember.run(
-        made,
-        asked,
+        actual_points,
+        constraint,
         options("kmember"),
-        ProgressCheck(lambda: None, lambda _: None, on_estimate=lambda n, _: said.append(n)),
+        ProgressCheck(lambda: None, lambda _: None, on_estimate=lambda n, _: message.append(n)),
     )
-    monkeypatch.setattr(progress, "MAX_STEPS", said[0] / 2)
+    monkeypatch.setattr(progress, "MAX_STEPS", message[0] / 2)
     with pytest.raises(errors.TableTooLargeError):
-        by_row.run(kmember, made, asked, options("kmember"))
-    labels = by_row.run(kmember, made, asked, options("kmember"), cell=200)
+        by_row.run(kmember, actual_points, constraint, options("kmember"))
+    labels = by_row.run(kmember, actual_points, constraint, options("kmember"), cell=200)
     assert np.bincount(labels).min() >= 3
 
 
@@ -144,20 +147,20 @@ def test_cells_that_are_not_too_large_are_not_refused(monkeypatch: pytest.Monkey
 def test_the_first_groups_tell_about_how_many_steps_all_take_and_say_the_same_each_time(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept: list[grow_clusters.GrowthRules] = []
+    remaining: list[grow_clusters.GrowthRules] = []
 
     class Sampling(grow_clusters._GrowthEstimate):
         def __init__(self, space: EncodedTable, rules: grow_clusters.GrowthRules, of: ProgressCheck) -> None:
             super().__init__(space, rules, of)
-            kept.append(rules)
+            remaining.append(rules)
 
     monkeypatch.setattr(grow_clusters, "_GrowthEstimate", Sampling)
-    said: list[float] = []
-    heard = ProgressCheck(lambda: None, lambda _: None, on_estimate=lambda steps, _: said.append(steps))
+    message: list[float] = []
+    progress_check = ProgressCheck(lambda: None, lambda _: None, on_estimate=lambda steps, _: message.append(steps))
     for _ in range(2):
-        algorithms.find(name).run(points(3000), Constraint(5), options(name), heard)
-    assert len(said) == 2 and said[0] == said[1]
-    assert kept[0].steps / 5 < said[0] < kept[0].steps * 5
+        algorithms.find(name).run(points(3000), Constraint(5), options(name), progress_check)
+    assert len(message) == 2 and message[0] == message[1]
+    assert remaining[0].steps / 5 < message[0] < remaining[0].steps * 5
 
 
 def test_a_sample_is_what_its_share_of_the_whole_takes() -> None:

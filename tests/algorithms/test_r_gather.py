@@ -35,75 +35,83 @@ def groups(found: list[int]) -> list[list[int]]:
 
 
 def small(table: Table) -> tuple[EncodedTable, int, Plain, int]:
-    made = records(encoded(table).space)
-    k = min(max(table.k, 2), max(made.rows // 2, 1))
-    return made, k, with_unit(made, 1, "edges"), LimitSearch(made, k, 0, lambda: None)._max_distance()
+    actual_records = records(encoded(table).space)
+    k = min(max(table.k, 2), max(actual_records.rows // 2, 1))
+    return (
+        actual_records,
+        k,
+        with_unit(actual_records, 1, "edges"),
+        LimitSearch(actual_records, k, 0, lambda: None)._max_distance(),
+    )
 
 
 @given(tables())
 @SOME
 def test_each_center_has_k_records_within_the_limit_and_the_others_are_nearest_to_theirs(table: Table) -> None:
-    made, k, pairs, widest = small(table)
-    if made.rows < 4:
+    encoded_table, k, pairs, widest = small(table)
+    if encoded_table.rows < 4:
         return
     limit, centers = slow.centers(pairs, k, widest)
-    found = groups(labels(made, k))
-    assert sorted(r for c in found for r in c) == list(range(made.rows))
-    assert len(found) == len(centers)
+    actual_groups = groups(labels(encoded_table, k))
+    assert sorted(r for c in actual_groups for r in c) == list(range(encoded_table.rows))
+    assert len(actual_groups) == len(centers)
     for n, c in enumerate(centers):
-        assert c in found[n] and len(found[n]) >= k
-        assert all(pairs.distance(c, r) <= limit for r in found[n])
-        away = [[pairs.distance(r, other) for other in centers] for r in found[n]]
-        assert sum(row.index(min(row)) != n for row in away) <= k
+        assert c in actual_groups[n] and len(actual_groups[n]) >= k
+        assert all(pairs.distance(c, r) <= limit for r in actual_groups[n])
+        distances = [[pairs.distance(r, other) for other in centers] for r in actual_groups[n]]
+        assert sum(row.index(min(row)) != n for row in distances) <= k
 
 
 @given(tables(), st.sampled_from([0.1, 0.2, 0.5]))
 @SOME
 def test_with_eps_a_center_has_k_records_and_few_are_left_out(table: Table, eps: float) -> None:
-    made, k, pairs, widest = small(table)
-    spare = int(eps * made.rows + 1e-9)
-    if made.rows >= 4 and spare:
+    encoded_table, k, pairs, widest = small(table)
+    spare = int(eps * encoded_table.rows + 1e-9)
+    if encoded_table.rows >= 4 and spare:
         *expected, out = slow.spread(pairs, k, spare, widest)
-        found = labels(made, k, eps)
-        assert groups(found) == expected
-        assert [r for r, c in enumerate(found) if c < 0] == out
+        actual_labels = labels(encoded_table, k, eps)
+        assert groups(actual_labels) == expected
+        assert [r for r, c in enumerate(actual_labels) if c < 0] == out
 
 
 def drawn(seed: int, most: int) -> tuple[EncodedTable, Plain, int]:
     rng = random.Random(seed)
     attributes: list[Attribute] = [Number(), Category(TREE), Number()][: rng.randint(1, 3)]
-    made: list[list[Value]] = [
+    choices: list[list[Value]] = [
         [rng.choice("abcdefg") if isinstance(a, Category) else rng.randint(0, 9) for a in attributes]
         for _ in range(rng.randint(4, most))
     ]
-    space = encoded(Table(made, attributes, 2)).space
+    space = encoded(Table(choices, attributes, 2)).space
     return space, with_unit(space, 1, "edges"), rng.choice([2, 2, 3]) if space.rows > 5 else 2
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_radius_is_at_most_twice_the_least(seed: int) -> None:
-    made, pairs, k = drawn(seed, 9)
-    least = min(slow.radius(pairs, found) for found in partitions(range(made.rows), k))
-    assert slow.radius(pairs, groups(labels(made, k))) <= 2 * least
+    encoded_table, pairs, k = drawn(seed, 9)
+    minimum = min(slow.radius(pairs, partition) for partition in partitions(range(encoded_table.rows), k))
+    assert slow.radius(pairs, groups(labels(encoded_table, k))) <= 2 * minimum
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_with_eps_it_is_at_most_three_times_the_least_with_as_many_left_out(seed: int) -> None:
-    made, pairs, k = drawn(seed, 8)
-    spare, everybody = made.rows // 4, range(made.rows)
-    kept = [[r for r in everybody if r not in out] for out in itertools.combinations(everybody, spare)]
-    least = min((slow.radius(pairs, found) for some in kept for found in partitions(some, k)), default=None)
-    found = labels(made, k, 0.25)
-    assert found.count(-1) <= spare
-    assert least is None or slow.radius(pairs, groups(found)) <= 3 * least
+    encoded_table, pairs, k = drawn(seed, 8)
+    spare, everybody = encoded_table.rows // 4, range(encoded_table.rows)
+    kept_everybodies = [[r for r in everybody if r not in out] for out in itertools.combinations(everybody, spare)]
+    minimum = min(
+        (slow.radius(pairs, partition) for subset in kept_everybodies for partition in partitions(subset, k)),
+        default=None,
+    )
+    partition = labels(encoded_table, k, 0.25)
+    assert partition.count(-1) <= spare
+    assert minimum is None or slow.radius(pairs, groups(partition)) <= 3 * minimum
 
 
 def test_records_flow_to_centers_that_lack_them() -> None:
     """0, 3, 3, 6, 6, 9 with k = 3: within 3 all have two others. 0 marks both 3, 6 the others: both have three. With 3
     once more 9 would have none to spare, and does not need any."""
-    made = records(encoded(Table([[v] for v in (0, 3, 3, 6, 6, 9)], [Number()], 3)).space)
-    found = groups(labels(made, 3))
-    assert [len(c) for c in found] == [3, 3]
+    actual_records = records(encoded(Table([[v] for v in (0, 3, 3, 6, 6, 9)], [Number()], 3)).space)
+    actual_groups = groups(labels(actual_records, 3))
+    assert [len(c) for c in actual_groups] == [3, 3]
 
 
 @pytest.fixture
@@ -122,20 +130,21 @@ ASKED = "('people', k=5, qi=['age', 'sex'], sensitive=['disease']{})"
 def test_it_publishes_classes_that_meet_the_model(people: Any, more: str) -> None:
     call = f"SELECT size, len(disease) FROM r_gather_classes{ASKED.format(more)} WHERE suppressed IS NULL"
     sizes = people.execute(call).fetchall()
-    kept = sum(size for size, _ in sizes)
-    assert 57 <= kept < 60 if "eps" in more else kept == 60
+    kept_total = sum(size for size, _ in sizes)
+    assert 57 <= kept_total < 60 if "eps" in more else kept_total == 60
     assert min(size for size, _ in sizes) >= 5
     assert more != ", l=2" or min(values for _, values in sizes) >= 2
 
 
 def test_one_that_lies_far_off_makes_all_clusters_wide_unless_it_is_left_out(people: Any) -> None:
     precision = "SELECT value FROM r_gather_metrics" + ASKED + " WHERE metric = 'precision'"
-    whole, lean, none = (
-        people.execute(precision.format(more)).fetchone()[0] for more in ("", ", eps := 0.05", ", eps := 0.01")
+    full_value, lean, none = (
+        people.execute(precision.format(extra_text)).fetchone()[0]
+        for extra_text in ("", ", eps := 0.05", ", eps := 0.01")
     )
-    assert lean > whole == none
-    kept = people.execute(precision.format(", eps := 0.05, suppress := 0")).fetchone()[0]
-    assert kept == whole
+    assert lean > full_value == none
+    kept_value = people.execute(precision.format(", eps := 0.05, suppress := 0")).fetchone()[0]
+    assert kept_value == full_value
 
 
 def test_a_table_of_fewer_than_two_groups_is_one_class(con: Any) -> None:

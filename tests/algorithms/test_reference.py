@@ -148,9 +148,9 @@ def test_published_category_distances(a: str, b: str, expected: float) -> None:
 
 def test_the_published_numbers_need_the_unused_leaf_pruned() -> None:
     rows = [*ROWS[:-1], ["Without-pay", "not-work", "*"], ["Never-worked", "not-work", "*"]]
-    whole = Tree(rows)
-    pruned = whole.pruned(WORKCLASS.leaf_order())
-    assert dist_c(whole, "State-gov", "Local-gov") == pytest.approx(0.3544, abs=5e-5)
+    full_tree = Tree(rows)
+    pruned = full_tree.pruned(WORKCLASS.leaf_order())
+    assert dist_c(full_tree, "State-gov", "Local-gov") == pytest.approx(0.3544, abs=5e-5)
     assert dist_c(pruned, "State-gov", "Local-gov") == pytest.approx(0.4628, abs=5e-5)
     assert dist_c(pruned, "Private", "Local-gov") == 18
     assert dist_c(pruned, "Private", "Without-pay") == 18, "a one-child node is not collapsed"
@@ -189,8 +189,8 @@ def test_distances_of_the_published_trace() -> None:
     distance = kacpc_distance(PATIENTS, ATTRIBUTES, 3, prune=False)
     modal = [modal_value(kind, [row[j] for row in PATIENTS]) for j, kind in enumerate(ATTRIBUTES)]
     assert modal == [25, "Private"]
-    found = [distance(modal, row) / 2**55 for row in PATIENTS]
-    assert found == pytest.approx([18, 18.066667, 18.133333, 0.5, 0.7, 19], abs=5e-7)
+    values = [distance(modal, row) / 2**55 for row in PATIENTS]
+    assert values == pytest.approx([18, 18.066667, 18.133333, 0.5, 0.7, 19], abs=5e-7)
 
 
 def test_equal_steps_are_kept_while_the_unit_is_fine_enough() -> None:
@@ -467,27 +467,27 @@ def test_a_release_that_lost_a_row_is_rejected() -> None:
     ],
 )
 def test_a_release_that_says_something_false_is_rejected(name: str, true: str, false: str | None) -> None:
-    released = true_release()
-    for row in released:
+    result = true_release()
+    for row in result:
         row[name] = false if row[name] == true else row[name]
     with pytest.raises(AssertionError, match="cannot be paired"):
-        check(released)
+        check(result)
 
 
 def test_a_release_that_swaps_two_sensitive_values_is_rejected() -> None:
-    released = true_release()
-    released[0]["disease"], released[-1]["disease"] = released[-1]["disease"], released[0]["disease"]
+    result = true_release()
+    result[0]["disease"], result[-1]["disease"] = result[-1]["disease"], result[0]["disease"]
     with pytest.raises(AssertionError, match="cannot be paired"):
-        check(released)
+        check(result)
 
 
 def test_rows_that_fit_one_by_one_but_not_together_are_rejected() -> None:
     source: list[dict[str, object]] = [{"age": age} for age in (22, 25, 30, 28)]
-    released: list[dict[str, object]] = [{"age": text} for text in ("[20, 30]", "[30, 40]") * 2]
+    released_mappings: list[dict[str, object]] = [{"age": text} for text in ("[20, 30]", "[30, 40]") * 2]
     with pytest.raises(AssertionError, match="cannot be paired"):
-        check_release(source, released, ["age"], AGE, 2, [])
+        check_release(source, released_mappings, ["age"], AGE, 2, [])
     source[0]["age"] = 35
-    check_release(source, released, ["age"], AGE, 2, [])
+    check_release(source, released_mappings, ["age"], AGE, 2, [])
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,8 @@ def test_runs_are_the_labels(counts: list[int], seed: int) -> None:
     same = runs.tuples[1:] == runs.tuples[:-1]
     assert (runs.clusters[1:] != runs.clusters[:-1])[same].all(), "no two neighbours could be one"
     assert runs.has_no_suppressed == bool((labels >= 0).all())
-    again = RunLengthLabels.from_runs(space.tuple_of, labels, np.ones(space.rows, np.int64))
-    assert [a.tolist() for a in (again.tuples, again.clusters, again.counts)] == [
+    repeated = RunLengthLabels.from_runs(space.tuple_of, labels, np.ones(space.rows, np.int64))
+    assert [a.tolist() for a in (repeated.tuples, repeated.clusters, repeated.counts)] == [
         a.tolist() for a in (runs.tuples, runs.clusters, runs.counts)
     ]
 
@@ -70,15 +70,17 @@ def test_two_divisions_of_a_line_meet(first: list[int], seed: int) -> None:
 
 def test_records_that_are_left_out_stay_so_where_others_are_dealt_anew() -> None:
     """Tuple 0 has records a b c d, of which b and c are left out; tuple 1 has e f g, of which e is."""
-    before = RunLengthLabels.from_labels(numbers([4, 3]), np.array([0, -1, -1, 0, -1, 1, 1]))
-    after = before.reassigned(RunLengthLabels.from_runs(np.array([0, 0, 1]), np.array([4, 5, 4]), np.array([1, 1, 2])))
-    assert after.labels().tolist() == [4, -1, -1, 5, -1, 4, 4]
+    previous = RunLengthLabels.from_labels(numbers([4, 3]), np.array([0, -1, -1, 0, -1, 1, 1]))
+    following = previous.reassigned(
+        RunLengthLabels.from_runs(np.array([0, 0, 1]), np.array([4, 5, 4]), np.array([1, 1, 2]))
+    )
+    assert following.labels().tolist() == [4, -1, -1, 5, -1, 4, 4]
 
 
 def test_some_tuples_are_numbered_anew() -> None:
     runs = RunLengthLabels.from_labels(numbers([2, 1, 3]), np.array([0, 1, 1, 2, 2, 0]))
-    some = runs.subset(np.array([0, 2]), 3)
-    assert (some.tuples.tolist(), some.labels().tolist()) == ([0, 0, 1, 1], [0, 1, 2, 2, 0])
+    sample_subset = runs.subset(np.array([0, 2]), 3)
+    assert (sample_subset.tuples.tolist(), sample_subset.labels().tolist()) == ([0, 0, 1, 1], [0, 1, 2, 2, 0])
 
 
 @pytest.mark.parametrize(
@@ -95,8 +97,8 @@ def test_counts_do_what_as_many_records_do(name: str, more: dict[str, Any], monk
     options = {p.name: p.default for p in algorithm.own} | ({"base": "incognito"} if name.startswith("l") else {})
     runs = algorithms.run_algorithm(algorithm, space, Constraint(4), options, refinement=algorithms.Refinement(**more))
     assert np.bincount(runs.tuples, runs.counts).tolist() == space.counts.tolist()
-    kept = runs.clusters >= 0
-    assert np.bincount(runs.clusters[kept], runs.counts[kept]).min() >= 4
+    remaining = runs.clusters >= 0
+    assert np.bincount(runs.clusters[remaining], runs.counts[remaining]).min() >= 4
 
 
 def test_an_algorithm_must_place_every_record() -> None:
@@ -107,10 +109,10 @@ def test_an_algorithm_must_place_every_record() -> None:
         np.zeros(4, np.int64),
         np.array([0, 0, 0, 0, -1]),
     ]
-    for found in wrong:
-        made = Algorithm("wrong", "", "", lambda *_, found=found: found, "", "", True, "")  # type: ignore[misc]
+    for result in wrong:
+        algorithm = Algorithm("wrong", "", "", lambda *_, found=result: found, "", "", True, "")  # type: ignore[misc]
         with pytest.raises(ValueError, match="wrong gave"):
-            algorithms.run_algorithm(made, space, Constraint(2), {})
+            algorithms.run_algorithm(algorithm, space, Constraint(2), {})
 
 
 @pytest.mark.exhaustive
@@ -132,9 +134,9 @@ def test_memory_grows_with_tuples_and_clusters_and_not_with_records(name: str) -
             algorithms.run(algorithm, made, Constraint(8 * records), options)
             print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     """
-    ended = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=True,
         cwd=Path(__file__).parents[2],
     )  # fmt: skip
-    few, many = map(int, ended.stdout.split())
-    assert many - few < 50 * 1024, "KiB"
+    subset, many_result = map(int, completed.stdout.split())
+    assert many_result - subset < 50 * 1024, "KiB"

@@ -35,14 +35,14 @@ PAPER = simdiv.resolve_options(DEFAULTS | {"reproduce": "paper"})
 def diverse(made: EncodedTable, seed: int, columns: int = 1) -> EncodedTable:
     """The space with sensitive columns, skewed, some NULL, and attributes of different influence."""
     rng = random.Random(seed)
-    found = []
+    sensitive_columns = []
     for _ in range(columns):
         values = rng.randrange(1, 5)
         weights = [5.0, *([1.0] * (values - 1)), 0.3]
         codes = np.array(rng.choices(range(values + 1), weights, k=made.rows), np.int32)
-        found.append(SensitiveColumn(codes, np.bincount(codes, minlength=values + 1)))
+        sensitive_columns.append(SensitiveColumn(codes, np.bincount(codes, minlength=values + 1)))
     attributes = tuple(replace(a, influence=float(rng.randrange(4))) for a in made.attributes)
-    return replace(made, attributes=attributes, sensitive=tuple(found), persons=None)
+    return replace(made, attributes=attributes, sensitive=tuple(sensitive_columns), persons=None)
 
 
 def clusters_of(made: EncodedTable, k: int, options: dict[str, Any]) -> list[set[int]]:
@@ -70,12 +70,12 @@ OPTIONS = st.fixed_dictionaries(
 def test_it_makes_the_clusters_of_the_plain_loop(
     table: Table, options: dict[str, Any], seed: int, columns: int
 ) -> None:
-    made = diverse(encoded(table).space, seed, columns)
+    result = diverse(encoded(table).space, seed, columns)
     k = max(table.k, 2)
-    if made.rows < 2 * k:
+    if result.rows < 2 * k:
         return
-    chosen = USUAL | options
-    assert clusters_of(made, k, chosen) == [set(c) for c in slow.clusters(made, k, chosen)]
+    selected_usual = USUAL | options
+    assert clusters_of(result, k, selected_usual) == [set(c) for c in slow.clusters(result, k, selected_usual)]
 
 
 @given(st.integers(0, 10**6), st.integers(2, 13), OPTIONS)
@@ -91,11 +91,11 @@ def test_it_does_on_larger_tables(seed: int, k: int, options: dict[str, Any]) ->
     if seed % 2:  # numbers with a hierarchy, in leaf order
         tree = replace(tree, magnitudes=np.array([7.0, 30.0, 2.5]))
     codes = [np.array([ages.index(a) for a, _ in records], np.int32), np.array([s for _, s in records], np.int32)]
-    made, _ = encoded_table.encode_table([number, tree], codes, np.arange(45, dtype=np.uint64), None)
-    made = diverse(made, seed)
+    code_table, _ = encoded_table.encode_table([number, tree], codes, np.arange(45, dtype=np.uint64), None)
+    code_table = diverse(code_table, seed)
     assert sexes == tree.values
-    chosen = USUAL | options
-    assert clusters_of(made, k, chosen) == [set(c) for c in slow.clusters(made, k, chosen)]
+    selected_usual = USUAL | options
+    assert clusters_of(code_table, k, selected_usual) == [set(c) for c in slow.clusters(code_table, k, selected_usual)]
 
 
 NEEDS = st.fixed_dictionaries(
@@ -115,38 +115,38 @@ NEEDS = st.fixed_dictionaries(
 def test_clusters_of_little_diversity_are_raised_as_described(
     table: Table, options: dict[str, Any], seed: int, level: int | None
 ) -> None:
-    made = diverse(encoded(table).space, seed)
+    copy = diverse(encoded(table).space, seed)
     k = max(table.k, 2)
-    if made.rows < k:
+    if copy.rows < k:
         return
-    made = replace(
-        made,
+    copy = replace(
+        copy,
         attributes=tuple(
             replace(a, max_level=level) if isinstance(a, encoded_table.CategoricalAttribute) else a
-            for a in made.attributes
+            for a in copy.attributes
         ),
     )
-    chosen = USUAL | options
+    selected_usual = USUAL | options
     rng = random.Random(seed)
-    labels = np.array([rng.randrange(max(made.rows // k, 1)) for _ in range(made.rows)])
+    labels = np.array([rng.randrange(max(copy.rows // k, 1)) for _ in range(copy.rows)])
     _, labels = np.unique(labels, return_inverse=True)
     if level is not None:  # clusters keep to the blocks of max_level
         blocks = np.stack(
             [
-                a.block(level)[made.codes[:, j]]
-                for j, a in enumerate(made.attributes)
+                a.block(level)[copy.codes[:, j]]
+                for j, a in enumerate(copy.attributes)
                 if isinstance(a, encoded_table.CategoricalAttribute)
             ]
-            or [np.zeros(len(made.codes))],
+            or [np.zeros(len(copy.codes))],
             axis=1,
         )
-        _, block = np.unique(np.repeat(blocks, made.counts, axis=0), axis=0, return_inverse=True)
-        _, labels = np.unique(labels * made.rows + block.reshape(-1), return_inverse=True)
+        _, block = np.unique(np.repeat(blocks, copy.counts, axis=0), axis=0, return_inverse=True)
+        _, labels = np.unique(labels * copy.rows + block.reshape(-1), return_inverse=True)
     groups = [np.flatnonzero(labels == c).tolist() for c in range(labels.max() + 1)]
-    ends = simdiv.widen_by_needs(made, labels, Constraint(k), chosen)
+    ends = simdiv.widen_by_needs(copy, labels, Constraint(k), selected_usual)
     low, high = ends.low, ends.high
     assert [list(zip(a, b, strict=True)) for a, b in zip(low.tolist(), high.tolist(), strict=True)] == slow.raised(
-        made, groups, k, chosen
+        copy, groups, k, selected_usual
     )
 
 
@@ -162,11 +162,11 @@ def figure_9(ages: encoded_table.Attribute | None = None) -> EncodedTable:
     number = encoded_table.NumericAttribute(np.array([0.0, 2, 3, 5]), True, magnitudes=np.array([75.0, 77, 78, 80]))
     codes = [np.array([0, 0, 1, 1, 2, 3], np.int32), np.array([0, 1, 1, 1, 2, 2], np.int32)]
     disease = np.array([0, 1, 1, 1, 0, 0], np.int32)
-    made, order = encoded_table.encode_table([ages or number, COUNTRIES], codes, np.arange(6, dtype=np.uint64),
+    code_table, order = encoded_table.encode_table([ages or number, COUNTRIES], codes, np.arange(6, dtype=np.uint64),
                               None, None,
                               [(disease, 2, None)])  # fmt: skip
     assert order.tolist() == list(range(6))
-    return made
+    return code_table
 
 
 NUMBERS = [1, 2, 5, 6, 3, 4]
@@ -186,8 +186,8 @@ def test_the_rows_of_figure_9(options: dict[str, Any], expected: list[set[int]])
     records are ranked by how far they are from it: 2, 5, 6, 4, 3, 1. Slices (2, 5), (6, 4), (3, 1) give the centers 2,
     6 (77 is new) and 3. The last record of each must have the other disease: 4 is nearer to 2 than 1 is, then 1, then
     5. For similarity alone 5 is nearest to 2, then 4 to 6."""
-    found = clusters_of(figure_9(), 2, USUAL | options)
-    assert [{NUMBERS[r] for r in c} for c in found] == expected
+    result = clusters_of(figure_9(), 2, USUAL | options)
+    assert [{NUMBERS[r] for r in c} for c in result] == expected
 
 
 def test_figure_9c_raises_the_country_of_clusters_without_diversity() -> None:
@@ -199,14 +199,14 @@ def test_figure_9c_raises_the_country_of_clusters_without_diversity() -> None:
     )
     codes = np.array([[0, 0], [0, 1]], np.int32)
     disease = np.array([0, 1, 1, 1, 0, 0], np.int32)  # of 1, 2, 5, 6, 3, 4
-    made = EncodedTable(
+    code_table = EncodedTable(
         (ages, continents), codes, np.array([4, 2]), None, 6, (SensitiveColumn(disease, np.array([3, 3, 0])),)
     )
     labels = np.array([0, 0, 2, 2, 1, 1])
-    ends = simdiv.widen_by_needs(made, labels, Constraint(2), USUAL)
+    ends = simdiv.widen_by_needs(code_table, labels, Constraint(2), USUAL)
     low, high = ends.low, ends.high
     assert (low.tolist(), high.tolist()) == ([[0, 0], [0, 0], [0, 0]], [[0, 0], [0, 1], [0, 1]])
-    ends = simdiv.widen_by_needs(made, labels, Constraint(2), PAPER)
+    ends = simdiv.widen_by_needs(code_table, labels, Constraint(2), PAPER)
     low, high = ends.low, ends.high
     assert (low.tolist(), high.tolist()) == ([[0, 0], [0, 1], [0, 0]], [[0, 0], [0, 1], [0, 0]]), "none has above k"
 
@@ -223,18 +223,18 @@ def test_cosines_and_diversities_of_the_algorithm_reference() -> None:
     assert (cosine((0, 0), (0, 0)), cosine((0, 0), (3, 4))) == (1, 0)
     from dbanon.algorithms.diversity.needs_generalization import diversities
 
-    of = SensitiveColumn(np.array([0, 0, 1, 0, 1, 2], np.int32), np.array([3, 2, 1, 0]))
+    sensitive_column = SensitiveColumn(np.array([0, 0, 1, 0, 1, 2], np.int32), np.array([3, 2, 1, 0]))
     groups = [np.array([0, 1, 2]), np.array([3, 4, 5]), np.array([0, 1])]
-    assert diversities(of, groups, False) == pytest.approx([0.636514, 1.098612, 0.0], abs=1e-6)
-    assert diversities(of, groups, True) == pytest.approx([0.579380, 1.0, 0.0], abs=1e-6)
+    assert diversities(sensitive_column, groups, False) == pytest.approx([0.636514, 1.098612, 0.0], abs=1e-6)
+    assert diversities(sensitive_column, groups, True) == pytest.approx([0.579380, 1.0, 0.0], abs=1e-6)
 
 
 def test_what_follows_from_reproduce() -> None:
     assert {n: PAPER[n] for n in simdiv.REPRODUCE_DEFAULTS} == {
         "div": "pair", "imbalance": "paper", "div_scale": "raw", "cs_scale": "raw", "influence": "paper",
     }  # fmt: skip
-    given_ = simdiv.resolve_options(DEFAULTS | {"reproduce": "paper", "div": "cluster"})
-    assert (given_["div"], given_["imbalance"]) == ("cluster", "paper")
+    options = simdiv.resolve_options(DEFAULTS | {"reproduce": "paper", "div": "cluster"})
+    assert (options["div"], options["imbalance"]) == ("cluster", "paper")
 
 
 def test_a_union_of_raised_clusters_must_meet_the_model_of_persons() -> None:
@@ -243,18 +243,20 @@ def test_a_union_of_raised_clusters_must_meet_the_model_of_persons() -> None:
     codes = np.array([[0], [1], [2], [3]], np.int32)
     sensitive = SensitiveColumn(np.array([0, 1, 0, 1], np.int32), np.array([2, 2, 0]))
     persons = np.array([0, 1, 0, 1])
-    made = EncodedTable((number,), codes, np.ones(4, np.int64), persons, 4, (sensitive,))
+    code_table = EncodedTable((number,), codes, np.ones(4, np.int64), persons, 4, (sensitive,))
     model = Constraint(2, (demanded(alpha=0.5),))
     labels = np.array([0, 0, 1, 1])
     options = USUAL | {"t_div": 2.0}
-    chosen = algorithms.find("simdiv")
-    found = algorithms.widen_clusters(
-        chosen, made, model, options, algorithms.RunLengthLabels.from_labels(made, labels)
+    selected_algorithm = algorithms.find("simdiv")
+    result = algorithms.widen_clusters(
+        selected_algorithm, code_table, model, options, algorithms.RunLengthLabels.from_labels(code_table, labels)
     )
-    assert found is not None and (found[1].low.tolist(), found[1].high.tolist()) == ([[0], [0]], [[3], [3]])
-    three = replace(made, persons=np.array([0, 1, 2, 1]))  # values of persons 0, 1, 2: 0, 1, 0
+    assert result is not None and (result[1].low.tolist(), result[1].high.tolist()) == ([[0], [0]], [[3], [3]])
+    three = replace(code_table, persons=np.array([0, 1, 2, 1]))  # values of persons 0, 1, 2: 0, 1, 0
     assert (
-        algorithms.widen_clusters(chosen, three, model, options, algorithms.RunLengthLabels.from_labels(three, labels))
+        algorithms.widen_clusters(
+            selected_algorithm, three, model, options, algorithms.RunLengthLabels.from_labels(three, labels)
+        )
         is None
     ), "together two of three have value 0"
 
@@ -284,16 +286,16 @@ SIMILAR = "k := 3, influence := 'weights', alpha_pr := 0, avoid_uniform := false
 def test_numbers_and_hierarchies_are_published_a_level_up_in_clusters_of_one_disease(people: Any) -> None:
     people.execute("UPDATE people SET disease = 'Flu'")
     tight = published(people, SIMILAR + ", imbalance := 'paper'")
-    wide = published(people, SIMILAR)
+    wide_result = published(people, SIMILAR)
     assert [size for *_, size in tight] == [3, 3, 3, 3]
     zips = {"1": "*", "2": "*", "*": "*", "1a": "1", "1b": "1", "2a": "2", "2b": "2"}
-    assert sum(size for *_, size in wide) == 12 and len(wide) <= 4
-    assert {z for _, z, _ in wide} == {zips[z] for _, z, _ in tight}
-    for age, _, _ in wide:
+    assert sum(size for *_, size in wide_result) == 12 and len(wide_result) <= 4
+    assert {z for _, z, _ in wide_result} == {zips[z] for _, z, _ in tight}
+    for age, _, _ in wide_result:
         low, high = (int(end) - 20 for end in re.findall(r"\d+", age))
         assert any(low % block == 0 and high == min(low + block, 12) - 1 for block in (4, 8, 16))
-    raised = published(people, SIMILAR + ", weights := {'age': 3}")
-    assert {z for _, z, _ in raised} == {z for _, z, _ in tight}, "zip is of less than average influence"
+    error_info = published(people, SIMILAR + ", weights := {'age': 3}")
+    assert {z for _, z, _ in error_info} == {z for _, z, _ in tight}, "zip is of less than average influence"
     assert published(people, SIMILAR + ", t_div := 0", "zip") == published(people, SIMILAR, "zip")
 
 
@@ -303,9 +305,9 @@ def test_typed_intervals_and_metrics_show_what_is_published(people: Any) -> None
     assert all((low - 20) % 4 == 0 and loss > 0 for low, _, loss in rows)
     metrics = f"simdiv_metrics('people', qi := ['age', 'zip'], sensitive := ['disease'], {TREES}, {SIMILAR}"
     query = "SELECT value FROM {}) WHERE metric = 'precision'"
-    ((wide,),) = people.execute(query.format(metrics)).fetchall()
+    ((wide_value,),) = people.execute(query.format(metrics)).fetchall()
     ((tight,),) = people.execute(query.format(metrics + ", imbalance := 'paper'")).fetchall()
-    assert wide < tight
+    assert wide_value < tight
 
 
 def test_nulls_and_top_codes_go_with_raised_clusters(people: Any) -> None:
@@ -318,12 +320,12 @@ def test_nulls_and_top_codes_go_with_raised_clusters(people: Any) -> None:
 def test_numbers_are_their_values_among_the_coordinates_with_a_hierarchy_too(
     people: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[EncodedTable] = []
+    visited: list[EncodedTable] = []
     run = cluster.algorithms.run
     monkeypatch.setattr(
         cluster.algorithms,
         "run",
-        lambda algorithm, made, *rest, **more: seen.append(made) or run(algorithm, made, *rest, **more),
+        lambda algorithm, made, *rest, **more: visited.append(made) or run(algorithm, made, *rest, **more),
     )
     people.execute(
         "CREATE TABLE steps AS SELECT [1, 1000, 2][1 + n % 3] AS x, n / 2 + 0.5 AS y, zip, disease FROM people"
@@ -333,9 +335,11 @@ def test_numbers_are_their_values_among_the_coordinates_with_a_hierarchy_too(
     people.execute(f"FROM simdiv{call}, influence := 'weights')").fetchall()
     people.execute(f"FROM simdiv{call}, influence := 'weights', min_level := {{'x': 1}})").fetchall()
     people.execute(f"FROM kacpc{call})").fetchall()
-    found = [[None if a.magnitudes is None else a.magnitudes.tolist() for a in made.attributes] for made in seen]
+    actual_values = [
+        [None if a.magnitudes is None else a.magnitudes.tolist() for a in result.attributes] for result in visited
+    ]
     values = [0.5 + i / 2 for i in range(12)]
-    assert found == [[[1, 1000, 2], values, None], [[1, 2], values, None], [None, None, None]]
+    assert actual_values == [[[1, 1000, 2], values, None], [[1, 2], values, None], [None, None, None]]
 
 
 def test_models_and_suppression_hold_beside_it(people: Any) -> None:
@@ -364,12 +368,14 @@ TYPES = {
 def test_columns_of_every_type_are_clustered_and_raised(people: Any, type_: str) -> None:
     people.execute(f"""CREATE TABLE "t'""😀" AS
         SELECT ({TYPES[type_]})::{type_} AS "q'""i", n % 2 AS b, n > 9 AS s, NULL AS nothing FROM people""")
-    for more in (
+    for extra_text in (
         "",
         ", cs_scale := 'minmax', reproduce := 'paper', rank := 'chain'",
         ", intervals := 'struct', l := 2",
     ):
-        call = f"""('"t''""😀"', k := 3, qi := ['q''"i', 'b'], sensitive := ['s'], influence := 'weights'{more})"""
+        call = (
+            f"""('"t''""😀"', k := 3, qi := ['q''"i', 'b'], sensitive := ['s'], influence := 'weights'{extra_text})"""
+        )
         sizes = people.execute(f"SELECT size FROM simdiv_classes{call}").fetchall()
         assert sum(n for (n,) in sizes) == 12 and min(sizes) >= (3,)
         assert len(people.execute(f"FROM simdiv{call}").fetchall()) == 12
@@ -399,10 +405,12 @@ def test_memory_grows_with_the_rows_and_not_with_their_square() -> None:
     number = encoded_table.NumericAttribute(np.arange(float(n)), True)
     codes = [rng.permutation(n).astype(np.int32) for _ in range(3)]
     values = rng.integers(0, 9, n).astype(np.int32)
-    made, _ = encoded_table.encode_table([number] * 3, codes, np.zeros(n, np.uint64), None, None, [(values, 9, None)])
-    simdiv.simdiv(made.subset(np.arange(100)), Constraint(10), USUAL, lambda: None)  # compiles
+    code_table, _ = encoded_table.encode_table(
+        [number] * 3, codes, np.zeros(n, np.uint64), None, None, [(values, 9, None)]
+    )
+    simdiv.simdiv(code_table.subset(np.arange(100)), Constraint(10), USUAL, lambda: None)  # compiles
     tracemalloc.start()
-    labels = simdiv.simdiv(made, Constraint(400), USUAL, lambda: None)
+    labels = simdiv.simdiv(code_table, Constraint(400), USUAL, lambda: None)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert np.bincount(labels).min() >= 400
@@ -412,13 +420,15 @@ def test_memory_grows_with_the_rows_and_not_with_their_square() -> None:
 def test_a_chain_that_would_take_very_long_must_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     n = 400
     number = encoded_table.NumericAttribute(np.arange(float(n)), True)
-    made = EncodedTable((number,), np.arange(n, dtype=np.int32)[:, None], np.ones(n, np.int64), None, n)
+    code_table = EncodedTable((number,), np.arange(n, dtype=np.int32)[:, None], np.ones(n, np.int64), None, n)
     monkeypatch.setattr(progress, "MAX_STEPS", n * n / 5)
-    asked = USUAL | {"influence": "weights", "rank": "chain"}
+    usual = USUAL | {"influence": "weights", "rank": "chain"}
     with pytest.raises(dbanon.errors.TableTooLargeError, match="large = true"):
-        algorithms.run_algorithm(algorithms.find("simdiv"), made, Constraint(100), asked)
+        algorithms.run_algorithm(algorithms.find("simdiv"), code_table, Constraint(100), usual)
     assert (
-        algorithms.run_algorithm(algorithms.find("simdiv"), made, Constraint(100), asked | {"large": True}).n_records
+        algorithms.run_algorithm(
+            algorithms.find("simdiv"), code_table, Constraint(100), usual | {"large": True}
+        ).n_records
         == n
     )
 
@@ -468,5 +478,5 @@ def test_a_release_of_it_is_clustered_anew_when_it_is_refreshed(tmp_path: Any) -
         ):
             dbanon.refresh_release(con, "safe")
         with pytest.warns(UserWarning):
-            made = dbanon.refresh_release(con, "safe", refresh="recluster", allow_delta=True)
-        assert made.records == 39
+            release = dbanon.refresh_release(con, "safe", refresh="recluster", allow_delta=True)
+        assert release.records == 39

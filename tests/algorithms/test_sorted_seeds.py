@@ -23,46 +23,50 @@ from dbanon.privacy_models.constraint import Constraint
 
 
 def clusters(name: str, made: EncodedTable, k: int, **options: object) -> list[list[int]]:
-    chosen = algorithms.find(name)
-    given_ = {p.name: p.default for p in chosen.own} | {"mode": "deterministic"} | options
-    labels = by_row.labels(chosen.run(made, Constraint(k), given_, lambda: None))
+    selected_algorithm = algorithms.find(name)
+    defaults_by_name = {p.name: p.default for p in selected_algorithm.own} | {"mode": "deterministic"} | options
+    labels = by_row.labels(selected_algorithm.run(made, Constraint(k), defaults_by_name, lambda: None))
     return [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
 
 
 def small(table: Table) -> tuple[EncodedTable, int, Plain]:
-    made = records(encoded(table).space)
-    return made, min(max(table.k, 2), max(made.rows // 2, 1)), with_unit(made, 1, "edges")
+    actual_records = records(encoded(table).space)
+    return actual_records, min(max(table.k, 2), max(actual_records.rows // 2, 1)), with_unit(actual_records, 1, "edges")
 
 
 @given(tables())
 @SOME
 def test_systematic_takes_what_the_plain_loop_takes(table: Table) -> None:
-    made, k, pairs = small(table)
-    if made.rows >= 4:
-        assert alike(pairs, clusters("systematic", made, k)) == alike(pairs, slow.systematic(pairs, k))
+    encoded_table, k, pairs = small(table)
+    if encoded_table.rows >= 4:
+        assert alike(pairs, clusters("systematic", encoded_table, k)) == alike(pairs, slow.systematic(pairs, k))
 
 
 @given(tables())
 @SOME
 def test_adaptive_k_takes_what_the_plain_loop_takes(table: Table) -> None:
-    made, k, pairs = small(table)
-    if made.rows >= 4:
-        assert alike(pairs, clusters("adaptive_k", made, k)) == alike(pairs, slow.adaptive(pairs, k))
+    encoded_table, k, pairs = small(table)
+    if encoded_table.rows >= 4:
+        assert alike(pairs, clusters("adaptive_k", encoded_table, k)) == alike(pairs, slow.adaptive(pairs, k))
 
 
 @given(tables(), st.integers(0, 3), st.integers(0, 2), st.integers(0, 10**6))
 @SOME
 def test_combinations_take_what_the_plain_loops_take(table: Table, a: int, b: int, seed: int) -> None:
-    made, k, pairs = small(table)
-    if made.rows < 4:
+    encoded_table, k, pairs = small(table)
+    if encoded_table.rows < 4:
         return
     draws = np.random.default_rng(seed)
-    values = [draws.integers(0, 3, made.rows).astype(np.int32) for _ in range(2)]
-    made = replace(made, sensitive=tuple(SensitiveColumn(v, np.bincount(v, minlength=4)) for v in values))
-    told = [v.tolist() for v in values]
-    expected = slow.combined(pairs, k, told, a, b)
-    assert alike(pairs, clusters("bhaladhare", made, k, a=a, b=b)) == alike(pairs, expected)
-    assert alike(pairs, clusters("organized", made, k, a=b)) == alike(pairs, slow.organized(pairs, k, told, b))
+    values = [draws.integers(0, 3, encoded_table.rows).astype(np.int32) for _ in range(2)]
+    encoded_table = replace(
+        encoded_table, sensitive=tuple(SensitiveColumn(v, np.bincount(v, minlength=4)) for v in values)
+    )
+    actual_values = [v.tolist() for v in values]
+    expected = slow.combined(pairs, k, actual_values, a, b)
+    assert alike(pairs, clusters("bhaladhare", encoded_table, k, a=a, b=b)) == alike(pairs, expected)
+    assert alike(pairs, clusters("organized", encoded_table, k, a=b)) == alike(
+        pairs, slow.organized(pairs, k, actual_values, b)
+    )
 
 
 @pytest.fixture
@@ -82,7 +86,9 @@ def test_seeds_are_drawn_by_the_seed(people: Any, call: str) -> None:
 
 
 def test_combinations_are_of_sensitive_columns_too(people: Any) -> None:
-    equal, unequal = (people.execute(f"FROM bhaladhare{ASKED.format(more)}").fetchall() for more in ("", ", a=3, b=0"))
+    equal, unequal = (
+        people.execute(f"FROM bhaladhare{ASKED.format(extra_text)}").fetchall() for extra_text in ("", ", a=3, b=0")
+    )
     assert equal != unequal
     with pytest.raises(duckdb.Error, match="organized is about sensitive values, and no column of people is"):
         people.execute("FROM organized('people', k=5, qi=['age', 'sex'])")

@@ -39,8 +39,8 @@ def told(con: Any, call: str) -> dict[str, float]:
 def mixture(draw: random.Random, n: int, parts: int = 6) -> list[Row]:
     """Records around some points, each with its own spread."""
     around = [(draw.uniform(-50, 50), draw.uniform(-50, 50), draw.uniform(0.2, 9)) for _ in range(parts)]
-    of = [draw.choice(around) for _ in range(n)]
-    return [(round(draw.gauss(x, s), 2), round(draw.gauss(y, s)), draw.choice("abc")) for x, y, s in of]
+    choices = [draw.choice(around) for _ in range(n)]
+    return [(round(draw.gauss(x, s), 2), round(draw.gauss(y, s)), draw.choice("abc")) for x, y, s in choices]
 
 
 def least(rows: Sequence[Row], k: int, values: int = 1) -> float:
@@ -62,10 +62,10 @@ def test_best_finds_the_least_of_small_tables(con: Any, seed: int) -> None:
     ]
     fill(con, rows)
     for k in (2, 3):
-        found = told(con, f"best_metrics('t', k = {k}, objective = 'sse')")
-        assert found["sse_share"] == pytest.approx(least(rows, k), abs=1e-9)
-        assert k <= found["k"] and found["class_size_greatest"] < 2 * k
-        assert told(con, f"best_metrics('t', k = {k})")["sse_share"] >= found["sse_share"] - 1e-9
+        result = told(con, f"best_metrics('t', k = {k}, objective = 'sse')")
+        assert result["sse_share"] == pytest.approx(least(rows, k), abs=1e-9)
+        assert k <= result["k"] and result["class_size_greatest"] < 2 * k
+        assert told(con, f"best_metrics('t', k = {k})")["sse_share"] >= result["sse_share"] - 1e-9
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -75,35 +75,35 @@ def test_best_finds_the_least_that_meets_a_model(con: Any, seed: int) -> None:
     rows: list[Row] = [(x := draw.gauss(0, 9), draw.randrange(30), "a" if x < 0 else "b") for _ in range(8)]
     rows[0], rows[1] = (rows[0][0], rows[0][1], "a"), (rows[1][0], rows[1][1], "b")
     fill(con, rows)
-    found = told(con, "best_metrics('t', k = 2, l = 2, objective = 'sse')")
-    assert found["sse_share"] == pytest.approx(least(rows, 2, 2), abs=1e-9)
-    assert found["l_diversity:d"] >= 2
+    result = told(con, "best_metrics('t', k = 2, l = 2, objective = 'sse')")
+    assert result["sse_share"] == pytest.approx(least(rows, 2, 2), abs=1e-9)
+    assert result["l_diversity:d"] >= 2
 
 
 def test_persons_count(con: Any) -> None:
     """Ten records in the order of x, two of each person: the least squares of classes of two persons."""
     con.execute("CREATE OR REPLACE TABLE v AS SELECT i // 2 AS who, i * i AS x FROM range(10) AS r (i)")
     dbanon.declare(con, "v", who="person", x="quasi")
-    found = told(con, "best_metrics('v', k = 2, objective = 'sse')")
-    at = [(float(i * i), None) for i in range(10)]
+    result = told(con, "best_metrics('v', k = 2, objective = 'sse')")
+    values = [(float(i * i), None) for i in range(10)]
     groups = (g for g in partitions(range(10), 2) if all(len({i // 2 for i in group}) >= 2 for group in g))
-    best = min(sse_share([[x for x, _ in at]], (Number(),), g) for g in groups)
-    assert found["sse_share"] == pytest.approx(best) and found["k"] == 2
+    best = min(sse_share([[x for x, _ in values]], (Number(),), g) for g in groups)
+    assert result["sse_share"] == pytest.approx(best) and result["k"] == 2
 
 
 @pytest.mark.parametrize("algorithm", ["kacpc", "mdav", "mondrian", "kmember", "oka"])
 def test_a_search_never_ends_above_its_start(con: Any, algorithm: str) -> None:
     draw = random.Random(len(algorithm))
     fill(con, mixture(draw, 200))
-    for asked in ("", ", l = 2", ", t = 0.5"):
-        call = f"{algorithm}_metrics('t', k = 4{asked}"
-        before = told(con, f"{call})")
-        after = told(con, f"{call}, improve = 2000, objective = 'sse')")
-        assert after["sse_share"] <= before["sse_share"] + 1e-9 and after["k"] >= 4
-        assert after == told(con, f"{call}, improve = 2000, objective => 'sse')")
-        if not asked:
-            assert after["class_size_greatest"] < 8
-    assert after["sse_share"] < 0.95 * before["sse_share"]
+    for text in ("", ", l = 2", ", t = 0.5"):
+        call = f"{algorithm}_metrics('t', k = 4{text}"
+        previous = told(con, f"{call})")
+        following = told(con, f"{call}, improve = 2000, objective = 'sse')")
+        assert following["sse_share"] <= previous["sse_share"] + 1e-9 and following["k"] >= 4
+        assert following == told(con, f"{call}, improve = 2000, objective => 'sse')")
+        if not text:
+            assert following["class_size_greatest"] < 8
+    assert following["sse_share"] < 0.95 * previous["sse_share"]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -116,14 +116,14 @@ def test_best_is_far_ahead_of_its_start_on_random_mixtures(con: Any, seed: int) 
 
 def test_neither_order_nor_repetition_changes_a_class(con: Any) -> None:
     rows = mixture(random.Random(3), 150)
-    found = []
+    actual_rows = []
     for seed in (0, 1, 0):
-        random.Random(len(found)).shuffle(rows)
+        random.Random(len(actual_rows)).shuffle(rows)
         fill(con, rows)
-        found.append(con.execute(f"FROM best('t', k = 3, objective = 'sse', seed := {seed})").fetchall())
-    assert found[0] == found[2]
-    again = con.execute("FROM best('t', k = 3, objective = 'sse')").fetchall()
-    assert again == found[0]
+        actual_rows.append(con.execute(f"FROM best('t', k = 3, objective = 'sse', seed := {seed})").fetchall())
+    assert actual_rows[0] == actual_rows[2]
+    second_rows = con.execute("FROM best('t', k = 3, objective = 'sse')").fetchall()
+    assert second_rows == actual_rows[0]
 
 
 @pytest.mark.parametrize("asked", [{}, {"l": 2}])
@@ -143,16 +143,16 @@ def test_a_time_is_written_down_as_moves_that_give_the_same(asked: dict[str, Any
         assert moves > 0 and con.execute(differ).fetchall() == []
         assert far[-1][0] == 1 and [share for share, _ in far] == sorted(share for share, _ in far)
         start = call.replace(f"improve = {moves}", "improve = 0")
-        before, after = (told(con, f"kacpc_metrics{c}")["sse_share"] for c in (start, call))
-        assert far[-1][1] == pytest.approx(1 - after / before, abs=1e-6)
+        old_sse_share, new_sse_share = (told(con, f"kacpc_metrics{c}")["sse_share"] for c in (start, call))
+        assert far[-1][1] == pytest.approx(1 - new_sse_share / old_sse_share, abs=1e-6)
 
 
 def test_records_that_are_alike_and_columns_of_one_value(con: Any) -> None:
     fill(con, [(1.5, 3, "a")] * 7)
     assert told(con, "best_metrics('t', k = 3, objective = 'sse')")["sse_share"] == 0
     fill(con, [(x, 3, "a") for x in [1.0] * 4 + [2.0] * 5 + [9.0] * 3])
-    found = told(con, "best_metrics('t', k = 3, objective = 'sse')")
-    assert (found["sse_share"], found["classes"]) == (0, 3)
+    result = told(con, "best_metrics('t', k = 3, objective = 'sse')")
+    assert (result["sse_share"], result["classes"]) == (0, 3)
 
 
 def test_squares_of_a_category_are_refused(con: Any) -> None:
@@ -170,10 +170,10 @@ def test_squares_of_a_category_are_refused(con: Any) -> None:
 def test_the_neighbours_are_the_nearest_of_all(axes: int) -> None:
     """With few axes exactly, by distance: which of those at one distance does not matter."""
     draws = np.random.default_rng(axes)
-    at = np.round(draws.normal(size=(400, axes)), 1 if axes < 3 else 9)
-    near = nearest_neighbours(at, 7, lambda: None)
-    apart = ((at[:, None] - at[None]) ** 2).sum(axis=2)
-    np.fill_diagonal(apart, np.inf)
-    found = np.take_along_axis(apart, near.astype(np.int64), axis=1)
-    assert np.allclose(found, np.sort(apart, axis=1)[:, :7])
+    rounded = np.round(draws.normal(size=(400, axes)), 1 if axes < 3 else 9)
+    near = nearest_neighbours(rounded, 7, lambda: None)
+    separate_total = ((rounded[:, None] - rounded[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(separate_total, np.inf)
+    along_axis = np.take_along_axis(separate_total, near.astype(np.int64), axis=1)
+    assert np.allclose(along_axis, np.sort(separate_total, axis=1)[:, :7])
     assert (np.sort(near, axis=1)[:, 1:] != np.sort(near, axis=1)[:, :-1]).all()

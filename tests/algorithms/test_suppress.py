@@ -30,9 +30,9 @@ def metrics(con: Any, call: str) -> dict[str, float]:
 
 @pytest.fixture
 def people(con: Any) -> Any:
-    drawn = random.Random(1)
-    rows = [(drawn.randint(20, 40), drawn.choice("MF"), drawn.choice("abcd")) for _ in range(60)]
-    rows += [(20_000 * (i + 1), "M", drawn.choice("abcd")) for i in range(4)]
+    rng = random.Random(1)
+    rows = [(rng.randint(20, 40), rng.choice("MF"), rng.choice("abcd")) for _ in range(60)]
+    rows += [(20_000 * (i + 1), "M", rng.choice("abcd")) for i in range(4)]
     con.execute("CREATE TABLE people (age INTEGER, sex VARCHAR, disease VARCHAR)")
     con.executemany("INSERT INTO people VALUES (?, ?, ?)", rows)
     return con
@@ -43,23 +43,23 @@ CALL = "('people', k := 4, qi := ['age', 'sex'], sensitive := ['disease'], suppr
 
 @pytest.mark.parametrize("algorithm", ["kacpc", "mondrian"])
 def test_the_far_ones_are_left_out_and_it_is_told(people: Any, algorithm: str) -> None:
-    none, some = (f"{algorithm}{{}}{CALL.format(share)}" for share in (0, 0.1))
-    before, after = metrics(people, none.format("_metrics")), metrics(people, some.format("_metrics"))
-    assert before["suppressed:outlier"] == 0
-    assert before["records"] == 64
-    left_out = after["suppressed:outlier"]
+    none, sample_text = (f"{algorithm}{{}}{CALL.format(share)}" for share in (0, 0.1))
+    old_metrics, new_metrics = metrics(people, none.format("_metrics")), metrics(people, sample_text.format("_metrics"))
+    assert old_metrics["suppressed:outlier"] == 0
+    assert old_metrics["records"] == 64
+    left_out = new_metrics["suppressed:outlier"]
     assert 4 <= left_out <= 6
-    assert after["records"] == 64 - left_out
+    assert new_metrics["records"] == 64 - left_out
     width = "SELECT avg(upper_of(age) - lower_of(age)) FROM "
-    wide, close = (people.execute(width + call.format("")).fetchall()[0][0] for call in (none, some))
-    assert close < wide
-    assert after["k"] >= 4
-    assert after["dropped"] == 0
-    released = people.execute(f"FROM {some.format('')}").fetchall()
-    assert len(released) == 64 - left_out
-    assert not any("80000" in row[0] for row in released)
+    wide_value, close = (people.execute(width + call.format("")).fetchall()[0][0] for call in (none, sample_text))
+    assert close < wide_value
+    assert new_metrics["k"] >= 4
+    assert new_metrics["dropped"] == 0
+    released_rows = people.execute(f"FROM {sample_text.format('')}").fetchall()
+    assert len(released_rows) == 64 - left_out
+    assert not any("80000" in row[0] for row in released_rows)
     classes = people.execute(
-        f"SELECT class_id, size, suppressed, disease FROM {some.format('_classes')} WHERE suppressed IS NOT NULL"
+        f"SELECT class_id, size, suppressed, disease FROM {sample_text.format('_classes')} WHERE suppressed IS NOT NULL"
     ).fetchall()
     assert classes == [(None, left_out, "outlier", None)]
     assert "suppressed" not in [d[0] for d in people.execute(f"FROM {none.format('_classes')}").description]
@@ -68,37 +68,37 @@ def test_the_far_ones_are_left_out_and_it_is_told(people: Any, algorithm: str) -
 def test_nulls_and_outliers_are_told_apart(people: Any) -> None:
     people.execute("INSERT INTO people VALUES (NULL, 'M', 'a'), (NULL, 'F', 'b')")
     call = "kacpc{}('people', k := 4, qi := ['age', 'sex'], suppress := 0.1, nulls := 'drop')"
-    found = metrics(people, call.format("_metrics"))
-    assert found["dropped"] == 2
-    assert found["records"] + found["suppressed:outlier"] == 64
+    actual_metrics = metrics(people, call.format("_metrics"))
+    assert actual_metrics["dropped"] == 2
+    assert actual_metrics["records"] + actual_metrics["suppressed:outlier"] == 64
     reasons = people.execute(
         f"SELECT suppressed, size FROM {call.format('_classes')} WHERE class_id IS NULL ORDER BY ALL"
     ).fetchall()
-    assert reasons == [("null", 2), ("outlier", found["suppressed:outlier"])]
+    assert reasons == [("null", 2), ("outlier", actual_metrics["suppressed:outlier"])]
 
 
 def test_nobody_is_left_out_where_that_helps_nobody(con: Any) -> None:
     con.execute("CREATE TABLE same AS SELECT 5 AS age FROM range(20)")
-    found = metrics(con, "kacpc_metrics('same', k := 2, qi := ['age'], suppress := 0.5)")
-    assert (found["suppressed:outlier"], found["records"]) == (0, 20)
+    actual_metrics = metrics(con, "kacpc_metrics('same', k := 2, qi := ['age'], suppress := 0.5)")
+    assert (actual_metrics["suppressed:outlier"], actual_metrics["records"]) == (0, 20)
 
 
 def test_never_the_whole_table(con: Any) -> None:
     con.execute("CREATE TABLE apart AS SELECT i * i AS age FROM range(20) AS r (i)")
-    found = metrics(con, "kacpc_metrics('apart', k := 5, qi := ['age'], suppress := 1)")
-    assert found["records"] >= 5
-    assert found["records"] + found["suppressed:outlier"] == 20
+    actual_metrics = metrics(con, "kacpc_metrics('apart', k := 5, qi := ['age'], suppress := 1)")
+    assert actual_metrics["records"] >= 5
+    assert actual_metrics["records"] + actual_metrics["suppressed:outlier"] == 20
 
 
 def test_persons_are_counted_among_those_left_out(people: Any) -> None:
     people.execute("CREATE VIEW visits AS SELECT *, row_number() OVER () // 2 AS pid FROM people")
     call = "kacpc{}('visits', k := 3, qi := ['age', 'sex'], person := 'pid', suppress := 0.1)"
-    found = metrics(people, call.format("_metrics"))
-    assert found["k"] >= 3
+    actual_metrics = metrics(people, call.format("_metrics"))
+    assert actual_metrics["k"] >= 3
     size, persons = people.execute(
         f"SELECT size, persons FROM {call.format('_classes')} WHERE suppressed = 'outlier'"
     ).fetchone()
-    assert size == found["suppressed:outlier"]
+    assert size == actual_metrics["suppressed:outlier"]
     assert 0 < persons <= size
 
 
@@ -108,10 +108,10 @@ def test_rare_values_of_other_columns_are_looked_for_again(con: Any) -> None:
     con.executemany("INSERT INTO t VALUES (?, ?)", [*rows, (21, "seldom")])
     with pytest.raises(Exception, match=r"without the outliers 1 of its values belong to fewer than k = 4"):
         con.execute("FROM kacpc('t', k := 4, qi := ['age'], other := ['town'], suppress := 0.15)").fetchall()
-    found = con.execute(
+    actual_rows = con.execute(
         "FROM kacpc('t', k := 4, qi := ['age'], other := ['town'], suppress := 0.15, allow_rare := ['town'])"
     ).fetchall()
-    assert len(found) == 40
+    assert len(actual_rows) == 40
 
 
 @pytest.mark.parametrize("share", ["-0.1", "1.5", "'much'", "true", "'nan'::DOUBLE"])
@@ -140,7 +140,7 @@ def halves(number: int, told: list[int]) -> Registered:
 
 def alternating(rows: int, values: list[int]) -> encoded_table.EncodedTable:
     """A table of one number, 0 to rows - 1, and a sensitive column."""
-    made, _ = encoded_table.encode_table(
+    code_table, _ = encoded_table.encode_table(
         (encoded_table.NumericAttribute(np.arange(rows, dtype=np.float64), True),),
         [np.arange(rows, dtype=np.int32)],
         np.zeros(rows, np.uint64),
@@ -148,38 +148,38 @@ def alternating(rows: int, values: list[int]) -> encoded_table.EncodedTable:
         None,
         [(np.array(values, np.int32), 2, None)],
     )
-    return made
+    return code_table
 
 
 @pytest.mark.parametrize(("share", "may"), [(0.0, 0), (0.2, 4), (1.0, 5)])
 def test_an_own_rule_is_told_how_many_it_may_leave_out(share: float, may: int) -> None:
-    told: list[int] = []
+    result: list[int] = []
     made, leave = alternating(20, [0, 1] * 10), algorithms.Refinement(max_suppressed_share=share)
-    labels = by_row.run(halves(5, told), made, Constraint(3), {}, refinement=leave)
-    assert told == [may]
+    labels = by_row.run(halves(5, result), made, Constraint(3), {}, refinement=leave)
+    assert result == [may]
     assert np.flatnonzero(labels < 0).tolist() == list(range(may))
     assert np.bincount(labels[labels >= 0]).min() >= 3
 
 
 def test_more_than_it_may_leave_out_is_a_defect() -> None:
-    made = alternating(20, [0, 1] * 10)
+    result = alternating(20, [0, 1] * 10)
     wrong = replace(halves(5, []), run=lambda *given: np.arange(20) - 6)
     with pytest.raises(ValueError, match="halves gave no cluster to 6 of 20 records, more than 4"):
-        by_row.run(wrong, made, Constraint(3), {}, refinement=algorithms.Refinement(max_suppressed_share=0.2))
+        by_row.run(wrong, result, Constraint(3), {}, refinement=algorithms.Refinement(max_suppressed_share=0.2))
 
 
 def test_what_is_left_out_comes_back_where_the_others_cannot_meet_the_model() -> None:
     """The four records that go have all of a value."""
-    made = alternating(20, [1] * 4 + [0] * 16)
+    result = alternating(20, [1] * 4 + [0] * 16)
     labels = by_row.run(
         halves(4, []),
-        made,
+        result,
         Constraint(3, (demanded(l=2),)),
         {},
         refinement=algorithms.Refinement(max_suppressed_share=0.2),
     )
     assert (labels >= 0).all()
-    assert all(len(set(made.sensitive[0].codes[labels == c].tolist())) == 2 for c in set(labels.tolist()))
+    assert all(len(set(result.sensitive[0].codes[labels == c].tolist())) == 2 for c in set(labels.tolist()))
 
 
 def test_all_left_out_is_one_cluster() -> None:
@@ -201,16 +201,16 @@ def test_all_left_out_is_one_cluster() -> None:
 def spaces(draw: st.DrawFn) -> tuple[encoded_table.EncodedTable, Constraint, float]:
     """A table of one number and one flat category, with a sensitive column and perhaps a model."""
     rows = draw(st.integers(6, 40))
-    drawn = random.Random(draw(st.integers(0, 10**6)))
-    number = np.array([drawn.choice((drawn.randrange(5), drawn.randrange(40))) for _ in range(rows)])
+    rng = random.Random(draw(st.integers(0, 10**6)))
+    number = np.array([rng.choice((rng.randrange(5), rng.randrange(40))) for _ in range(rows)])
     values, codes = np.unique(number, return_inverse=True)
     attributes = (
         encoded_table.NumericAttribute((values - values[0]).astype(np.float64), True),
         encoded_table.CategoricalAttribute(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32)),
     )
-    category = np.array([drawn.randrange(3) for _ in range(rows)])
-    _, sensitive = np.unique([drawn.choice("aabc") for _ in range(rows)], return_inverse=True)
-    made, _ = encoded_table.encode_table(
+    category = np.array([rng.randrange(3) for _ in range(rows)])
+    _, sensitive = np.unique([rng.choice("aabc") for _ in range(rows)], return_inverse=True)
+    code_table, _ = encoded_table.encode_table(
         attributes,
         [codes.astype(np.int32), category.astype(np.int32)],
         np.zeros(rows, np.uint64),
@@ -219,7 +219,7 @@ def spaces(draw: st.DrawFn) -> tuple[encoded_table.EncodedTable, Constraint, flo
         [(sensitive.astype(np.int32), int(sensitive.max()) + 1, None)],
     )
     models = draw(st.sampled_from(((), (demanded(l=2),), (demanded(t=0.4, emd="equal"),))))
-    return made, Constraint(draw(st.integers(2, 5)), models), draw(st.sampled_from((0.05, 0.2, 0.5)))
+    return code_table, Constraint(draw(st.integers(2, 5)), models), draw(st.sampled_from((0.05, 0.2, 0.5)))
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -228,30 +228,30 @@ def spaces(draw: st.DrawFn) -> tuple[encoded_table.EncodedTable, Constraint, flo
 def test_the_share_holds_the_loss_falls_and_the_models_are_met(
     algorithm: str, case: tuple[encoded_table.EncodedTable, Constraint, float]
 ) -> None:
-    made, constraint, share = case
-    chosen = algorithms.find(algorithm)
-    options = {p.name: p.default for p in chosen.own}
+    code_table, constraint, share = case
+    selected_algorithm = algorithms.find(algorithm)
+    options = {p.name: p.default for p in selected_algorithm.own}
     still = algorithms.Refinement(budget=algorithms.SearchBudget(0))  # who is left out is decided before a search
     leave = replace(still, max_suppressed_share=share)
     try:
-        whole = by_row.run(chosen, made, constraint, options, refinement=still)
+        full_labels = by_row.run(selected_algorithm, code_table, constraint, options, refinement=still)
     except Exception as error:  # the whole table does not meet the model: then it does not here either
         with pytest.raises(type(error)):
-            by_row.run(chosen, made, constraint, options, refinement=leave)
+            by_row.run(selected_algorithm, code_table, constraint, options, refinement=leave)
         return
-    labels = by_row.run(chosen, made, constraint, options, refinement=leave)
+    labels = by_row.run(selected_algorithm, code_table, constraint, options, refinement=leave)
     out = int((labels < 0).sum())
-    assert out <= share * made.rows
+    assert out <= share * code_table.rows
     loss = [
-        float((e.record_losses(made) * e.sizes).sum() / e.sizes.sum())
+        float((e.record_losses(code_table) * e.sizes).sum() / e.sizes.sum())
         for e in (
-            ClassBounds.from_members(made, cluster_members(whole)),
-            ClassBounds.from_members(made, cluster_members(labels)),
+            ClassBounds.from_members(code_table, cluster_members(full_labels)),
+            ClassBounds.from_members(code_table, cluster_members(labels)),
         )
     ]
-    if chosen.ability(Suppression) is None:
-        assert loss[1] < loss[0] if out else (labels == whole).all()
-    values = made.sensitive[0].codes
+    if selected_algorithm.ability(Suppression) is None:
+        assert loss[1] < loss[0] if out else (labels == full_labels).all()
+    values = code_table.sensitive[0].codes
     overall = values[labels >= 0].tolist()
     for cluster_id in set(labels[labels >= 0].tolist()):
         group = values[labels == cluster_id].tolist()

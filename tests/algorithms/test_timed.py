@@ -51,22 +51,26 @@ def moves_of(con: Any, name: str) -> int:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("algorithm", ["kacpc", "best"])
 def test_a_timed_release_is_that_of_its_moves(con: Any, algorithm: str) -> None:
-    told: list[tuple[float, float]] = []
-    made = dbanon.create_release(
-        con, "safe", algorithm, "patients", k=5, l=2, improve="300ms", progress=lambda *far: told.append(far)
+    result: list[tuple[float, float]] = []
+    release = dbanon.create_release(
+        con, "safe", algorithm, "patients", k=5, l=2, improve="300ms", progress=lambda *far: result.append(far)
     )
     moves = moves_of(con, "safe")
-    assert made.records == 600
+    assert release.records == 600
     assert moves > 0
-    again = f"{algorithm}('patients', k = 5, l = 2, improve = {moves})"
-    assert con.execute(f"(FROM safe EXCEPT ALL FROM {again}) UNION ALL (FROM {again} EXCEPT ALL FROM safe)").df().empty
+    second_text = f"{algorithm}('patients', k = 5, l = 2, improve = {moves})"
+    assert (
+        con.execute(f"(FROM safe EXCEPT ALL FROM {second_text}) UNION ALL (FROM {second_text} EXCEPT ALL FROM safe)")
+        .df()
+        .empty
+    )
     start = con.execute(f"SELECT value FROM {algorithm}_metrics('patients', k = 5, l = 2, improve = 0) "
                         "WHERE metric = 'precision'").fetchall()[0][0]  # fmt: skip
     end = con.execute("SELECT value FROM safe_metrics WHERE metric = 'precision'").fetchall()[0][0]
     assert end >= start
-    assert told[-1][0] == 1
-    assert [share for share, _ in told] == sorted(share for share, _ in told)
-    assert told[-1][1] == pytest.approx((end - start) / (1 - start), abs=1e-9)  # nothing but the search changed it
+    assert result[-1][0] == 1
+    assert [share for share, _ in result] == sorted(share for share, _ in result)
+    assert result[-1][1] == pytest.approx((end - start) / (1 - start), abs=1e-9)  # nothing but the search changed it
 
 
 @pytest.mark.exhaustive
@@ -77,8 +81,8 @@ def test_the_moves_are_those_of_a_fresh_database(people: pd.DataFrame, con: Any)
         other.register("made", people.sample(frac=1, random_state=2))
         other.execute("CREATE TABLE patients AS FROM made")
         dbanon.declare(other, "patients", age="quasi", zip="quasi", disease="sensitive")
-        found = other.execute(f"FROM kacpc('patients', k = 5, improve = {moves}) ORDER BY ALL").fetchall()
-    assert found == con.execute("FROM safe ORDER BY ALL").fetchall()
+        rows = other.execute(f"FROM kacpc('patients', k = 5, improve = {moves}) ORDER BY ALL").fetchall()
+    assert rows == con.execute("FROM safe ORDER BY ALL").fetchall()
 
 
 def test_the_statement_takes_a_time(con: Any) -> None:
@@ -93,13 +97,13 @@ def test_the_statement_takes_a_time(con: Any) -> None:
 
 @pytest.mark.exhaustive
 def test_a_data_frame(people: pd.DataFrame) -> None:
-    given = {"k": 5, "qi": ["age", "zip"], "other": ["disease"]}
-    told: list[tuple[float, float]] = []
-    timed_ = dbanon.anonymize(people, "kacpc", improve="150 ms", progress=lambda *far: told.append(far), **given)
-    assert told[-1][0] == 1
+    parameters = {"k": 5, "qi": ["age", "zip"], "other": ["disease"]}
+    result: list[tuple[float, float]] = []
+    timed_ = dbanon.anonymize(people, "kacpc", improve="150 ms", progress=lambda *far: result.append(far), **parameters)
+    assert result[-1][0] == 1
     moves = timed_.metrics.attrs["improve"]
     assert moves > 0
-    same = dbanon.anonymize(people, "kacpc", improve=moves, **given)
+    same = dbanon.anonymize(people, "kacpc", improve=moves, **parameters)
     pd.testing.assert_frame_equal(timed_.release, same.release)
     assert "improve" not in same.metrics.attrs
 
@@ -110,15 +114,15 @@ def test_the_command_line(tmp_path: Path, people: pd.DataFrame) -> None:
     out = tmp_path / "safe.duckdb"
     columns = ["--qi", "age", "--qi", "zip", "--sensitive", "disease", "--algorithm", "kacpc"]
     call = ["anonymize", str(tmp_path / "people.csv"), "-k", "5", *columns, "-o", str(out), "--json"]
-    plain = json.loads(CliRunner().invoke(main, call).stdout)
+    plain_document = json.loads(CliRunner().invoke(main, call).stdout)
     better = json.loads(CliRunner().invoke(main, [*call, "--force", "--improve", "200ms"]).stdout)
-    counted = json.loads(CliRunner().invoke(main, [*call, "--force", "--improve", "2000"]).stdout)
-    assert better["metrics"]["precision"] > plain["metrics"]["precision"]
-    assert counted["metrics"]["precision"] > plain["metrics"]["precision"]
-    refused = CliRunner().invoke(main, [*call, "--force", "--improve", "soon"])
-    assert refused.exit_code == 2
-    assert "improve must be a number of moves" in refused.output
-    assert refused.output.count("\n") == 1
+    counted_document = json.loads(CliRunner().invoke(main, [*call, "--force", "--improve", "2000"]).stdout)
+    assert better["metrics"]["precision"] > plain_document["metrics"]["precision"]
+    assert counted_document["metrics"]["precision"] > plain_document["metrics"]["precision"]
+    outcome = CliRunner().invoke(main, [*call, "--force", "--improve", "soon"])
+    assert outcome.exit_code == 2
+    assert "improve must be a number of moves" in outcome.output
+    assert outcome.output.count("\n") == 1
 
 
 @pytest.mark.parametrize("given", ["5", "five", "5 hours", "-1s", "", "1e9s x", "nan s"])
@@ -176,10 +180,10 @@ CHILD = textwrap.dedent(
 def test_ctrl_c_takes_the_best_so_far() -> None:
     done = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout.splitlines()[0])
-    assert told["records"] == 5000
-    assert told["moves"] > 0
-    assert told["saved"] > 0
-    assert told["same"]
-    assert told["seconds"] < 120  # of ten minutes
+    document = json.loads(done.stdout.splitlines()[0])
+    assert document["records"] == 5000
+    assert document["moves"] > 0
+    assert document["saved"] > 0
+    assert document["same"]
+    assert document["seconds"] < 120  # of ten minutes
     assert done.stdout.splitlines()[1] == "interrupted"  # Ctrl-C is what it was before

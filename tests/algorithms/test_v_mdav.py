@@ -42,10 +42,14 @@ def average(space: EncodedTable, records: list[list[float]]) -> list[float]:
     """Return the mean of each number and the most frequent value of each category."""
     place = []
     for a, column in zip(space.attributes, zip(*records, strict=True), strict=True):
-        known = [x for x in column if not math.isnan(x)]
+        known_columns = [x for x in column if not math.isnan(x)]
         if isinstance(a, NumericAttribute):
-            steps = 2.0 ** (62 - math.frexp(max(known) * space.total)[1])
-            place.append(float(sum(round(x * steps) for x in known)) / len(known) / steps if known else math.nan)
+            steps = 2.0 ** (62 - math.frexp(max(known_columns) * space.total)[1])
+            place.append(
+                float(sum(round(x * steps) for x in known_columns)) / len(known_columns) / steps
+                if known_columns
+                else math.nan
+            )
         else:
             place.append(max(sorted(set(column)), key=column.count))
     return place
@@ -63,26 +67,30 @@ def v_mdav(space: EncodedTable, k: int, gamma: float) -> list[list[int]]:
                 for a, c in zip(space.attributes, codes, strict=True)
             ]
         )
-    every = range(len(records))
-    apart: Any = [[distance(space, records[i], records[j]) for j in every] for i in every]
+    all_numbers = range(len(records))
+    separate_distances: Any = [[distance(space, records[i], records[j]) for j in all_numbers] for i in all_numbers]
     middle = average(space, records)
-    left, clusters = list(every), []
-    while len(left) >= k:
-        seed = max(left, key=lambda i: (distance(space, records[i], middle), -i))
-        cluster = [seed, *sorted((i for i in left if i != seed), key=lambda i: apart[seed][i])[: k - 1]]
-        left = [i for i in left if i not in cluster]
-        while len(cluster) < 2 * k - 1 and len(left) > 1:
-            inside, joining = min((apart[i][j], j) for i in cluster for j in left)
-            outside = min(apart[joining][j] for j in left if j != joining)
+    remaining_values, clusters = list(all_numbers), []
+    while len(remaining_values) >= k:
+        seed = max(remaining_values, key=lambda i: (distance(space, records[i], middle), -i))
+        cluster = [
+            seed,
+            *sorted((i for i in remaining_values if i != seed), key=lambda i: separate_distances[seed][i])[: k - 1],
+        ]
+        remaining_values = [i for i in remaining_values if i not in cluster]
+        while len(cluster) < 2 * k - 1 and len(remaining_values) > 1:
+            inside, joining = min((separate_distances[i][j], j) for i in cluster for j in remaining_values)
+            outside = min(separate_distances[joining][j] for j in remaining_values if j != joining)
             if inside >= gamma * gamma * outside:
                 break
             cluster.append(joining)
-            left.remove(joining)
+            remaining_values.remove(joining)
         clusters.append(cluster)
-    joined = [
-        (i, min((apart[i][j], j, number) for number, cluster in enumerate(clusters) for j in cluster)[2]) for i in left
+    joined_values = [
+        (i, min((separate_distances[i][j], j, number) for number, cluster in enumerate(clusters) for j in cluster)[2])
+        for i in remaining_values
     ]
-    for i, number in joined:
+    for i, number in joined_values:
         clusters[number].append(i)
     return [sorted(cluster) for cluster in clusters]
 
@@ -91,12 +99,12 @@ def v_mdav(space: EncodedTable, k: int, gamma: float) -> list[list[int]]:
 @pytest.mark.parametrize(("rows", "values", "nulls"), [(120, 1000, 0.0), (150, 12, 0.0), (130, 6, 0.1), (7, 9, 0.0)])
 def test_v_mdav_equals_a_plain_loop(rows: int, values: int, nulls: float, gamma: float) -> None:
     for k in (2, 3, 5):
-        made = table(np.random.default_rng(rows + k), rows, values, nulls)
+        code_table = table(np.random.default_rng(rows + k), rows, values, nulls)
         labels = by_row.run(
-            algorithms.find("v_mdav"), made, Constraint(k), {"scale": "range", "gamma": gamma, "large": False}
+            algorithms.find("v_mdav"), code_table, Constraint(k), {"scale": "range", "gamma": gamma, "large": False}
         )
-        found = [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
-        assert found == v_mdav(made, k, gamma)
+        actual_values = [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
+        assert actual_values == v_mdav(code_table, k, gamma)
 
 
 def test_gamma_lets_clusters_follow_the_data(con: Any) -> None:

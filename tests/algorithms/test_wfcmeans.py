@@ -23,24 +23,26 @@ from dbanon.privacy_models.constraint import Constraint
 
 
 def labels(made: EncodedTable, k: int, **options: object) -> list[int]:
-    chosen = algorithms.find("wfcmeans")
-    asked = {p.name: p.default for p in chosen.own} | options
-    found: list[int] = by_row.labels(chosen.run(made, Constraint(k), asked, lambda: None)).tolist()
-    return found
+    selected_algorithm = algorithms.find("wfcmeans")
+    defaults_by_name = {p.name: p.default for p in selected_algorithm.own} | options
+    values: list[int] = by_row.labels(
+        selected_algorithm.run(made, Constraint(k), defaults_by_name, lambda: None)
+    ).tolist()
+    return values
 
 
 def check(table: Table, mode: str, seed: int, rounds: int) -> None:
-    made = encoded(replace(table, persons=None))
-    n = made.space.rows
+    encoded_table = encoded(replace(table, persons=None))
+    n = encoded_table.space.rows
     spots = []
-    for column in zip(*as_numbers(made.records, table.attributes), strict=True):
+    for column in zip(*as_numbers(encoded_table.records, table.attributes), strict=True):
         place = {**places(column, 1.0, 30), None: None}
         spots.append([place[value] for value in column])
     seeds, _ = drawn(n, max(n // table.k, 1), mode, seed)
     declared = [a.weight for a in table.attributes]
     expected = slow.wfcmeans(list(zip(*spots, strict=True)), declared, table.k, seeds, rounds)
-    found = labels(made.space, table.k, mode=mode, seed=seed, rounds=rounds)
-    assert groups_of(found) == groups_of(expected)
+    actual_labels = labels(encoded_table.space, table.k, mode=mode, seed=seed, rounds=rounds)
+    assert groups_of(actual_labels) == groups_of(expected)
 
 
 @SOME
@@ -61,8 +63,8 @@ def test_every_record_of_a_larger_table_is_in_the_cluster_of_the_plain_loop(
 def test_a_column_that_tells_clusters_apart_counts_more() -> None:
     """Clusters {0, 2} and {8, 10}: of the first column 4 within and 64 between; of the other 50 and nothing. The shares
     are 1 and 0, and the weights go from a half each halfway there."""
-    made = encoded(Table([(0, 0), (2, 10), (8, 5), (10, 5)], [Number(), Number()], 2)).space
-    means = wfcmeans._WeightedMeans(made, np.array([0, 2]), lambda: None)
+    encoded_table = encoded(Table([(0, 0), (2, 10), (8, 5), (10, 5)], [Number(), Number()], 2)).space
+    means = wfcmeans._WeightedMeans(encoded_table, np.array([0, 2]), lambda: None)
     means.nearest = np.array([0, 0, 1, 1])
     means.recenter()
     means.update_weights()
@@ -73,8 +75,8 @@ def test_a_column_that_tells_clusters_apart_counts_more() -> None:
 def test_a_small_cluster_moves_the_center_of_what_it_joins() -> None:
     """Of {1 1}, {2}, {4}, {7 7 7} the second joins the first, whose center moves to 4/3. 4 is at 8/3 from it, at 3 from
     7; it would be at 3 from both if the center had stayed."""
-    made = encoded(Table([(v,) for v in (1, 1, 2, 4, 7, 7, 7)], [Number()], 2)).space
-    means = wfcmeans._WeightedMeans(made, np.array([4, 2, 3, 0]), lambda: None)
+    encoded_table = encoded(Table([(v,) for v in (1, 1, 2, 4, 7, 7, 7)], [Number()], 2)).space
+    means = wfcmeans._WeightedMeans(encoded_table, np.array([4, 2, 3, 0]), lambda: None)
     means.nearest = np.array([3, 1, 2, 0])
     means.recenter()
     assert means.merge_small_clusters(2).tolist() == [3, 3, 3, 0]

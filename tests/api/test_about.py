@@ -45,9 +45,9 @@ def test_what_anonymize_gives_shows_the_head_and_five_measures_in_eighty_columns
     assert len(lines) == 13
     assert list(made.release.columns[:2]) == ["name_of_the_ward", "score"]  # the frame itself is in the source's order
     assert made.release["score"][0] == 0.1 + 0.2
-    shown = made._repr_html_()
-    assert shown.index("<th>age</th>") < shown.index("<th>name_of_the_ward</th>")
-    assert "<td>[1975, 1979]</td>" in shown
+    shown_html = made._repr_html_()
+    assert shown_html.index("<th>age</th>") < shown_html.index("<th>name_of_the_ward</th>")
+    assert "<td>[1975, 1979]</td>" in shown_html
     release, classes, _ = made
     assert (len(release), len(classes)) == (8, 2)
 
@@ -56,10 +56,10 @@ def test_what_is_shown_is_escaped_and_stays_on_its_line() -> None:
     glance = ReleaseSummary(("q", "x"), (("[1, 2]", "<b>\n\x1b[2J"),), 3, ("q",), (("k", 2.0, "Size: in records."),))
     assert "<b>" not in glance.html() and "&lt;b&gt;" in glance.html()
     assert glance.text().splitlines()[1] == "[1, 2]  <b>  [2J"
-    many = ReleaseSummary(("q", *"abcdefgh"), (("[1, 2]", *["much text here"] * 8),), 1, ("q",), ())
-    assert many.text().splitlines()[2] == "1 row; 4 more columns: e, f, g, h"
-    wide = ReleaseSummary(("a", "b", "c"), (("x" * 50, "y" * 50, "z"),), 1, ("a", "b"), ())
-    assert [line for line in wide.text().splitlines() if "x" * 50 in line or "y" * 50 in line] == [
+    many_glance = ReleaseSummary(("q", *"abcdefgh"), (("[1, 2]", *["much text here"] * 8),), 1, ("q",), ())
+    assert many_glance.text().splitlines()[2] == "1 row; 4 more columns: e, f, g, h"
+    wide_glance = ReleaseSummary(("a", "b", "c"), (("x" * 50, "y" * 50, "z"),), 1, ("a", "b"), ())
+    assert [line for line in wide_glance.text().splitlines() if "x" * 50 in line or "y" * 50 in line] == [
         "x" * 50, "y" * 50 + "  z",
     ]  # fmt: skip
 
@@ -92,11 +92,11 @@ def test_risk_attack_and_profile_on_a_connection() -> None:
         assert set(dbanon.profile(con, "people")["column_name"]) == {"id", *PEOPLE.columns}
         with pytest.raises(errors.MissingArgumentError, match="risk: release is missing"):
             dbanon.risk(con)
-        with pytest.raises(errors.UnknownParameterError) as here:
+        with pytest.raises(errors.UnknownParameterError) as error_info:
             dbanon.risk(con, "safe", sorce="people")
         with pytest.raises((errors.UnknownParameterError, duckdb.Error)) as in_sql:
             con.execute("FROM risk('safe', sorce = 'people')")
-        assert str(here.value) == str(in_sql.value)
+        assert str(error_info.value) == str(in_sql.value)
 
 
 def test_what_is_no_release_is_named(made: dbanon.Anonymized) -> None:
@@ -109,6 +109,6 @@ def test_what_is_no_release_is_named(made: dbanon.Anonymized) -> None:
 
 
 def test_the_names_cost_nothing_before_they_are_used() -> None:
-    seen = "import sys, dbanon; print(sorted({'duckdb', 'pandas', 'numpy', 'dbanon.api'} & set(sys.modules)))"
-    found = subprocess.run([sys.executable, "-c", seen], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    seen_text = "import sys, dbanon; print(sorted({'duckdb', 'pandas', 'numpy', 'dbanon.api'} & set(sys.modules)))"
+    completed = subprocess.run([sys.executable, "-c", seen_text], capture_output=True, text=True, check=True)
+    assert completed.stdout.strip() == "[]"

@@ -27,17 +27,17 @@ def clinic(tmp_path: Path) -> Path:
 @pytest.fixture
 def runs_made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """Every run on the whole table, as it is made."""
-    made: list[tuple[str, int]] = []
+    result: list[tuple[str, int]] = []
     run = algorithms.run_algorithm
 
     def noted(algorithm: Any, space: Any, constraint: Any, *more: Any, **named: Any) -> Any:
-        found = run(algorithm, space, constraint, *more, **named)
+        result = run(algorithm, space, constraint, *more, **named)
         if space.rows == 200:
-            made.append((algorithm.name, constraint.k))
-        return found
+            result.append((algorithm.name, constraint.k))
+        return result
 
     monkeypatch.setattr(algorithms, "run_algorithm", noted)
-    return made
+    return result
 
 
 def test_what_is_kept_is_not_run_again_and_more_can_be_added(clinic: Path, runs_made: list[tuple[str, int]]) -> None:
@@ -46,33 +46,33 @@ def test_what_is_kept_is_not_run_again_and_more_can_be_added(clinic: Path, runs_
         assert runs_made == [("mdav", 3), ("mdav", 5)]
         assert len(first) == 4
     with dbanon.connect(clinic) as con:
-        more = dbanon.compare(con, "people", into="runs", k=[3, 5, 9], algorithms=["kacpc", "mdav"], **ASKED)
+        extra = dbanon.compare(con, "people", into="runs", k=[3, 5, 9], algorithms=["kacpc", "mdav"], **ASKED)
         assert runs_made[2:] == [("kacpc", 3), ("kacpc", 5), ("kacpc", 9), ("mdav", 9)]
-        assert len(more) == 12
-        assert dbanon.compare(con, "people", into="runs", k=[3], algorithms="mdav", **ASKED).equals(more)
+        assert len(extra) == 12
+        assert dbanon.compare(con, "people", into="runs", k=[3], algorithms="mdav", **ASKED).equals(extra)
         assert len(runs_made) == 6
-        whole = con.sql(
+        full_relation = con.sql(
             "FROM compare('people', k := [3, 5, 9], algorithms := ['kacpc', 'mdav'], qi := ['age', 'city'])"
         )
         key = ["algorithm", "k", "d", "n", "metric", "mean"]
-        expected = whole.df()[key].sort_values(key).reset_index(drop=True)
-        assert more[key].sort_values(key).reset_index(drop=True).equals(expected)
+        expected = full_relation.df()[key].sort_values(key).reset_index(drop=True)
+        assert extra[key].sort_values(key).reset_index(drop=True).equals(expected)
 
 
 def test_all_quasi_identifiers_are_others_than_some_of_them(clinic: Path, runs_made: list[tuple[str, int]]) -> None:
-    asked: dict[str, Any] = {"into": "runs", "algorithms": "mdav", **ASKED}
+    parameters: dict[str, Any] = {"into": "runs", "algorithms": "mdav", **ASKED}
     with dbanon.connect(clinic) as con:
-        dbanon.compare(con, "people", k=[3], d=[1], **asked)
-        both = dbanon.compare(con, "people", k=[3], **asked)
+        dbanon.compare(con, "people", k=[3], d=[1], **parameters)
+        both = dbanon.compare(con, "people", k=[3], **parameters)
         assert runs_made == [("mdav", 3), ("mdav", 3)]
         assert both["d"].tolist() == [1, 1, 2, 2]
-        assert dbanon.compare(con, "people", k=3, d=[1, 2], **asked).equals(both)
+        assert dbanon.compare(con, "people", k=3, d=[1, 2], **parameters).equals(both)
         with pytest.raises(duckdb.Error, match="d must be numbers of quasi-identifiers, at most 2"):
-            dbanon.compare(con, "people", k=4, d=[1, 3], **asked)
+            dbanon.compare(con, "people", k=4, d=[1, 3], **parameters)
         assert len(runs_made) == 2
-        dbanon.compare(con, "people", k=[500], d=[1], **asked)
-        refused = dbanon.compare(con, "people", k=[500], **asked)
-        assert refused.loc[refused["problem"].notna(), "d"].tolist() == [1, 2]
+        dbanon.compare(con, "people", k=[500], d=[1], **parameters)
+        refusal = dbanon.compare(con, "people", k=[500], **parameters)
+        assert refusal.loc[refusal["problem"].notna(), "d"].tolist() == [1, 2]
 
 
 def test_a_comparison_that_was_stopped_goes_on_where_it_was(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,27 +84,27 @@ def test_a_comparison_that_was_stopped_goes_on_where_it_was(clinic: Path, monkey
             raise KeyboardInterrupt
         return run(algorithm, space, *more, **named)
 
-    asked = {**ASKED, "k": [3, 5], "algorithms": ["mdav", "kacpc"], "d": [1, 2], "rows": [100, 200]}
+    parameters = {**ASKED, "k": [3, 5], "algorithms": ["mdav", "kacpc"], "d": [1, 2], "rows": [100, 200]}
     with dbanon.connect(clinic) as con:
         monkeypatch.setattr(algorithms, "run_algorithm", failing)
         with pytest.raises((Exception, KeyboardInterrupt)):
-            dbanon.compare(con, "people", into="runs", **asked)
+            dbanon.compare(con, "people", into="runs", **parameters)
         monkeypatch.undo()
-        kept = con.execute("SELECT count(*), count(DISTINCT metric) FROM runs").fetchone()
-        assert kept == (2, 2)  # whole runs only
-        every = dbanon.compare(con, "people", into="runs", **asked)
-        assert len(every) == 2 * 2 * 2 * 2 * 2
-        assert not every.duplicated(["algorithm", "k", "d", "rows", "metric"]).any()
+        kept_row = con.execute("SELECT count(*), count(DISTINCT metric) FROM runs").fetchone()
+        assert kept_row == (2, 2)  # whole runs only
+        all_result = dbanon.compare(con, "people", into="runs", **parameters)
+        assert len(all_result) == 2 * 2 * 2 * 2 * 2
+        assert not all_result.duplicated(["algorithm", "k", "d", "rows", "metric"]).any()
 
 
 def test_what_was_refused_is_tried_again(clinic: Path) -> None:
     with dbanon.connect(clinic) as con:
-        found = dbanon.compare(con, "people", into="runs", k=[3, 500], algorithms="mdav", **ASKED)
-        assert found["problem"].notna().sum() == 1
+        result = dbanon.compare(con, "people", into="runs", k=[3, 500], algorithms="mdav", **ASKED)
+        assert result["problem"].notna().sum() == 1
         con.execute("INSERT INTO people SELECT range % 61, range % 7 FROM range(400)")
-        again = dbanon.compare(con, "people", into="runs", k=[3, 500], algorithms="mdav", **ASKED)
-        assert again["problem"].isna().all()
-        assert set(again["n"]) == {200, 600}
+        repeated = dbanon.compare(con, "people", into="runs", k=[3, 500], algorithms="mdav", **ASKED)
+        assert repeated["problem"].isna().all()
+        assert set(repeated["n"]) == {200, 600}
 
 
 @pytest.mark.parametrize(
@@ -125,12 +125,12 @@ def test_a_table_that_holds_something_else_is_left_alone(
             con.execute(before)
         else:
             dbanon.compare(con, "people", into="runs", k=[3], algorithms="mdav", **ASKED)
-        kept = con.execute("FROM runs").fetchall()
+        kept_rows = con.execute("FROM runs").fetchall()
         with pytest.raises(
             errors.ComparisonTableMismatchError, match=re.escape(f"runs holds {held} and not this comparison")
         ):
             dbanon.compare(con, "people", into="runs", k=[3], algorithms="mdav", **{**ASKED, **other})
-        assert con.execute("FROM runs").fetchall() == kept
+        assert con.execute("FROM runs").fetchall() == kept_rows
 
 
 def test_what_changes_no_figure_is_no_other_comparison(clinic: Path) -> None:
@@ -153,10 +153,10 @@ def test_mistakes_are_told(clinic: Path) -> None:
 
 def test_data_frames_are_compared_and_chosen_for() -> None:
     people = pd.DataFrame({"age": [20 + i * 37 % 40 for i in range(60)], "disease": ["Flu", "HIV", "TB"] * 20})
-    found = dbanon.compare(people, k=[3, 4], algorithms=["mdav"], qi=["age"])
-    assert found[["algorithm", "k", "metric"]].values.tolist() == [
+    result = dbanon.compare(people, k=[3, 4], algorithms=["mdav"], qi=["age"])
+    assert result[["algorithm", "k", "metric"]].values.tolist() == [
         ["mdav", 3, "precision"], ["mdav", 3, "ncp"], ["mdav", 4, "precision"], ["mdav", 4, "ncp"],
     ]  # fmt: skip
-    chosen = dbanon.choose(people, k=[3, 4], l=[1, 2], qi=["age"], sensitive=["disease"], queries=30)
-    assert len(chosen) == 4
-    assert chosen["query_error"].notna().all()
+    selection = dbanon.choose(people, k=[3, 4], l=[1, 2], qi=["age"], sensitive=["disease"], queries=30)
+    assert len(selection) == 4
+    assert selection["query_error"].notna().all()

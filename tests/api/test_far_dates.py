@@ -26,16 +26,16 @@ def test_dates_beyond_python_are_released_and_displayed(name: str) -> None:
     raw = duckdb.connect()
     raw.execute(f"CREATE TABLE t AS SELECT {DATES[name]} AS seen, range::INTEGER AS age FROM range(6)")
     table: Any = raw.sql("FROM t").to_arrow_table()
-    made = dbanon.anonymize(table, "kacpc", k=3, qi=["age"], sensitive=["seen"])
-    assert len(made.release) == 6
-    assert "[0, 2]" in repr(made) and str(made.release)
-    assert ("infinity" if name == "infinite" else "44" if name == "before 1" else "12345-06-07") in repr(made)
-    answer = Answer(made.release)
+    anonymized = dbanon.anonymize(table, "kacpc", k=3, qi=["age"], sensitive=["seen"])
+    assert len(anonymized.release) == 6
+    assert "[0, 2]" in repr(anonymized) and str(anonymized.release)
+    assert ("infinity" if name == "infinite" else "44" if name == "before 1" else "12345-06-07") in repr(anonymized)
+    answer = Answer(anonymized.release)
     assert len(repr(answer)) and len(answer._repr_html_())
 
 
 def test_an_infinite_date_of_a_file_is_text_in_the_frame(tmp_path: Any) -> None:
     path = tmp_path / "t.parquet"
     duckdb.execute(f"COPY (SELECT DATE 'infinity' AS seen, range::INTEGER AS age FROM range(6)) TO '{path}'")
-    made = dbanon.anonymize(str(path), "kacpc", k=3, qi=["age"], sensitive=["seen"])
-    assert set(made.release["seen"]) == {"infinity"}
+    anonymized = dbanon.anonymize(str(path), "kacpc", k=3, qi=["age"], sensitive=["seen"])
+    assert set(anonymized.release["seen"]) == {"infinity"}

@@ -106,25 +106,27 @@ def test_the_kind_that_came_goes_back_with_its_types(kind: str) -> None:
     if kind in ("ibis", "relation"):
         table = table.drop_columns(["lasting"])  # ibis gives no durations, and those of DuckDB are intervals
     unchanged = [name for name in table.column_names if name not in ("age", "disease")]
-    given = make(table)
-    made = dbanon.anonymize(given, "mondrian", **CALL, other=unchanged)
-    assert [type(frame).__name__ for frame in made] == [release, classes, classes]
+    arguments = make(table)
+    anonymized = dbanon.anonymize(arguments, "mondrian", **CALL, other=unchanged)
+    assert [type(frame).__name__ for frame in anonymized] == [release, classes, classes]
     if kind not in ("stream", "nanoarrow"):
-        assert type(made.release) is type(given)
-    rows = as_arrow(made.release)
+        assert type(anonymized.release) is type(arguments)
+    rows = as_arrow(anonymized.release)
     assert rows.column_names == [*table.column_names, "class_id"] and rows.num_rows == COUNT
     assert rows["age"].to_pylist()[::3] == ["[20, 22]", "[23, 25]", "[26, 28]", "[29, 31]"]
     for name in unchanged:
-        found, wanted = rows[name].to_pylist(), table[name].to_pylist()
-        assert found == wanted, name
+        values, wanted = rows[name].to_pylist(), table[name].to_pylist()
+        assert values == wanted, name
         if kind != "relation" and pa.types.is_timestamp(table.schema.field(name).type):
             assert rows.schema.field(name).type.tz == "Europe/Berlin"
-    assert as_arrow(made.classes)["size"].to_pylist() == [3, 3, 3, 3]
-    assert "records" in as_arrow(made.metrics)["metric"].to_pylist()
-    assert repr(made).splitlines()[0].startswith("age") and "12 rows, 5 shown" in repr(made)
+    assert as_arrow(anonymized.classes)["size"].to_pylist() == [3, 3, 3, 3]
+    assert "records" in as_arrow(anonymized.metrics)["metric"].to_pylist()
+    assert repr(anonymized).splitlines()[0].startswith("age") and "12 rows, 5 shown" in repr(anonymized)
     if release == "RecordBatchReader":
         return
-    assert dbanon.risk(made, source=arrow()).set_index("name")["value"]["prosecutor_highest"] == pytest.approx(1 / 3)
+    assert dbanon.risk(anonymized, source=arrow()).set_index("name")["value"]["prosecutor_highest"] == pytest.approx(
+        1 / 3
+    )
 
 
 # --- nothing that is no released row ------------------------------------------------------------------------
@@ -134,9 +136,9 @@ def test_the_index_of_pandas_is_not_read_and_tells_nothing_of_the_order() -> Non
     names = [f"Ann No. {i}" for i in range(COUNT)]
     frame = pd.DataFrame(arrow().to_pandas()).set_index(pd.Index(names, name="name"))
     frame.attrs["study"] = "secret"
-    made = dbanon.anonymize(frame, "mondrian", **CALL).release
-    assert list(made) == ["age", "disease", "class_id"]
-    assert made.index.equals(pd.RangeIndex(COUNT)) and made.index.name is None and not made.attrs
+    release = dbanon.anonymize(frame, "mondrian", **CALL).release
+    assert list(release) == ["age", "disease", "class_id"]
+    assert release.index.equals(pd.RangeIndex(COUNT)) and release.index.name is None and not release.attrs
     with pytest.raises((errors.DbanonError, duckdb.Error), match="name"):
         dbanon.anonymize(frame, "mondrian", k=3, qi=["name"])
     noted = pa.Table.from_pandas(frame)
@@ -155,13 +157,13 @@ def test_another_order_of_the_source_gives_the_same_release_row_by_row(algorithm
 
 def test_no_category_leaves_that_no_released_row_has() -> None:
     disease = pd.Categorical(["Flu", "Cold", "HIV"] * 4, categories=["Flu", "Cold", "HIV", "Ann Smith's"])
-    made = dbanon.anonymize(pd.DataFrame({"age": AGES, "disease": disease}), "mondrian", **CALL).release
-    assert not isinstance(made["disease"].dtype, pd.CategoricalDtype)
-    assert set(made["disease"]) == {"Flu", "Cold", "HIV"}
+    release = dbanon.anonymize(pd.DataFrame({"age": AGES, "disease": disease}), "mondrian", **CALL).release
+    assert not isinstance(release["disease"].dtype, pd.CategoricalDtype)
+    assert set(release["disease"]) == {"Flu", "Cold", "HIV"}
     table = arrow().set_column(1, "disease", pa.array(disease))
-    for given in (table, table.to_reader(), duckdb.connect().from_arrow(table)):
-        released = as_arrow(dbanon.anonymize(given, "mondrian", **CALL).release)
-        assert released.schema.field("disease").type == pa.string()
+    for given_table in (table, table.to_reader(), duckdb.connect().from_arrow(table)):
+        result = as_arrow(dbanon.anonymize(given_table, "mondrian", **CALL).release)
+        assert result.schema.field("disease").type == pa.string()
     nested = pa.list_(pa.struct([("a", pa.dictionary(pa.int8(), pa.string()))]))
     assert frame_dtypes.without_dictionaries(nested) == pa.list_(pa.struct([("a", pa.string())]))
     assert frame_dtypes.without_dictionaries(pa.map_(pa.string(), pa.dictionary(pa.int8(), pa.string()))) == pa.map_(
@@ -174,14 +176,14 @@ def test_no_category_leaves_that_no_released_row_has() -> None:
 
 def test_missing_values_of_pandas_are_null_and_those_of_arrow_are_as_they_are() -> None:
     weights = [1.5, float("nan"), None] * 4
-    given = {**CALL, "other": ["weight"]}
+    parameters = {**CALL, "other": ["weight"]}
     table = arrow().append_column("weight", pa.array(weights))
-    released = dbanon.anonymize(table, "mondrian", **given).release["weight"].to_pylist()
-    assert sorted(map(str, released)) == sorted(map(str, weights))
-    frame = dbanon.anonymize(table.to_pandas(), "mondrian", **given).release["weight"]
+    released_values = dbanon.anonymize(table, "mondrian", **parameters).release["weight"].to_pylist()
+    assert sorted(map(str, released_values)) == sorted(map(str, weights))
+    frame = dbanon.anonymize(table.to_pandas(), "mondrian", **parameters).release["weight"]
     assert frame.dtype == float and frame.isna().sum() == 8
     backed = table.to_pandas(types_mapper=pd.ArrowDtype)
-    back = dbanon.anonymize(backed, "mondrian", **given).release["weight"]
+    back = dbanon.anonymize(backed, "mondrian", **parameters).release["weight"]
     assert pa.array(back).null_count == 4
 
 
@@ -189,9 +191,9 @@ def test_integers_that_know_missing_values_come_back_as_such() -> None:
     frame = arrow().to_pandas()
     frame["number"] = pd.array([2**60 + 1, None, 2**60 + 1] * 4, dtype="Int64")
     frame["yes"] = pd.array([True, None, True] * 4, dtype="boolean")
-    made = dbanon.anonymize(frame, "mondrian", **CALL, other=["number", "yes"]).release
-    assert made["number"].dtype == pd.Int64Dtype() and made["yes"].dtype == pd.BooleanDtype()
-    assert set(made["number"].dropna()) == {2**60 + 1}
+    release = dbanon.anonymize(frame, "mondrian", **CALL, other=["number", "yes"]).release
+    assert release["number"].dtype == pd.Int64Dtype() and release["yes"].dtype == pd.BooleanDtype()
+    assert set(release["number"].dropna()) == {2**60 + 1}
 
 
 def test_wide_integers_and_enums_of_polars() -> None:
@@ -199,8 +201,8 @@ def test_wide_integers_and_enums_of_polars() -> None:
     frame = polars(arrow()).with_columns(
         pl.lit(2**70).cast(pl.Int128).alias("wide"), pl.col("disease").cast(pl.Enum(["Flu", "Cold", "HIV", "Secret"]))
     )
-    made = dbanon.anonymize(frame, "mondrian", **CALL, other=["wide"]).release
-    assert made.schema["disease"] == pl.String and set(made["wide"]) == {Decimal(2**70)}
+    release = dbanon.anonymize(frame, "mondrian", **CALL, other=["wide"]).release
+    assert release.schema["disease"] == pl.String and set(release["wide"]) == {Decimal(2**70)}
 
 
 def test_a_plan_is_run_once() -> None:
@@ -223,12 +225,12 @@ def test_a_relation_comes_back_on_its_own_connection() -> None:
     with duckdb.connect() as con:
         con.execute("CREATE TABLE people AS SELECT 20 + range AS age, 'Flu' AS disease FROM range(12)")
         con.execute("CREATE TABLE prices AS SELECT 'Flu' AS disease, 3 AS price")
-        made = dbanon.anonymize(con.table("people"), "mondrian", **CALL)
-        safe = made.release
+        anonymized = dbanon.anonymize(con.table("people"), "mondrian", **CALL)
+        safe = anonymized.release
         assert con.sql("SELECT count(*), sum(price) FROM safe JOIN prices USING (disease)").fetchall() == [(12, 36)]
         assert con.sql("SELECT count(*) FROM duckdb_views() WHERE NOT internal").fetchall() == [(0,)]
         con.execute("DELETE FROM people")
-        assert len(safe.fetchall()) == 12 and made.classes.aggregate("sum(size)").fetchall() == [(12,)]
+        assert len(safe.fetchall()) == 12 and anonymized.classes.aggregate("sum(size)").fetchall() == [(12,)]
 
 
 def test_a_relation_of_a_connection_that_reads_no_python_objects_comes_back_elsewhere() -> None:

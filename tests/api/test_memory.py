@@ -42,9 +42,9 @@ def test_amounts_are_written_as_duckdb_writes_them(given: str, kept: str) -> Non
 
 @pytest.mark.parametrize("given", ["2", "lots", "", "GB", "-2GB", "99MB", "100KB", "50%", "2 GB or so", 2_000_000_000])
 def test_what_is_no_amount_is_named(given: Any) -> None:
-    with pytest.raises(InvalidArgumentError) as raised:
+    with pytest.raises(InvalidArgumentError) as error_info:
         dbanon.connect(memory=given)
-    assert str(raised.value) == (
+    assert str(error_info.value) == (
         "connect: memory must be an amount of at least 100MB, in MB, GB or TB (or MiB, GiB, TiB) such as '2GB' or "
         f"'500MB', got {given!r}."
     )
@@ -54,10 +54,10 @@ def test_a_directory_is_found_from_here_and_from_home(tmp_path: Path, monkeypatc
     (tmp_path / "spilled").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
-    for given in ("spilled", "~/spilled", Path("spilled")):
-        with dbanon.connect(temp_directory=given) as con:
-            kept = con.execute("SELECT current_setting('temp_directory')").fetchall()[0][0]
-            assert Path(kept) == tmp_path / "spilled"
+    for text in ("spilled", "~/spilled", Path("spilled")):
+        with dbanon.connect(temp_directory=text) as con:
+            kept_value = con.execute("SELECT current_setting('temp_directory')").fetchall()[0][0]
+            assert Path(kept_value) == tmp_path / "spilled"
 
 
 @pytest.mark.parametrize(
@@ -77,10 +77,10 @@ def test_what_is_no_directory_to_write_to_is_named(
     (tmp_path / "locked").mkdir(mode=0o500)
     if given == "locked" and os.access("locked", os.W_OK):
         pytest.skip("this user may write anywhere")
-    with pytest.raises(InvalidArgumentError) as raised:
+    with pytest.raises(InvalidArgumentError) as error_info:
         dbanon.connect(temp_directory=given)
     accepts = "temp_directory must be a directory that exists and can be written to"
-    assert str(raised.value) == f"connect: {accepts}, got {why}."
+    assert str(error_info.value) == f"connect: {accepts}, got {why}."
 
 
 def test_other_settings_stay_and_none_is_given_twice(tmp_path: Path) -> None:
@@ -104,12 +104,12 @@ def test_commands_have_them_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     Path("people.csv").write_text(PEOPLE)
     Path("spilled").mkdir()
     bounds = ("--memory", "300MB", "--temp-directory", "spilled")
-    asked = "SELECT current_setting('memory_limit'), current_setting('temp_directory')"
-    shown = typed("shell", "clinic.duckdb", *bounds, "--mode", "json", "-c", asked)
-    assert "286.1 MiB" in shown.output
-    assert str(tmp_path / "spilled") in shown.output
-    made = typed("shell", "clinic.duckdb", "-c", "CREATE TABLE people AS FROM 'people.csv'")
-    assert made.exit_code == 0, made.output
+    query = "SELECT current_setting('memory_limit'), current_setting('temp_directory')"
+    outcome = typed("shell", "clinic.duckdb", *bounds, "--mode", "json", "-c", query)
+    assert "286.1 MiB" in outcome.output
+    assert str(tmp_path / "spilled") in outcome.output
+    second_outcome = typed("shell", "clinic.duckdb", "-c", "CREATE TABLE people AS FROM 'people.csv'")
+    assert second_outcome.exit_code == 0, second_outcome.output
     call = ("kacpc", "people", "-k", "4", "-p", "qi=age", "--quiet")
     assert typed("materialize", "clinic.duckdb", "safe", *call, *bounds).exit_code == 0
     assert typed("refresh", "clinic.duckdb", "safe", "--recluster", *bounds).exit_code == 0

@@ -59,8 +59,8 @@ def test_relation_of_plain_connection_is_refused(tmp_path: Any) -> None:
 def test_relation_without_policy_is_released(clinic: Any) -> None:
     for relation in (clinic.raw.table("t"), clinic.raw.sql("SELECT name, age + 1 AS age FROM t")):
         assert len(dbanon.anonymize(relation, "mondrian", **ROLES).release.fetchall()) == 20
-    for made in (clinic.raw.table("patients").df(), clinic.raw.table("patients").to_arrow_table()):  # copied out
-        assert len(dbanon.anonymize(made, "mondrian", **ROLES).release) == 60
+    for frame in (clinic.raw.table("patients").df(), clinic.raw.table("patients").to_arrow_table()):  # copied out
+        assert len(dbanon.anonymize(frame, "mondrian", **ROLES).release) == 60
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -80,16 +80,16 @@ def test_error_of_a_relation_shows_no_value(clinic: Any) -> None:
     frame = polars.from_arrow(clinic.raw.table("c").to_arrow_table()).lazy()
     table = ibis.duckdb.from_connection(clinic.raw).table("c")
     stream = pa.RecordBatchReader.from_batches(pa.schema([("name", pa.int64())]), _failing())
-    for data in (
+    for relation in (
         clinic.raw.sql("SELECT name::INTEGER AS name, age FROM c"),
         frame.with_columns(polars.col("name").cast(polars.Int64)),
         table.mutate(name=ibis._.name.cast("int64")),
         stream,
     ):
-        with pytest.raises(errors.DbanonError) as raised:
-            dbanon.anonymize(data, "mondrian", **ROLES)
-        assert "CANARY" not in str(raised.value)
-        assert isinstance(raised.value, errors.UnreadableValueError)
+        with pytest.raises(errors.DbanonError) as error_info:
+            dbanon.anonymize(relation, "mondrian", **ROLES)
+        assert "CANARY" not in str(error_info.value)
+        assert isinstance(error_info.value, errors.UnreadableValueError)
 
 
 def _failing() -> Iterator[Any]:

@@ -26,7 +26,7 @@ def table(records: list[tuple[int, ...]], positions: list[float] | None = None) 
         encoded_table.NumericAttribute(np.arange(columns[:, j].max() + 1.0), True) for j in range(columns.shape[1] - 1)
     ]
     values = int(columns[:, -1].max()) + 1 if positions is None else len(positions)
-    made, _ = encoded_table.encode_table(
+    code_table, _ = encoded_table.encode_table(
         numbers,
         list(columns[:, :-1].T),
         np.zeros(len(records), np.uint64),
@@ -35,20 +35,20 @@ def table(records: list[tuple[int, ...]], positions: list[float] | None = None) 
         [(columns[:, -1], values, None)],
     )
     if positions is None:
-        return made
-    of = made.sensitive[0]
+        return code_table
+    of = code_table.sensitive[0]
     numeric = SensitiveColumn(of.codes, of.value_counts, None, np.array(positions))
-    return EncodedTable(made.attributes, made.codes, made.counts, None, made.total, (numeric,))
+    return EncodedTable(code_table.attributes, code_table.codes, code_table.counts, None, code_table.total, (numeric,))
 
 
 def drawn(seed: int, n: int = 60) -> list[tuple[int, int, int, int]]:
     """Three columns, of which the first decides the sensitive value nine times out of ten and the last is constant."""
     rng = random.Random(seed)
-    found = []
+    values = []
     for _ in range(n):
         x, z = rng.randrange(4), rng.randrange(3)
-        found.append((x, z, 0, int(x >= 2) if rng.random() < 0.9 else rng.randrange(2)))
-    return found
+        values.append((x, z, 0, int(x >= 2) if rng.random() < 0.9 else rng.randrange(2)))
+    return values
 
 
 def plainly(made: EncodedTable, settings: influence_forest.ForestSettings) -> tuple[list[list[float]], list[float]]:
@@ -76,10 +76,10 @@ def plainly(made: EncodedTable, settings: influence_forest.ForestSettings) -> tu
         tree = kind(random_state=int(stream.random_raw() % 2**31), max_features=x.shape[1]).fit(x[bag], y[bag])
 
         def accuracy(rows: Any, tree: Any = tree, out: Any = out) -> float:
-            found = tree.predict(rows)
+            result = tree.predict(rows)
             if of.positions is None:
-                return sum(a == b for a, b in zip(found, y[out], strict=True)) / len(out)
-            return 1 - sum((a - b) ** 2 for a, b in zip(found, y[out], strict=True)) / len(out) / variance
+                return sum(a == b for a, b in zip(result, y[out], strict=True)) / len(out)
+            return 1 - sum((a - b) ** 2 for a, b in zip(result, y[out], strict=True)) / len(out) / variance
 
         accuracies.append(accuracy(x[out]))
         row = []
@@ -87,9 +87,9 @@ def plainly(made: EncodedTable, settings: influence_forest.ForestSettings) -> tu
             if j not in tree.tree_.feature:
                 row.append(0.0)
                 continue
-            moved = x[out].copy()
-            moved[:, j] = moved[np.argsort(stream.random_raw(len(out)), kind="stable"), j]
-            row.append(accuracies[-1] - accuracy(moved))
+            moved_copy = x[out].copy()
+            moved_copy[:, j] = moved_copy[np.argsort(stream.random_raw(len(out)), kind="stable"), j]
+            row.append(accuracies[-1] - accuracy(moved_copy))
         drops.append(row)
     return drops, accuracies
 
@@ -97,30 +97,32 @@ def plainly(made: EncodedTable, settings: influence_forest.ForestSettings) -> tu
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("numeric", [False, True])
 def test_grouped_records_give_what_single_records_give(seed: int, numeric: bool) -> None:
-    made = table(drawn(seed), [0.0, 3.0] if numeric else None)
+    code_table = table(drawn(seed), [0.0, 3.0] if numeric else None)
     settings = influence_forest.ForestSettings(trees=12, seed=seed)
-    found = influence_forest.attribute_influence(made, made.sensitive[0], settings)
-    drops, accuracies = plainly(made, settings)
-    assert found.zeta == pytest.approx(np.mean(drops, axis=0), abs=1e-12)
-    assert found.sigma == pytest.approx(np.std(drops, axis=0, ddof=1), abs=1e-12)
-    assert found.accuracy == pytest.approx(np.mean(accuracies), abs=1e-12)
+    attribute_influence = influence_forest.attribute_influence(code_table, code_table.sensitive[0], settings)
+    drops, accuracies = plainly(code_table, settings)
+    assert attribute_influence.zeta == pytest.approx(np.mean(drops, axis=0), abs=1e-12)
+    assert attribute_influence.sigma == pytest.approx(np.std(drops, axis=0, ddof=1), abs=1e-12)
+    assert attribute_influence.accuracy == pytest.approx(np.mean(accuracies), abs=1e-12)
 
 
 def test_what_decides_has_all_the_influence_and_what_is_constant_none() -> None:
-    made = table([(i % 2, i % 3, 0, i % 2) for i in range(90)])
-    found = influence_forest.attribute_influence(made, made.sensitive[0], influence_forest.ForestSettings(trees=40))
-    assert found.accuracy == found.test_accuracy == 1.0
-    assert found.zeta[0] > 0.4 and found.zeta[1:].tolist() == [0.0, 0.0]
-    assert influence_forest.score_ranks(found.scores("zeta_over_sigma").tolist()) == [1, 2, 3]
+    code_table = table([(i % 2, i % 3, 0, i % 2) for i in range(90)])
+    attribute_influence = influence_forest.attribute_influence(
+        code_table, code_table.sensitive[0], influence_forest.ForestSettings(trees=40)
+    )
+    assert attribute_influence.accuracy == attribute_influence.test_accuracy == 1.0
+    assert attribute_influence.zeta[0] > 0.4 and attribute_influence.zeta[1:].tolist() == [0.0, 0.0]
+    assert influence_forest.score_ranks(attribute_influence.scores("zeta_over_sigma").tolist()) == [1, 2, 3]
 
 
 def test_scores_are_those_of_the_equations() -> None:
-    found = influence_forest.AttributeInfluence(
+    attribute_influence = influence_forest.AttributeInfluence(
         np.array([0.2, 0.1, 0.0, -0.1]), np.array([0.1, 0.4, 0.0, 0.1]), 0.9, 0.9
     )
-    assert found.scores("zeta_over_sigma").tolist() == [2.0, 0.25, 0.0, 0.0]
-    assert found.scores("paper").tolist() == [0.5, 4.0, 0.0, 0.0]
-    assert found.scores("mean").tolist() == [0.2, 0.1, 0.0, 0.0]
+    assert attribute_influence.scores("zeta_over_sigma").tolist() == [2.0, 0.25, 0.0, 0.0]
+    assert attribute_influence.scores("paper").tolist() == [0.5, 4.0, 0.0, 0.0]
+    assert attribute_influence.scores("mean").tolist() == [0.2, 0.1, 0.0, 0.0]
     assert influence_forest.score_ranks([1.0, 3.0, 3.0, 0.0]) == [3, 1, 2, 4]
     assert influence_forest.weight_factors(np.array([3.0, 1.0, 0.0])) == [2.25, 0.75, 0.001]
     assert influence_forest.weight_factors(np.zeros(2)) == [1.0, 1.0]
@@ -129,27 +131,34 @@ def test_scores_are_those_of_the_equations() -> None:
 
 def test_a_sensitive_null_is_a_class_and_is_left_out_of_a_regression() -> None:
     rows = [(i % 2, 0, 2 if i % 2 else i % 4 // 2) for i in range(80)]
-    made = table(rows, [0.0, 1.0])  # code 2: NULL
+    code_table = table(rows, [0.0, 1.0])  # code 2: NULL
     settings = influence_forest.ForestSettings(trees=10)
-    as_class = SensitiveColumn(made.sensitive[0].codes, made.sensitive[0].value_counts)
-    assert influence_forest.attribute_influence(made, as_class, settings).zeta[0] > 0
-    assert influence_forest.attribute_influence(made, made.sensitive[0], settings).zeta.tolist() == [0.0, 0.0]
+    as_class = SensitiveColumn(code_table.sensitive[0].codes, code_table.sensitive[0].value_counts)
+    assert influence_forest.attribute_influence(code_table, as_class, settings).zeta[0] > 0
+    assert influence_forest.attribute_influence(code_table, code_table.sensitive[0], settings).zeta.tolist() == [
+        0.0,
+        0.0,
+    ]
 
 
 @pytest.mark.parametrize("rows", [[(0, 0), (1, 1)], [(0, 0)] * 5, [(0, 0)]])
 def test_tables_of_next_to_nothing_have_an_influence(rows: list[tuple[int, ...]]) -> None:
-    made = table(rows)
-    found = influence_forest.attribute_influence(made, made.sensitive[0], influence_forest.ForestSettings(trees=3))
-    assert np.isfinite(found.zeta).all() and np.isfinite(found.sigma).all()
+    code_table = table(rows)
+    attribute_influence = influence_forest.attribute_influence(
+        code_table, code_table.sensitive[0], influence_forest.ForestSettings(trees=3)
+    )
+    assert np.isfinite(attribute_influence.zeta).all() and np.isfinite(attribute_influence.sigma).all()
 
 
 def test_an_interrupt_ends_the_forest() -> None:
     def stop() -> None:
         raise errors.StatementInterruptedError("influence")
 
-    made = table(drawn(1))
+    code_table = table(drawn(1))
     with pytest.raises(errors.StatementInterruptedError):
-        influence_forest.attribute_influence(made, made.sensitive[0], influence_forest.ForestSettings(), stop)
+        influence_forest.attribute_influence(
+            code_table, code_table.sensitive[0], influence_forest.ForestSettings(), stop
+        )
 
 
 # --- in SQL -----------------------------------------------------------------------------------------------------------
@@ -159,12 +168,12 @@ QUERY = "FROM influence('people', qi := ['x', 'z', 'c'], sensitive := ['s'], tre
 
 @pytest.fixture
 def con() -> Any:
-    made = dbanon.attach(duckdb.connect())
-    made.execute("CREATE TABLE people (x INTEGER, z VARCHAR, c BOOLEAN, s VARCHAR, n INTEGER)")
+    result = dbanon.attach(duckdb.connect())
+    result.execute("CREATE TABLE people (x INTEGER, z VARCHAR, c BOOLEAN, s VARCHAR, n INTEGER)")
     rows = [(x, "pqr"[z], True, "ab"[s], i) for i, (x, z, _, s) in enumerate(drawn(7, 200))]
-    made.executemany("INSERT INTO people VALUES (?, ?, ?, ?, ?)", rows)
-    yield made
-    made.close()
+    result.executemany("INSERT INTO people VALUES (?, ?, ?, ?, ?)", rows)
+    yield result
+    result.close()
 
 
 def test_the_table_function_gives_scores_by_rank(con: Any) -> None:
@@ -192,16 +201,16 @@ def test_it_is_computed_once_for_the_same_data_and_parameters(con: Any) -> None:
     from dbanon.runtime import session
 
     cache = session.find_session(con).cache
-    asked = QUERY.replace(", trees := 20", "")
-    first = con.execute(asked).fetchall()
-    assert cache.calls == 1 and con.execute(asked).fetchall() == first and cache.calls == 1
+    text = QUERY.replace(", trees := 20", "")
+    first = con.execute(text).fetchall()
+    assert cache.calls == 1 and con.execute(text).fetchall() == first and cache.calls == 1
     call = "('people', k := 5, qi := ['x', 'z', 'c'], sensitive := ['s'], weights := 'influence')"
     for algorithm in ("kacpc", "mondrian"):
         con.execute(f"FROM {algorithm}{call}").fetchall()
         con.execute(f"FROM {algorithm}_metrics{call}").fetchall()
     assert cache.calls == 3, "one forest, and a clustering for each algorithm"
     con.execute("UPDATE people SET s = 'a' WHERE n = 0 OR s = 'b' AND n < 9")
-    con.execute(asked).fetchall()
+    con.execute(text).fetchall()
     assert cache.calls == 4
 
 
@@ -210,19 +219,19 @@ def test_weights_by_influence_are_the_scores_over_their_average(con: Any) -> Non
     mean = sum(scores.values()) / 3
     weights = ", ".join(f"'{n}': {max(s / mean, 0.001)!r}" for n, s in scores.items())
     call = "FROM kacpc('people', k := 5, qi := ['x', 'z', 'c'], sensitive := ['s'], weights := "
-    told = con.execute(call + "'influence')").fetchall()
-    assert told == con.execute(call + "{" + weights + "})").fetchall()
-    assert told != con.execute(call + "NULL)").fetchall()
-    assert told == con.execute(call.replace(":=", "=") + "'influence')").fetchall()
+    rows = con.execute(call + "'influence')").fetchall()
+    assert rows == con.execute(call + "{" + weights + "})").fetchall()
+    assert rows != con.execute(call + "NULL)").fetchall()
+    assert rows == con.execute(call.replace(":=", "=") + "'influence')").fetchall()
 
 
 def test_views_and_open_transactions_are_seen(con: Any) -> None:
     con.execute("CREATE VIEW early AS SELECT * FROM people WHERE n < 150")
-    before = con.execute(QUERY.replace("people", "early")).fetchall()
+    old_rows = con.execute(QUERY.replace("people", "early")).fetchall()
     con.execute("BEGIN; DELETE FROM people WHERE n >= 150")
-    assert con.execute(QUERY).fetchall() == before
+    assert con.execute(QUERY).fetchall() == old_rows
     con.execute("ROLLBACK")
-    assert con.execute(QUERY).fetchall() != before
+    assert con.execute(QUERY).fetchall() != old_rows
 
 
 def test_numbers_and_times_are_regressed(con: Any) -> None:
@@ -245,7 +254,7 @@ def test_every_sensitive_column_has_its_scores(con: Any) -> None:
 
 
 def test_what_cannot_be_is_said(con: Any) -> None:
-    for call, said in (
+    for call, message in (
         ("influence('people', qi := ['x'])", "influence: influence is about sensitive values, and no column of people"),
         ("kacpc('people', k := 5, qi := ['x'], weights := 'influence')", "weights = 'influence' is about sensitive"),
         ("influence('people', qi := ['x'], sensitive := ['s'], forest := 'regression')",
@@ -253,7 +262,7 @@ def test_what_cannot_be_is_said(con: Any) -> None:
         ("influence('people', qi := ['x'], sensitive := ['s'], trees := 0)", "trees must be an integer of at least 1"),
         ("kacpc('people', k := 5, qi := ['x'], weights := 'infl')", "weights must be {'age': 2} .* or 'influence'"),
     ):  # fmt: skip
-        with pytest.raises(duckdb.Error, match=said):
+        with pytest.raises(duckdb.Error, match=message):
             con.execute(f"FROM {call}").fetchall()
     con.execute("CREATE TABLE nobody AS FROM people LIMIT 0")
     with pytest.raises(duckdb.Error, match="nobody"):

@@ -60,9 +60,11 @@ def refused(con: Any, call: str) -> str:
 
 @pytest.mark.parametrize("function", RISKS)
 def test_risk_of_a_release_needs_neither_source_nor_roles(shared: Any, function: str) -> None:
-    told = "source = 'visits', qi = ['age', 'sex', 'zip']" + ", sensitive = ['disease']" * (function in SENSITIVE)
-    found = rows(shared, f"{function}('safe')")
-    assert found and found == rows(shared, f"{function}('safe', {told})") == rows(shared.raw, f"{function}('safe')")
+    text = "source = 'visits', qi = ['age', 'sex', 'zip']" + ", sensitive = ['disease']" * (function in SENSITIVE)
+    actual_rows = rows(shared, f"{function}('safe')")
+    assert actual_rows and actual_rows == rows(shared, f"{function}('safe', {text})") == rows(
+        shared.raw, f"{function}('safe')"
+    )
 
 
 ZEROS = "CASE WHEN i % 2 = 0 THEN 0.0 ELSE -0.0::DOUBLE END"
@@ -85,14 +87,15 @@ def test_persons_are_counted_as_though_they_had_been_released(con: Any) -> None:
     )  # fmt: skip
     measures = ("k_anonymity", "anonymity", "l_diversity", "alpha_k")
     for function in ("risk", "reidentification", "disclosure", "exposure", *measures):
-        found = rows(con, f"{function}('safe')")
-        assert found and found == rows(con, f"{function}('safe', person = 'copy')"), function
+        actual_rows = rows(con, f"{function}('safe')")
+        assert actual_rows and actual_rows == rows(con, f"{function}('safe', person = 'copy')"), function
     con.execute("SET TimeZone = 'Asia/Tokyo'")
-    measured = dict(con.execute("SELECT metric, value FROM kacpc_metrics('odd', k := 5, person := 'who', qi := ['age', "
+    measured_metrics = dict(con.execute(
+                                "SELECT metric, value FROM kacpc_metrics('odd', k := 5, person := 'who', qi := ['age', "
                                 "'city'], sensitive := ['d'])").fetchall())  # fmt: skip
-    told = dict(con.execute("SELECT name, value FROM reidentification('safe')").fetchall())
-    assert told["prosecutor_highest"] == measured["risk_highest"] == 0.2
-    assert told["prosecutor_average"] == pytest.approx(measured["risk_average"], abs=1e-9)
+    mapping = dict(con.execute("SELECT name, value FROM reidentification('safe')").fetchall())
+    assert mapping["prosecutor_highest"] == measured_metrics["risk_highest"] == 0.2
+    assert mapping["prosecutor_average"] == pytest.approx(measured_metrics["risk_average"], abs=1e-9)
     persons = [row[0] for row in con.execute("SELECT persons FROM safe_classes").fetchall()]
     assert sorted(row[5] for row in rows(con, "k_anonymity('safe')")) == sorted(persons)[:10]
     assert min(row[2] for row in rows(con, "k_anonymity('safe', qi = ['age'])")) >= 5
@@ -117,20 +120,20 @@ KINDS = (
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_attack_on_a_release_needs_its_kind_alone(shared: Any, kind: str) -> None:
-    more = {"minimality": ", k = 5, alpha = 0.9", "refinement": ", k = 5"}.get(kind, "")
+    extra = {"minimality": ", k = 5, alpha = 0.9", "refinement": ", k = 5"}.get(kind, "")
     for function in ("attack", "attack_summary"):
-        found = rows(shared, f"{function}('safe', kind = '{kind}')")
-        assert found == rows(shared, f"{function}('safe', kind = '{kind}', source = 'visits'{more})")
-        assert found or function == "attack"
+        actual_rows = rows(shared, f"{function}('safe', kind = '{kind}')")
+        assert actual_rows == rows(shared, f"{function}('safe', kind = '{kind}', source = 'visits'{extra})")
+        assert actual_rows or function == "attack"
 
 
 def test_the_error_of_queries_in_every_form_of_the_call(shared: Any) -> None:
-    few = "selectivity = 0.5"
-    expected = rows(shared, f"query_error('safe', source = 'visits', {few}, queries = 9)")
+    few_options_text = "selectivity = 0.5"
+    expected = rows(shared, f"query_error('safe', source = 'visits', {few_options_text}, queries = 9)")
     assert len(expected) > 3
     for con in (shared, shared.raw):
-        assert rows(con, f"query_error('safe', queries = 9, {few})") == expected
-        assert rows(con, f"query_error('safe', 'visits', queries = 9, {few})") == expected
+        assert rows(con, f"query_error('safe', queries = 9, {few_options_text})") == expected
+        assert rows(con, f"query_error('safe', 'visits', queries = 9, {few_options_text})") == expected
     prepared = "FROM query_error(?, ?, queries := ?, selectivity := 0.5)"
     assert shared.raw.execute(prepared, ["safe", "visits", 9]).fetchall() == expected
     assert "source is given twice" in refused(shared, "query_error('safe', 'visits', source = 'visits')")
@@ -139,9 +142,9 @@ def test_the_error_of_queries_in_every_form_of_the_call(shared: Any) -> None:
 
 
 def test_measures_of_models_know_the_columns_of_a_release(shared: Any) -> None:
-    judged = "qi = ['age', 'sex', 'zip'], sensitive = ['disease']"
+    checked_options_text = "qi = ['age', 'sex', 'zip'], sensitive = ['disease']"
     for function in ("anonymity", "alpha_k"):
-        assert rows(shared, f"{function}('safe')") == rows(shared, f"{function}('safe', {judged})")
+        assert rows(shared, f"{function}('safe')") == rows(shared, f"{function}('safe', {checked_options_text})")
     assert min(row[2] for row in rows(shared, "k_anonymity('safe')")) >= 5
     assert len(rows(shared, "k_anonymity('safe', qi = ['sex'])")) < 4, "what is given wins"
 
@@ -149,8 +152,8 @@ def test_measures_of_models_know_the_columns_of_a_release(shared: Any) -> None:
 def test_what_the_call_says_otherwise_than_the_ledger_is_refused(made: Any) -> None:
     made.execute(VISITS.format(name="others"))
     for call in ("query_error('safe', 'others')", "disclosure('safe', source = 'others')"):
-        said = refused(made, call)
-        assert "safe was released with source = visits, and the call says source = others" in said
+        message = refused(made, call)
+        assert "safe was released with source = visits, and the call says source = others" in message
     assert "released with k = 5, and the call says k = 7" in refused(made, "attack('safe', kind = 'minimality', k = 7)")
     assert "with alpha = 0.9" in refused(made, "attack('safe', kind = 'minimality', alpha = 0.5)")
     made.execute("CREATE TABLE copied AS FROM safe")
@@ -216,11 +219,11 @@ def test_a_dropped_release_is_none_and_a_new_version_is_one(made: Any) -> None:
 
 
 def test_roles_are_those_of_the_release(made: Any) -> None:
-    before = {f: rows(made, f"{f}('safe')") for f in ("disclosure", "distortion", "k_anonymity")}
+    old_rows = {f: rows(made, f"{f}('safe')") for f in ("disclosure", "distortion", "k_anonymity")}
     made.execute("UPDATE dbanon.policy SET role = 'other' WHERE column_name = 'disease'")
     made.execute("DELETE FROM dbanon.policy WHERE column_name = 'sex'")
-    assert {f: rows(made, f"{f}('safe')") for f in before} == before
-    assert rows(made, "disclosure('safe', source = 'visits')") == before["disclosure"]
+    assert {f: rows(made, f"{f}('safe')") for f in old_rows} == old_rows
+    assert rows(made, "disclosure('safe', source = 'visits')") == old_rows["disclosure"]
 
 
 def test_what_is_declared_of_the_released_table_itself_decides(made: Any) -> None:
@@ -229,14 +232,14 @@ def test_what_is_declared_of_the_released_table_itself_decides(made: Any) -> Non
 
 
 def test_other_hierarchies_than_those_of_the_release_are_refused(made: Any) -> None:
-    before = rows(made, "distortion('safe')")
+    old_rows = rows(made, "distortion('safe')")
     made.execute("UPDATE dbanon.policy SET hierarchy = NULL WHERE column_name = 'zip'")
     for call in ("risk('safe')", "attack('safe', kind = 'downcoding')", "query_error('safe')"):
         assert "not those that safe was released with" in refused(made, call)
     assert rows(made, "disclosure('safe')"), "which needs none"
-    assert rows(made, "distortion('safe', hierarchies = {'zip': 'zips'})") == before
+    assert rows(made, "distortion('safe', hierarchies = {'zip': 'zips'})") == old_rows
     made.execute("UPDATE dbanon.policy SET hierarchy = 'zips' WHERE column_name = 'zip'")
-    assert rows(made, "distortion('safe')") == before
+    assert rows(made, "distortion('safe')") == old_rows
     made.execute("UPDATE dbanon.hierarchy SET label = 'other**' WHERE label = '030**'")
     assert "not those that safe was released with" in refused(made, "distortion('safe')")
 
@@ -253,14 +256,16 @@ def test_hierarchies_of_the_call_that_made_it_count(con: Any) -> None:
 
 
 def test_a_source_that_is_gone(made: Any) -> None:
-    before = rows(made, "distortion('safe')")
+    old_rows = rows(made, "distortion('safe')")
     made.execute("ALTER TABLE visits RENAME TO archive")
     for call in ("risk('safe')", "attack('safe', kind = 'homogeneity')", "query_error('safe')"):
-        said = refused(made, call)
-        assert "safe was released from visits, which is not there any more" in said and "source = '...'" in said
+        message = refused(made, call)
+        assert "safe was released from visits, which is not there any more" in message and "source = '...'" in message
     for function in ("disclosure", "k_anonymity"):
         assert rows(made, f"{function}('safe')")
-    assert rows(made, "distortion('safe', source = 'archive')") == before, "what was released is known, where it is not"
+    assert rows(made, "distortion('safe', source = 'archive')") == old_rows, (
+        "what was released is known, where it is not"
+    )
     made.execute("CREATE TABLE visits AS SELECT pid, age FROM archive")
     assert "or lacks columns that were released" in refused(made, "distortion('safe')")
 
@@ -288,8 +293,8 @@ def test_a_copy_elsewhere_is_measured_as_any_table(made: Any, tmp_path: Path) ->
 
 
 def test_a_temporary_table_of_the_name_of_a_source_is_not_taken_for_it(made: Any) -> None:
-    before = rows(made, "distortion('safe')")
+    old_rows = rows(made, "distortion('safe')")
     made.execute("CREATE TEMP TABLE visits AS FROM memory.main.visits LIMIT 30")
-    assert rows(made, "distortion('safe')") == before
+    assert rows(made, "distortion('safe')") == old_rows
     assert "also names a temporary table" in refused(made, "distortion('safe', source = 'visits')")
     made.execute("DROP TABLE temp.visits")

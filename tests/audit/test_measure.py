@@ -39,8 +39,8 @@ def literal(value: object) -> str:
 
 
 def call(function: str, table: str = "t", equals: str = "=", **parameters: object) -> str:
-    given = "".join(f", {name} {equals} {literal(value)}" for name, value in parameters.items())
-    return f"{function}({text(table)}{given})"
+    arguments_text = "".join(f", {name} {equals} {literal(value)}" for name, value in parameters.items())
+    return f"{function}({text(table)}{arguments_text})"
 
 
 def rows(con: Any, function: str, table: str = "t", **parameters: object) -> list[dict[str, Any]]:
@@ -53,8 +53,8 @@ def rows(con: Any, function: str, table: str = "t", **parameters: object) -> lis
 
 def achieved(con: Any, function: str, table: str = "t", **parameters: object) -> float:
     """The achieved value, which every row of a call about one sensitive column has."""
-    (found,) = {row["achieved"] for row in rows(con, function, table, **parameters)}
-    return float(found)
+    (result,) = {row["achieved"] for row in rows(con, function, table, **parameters)}
+    return float(result)
 
 
 def summary(con: Any, table: str = "t", **parameters: object) -> dict[tuple[str, str | None], dict[str, Any]]:
@@ -113,25 +113,27 @@ def star(con: Any) -> Any:
     ],
 )
 def test_the_worked_values(star: Any, function: str, parameters: Any, worked: dict[str, float]) -> None:
-    found = rows(star, function, qi=["g"], sensitive=["disease"], **parameters)
-    assert {row["class"]["g"]: row["value"] for row in found} == pytest.approx(worked, abs=1e-9)
-    better = found[0]["better"]
+    actual_rows = rows(star, function, qi=["g"], sensitive=["disease"], **parameters)
+    assert {row["class"]["g"]: row["value"] for row in actual_rows} == pytest.approx(worked, abs=1e-9)
+    better = actual_rows[0]["better"]
     worst = (min if better == "higher" else max)(worked.values())
-    for row in found:
+    for row in actual_rows:
         assert (row["model"], row["sensitive"], row["better"], row["size"]) == (function, "disease", better, 3)
         assert row["achieved"] == pytest.approx(worst, abs=1e-9)
-    assert [row["value"] for row in found] == sorted((row["value"] for row in found), reverse=better == "lower")
+    assert [row["value"] for row in actual_rows] == sorted(
+        (row["value"] for row in actual_rows), reverse=better == "lower"
+    )
 
 
 def test_k_is_the_size_of_the_smallest_class(star: Any) -> None:
     star.execute("INSERT INTO t VALUES ('E3', 'Flu'), ('E3', 'Flu')")
-    found = rows(star, "k_anonymity", qi=["g"])
-    assert [(row["class"]["g"], row["size"], row["value"]) for row in found] == [
+    actual_rows = rows(star, "k_anonymity", qi=["g"])
+    assert [(row["class"]["g"], row["size"], row["value"]) for row in actual_rows] == [
         ("E3", 2, 2),
         ("E1", 3, 3),
         ("E2", 3, 3),
     ]
-    assert {(row["model"], row["sensitive"], row["achieved"], row["better"]) for row in found} == {
+    assert {(row["model"], row["sensitive"], row["achieved"], row["better"]) for row in actual_rows} == {
         ("k_anonymity", None, 2, "higher")
     }
 
@@ -141,8 +143,8 @@ def test_salaries_are_moved_by_rank(con: Any) -> None:
         "CREATE TABLE t AS SELECT CASE WHEN i IN (3, 4, 5) THEN 'P1' WHEN i IN (6, 8, 11) THEN 'P2' ELSE 'P3' END "
         "AS g, i * 1000 AS salary FROM range(3, 12) AS r (i)"
     )
-    found = values(con, "t_closeness", sensitive=["salary"], emd="ordered")
-    assert (found["P1"], found["P2"]) == (close(0.375), close(1 / 6))
+    actual_values = values(con, "t_closeness", sensitive=["salary"], emd="ordered")
+    assert (actual_values["P1"], actual_values["P2"]) == (close(0.375), close(1 / 6))
 
 
 def test_ranks_are_those_of_numbers_and_dates_or_of_a_hierarchys_leaves(con: Any) -> None:
@@ -164,8 +166,8 @@ def test_a_gain_above_the_logarithm_of_the_share_is_infinite_in_the_enhanced_for
         "CREATE TABLE t AS SELECT i // 3 AS g, ['a', 'a', 'a', 'b', 'b', 'c'][i + 1] AS s FROM range(6) AS r (i)"
     )
     assert achieved(con, "beta_likeness", qi=["g"], sensitive=["s"]) == close(1)
-    found = values(con, "beta_likeness", sensitive=["s"], likeness="enhanced")
-    assert found == {0: math.inf, 1: close(1)}, "a: gain 1 is above ln 2"
+    actual_values = values(con, "beta_likeness", sensitive=["s"], likeness="enhanced")
+    assert actual_values == {0: math.inf, 1: close(1)}, "a: gain 1 is above ln 2"
     assert summary(con, qi=["g"], sensitive=["s"])["beta_enhanced", "s"]["records_in_worst"] == 3
 
 
@@ -244,15 +246,15 @@ def test_every_model_is_what_its_definition_says(con: Any, seed: int) -> None:
         **({"multi": "joint"} if joint else {}),
         **({"person": "person"} if table.has_persons else {}),
     }
-    found = summary(con, hierarchies={"u": TREE}, **parameters)
+    actual_summary = summary(con, hierarchies={"u": TREE}, **parameters)
     sizes = [len(part) for part in table.classes]
     expected = {("k_anonymity", None): models.k(table.classes)} | {
         (name, "uv"[column]): achieved
         for column in range(2)
         for name, achieved in definitions(table.classes, column, joint).items()
     }
-    assert [key for key in found if key[0] not in OTHERS] == list(expected)
-    for key, (worst, row) in {key: (expected[key], found[key]) for key in expected}.items():
+    assert [key for key in actual_summary if key[0] not in OTHERS] == list(expected)
+    for key, (worst, row) in {key: (expected[key], actual_summary[key]) for key in expected}.items():
         assert row["achieved"] == close(worst.table), key
         same = [i for i, value in enumerate(worst.classes) if float(value) == close(worst.table)]
         assert (row["worst_classes"], row["records_in_worst"]) == (len(same), sum(sizes[i] for i in same)), key
@@ -264,11 +266,11 @@ def test_every_model_is_what_its_definition_says(con: Any, seed: int) -> None:
         "alpha_k": [("alpha", {})],
         "p_sensitive": [("p_sensitive", {})],
     }.items():
-        given = (
+        given_values = (
             {n: v for n, v in parameters.items() if n in ("qi", "person")} if function == "k_anonymity" else parameters
         )
         for name, form in forms:
-            for row in rows(con, function, **given, **form):
+            for row in rows(con, function, **given_values, **form):
                 worst = expected[name, row["sensitive"]]
                 assert row["value"] == close(worst.classes[row["class"]["g"]]), (name, row)
                 assert row["achieved"] == close(worst.table)
@@ -282,10 +284,10 @@ def test_persons_are_counted_once_for_each_value(con: Any) -> None:
     )
     assert values(con, "k_anonymity") == {"a": 5, "b": 2}
     assert values(con, "k_anonymity", person="person") == {"a": 2, "b": 0}
-    known = {"sensitive": ["s"], "person": "person"}
-    assert values(con, "l_diversity", **known) == {"a": 2, "b": 0}
-    assert values(con, "alpha_k", **known) == {"a": 1, "b": 1}, "both persons have Flu; nobody is in b"
-    assert values(con, "t_closeness", **known) == {"a": 0, "b": 1}
+    known_mapping = {"sensitive": ["s"], "person": "person"}
+    assert values(con, "l_diversity", **known_mapping) == {"a": 2, "b": 0}
+    assert values(con, "alpha_k", **known_mapping) == {"a": 1, "b": 1}, "both persons have Flu; nobody is in b"
+    assert values(con, "t_closeness", **known_mapping) == {"a": 0, "b": 1}
 
 
 def test_a_null_is_nothing_to_diversity_and_a_category_to_the_others(con: Any) -> None:
@@ -304,8 +306,8 @@ def test_joint_is_within_equal_values_of_the_other_sensitive_columns(con: Any) -
         "CREATE TABLE t AS FROM (VALUES (1, 'a', 'x'), (1, 'b', 'x'), (1, 'a', 'y'), (1, 'c', 'y')) AS v (g, s, u)"
     )
     for multi, expected in (("independent", {"s": 3, "u": 2}), ("joint", {"s": 2, "u": 1})):
-        found = rows(con, "l_diversity", qi=["g"], sensitive=["s", "u"], multi=multi)
-        assert {row["sensitive"]: row["value"] for row in found} == expected
+        actual_rows = rows(con, "l_diversity", qi=["g"], sensitive=["s", "u"], multi=multi)
+        assert {row["sensitive"]: row["value"] for row in actual_rows} == expected
     assert (
         "Within equal values"
         in summary(con, qi=["g"], sensitive=["s", "u"], multi="joint")["alpha", "s"]["description"]
@@ -314,11 +316,11 @@ def test_joint_is_within_equal_values_of_the_other_sensitive_columns(con: Any) -
 
 def test_the_ten_worst_classes_are_shown_in_order(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT g, i AS s FROM range(1, 16) AS a (g), range(g) AS b (i)")
-    found = rows(con, "k_anonymity", qi=["g"])
-    assert [(row["class"]["g"], row["value"]) for row in found] == [(n, n) for n in range(1, 11)]
-    found = rows(con, "alpha_k", qi=["g"], sensitive=["s"])
-    assert [row["class"]["g"] for row in found] == list(range(1, 11))
-    assert {row["achieved"] for row in found} == {1.0}
+    actual_rows = rows(con, "k_anonymity", qi=["g"])
+    assert [(row["class"]["g"], row["value"]) for row in actual_rows] == [(n, n) for n in range(1, 11)]
+    actual_rows = rows(con, "alpha_k", qi=["g"], sensitive=["s"])
+    assert [row["class"]["g"] for row in actual_rows] == list(range(1, 11))
+    assert {row["achieved"] for row in actual_rows} == {1.0}
 
 
 def test_many_values_need_no_more_memory_than_the_table(con: Any) -> None:
@@ -346,15 +348,17 @@ def test_the_values_are_those_of_pycanon(con: Any, seed: int) -> None:
     frame, qi = con.execute("FROM t").df(), ["age", "area"]
     assert achieved(con, "k_anonymity", qi=qi) == canon.k_anonymity(frame, qi)
     for column, emd in (("disease", "equal"), ("score", "ordered")):
-        given: dict[str, object] = {"qi": qi, "sensitive": [column]}
-        asked = (frame, qi, [column])
-        assert achieved(con, "l_diversity", **given) == canon.l_diversity(*asked)
-        assert achieved(con, "p_sensitive", **given) == canon.l_diversity(*asked)
-        entropy = achieved(con, "l_diversity", diversity="entropy", **given)
-        assert canon.entropy_l_diversity(*asked) in (int(entropy - 1e-9), int(entropy + 1e-9)), "it cuts to an integer"
-        assert achieved(con, "alpha_k", **given) == close(canon.alpha_k_anonymity(*asked)[0])
-        assert achieved(con, "beta_likeness", **given) == close(canon.basic_beta_likeness(*asked))
-        assert achieved(con, "t_closeness", emd=emd, **given) == close(canon.t_closeness(*asked))
+        parameters: dict[str, object] = {"qi": qi, "sensitive": [column]}
+        asked_values = (frame, qi, [column])
+        assert achieved(con, "l_diversity", **parameters) == canon.l_diversity(*asked_values)
+        assert achieved(con, "p_sensitive", **parameters) == canon.l_diversity(*asked_values)
+        entropy = achieved(con, "l_diversity", diversity="entropy", **parameters)
+        assert canon.entropy_l_diversity(*asked_values) in (int(entropy - 1e-9), int(entropy + 1e-9)), (
+            "it cuts to an integer"
+        )
+        assert achieved(con, "alpha_k", **parameters) == close(canon.alpha_k_anonymity(*asked_values)[0])
+        assert achieved(con, "beta_likeness", **parameters) == close(canon.basic_beta_likeness(*asked_values))
+        assert achieved(con, "t_closeness", emd=emd, **parameters) == close(canon.t_closeness(*asked_values))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -405,11 +409,11 @@ def test_columns_of_any_type_make_classes_and_are_judged(con: Any, type_: str) -
 
 def test_nan_null_and_minus_zero(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT unnest([0.0::DOUBLE, -0.0, 'nan', 'nan', NULL, NULL]) AS g")
-    found = rows(con, "k_anonymity", qi=["g"])
-    assert [row["value"] for row in found] == [2, 2, 2]
-    assert str(found[0]["class"]["g"]) == "0.0"
-    assert math.isnan(found[1]["class"]["g"])
-    assert found[2]["class"]["g"] is None
+    actual_rows = rows(con, "k_anonymity", qi=["g"])
+    assert [row["value"] for row in actual_rows] == [2, 2, 2]
+    assert str(actual_rows[0]["class"]["g"]) == "0.0"
+    assert math.isnan(actual_rows[1]["class"]["g"])
+    assert actual_rows[2]["class"]["g"] is None
 
 
 def test_texts_are_told_apart_by_every_character(con: Any) -> None:
@@ -429,8 +433,8 @@ def test_an_empty_table_is_an_error(con: Any) -> None:
 
 def test_one_record_and_one_class(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT 1 AS g, 'Flu' AS s")
-    found = {key[0]: row["achieved"] for key, row in summary(con, qi=["g"], sensitive=["s"]).items()}
-    assert {name: achieved for name, achieved in found.items() if name not in OTHERS} == {
+    achieveds = {key[0]: row["achieved"] for key, row in summary(con, qi=["g"], sensitive=["s"]).items()}
+    assert {name: achieved for name, achieved in achieveds.items() if name not in OTHERS} == {
         "k_anonymity": 1,
         "distinct_l": 1,
         "entropy_l": 1,
@@ -454,9 +458,9 @@ def test_without_a_sensitive_column_there_is_k(con: Any) -> None:
 
 def test_a_source_is_read_once(con: Any) -> None:
     con.execute("CREATE VIEW t AS SELECT (random() * 4)::INTEGER AS g, (random() * 4)::INTEGER AS s FROM range(1000)")
-    found = summary(con, qi=["g"], sensitive=["s"])
+    actual_summary = summary(con, qi=["g"], sensitive=["s"])
     assert sum(row["size"] for row in rows(con, "k_anonymity", qi=["g"])) == 1000
-    assert found["distinct_l", "s"]["records_in_worst"] == 1000
+    assert actual_summary["distinct_l", "s"]["records_in_worst"] == 1000
 
 
 # --- names and sources -----------------------------------------------------------------------------------
@@ -481,10 +485,10 @@ def test_columns_named_like_the_statements_own(con: Any) -> None:
         "CREATE TABLE t AS SELECT i % 2 AS s0, i % 3 AS q0, i AS person, 1 AS records, i AS value "
         "FROM range(12) AS r (i)"
     )
-    found = summary(con, qi=["s0", "records"], sensitive=["q0", "value"], person="person")
-    assert found["k_anonymity", None]["achieved"] == 6
-    assert found["distinct_l", "q0"]["achieved"] == 3
-    assert found["distinct_l", "value"]["achieved"] == 6
+    actual_summary = summary(con, qi=["s0", "records"], sensitive=["q0", "value"], person="person")
+    assert actual_summary["k_anonymity", None]["achieved"] == 6
+    assert actual_summary["distinct_l", "q0"]["achieved"] == 3
+    assert actual_summary["distinct_l", "value"]["achieved"] == 6
 
 
 def test_views_schemas_databases_and_files(con: Any, tmp_path: Path) -> None:
@@ -549,9 +553,11 @@ GIVEN: dict[str, object] = {
 def test_every_parameter_takes_all_three_forms(star: Any, function: str) -> None:
     star.execute("ALTER TABLE t ADD COLUMN nobody INTEGER DEFAULT 1")
     names = next([p.name for p in f.parameters] for f in anonymity.FUNCTIONS if f.name == function)
-    given = {name: GIVEN[name] for name in names}
-    found = [star.execute(f"FROM {call(function, equals=form, **given)}").fetchall() for form in ("=", ":=", "=>")]
-    assert found[0] and found[0] == found[1] == found[2]
+    values_by_name = {name: GIVEN[name] for name in names}
+    actual_rows = [
+        star.execute(f"FROM {call(function, equals=form, **values_by_name)}").fetchall() for form in ("=", ":=", "=>")
+    ]
+    assert actual_rows[0] and actual_rows[0] == actual_rows[1] == actual_rows[2]
 
 
 @pytest.mark.parametrize(
@@ -663,5 +669,5 @@ def test_a_policy_changed_in_the_open_transaction_is_not_ignored(star: Any) -> N
 
 def test_a_release_achieves_what_was_asked_for(six: Any) -> None:
     six.execute("CREATE TABLE safe AS FROM kacpc('six', k=3)")
-    found = summary(six, "safe", qi=["age", "workclass"], sensitive=["disease"])
-    assert found["k_anonymity", None]["achieved"] >= 3
+    actual_summary = summary(six, "safe", qi=["age", "workclass"], sensitive=["disease"])
+    assert actual_summary["k_anonymity", None]["achieved"] >= 3

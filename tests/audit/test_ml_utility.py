@@ -39,10 +39,10 @@ def con() -> Iterator[Any]:
 
 
 def told(con: Any, release: str, more: str = "") -> dict[str, dict[str, Any]]:
-    found = con.execute(f"FROM ml_utility('{release}', 'people'{more})")
-    names = [column[0] for column in found.description]
+    result = con.execute(f"FROM ml_utility('{release}', 'people'{more})")
+    names = [column[0] for column in result.description]
     assert names == COLUMNS
-    rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    rows = [dict(zip(names, row, strict=True)) for row in result.fetchall()]
     assert [row["trained_on"] for row in rows] == ["majority", "source", "release"]
     return {row["trained_on"]: row for row in rows}
 
@@ -71,8 +71,8 @@ def test_it_follows_from_the_rows_and_the_seed_alone(con: Any) -> None:
     dbanon.clear_cache(con)
     assert told(con, "other", ", seed = 4") == once
     assert told(con, "safe", ", seed = 5") != once
-    few = told(con, "safe", ", records = 50, train = 0.5")
-    assert few["release"]["learned"] == few["source"]["learned"] == 50 and few["source"]["tested"] == 1000
+    subset = told(con, "safe", ", records = 50, train = 0.5")
+    assert subset["release"]["learned"] == subset["source"]["learned"] == 50 and subset["source"]["tested"] == 1000
 
 
 def test_typed_bounds_and_missing_values(con: Any) -> None:
@@ -83,10 +83,10 @@ def test_typed_bounds_and_missing_values(con: Any) -> None:
     )
     con.execute("CREATE OR REPLACE TABLE gaps AS SELECT IF(old = 'old', NULL, age) AS age, ward, old FROM people")
     dbanon.declare(con, "gaps", age="quasi", ward=("quasi", "wards"), old="sensitive")
-    found = con.execute(
+    result = con.execute(
         "SELECT accuracy FROM ml_utility('unknown', 'gaps', target = 'old') WHERE trained_on <> 'majority'"
     )
-    assert all(accuracy > 0.99 for (accuracy,) in found.fetchall())
+    assert all(accuracy > 0.99 for (accuracy,) in result.fetchall())
 
 
 def rows_of(draw: random.Random, number: int) -> WeightedRecords:
@@ -102,24 +102,26 @@ def test_scores_are_near_those_of_another_forest(seed: int) -> None:
     draw = random.Random(seed)
     source, release = rows_of(draw, 1500), rows_of(draw, 1500)
     boxes = ReleasedRecords(release, np.tile(release.features, 2))
-    found = ml_utility_scores.score_models("f", source, boxes, Training(0.67, 10**6, seed), lambda: None, lambda: None)
-    scores = {s.trained_on: s for s in found}
+    score_models = ml_utility_scores.score_models(
+        "f", source, boxes, Training(0.67, 10**6, seed), lambda: None, lambda: None
+    )
+    scores = {s.trained_on: s for s in score_models}
     for name, rows in (("source", source), ("release", release)):
-        of = RandomForestClassifier(100, min_samples_leaf=5, random_state=0)
-        of.fit(rows.features[:1000], rows.labels[:1000], sample_weight=rows.counts[:1000])
-        right = of.predict(source.features[1000:]) == source.labels[1000:]
+        random_forest_classifier = RandomForestClassifier(100, min_samples_leaf=5, random_state=0)
+        random_forest_classifier.fit(rows.features[:1000], rows.labels[:1000], sample_weight=rows.counts[:1000])
+        right = random_forest_classifier.predict(source.features[1000:]) == source.labels[1000:]
         weight = source.counts[1000:]
         assert abs(scores[name].accuracy - (right * weight).sum() / weight.sum()) < 0.05
 
 
 def plain(labels: Sequence[int], guesses: Sequence[int], records: Sequence[int]) -> tuple[float, float]:
     """Accuracy and balanced accuracy, record by record."""
-    every = [(label, guess) for label, guess, n in zip(labels, guesses, records, strict=True) for _ in range(n)]
+    all_values = [(label, guess) for label, guess, n in zip(labels, guesses, records, strict=True) for _ in range(n)]
     shares = [
-        sum(guess == one for label, guess in every if label == one) / sum(label == one for label, _ in every)
-        for one in {label for label, _ in every}
+        sum(guess == one for label, guess in all_values if label == one) / sum(label == one for label, _ in all_values)
+        for one in {label for label, _ in all_values}
     ]
-    return sum(label == guess for label, guess in every) / len(every), math.fsum(shares) / len(shares)
+    return sum(label == guess for label, guess in all_values) / len(all_values), math.fsum(shares) / len(shares)
 
 
 def test_who_is_tested_is_not_learned_from() -> None:
@@ -135,27 +137,27 @@ def test_who_is_tested_is_not_learned_from() -> None:
             np.array([low for low, *_ in boxes], float), *(np.array([b[i] for b in boxes]) for i in (2, 3))
         )
         release = ReleasedRecords(rows, np.array([[*low, *high] for low, high, *_ in boxes], float))
-        asked = WeightedRecords(np.array([place], float), np.array([label]), np.array([records]))
-        found = release.remove_people(asked, np.random.default_rng(turn), lambda: None)
+        weighted_records = WeightedRecords(np.array([place], float), np.array([label]), np.array([records]))
+        people = release.remove_people(weighted_records, np.random.default_rng(turn), lambda: None)
         fits = [
             of == label and all(a <= x <= b for a, x, b in zip(low, place, high, strict=True))
             for low, high, of, _ in boxes
         ]
-        held = sum(n for fit, (*_, n) in zip(fits, boxes, strict=True) if fit)
-        assert found.counts.sum() == rows.counts.sum() - min(records, held)
-        kept = [(low, n) for fit, (low, _, of, n) in zip(fits, boxes, strict=True) if not fit]
-        told = list(zip(found.features.astype(int).tolist(), found.counts.tolist(), strict=True))
-        assert all(one in told for one in kept)
+        stored_total = sum(n for fit, (*_, n) in zip(fits, boxes, strict=True) if fit)
+        assert people.counts.sum() == rows.counts.sum() - min(records, stored_total)
+        kept_values = [(low, n) for fit, (low, _, of, n) in zip(fits, boxes, strict=True) if not fit]
+        pairs = list(zip(people.features.astype(int).tolist(), people.counts.tolist(), strict=True))
+        assert all(one in pairs for one in kept_values)
 
 
 def test_boxes_that_overlap_lose_their_share() -> None:
     """Three times the records, three times as often: a narrow box does not lose those of a wide one."""
     rows = WeightedRecords(np.array([[1.0], [2.0]]), np.array([0, 0]), np.array([3000, 1000]))
-    asked = WeightedRecords(np.array([[1.5]]), np.array([0]), np.array([800]))
-    found = ReleasedRecords(rows, np.array([[0.0, 5.0], [1.0, 2.0]])).remove_people(
-        asked, np.random.default_rng(1), lambda: None
+    weighted_records = WeightedRecords(np.array([[1.5]]), np.array([0]), np.array([800]))
+    people = ReleasedRecords(rows, np.array([[0.0, 5.0], [1.0, 2.0]])).remove_people(
+        weighted_records, np.random.default_rng(1), lambda: None
     )
-    assert abs(found.counts[1] - 800) < 40 and found.counts.sum() == 3200
+    assert abs(people.counts[1] - 800) < 40 and people.counts.sum() == 3200
 
 
 def test_raw_records_as_a_release_are_worth_what_they_are(con: Any) -> None:
@@ -163,8 +165,8 @@ def test_raw_records_as_a_release_are_worth_what_they_are(con: Any) -> None:
     rows = [(age := draw.randrange(50), "x" if draw.random() < age / 50 else "y") for _ in range(4000)]
     con.execute("CREATE OR REPLACE TABLE noisy (age INTEGER, of VARCHAR)")
     con.executemany("INSERT INTO noisy VALUES (?, ?)", rows)
-    found = con.execute("FROM ml_utility('noisy', 'noisy', qi = ['age'], target = 'of')").fetchall()
-    assert found[1][1:3] == found[2][1:3] and found[1][4:] == found[2][4:] == (2680, 1320)
+    actual_rows = con.execute("FROM ml_utility('noisy', 'noisy', qi = ['age'], target = 'of')").fetchall()
+    assert actual_rows[1][1:3] == actual_rows[2][1:3] and actual_rows[1][4:] == actual_rows[2][4:] == (2680, 1320)
 
 
 def test_scores_count_records() -> None:
@@ -173,8 +175,8 @@ def test_scores_count_records() -> None:
         number = draw.randrange(1, 8)
         labels, guesses = ([draw.choice([0, 1, 4]) for _ in range(number)] for _ in range(2))
         records = [draw.randrange(1, 5) for _ in range(number)]
-        tested = WeightedRecords(np.zeros((number, 1)), np.array(labels), np.array(records))
-        score = ml_utility_scores._score("x", tested, tested, np.array(guesses))
+        weighted_records = WeightedRecords(np.zeros((number, 1)), np.array(labels), np.array(records))
+        score = ml_utility_scores._score("x", weighted_records, weighted_records, np.array(guesses))
         assert (score.accuracy, score.balanced_accuracy) == pytest.approx(plain(labels, guesses, records))
         assert score.n_tested == sum(records)
 

@@ -45,10 +45,10 @@ def number(*parts: object) -> int:
 
 
 def quantile(values: Sequence[float], q: float) -> float:
-    ordered = sorted(values)
-    at = q * (len(ordered) - 1)
-    low, high = ordered[math.floor(at)], ordered[math.ceil(at)]
-    return low + (high - low) * (at - math.floor(at))
+    sorted_values = sorted(values)
+    position = q * (len(sorted_values) - 1)
+    low, high = sorted_values[math.floor(position)], sorted_values[math.ceil(position)]
+    return low + (high - low) * (position - math.floor(position))
 
 
 Interval = tuple[float, float] | None
@@ -77,25 +77,25 @@ def slow(
 ) -> dict[tuple[str, int], list[float]]:
     """Errors by (kind, predicates); every value is a number and every published value an interval, None is missing."""
     count = len(steps)
-    found: dict[tuple[str, int], list[float]] = {}
+    result: dict[tuple[str, int], list[float]] = {}
     for n in range(1, queries + 1):
         predicates = 1 + (n - 1) % min(most, count)
         order = sorted(range(count), key=lambda j: number(seed, n, "column", j))
-        chosen, others = order[:predicates], order[predicates:]
-        target = next((j for j in [*others, *chosen] if j in averaged), None)
-        asked: list[Interval] = [None] * count
-        for j in chosen:
+        selected_order, others = order[:predicates], order[predicates:]
+        target = next((j for j in [*others, *selected_order] if j in averaged), None)
+        parameters: list[Interval] = [None] * count
+        for j in selected_order:
             values = sorted(v for row in source if (v := row[j]) is not None)
             width = max(1, math.floor(selectivity ** (1 / predicates) * len(values) + 0.5))
             first = math.floor((number(seed, n, "range", j) >> 11) / 2**53 * (len(values) - width))
-            asked[j] = (values[first], values[first + width - 1])
+            parameters[j] = (values[first], values[first + width - 1])
         exact: list[Interval]
         sums = []
         for told in (False, True):
             total = weight = weighted = 0.0
             for row in release if told else source:
                 exact = row if told else [None if v is None else (v, v) for v in row]  # type: ignore[assignment,misc]
-                part = math.prod(share(cell, a, s) for cell, a, s in zip(exact, asked, steps, strict=True))
+                part = math.prod(share(cell, a, s) for cell, a, s in zip(exact, parameters, steps, strict=True))
                 total += part
                 if target is not None and (cell := exact[target]) is not None and part > 0:
                     weight += part
@@ -103,15 +103,15 @@ def slow(
             sums.append((total, weighted / weight if weight else None))
         (true, average), (estimate, told_average) = sums
         error = abs(estimate - true) / max(true, sanity * len(source))
-        found.setdefault(("count", predicates), []).append(error)
+        result.setdefault(("count", predicates), []).append(error)
         if average is not None and target is not None:
-            known = [v for row in source if (v := row[target]) is not None]
-            bound = max(abs(average), sanity * (max(known) - min(known)))
+            known_values = [v for row in source if (v := row[target]) is not None]
+            bound = max(abs(average), sanity * (max(known_values) - min(known_values)))
             wrong = (
                 1.0 if told_average is None else 0.0 if told_average == average else abs(told_average - average) / bound
             )
-            found.setdefault(("average", predicates), []).append(wrong)
-    return found
+            result.setdefault(("average", predicates), []).append(wrong)
+    return result
 
 
 def text_of(cell: Interval, form: str = "{:g}") -> str | None:
@@ -132,23 +132,31 @@ def test_it_equals_the_slow_implementation(con: Any, seed: int, most: int) -> No
         color = rng.choice("rgb")
         source.append([age, pay, ward, "bgr".index(color)])
         rows_in.append((age, pay, WARDS[ward], color))
-        wide = rng.randint(1, 12)
-        ages = None if age is None else (age // wide * wide, age // wide * wide + wide - 1)
+        wide_number = rng.randint(1, 12)
+        ages = (
+            None
+            if age is None
+            else (age // wide_number * wide_number, age // wide_number * wide_number + wide_number - 1)
+        )
         pays = (math.floor(pay), math.floor(pay) + 2.5)
         node = rng.choice([name for name, (low, high) in NODES.items() if low <= ward <= high])
-        shown = rng.choice([color, "*"])
-        release.append([ages, pays, NODES[node], (0, 2) if shown == "*" else ("bgr".index(color),) * 2])
-        rows_out.append((text_of(ages), text_of(pays, "{:.2f}"), node, shown))
+        shown_choice = rng.choice([color, "*"])
+        release.append([ages, pays, NODES[node], (0, 2) if shown_choice == "*" else ("bgr".index(color),) * 2])
+        rows_out.append((text_of(ages), text_of(pays, "{:.2f}"), node, shown_choice))
     con.execute("CREATE OR REPLACE TABLE src (age INTEGER, pay DECIMAL(6, 2), ward VARCHAR, color VARCHAR)")
     con.execute("CREATE OR REPLACE TABLE rel (age VARCHAR, pay VARCHAR, ward VARCHAR, color VARCHAR)")
     con.executemany("INSERT INTO src VALUES (?, ?, ?, ?)", rows_in)
     con.executemany("INSERT INTO rel VALUES (?, ?, ?, ?)", rows_out)
     expected = slow(source, release, (1, 0, 1, 1), (0, 1), 90, seed, 0.3, 0.01, most)
-    more = "qi=['age', 'pay', 'ward', 'color'], hierarchies={'ward': 'wards'}, queries=90, selectivity=0.3, sanity=0.01"
-    found = rows(con, more=f"{more}, seed={seed}" + (f", predicates={most}" if most != 3 else ""))
+    extra_options = (
+        "qi=['age', 'pay', 'ward', 'color'], hierarchies={'ward': 'wards'}, queries=90, selectivity=0.3, sanity=0.01"
+    )
+    actual_rows = rows(con, more=f"{extra_options}, seed={seed}" + (f", predicates={most}" if most != 3 else ""))
     numbers = range(1, min(most, 4) + 1)
-    assert [(r["kind"], r["predicates"]) for r in found] == [(k, p) for k in ("count", "average") for p in numbers]
-    for row in found:
+    assert [(r["kind"], r["predicates"]) for r in actual_rows] == [
+        (k, p) for k in ("count", "average") for p in numbers
+    ]
+    for row in actual_rows:
         errors = expected[row["kind"], row["predicates"]]
         assert row["queries"] == len(errors)
         assert row["median"] == pytest.approx(quantile(errors, 0.5), abs=1e-7)
@@ -177,11 +185,11 @@ def test_a_release_that_says_everything_has_no_error(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE rel AS SELECT * REPLACE (zoned AT TIME ZONE 'UTC' AS zoned) FROM src")
     con.execute("CREATE OR REPLACE TABLE texts AS SELECT CAST(COLUMNS(*) AS VARCHAR) FROM rel")
     names = [row[0] for row in con.execute("SELECT column_name FROM (DESCRIBE src)").fetchall()]
-    listed = ", ".join("'" + name + "'" for name in names)
+    ages_text = ", ".join("'" + name + "'" for name in names)
     for release in ("rel", "texts"):
-        found = rows(con, release, more=f"qi := [{listed}], queries := 200")
-        assert sum(r["queries"] for r in found if r["kind"] == "count") == 200
-        assert all(r["median"] == r["p95"] == r["mean"] == 0 for r in found), release
+        actual_rows = rows(con, release, more=f"qi := [{ages_text}], queries := 200")
+        assert sum(r["queries"] for r in actual_rows if r["kind"] == "count") == 200
+        assert all(r["median"] == r["p95"] == r["mean"] == 0 for r in actual_rows), release
 
 
 def test_a_coarser_release_has_greater_errors(con: Any) -> None:
@@ -221,20 +229,20 @@ def test_real_releases_in_every_form_and_a_file(con: Any, tmp_path: Path) -> Non
     )
     con.execute("DELETE FROM dbanon.policy")
     dbanon.declare(con, "people", age="quasi", ward=("quasi", "wards"), born="quasi", disease="sensitive")
-    found = {}
+    result = {}
     for form in ("text", "bounds", "struct"):
         con.execute(f"CREATE OR REPLACE TABLE safe AS FROM kacpc('people', k=5, intervals='{form}')")
-        found[form] = rows(con, "safe", "people", "queries=60")
-    assert found["text"] == found["bounds"] == found["struct"]
-    assert all(row["mean"] > 0 for row in found["text"])
+        result[form] = rows(con, "safe", "people", "queries=60")
+    assert result["text"] == result["bounds"] == result["struct"]
+    assert all(row["mean"] > 0 for row in result["text"])
     path = tmp_path / "safe.parquet"
     con.execute(f"COPY safe TO '{path}'")
-    assert rows(con, str(path), "people", "queries=60") == found["text"]
+    assert rows(con, str(path), "people", "queries=60") == result["text"]
     con.execute(
         "CREATE OR REPLACE TABLE safe AS FROM kacpc('people', k=40, top := {'age': 50}, grid := {'born': 'year'})"
     )
     coarse = rows(con, "safe", "people", "queries=60")
-    assert coarse[0]["mean"] > found["text"][0]["mean"]
+    assert coarse[0]["mean"] > result["text"][0]["mean"]
     con.execute("ALTER TABLE safe DROP born")
     assert len(rows(con, "safe", "people", "queries=60")) == 4  # what is withheld is not asked about
 

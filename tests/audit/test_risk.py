@@ -84,16 +84,20 @@ def test_the_worked_numbers_of_six_records(star: Any) -> None:
 
 def test_each_number_names_the_classes_that_drive_it(star: Any) -> None:
     star.execute("INSERT INTO safe VALUES ('60', 'Private', 'Flu')")
-    found = {row["name"]: row for row in rows(star, "risk('safe', source='six')")}
+    rows_by_name = {row["name"]: row for row in rows(star, "risk('safe', source='six')")}
     alone = {"class": {"age": "60", "workclass": "Private"}, "records": 1, "value": 1.0}
     for name in ("prosecutor_highest", "uniqueness_sample", "prosecutor_average"):
-        assert (found[name]["classes"], found[name]["records"], found[name]["worst"]) == (1, 1, [alone]), name
-    assert found["prosecutor_above"]["records"] == 7
-    assert [w["value"] for w in found["prosecutor_above"]["worst"]] == [1, close(1 / 3), close(1 / 3)]
-    assert found["uniqueness_sample"]["value"] == close(1 / 7)
+        assert (rows_by_name[name]["classes"], rows_by_name[name]["records"], rows_by_name[name]["worst"]) == (
+            1,
+            1,
+            [alone],
+        ), name
+    assert rows_by_name["prosecutor_above"]["records"] == 7
+    assert [w["value"] for w in rows_by_name["prosecutor_above"]["worst"]] == [1, close(1 / 3), close(1 / 3)]
+    assert rows_by_name["uniqueness_sample"]["value"] == close(1 / 7)
     # Flu leads with 2 in the first class and is alone in the last.
-    assert found["exposure"]["value"] == close(3 / 4)
-    assert [w["records"] for w in found["exposure"]["worst"]] == [3, 1]
+    assert rows_by_name["exposure"]["value"] == close(3 / 4)
+    assert [w["records"] for w in rows_by_name["exposure"]["worst"]] == [3, 1]
 
 
 @pytest.fixture
@@ -120,16 +124,16 @@ def clinic(con: Any) -> Any:
 
 
 def test_the_figures_of_the_paper(clinic: Any) -> None:
-    asked = "qi=['age', 'country'], sensitive=['disease']"
+    options_text = "qi=['age', 'country'], sensitive=['disease']"
     for table, literal, dominant in (("mwck", 0.666667, 0.833333), ("proposed", 0.5, 0.5)):
         expected = {"disclosure_literal": close(literal), "disclosure_dominant": close(dominant)}
-        assert numbers(clinic, f"disclosure('{table}', {asked})") == expected
+        assert numbers(clinic, f"disclosure('{table}', {options_text})") == expected
         by_cluster = dict.fromkeys(expected, close(0.833333))
-        assert numbers(clinic, f"disclosure('{table}', {asked}, classes='cluster')") == by_cluster
+        assert numbers(clinic, f"disclosure('{table}', {options_text}, classes='cluster')") == by_cluster
     # Leukemia and Rhinitis are equally frequent: the smaller one counts; it leads in Central America only.
-    assert numbers(clinic, f"exposure('mwck', {asked})") == {"exposure": close(2 / 3)}
-    assert numbers(clinic, f"exposure('proposed', {asked})") == {"exposure": 0}
-    assert numbers(clinic, f"exposure('proposed', {asked}, ties='count')") == {"exposure": 1}
+    assert numbers(clinic, f"exposure('mwck', {options_text})") == {"exposure": close(2 / 3)}
+    assert numbers(clinic, f"exposure('proposed', {options_text})") == {"exposure": 0}
+    assert numbers(clinic, f"exposure('proposed', {options_text}, ties='count')") == {"exposure": 1}
 
 
 def test_distortion_is_weighted_by_influence(con: Any) -> None:
@@ -145,8 +149,8 @@ def test_distortion_is_weighted_by_influence(con: Any) -> None:
     assert numbers(con, f"distortion('people', {call})") == {"distortion": 0}
     # A number with a hierarchy is as wide as the leaves below the node: 3 of 15.
     for w, classes in ((0.19, 4), (0.2, 0)):
-        found = numbers(con, f"infeasible_classes('safe', {call.replace(', qi', f', w={w}, qi')})")
-        assert found == {"infeasible_classes": 4}, "gender is suppressed"
+        actual_numbers = numbers(con, f"infeasible_classes('safe', {call.replace(', qi', f', w={w}, qi')})")
+        assert actual_numbers == {"infeasible_classes": 4}, "gender is suppressed"
         only = call.replace("['age', 'gender']", "['age']")
         assert numbers(con, f"infeasible_classes('safe', {only}, w={w})") == {"infeasible_classes": classes}
 
@@ -161,10 +165,10 @@ def test_open_and_suppressed_values_are_vague(con: Any) -> None:
     assert row["value"] == 6
     assert {w["class"]["age"] for w in row["worst"]} == {"<=18", ">=90", "[85, >=90]", "*", "[10, 100]", "[<=18, 30]"}
     (row,) = rows(con, "distortion('safe', source='people', qi=['age'])")
-    raised = dict(con.execute("SELECT age, raised::DOUBLE FROM safe").fetchall())
-    assert row["value"] == close(sum(raised.values()) / 9)
+    raised_mapping = dict(con.execute("SELECT age, raised::DOUBLE FROM safe").fetchall())
+    assert row["value"] == close(sum(raised_mapping.values()) / 9)
     assert {w["class"]["age"]: w["value"] for w in row["worst"]} == {
-        age: close(value) for age, value in raised.items() if value >= sum(raised.values()) / 9
+        age: close(value) for age, value in raised_mapping.items() if value >= sum(raised_mapping.values()) / 9
     }
 
 
@@ -176,25 +180,25 @@ def oracle(classes: dict[Any, list[str | None]], threshold: float) -> dict[str, 
     n = sum(map(len, classes.values()))
     sizes = [len(c) for c in classes.values()]
     counts = [Counter(v for v in c if v is not None) for c in classes.values()]
-    whole: Counter[str] = sum(counts, Counter())
-    dominant = min(whole, key=lambda v: (-whole[v], v))
-    literal = most = lead = tied = 0.0
+    full_total: Counter[str] = sum(counts, Counter())
+    dominant = min(full_total, key=lambda v: (-full_total[v], v))
+    literal = maximum = lead = tied_number = 0.0
     for count, size in zip(counts, sizes, strict=True):
         shares = [max(1, c) / size for c in count.values()]
         literal += size * (sum(shares) / len(shares) if shares else 0)
-        most += size * max(shares, default=0)
+        maximum += size * max(shares, default=0)
         others = max((c for v, c in count.items() if v != dominant), default=0)
         lead += count[dominant] if count[dominant] > others else 0
-        tied += count[dominant] if count[dominant] >= others else 0
+        tied_number += count[dominant] if count[dominant] >= others else 0
     return {
         "prosecutor_highest": 1 / min(sizes),
         "prosecutor_average": len(sizes) / n,
         "prosecutor_above": sum(s for s in sizes if 1 / s > threshold) / n,
         "uniqueness_sample": sizes.count(1) / n,
         "disclosure_literal": literal / n,
-        "disclosure_dominant": most / n,
-        "exposure": lead / whole[dominant],
-        "exposure_ties": tied / whole[dominant],
+        "disclosure_dominant": maximum / n,
+        "exposure": lead / full_total[dominant],
+        "exposure_ties": tied_number / full_total[dominant],
     }
 
 
@@ -211,13 +215,13 @@ def test_it_equals_plain_python(con: Any, seed: int) -> None:
         con.execute("INSERT INTO t VALUES (?, ?, ?)", [*cell, value])
     threshold = rng.choice([0.1, 0.2, 1 / 3, 0.5])
     expected = oracle(classes, threshold)
-    found = numbers(con, f"risk('t', qi=['a', 'b'], sensitive='s', threshold={threshold})")
-    tied = numbers(con, "exposure('t', qi=['a', 'b'], sensitive='s', ties='count')")
+    actual_numbers = numbers(con, f"risk('t', qi=['a', 'b'], sensitive='s', threshold={threshold})")
+    tied_numbers = numbers(con, "exposure('t', qi=['a', 'b'], sensitive='s', ties='count')")
     for name, value in expected.items():
-        shown = tied["exposure"] if name == "exposure_ties" else found[name]
-        assert shown == close(value), name
+        shown_exposure = tied_numbers["exposure"] if name == "exposure_ties" else actual_numbers[name]
+        assert shown_exposure == close(value), name
     for attacker in ("highest", "average", "above"):
-        assert found[f"marketer_{attacker}"] == found[f"prosecutor_{attacker}"]
+        assert actual_numbers[f"marketer_{attacker}"] == actual_numbers[f"prosecutor_{attacker}"]
 
 
 # --- a sample of the classes ---------------------------------------------------------------------------------
@@ -242,32 +246,34 @@ def test_exposure_of_a_sample_is_that_of_its_classes_and_the_value_that_of_the_t
     rng.shuffle(table)
     con.execute("CREATE TABLE t (a VARCHAR, b INTEGER, s VARCHAR)")
     con.executemany("INSERT INTO t VALUES (?, ?, ?)", table)
-    whole = Counter(value for *_, value in table if value is not None)
-    dominant = min(whole, key=lambda v: (-whole[v], v))
+    full_counts = Counter(value for *_, value in table if value is not None)
+    dominant = min(full_counts, key=lambda v: (-full_counts[v], v))
     for sample in (0.1, 0.3, 0.5, 0.75, 0.99):
-        some = drawn(con, cells, sample, seed)
-        assert len(some) == math.ceil(sample * len(cells))
-        of = [Counter(v for v in classes[cell] if v is not None) for cell in some]
-        records = sum(count[dominant] for count in of)
+        subset = drawn(con, cells, sample, seed)
+        assert len(subset) == math.ceil(sample * len(cells))
+        counts = [Counter(v for v in classes[cell] if v is not None) for cell in subset]
+        records = sum(count[dominant] for count in counts)
         for ties in (False, True):
             lead = sum(
                 count[dominant]
-                for count in of
+                for count in counts
                 if count[dominant] >= max((n for v, n in count.items() if v != dominant), default=0) + (not ties)
             )
-            asked = f"sample={sample}, seed={seed}, ties='{'count' if ties else 'skip'}'"
-            (row,) = rows(con, f"exposure('t', qi=['a', 'b'], sensitive='s', {asked})")
+            asked_text = f"sample={sample}, seed={seed}, ties='{'count' if ties else 'skip'}'"
+            (row,) = rows(con, f"exposure('t', qi=['a', 'b'], sensitive='s', {asked_text})")
             assert row["value"] == (close(lead / records) if records else None)
-            assert {(w["class"]["a"], int(w["class"]["b"])) for w in row["worst"]} <= some
+            assert {(w["class"]["a"], int(w["class"]["b"])) for w in row["worst"]} <= subset
 
 
 def test_the_whole_sample_is_no_sample_and_small_ones_have_a_class(star: Any) -> None:
-    plain = rows(star, "exposure('safe', source='six')")
-    assert rows(star, "exposure('safe', source='six', sample=1, seed=5)") == plain
-    assert plain[0]["value"] == close(2 / 3)
+    plain_rows = rows(star, "exposure('safe', source='six')")
+    assert rows(star, "exposure('safe', source='six', sample=1, seed=5)") == plain_rows
+    assert plain_rows[0]["value"] == close(2 / 3)
     # Flu leads in the first class, two of two; in the second, one of one, it does not.
-    found = {seed: numbers(star, f"exposure('safe', source='six', sample=1e-9, seed={seed})") for seed in range(12)}
-    assert {n["exposure"] for n in found.values()} == {0, 1}
+    numbers_by_seed = {
+        seed: numbers(star, f"exposure('safe', source='six', sample=1e-9, seed={seed})") for seed in range(12)
+    }
+    assert {n["exposure"] for n in numbers_by_seed.values()} == {0, 1}
     with pytest.raises(duckdb.Error, match="sample must be a number above 0 and at most 1"):
         star.execute("FROM exposure('safe', source='six', sample=0)")
     with pytest.raises(duckdb.Error):  # all numbers of risk are of all classes
@@ -276,9 +282,9 @@ def test_the_whole_sample_is_no_sample_and_small_ones_have_a_class(star: Any) ->
 
 def test_a_sample_without_the_dominant_value_has_no_exposure(con: Any) -> None:
     con.execute("CREATE TABLE t AS FROM (VALUES ('a', 'Flu'), ('a', 'Flu'), ('b', 'HIV'), ('b', NULL)) AS v (q, s)")
-    found = [rows(con, f"exposure('t', qi=['q'], sensitive=['s'], sample=0.5, seed={i})")[0] for i in range(12)]
-    told = {(row["value"], row["classes"], row["records"]) for row in found}
-    assert told == {(1, 1, 2), (None, 0, 0)}
+    actual_rows = [rows(con, f"exposure('t', qi=['q'], sensitive=['s'], sample=0.5, seed={i})")[0] for i in range(12)]
+    values = {(row["value"], row["classes"], row["records"]) for row in actual_rows}
+    assert values == {(1, 1, 2), (None, 0, 0)}
     con.execute("UPDATE t SET s = NULL")
     assert numbers(con, "exposure('t', qi=['q'], sensitive=['s'], sample=0.5)") == {"exposure": None}
 
@@ -291,17 +297,17 @@ def test_samples_lie_around_the_exposure_of_all_classes(con: Any) -> None:
     table = [(i, rng.choice(["Flu", "Flu", "HIV", "Cancer"])) for i in range(120) for _ in range(rng.randint(2, 8))]
     con.executemany("INSERT INTO t VALUES (?, ?, 1)", table)
     call = "exposure('t', qi=['q'], sensitive=['s']"
-    whole = numbers(con, f"{call})")["exposure"]
-    found = [numbers(con, f"{call}, sample=0.5, seed={seed})")["exposure"] for seed in range(60)]
-    assert len(set(found)) > 40
-    mean = sum(found) / len(found)
-    error = math.sqrt(sum((v - mean) ** 2 for v in found) / (len(found) - 1) / len(found))
+    full_exposure = numbers(con, f"{call})")["exposure"]
+    exposures = [numbers(con, f"{call}, sample=0.5, seed={seed})")["exposure"] for seed in range(60)]
+    assert len(set(exposures)) > 40
+    mean = sum(exposures) / len(exposures)
+    error = math.sqrt(sum((v - mean) ** 2 for v in exposures) / (len(exposures) - 1) / len(exposures))
     assert error < 0.01
-    assert abs(mean - whole) < 4 * error
+    assert abs(mean - full_exposure) < 4 * error
     # Neither the order of the rows nor class_id counts.
     con.execute("CREATE OR REPLACE TABLE t AS SELECT q, s, 120 - q AS class_id FROM t ORDER BY hash(q, s)")
-    again = [numbers(con, f"{call}, sample=0.5, seed={seed})")["exposure"] for seed in range(5)]
-    assert again == found[:5]
+    second_exposures = [numbers(con, f"{call}, sample=0.5, seed={seed})")["exposure"] for seed in range(5)]
+    assert second_exposures == exposures[:5]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -318,20 +324,20 @@ def test_a_population_is_matched_as_by_hand(con: Any, seed: int) -> None:
     people = [person() for _ in range(120)]
     con.execute("CREATE TABLE pop (age INTEGER, ward VARCHAR, zip VARCHAR)")
     con.executemany("INSERT INTO pop VALUES (?, ?, ?)", people)
-    released = [p for p in people if p[1] != "zz"][:40]
-    published = []
-    for age, ward, zip_ in released:
+    released_peoples = [p for p in people if p[1] != "zz"][:40]
+    published_values = []
+    for age, ward, zip_ in released_peoples:
         low = None if age is None else age // 10 * 10
         ages = rng.choice(
             ["*", None if low is None else f"[{low}, {low + 9}]", None if low is None else f"<={low + 9}"]
             if age is None or age < 10
             else [f"[{low}, {low + 9}]", str(age), f">={low}"]
         )
-        published.append((ages, rng.choice([ward, tree[ward], "*"]), rng.choice([zip_, zip_[:2] + "*", "*"])))
+        published_values.append((ages, rng.choice([ward, tree[ward], "*"]), rng.choice([zip_, zip_[:2] + "*", "*"])))
     con.execute("CREATE TABLE rel (age VARCHAR, ward VARCHAR, zip VARCHAR)")
-    con.executemany("INSERT INTO rel VALUES (?, ?, ?)", published)
+    con.executemany("INSERT INTO rel VALUES (?, ?, ?)", published_values)
     con.execute("CREATE TABLE src (age INTEGER, ward VARCHAR, zip VARCHAR)")
-    con.executemany("INSERT INTO src VALUES (?, ?, ?)", released)
+    con.executemany("INSERT INTO src VALUES (?, ?, ?)", released_peoples)
     dbanon.declare(con, "src", age="quasi", ward=("quasi", "wards"), zip="quasi")
 
     def fits(shown: tuple[Any, ...], raw: tuple[Any, ...]) -> bool:
@@ -354,22 +360,22 @@ def test_a_population_is_matched_as_by_hand(con: Any, seed: int) -> None:
         wards = raw[1] in tree and ward in (raw[1], tree[raw[1]], "*")
         return wards and (zip_ in ("*", raw[2]) or (zip_.endswith("*") and raw[2].startswith(zip_[:-1])))
 
-    sizes = Counter(published)
+    sizes = Counter(published_values)
     risks = {c: 1 / max(n, sum(fits(c, p) for p in people)) for c, n in sizes.items()}
-    found = numbers(con, "risk('rel', source='src', population='pop', threshold=0.1)")
-    assert found["journalist_highest"] == close(max(risks.values()))
-    assert found["journalist_average"] == close(sum(risks[c] * n for c, n in sizes.items()) / 40)
-    assert found["journalist_above"] == close(sum(n for c, n in sizes.items() if risks[c] > 0.1) / 40)
-    assert found["marketer_average"] == found["journalist_average"]
-    assert found["uniqueness_population"] == close(sum(n for c, n in sizes.items() if risks[c] == 1) / 40)
-    assert found["prosecutor_average"] == close(len(sizes) / 40)
+    actual_numbers = numbers(con, "risk('rel', source='src', population='pop', threshold=0.1)")
+    assert actual_numbers["journalist_highest"] == close(max(risks.values()))
+    assert actual_numbers["journalist_average"] == close(sum(risks[c] * n for c, n in sizes.items()) / 40)
+    assert actual_numbers["journalist_above"] == close(sum(n for c, n in sizes.items() if risks[c] > 0.1) / 40)
+    assert actual_numbers["marketer_average"] == actual_numbers["journalist_average"]
+    assert actual_numbers["uniqueness_population"] == close(sum(n for c, n in sizes.items() if risks[c] == 1) / 40)
+    assert actual_numbers["prosecutor_average"] == close(len(sizes) / 40)
 
 
 def test_a_fraction_stands_for_a_population(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT i // 5 AS a FROM range(50) AS r (i)")
-    found = numbers(con, "reidentification('t', qi=['a'], fraction=0.1)")
-    assert found["prosecutor_highest"] == close(0.2)
-    assert found["journalist_highest"] == found["marketer_average"] == close(0.02)
+    actual_numbers = numbers(con, "reidentification('t', qi=['a'], fraction=0.1)")
+    assert actual_numbers["prosecutor_highest"] == close(0.2)
+    assert actual_numbers["journalist_highest"] == actual_numbers["marketer_average"] == close(0.02)
 
 
 def test_persons_are_counted_where_they_were_released(con: Any) -> None:
@@ -393,18 +399,18 @@ def test_real_releases_in_every_form_give_the_same_numbers(con: Any) -> None:
     )
     dbanon.load_hierarchy(con, "wards", [["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"], ["b2", "B", "*"]])
     dbanon.declare(con, "people", age="quasi", ward=("quasi", "wards"), born="quasi", dose="quasi", disease="sensitive")
-    found = []
+    actual_numbers = []
     for form in ("text", "bounds", "struct"):
         con.execute(f"CREATE OR REPLACE TABLE safe AS FROM mondrian('people', k=5, intervals='{form}')")
-        found.append(numbers(con, "risk('safe', source='people', population='people')"))
-    for other in found[1:]:
-        assert other == found[0]
-    assert found[0]["prosecutor_highest"] == close(0.2)
+        actual_numbers.append(numbers(con, "risk('safe', source='people', population='people')"))
+    for other in actual_numbers[1:]:
+        assert other == actual_numbers[0]
+    assert actual_numbers[0]["prosecutor_highest"] == close(0.2)
     metrics = dict(con.execute("SELECT metric, value FROM mondrian_metrics('people', k=5)").fetchall())
-    assert found[0]["prosecutor_average"] == close(metrics["risk_average"])
+    assert actual_numbers[0]["prosecutor_average"] == close(metrics["risk_average"])
     exact = numbers(con, "risk('people', source='people')")
     assert (exact["distortion"], exact["infeasible_classes"]) == (0, 0)
-    assert 0 < found[0]["distortion"] < 4
+    assert 0 < actual_numbers[0]["distortion"] < 4
 
 
 def test_without_a_source_only_what_the_release_tells_is_given(con: Any) -> None:
@@ -430,16 +436,20 @@ def test_hostile_names_are_names(con: Any, name: str) -> None:
     quoted = text(str(identifier(name)))
     call = f"risk({quoted}, source={quoted}, population={quoted}, "
     call += f"qi=[{text(name)}, {text(name + '2')}], sensitive=[{text(name + '3')}], influence=MAP {{{text(name)}: 2}})"
-    plain = "risk('t', source='t', population='t', qi=['q', 'r'], sensitive=['s'], influence={'q': 2})"
-    assert numbers(con, call) == numbers(con, plain)
+    plain_call = "risk('t', source='t', population='t', qi=['q', 'r'], sensitive=['s'], influence={'q': 2})"
+    assert numbers(con, call) == numbers(con, plain_call)
     assert con.execute("SELECT count(*) FROM t").fetchall() == [(30,)]
 
 
 def test_nothing_is_exposed_by_missing_values(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT NULL::VARCHAR AS a, NULL::VARCHAR AS s FROM range(4)")
-    found = numbers(con, "risk('t', qi=['a'], sensitive=['s'])")
-    assert (found["disclosure_literal"], found["disclosure_dominant"], found["exposure"]) == (0, 0, 0)
-    assert found["prosecutor_highest"] == close(0.25)
+    actual_numbers = numbers(con, "risk('t', qi=['a'], sensitive=['s'])")
+    assert (
+        actual_numbers["disclosure_literal"],
+        actual_numbers["disclosure_dominant"],
+        actual_numbers["exposure"],
+    ) == (0, 0, 0)
+    assert actual_numbers["prosecutor_highest"] == close(0.25)
     con.execute(
         "CREATE TABLE odd AS FROM (VALUES ('nan'::DOUBLE, true), ('-0'::DOUBLE, true), (0.0, NULL)) AS v (a, s)"
     )
@@ -448,10 +458,10 @@ def test_nothing_is_exposed_by_missing_values(con: Any) -> None:
 
 @pytest.mark.parametrize("function", [f.name for f in risk.FUNCTIONS])
 def test_every_function_gives_its_own_numbers_as_risk_does(star: Any, function: str) -> None:
-    whole = {row["name"]: row for row in rows(star, "risk('safe', source='six')")}
-    own = rows(star, f"{function}('safe', source='six')")
-    assert own
-    assert all(whole[row["name"]] == row for row in own)
+    full_rows_by_name = {row["name"]: row for row in rows(star, "risk('safe', source='six')")}
+    own_rows = rows(star, f"{function}('safe', source='six')")
+    assert own_rows
+    assert all(full_rows_by_name[row["name"]] == row for row in own_rows)
 
 
 @pytest.mark.parametrize(
@@ -499,16 +509,16 @@ def test_uncommitted_rows_and_a_changed_policy_are_seen(star: Any) -> None:
 def test_views_and_temporary_tables_work_on_our_connections(star: Any) -> None:
     star.execute("CREATE VIEW watched AS FROM risk('safe', source='six')")
     assert len(star.execute("FROM watched").fetchall()) == 13
-    with dbanon.connect() as own:
-        own.execute("CREATE TEMP TABLE t AS SELECT i // 5 AS a FROM range(50) AS r (i)")
-        found = numbers(own, "risk('t', qi=['a'], threshold=0.1, fraction=0.5)")
-        assert math.isclose(found["journalist_highest"], 0.1)
+    with dbanon.connect() as own_con:
+        own_con.execute("CREATE TEMP TABLE t AS SELECT i // 5 AS a FROM range(50) AS r (i)")
+        actual_numbers = numbers(own_con, "risk('t', qi=['a'], threshold=0.1, fraction=0.5)")
+        assert math.isclose(actual_numbers["journalist_highest"], 0.1)
 
 
 def test_a_class_of_nobody_known_is_at_risk_as_one_person_is(con: Any) -> None:
     con.execute("CREATE TABLE odd AS SELECT i % 2 AS a, IF(i % 2 = 0, i, NULL) AS who FROM range(8) AS r (i)")
     for further in ("", ", population='odd', source='odd'"):
-        found = numbers(con, f"risk('odd', qi=['a'], person='who'{further})")
-        assert found["prosecutor_highest"] == 1
-        assert found["prosecutor_average"] == close((1 + 1 / 4) / 2)
-        assert found["uniqueness_sample"] == close(1 / 2)
+        actual_numbers = numbers(con, f"risk('odd', qi=['a'], person='who'{further})")
+        assert actual_numbers["prosecutor_highest"] == 1
+        assert actual_numbers["prosecutor_average"] == close((1 + 1 / 4) / 2)
+        assert actual_numbers["uniqueness_sample"] == close(1 / 2)

@@ -94,31 +94,33 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--sensitive", default="", metavar="COLUMNS", help="own: sensitive columns")
     parser.add_argument("--numbers", default="", metavar="COLUMNS", help="own: columns whose hierarchy is not used")
     parser.add_argument("--call", action="append", choices=list(own.CALLS), help="own: what is measured")
-    given = parser.parse_args()
-    if "own" in given.cases and not given.file:
+    args = parser.parse_args()
+    if "own" in args.cases and not args.file:
         parser.error("own needs --file")
-    return given
+    return args
 
 
 def main() -> None:
     """Runs what was chosen and prints tables or JSON lines."""
-    given = arguments()
-    if given.cases != ["own"] and not (data.DATA / "adult.csv").exists():
+    given_arguments = arguments()
+    if given_arguments.cases != ["own"] and not (data.DATA / "adult.csv").exists():
         sys.exit("the benchmarks resample Adult: shared/data/adult.csv is not beside this checkout")
-    tables = [c for c in given.cases or speed.CASES if c in speed.CASES and (given.cases or c != "10m")]
-    if given.algorithms:
+    tables = [
+        c for c in given_arguments.cases or speed.CASES if c in speed.CASES and (given_arguments.cases or c != "10m")
+    ]
+    if given_arguments.algorithms:
         for case in tables:
-            speed.compare(case, given.k or [10, 50, 100], given.runs)
-    elif given.profile:
+            speed.compare(case, given_arguments.k or [10, 50, 100], given_arguments.runs)
+    elif given_arguments.profile:
         for case in tables:
-            for algorithm in given.algorithm or ["kacpc"]:
-                speed.profile(case, given.k[0] if given.k else 10, given.runs, algorithm)
+            for algorithm in given_arguments.algorithm or ["kacpc"]:
+                speed.profile(case, given_arguments.k[0] if given_arguments.k else 10, given_arguments.runs, algorithm)
     else:
         unasked = [group for group in GROUPS if group not in ("guide", "own", "spark")]
-        for group in [case for case in given.cases or unasked if case in GROUPS]:
-            GROUPS[group](given)
+        for group in [case for case in given_arguments.cases or unasked if case in GROUPS]:
+            GROUPS[group](given_arguments)
         if tables:
-            speed.report(tables, given.k or [2, 10, 100], given.runs, given.json)
+            speed.report(tables, given_arguments.k or [2, 10, 100], given_arguments.runs, given_arguments.json)
 
 
 if __name__ == "__main__":

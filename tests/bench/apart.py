@@ -30,7 +30,7 @@ def run(function: Any, *, installed: Path = ROOT, **given: Any) -> dict[str, Any
     what JSON can say. `installed`: where the packages lie. Failed."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(installed), *_others(installed)])}
     job = json.dumps([function.__module__, function.__name__, given], default=str)
-    ended = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", _CHILD],
         input=job,
         env=environment,
@@ -39,15 +39,17 @@ def run(function: Any, *, installed: Path = ROOT, **given: Any) -> dict[str, Any
         text=True,
         check=False,
     )
-    if ended.returncode:
-        raise ProcessFailedError((ended.stderr.strip().splitlines() or [f"exit code {ended.returncode}"])[-1][:200])
-    return dict(json.loads(ended.stdout.splitlines()[-1]))
+    if completed.returncode:
+        raise ProcessFailedError(
+            (completed.stderr.strip().splitlines() or [f"exit code {completed.returncode}"])[-1][:200]
+        )
+    return dict(json.loads(completed.stdout.splitlines()[-1]))
 
 
 def _others(installed: Path) -> list[str]:
     """What else is looked in: another DuckDB, for example."""
-    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    return [p for p in given if p and Path(p).resolve() not in (ROOT, installed)]
+    parts = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return [p for p in parts if p and Path(p).resolve() not in (ROOT, installed)]
 
 
 class Clock:

@@ -48,9 +48,15 @@ def measure(database: str, statement: str, memory: str | None) -> dict[str, Any]
         con.execute(statement)
         con.execute("SELECT 1").fetchall()
         seconds, cpu = clock.read()
-        shown = con.execute("SELECT sum(hash(safe, rowid))::VARCHAR, count(*) FROM safe").fetchall()[0]
+        shown_row = con.execute("SELECT sum(hash(safe, rowid))::VARCHAR, count(*) FROM safe").fetchall()[0]
         con.execute("DROP MATERIALIZED ANONYMIZED VIEW safe" if "VIEW" in statement else "DROP TABLE safe")
-    return {"s": seconds, "cpu": cpu, "spilled_mb": round(spilled.most / 2**20), "hash": shown[0], "made": shown[1]}
+    return {
+        "s": seconds,
+        "cpu": cpu,
+        "spilled_mb": round(spilled.most / 2**20),
+        "hash": shown_row[0],
+        "made": shown_row[1],
+    }
 
 
 class _Spilled(threading.Thread):
@@ -87,15 +93,15 @@ def measured(cases: Sequence[tuple[int, int]], memory: str, free: bool) -> Itera
             database = str(Path(folder) / "t.duckdb")
             apart.run(write, rows=rows, values=values, database=database)
             for name, statement in STATEMENTS.items():
-                found: dict[str, Any] = {"rows": rows, "values": values, "statement": name}
+                mapping: dict[str, Any] = {"rows": rows, "values": values, "statement": name}
                 try:
-                    found |= apart.run(measure, database=database, statement=statement, memory=memory)
+                    mapping |= apart.run(measure, database=database, statement=statement, memory=memory)
                     if free:
                         other = apart.run(measure, database=database, statement=statement, memory=None)
-                        found |= {"same": found["hash"] == other["hash"], "free_s": other["s"]}
+                        mapping |= {"same": mapping["hash"] == other["hash"], "free_s": other["s"]}
                 except apart.ProcessFailedError as error:
-                    found["failed"] = str(error)
-                yield found
+                    mapping["failed"] = str(error)
+                yield mapping
 
 
 def report(cases: Sequence[tuple[int, int]], memory: str, free: bool, as_json: bool) -> None:
@@ -103,11 +109,11 @@ def report(cases: Sequence[tuple[int, int]], memory: str, free: bool, as_json: b
     if not as_json:
         print(f"\nUnder memory_limit = '{memory}': Adult resampled, k = 10, a database file\n")
         print(table("rows", "further values", "statement", "s", "CPU s", "peak MB", "spilled MB", "as without a limit"))
-    for found in measured(cases, memory, free):
-        cells: tuple[object, ...] = (found["rows"], found["values"] or "", found["statement"])
-        if "failed" in found:
-            line = row(*cells, found["failed"], *[""] * 4)
+    for result in measured(cases, memory, free):
+        cells: tuple[object, ...] = (result["rows"], result["values"] or "", result["statement"])
+        if "failed" in result:
+            line = row(*cells, result["failed"], *[""] * 4)
         else:
-            same = {True: "yes", False: "no", None: ""}[found.get("same")]
-            line = row(*cells, found["s"], found["cpu"], found["peak_mb"], found["spilled_mb"], same)
-        print(json.dumps(found) if as_json else line, flush=True)
+            same = {True: "yes", False: "no", None: ""}[result.get("same")]
+            line = row(*cells, result["s"], result["cpu"], result["peak_mb"], result["spilled_mb"], same)
+        print(json.dumps(result) if as_json else line, flush=True)

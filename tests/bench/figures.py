@@ -68,16 +68,16 @@ def report(names: list[str], plots: str | None, as_json: bool) -> None:
     con = dbanon.connect()
     prepare(con)
     for name in names or FIGURES:
-        said, statement = FIGURES[name]
-        found = con.execute(statement).df()
+        message, statement = FIGURES[name]
+        frame = con.execute(statement).df()
         if plots is not None:
-            dbanon.plot(found).save(Path(plots) / f"{name}.svg")
+            dbanon.plot(frame).save(Path(plots) / f"{name}.svg")
         if as_json:
-            print(json.dumps({"figure": name, "rows": json.loads(found.to_json(orient="records"))}))
+            print(json.dumps({"figure": name, "rows": json.loads(frame.to_json(orient="records"))}))
             continue
-        print(f"\n{said}\n\n    {statement}\n")
-        kept = found[found["mean"].notna()]
-        index = ["metric", "algorithm", *(a for a in ("d", "n") if kept[a].nunique() > 1)]
-        print(kept.pivot_table(index=index, columns="k", values="mean", sort=False).round(4).to_string())
+        print(f"\n{message}\n\n    {statement}\n")
+        remaining = frame[frame["mean"].notna()]
+        index = ["metric", "algorithm", *(a for a in ("d", "n") if remaining[a].nunique() > 1)]
+        print(remaining.pivot_table(index=index, columns="k", values="mean", sort=False).round(4).to_string())
         print("\nseconds\n")
-        print(kept.pivot_table(index=index[1:], columns="k", values="seconds", sort=False).round(3).to_string())
+        print(remaining.pivot_table(index=index[1:], columns="k", values="seconds", sort=False).round(3).to_string())

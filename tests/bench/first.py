@@ -23,19 +23,19 @@ CALLS = {
 
 def process(call: str) -> dict[str, Any]:
     """Seconds of clock and CPU of each step of a process that makes one call on Adult, and the call once more."""
-    found = {}
+    result = {}
     clock = Clock()
     import duckdb
 
-    found["import duckdb"] = clock.read()
+    result["import duckdb"] = clock.read()
     clock = Clock()
     import dbanon
 
-    found["import dbanon"] = clock.read()
+    result["import dbanon"] = clock.read()
     connection = duckdb.connect()
     clock = Clock()
     dbanon.attach(connection)
-    found["attach"] = clock.read()
+    result["attach"] = clock.read()
     from tests.bench import data
 
     data.load(connection, data.adult(None))
@@ -43,9 +43,9 @@ def process(call: str) -> dict[str, Any]:
         dbanon.clear_cache(connection)
         clock = Clock()
         connection.execute(f"CREATE OR REPLACE TABLE safe AS FROM {call}").fetchall()
-        found[name] = clock.read()
+        result[name] = clock.read()
     connection.close()
-    return found
+    return result
 
 
 def installed(folder: Path) -> Path:
@@ -76,7 +76,7 @@ def report(as_json: bool) -> None:
     if not as_json:
         print("\nFirst call: CPU s (s of clock)\n")
         print(table("call", "process", *STEPS, "peak MB"))
-    for found in measured():
-        shown = [f"{found[step][1]:.2f} ({found[step][0]:.2f})" for step in STEPS]
-        line = row(found["call"], found["process"], *shown, found["peak_mb"])
-        print(json.dumps(found) if as_json else line, flush=True)
+    for result in measured():
+        shown_texts = [f"{result[step][1]:.2f} ({result[step][0]:.2f})" for step in STEPS]
+        line = row(result["call"], result["process"], *shown_texts, result["peak_mb"])
+        print(json.dumps(result) if as_json else line, flush=True)

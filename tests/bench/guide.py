@@ -69,10 +69,10 @@ def measured(names: str = "'all'") -> dict[str, Figures]:
             dbanon.declare(con, "adult", **{column: ("quasi", column) if path.exists() else "quasi"})
         dbanon.declare(con, "adult", occupation="sensitive")
         rows = con.execute(f"FROM {CALL.replace(chr(39) + 'all' + chr(39), names)}").fetchall()
-    found: dict[str, dict[str, Any]] = {}
+    result: dict[str, dict[str, Any]] = {}
     for algorithm, _, _, _, _, metric, mean, _, seconds, _, _ in rows:
-        found.setdefault(algorithm, {}).update({metric: mean, "seconds": seconds})
-    return {name: Figures(of.get("precision"), of.get("ncp"), of.get("seconds")) for name, of in found.items()}
+        result.setdefault(algorithm, {}).update({metric: mean, "seconds": seconds})
+    return {name: Figures(of.get("precision"), of.get("ncp"), of.get("seconds")) for name, of in result.items()}
 
 
 def page(figures: Mapping[str, Figures]) -> str:
@@ -80,9 +80,9 @@ def page(figures: Mapping[str, Figures]) -> str:
     parts = [INTRODUCTION]
     algorithms = {a.name: a for a in static_algorithms.algorithms()}
     for family in FAMILIES.values():
-        of = [a for a in algorithms.values() if a.family == family.name]
-        of.sort(key=lambda a: (-round(figures.get(a.name, UNKNOWN).precision or 0, 3), a.name))
-        parts.append(f"## {family.title}\n\n{family.idea}\n\n" + "\n".join(_table(of, figures)) + "\n")
+        values = [a for a in algorithms.values() if a.family == family.name]
+        values.sort(key=lambda a: (-round(figures.get(a.name, UNKNOWN).precision or 0, 3), a.name))
+        parts.append(f"## {family.title}\n\n{family.idea}\n\n" + "\n".join(_table(values, figures)) + "\n")
     return "\n".join(parts)
 
 
@@ -96,14 +96,14 @@ def _table(algorithms: list[Algorithm], figures: Mapping[str, Figures]) -> list[
 
 def _row(of: Algorithm, figures: Figures) -> tuple[str, ...]:
     """One algorithm: facts of the registry around the figures."""
-    own = {p.name for p in of.own}
+    own_names = {p.name for p in of.own}
     seconds = "" if figures.seconds is None else f"{figures.seconds:.2g}"
     return (
         f"`{of.name}`",
         "" if figures.precision is None else f"{figures.precision:.3f}",
         "" if figures.ncp is None else f"{figures.ncp:,.0f}",
         seconds,
-        "large" if "large" in own else "any",
+        "large" if "large" in own_names else "any",
         _diversity(of),
         "fixed" if of.deterministic else "seed",
         _published(of),
@@ -114,25 +114,25 @@ def _row(of: Algorithm, figures: Figures) -> tuple[str, ...]:
 def _diversity(of: Algorithm) -> str:
     """How it comes to meet models of sensitive values."""
     models = [m for m in of.meets if m not in ("k", "person")]
-    said = "merged" if not models else "own" if len(models) > 5 else f"some: {', '.join(models)}"
-    asked = [f"{name} = {value}" for name, value in of.defaults.items() if name in ("l", "p", "alpha")]
-    return "; ".join([said, *asked])
+    message = "merged" if not models else "own" if len(models) > 5 else f"some: {', '.join(models)}"
+    texts = [f"{name} = {value}" for name, value in of.defaults.items() if name in ("l", "p", "alpha")]
+    return "; ".join([message, *texts])
 
 
 def _published(of: Algorithm) -> str:
     """How closely it publishes."""
-    said = ["levels" if of.family == "lattice" else "wider" if of.ability(Widening) else "close"]
-    said += ["left out"] * (of.ability(Suppression) is not None)
-    return ", ".join(said + ["or noise"] * (of.ability(NoiseRelease) is not None))
+    values = ["levels" if of.family == "lattice" else "wider" if of.ability(Widening) else "close"]
+    values += ["left out"] * (of.ability(Suppression) is not None)
+    return ", ".join(values + ["or noise"] * (of.ability(NoiseRelease) is not None))
 
 
 def read(text: str) -> dict[str, Figures]:
     """The figures of a page."""
-    found = {}
+    result = {}
     for name, *cells in re.findall(r"^\| `(\w+)` \| ([\d.]*) \| ([\d,]*) \| ([\d.e+-]*) \|", text, re.MULTILINE):
         precision, ncp, seconds = (float(cell.replace(",", "")) if cell else None for cell in cells)
-        found[name] = Figures(precision, ncp, seconds)
-    return found
+        result[name] = Figures(precision, ncp, seconds)
+    return result
 
 
 def report() -> None:

@@ -68,9 +68,9 @@ class Seen:
         runner.improve_clusters, cluster.algorithms.run = self.improved, self.run  # type: ignore[assignment]
 
     def improved(self, space: Any, constraint: Any, labels: Any, search: Any, *rest: Any) -> Any:
-        found = self._improved(space, constraint, labels, search, *rest)
+        result = self._improved(space, constraint, labels, search, *rest)
         self.moves = search.budget.n_moves_done
-        return found
+        return result
 
     def run(self, algorithm: Any, space: Any, *rest: Any, **named: Any) -> Any:
         self.moves, self.space = 0, space
@@ -92,10 +92,10 @@ def precision_of(rows: Sequence[Sequence[str]], counts: Sequence[int]) -> float:
                     raise ValueError(f"{column}: {label} is on two levels")
         losses.append(levels)
     ages = [tuple(float(end) for end in row[0].strip("[]").split(",")) for row in rows]
-    whole = max(age[-1] for age in ages) - min(age[0] for age in ages)
+    maximum = max(age[-1] for age in ages) - min(age[0] for age in ages)
     total = 0.0
     for row, age, count in zip(rows, ages, counts, strict=True):
-        total += count * (age[-1] - age[0]) / whole
+        total += count * (age[-1] - age[0]) / maximum
         total += count * sum(levels[v] for v, levels in zip(row[1:], losses[1:], strict=True) if levels is not None)
     return 1 - total / (sum(counts) * len(data.QUASI))
 
@@ -136,39 +136,39 @@ def _pairs(term: Any) -> npt.NDArray[np.int64]:
 def measured(rows: int | None, runs: int) -> Iterator[dict[str, Any]]:
     """All figures: one document a method and what is asked."""
     con, quasi = loaded(rows)
-    seen = Seen()
-    asked = ASKED if rows is None else {"k=10": ASKED["k=10"]}
+    visited = Seen()
+    parameters = ASKED if rows is None else {"k=10": ASKED["k=10"]}
     methods = METHODS if rows is None else {n: m for n, m in METHODS.items() if n in ("best fast", "kacpc")}
     columns = ", ".join(f"{c}::VARCHAR" for c in quasi)
-    for what, given in asked.items():
+    for what, arguments in parameters.items():
         bound = None
-        for name, (function, more) in methods.items():
-            call = f"('t', {given}{more})"
-            whole, cpu = [], []
+        for name, (function, extra) in methods.items():
+            call = f"('t', {arguments}{extra})"
+            full_starteds, cpu = [], []
             for run in range(1 if "high" in name or "normal" in name else runs + 1):
                 dbanon.clear_cache(con)
                 clock, spent = time.perf_counter(), time.process_time()
                 con.execute(f"CREATE OR REPLACE TABLE safe AS FROM {function}{call}").fetchall()
                 if run or "high" in name or "normal" in name:  # else the first one may compile
-                    whole.append(time.perf_counter() - clock)
+                    full_starteds.append(time.perf_counter() - clock)
                     cpu.append(time.process_time() - spent)
-            moves = seen.moves
-            found = con.execute(f"SELECT {columns}, count(*) FROM safe GROUP BY ALL").fetchall()
+            moves = visited.moves
+            actual_rows = con.execute(f"SELECT {columns}, count(*) FROM safe GROUP BY ALL").fetchall()
             metrics = dict(con.execute(f"SELECT metric, value FROM {function}_metrics{call}").fetchall())
             errors = con.execute("SELECT kind, predicates, median FROM query_error('safe', 't', queries := 1000)")
             count_error = {predicates: median for kind, predicates, median in errors.fetchall() if kind == "count"}
-            if bound is None and rows is None and seen.space is not None:
-                k = int(given.split(",")[0].split()[-1])
-                bound = most_precision(seen.space, k, 5 if "l :=" in given else 1)
+            if bound is None and rows is None and visited.space is not None:
+                k = int(arguments.split(",")[0].split()[-1])
+                bound = most_precision(visited.space, k, 5 if "l :=" in arguments else 1)
             yield {
-                "rows": sum(row[-1] for row in found),
+                "rows": sum(row[-1] for row in actual_rows),
                 "asked": what,
                 "method": name,
-                "precision": precision_of([row[:-1] for row in found], [row[-1] for row in found]),
+                "precision": precision_of([row[:-1] for row in actual_rows], [row[-1] for row in actual_rows]),
                 "precision_metric": metrics["precision"],
                 "ncp": metrics["ncp"],
                 "query_error": count_error[2],
-                "seconds": statistics.median(whole),
+                "seconds": statistics.median(full_starteds),
                 "cpu_seconds": statistics.median(cpu),
                 "moves": moves,
                 "most_precision": bound,
@@ -183,20 +183,20 @@ def report(runs: int, as_json: bool) -> None:
     if not as_json:
         print("| data | asked | method | precision | NCP | query error | statement s | CPU s | moves |")
         print("|" + "---|" * 9)
-    before = ""
+    old_text = ""
     for rows in (None, 1_000_000):
         for m in measured(rows, runs):
             if as_json:
                 print(json.dumps(m), flush=True)
                 continue
-            where = f"| {'Adult' if rows is None else 'Adult resampled, 1M'} | {m['asked']} |"
-            if before != where:
+            text = f"| {'Adult' if rows is None else 'Adult resampled, 1M'} | {m['asked']} |"
+            if old_text != text:
                 if m["most_precision"] is not None:
-                    print(f"{where} at most | {m['most_precision']:.4f} | | | | | |")
-                print(f"{where} ARX, published | {m['arx_precision']:.4f} | | | {m['arx_seconds']} | | |")
-            before = where
+                    print(f"{text} at most | {m['most_precision']:.4f} | | | | | |")
+                print(f"{text} ARX, published | {m['arx_precision']:.4f} | | | {m['arx_seconds']} | | |")
+            old_text = text
             print(
-                f"{where} {m['method']} | {m['precision']:.4f} | {m['ncp']:.4f} | {m['query_error']:.3f} "
+                f"{text} {m['method']} | {m['precision']:.4f} | {m['ncp']:.4f} | {m['query_error']:.3f} "
                 f"| {m['seconds']:.2f} | {m['cpu_seconds']:.2f} | {m['moves']:,} |",
                 flush=True,
             )

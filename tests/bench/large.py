@@ -35,38 +35,40 @@ def measure(path: str, call: str, runs: int) -> dict[str, Any]:
     con.execute("CREATE TABLE few AS FROM t LIMIT 2000")
     con.execute("INSERT INTO dbanon.policy BY NAME SELECT * REPLACE ('few' AS table_name) FROM dbanon.policy")
     con.execute(f"CREATE TABLE safe AS FROM {call.format('few')}").fetchall()
-    whole, grouping = [], []
+    full_contents, grouping = [], []
     for _ in range(runs):
         dbanon.clear_cache(con)
         con.execute("DROP TABLE safe")
         clock = Clock()
         con.execute(f"CREATE TABLE safe AS FROM {call.format('t')}").fetchall()
-        whole.append(clock.read())
+        full_contents.append(clock.read())
         clock = Clock()
         con.execute(f"SELECT count(*) FROM (SELECT {quasi}, count(*) FROM t GROUP BY ALL)").fetchall()
         grouping.append(clock.read()[0])
-    counted = f"SELECT sum(n)::BIGINT, count(*) FROM (SELECT count(*) AS n FROM t GROUP BY {quasi})"
-    rows, tuples = con.execute(counted).fetchall()[0]
+    counted_query = f"SELECT sum(n)::BIGINT, count(*) FROM (SELECT count(*) AS n FROM t GROUP BY {quasi})"
+    rows, tuples = con.execute(counted_query).fetchall()[0]
     con.close()
-    seconds, cpu = (statistics.median(each) for each in zip(*whole, strict=True))
+    seconds, cpu = (statistics.median(each_pair) for each_pair in zip(*full_contents, strict=True))
     return {"rows": rows, "tuples": tuples, "s": seconds, "cpu": cpu, "group_by": statistics.median(grouping)}
 
 
 def measured(sizes: Sequence[int], algorithms: Sequence[str], runs: int) -> Iterator[dict[str, Any]]:
     """A row a size and algorithm; `exponent`: of the growth since the size before, by CPU seconds."""
-    before: dict[str, dict[str, Any]] = {}
+    previous: dict[str, dict[str, Any]] = {}
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
             path = str(Path(folder) / "t.parquet")
             apart.run(write, rows=size, path=path)
             for name in algorithms:
-                found = {"algorithm": name} | apart.run(
+                mapping = {"algorithm": name} | apart.run(
                     measure, path=path, call=f"{name}('{{}}', k=10)", runs=runs if size < 10**7 else 1
                 )
-                if (last := before.get(name)) is not None:
-                    found["exponent"] = math.log(found["cpu"] / last["cpu"]) / math.log(found["rows"] / last["rows"])
-                before[name] = found
-                yield found
+                if (last := previous.get(name)) is not None:
+                    mapping["exponent"] = math.log(mapping["cpu"] / last["cpu"]) / math.log(
+                        mapping["rows"] / last["rows"]
+                    )
+                previous[name] = mapping
+                yield mapping
 
 
 def report(sizes: Sequence[int], algorithms: Sequence[str], runs: int, as_json: bool) -> None:
@@ -74,8 +76,8 @@ def report(sizes: Sequence[int], algorithms: Sequence[str], runs: int, as_json: 
     if not as_json:
         print("\nLarge calls: Adult resampled, k = 10, CREATE TABLE AS in a database in memory\n")
         print(table("algorithm", "rows", "tuples", "s", "CPU s", "s / GROUP BY", "peak MB", "exponent"))
-    for found in measured(sizes, algorithms, runs):
-        exponent = f"{found['exponent']:.2f}" if "exponent" in found else ""
-        cells = (found["algorithm"], found["rows"], found["tuples"], found["s"], found["cpu"])
-        line = row(*cells, round(found["s"] / found["group_by"]), found["peak_mb"], exponent)
-        print(json.dumps(found) if as_json else line, flush=True)
+    for result in measured(sizes, algorithms, runs):
+        exponent = f"{result['exponent']:.2f}" if "exponent" in result else ""
+        cells = (result["algorithm"], result["rows"], result["tuples"], result["s"], result["cpu"])
+        line = row(*cells, round(result["s"] / result["group_by"]), result["peak_mb"], exponent)
+        print(json.dumps(result) if as_json else line, flush=True)

@@ -36,9 +36,9 @@ def measure(runs: int) -> dict[str, Any]:
     con = dbanon.attach(duckdb.connect())
     for name, rows in TABLES.items():
         con.execute(f"CREATE TABLE {name} AS {rows}")
-    found: dict[str, list[float]] = {}
+    result: dict[str, list[float]] = {}
     for call, arguments in CALLS.items():
-        found[call] = []
+        result[call] = []
         for algorithm in ("best", "kacpc"):
             spent = []
             for _ in range(runs + 1):
@@ -46,18 +46,18 @@ def measure(runs: int) -> dict[str, Any]:
                 clock = Clock()
                 con.execute(f"SELECT count(*) FROM {algorithm}{arguments}").fetchall()
                 spent.append(clock.read()[1])
-            found[call].append(statistics.median(spent[1:]))
+            result[call].append(statistics.median(spent[1:]))
     con.close()
-    return {"calls": found}
+    return {"calls": result}
 
 
 def report(runs: int, as_json: bool) -> None:
     """Print one row per call."""
-    found = apart.run(measure, runs=runs)
+    result = apart.run(measure, runs=runs)
     if as_json:
-        print(json.dumps(found))
+        print(json.dumps(result))
         return
     print("\nSearches with little to find, warm: CPU seconds\n")
     print(table("call", "best", "kacpc"))
-    for call, spent in found["calls"].items():
+    for call, spent in result["calls"].items():
         print(row(call, *spent), flush=True)

@@ -47,16 +47,16 @@ def load(
     unknown = sorted({*quasi, *sensitive, *numbers} - set(columns))
     if unknown:
         raise ValueError(f"no column {', '.join(unknown)} in {file}, which has {', '.join(columns)}")
-    chosen = list(quasi) or [c for c in columns if c not in sensitive]
+    selected_quasis = list(quasi) or [c for c in columns if c not in sensitive]
     roles: dict[str, Any] = dict.fromkeys(sensitive, "sensitive")
-    for column in chosen:
+    for column in selected_quasis:
         stored = Path(hierarchies or "", f"{column}.csv")
         roles[column] = "quasi"
         if hierarchies and column not in numbers and stored.exists():
             dbanon.load_hierarchy(con, column, stored)
             roles[column] = ("quasi", column)
     dbanon.declare(con, "t", **roles)
-    return chosen
+    return selected_quasis
 
 
 def measure(name: str, k: int, **given: Any) -> dict[str, Any]:
@@ -68,17 +68,17 @@ def measure(name: str, k: int, **given: Any) -> dict[str, Any]:
 
     con = dbanon.attach(duckdb.connect())
     quasi = ", ".join(identifier(c) for c in load(con, **given))
-    function, more = CALLS[name]
+    function, extra = CALLS[name]
     con.execute("CREATE TABLE few AS FROM t LIMIT 500")
     con.execute("INSERT INTO dbanon.policy BY NAME SELECT * REPLACE ('few' AS table_name) FROM dbanon.policy")
-    con.execute(f"CREATE TABLE safe AS FROM {function}('few', k = 2{more})")
+    con.execute(f"CREATE TABLE safe AS FROM {function}('few', k = 2{extra})")
     clock = Clock()
     tuples = con.execute(f"SELECT count(*) FROM (SELECT {quasi}, count(*) FROM t GROUP BY ALL)").fetchall()[0][0]
     grouped = clock.read()
     clock = Clock()
-    con.execute(f"CREATE OR REPLACE TABLE safe AS FROM {function}('t', k = {k}{more})")
+    con.execute(f"CREATE OR REPLACE TABLE safe AS FROM {function}('t', k = {k}{extra})")
     seconds, cpu = clock.read()
-    metrics = dict(con.execute(f"SELECT metric, value FROM {function}_metrics('t', k = {k}{more})").fetchall())
+    metrics = dict(con.execute(f"SELECT metric, value FROM {function}_metrics('t', k = {k}{extra})").fetchall())
     con.close()
     return {
         "rows": int(metrics["records"]), "tuples": tuples, "precision": metrics["precision"], "ncp": metrics["gcp"],
@@ -92,14 +92,14 @@ def measured(calls: Sequence[str], ks: Sequence[int], **given: Any) -> Iterator[
     for k in ks:
         baseline = None
         for name in calls:
-            found: dict[str, Any] = {"k": k, "call": name}
+            mapping: dict[str, Any] = {"k": k, "call": name}
             try:
-                found |= apart.run(measure, name=name, k=k, **given)
+                mapping |= apart.run(measure, name=name, k=k, **given)
             except apart.ProcessFailedError as error:
-                yield found | {"failed": str(error)}
+                yield mapping | {"failed": str(error)}
                 continue
-            baseline = baseline or found["cpu"]
-            yield found | {"cpu_to_baseline": found["cpu"] / baseline}
+            baseline = baseline or mapping["cpu"]
+            yield mapping | {"cpu_to_baseline": mapping["cpu"] / baseline}
 
 
 def report(calls: Sequence[str], ks: Sequence[int], as_json: bool, **given: Any) -> None:
@@ -107,17 +107,17 @@ def report(calls: Sequence[str], ks: Sequence[int], as_json: bool, **given: Any)
     if not as_json:
         print(f"\n{given['file']}: CREATE TABLE AS in a database in memory, each in a process of its own\n")
         print(table("k", "call", "precision", "NCP", "s", "CPU s", f"CPU / {calls[0]}", "CPU / GROUP BY", "peak MB"))
-    for found in measured(calls, ks, **given):
+    for result in measured(calls, ks, **given):
         if as_json:
-            print(json.dumps(found), flush=True)
-        elif "failed" in found:
-            print(row(found["k"], found["call"], found["failed"], *[""] * 6), flush=True)
+            print(json.dumps(result), flush=True)
+        elif "failed" in result:
+            print(row(result["k"], result["call"], result["failed"], *[""] * 6), flush=True)
         else:
             print(
                 row(
-                    found["k"], found["call"], f"{found['precision']:.4f}", f"{found['ncp']:.4f}", found["s"],
-                    found["cpu"], found["cpu_to_baseline"], round(found["cpu"] / found["group_by_cpu"]),
-                    found["peak_mb"],
+                    result["k"], result["call"], f"{result['precision']:.4f}", f"{result['ncp']:.4f}", result["s"],
+                    result["cpu"], result["cpu_to_baseline"], round(result["cpu"] / result["group_by_cpu"]),
+                    result["peak_mb"],
                 ),
                 flush=True,
             )  # fmt: skip

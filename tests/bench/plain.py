@@ -19,9 +19,9 @@ def _loop(
     tuples, attributes = codes.shape
     near = np.empty(tuples, np.int64)
     remaining = left.sum()
-    made = 0
-    while made < steps and remaining >= k:
-        if made > 0:
+    number = 0
+    while number < steps and remaining >= k:
+        if number > 0:
             seed = -1
             for t in range(tuples):
                 if left[t] > 0 and (seed < 0 or sums[t] < sums[seed]):
@@ -40,12 +40,12 @@ def _loop(
             for t in range(tuples):
                 if left[t] > 0 and (best < 0 or near[t] < near[best]):
                     best = t
-            taken = min(wanted, left[best])
-            left[best] -= taken
-            wanted -= taken
+            minimum = min(wanted, left[best])
+            left[best] -= minimum
+            wanted -= minimum
         remaining -= k
-        made += 1
-    return made
+        number += 1
+    return number
 
 
 def seconds(table: encoded_table.EncodedTable, k: int, most: float = 10.0) -> tuple[float | None, bool]:
@@ -59,13 +59,13 @@ def seconds(table: encoded_table.EncodedTable, k: int, most: float = 10.0) -> tu
     starts = np.cumsum([0, *(widths**2)])[:-1]
     first = modal_codes(table)
     start = sum(rows[j].row(first[j])[table.codes[:, j]] for j in range(len(rows)))
-    seed, left = int(np.argmin(start)), table.counts.copy()
-    sums = np.zeros(len(left), np.int64)
+    seed, remaining_copy = int(np.argmin(start)), table.counts.copy()
+    sums = np.zeros(len(remaining_copy), np.int64)
     clusters = table.rows // k
-    _loop(table.codes, left.copy(), tables, starts, widths, sums.copy(), seed, k, 1)
+    _loop(table.codes, remaining_copy.copy(), tables, starts, widths, sums.copy(), seed, k, 1)
     clock, done, chunk = time.perf_counter(), 0, max(1, min(clusters, 50))
     while done < clusters and time.perf_counter() - clock < most:
-        done += _loop(table.codes, left, tables, starts, widths, sums, seed, k, min(chunk, clusters - done))
-        seed = int(np.argmin(np.where(left > 0, sums, np.iinfo(np.int64).max)))
+        done += _loop(table.codes, remaining_copy, tables, starts, widths, sums, seed, k, min(chunk, clusters - done))
+        seed = int(np.argmin(np.where(remaining_copy > 0, sums, np.iinfo(np.int64).max)))
     took = time.perf_counter() - clock
     return took * clusters / done, done < clusters

@@ -149,9 +149,9 @@ def _rows(column: str, values: Sequence[Any]) -> list[list[str]]:
     if column == "native_country":
         from dbanon.policy.hierarchies.storage import shipped_hierarchy
 
-        found = shipped_hierarchy("adult_native_country")
-        assert found is not None
-        return [*(list(reversed(path)) for path in found.paths), ["?", "unknown", "*"]]
+        actual_shipped_hierarchy = shipped_hierarchy("adult_native_country")
+        assert actual_shipped_hierarchy is not None
+        return [*(list(reversed(path)) for path in actual_shipped_hierarchy.paths), ["?", "unknown", "*"]]
     tens = [(int(str(v)[1:].split("-")[0]), str(v)) for v in values]  # [30-40)
     return [[v, f"{low // 20 * 20} to {low // 20 * 20 + 20}", ("40 or more" if low >= 40 else "below 40"), "*"]
             for low, v in sorted(tens)]  # fmt: skip
@@ -171,12 +171,12 @@ def measure(con: Any, case: Case, ks: Sequence[int]) -> Iterator[dict[str, Any]]
                 f"CREATE OR REPLACE TABLE safe AS FROM {algorithm}('t', k := {k}{_more(method, case)})"
             ).fetchall()
             took = time.perf_counter() - clock
-            found = dict(
+            mapping = dict(
                 con.execute(
                     f"SELECT name, value FROM risk('safe', source := 't', influence := {{{weights}}})"
                 ).fetchall()
             )
-            yield {"k": k, "method": method, "seconds": took} | {m: found[name] for m, name in METRICS.items()}
+            yield {"k": k, "method": method, "seconds": took} | {m: mapping[name] for m, name in METRICS.items()}
 
 
 def attacked(con: Any, case: Case, k: int) -> Iterator[dict[str, Any]]:
@@ -265,12 +265,17 @@ def paper(case: str, metric: str, method: str, k: int) -> float | None:
 def summary(case: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """For each measure and all forms of the proposed method: in how many k it is best (alone, or with others), and by
     how much it improves on the others on average, in percent."""
-    by = {(r["k"], r["method"]): r for r in rows}
-    ks = sorted({k for k, _ in by})
+    values = {(r["k"], r["method"]): r for r in rows}
+    ks = sorted({k for k, _ in values})
     for metric in METRICS:
         for mine in PROPOSED:
-            best = sum(by[k, mine][metric] <= min(by[k, o][metric] for o in OTHERS) for k in ks)
-            gains = [100 * (1 - by[k, mine][metric] / by[k, o][metric]) for k in ks for o in OTHERS if by[k, o][metric]]
+            best = sum(values[k, mine][metric] <= min(values[k, o][metric] for o in OTHERS) for k in ks)
+            gains = [
+                100 * (1 - values[k, mine][metric] / values[k, o][metric])
+                for k in ks
+                for o in OTHERS
+                if values[k, o][metric]
+            ]
             yield {
                 "metric": metric,
                 "method": mine,
@@ -288,25 +293,25 @@ def main() -> None:
     parser.add_argument("-k", type=int, action="append", help="k (default: the paper's sixteen)")
     parser.add_argument("--attacks", action="store_true", help="Table 4 too: a forest a release")
     parser.add_argument("--json", action="store_true", help="one JSON document a line")
-    given = parser.parse_args()
+    args = parser.parse_args()
     if not (DATA / "diabetes130.parquet").exists():
         sys.exit("the paper's data sets are not here: shared/data is not beside this checkout")
-    ks = given.k or list(KS)
-    if not given.json:
+    ks = args.k or list(KS)
+    if not args.json:
         print(NOT_REBUILT)
-    for name in given.cases or CASES:
+    for name in args.cases or CASES:
         case = CASES[name]
         with dbanon.connect(":memory:") as con:
             load(con, case)
-            found = list(measure(con, case, ks))
-            attacks = list(attacked(con, case, ATTACK_K)) if given.attacks else []
-        influence, rows = found[0]["influence"], found[1:]
-        told = list(summary(name, rows))
-        if given.json:
-            for document in ({"differs": case.differs, "influence": influence}, *rows, *told, *attacks):
+            values = list(measure(con, case, ks))
+            attacks = list(attacked(con, case, ATTACK_K)) if args.attacks else []
+        influence, rows = values[0]["influence"], values[1:]
+        summaries = list(summary(name, rows))
+        if args.json:
+            for document in ({"differs": case.differs, "influence": influence}, *rows, *summaries, *attacks):
                 print(json.dumps({"case": name} | document), flush=True)
         else:
-            _print(name, case, influence, rows, told)
+            _print(name, case, influence, rows, summaries)
             _print_attacks(name, attacks)
 
 
@@ -322,8 +327,8 @@ def _print(
             for method in METHODS:
                 value = next(r[metric] for r in rows if (r["k"], r["method"]) == (k, method))
                 theirs = paper(name, metric, method, k)
-                shown = f"{value:.0f}" if metric == "IQR" else f"{value:.3f}"
-                cells.append(shown if theirs is None else f"{shown} ({theirs:g})")
+                shown_text = f"{value:.0f}" if metric == "IQR" else f"{value:.3f}"
+                cells.append(shown_text if theirs is None else f"{shown_text} ({theirs:g})")
             print(f"| {k} | " + " | ".join(cells) + " |")
     if name in GREATEST_D:
         mine = max(r["D"] for r in rows if r["method"] == "proposed")
@@ -346,14 +351,14 @@ def _print_attacks(name: str, attacks: Sequence[Mapping[str, Any]]) -> None:
     print("| attack | " + " | ".join(METHODS) + " | by the mode | on the raw data |")
     print("|" + "---|" * (len(METHODS) + 3))
     for attack in ATTACKS:
-        of = {a["method"]: a for a in attacks if a["attack"] == attack}
+        values_by_method = {a["method"]: a for a in attacks if a["attack"] == attack}
         scale = 100 if attack == "I" else 1
         cells = []
         for method in METHODS:
             theirs = _ATTACKED[name].get(method)
-            shown = f"{of[method]['value'] * scale:.4g}"
-            cells.append(shown if theirs is None else f"{shown} ({theirs[attack == 'II']:g})")
-        floors = [of["proposed"][floor] for floor in ("by_mode", "on_raw")]
+            shown_text = f"{values_by_method[method]['value'] * scale:.4g}"
+            cells.append(shown_text if theirs is None else f"{shown_text} ({theirs[attack == 'II']:g})")
+        floors = [values_by_method["proposed"][floor] for floor in ("by_mode", "on_raw")]
         cells += ["" if floor is None else f"{floor * scale:.4g}" for floor in floors]
         print(f"| {attack} | " + " | ".join(cells) + " |", flush=True)
 

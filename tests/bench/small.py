@@ -31,12 +31,12 @@ def measure(runs: int) -> dict[str, Any]:
     con.execute("CREATE TABLE few AS FROM t LIMIT 60")
     con.execute("INSERT INTO dbanon.policy BY NAME SELECT * REPLACE ('few' AS table_name) FROM dbanon.policy")
     wanted = {"GROUP BY": f"SELECT count(*) FROM (SELECT {quasi}, count(*) FROM {{}} GROUP BY ALL)"}
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for name, statement in (wanted | STATEMENTS).items():
         slow = name.startswith("EXPLAIN")
-        found[name] = {source: _median(con, statement.format(source), 1 if slow else runs) for source in ("t", "few")}
+        result[name] = {source: _median(con, statement.format(source), 1 if slow else runs) for source in ("t", "few")}
     con.close()
-    return {"statements": found}
+    return {"statements": result}
 
 
 def _median(con: Any, statement: str, runs: int) -> tuple[float, ...]:
@@ -49,17 +49,17 @@ def _median(con: Any, statement: str, runs: int) -> tuple[float, ...]:
         con.execute(statement).fetchall()
         spent.append(clock.read())
     warm = spent[1:] or spent
-    return tuple(statistics.median(each) for each in zip(*warm, strict=True))
+    return tuple(statistics.median(each_pair) for each_pair in zip(*warm, strict=True))
 
 
 def report(runs: int, as_json: bool) -> None:
     """Prints a row a statement."""
-    found = apart.run(measure, runs=max(runs, 5))
+    result = apart.run(measure, runs=max(runs, 5))
     if as_json:
-        print(json.dumps(found))
+        print(json.dumps(result))
         return
-    print(f"\nSmall calls: Adult, 30,162 rows, warm; the process takes {found['peak_mb']} MB\n")
+    print(f"\nSmall calls: Adult, 30,162 rows, warm; the process takes {result['peak_mb']} MB\n")
     print(table("statement", "s", "CPU s", "s / GROUP BY", "CPU / GROUP BY", "on 60 rows, s", "CPU s"))
-    clock, cpu = found["statements"]["GROUP BY"]["t"]
-    for name, of in found["statements"].items():
+    clock, cpu = result["statements"]["GROUP BY"]["t"]
+    for name, of in result["statements"].items():
         print(row(name, *of["t"], round(of["t"][0] / clock), round(of["t"][1] / cpu), *of["few"]), flush=True)

@@ -31,8 +31,10 @@ def by_duckdb(path: str, call: str) -> dict[str, Any]:
     clock = Clock()
     con.execute(f"CREATE TABLE safe AS FROM {call}('t', k=10)")
     seconds, _ = clock.read()
-    lost = con.execute(f"SELECT 1 - value FROM {call}_metrics('t', k=10) WHERE metric = 'precision'").fetchall()[0][0]
-    return {"s": seconds, "lost": lost}
+    lost_value = con.execute(f"SELECT 1 - value FROM {call}_metrics('t', k=10) WHERE metric = 'precision'").fetchall()[
+        0
+    ][0]
+    return {"s": seconds, "lost": lost_value}
 
 
 def by_spark(path: str, call: str, cell: int | None) -> dict[str, Any]:
@@ -60,17 +62,17 @@ def by_spark(path: str, call: str, cell: int | None) -> dict[str, Any]:
         policy[column] = ("quasi", column) if file.exists() else "quasi"
         if file.exists():
             hierarchies[column] = [line.split(";") for line in file.read_text().splitlines()]
-    given: dict[str, Any] = {"policy": policy, "hierarchies": hierarchies, "k": 10}
-    dbanon.spark.anonymize(rows.limit(2000), call, **given).count()
+    parameters: dict[str, Any] = {"policy": policy, "hierarchies": hierarchies, "k": 10}
+    dbanon.spark.anonymize(rows.limit(2000), call, **parameters).count()
     with tempfile.TemporaryDirectory() as folder:
-        clock, begun = Clock(), time.time()
-        dbanon.spark.anonymize(rows, call, cell=cell, to=str(Path(folder) / "safe"), **given)
-        (seconds, _), ended = clock.read(), time.time()
-    measures = dbanon.spark.anonymize(rows, f"{call}_metrics", cell=cell, **given)
-    lost = 1 - measures.where("metric = 'precision'").collect()[0]["value"]
+        clock, started = Clock(), time.time()
+        dbanon.spark.anonymize(rows, call, cell=cell, to=str(Path(folder) / "safe"), **parameters)
+        (seconds, _), finished_started = clock.read(), time.time()
+    measures = dbanon.spark.anonymize(rows, f"{call}_metrics", cell=cell, **parameters)
+    lost_result = 1 - measures.where("metric = 'precision'").collect()[0]["value"]
     spark.stop()
     with log:
-        return {"s": seconds, "lost": lost, **tasks(Path(log.name), begun, ended)}
+        return {"s": seconds, "lost": lost_result, **tasks(Path(log.name), started, finished_started)}
 
 
 def tasks(log: Path, begun: float, ended: float) -> dict[str, float]:
@@ -87,23 +89,23 @@ def tasks(log: Path, begun: float, ended: float) -> dict[str, float]:
 
 def measured(sizes: Sequence[int], call: str = "kacpc", cell: int | None = None) -> Iterator[dict[str, Any]]:
     """A row a size; `exponent`: of the growth since the size before."""
-    before: dict[str, Any] = {}
+    previous: dict[str, Any] = {}
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
             path = str(Path(folder) / "t.parquet")
             apart.run(large.write, rows=size, path=path)
             duckdb = apart.run(by_duckdb, path=path, call=call)
-            found = apart.run(by_spark, path=path, call=call, cell=cell)
-        found = {
+            mapping = apart.run(by_spark, path=path, call=call, cell=cell)
+        mapping = {
             "rows": size,
-            **found,
-            "of_duckdb": found["s"] / duckdb["s"],
-            "lost": found["lost"] / duckdb["lost"],
+            **mapping,
+            "of_duckdb": mapping["s"] / duckdb["s"],
+            "lost": mapping["lost"] / duckdb["lost"],
         }
-        if before:
-            found["exponent"] = math.log(found["s"] / before["s"]) / math.log(size / before["rows"])
-        before = found
-        yield found
+        if previous:
+            mapping["exponent"] = math.log(mapping["s"] / previous["s"]) / math.log(size / previous["rows"])
+        previous = mapping
+        yield mapping
 
 
 def report(sizes: Sequence[int], algorithms: Sequence[str], as_json: bool) -> None:
@@ -112,8 +114,8 @@ def report(sizes: Sequence[int], algorithms: Sequence[str], as_json: bool) -> No
         if not as_json:
             print(f"\nSpark, local[2]: {algorithm}, k = 10, Adult resampled; time and loss beside DuckDB's\n")
             print(table("rows", "s", "s / DuckDB", "loss / DuckDB", "exponent", "task s", "shuffled MB"))
-        for found in measured(sizes, algorithm):
-            exponent = f"{found['exponent']:.2f}" if "exponent" in found else ""
-            told = (found["rows"], found["s"], found["of_duckdb"], f"{found['lost']:.3f}", exponent)
-            line = row(*told, found["task_s"], found["shuffled_mb"])
-            print(json.dumps({"algorithm": algorithm, **found}) if as_json else line, flush=True)
+        for result in measured(sizes, algorithm):
+            exponent = f"{result['exponent']:.2f}" if "exponent" in result else ""
+            values = (result["rows"], result["s"], result["of_duckdb"], f"{result['lost']:.3f}", exponent)
+            line = row(*values, result["task_s"], result["shuffled_mb"])
+            print(json.dumps({"algorithm": algorithm, **result}) if as_json else line, flush=True)

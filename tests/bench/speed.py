@@ -43,9 +43,9 @@ class Watch:
 
     def __call__(self, algorithm: Any, space: Any, *rest: Any, **named: Any) -> Any:
         clock = time.perf_counter()
-        found = self._run(algorithm, space, *rest, **named)
+        result = self._run(algorithm, space, *rest, **named)
         self.seconds, self.space = time.perf_counter() - clock, space
-        return found
+        return result
 
 
 def write(case: str, path: str) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def measure(case: str, k: int, runs: int, path: str) -> dict[str, Any]:
     con = dbanon.attach(duckdb.connect())
     quasi = data.load(con, Path(path))
     watch = Watch()
-    whole, clustering, grouping = [], [], []
+    full_tooks, clustering, grouping = [], [], []
     columns = ", ".join(f'"{c}"' for c in quasi)
     first = 0.0
     for run in range(runs + 1):
@@ -73,7 +73,7 @@ def measure(case: str, k: int, runs: int, path: str) -> dict[str, Any]:
         if run == 0:
             first = took
         else:
-            whole.append(took)
+            full_tooks.append(took)
             clustering.append(watch.seconds)
             grouping.append(grouped)
     precision = con.execute(f"SELECT value FROM kacpc_metrics('t', k={k}) WHERE metric = 'precision'").fetchall()[0][0]
@@ -87,7 +87,7 @@ def measure(case: str, k: int, runs: int, path: str) -> dict[str, Any]:
         "precision": round(precision, 4),
         "first": first,
         "clustering": statistics.median(clustering),
-        "whole": statistics.median(whole),
+        "whole": statistics.median(full_tooks),
         "loop": loop,
         "loop_extrapolated": extrapolated,
         "group_by": statistics.median(grouping),
@@ -117,8 +117,8 @@ def compare(case: str, ks: list[int], runs: int) -> None:
         for k in ks:
             seconds = took(f"CREATE OR REPLACE TABLE safe AS FROM {name}('t', k={k})")
             of_kacpc.setdefault(k, seconds)
-            measured = f"SELECT value FROM {name}_metrics('t', k={k}) WHERE metric = 'precision'"
-            precision = con.execute(measured).fetchall()[0][0]
+            measured_query = f"SELECT value FROM {name}_metrics('t', k={k}) WHERE metric = 'precision'"
+            precision = con.execute(measured_query).fetchall()[0][0]
             ratios = f"{seconds / of_kacpc[k]:.1f} | {seconds / group_by:.0f}"
             print(f"| `{name}` | {k} | {precision:.3f} | {seconds:.2f} | {ratios} |", flush=True)
     con.close()

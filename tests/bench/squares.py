@@ -32,10 +32,10 @@ K = (3, 4, 5, 10)
 def mixture(rows: int, axes: int) -> pd.DataFrame:
     """Twenty normal distributions, each with its own spread along each axis."""
     draws = np.random.default_rng(7)
-    middle, spread = draws.normal(0, 5, (20, axes)), draws.lognormal(0, 0.7, (20, axes))
-    of = draws.integers(0, 20, rows)
-    made = np.round(middle[of] + draws.normal(size=(rows, axes)) * spread[of], 3)
-    return pd.DataFrame(made, columns=[f"x{j}" for j in range(axes)])
+    middle, lognormal = draws.normal(0, 5, (20, axes)), draws.lognormal(0, 0.7, (20, axes))
+    integers = draws.integers(0, 20, rows)
+    rounded = np.round(middle[integers] + draws.normal(size=(rows, axes)) * lognormal[integers], 3)
+    return pd.DataFrame(rounded, columns=[f"x{j}" for j in range(axes)])
 
 
 def loaded(name: str) -> Any:
@@ -47,8 +47,8 @@ def loaded(name: str) -> Any:
         con.execute(f"CREATE TABLE {table} AS FROM made LIMIT {rows}")
         dbanon.declare(con, table, **dict.fromkeys(made.columns, "quasi"))
     con.unregister("made")
-    for function, given in METHODS.values():
-        con.execute(f"FROM {function}('few', k := 3, {given})").fetchall()
+    for function, arguments in METHODS.values():
+        con.execute(f"FROM {function}('few', k := 3, {arguments})").fetchall()
     return con
 
 
@@ -60,9 +60,9 @@ def measured(names: Sequence[str] = (*TABLES, *MIXTURES), asked: Sequence[int] =
     """A row a table, method and k."""
     for name in names:
         con = loaded(name)
-        for method, (function, given) in METHODS.items():
+        for method, (function, arguments) in METHODS.items():
             for k in asked:
-                call = f"('t', k := {k}, {given})"
+                call = f"('t', k := {k}, {arguments})"
                 clock = Clock()
                 con.execute(f"CREATE OR REPLACE TABLE safe AS FROM {function}{call}").fetchall()
                 seconds, cpu = clock.read()

@@ -53,13 +53,13 @@ def profile(con: Any, statement: str, runs: int = 3) -> Profile:
     """The profile of a statement on an attached connection whose kernels are compiled; medians of several runs, the
     label cache cleared before each."""
     spent = [_spent(con, statement) for _ in range(runs)]
-    found = [_profiled(con, statement) for _ in range(runs)]
-    middle = sorted(found, key=lambda each: sum(step.seconds for step in each[1].values()))[runs // 2]
+    values = [_profiled(con, statement) for _ in range(runs)]
+    middle = sorted(values, key=lambda each: sum(step.seconds for step in each[1].values()))[runs // 2]
 
     def medians(place: int) -> dict[str, float]:
-        return {name: statistics.median(each[place][name] for each in found) for name in middle[place]}
+        return {name: statistics.median(each[place][name] for each in values) for name in middle[place]}
 
-    clock, cpu = (statistics.median(each) for each in zip(*spent, strict=True))
+    clock, cpu = (statistics.median(each_pair) for each_pair in zip(*spent, strict=True))
     return Profile(clock, cpu, medians(0), middle[1], medians(2))
 
 
@@ -84,17 +84,17 @@ def _profiled(con: Any, statement: str) -> tuple[dict[str, float], dict[str, Ste
         finally:
             con.execute("SET profiling_output = ''")
             con.execute("PRAGMA disable_profiling")
-        told = json.loads(file.read_text())
+        document = json.loads(file.read_text())
     python = watched.pop("planning")
     planning = {"of the call, in Python": python} | {
-        part: max(_told(told, *names) - (python if part == "DuckDB's binding" else 0.0), 0.0)
+        part: max(_told(document, *names) - (python if part == "DuckDB's binding" else 0.0), 0.0)
         for part, names in {
             "DuckDB's binding": ("planner", "total_time"),
             "DuckDB's optimizer": ("optimizer", "total_time"),
             "DuckDB's physical plan": ("physical_planner", "total_time"),
         }.items()
     }
-    return planning, _steps(told), watched
+    return planning, _steps(document), watched
 
 
 def _told(told: Mapping[str, Any], part: str, total: str) -> float:
@@ -128,42 +128,42 @@ def _watched() -> Iterator[dict[str, float]]:
 
 def _steps(told: Mapping[str, Any]) -> dict[str, Step]:
     """The steps of a profile, in the order in which the plan defines them."""
-    found: dict[str, Step] = {}
+    result: dict[str, Step] = {}
 
     def walk(node: Mapping[str, Any], of: str) -> None:
         info = node.get("extra_info") or {}
         kind = str(node.get("type", node.get("operator_name", "")))
         children = node.get("children", [])
-        named = info.get("CTE Name") if isinstance(info, dict) else None
-        if named is not None and not named.startswith("__") and len(children) == 2:
+        name_text = info.get("CTE Name") if isinstance(info, dict) else None
+        if name_text is not None and not name_text.startswith("__") and len(children) == 2:
             recursive = "REC" in kind
-            step = found.setdefault(named, Step())
+            step = result.setdefault(name_text, Step())
             step.rows = max(step.rows, _rows(node if recursive else children[0]))
             _count(step, node, kind)
-            walk(children[0], named)
-            walk(children[1], named if recursive else of)
+            walk(children[0], name_text)
+            walk(children[1], name_text if recursive else of)
             return
-        _count(found.setdefault(WRITING if any(w in kind for w in _WRITERS) else of, Step()), node, kind)
+        _count(result.setdefault(WRITING if any(w in kind for w in _WRITERS) else of, Step()), node, kind)
         for child in children:
             walk(child, of)
 
     for root in told.get("operator", told.get("children", [])):
         walk(root, RESULT)
-    return {n: s for n, s in found.items() if n not in (RESULT, WRITING)} | {
-        n: found[n] for n in (RESULT, WRITING) if n in found
+    return {n: s for n, s in result.items() if n not in (RESULT, WRITING)} | {
+        n: result[n] for n in (RESULT, WRITING) if n in result
     }
 
 
 def by_kind(steps: Mapping[str, Step]) -> dict[str, Step]:
     """The steps; those that exist once for each column summed, as `each column: tree`."""
-    found: dict[str, Step] = {}
+    result: dict[str, Step] = {}
     for name, step in steps.items():
         _, several, kind = name.rpartition(": ")
-        into = found.setdefault(f"each column: {kind}" if several else name, Step())
+        into = result.setdefault(f"each column: {kind}" if several else name, Step())
         into.seconds += step.seconds
         into.rows += step.rows
         into.operators += step.operators
-    return found
+    return result
 
 
 def _rows(node: Mapping[str, Any]) -> int:
@@ -200,5 +200,5 @@ def report(found: Profile, least: float = 0.01, heaviest: int = 3) -> Iterator[s
     for name, step in sorted(steps.items(), key=lambda item: -item[1].seconds):
         if step.seconds >= 3 * least * executed:
             yield f"{name}: {step.seconds:.3f}"
-            for seconds, what in heapq.nlargest(heaviest, step.operators):
-                yield f"    {seconds:.3f}  {what[:120]}"
+            for seconds, kind in heapq.nlargest(heaviest, step.operators):
+                yield f"    {seconds:.3f}  {kind[:120]}"

@@ -35,8 +35,8 @@ def measure(setting: str, rows: int | None) -> dict[str, Any]:
     con.execute(grouped).fetchall()
     clock = Clock()
     con.execute(grouped).fetchall()
-    found: dict[str, Any] = {"records": con.execute("SELECT count(*) FROM events").fetchall()[0][0]}
-    found["GROUP BY"], found["systems"] = clock.read()[1], {}
+    mapping: dict[str, Any] = {"records": con.execute("SELECT count(*) FROM events").fetchall()[0][0]}
+    mapping["GROUP BY"], mapping["systems"] = clock.read()[1], {}
     for system in streams():
         dbanon.warmup([system.name])
         spent = [0.0]
@@ -48,30 +48,30 @@ def measure(setting: str, rows: int | None) -> dict[str, Any]:
             return state
 
         registry._REGISTRY[system.name] = replace(system, run=run)
-        own = {p.name for p in system.parameters}
-        given = ", ".join(f"{name} := {value}" for name, value in SETTINGS[setting].items() if name in own)
-        call = f"('events', {given}, order_by := 'ts')"
+        own_names = {p.name for p in system.parameters}
+        text = ", ".join(f"{name} := {value}" for name, value in SETTINGS[setting].items() if name in own_names)
+        call = f"('events', {text}, order_by := 'ts')"
         clock = Clock()
         con.execute(f"CREATE OR REPLACE TABLE safe AS FROM {system.name}{call}")
         statement = clock.read()[1]
         measures = dict(con.execute(f"SELECT metric, value FROM {system.name}_metrics{call}").fetchall())
         wanted = ("average_loss", "average_delay", "suppression")
-        found["systems"][system.name] = [spent[0], statement, *(measures[name] for name in wanted)]
+        mapping["systems"][system.name] = [spent[0], statement, *(measures[name] for name in wanted)]
     con.close()
-    return found
+    return mapping
 
 
 def report(as_json: bool, rows: int | None = None) -> None:
     """Prints a row a system and a setting."""
     for setting in SETTINGS:
-        found = apart.run(measure, setting=setting, rows=rows)
+        result = apart.run(measure, setting=setting, rows=rows)
         if as_json:
-            print(json.dumps({"setting": setting, **found}))
+            print(json.dumps({"setting": setting, **result}))
             continue
-        records, grouped = found["records"], found["GROUP BY"]
+        records, grouped = result["records"], result["GROUP BY"]
         print(f"\nStreams: Adult, {records:,} records one by one, {setting}\n")
         print(table("system", "records / s", "time / FADS", "statement / GROUP BY", "loss", "delay", "left out"))
-        baseline = found["systems"][BASELINE][0]
-        for name, (alone, statement, loss, delay, out) in sorted(found["systems"].items(), key=lambda of: of[1][0]):
+        baseline = result["systems"][BASELINE][0]
+        for name, (alone, statement, loss, delay, out) in sorted(result["systems"].items(), key=lambda of: of[1][0]):
             speed = round(records / max(alone, 1e-6))
             print(row(name, speed, alone / baseline, round(statement / grouped), loss, round(delay), out), flush=True)

@@ -60,11 +60,11 @@ def measured(cases: Sequence[str]) -> Iterator[dict[str, Any]]:
             path = str(Path(folder) / "t.parquet")
             apart.run(write, case=case, path=path)
             for algorithm in CASES[case][2]:
-                found = {"case": case, "algorithm": algorithm}
+                mapping = {"case": case, "algorithm": algorithm}
                 try:
-                    yield found | apart.run(measure, path=path, algorithm=algorithm)
+                    yield mapping | apart.run(measure, path=path, algorithm=algorithm)
                 except apart.ProcessFailedError as error:
-                    yield found | {"failed": str(error)}
+                    yield mapping | {"failed": str(error)}
 
 
 def report(cases: Sequence[str], as_json: bool) -> None:
@@ -72,7 +72,7 @@ def report(cases: Sequence[str], as_json: bool) -> None:
     if not as_json:
         print("\nWide and sparse: k = 10, CREATE TABLE AS in a database in memory\n")
         print(table("data", "algorithm", "s", "CPU s", "peak MB"))
-    for found in measured(cases):
-        figures = [found["failed"], "", ""] if "failed" in found else [found[n] for n in ("s", "cpu", "peak_mb")]
-        line = row(CASES[found["case"]][0], found["algorithm"], *figures)
-        print(json.dumps(found) if as_json else line, flush=True)
+    for result in measured(cases):
+        figures = [result["failed"], "", ""] if "failed" in result else [result[n] for n in ("s", "cpu", "peak_mb")]
+        line = row(CASES[result["case"]][0], result["algorithm"], *figures)
+        print(json.dumps(result) if as_json else line, flush=True)

@@ -51,10 +51,10 @@ def query(path: str, sql: str) -> list[Any]:
 
 @pytest.mark.exhaustive
 def test_a_release_from_beginning_to_end(clinic: str, tmp_path: Path) -> None:
-    said = done(
+    message = done(
         "materialize", clinic, "safe", "kacpc", "patients", "-p", "k=5", "-p", "qi=['age', 'zip']", "--key", "pid"
     )
-    assert said.startswith("safe version 1: 120 records in ")
+    assert message.startswith("safe version 1: 120 records in ")
     assert query(clinic, "SELECT count(*) FROM safe") == [(120,)]
     assert query(clinic, "SELECT person_key FROM dbanon.release") == [(["pid"],)]
     assert done("refresh", clinic, "safe").startswith("safe version 2")
@@ -149,22 +149,22 @@ def test_a_file_becomes_files(people: str, tmp_path: Path, ending: str) -> None:
         str(out),
     )
     assert "120 records" in printed
-    made = sorted(p.name for p in out.parent.iterdir())
+    names = sorted(p.name for p in out.parent.iterdir())
     if ending == ".duckdb":
-        assert made == ["safe.duckdb"]
+        assert names == ["safe.duckdb"]
         with duckdb.connect(str(out), read_only=True) as con:
             rows = con.execute("SELECT count(*), count(DISTINCT class_id) FROM safe").fetchall()[0]
-            least = con.execute("SELECT min(size) FROM safe_classes").fetchall()[0]
+            min_row = con.execute("SELECT min(size) FROM safe_classes").fetchall()[0]
     else:
-        assert made == sorted(
+        assert names == sorted(
             [f"safe{e}{ending}" for e in ("", "_classes", "_metrics", "_certificate")]
             + [f"safe_certificate{ending}.txt"]
         )
         rows = duckdb.sql(f"SELECT count(*), count(DISTINCT class_id) FROM '{out}'").fetchall()[0]
-        least = duckdb.sql(f"SELECT min(size) FROM '{out.with_name('safe_classes' + ending)}'").fetchall()[0]
+        min_row = duckdb.sql(f"SELECT min(size) FROM '{out.with_name('safe_classes' + ending)}'").fetchall()[0]
     assert rows[0] == 120
     assert rows[1] > 1
-    assert least[0] >= 5
+    assert min_row[0] >= 5
     assert all(b"n17" not in p.read_bytes() for p in out.parent.iterdir() if ending == ".csv")
 
 
@@ -185,9 +185,9 @@ def test_a_policy_file_and_a_hierarchy_file(people: str, tmp_path: Path) -> None
     zips = tmp_path / "zips.csv"
     zips.write_text("".join(f"0{i};{'low' if i < 4 else 'high'};*\n" for i in range(7)))
     toml = tmp_path / "policy.toml"
-    named = json.dumps(str(zips))
+    named_text = json.dumps(str(zips))
     toml.write_text(
-        f'[columns]\nage = {{role = "quasi", grid = "10"}}\nzip = {{role = "quasi", hierarchy = {named}}}\n'
+        f'[columns]\nage = {{role = "quasi", grid = "10"}}\nzip = {{role = "quasi", hierarchy = {named_text}}}\n'
         'disease = "sensitive"\n'
     )
     table = tmp_path / "policy.csv"
@@ -195,9 +195,9 @@ def test_a_policy_file_and_a_hierarchy_file(people: str, tmp_path: Path) -> None
     results = []
     for number, policy in enumerate((toml, table)):
         out = tmp_path / f"safe{number}.csv"
-        found = json.loads(done("anonymize", people, "-k", "20", "--policy", str(policy), "-o", str(out), "--json"))
-        assert found["metrics"]["k"] >= 20
-        assert found["files"][0] == str(out)
+        document = json.loads(done("anonymize", people, "-k", "20", "--policy", str(policy), "-o", str(out), "--json"))
+        assert document["metrics"]["k"] >= 20
+        assert document["files"][0] == str(out)
         results.append(out.read_text())
     assert results[0] == results[1]
     assert "low" in results[0]
@@ -233,8 +233,12 @@ def test_mistakes_of_anonymize_leave_no_file(
 
 @pytest.mark.exhaustive
 def test_policy_hierarchies_and_algorithms_are_shown(clinic: str, tmp_path: Path) -> None:
-    shown = json.loads(done("policy", clinic, "patients", "--json"))
-    assert {row["column_name"]: row["role"] for row in shown} == {"age": "quasi", "zip": "quasi", "d": "sensitive"}
+    shown_document = json.loads(done("policy", clinic, "patients", "--json"))
+    assert {row["column_name"]: row["role"] for row in shown_document} == {
+        "age": "quasi",
+        "zip": "quasi",
+        "d": "sensitive",
+    }
     assert json.loads(done("policy", clinic, "nowhere", "--json")) == []
     arx = tmp_path / "sex.csv"
     arx.write_text("M;*\nF;*\n")
@@ -255,9 +259,9 @@ def test_every_column_that_nothing_names_is_listed_for_review(tmp_path: Path) ->
     source.write_text("age,Bemerkung,d,name,pid,x\n" + "".join(f"{i},b{i},{i % 3},n{i},{i},{i}\n" for i in range(40)))
     out = str(tmp_path / "out.csv")
     order = ("anonymize", str(source), "-k", "5", "--qi", "age", "--sensitive", "d", "--identifier", "name", "-o", out)
-    said = run(*order, "-p", "person='PID'")
-    assert said.exit_code == 0
-    assert "Withheld, for review: Bemerkung, x. " in said.stderr
-    assert "review" not in said.stdout
+    message = run(*order, "-p", "person='PID'")
+    assert message.exit_code == 0
+    assert "Withheld, for review: Bemerkung, x. " in message.stderr
+    assert "review" not in message.stdout
     assert "review" not in run(*order, "--force", "-p", "withhold=['bemerkung', 'pid', 'x']").stderr
     assert run(*order, "--force", "--quiet").output == ""

@@ -29,19 +29,19 @@ def call(*words: str) -> Result:
 
 def test_runs_are_shown_kept_and_drawn(clinic: str, tmp_path: Path) -> None:
     words = ("compare", clinic, "people", "-k", "3,5", "--algorithms", "mdav,kacpc", "-p", "qi=age,city")
-    shown = call(*words)
-    assert shown.exit_code == 0, shown.stderr
-    assert "mdav" in shown.stdout and "precision" in shown.stdout
+    shown_call = call(*words)
+    assert shown_call.exit_code == 0, shown_call.stderr
+    assert "mdav" in shown_call.stdout and "precision" in shown_call.stdout
     plot = tmp_path / "runs.svg"
-    kept = call(*words, "--into", "runs", "--plot", str(plot), "--json")
-    assert kept.exit_code == 0, kept.stderr
-    rows = json.loads(kept.stdout)
+    kept_call = call(*words, "--into", "runs", "--plot", str(plot), "--json")
+    assert kept_call.exit_code == 0, kept_call.stderr
+    rows = json.loads(kept_call.stdout)
     assert [(row["algorithm"], row["k"], row["metric"]) for row in rows] == [
         (a, k, m) for a in ("mdav", "kacpc") for k in (3, 5) for m in ("precision", "ncp")
     ]
     assert plot.read_text().startswith("<?xml")
-    more = call(*words[:4], "3,5,9", *words[5:], "--into", "runs", "--json")
-    assert len(json.loads(more.stdout)) == 12
+    extra_call = call(*words[:4], "3,5,9", *words[5:], "--into", "runs", "--json")
+    assert len(json.loads(extra_call.stdout)) == 12
     other = call(*words, "--into", "runs", "-p", "metrics=ncp")
     assert other.exit_code == 2
     assert "runs holds" in other.stderr
@@ -63,9 +63,9 @@ def test_sizes_and_columns_are_lists_too(clinic: str) -> None:
         "-p",
         "metrics=k,classes",
     )
-    found = call(*words, "-d", "1,2", "--rows", "50,200", "--json")
-    assert found.exit_code == 0, found.stderr
-    assert [(r["d"], r["rows"], r["metric"]) for r in json.loads(found.stdout)] == [
+    actual_call = call(*words, "-d", "1,2", "--rows", "50,200", "--json")
+    assert actual_call.exit_code == 0, actual_call.stderr
+    assert [(r["d"], r["rows"], r["metric"]) for r in json.loads(actual_call.stdout)] == [
         (d, n, m) for d in (1, 2) for n in (50, 200) for m in ("k", "classes")
     ]
 
@@ -87,26 +87,26 @@ def test_configurations_are_shown_and_drawn_and_json_has_their_statements(clinic
         "sensitive=disease",
     )
     plot = tmp_path / "choose.png"
-    shown = call(*words, "-p", "queries=20", "--plot", str(plot))
-    assert shown.exit_code == 0, shown.stderr
-    assert "frontier" in shown.stdout and "do not meet l = 8" in shown.stdout.replace("\n", " ")
+    shown_call = call(*words, "-p", "queries=20", "--plot", str(plot))
+    assert shown_call.exit_code == 0, shown_call.stderr
+    assert "frontier" in shown_call.stdout and "do not meet l = 8" in shown_call.stdout.replace("\n", " ")
     assert plot.read_bytes().startswith(b"\x89PNG")
-    found = json.loads(call(*words, "-p", "queries=0", "--json").stdout)
-    assert [(r["k"], r["l"], r["t"]) for r in found] == [
+    document = json.loads(call(*words, "-p", "queries=0", "--json").stdout)
+    assert [(r["k"], r["l"], r["t"]) for r in document] == [
         (k, l_, t) for k in (3, 9) for l_ in (1, 2, 8) for t in (0.5, 1)
     ]
     with dbanon.connect(clinic) as con:
-        con.execute(found[0]["statement"])
+        con.execute(document[0]["statement"])
 
 
 def test_what_cannot_be_drawn_is_shown_all_the_same(clinic: str, tmp_path: Path) -> None:
     plot = tmp_path / "runs.svg"
     words = ("compare", clinic, "people", "-k", "5000", "--algorithms", "mdav", "-p", "qi=age", "--plot", str(plot))
-    shown, as_json = call(*words), call(*words, "--json")
-    assert "k must be between 2 and" in shown.stdout.replace("\n", " ")
-    assert "rows of compare() with a mean" in shown.stderr
+    shown_call, as_json = call(*words), call(*words, "--json")
+    assert "k must be between 2 and" in shown_call.stdout.replace("\n", " ")
+    assert "rows of compare() with a mean" in shown_call.stderr
     assert "rows of compare() with a mean" in json.loads(as_json.stdout)["error"]["message"]
-    assert (shown.exit_code, as_json.exit_code) == (2, 2)
+    assert (shown_call.exit_code, as_json.exit_code) == (2, 2)
     assert not plot.exists()
 
 
@@ -122,6 +122,6 @@ def test_what_cannot_be_drawn_is_shown_all_the_same(clinic: str, tmp_path: Path)
     ],
 )
 def test_what_is_not_understood_is_said_and_nothing_is_run(clinic: str, words: tuple[str, ...], said: str) -> None:
-    found = call("compare", clinic, "people", "-p", "qi=age", *words)
-    assert found.exit_code == 2
-    assert said in found.stderr
+    actual_call = call("compare", clinic, "people", "-p", "qi=age", *words)
+    assert actual_call.exit_code == 2
+    assert said in actual_call.stderr

@@ -41,8 +41,8 @@ def test_a_parameter_may_mix_texts_and_numbers(survey: Path, given: str) -> None
     output = survey.with_name("out.parquet")
     done = run("anonymize", survey, "-o", output, "-k", 3, *ROLES, "-p", given)
     assert done.exit_code == 0, done.output
-    found = nulls(output)
-    assert found[2] == 24 and found[0] + found[1] > 0
+    actual_nulls = nulls(output)
+    assert actual_nulls[2] == 24 and actual_nulls[0] + actual_nulls[1] > 0
     with duckdb.connect() as con:
         assert not con.execute(f"SELECT 1 FROM '{output}' WHERE town IN ('NA', '?') OR age LIKE '%999%'").fetchall()
 
@@ -62,23 +62,23 @@ CSV = "column_name,role,missing\nage,quasi,999\ntown,quasi,\"[NA, '?']\"\nvote,s
 
 
 def test_policy_files_have_codes(survey: Path) -> None:
-    found = []
-    for name, said in (("policy.toml", TOML), ("policy.csv", CSV)):
+    actual_nulls = []
+    for name, message in (("policy.toml", TOML), ("policy.csv", CSV)):
         policy = survey.with_name(name)
-        policy.write_text(said)
-        output = survey.with_name(f"out{len(found)}.parquet")
+        policy.write_text(message)
+        output = survey.with_name(f"out{len(actual_nulls)}.parquet")
         done = run("anonymize", survey, "-o", output, "-k", 3, "--policy", policy)
         assert done.exit_code == 0, done.output
-        found.append(nulls(output))
-    assert found[0] == found[1]
-    assert found[0][2] == 24
+        actual_nulls.append(nulls(output))
+    assert actual_nulls[0] == actual_nulls[1]
+    assert actual_nulls[0][2] == 24
 
 
 def test_a_cell_is_a_list_as_it_is_copied_or_one_code() -> None:
     with duckdb.connect() as con:
-        given = ["NA", "?", "it's, so", "", "999"]
-        (cell,) = con.execute("SELECT CAST($1 AS VARCHAR)", [given]).fetchall()[0]
-    assert missing_codes.codes_from_cell(cell) == given
+        values = ["NA", "?", "it's, so", "", "999"]
+        (cell,) = con.execute("SELECT CAST($1 AS VARCHAR)", [values]).fetchall()[0]
+    assert missing_codes.codes_from_cell(cell) == values
     assert missing_codes.codes_from_cell("N/A, unknown") == ["N/A, unknown"]
     assert missing_codes.codes_from_cell("[NULL, a]") == ["a"]
 
@@ -90,8 +90,8 @@ def test_a_database_of_before_is_shown_and_read(tmp_path: Path, survey: Path) ->
         dbanon.declare(con, "t", age={"role": "quasi", "missing": 999}, town="quasi", vote="sensitive")
         con.execute("CREATE TABLE u AS FROM t")
         dbanon.declare(con, "u", age="quasi")
-    shown = run("policy", path, "u")
-    assert shown.exit_code == 0 and "999" in run("policy", path, "t", "--json").output
+    display = run("policy", path, "u")
+    assert display.exit_code == 0 and "999" in run("policy", path, "t", "--json").output
     output = tmp_path / "coded.parquet"
     assert run("anonymize", path, "--table", "t", "-k", 3, "-o", output).exit_code == 0
     assert nulls(output)[0] > 0

@@ -36,9 +36,9 @@ def test_the_statements_that_the_demo_ends_with_work(shown: tuple[str, str]) -> 
     statements = shown[0].rstrip().splitlines()[-3:]
     assert shown[0].splitlines()[-4] == "Try, in dbanon shell dbanon_demo.duckdb"
     assert all(line.startswith("  ") and line.endswith(";") for line in statements)
-    (more,) = re.findall(r"^  \d+ more: (FROM .*);$", shown[0], re.MULTILINE)
+    (extra,) = re.findall(r"^  \d+ more: (FROM .*);$", shown[0], re.MULTILINE)
     with dbanon.connect(shown[1]) as con:
-        for statement in (*statements, more):
+        for statement in (*statements, extra):
             assert con.execute(statement.strip()).fetchall()
 
 
@@ -58,15 +58,15 @@ def test_what_is_compiled_first_is_said_once_on_stderr(
     def twice(n: int) -> int:
         return 2 * n
 
-    made = numba.njit(twice)  # a kernel that no disk has
+    result = numba.njit(twice)  # a kernel that no disk has
     with common.show_progress(False):
-        assert made(3) == 6 and made(3.0) == 6.0
+        assert result(3) == 6 and result(3.0) == 6.0
     out, err = capsys.readouterr()
     assert (out, err) == ("", common.COMPILING_MESSAGE + "\n")
     with common.show_progress(False):
-        assert made(4) == 8
+        assert result(4) == 8
     with common.show_progress(True):
-        assert made(True) == 2
+        assert result(True) == 2
     assert capsys.readouterr() == ("", "")
 
 
@@ -75,5 +75,9 @@ def test_the_demo_answers_json_and_takes_models(tmp_path: Path) -> None:
     path = str(tmp_path / "demo.duckdb")
     result = CliRunner().invoke(main, ["demo", "--database", path, "-k", "20", "-l", "3", "--json"])
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert told["database"] == path and told["metrics"]["k"] >= 20 and told["metrics"]["l_diversity:disease"] >= 3
+    document = json.loads(result.stdout)
+    assert (
+        document["database"] == path
+        and document["metrics"]["k"] >= 20
+        and document["metrics"]["l_diversity:disease"] >= 3
+    )

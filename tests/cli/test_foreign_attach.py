@@ -43,17 +43,17 @@ def ward(tmp_path: Path) -> Path:
 
 def test_commands_read_what_is_attached(clinic: Path, ward: Path) -> None:
     attach = ("--attach", f"lite=sqlite:{ward}")
-    made = run("init", clinic, "lite.patients", "--yes", "--json", *attach)
-    assert made.exit_code == 0, made.output
+    result = run("init", clinic, "lite.patients", "--yes", "--json", *attach)
+    assert result.exit_code == 0, result.output
     policy = "SELECT column_name, role FROM dbanon.policy WHERE table_name = 'lite.main.patients' ORDER BY ALL"
-    said = run("shell", clinic, "-c", policy, "--mode", "json").output
-    roles = {row["column_name"]: row["role"] for row in json.loads(said)}
+    output = run("shell", clinic, "-c", policy, "--mode", "json").output
+    roles = {row["column_name"]: row["role"] for row in json.loads(output)}
     assert roles["name"] == "identifier" and roles["sex"] == "quasi", roles
     assert run("policy", clinic, "lite.patients", *attach).exit_code == 0
-    asked = "SELECT count(*) AS n FROM kacpc('lite.patients', k=10, qi=['age'])"
-    assert run("shell", clinic, *attach, "-c", asked).output == "n\n120\n"
-    made = run("materialize", clinic, "safe", "kacpc", "lite.patients", "-k", 10, "-p", "qi=age", "--json", *attach)
-    assert made.exit_code == 0, made.output
+    query = "SELECT count(*) AS n FROM kacpc('lite.patients', k=10, qi=['age'])"
+    assert run("shell", clinic, *attach, "-c", query).output == "n\n120\n"
+    result = run("materialize", clinic, "safe", "kacpc", "lite.patients", "-k", 10, "-p", "qi=age", "--json", *attach)
+    assert result.exit_code == 0, result.output
     assert run("refresh", clinic, "safe", "--json", *attach).exit_code == 0
     assert run("doctor", clinic, *attach).exit_code in (0, 1)
     assert "is not attached" in run("refresh", clinic, "safe").output
@@ -63,17 +63,17 @@ def test_commands_read_what_is_attached(clinic: Path, ward: Path) -> None:
 
 def test_what_is_attached_is_only_read_unless_it_is_said(clinic: Path, ward: Path) -> None:
     write = "CREATE TABLE lite.more AS SELECT 1 AS a"
-    refused = run("shell", clinic, "--attach", f"lite=sqlite:{ward}", "-c", write)
-    assert refused.exit_code == 1 and "read-only" in refused.output
+    refusal = run("shell", clinic, "--attach", f"lite=sqlite:{ward}", "-c", write)
+    assert refusal.exit_code == 1 and "read-only" in refusal.output
     assert run("shell", clinic, "--attach-writable", f"lite=sqlite:{ward}", "-c", write).exit_code == 0
     assert run("shell", clinic, "--attach", f"lite=SQLite:{ward}", "-c", "FROM lite.more").output == "a\n1\n"
 
 
 def test_a_name_is_a_name(clinic: Path, ward: Path) -> None:
     hostile = 'x"; DROP TABLE t; --'
-    said = run("shell", clinic, "--attach", f"{hostile}=sqlite:{ward}", "-c", "SELECT database_name FROM "
+    message = run("shell", clinic, "--attach", f"{hostile}=sqlite:{ward}", "-c", "SELECT database_name FROM "
                "duckdb_databases() WHERE type = 'sqlite'", "--mode", "json")  # fmt: skip
-    assert json.loads(said.output) == [{"database_name": hostile}]
+    assert json.loads(message.output) == [{"database_name": hostile}]
 
 
 @pytest.mark.whole
@@ -95,17 +95,17 @@ def test_what_is_not_understood_is_one_usage_error_that_repeats_no_password(clin
         ["materialize", clinic, "s", "kacpc", "p"],
     ):
         for option in ("--attach", "--attach-writable"):
-            said = run(*command, option, given)
-            assert said.exit_code == 2 and "swordfish" not in said.output, said.output
-            assert "NAME=SYSTEM:WHERE" in said.output or "MYSQL_PWD" in said.output
+            message = run(*command, option, given)
+            assert message.exit_code == 2 and "swordfish" not in message.output, message.output
+            assert "NAME=SYSTEM:WHERE" in message.output or "MYSQL_PWD" in message.output
 
 
 @pytest.mark.whole
 @pytest.mark.parametrize("command", ["shell", "doctor"])
 def test_a_database_that_is_not_there_is_one_error(clinic: Path, tmp_path: Path, command: str) -> None:
     needs_scanner("sqlite")
-    said = run(command, clinic, "--attach", f"lite=sqlite:{tmp_path / 'none' / 'there.sqlite'}", input="")
-    assert said.exit_code == 1 and "lite could not be attached as a database of sqlite" in said.output
+    message = run(command, clinic, "--attach", f"lite=sqlite:{tmp_path / 'none' / 'there.sqlite'}", input="")
+    assert message.exit_code == 1 and "lite could not be attached as a database of sqlite" in message.output
     assert str(errors.NotAttachedError("a", "sqlite", "no.")).startswith(
         "a could not be attached as a database of sqlite: no."
     )
@@ -117,7 +117,7 @@ def test_no_password_of_the_environment_is_said(clinic: Path, tmp_path: Path, mo
     for system, variable in (("postgres", "PGPASSWORD"), ("mysql", "MYSQL_PWD")):
         needs_scanner(system)
         monkeypatch.setenv(variable, "swordfish")
-        where = f"host={tmp_path}" if system == "postgres" else f"socket={tmp_path / 'none'} user=reader"
-        said = run("doctor", clinic, "--attach", f"other={system}:{where}", "--json")
-        assert said.exit_code == 1 and "swordfish" not in said.output
-        assert "other could not be attached" in json.loads(said.stdout)["error"]["message"]
+        text = f"host={tmp_path}" if system == "postgres" else f"socket={tmp_path / 'none'} user=reader"
+        message = run("doctor", clinic, "--attach", f"other={system}:{text}", "--json")
+        assert message.exit_code == 1 and "swordfish" not in message.output
+        assert "other could not be attached" in json.loads(message.stdout)["error"]["message"]

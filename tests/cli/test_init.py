@@ -227,10 +227,15 @@ def test_offers_can_be_refused_and_changed(messy: Path) -> None:
     answers = ["", "", "999, 103", "", "-", "", "", "decade", "", "-", "", "-", "-", "", "-", "", "", "", "y"]
     result = run(messy, "visits", answers="\n".join(answers) + "\n")
     assert result.exit_code == 0, result.output
-    found = settings(messy)
-    assert found["age"] == ("quasi", None, None, None, ["999", "103"])
-    assert found["birth_date"] == ("quasi", None, None, "decade", None)
-    assert (found["zip"][1], found["sex"][1], found["sex"][4], found["disease"][4]) == (None, None, None, None)
+    actual_settings = settings(messy)
+    assert actual_settings["age"] == ("quasi", None, None, None, ["999", "103"])
+    assert actual_settings["birth_date"] == ("quasi", None, None, "decade", None)
+    assert (
+        actual_settings["zip"][1],
+        actual_settings["sex"][1],
+        actual_settings["sex"][4],
+        actual_settings["disease"][4],
+    ) == (None, None, None, None)
 
 
 def test_a_hierarchy_is_not_built_where_the_policy_is_not_written(messy: Path) -> None:
@@ -262,9 +267,9 @@ def test_a_top_is_what_fewer_than_k_persons_go_beyond(messy: Path) -> None:
 def test_json_has_what_was_written_and_stderr_the_rest(clinic: Path) -> None:
     result = run(clinic, "patients", "--yes", "--json")
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert [(c["column_name"], c["role"], c["hierarchy"]) for c in told["written"]] == written(clinic)
-    assert set(told) == {"table", "written", "withheld", "problems"}
+    document = json.loads(result.stdout)
+    assert [(c["column_name"], c["role"], c["hierarchy"]) for c in document["written"]] == written(clinic)
+    assert set(document) == {"table", "written", "withheld", "problems"}
     assert "The policy of" in result.stderr
-    again = run(clinic, "patients", "--yes", "--json")
-    assert (again.exit_code, json.loads(again.stdout)["error"]["kind"]) == (1, "failed")
+    repeated = run(clinic, "patients", "--yes", "--json")
+    assert (repeated.exit_code, json.loads(repeated.stdout)["error"]["kind"]) == (1, "failed")

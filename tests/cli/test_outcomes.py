@@ -97,14 +97,14 @@ REFUSED = {
 
 @pytest.mark.parametrize("call", REFUSED)
 def test_what_privacy_forbids_ends_with_3(shared: str, call: tuple[str, ...]) -> None:
-    plain = run("materialize", shared, "other", "kacpc", "patients", *call)
-    assert (plain.exit_code, plain.stdout) == (3, "")
-    assert REFUSED[call] in plain.stderr
-    told = run("materialize", shared, "other", "kacpc", "patients", *call, "--json")
-    assert told.exit_code == 3
-    error = json.loads(told.stdout)["error"]
+    plain_result = run("materialize", shared, "other", "kacpc", "patients", *call)
+    assert (plain_result.exit_code, plain_result.stdout) == (3, "")
+    assert REFUSED[call] in plain_result.stderr
+    result = run("materialize", shared, "other", "kacpc", "patients", *call, "--json")
+    assert result.exit_code == 3
+    error = json.loads(result.stdout)["error"]
     assert (error["kind"], error["exit_code"]) == ("refused", 3)
-    assert f"Error: {error['message']} Hint: {error['hint']}" == plain.stderr.splitlines()[-1]
+    assert f"Error: {error['message']} Hint: {error['hint']}" == plain_result.stderr.splitlines()[-1]
 
 
 def test_the_shell_ends_with_the_same_codes(shared: str) -> None:
@@ -148,8 +148,8 @@ def test_ctrl_c_ends_with_130(shared: str, monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(materialize, "refresh_release", refresh)
     assert run("refresh", shared, "safe").exit_code == 130
-    told = run("refresh", shared, "safe", "--json")
-    assert told.exit_code == 130 and json.loads(told.stdout)["error"]["kind"] == "interrupted"
+    result = run("refresh", shared, "safe", "--json")
+    assert result.exit_code == 130 and json.loads(result.stdout)["error"]["kind"] == "interrupted"
 
 
 def test_ctrl_c_at_a_question_ends_with_130_and_no_with_1() -> None:
@@ -237,14 +237,14 @@ def test_tables_are_read_at_80_columns(shared: str) -> None:
         result = run(*command)
         lines = result.stdout.splitlines()
         assert max(map(len, lines)) <= 80 and "…" not in result.stdout, command
-    shown = run("releases", shared).stdout.splitlines()
-    assert any(line.split()[:2] == ["safe", "1"] and "kacpc" in line for line in shown), shown
-    assert len(shown) <= 8  # one release: a title, a head and a few lines
+    shown_lines = run("releases", shared).stdout.splitlines()
+    assert any(line.split()[:2] == ["safe", "1"] and "kacpc" in line for line in shown_lines), shown_lines
+    assert len(shown_lines) <= 8  # one release: a title, a head and a few lines
 
 
 def test_what_is_alike_in_all_rows_stands_below_where_the_screen_is_narrow(capsys: pytest.CaptureFixture[str]) -> None:
-    wide = [{"name": f"a{i}", "same": "x" * 70, "n": 1.5, "m": "[b]y" * 4} for i in range(3)]
-    print_table("Title", wide)
+    wide_mappings = [{"name": f"a{i}", "same": "x" * 70, "n": 1.5, "m": "[b]y" * 4} for i in range(3)]
+    print_table("Title", wide_mappings)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split() for line in lines if line.strip()][:3] == [["Title"], ["name"], ["─" * 4]]
     assert "In all rows: same " in " ".join(lines) and "n 1.5, m [b]y[b]y[b]y[b]y." in " ".join(lines)

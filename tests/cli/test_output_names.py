@@ -50,9 +50,9 @@ def test_anonymize_writes_to_any_output_name(people: Path, name: str) -> None:
     assert (code, output) == (0, "")
     files = sorted(p for p in people.parents[1].rglob("*") if p.is_file() and p != people)
     if name.lower().endswith(".duckdb"):
-        with duckdb.connect(name, read_only=True) as plain:
+        with duckdb.connect(name, read_only=True) as plain_con:
             table = Path(name).stem.replace('"', '""')
-            assert plain.execute(f'SELECT count(*) FROM "{table}"').fetchall() == [(60,)]
+            assert plain_con.execute(f'SELECT count(*) FROM "{table}"').fetchall() == [(60,)]
         return
     assert len(files) == 5
     release = min(files, key=lambda file: len(file.name))
@@ -72,8 +72,8 @@ def test_anonymize_refuses_an_output_name_with_one_error(people: Path, name: str
 
 
 def test_anonymize_says_where_the_other_metrics_are(people: Path) -> None:
-    for name, beside in (("x.csv.csv", "x.csv_metrics.csv"), ("input.csv", "input_metrics.csv")):
-        assert f"in {beside}" in anonymized(people, name)[1]
+    for name, other_result in (("x.csv.csv", "x.csv_metrics.csv"), ("input.csv", "input_metrics.csv")):
+        assert f"in {other_result}" in anonymized(people, name)[1]
 
 
 def test_anonymize_escapes_formulas_in_every_csv(people: Path) -> None:

@@ -99,13 +99,13 @@ def test_options_and_parameters_mean_the_same(people: str, tmp_path: Path) -> No
         ("-k", "5", "-l", "2", "-t", "0.5", "--algorithm", "kacpc", "-p", "nulls='drop'", "-p", "qi=['age', 'zip']"),
         ("-p", "k=5", "-p", "l=2", "-p", "t=0.5", "-p", "algorithm=kacpc", "-p", "nulls=drop", "-p", "qi=age,zip"),
     )
-    made = []
+    actual_files = []
     for number, call in enumerate(calls):
         folder = tmp_path / str(number)
         result = CliRunner().invoke(main, ["anonymize", people, *call, *roles, "-o", str(folder / "safe.csv")])
         assert result.exit_code == 0, result.output
-        made.append(files(folder))
-    assert made[0] == made[1] and len(made[0]) == 3
+        actual_files.append(files(folder))
+    assert actual_files[0] == actual_files[1] and len(actual_files[0]) == 3
 
 
 @pytest.mark.parametrize(

@@ -54,11 +54,11 @@ def _clinic(path: Path) -> None:
         )
         for number, spelled in enumerate(ROW_SPELLINGS):
             con.execute(f"CREATE TABLE copied{number} AS FROM patients")
-            named = spelled.replace("copied", f"copied{number}").replace("COPIED", f"COPIED{number}")
+            named_text = spelled.replace("copied", f"copied{number}").replace("COPIED", f"COPIED{number}")
             con.execute(
                 "INSERT INTO dbanon.policy SELECT * REPLACE (? AS table_name) FROM dbanon.policy "
                 "WHERE table_name = 'patients' AND schema_name = 'main'",
-                [named],
+                [named_text],
             )
 
 
@@ -132,8 +132,8 @@ def test_anonymize_refuses_views_over_the_table(database: Path) -> None:
     "table", ["dbanon", "people.csv", "memory.dbanon.policy", "input", "nowhere.patients", "(FROM patients)"]
 )
 def test_anonymize_refuses_what_is_no_table_of_it(database: Path, table: str) -> None:
-    given = str(write_people(database.parent)) if table == "people.csv" else table
-    assert_refused(anonymize(database, ["--qi", "age"], given), "has no table or view")
+    text = str(write_people(database.parent)) if table == "people.csv" else table
+    assert_refused(anonymize(database, ["--qi", "age"], text), "has no table or view")
 
 
 @pytest.mark.parametrize("name", ["dbanon.duckdb", "input.duckdb", "memory.duckdb", "origin.duckdb"])
@@ -145,9 +145,9 @@ def test_anonymize_reads_databases_of_any_name(database: Path, name: str) -> Non
 
 
 def test_anonymize_only_reads_the_database(database: Path) -> None:
-    before = database.read_bytes()
+    old_content = database.read_bytes()
     assert_released(anonymize(database, ["--qi", "zip"]))
-    assert database.read_bytes() == before
+    assert database.read_bytes() == old_content
     assert not database.with_name("clinic.duckdb.wal").exists()
 
 

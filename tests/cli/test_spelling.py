@@ -69,8 +69,8 @@ def test_an_option_is_named_as_the_command_line_writes_it(command: str, message:
 
 
 def test_a_statement_that_is_a_command_is_named_as_one() -> None:
-    said = shown("policy", "Hint: FROM policy_problems() lists them.", database=Path("my clinic.duckdb"))
-    assert said == "Hint: dbanon policy 'my clinic.duckdb' lists them."
+    message = shown("policy", "Hint: FROM policy_problems() lists them.", database=Path("my clinic.duckdb"))
+    assert message == "Hint: dbanon policy 'my clinic.duckdb' lists them."
 
 
 @pytest.mark.exhaustive
@@ -91,13 +91,15 @@ def test_what_the_command_line_says_can_be_typed(tmp_path: Path, monkeypatch: py
 
 def pointers(text: str) -> list[str]:
     """What a message points to and is not there."""
-    lost = []
+    lost_texts = []
     tables = set(re.findall(r"dbanon\.(\w+)", resources.sql("source/schema.sql")))
     functions = {*table_functions(), "f", "query"}
     commands = {path for path, _ in documented_commands(main).walk()}
-    lost += [f"FROM {n}(" for n in re.findall(r"\bFROM ([a-z_]+)\(", text) if n not in functions]
-    lost += [f"dbanon.{n}" for n in re.findall(r"\bdbanon\.([a-z_]+)\b", text) if n not in {*dbanon.__all__, *tables}]
-    lost += [n for n in re.findall(r"(?<!\S)\.[a-z]+", text) if n not in COMMANDS]
+    lost_texts += [f"FROM {n}(" for n in re.findall(r"\bFROM ([a-z_]+)\(", text) if n not in functions]
+    lost_texts += [
+        f"dbanon.{n}" for n in re.findall(r"\bdbanon\.([a-z_]+)\b", text) if n not in {*dbanon.__all__, *tables}
+    ]
+    lost_texts += [n for n in re.findall(r"(?<!\S)\.[a-z]+", text) if n not in COMMANDS]
     for words in re.findall(r"(?<!%)\bdbanon ((?:[a-z]+ ?)+)", text):
         first = words.split()[0]
         if f"dbanon {first}" not in commands and first not in (
@@ -110,13 +112,13 @@ def pointers(text: str) -> list[str]:
             "did",
             "there",
         ):
-            lost.append(f"dbanon {words}")
-    return lost
+            lost_texts.append(f"dbanon {words}")
+    return lost_texts
 
 
 @pytest.mark.parametrize("name", error_messages())
 def test_every_pointer_in_a_message_leads_somewhere(name: str) -> None:
-    allowed = {
+    allowed_mapping = {
         "UnknownCommandError": [".halp"],
         "UnreadableCommandError": [],
         "MissingExtraError": ["dbanon.sqlalchemy"],
@@ -124,7 +126,7 @@ def test_every_pointer_in_a_message_leads_somewhere(name: str) -> None:
         "NewerSchemaError": ["dbanon has version ", "dbanon knows versions up to "],
     }
     text = error_messages()[name]
-    assert [p for p in pointers(text) if p not in allowed.get(name, [])] == []
+    assert [p for p in pointers(text) if p not in allowed_mapping.get(name, [])] == []
 
 
 @pytest.mark.exhaustive
@@ -135,9 +137,9 @@ def test_help_of_the_shell_knows_what_it_points_to() -> None:
         return result.output
 
     text = said(".help")
-    named = re.findall(r"\.help ([a-z_]+)", text)
-    assert {"kacpc", "metrics"} <= set(named)
-    for name in (*named, "precision"):
+    named_matches = re.findall(r"\.help ([a-z_]+)", text)
+    assert {"kacpc", "metrics"} <= set(named_matches)
+    for name in (*named_matches, "precision"):
         assert len(said(f".help {name}")) > 40
     assert "precision" in said(".help metrics") and "Wang et al. 2022" in said(".help precision")
 
@@ -190,10 +192,10 @@ def test_ctrl_c_is_one_line_and_nothing_is_half_made(
 
 
 def test_ctrl_c_while_files_are_written_leaves_none(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = sorted(clinic.parent.iterdir())
+    old_paths = sorted(clinic.parent.iterdir())
     order = ("publish", str(clinic), "--release", "made", "--to", str(clinic.parent / "out.csv"))
     interrupted(monkeypatch, (release_files.certificates, "as_text"), *order)
-    assert sorted(clinic.parent.iterdir()) == before
+    assert sorted(clinic.parent.iterdir()) == old_paths
 
 
 def test_ctrl_c_while_the_command_line_is_loaded_is_one_line() -> None:
@@ -207,8 +209,8 @@ def test_ctrl_c_while_the_command_line_is_loaded_is_one_line() -> None:
         "from dbanon.__main__ import main\n"
         "main()\n"
     )
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "Interrupted.\n")
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (completed.returncode, completed.stdout, completed.stderr) == (130, "", "Interrupted.\n")
 
 
 def test_no_error_class_speaks_of_one_front_end_only() -> None:

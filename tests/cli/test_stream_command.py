@@ -76,9 +76,9 @@ def test_half_of_what_it_needs_is_an_error(given: list[str], tmp_path: Path, mon
 def test_it_follows_while_others_write(tmp_path: Path) -> None:
     path = clinic(tmp_path / "clinic.duckdb", 30)
     command = [sys.executable, "-m", "dbanon", "stream", str(path), "safe", "--follow", "--every", "0.1", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert json.loads(process.stdout.readline())["read"] == 30
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        assert json.loads(child.stdout.readline())["read"] == 30
         begin = time.monotonic()
         while True:
             try:
@@ -88,9 +88,9 @@ def test_it_follows_while_others_write(tmp_path: Path) -> None:
             except duckdb.IOException:  # it is being read
                 assert time.monotonic() - begin < 60
                 time.sleep(0.05)
-        assert json.loads(process.stdout.readline())["read"] == 30
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
+        assert json.loads(child.stdout.readline())["read"] == 30
+        child.send_signal(signal.SIGINT)
+        assert child.wait(60) == 130
 
 
 def lines(first: int, last: int, form: str = "ndjson") -> str:
@@ -111,16 +111,16 @@ def texts(row: Iterable[object]) -> list[str]:
 @pytest.mark.parametrize("form", ["ndjson", "csv"])
 def test_lines_in_lines_out(form: str, tmp_path: Path) -> None:
     (tmp_path / f"in.{form}").write_text(lines(0, 200, form), encoding="utf-8")
-    written = run("--from", str(tmp_path / f"in.{form}"), "--to", str(tmp_path / f"out.{form}"), *ROLES)
-    assert written.exit_code == 0, written.output
+    output = run("--from", str(tmp_path / f"in.{form}"), "--to", str(tmp_path / f"out.{form}"), *ROLES)
+    assert output.exit_code == 0, output.output
     text = (tmp_path / f"out.{form}").read_text(encoding="utf-8")
-    found = (
+    documents = (
         [json.loads(line) for line in text.splitlines()]
         if form == "ndjson"
         else list(csv.DictReader(io.StringIO(text)))
     )
-    assert len(found) == 200
-    assert list(found[0]) == ["age", "city", "disease", "class_id", "suppressed"]
+    assert len(documents) == 200
+    assert list(documents[0]) == ["age", "city", "disease", "class_id", "suppressed"]
     piped = run("--from", "-", "--to", "-", "--format", form, *ROLES, input=lines(0, 200, form))
     assert piped.output == text
     with duckdb.connect() as con:
@@ -130,8 +130,8 @@ def test_lines_in_lines_out(form: str, tmp_path: Path) -> None:
             "SELECT * EXCLUDE (class_id, arrived, published, delay) FROM fads('events', k := 3, delta := 20, "
             "order_by := 'ts', qi := ['age', 'city'], sensitive := ['disease'])"
         ).fetchall()
-    shown = [{name: value for name, value in row.items() if name != "class_id"}.values() for row in found]
-    assert sorted(map(texts, shown)) == sorted(map(texts, replayed))
+    shown_values = [{name: value for name, value in row.items() if name != "class_id"}.values() for row in documents]
+    assert sorted(map(texts, shown_values)) == sorted(map(texts, replayed))
 
 
 def test_who_waits_leaves_when_a_line_cannot_be_read() -> None:
@@ -157,13 +157,13 @@ def test_the_first_lines_say_what_columns_are_unless_types_do(monkeypatch: pytes
     from dbanon.cli.terminal import line_formats as read
 
     monkeypatch.setattr(read, "CHUNK_BYTES", 30)
-    given = '{"age": 30, "d": "x"}\n' + '{"age": 30.5, "d": "y"}\n' * 3
+    text = '{"age": 30, "d": "x"}\n' + '{"age": 30.5, "d": "y"}\n' * 3
     roles = ["--from", "-", "--to", "-", "-k", "2", "-p", "delta=4", "--qi", "age", "--sensitive", "d"]
-    failed = run(*roles, input=given)
+    failed = run(*roles, input=text)
     assert (failed.exit_code, "Hint: --types says what a column is" in failed.output) == (1, True)
-    said = run(*roles, "--types", "age=double", input=given)
-    assert sorted(json.loads(line)["d"] for line in said.output.splitlines()) == ["x", "y", "y", "y"]
-    wrong = run(*roles, "--types", "age=nonsense", input=given)
+    message = run(*roles, "--types", "age=double", input=text)
+    assert sorted(json.loads(line)["d"] for line in message.output.splitlines()) == ["x", "y", "y", "y"]
+    wrong = run(*roles, "--types", "age=nonsense", input=text)
     assert wrong.exit_code == 2
 
 
@@ -173,28 +173,28 @@ def test_batches_of_several_kinds() -> None:
 
     rows = [event(i) for i in range(120)]
     kinds = [pd.DataFrame, pa.Table.from_pylist, lambda some: pa.RecordBatch.from_pylist(some)]
-    batches = [kinds[i % 3](rows[at : at + 30]) for i, at in enumerate(range(0, 120, 30))]
-    given = {name: value for name, value in CALL.items() if name != "order_by"}
-    left = list(anonymize_stream(iter(batches), "castle", **given))
-    assert sum(len(table) for table in left) == 120
-    assert all(len(table) for table in left)
-    assert list(anonymize_stream([], "castle", **given)) == []
+    batches = [kinds[i % 3](rows[position : position + 30]) for i, position in enumerate(range(0, 120, 30))]
+    values_by_name = {name: value for name, value in CALL.items() if name != "order_by"}
+    remaining_anonymize_streams = list(anonymize_stream(iter(batches), "castle", **values_by_name))
+    assert sum(len(table) for table in remaining_anonymize_streams) == 120
+    assert all(len(table) for table in remaining_anonymize_streams)
+    assert list(anonymize_stream([], "castle", **values_by_name)) == []
     with pytest.raises(errors.UnusedArgumentError, match="order_by"):
         list(anonymize_stream(batches, "castle", **CALL))
     with pytest.raises(errors.UnknownAlgorithmError):
-        list(anonymize_stream(batches, "kacpc", **given))
+        list(anonymize_stream(batches, "kacpc", **values_by_name))
 
 
 def test_a_batch_that_fails_is_left_out_and_who_waits_leaves() -> None:
     import pandas as pd
 
-    given = {name: value for name, value in CALL.items() if name != "order_by"}
+    values_by_name = {name: value for name, value in CALL.items() if name != "order_by"}
     good, bad = pd.DataFrame([event(i) for i in range(50)]), pd.DataFrame({"age": ["old"], "city": ["Oslo"]})
-    left = []
+    remaining_counts = []
     with pytest.raises(duckdb.Error):
-        for table in anonymize_stream([good, bad], "fads", **given):
-            left.append(len(table))
-    assert sum(left) == 50
+        for table in anonymize_stream([good, bad], "fads", **values_by_name):
+            remaining_counts.append(len(table))
+    assert sum(remaining_counts) == 50
 
 
 def test_csv_lines_execute_nothing_in_a_spreadsheet(tmp_path: Path) -> None:
@@ -207,8 +207,8 @@ def test_csv_lines_execute_nothing_in_a_spreadsheet(tmp_path: Path) -> None:
         ((), "'=d", {"'=1+1", "'-x", "''=1", "Flu"}),
         (("--csv-formulas", "keep"), "=d", set(cells)),
     ):
-        written = run(*call, "--sensitive", "=d", "--sensitive", "balance", *choice)
-        assert written.exit_code == 0, written.output
+        output = run(*call, "--sensitive", "=d", "--sensitive", "balance", *choice)
+        assert output.exit_code == 0, output.output
         rows = list(csv.DictReader(io.StringIO(Path(target).read_text(encoding="utf-8"))))
         assert len(rows) == 40 and {row[header] for row in rows} == expected
         assert {row["balance"] for row in rows} == {str(-i) for i in range(40)}

@@ -24,12 +24,16 @@ def test_warming_up_again_compiles_nothing() -> None:
     assert names[0] == "kacpc" and "kacpc with l, many values" in names and "kacpc with t, persons" in names
     shares = [share for _, share in steps]
     assert shares[0] == 0 and shares == sorted(shares) and shares[-1] < 1
-    again = CliRunner().invoke(main, ["warmup", "kacpc", "--json"])
-    assert json.loads(again.stdout) == {
+    outcome = CliRunner().invoke(main, ["warmup", "kacpc", "--json"])
+    assert json.loads(outcome.stdout) == {
         "kernels": 0, "seconds": pytest.approx(1, abs=30), "folder": done.folder
     }  # fmt: skip
-    said = CliRunner().invoke(main, ["warmup", "kacpc", "--quiet"])
-    assert (said.exit_code, said.stdout, said.stderr) == (0, "All was compiled already.\n", "")
+    second_outcome = CliRunner().invoke(main, ["warmup", "kacpc", "--quiet"])
+    assert (second_outcome.exit_code, second_outcome.stdout, second_outcome.stderr) == (
+        0,
+        "All was compiled already.\n",
+        "",
+    )
 
 
 def test_an_algorithm_that_is_not_there() -> None:

@@ -54,8 +54,8 @@ def two_branches(
     )
     people = None if persons is None else np.array(persons, np.int64)
     tie = np.array(ties or range(len(columns)), np.uint64)
-    made, _ = encoded_table.encode_table([tree], [np.array(columns, np.int32)], tie, people)
-    return made
+    code_table, _ = encoded_table.encode_table([tree], [np.array(columns, np.int32)], tie, people)
+    return code_table
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -82,9 +82,9 @@ def test_a_block_that_cannot_meet_the_model_is_an_error_that_counts_its_records(
         f"{name}: max_level of workclass separates 3 records into groups that cannot meet k = 3. "
         "Hint: raise max_level, or ask for less."
     )
-    with pytest.raises(errors.MaxLevelBlockTooSmallError) as refused:
+    with pytest.raises(errors.MaxLevelBlockTooSmallError) as error_info:
         run(name, two_branches([0, 1, 2, 3, 3, 4], 1), 3)
-    assert str(refused.value) == expected, "0 and 1, and the NULL"
+    assert str(error_info.value) == expected, "0 and 1, and the NULL"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -96,9 +96,10 @@ def test_a_block_needs_k_persons(name: str) -> None:
 
 
 def test_the_error_names_the_limited_attributes_only() -> None:
-    made = encoded(Table([[1, "a", "x"], [2, "b", "y"]], [Number(), flat("a", "b"), flat("x", "y")]))
+    code_table = encoded(Table([[1, "a", "x"], [2, "b", "y"]], [Number(), flat("a", "b"), flat("x", "y")]))
     limited = replace(
-        made.space, attributes=(*made.space.attributes[:2], replace(made.space.attributes[2], max_level=0))
+        code_table.space,
+        attributes=(*code_table.space.attributes[:2], replace(code_table.space.attributes[2], max_level=0)),
     )
     with pytest.raises(errors.MaxLevelBlockTooSmallError, match="max_level of zip separates 2 records"):
         run("kacpc", limited, 2, ("age", "sex", "zip"))
@@ -129,30 +130,33 @@ def ceiling(attribute: Category, value: Value, level: int) -> Node | None:
 @given(st.data(), st.sampled_from(UNREAD))
 def test_no_value_climbs_higher_than_max_level(data: st.DataObject, name: str) -> None:
     table = data.draw(tables())
-    made = encoded(table)
+    code_table = encoded(table)
     levels = [data.draw(st.sampled_from([None, 0, 1, 2, 3])) for _ in table.attributes]
-    kept = [
+    kept_values = [
         (j, attribute, level)
         for j, (attribute, level) in enumerate(zip(table.attributes, levels, strict=True))
         if level is not None and isinstance(attribute, Category)
     ]
-    keys = [tuple(ceiling(attribute, record[j], level) for j, attribute, level in kept) for record in made.records]
-    people = made.persons if made.persons is not None else list(range(len(keys)))
+    keys = [
+        tuple(ceiling(attribute, record[j], level) for j, attribute, level in kept_values)
+        for record in code_table.records
+    ]
+    people = code_table.persons if code_table.persons is not None else list(range(len(keys)))
     small = [
         key
         for key in set(keys)
-        if len({p for p, own in zip(people, keys, strict=True) if own == key} - {None}) < table.k
+        if len({p for p, own_part in zip(people, keys, strict=True) if own_part == key} - {None}) < table.k
     ]
     names = tuple(f"q{j}" for j in range(len(levels)))
     if small:
         records = sum(count for key, count in Counter(keys).items() if key in small)
-        columns = ", ".join(f"q{j}" for j, _, _ in kept)
+        columns = ", ".join(f"q{j}" for j, _, _ in kept_values)
         with pytest.raises(
             errors.MaxLevelBlockTooSmallError, match=f"max_level of {columns} separates {records} records"
         ):
-            run(name, limited(made, levels), table.k, names)
+            run(name, limited(code_table, levels), table.k, names)
         return
-    labels = run(name, limited(made, levels), table.k, names)
+    labels = run(name, limited(code_table, levels), table.k, names)
     assert set(labels) == set(range(max(labels) + 1))
     for group in groups_of(labels):
         assert len({people[r] for r in group} - {None}) >= table.k
@@ -177,14 +181,14 @@ def classes(con: Any, call: str) -> list[tuple[str, int]]:
 
 @pytest.mark.exhaustive
 def test_no_record_is_published_above_max_level_in_sql(staff: Any) -> None:
-    apart = [("Gov", 3), ("Private", 2), ("Self-emp", 2)]
+    separate_rows = [("Gov", 3), ("Private", 2), ("Self-emp", 2)]
     for name in NAMES:
         if algorithms.find(name).defaults or "sensitive" in algorithms.find(name).reads:
             continue  # of sensitive values, which staff has none of
-        found = classes(staff, f"{name}_classes('staff', k=2, max_level := {{'workclass': 1}})")
+        actual_classes = classes(staff, f"{name}_classes('staff', k=2, max_level := {{'workclass': 1}})")
         if algorithms.find(name).family == "lattice":  # one level for all records, and Private is one step below *
-            found = sorted(("Private" if value == "*" else value, size) for value, size in found)
-        assert found == apart, name
+            actual_classes = sorted(("Private" if value == "*" else value, size) for value, size in actual_classes)
+        assert actual_classes == separate_rows, name
     assert classes(staff, "kacpc_classes('staff', k=7, max_level := {'workclass': 2})") == [("*", 7)]
 
 

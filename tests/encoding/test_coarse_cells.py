@@ -31,28 +31,30 @@ def run(name: str, made: encoded_table.EncodedTable, asked: Constraint, cell: in
 @given(tables(), st.integers(1, 12), st.integers(1, 4))
 @MANY
 def test_cells_are_those_that_are_found_by_looking_at_each_tuple(table: Table, most: int, least: int) -> None:
-    made = encoded(table).space
-    found = coarse_partitions(made, most, lambda tuples: int(made.counts[tuples].sum()) >= least)
-    assert [cell.tolist() for cell in found] == slow.cells(
-        made, most, lambda tuples: int(made.counts[tuples].sum()) >= least
+    code_table = encoded(table).space
+    result = coarse_partitions(code_table, most, lambda tuples: int(code_table.counts[tuples].sum()) >= least)
+    assert [cell.tolist() for cell in result] == slow.cells(
+        code_table, most, lambda tuples: int(code_table.counts[tuples].sum()) >= least
     )
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_cells_of_many_tuples_are_those_too(seed: int) -> None:
-    made = encoded(large(seed)).space
-    for most, least in ((20, 12), (70, 2)):
+    code_table = encoded(large(seed)).space
+    for maximum, minimum in ((20, 12), (70, 2)):
 
-        def enough(tuples: Any, least: int = least) -> bool:
-            return int(made.counts[tuples].sum()) >= least
+        def enough(tuples: Any, least: int = minimum) -> bool:
+            return int(code_table.counts[tuples].sum()) >= least
 
-        assert [cell.tolist() for cell in coarse_partitions(made, most, enough)] == slow.cells(made, most, enough)
+        assert [cell.tolist() for cell in coarse_partitions(code_table, maximum, enough)] == slow.cells(
+            code_table, maximum, enough
+        )
 
 
 def test_what_a_cut_narrows_most_is_cut_and_subtrees_and_null_stay_together() -> None:
     tree = Hierarchy([["a", "A", "*"], ["b", "A", "*"], ["c", "A", "*"], ["d", "B", "*"]])
     flat = Hierarchy([["x", "*"], ["y", "*"], ["z", "*"]])
-    made = encoded(
+    code_table = encoded(
         Table(
             [(0, "x", "a"), (1, "y", "b"), (2, "z", "c"), (3, "x", "d"), (4, "y", None), (5, "z", None)],
             [Number(), Category(flat), Category(tree, 5.0)],
@@ -60,7 +62,7 @@ def test_what_a_cut_narrows_most_is_cut_and_subtrees_and_null_stay_together() ->
     ).space
 
     def found(least: int) -> list[list[int]]:
-        return [cell.tolist() for cell in coarse_partitions(made, 3, lambda tuples: len(tuples) >= least)]
+        return [cell.tolist() for cell in coarse_partitions(code_table, 3, lambda tuples: len(tuples) >= least)]
 
     assert found(3) == [[0, 1, 2], [3, 4, 5]], "neither NULL nor d are three: the number"
     assert found(2) == [[0, 3], [1, 2], [4, 5]], "NULL, which leaves 4/6 of 5; d is not two: x, which leaves 1/2 of 1"
@@ -80,19 +82,19 @@ def grid(draws: np.random.Generator, rows: int) -> encoded_table.EncodedTable:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_clusters_lie_in_cells_and_a_cell_is_clustered_as_a_table_of_its_own(name: str) -> None:
-    made, k = grid(np.random.default_rng(1), 300), 4
-    asked = Constraint(k)
-    found = coarse_partitions(made, 60, lambda tuples: int(made.counts[tuples].sum()) >= 2 * k)
-    assert len(found) > 3
-    labels = run(name, made, asked, 60)
-    for cell in found:
-        rows = made.rows_of(cell)
+    actual_grid, k = grid(np.random.default_rng(1), 300), 4
+    constraint = Constraint(k)
+    result = coarse_partitions(actual_grid, 60, lambda tuples: int(actual_grid.counts[tuples].sum()) >= 2 * k)
+    assert len(result) > 3
+    labels = run(name, actual_grid, constraint, 60)
+    for cell in result:
+        rows = actual_grid.rows_of(cell)
         if name != "best":  # whose search goes on in the whole table
             assert not set(labels[rows]) & set(np.delete(labels, rows))
-            alone = run(name, made.subset(cell), asked, None)
+            alone = run(name, actual_grid.subset(cell), constraint, None)
             assert len(set(zip(labels[rows], alone, strict=True))) == len(set(alone))
     assert np.bincount(labels).min() >= k
-    assert run(name, made, asked, 10**6).tolist() == run(name, made, asked, None).tolist()
+    assert run(name, actual_grid, constraint, 10**6).tolist() == run(name, actual_grid, constraint, None).tolist()
 
 
 @pytest.mark.parametrize("name", ["kacpc", "mdav", "mondrian", "best"])
@@ -104,28 +106,28 @@ def test_models_and_persons_hold_in_cells(name: str) -> None:
     columns = [n.astype(np.int32) for n in numbers]
     persons = draws.integers(-1, 150, rows)  # each has records in several cells; some are unknown
     disease = (draws.integers(0, 6, rows).astype(np.int32), 6, None)
-    made, _ = encoded_table.encode_table(
+    code_table, _ = encoded_table.encode_table(
         attributes, columns, np.arange(rows, dtype=np.uint64), persons, None, [disease]
     )
-    asked = Constraint(5, (demanded(l=3),))
-    labels = run(name, made, asked, 60)
+    constraint = Constraint(5, (demanded(l=3),))
+    labels = run(name, code_table, constraint, 60)
     assert labels.min() == 0 and labels.max() > 10
     for label in range(int(labels.max()) + 1):
-        of = np.flatnonzero(labels == label)
-        known = made.persons[of] >= 0 if made.persons is not None else of >= 0
-        assert made.persons is not None and len(set(made.persons[of][known])) >= 5
-        assert len(set(made.sensitive[0].codes[of][known])) >= 3
+        positions = np.flatnonzero(labels == label)
+        known_values = code_table.persons[positions] >= 0 if code_table.persons is not None else positions >= 0
+        assert code_table.persons is not None and len(set(code_table.persons[positions][known_values])) >= 5
+        assert len(set(code_table.sensitive[0].codes[positions][known_values])) >= 3
 
 
 def test_clusters_of_two_cells_that_publish_the_same_are_judged_together() -> None:
     """Values x and y below 10, where all is published as [0, 9]: in either cell two of four people have x. In both
     there are five, four of whom have x."""
-    left = [(0, 0, 0), (1, 1, 0), (2, 2, 1), (3, 3, 1)]  # number, person, value
+    remaining_rows = [(0, 0, 0), (1, 1, 0), (2, 2, 1), (3, 3, 1)]  # number, person, value
     right = [(6, 2, 0), (7, 4, 0), (8, 0, 1), (9, 1, 1)]
     above = [(20 + i, 10 + i, 2 + i // 4) for i in range(8)]
-    number, person, value = (np.array(column) for column in zip(*left, *right, *above, strict=True))
+    number, person, value = (np.array(column) for column in zip(*remaining_rows, *right, *above, strict=True))
     first = (number > 9).astype(np.int32)
-    made, _ = encoded_table.encode_table(
+    code_table, _ = encoded_table.encode_table(
         [
             encoded_table.NumericAttribute(
                 number.astype(float),
@@ -139,12 +141,16 @@ def test_clusters_of_two_cells_that_publish_the_same_are_judged_together() -> No
         None,
         [(value.astype(np.int32), 4, None)],
     )
-    asked = Constraint(4, (demanded(alpha=0.5),))
-    assert [len(cell) for cell in coarse_partitions(made, 4, lambda tuples: len(tuples) >= 4)] == [4, 4, 4, 4]
+    constraint = Constraint(4, (demanded(alpha=0.5),))
+    assert [len(cell) for cell in coarse_partitions(code_table, 4, lambda tuples: len(tuples) >= 4)] == [4, 4, 4, 4]
     for name in ("mondrian", "kacpc", "mdav"):
-        labels = run(name, made, asked, 4)
-        seen = unite_equal_classes(made, labels)
-        assert not len(asked.failing_clusters(made, [np.flatnonzero(seen == n) for n in range(int(seen.max()) + 1)]))
+        labels = run(name, code_table, constraint, 4)
+        seen_equal_classes = unite_equal_classes(code_table, labels)
+        assert not len(
+            constraint.failing_clusters(
+                code_table, [np.flatnonzero(seen_equal_classes == n) for n in range(int(seen_equal_classes.max()) + 1)]
+            )
+        )
 
 
 def test_a_call_takes_a_cell_and_the_release_is_the_same_in_any_order_of_rows(con: Any) -> None:

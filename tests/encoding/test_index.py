@@ -101,12 +101,12 @@ class Plain:
         return min((sign * int(sums[t]), t) for t in np.flatnonzero(self.left).tolist())[1]
 
     def nearest(self, sums: Ints, records: int) -> list[tuple[int, int]]:
-        taken = []
+        taken_values = []
         for _, t in sorted((int(sums[t]), t) for t in np.flatnonzero(self.left).tolist()):
             if records > 0:
-                taken.append((t, min(records, int(self.left[t]))))
-                records -= taken[-1][1]
-        return taken
+                taken_values.append((t, min(records, int(self.left[t]))))
+                records -= taken_values[-1][1]
+        return taken_values
 
 
 def both(space: EncodedTable) -> tuple[TupleIndex, Plain]:
@@ -118,30 +118,33 @@ def both(space: EncodedTable) -> tuple[TupleIndex, Plain]:
 @given(spaces(), st.data())
 def test_every_answer_is_that_of_a_plain_sort(space: EncodedTable, data: st.DataObject) -> None:
     """Questions, taking and putting back in any order; ties go to the first tuple."""
-    fast, plain = both(space)
+    fast, plain_result = both(space)
     sums = fast.distance_sum_query()
     tuples = st.integers(0, len(space.counts) - 1)
     for _ in range(data.draw(st.integers(1, 8))):
-        if not plain.left.any():
+        if not plain_result.left.any():
             break
         codes = space.codes[data.draw(tuples)]
-        asked: list[tuple[SumQuery, Ints]] = [(fast.distance_query(codes), plain.to(codes)), (sums, plain.sums())]
-        for question, expected in asked:
-            assert fast.least_tuple(question) == plain.least(expected)
-            assert fast.greatest_tuple(question) == plain.least(expected, -1)
+        rows: list[tuple[SumQuery, Ints]] = [
+            (fast.distance_query(codes), plain_result.to(codes)),
+            (sums, plain_result.sums()),
+        ]
+        for question, expected in rows:
+            assert fast.least_tuple(question) == plain_result.least(expected)
+            assert fast.greatest_tuple(question) == plain_result.least(expected, -1)
             records = data.draw(st.integers(0, 45))
-            found, counts = fast.nearest(question, records)
-            assert list(zip(found.tolist(), counts.tolist(), strict=True)) == plain.nearest(expected, records)
+            result, counts = fast.nearest(question, records)
+            assert list(zip(result.tolist(), counts.tolist(), strict=True)) == plain_result.nearest(expected, records)
         if data.draw(st.booleans()):
-            fast.remove_records(found, counts)
-            plain.left[found] -= counts
+            fast.remove_records(result, counts)
+            plain_result.left[result] -= counts
             if data.draw(st.booleans()):
-                fast.restore_records(found[:2], counts[:2])
-                plain.left[found[:2]] += counts[:2]
-        assert fast.records == plain.left.sum()
-        assert fast.remaining.tolist() == plain.left.tolist()
-        plain.added.append(data.draw(tuples))
-        fast.add_record(sums, space.codes[plain.added[-1]])
+                fast.restore_records(result[:2], counts[:2])
+                plain_result.left[result[:2]] += counts[:2]
+        assert fast.records == plain_result.left.sum()
+        assert fast.remaining.tolist() == plain_result.left.tolist()
+        plain_result.added.append(data.draw(tuples))
+        fast.add_record(sums, space.codes[plain_result.added[-1]])
 
 
 def whole(members: list[tuple[int, int]]) -> dict[int, int]:
@@ -155,32 +158,32 @@ def whole(members: list[tuple[int, int]]) -> dict[int, int]:
 @MANY
 @given(spaces(), st.integers(2, 6), st.sampled_from([1, -1]), st.integers(1, 4))
 def test_whole_clusterings_are_those_of_single_questions(space: EncodedTable, k: int, sign: int, steps: int) -> None:
-    fast, plain = both(space)
+    fast, plain_result = both(space)
     gathering = ClusterGatherer(fast, fast.distance_sum_query(), sign)
-    begin = plain.least(plain.to(np.array(modal_codes(space))))
+    begin = plain_result.least(plain_result.to(np.array(modal_codes(space))))
     while fast.records >= k:
         members, seeds = gathering.gather_clusters(k, begin, steps)
         expected: list[tuple[int, dict[int, int]]] = []
         for _ in range(len(seeds)):
-            seed = begin if begin >= 0 else plain.least(plain.sums(), sign)
+            seed = begin if begin >= 0 else plain_result.least(plain_result.sums(), sign)
             begin = -1
-            plain.left[seed] -= 1
-            group = plain.nearest(plain.to(space.codes[seed]), k - 1)
+            plain_result.left[seed] -= 1
+            group = plain_result.nearest(plain_result.to(space.codes[seed]), k - 1)
             for t, count in group:
-                plain.left[t] -= count
-            plain.added.append(seed)
+                plain_result.left[t] -= count
+            plain_result.added.append(seed)
             expected.append((seed, whole([(seed, 1), *group])))
-        found: list[tuple[int, dict[int, int]]] = []
+        values: list[tuple[int, dict[int, int]]] = []
         cluster: list[tuple[int, int]] = []
         for t, count in members.tolist():
             if t >= 0:
                 cluster.append((t, count))
             else:
-                found.append((cluster[0][0], whole(cluster)))
+                values.append((cluster[0][0], whole(cluster)))
                 cluster = []
-        assert found == expected
-        assert fast.remaining.tolist() == plain.left.tolist()
-        assert fast.records == plain.left.sum()
+        assert values == expected
+        assert fast.remaining.tolist() == plain_result.left.tolist()
+        assert fast.records == plain_result.left.sum()
 
 
 @MANY

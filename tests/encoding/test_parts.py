@@ -30,12 +30,12 @@ def ragged(rng: random.Random, nodes: int, depth: int) -> CategoricalAttribute:
 
 def sparse(rng: random.Random, attributes: int, rows: int) -> EncodedTable:
     """A space in which few tuples repeat."""
-    made: list[Attribute] = []
+    choices: list[Attribute] = []
     columns = []
     for _ in range(attributes):
         if rng.random() < 0.1:  # all are NULL
             nothing = np.zeros(0)
-            made.append(
+            choices.append(
                 rng.choice(
                     [
                         NumericAttribute(nothing, True),
@@ -47,31 +47,31 @@ def sparse(rng: random.Random, attributes: int, rows: int) -> EncodedTable:
             continue
         if rng.random() < 0.4:
             steps = [rng.randint(1, 5) for _ in range(rng.choice([3, 40, 400]))]
-            made.append(
+            choices.append(
                 NumericAttribute(np.cumsum([0, *steps]).astype(float), rng.random() < 0.5, rng.choice([0.5, 1.0]))
             )
         else:
-            made.append(ragged(rng, rng.choice([2, 12, 60, 300]), rng.randint(1, 6)))
+            choices.append(ragged(rng, rng.choice([2, 12, 60, 300]), rng.randint(1, 6)))
         missing = rng.choice([0, 0, 1])
-        columns.append([rng.randrange(made[-1].values + missing) for _ in range(rows)])
+        columns.append([rng.randrange(choices[-1].values + missing) for _ in range(rows)])
     tuples, counts = np.unique(np.array(columns, np.int32).T, axis=0, return_counts=True)
-    return EncodedTable(tuple(made), np.ascontiguousarray(tuples), counts.astype(np.int64), None, rows)
+    return EncodedTable(tuple(choices), np.ascontiguousarray(tuples), counts.astype(np.int64), None, rows)
 
 
 def groups(space: EncodedTable, k: int, by_parts: bool) -> list[tuple[int, list[tuple[int, int]]]]:
     """Seed and members of all groups."""
     index = TupleIndex(space, list(distance.kacpc_distances(space, k, True)))
-    taken = ClusterGatherer(index, index.distance_sum_query(), 1)
+    taken_cluster_gatherer = ClusterGatherer(index, index.distance_sum_query(), 1)
     assert ClusterGatherer.uses_partitions(index, 1) == by_parts
-    made: list[tuple[int, list[tuple[int, int]]]] = []
+    values: list[tuple[int, list[tuple[int, int]]]] = []
     begin = index.least_tuple(index.distance_query(modal_codes(space)))
     while index.records >= k:
-        members, seeds = taken.gather_clusters(k, begin, 7)
+        members, seeds = taken_cluster_gatherer.gather_clusters(k, begin, 7)
         ends = np.flatnonzero(members[:, 0] < 0)
         for seed, group in zip(seeds.tolist(), np.split(members, ends + 1), strict=False):
-            made.append((seed, whole(group[:-1])))
+            values.append((seed, whole(group[:-1])))
         begin = -1
-    return made
+    return values
 
 
 def whole(members: Ints) -> list[tuple[int, int]]:
@@ -111,14 +111,14 @@ def test_parts_answer_where_few_tuples_repeat_and_neighbours_have_little_in_comm
     assert not has_parts(often)
     axis = NumericAttribute(np.arange(3000.0), True)
     order = np.random.default_rng(1).permuted(np.tile(np.arange(3000), (8, 1)), axis=1)
-    apart = order.T.astype(np.int32)
-    near = (np.repeat(np.arange(3000), 8).reshape(3000, 8) + apart % 50).clip(0, 2999).astype(np.int32)
+    separate_array = order.T.astype(np.int32)
+    near = (np.repeat(np.arange(3000), 8).reshape(3000, 8) + separate_array % 50).clip(0, 2999).astype(np.int32)
 
     def axes(codes: Codes) -> EncodedTable:
         return EncodedTable((axis,) * codes.shape[1], np.ascontiguousarray(codes), np.ones(3000, np.int64), None, 3000)
 
-    assert not has_parts(axes(apart[:, :2])), "blocks of neighbours are small"
-    assert has_parts(axes(apart)), "they are large in eight dimensions"
+    assert not has_parts(axes(separate_array[:, :2])), "blocks of neighbours are small"
+    assert has_parts(axes(separate_array)), "they are large in eight dimensions"
     assert not has_parts(axes(near)), "unless the eight tell the same"
 
 
@@ -135,13 +135,15 @@ def test_regions_of_a_hierarchy_are_whole_subtrees_or_children_of_its_root(value
         space = EncodedTable((tree,), codes, np.ones(tree.values, np.int64), None, tree.values)
         (table,) = distance.kacpc_distances(space, 2, True)
         assert isinstance(table, distance.CategoricalDistances)
-        found = code_regions.attribute_regions(table, np.ones(tree.values, np.int64))
-        assert set(np.bincount(found.region_of[:-1]).tolist()) == sizes
-        assert found.region_of[-1] == found.n_regions - 1 <= code_regions.MAX_REGIONS
-        of = found.region_of[:-1]
+        attribute_regions = code_regions.attribute_regions(table, np.ones(tree.values, np.int64))
+        assert set(np.bincount(attribute_regions.region_of[:-1]).tolist()) == sizes
+        assert attribute_regions.region_of[-1] == attribute_regions.n_regions - 1 <= code_regions.MAX_REGIONS
+        region_of = attribute_regions.region_of[:-1]
         for code in (0, tree.values - 1):
-            least, greatest = found.pair_bounds.reshape(found.n_regions, found.n_regions, 2)[of[code]][of].T
+            minimum, greatest = attribute_regions.pair_bounds.reshape(
+                attribute_regions.n_regions, attribute_regions.n_regions, 2
+            )[region_of[code]][region_of].T
             row = table.row(code)[:-1]
-            others = of != of[code]
-            assert (least <= row).all()
+            others = region_of != region_of[code]
+            assert (minimum <= row).all()
             assert (greatest >= row)[others].all()

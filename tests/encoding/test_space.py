@@ -36,8 +36,8 @@ def made(
 ) -> tuple[EncodedTable, list[int]]:
     ties = np.array([0] * len(columns[0]) if tie is None else tie, np.uint64)
     people = None if persons is None else np.array(persons, np.int64)
-    found, order = encode_table([numbers(n) for n in sizes], [codes(*c) for c in columns], ties, people)
-    return found, order.tolist()
+    result, order = encode_table([numbers(n) for n in sizes], [codes(*c) for c in columns], ties, people)
+    return result, order.tolist()
 
 
 # Canonical order
@@ -45,18 +45,18 @@ def made(
 
 def test_records_are_ordered_by_code_of_the_first_attribute_first_then_by_tie() -> None:
     """Rows (1,0), (0,2), (1,0), (0,1), (1,0): 3, 1, then rows 0, 2, 4 by their ties 9, 7, 8."""
-    found, order = made([1, 0, 1, 0, 1], [0, 2, 0, 1, 0], sizes=[2, 3], tie=[9, 0, 7, 0, 8])
+    result, order = made([1, 0, 1, 0, 1], [0, 2, 0, 1, 0], sizes=[2, 3], tie=[9, 0, 7, 0, 8])
     assert order == [3, 1, 2, 4, 0]
-    assert found.codes.tolist() == [[0, 1], [0, 2], [1, 0]]
-    assert found.counts.tolist() == [1, 1, 3]
-    assert found.starts.tolist() == [0, 1, 2]
-    assert (found.rows, found.total, found.persons) == (5, 5, None)
+    assert result.codes.tolist() == [[0, 1], [0, 2], [1, 0]]
+    assert result.counts.tolist() == [1, 1, 3]
+    assert result.starts.tolist() == [0, 1, 2]
+    assert (result.rows, result.total, result.persons) == (5, 5, None)
 
 
 def test_a_null_comes_after_all_values() -> None:
-    found, order = made([2, 0, 2, 1], sizes=[2])
+    result, order = made([2, 0, 2, 1], sizes=[2])
     assert order == [1, 3, 0, 2]
-    assert found.codes.tolist() == [[0], [1], [2]]
+    assert result.codes.tolist() == [[0], [1], [2]]
 
 
 def test_ties_are_compared_as_unsigned_numbers() -> None:
@@ -65,31 +65,33 @@ def test_ties_are_compared_as_unsigned_numbers() -> None:
 
 
 def test_persons_follow_their_rows() -> None:
-    found, _ = made([1, 0, 1], sizes=[2], tie=[1, 0, 0], persons=[7, -1, 3])
-    assert found.persons is not None
-    assert found.persons.tolist() == [-1, 3, 7]
+    result, _ = made([1, 0, 1], sizes=[2], tie=[1, 0, 0], persons=[7, -1, 3])
+    assert result.persons is not None
+    assert result.persons.tolist() == [-1, 3, 7]
 
 
 def test_a_table_without_rows_has_no_tuples() -> None:
-    found, order = made([], [], sizes=[0, 3])
-    assert (found.rows, found.codes.shape, found.counts.tolist(), order) == (0, (0, 2), [], [])
+    result, order = made([], [], sizes=[0, 3])
+    assert (result.rows, result.codes.shape, result.counts.tolist(), order) == (0, (0, 2), [], [])
 
 
 @MANY
 @given(tables())
 def test_the_order_is_that_of_codes_then_ties(table: Table) -> None:
-    found = encoded(table)
-    ties = [(table.ties or [])[i] for i in found.order]
+    code_table = encoded(table)
+    ties = [(table.ties or [])[i] for i in code_table.order]
     rows = [
-        tuple(code) for code, n in zip(found.space.codes.tolist(), found.space.counts, strict=True) for _ in range(n)
+        tuple(code)
+        for code, n in zip(code_table.space.codes.tolist(), code_table.space.counts, strict=True)
+        for _ in range(n)
     ]
     keys = list(zip(rows, ties, strict=True))
     assert keys == sorted(keys)
-    assert sorted(found.order) == list(range(len(table.records)))
-    assert len({tuple(code) for code in found.space.codes.tolist()}) == len(found.space.counts)
-    firsts = [found.records[i] for i in found.space.starts.tolist()]
-    repeated = [record for record, n in zip(firsts, found.space.counts, strict=True) for _ in range(n)]
-    assert repeated == found.records, "records of one tuple are equal"
+    assert sorted(code_table.order) == list(range(len(table.records)))
+    assert len({tuple(code) for code in code_table.space.codes.tolist()}) == len(code_table.space.counts)
+    firsts = [code_table.records[i] for i in code_table.space.starts.tolist()]
+    repeated = [record for record, n in zip(firsts, code_table.space.counts, strict=True) for _ in range(n)]
+    assert repeated == code_table.records, "records of one tuple are equal"
 
 
 @SOME
@@ -103,13 +105,15 @@ def test_classes_do_not_depend_on_the_physical_order(table: Table, rng: Any, nam
 
     def classes(places: Sequence[int]) -> set[frozenset[int]]:
         people = None if persons is None else [persons[i] for i in places]
-        moved = Table([table.records[i] for i in places], table.attributes, table.k, people, [ties[i] for i in places])
-        found = encoded(moved)
+        moved_table = Table(
+            [table.records[i] for i in places], table.attributes, table.k, people, [ties[i] for i in places]
+        )
+        code_table = encoded(moved_table)
         algorithm = algorithms.find(name)
         options = {p.name: p.default for p in algorithm.own}
-        labels = by_row.run(algorithm, found.space, Constraint(table.k), options).tolist()
+        labels = by_row.run(algorithm, code_table.space, Constraint(table.k), options).tolist()
         groups: dict[int, set[int]] = {}
-        for row, label in zip(found.order, labels, strict=True):
+        for row, label in zip(code_table.order, labels, strict=True):
             groups.setdefault(label, set()).add(places[row])
         return {frozenset(group) for group in groups.values()}
 
@@ -121,12 +125,17 @@ def test_classes_do_not_depend_on_the_physical_order(table: Table, rng: Any, nam
 
 def test_large_domains_overflow_no_key() -> None:
     """Four attributes of 2^31 - 2 values span 2^124 combinations."""
-    most = 2**31 - 2
-    columns = [[most, 0, most, 5, 0], [0, most, 0, 5, most], [1, 2, 0, 5, 2], [most, 3, most, 5, 3]]
-    found, order = made(*columns, sizes=[most] * 4, tie=[0, 1, 0, 0, 0])
+    maximum = 2**31 - 2
+    columns = [[maximum, 0, maximum, 5, 0], [0, maximum, 0, 5, maximum], [1, 2, 0, 5, 2], [maximum, 3, maximum, 5, 3]]
+    result, order = made(*columns, sizes=[maximum] * 4, tie=[0, 1, 0, 0, 0])
     assert order == [4, 1, 3, 2, 0]
-    assert found.codes.tolist() == [[0, most, 2, 3], [5, 5, 5, 5], [most, 0, 0, most], [most, 0, 1, most]]
-    assert found.counts.tolist() == [2, 1, 1, 1]
+    assert result.codes.tolist() == [
+        [0, maximum, 2, 3],
+        [5, 5, 5, 5],
+        [maximum, 0, 0, maximum],
+        [maximum, 0, 1, maximum],
+    ]
+    assert result.counts.tolist() == [2, 1, 1, 1]
 
 
 @MANY
@@ -146,16 +155,16 @@ def test_keys_order_rows_like_their_codes_whatever_the_domains(data: st.DataObje
 
 
 def test_rows_of_some_tuples_in_the_order_of_the_tuples() -> None:
-    found, _ = made([0, 0, 1, 2, 2, 2], sizes=[3])
-    assert found.rows_of(np.array([2, 0])).tolist() == [3, 4, 5, 0, 1]
-    assert found.rows_of(np.array([1])).tolist() == [2]
-    assert found.rows_of(np.array([], np.int64)).tolist() == []
+    result, _ = made([0, 0, 1, 2, 2, 2], sizes=[3])
+    assert result.rows_of(np.array([2, 0])).tolist() == [3, 4, 5, 0, 1]
+    assert result.rows_of(np.array([1])).tolist() == [2]
+    assert result.rows_of(np.array([], np.int64)).tolist() == []
 
 
 def test_a_part_keeps_the_attributes_and_the_size_of_the_whole() -> None:
-    found, _ = made([0, 0, 1, 2, 2, 2], sizes=[3], persons=[4, 5, 6, 7, 8, 5])
-    part = found.subset(np.array([0, 2]))
-    assert part.attributes is found.attributes
+    result, _ = made([0, 0, 1, 2, 2, 2], sizes=[3], persons=[4, 5, 6, 7, 8, 5])
+    part = result.subset(np.array([0, 2]))
+    assert part.attributes is result.attributes
     assert (part.codes.tolist(), part.counts.tolist()) == ([[0], [2]], [2, 3])
     assert (part.starts.tolist(), part.rows, part.total) == ([0, 2], 5, 6)
     assert part.persons is not None
@@ -167,8 +176,8 @@ def test_a_part_keeps_the_attributes_and_the_size_of_the_whole() -> None:
 )
 def test_persons_are_counted_unless_each_has_one_record(persons: list[int], counted: bool) -> None:
     """Then k records are k persons, and the shorter ways for records are taken."""
-    found, _ = made([0, 1, 2], sizes=[3], persons=persons)
-    assert (found.persons is not None) == counted
+    result, _ = made([0, 1, 2], sizes=[3], persons=persons)
+    assert (result.persons is not None) == counted
 
 
 # Trees

@@ -92,9 +92,9 @@ def opened() -> Iterator[Any]:
 @pytest.fixture
 def con(opened: Any) -> Iterator[Any]:
     """The same; asserts afterwards that neither the connection nor the database changed."""
-    before = state(opened)
+    old_state = state(opened)
     yield opened
-    assert state(opened) == before
+    assert state(opened) == old_state
 
 
 def state(con: Any) -> list[Any]:
@@ -445,15 +445,15 @@ def test_no_spelling_of_a_setting_loosens_the_declared_one(declared: Any, declar
     dbanon.declare(declared, "moments", **{column: {"role": "quasi", setting: value}})
     query = f"SELECT DISTINCT {column} FROM kacpc('moments', k := 2{{}})"
     assert len(declared.execute(query.format("")).fetchall()) == 1
-    published = {}
+    output = {}
     for spelling in MORE[declaration]:
         try:
             rows = declared.execute(query.format(f", {setting} := {{'{column}': '{spelling}'}}")).fetchall()
         except duckdb.Error as error:
             assert "Python exception" not in str(error)
         else:
-            published[spelling] = rows
-    assert {spelling: rows for spelling, rows in published.items() if len(rows) > 1} == {}
+            output[spelling] = rows
+    assert {spelling: rows for spelling, rows in output.items() if len(rows) > 1} == {}
 
 
 def test_the_default_grid_of_a_declared_date_is_not_loosened(declared: Any) -> None:
@@ -703,12 +703,12 @@ ELSEWHERE = {
 
 def test_every_exception_of_the_package_is_reached(request: pytest.FixtureRequest) -> None:
     """Runs last; needs the whole file."""
-    alone = [item for item in request.session.items if item.path == request.path]
+    alone = [element for element in request.session.items if element.path == request.path]
     if len(alone) < 100:
         pytest.skip("only a part of the file runs")
-    known = set(documented_errors())
-    assert known - _raised - set(ELSEWHERE) == set()
-    assert set(ELSEWHERE) <= known
+    known_documented_errors = set(documented_errors())
+    assert known_documented_errors - _raised - set(ELSEWHERE) == set()
+    assert set(ELSEWHERE) <= known_documented_errors
 
 
 LISTS = (

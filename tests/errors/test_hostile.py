@@ -52,17 +52,17 @@ def fails_well(con: Any, call: str) -> None:
     try:
         con.execute(f"FROM {call}").fetchall()
     except duckdb.Error as error:
-        said = str(error)
-        assert said.startswith("Invalid Input Error: "), (call, said)
+        message = str(error)
+        assert message.startswith("Invalid Input Error: "), (call, message)
         for word in ("Python exception", "INTERNAL", "MemoryError", "KeyError", "IndexError", "TypeError"):
-            assert word not in said.split("\n\nLINE")[0], (call, said)
+            assert word not in message.split("\n\nLINE")[0], (call, message)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_every_hostile_table_gives_rows_or_one_error_of_ours(con: Any, seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
     path = str(tmp_path / "hostile.duckdb")
-    asked = []
+    parameters = []
     with duckdb.connect(path) as made:
         dbanon.attach(made)
         for number in range(8):
@@ -74,15 +74,15 @@ def test_every_hostile_table_gives_rows_or_one_error_of_ours(con: Any, seed: int
                 f"CREATE TABLE {identifier(table)} AS SELECT ({TYPES[first]})::{first} AS {identifier(a)}, "
                 f"({TYPES[second]})::{second} AS {identifier(b)} FROM range({rows}) AS r (i)"
             )
-            asked += [
+            parameters += [
                 call.format(t=text(str(identifier(table))), a=text(a), b=text(b)) for call in rng.sample(CALLS, 6)
             ]
         made.execute("CREATE TABLE made (i INTEGER, j INTEGER GENERATED ALWAYS AS (i + 1), v VARCHAR AS ('v' || i))")
         made.execute("INSERT INTO made SELECT * FROM range(6)")
-        asked += [call.format(t="'made'", a="'j'", b="'v'") for call in rng.sample(CALLS, 4)]
-        for call in asked[: len(asked) // 2]:
+        parameters += [call.format(t="'made'", a="'j'", b="'v'") for call in rng.sample(CALLS, 4)]
+        for call in parameters[: len(parameters) // 2]:
             fails_well(made, call)
     with duckdb.connect(path, read_only=True) as read:
         dbanon.attach(read)
-        for call in asked[len(asked) // 2 :]:
+        for call in parameters[len(parameters) // 2 :]:
             fails_well(read, call)

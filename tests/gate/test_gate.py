@@ -64,9 +64,9 @@ def _spoiled_cluster(request: Any, rows: Any, *domains: Any) -> Any:
     _calls += 1
     if _spoil is None:
         return answer
-    found = answer[0].as_py()
-    assert found["error"] is None
-    return pa.array([{"parts": _spoil(found["parts"]), "error": None}], cluster.ANSWER_TYPE)
+    value = answer[0].as_py()
+    assert value["error"] is None
+    return pa.array([{"parts": _spoil(value["parts"]), "error": None}], cluster.ANSWER_TYPE)
 
 
 _real_cluster = cluster.dbanon_cluster
@@ -440,11 +440,11 @@ ZIP_SPOILS = {
 
 @pytest.mark.parametrize("function", ["kacpc", "kacpc_metrics"])
 def test_a_node_that_is_no_ancestor_of_the_original_is_refused(people: Any, rewrite: Any, function: str) -> None:
-    published = {z for (z,) in people.execute(f"SELECT zip FROM kacpc{CALL}").fetchall()}
-    assert {"0213*", None} <= published, published
+    published_values = {z for (z,) in people.execute(f"SELECT zip FROM kacpc{CALL}").fetchall()}
+    assert {"0213*", None} <= published_values, published_values
     for why, (old, new) in ZIP_SPOILS.items():
-        if old not in published:
-            old = next(z for z in published if z is not None and z.startswith("100"))
+        if old not in published_values:
+            old = next(z for z in published_values if z is not None and z.startswith("100"))
         rewrite(publish("p1", f"'{new}'", f"g.p1 = '{old}'"))
         assert UNCOVERED in refuses(people, shaped("*", function)), why
     rewrite(publish("p1", "NULL", "g.p1 = '0213*'"))
@@ -479,8 +479,8 @@ def test_a_star_that_is_replaced_is_refused(people: Any, rewrite: Any) -> None:
 def test_a_snapped_date_that_does_not_reach_is_refused(people: Any, rewrite: Any) -> None:
     call = "('people', k := 3, qi := ['born'], sensitive := ['disease'], other := ['age'], allow_rare := ['age'])"
     people.execute("DELETE FROM dbanon.policy")
-    before = people.execute(f"SELECT DISTINCT born FROM kacpc{call} ORDER BY 1").fetchall()
-    assert before[0] == ("1960-05",)
+    old_rows = people.execute(f"SELECT DISTINCT born FROM kacpc{call} ORDER BY 1").fetchall()
+    assert old_rows[0] == ("1960-05",)
     of_may = "g.p0 LIKE '%1960%'"
     for text in ("[1960-05-01, 1960-05-06]", "[1960-05-06, 1960-05-31]", "1960-04", "1960", "1960-Q2", "1960-05-06"):
         rewrite(publish("p0", f"'{text}'", of_may))
@@ -488,7 +488,7 @@ def test_a_snapped_date_that_does_not_reach_is_refused(people: Any, rewrite: Any
             assert UNCOVERED in refuses(people, shaped("*", function, call))
     people.execute("ALTER TABLE people ALTER born TYPE TIMESTAMP USING born + TIME '23:59:59.999999'")
     rewrite()
-    assert people.execute(f"SELECT DISTINCT born FROM kacpc{call} ORDER BY 1").fetchall() == before
+    assert people.execute(f"SELECT DISTINCT born FROM kacpc{call} ORDER BY 1").fetchall() == old_rows
     for text in (
         "[1960-05-01, 1960-05-06]",
         "[1960-05-01 00:00:00, 1960-05-07 00:00:00]",
@@ -526,8 +526,8 @@ def test_typed_bounds_that_do_not_contain_the_original_are_refused(people: Any, 
 
 def test_top_and_bottom_that_do_not_cover_are_refused(people: Any, rewrite: Any) -> None:
     call = "('people', k := 3, top := {'age': 55}, bottom := {'age': 23})"
-    before = {age for (age,) in people.execute(f"SELECT age FROM kacpc{call}").fetchall()}
-    assert {"<=23", ">=55"} <= before, before
+    old_ages = {age for (age,) in people.execute(f"SELECT age FROM kacpc{call}").fetchall()}
+    assert {"<=23", ">=55"} <= old_ages, old_ages
     for old, new in (("<=23", "<=22"), ("<=23", "23"), (">=55", ">=58"), (">=55", "55"), (">=55", "<=55")):
         rewrite(publish("p0", f"'{new}'", f"g.p0 = '{old}'"))
         for function in KINDS:
@@ -613,12 +613,12 @@ def test_a_lossier_but_true_release_passes(people: Any, rewrite: Any, swaps: Any
 
 
 def test_parts_that_say_nothing_new_change_nothing(people: Any, spoil: Any) -> None:
-    before = people.execute(f"FROM kacpc{CALL}").fetchall()
+    old_rows = people.execute(f"FROM kacpc{CALL}").fetchall()
     nobody = {"cluster": 0, "first": 1, "last": 1}
     spoil(lambda parts: [*parts, {"gid": 99, **nobody}, {"gid": None, **nobody}])
-    assert people.execute(f"FROM kacpc{CALL}").fetchall() == before
+    assert people.execute(f"FROM kacpc{CALL}").fetchall() == old_rows
     spoil(lambda parts: parts + parts)
-    assert people.execute(f"FROM kacpc{CALL}").fetchall() == before
+    assert people.execute(f"FROM kacpc{CALL}").fetchall() == old_rows
 
 
 def test_one_class_of_everything_passes(people: Any, spoil: Any) -> None:
@@ -636,21 +636,21 @@ def test_one_class_of_everything_passes(people: Any, spoil: Any) -> None:
 @pytest.fixture
 def algorithm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[registry.AlgorithmFunction], Any]]:
     """Registers an algorithm `broken` and gives a connection that has it."""
-    opened: list[Any] = []
+    open_result: list[Any] = []
     caches = (functions.table_functions, frame_references._function_name_pattern)
 
     def register(run: registry.AlgorithmFunction) -> Any:
-        made = registry.Algorithm("broken", "Broken", "test", run, "-", "RECON", True, "O(1)")
-        monkeypatch.setitem(registry._REGISTRY, "broken", made)
+        actual_algorithm = registry.Algorithm("broken", "Broken", "test", run, "-", "RECON", True, "O(1)")
+        monkeypatch.setitem(registry._REGISTRY, "broken", actual_algorithm)
         for cached in caches:
             cached.cache_clear()
         con = dbanon.attach(duckdb.connect())
         con.execute("CREATE TABLE t AS SELECT i AS a, i % 3 AS s FROM range(30) AS r (i)")
-        opened.append(con)
+        open_result.append(con)
         return con
 
     yield register
-    for con in opened:
+    for con in open_result:
         con.close()
     monkeypatch.undo()
     for cached in caches:
@@ -749,12 +749,12 @@ def test_changed_data_or_parameters_cluster_again(people: Any) -> None:
 
 
 def test_a_table_of_the_same_name_with_other_rows_is_not_answered_from_the_cache(people: Any) -> None:
-    before = people.execute(f"FROM kacpc{CALL}").fetchall()
+    old_rows = people.execute(f"FROM kacpc{CALL}").fetchall()
     people.execute("CREATE TABLE other AS SELECT * REPLACE (age + 1 AS age) FROM people")
     people.execute("DROP TABLE people")
     people.execute("ALTER TABLE other RENAME TO people")
-    after = people.execute(f"FROM kacpc{CALL}").fetchall()
-    assert before != after
+    new_rows = people.execute(f"FROM kacpc{CALL}").fetchall()
+    assert old_rows != new_rows
     assert ("[22, 24]",) in people.execute(f"SELECT age FROM kacpc{CALL}").fetchall()
 
 

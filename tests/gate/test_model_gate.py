@@ -99,23 +99,23 @@ def test_the_gate_does_not_count_nulls_as_values(broken: Any, model: str, asked:
 
 def test_the_gate_counts_nulls_as_a_category(broken: Any) -> None:
     arguments = people(broken, [None, None, None] + ["Flu", "HIV", None] * 3)
-    for model, asked in (("alpha", {"alpha": 0.9}), ("t", {"t": 0.4}), ("beta", {"beta": 0.5})):
-        refuses(broken, arguments | asked, model)
+    for model, parameters in (("alpha", {"alpha": 0.9}), ("t", {"t": 0.4}), ("beta", {"beta": 0.5})):
+        refuses(broken, arguments | parameters, model)
 
 
 @pytest.mark.exhaustive
 def test_the_gate_tells_joint_from_independent(broken: Any) -> None:
     """In every class both columns have two values, but one follows from the other."""
     arguments = people(broken, ["Flu", "HIV", "Flu"] * 4, ["home", "work", "home", "work", "home", "work"] * 2)
-    for asked in ({"l": 2}, {"l": 2, "multi": "independent"}):
-        assert len(broken.execute(f"FROM {call_of('kacpc', arguments | asked)}").fetchall()) == 12
-    for model, asked in (
+    for parameters in ({"l": 2}, {"l": 2, "multi": "independent"}):
+        assert len(broken.execute(f"FROM {call_of('kacpc', arguments | parameters)}").fetchall()) == 12
+    for model, parameters in (
         ("l", {"l": 2}),
         ("p", {"p": 2}),
         ("alpha", {"alpha": 0.7}),
         ("t", {"t": 0.4}),
     ):
-        refuses(broken, arguments | asked | {"multi": "joint"}, model, "(disease|cause)")
+        refuses(broken, arguments | parameters | {"multi": "joint"}, model, "(disease|cause)")
 
 
 def test_the_gate_counts_persons(broken: Any) -> None:
@@ -143,7 +143,7 @@ def test_the_gate_decides_what_the_definitions_decide(broken: Any, monkeypatch: 
     ends = set()
     for seed in range(GATE_CASES):
         rng = random.Random(f"gate {model} {seed}")
-        asked: Asked = {"k": 2, **MODELS[model](rng)}
+        parameters: Asked = {"k": 2, **MODELS[model](rng)}
         names = ["disease", "cause"][: rng.choice([1, 1, 2])]
         n = rng.randint(8, 40)
         columns = [
@@ -153,24 +153,24 @@ def test_the_gate_decides_what_the_definitions_decide(broken: Any, monkeypatch: 
         persons = [rng.choice([None, *map(str, range(n))]) for _ in range(n)] if rng.random() < 0.3 else []
         cuts = sorted(rng.sample(range(2, n - 1), rng.randint(0, 3)))
         if len(names) == 2 and model != "k":
-            asked["multi"] = rng.choice(["independent", "joint"])
-        arguments = people(broken, *columns, persons=persons) | asked
-        if asked.get("emd") in ("ordered", "hierarchical"):
+            parameters["multi"] = rng.choice(["independent", "joint"])
+        arguments = people(broken, *columns, persons=persons) | parameters
+        if parameters.get("emd") in ("ordered", "hierarchical"):
             arguments["hierarchies"] = {name: str(SENSITIVE[name].hierarchy) for name in names}
         monkeypatch.setitem(globals(), "_cuts", cuts)
-        who = persons or list(range(n))
-        records = list(zip(zip(*columns, strict=True), who, strict=True))
+        one_persons = persons or list(range(n))
+        records = list(zip(zip(*columns, strict=True), one_persons, strict=True))
         classes = [records[first:last] for first, last in pairwise([0, *cuts, n])]
         trees = [SENSITIVE[name].rows for name in names]
-        unmet = models.unmet(classes, asked, [SENSITIVE[name].order for name in names], trees)
+        unmet = models.unmet(classes, parameters, [SENSITIVE[name].order for name in names], trees)
         call = call_of(rng.choice(KINDS), arguments)
         if unmet:
             with pytest.raises(duckdb.Error, match="release gate refused the result") as caught:
                 broken.execute(f"SELECT count(*) FROM {call}").fetchall()
-            found = re.search(r"do not meet (\w+) on|classes below (k)", str(caught.value))
-            assert found, str(caught.value)
-            assert (found[1] or found[2]) in unmet, f"{seed}: {asked}: {caught.value}"
+            match = re.search(r"do not meet (\w+) on|classes below (k)", str(caught.value))
+            assert match, str(caught.value)
+            assert (match[1] or match[2]) in unmet, f"{seed}: {parameters}: {caught.value}"
         else:
-            assert broken.execute(f"SELECT count(*) FROM {call}").fetchall()[0][0] > 0, f"{seed}: {asked}"
+            assert broken.execute(f"SELECT count(*) FROM {call}").fetchall()[0][0] > 0, f"{seed}: {parameters}"
         ends.add(bool(unmet))
     assert ends == {True, False}

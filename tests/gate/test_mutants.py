@@ -232,10 +232,10 @@ def spoiled(column: template_columns.QuasiColumn, **changed: Any) -> Any:
     for name in [name for name in changed if "." in name]:
         outer, inner = name.split(".")
         changed[outer] = replace(changed.get(outer, getattr(column, outer)), **{inner: changed.pop(name)})
-    own = {f.name for f in fields(column)}
-    of = type("Spoiled", (type(column),), {name: value for name, value in changed.items() if name not in own})
-    given = {name: getattr(column, name) for name in own}
-    return of(**given | {name: value for name, value in changed.items() if name in own})
+    own_names = {f.name for f in fields(column)}
+    of = type("Spoiled", (type(column),), {name: value for name, value in changed.items() if name not in own_names})
+    values_by_name = {name: getattr(column, name) for name in own_names}
+    return of(**values_by_name | {name: value for name, value in changed.items() if name in own_names})
 
 
 @pytest.mark.parametrize(
@@ -245,12 +245,12 @@ def spoiled(column: template_columns.QuasiColumn, **changed: Any) -> Any:
 def test_a_setting_that_is_forgotten_is_noticed(
     people: Any, monkeypatch: pytest.MonkeyPatch, what: str, typed: str
 ) -> None:
-    name, changed = SETTINGS[what]
+    name, n_changed = SETTINGS[what]
     real = template_columns.quasi_column
 
     def forgetful(*given: Any) -> template_columns.QuasiColumn:
-        found = real(*given)
-        return spoiled(found, **changed) if found.raw_name == name else found
+        result = real(*given)
+        return spoiled(result, **n_changed) if result.raw_name == name else result
 
     monkeypatch.setattr(template_columns, "quasi_column", forgetful)
     refused(people, "kacpc", f"('people', k := 3, intervals := '{typed}')")
@@ -261,9 +261,9 @@ def test_a_round_that_is_forgotten_is_noticed(people: Any, monkeypatch: pytest.M
     forgotten = {"round": 1, "grid.step": None, "ends.is_day": False}
 
     def forgetful(*given: Any) -> template_columns.QuasiColumn:
-        found = real(*given)
+        result = real(*given)
         return spoiled(
-            found, **{name: value for name, value in forgotten.items() if hasattr(found, name.split(".")[0])}
+            result, **{name: value for name, value in forgotten.items() if hasattr(result, name.split(".")[0])}
         )
 
     monkeypatch.setattr(template_columns, "quasi_column", forgetful)
@@ -274,10 +274,12 @@ def test_a_round_that_is_forgotten_is_noticed(people: Any, monkeypatch: pytest.M
 @pytest.mark.exhaustive
 def test_columns_that_must_not_leave_are_noticed(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     real = column_roles.resolve_roles
-    for published in ("note", "pid"):
+    for published_text in ("note", "pid"):
         for role in ("sensitive", "other"):
 
-            def careless(*given: Any, role: str = role, published: str = published, **more: Any) -> column_roles.Roles:
+            def careless(
+                *given: Any, role: str = role, published: str = published_text, **more: Any
+            ) -> column_roles.Roles:
                 roles = real(*given, **more)
                 return replace(roles, **{role: (*getattr(roles, role), published)})
 

@@ -33,24 +33,24 @@ KEY = b"key"
 
 def numbers(values: list[float | None], integral: bool = True) -> encoded_table.EncodedTable:
     """The space of one numeric column."""
-    known = sorted({v for v in values if v is not None})
-    positions = np.array([v - known[0] for v in known])
-    codes = np.array([len(known) if v is None else known.index(v) for v in values], np.int32)
-    made, _ = encoded_table.encode_table(
+    known_values = sorted({v for v in values if v is not None})
+    positions = np.array([v - known_values[0] for v in known_values])
+    codes = np.array([len(known_values) if v is None else known_values.index(v) for v in values], np.int32)
+    code_table, _ = encoded_table.encode_table(
         [encoded_table.NumericAttribute(positions, integral)], [codes], np.arange(len(values), dtype=np.uint64), None
     )
-    return made
+    return code_table
 
 
 def words(values: list[str | None]) -> encoded_table.EncodedTable:
     """The space of one category without a hierarchy."""
-    known = sorted({v for v in values if v is not None})
+    known_values = sorted({v for v in values if v is not None})
     tree = encoded_table.CategoricalAttribute(
-        np.array([-1] + [0] * len(known), np.int32), np.arange(1, len(known) + 1, dtype=np.int32)
+        np.array([-1] + [0] * len(known_values), np.int32), np.arange(1, len(known_values) + 1, dtype=np.int32)
     )
-    codes = np.array([len(known) if v is None else known.index(v) for v in values], np.int32)
-    made, _ = encoded_table.encode_table([tree], [codes], np.arange(len(values), dtype=np.uint64), None)
-    return made
+    codes = np.array([len(known_values) if v is None else known_values.index(v) for v in values], np.int32)
+    code_table, _ = encoded_table.encode_table([tree], [codes], np.arange(len(values), dtype=np.uint64), None)
+    return code_table
 
 
 def chances(monkeypatch: pytest.MonkeyPatch, of: Callable[[str, int], list[float]]) -> None:
@@ -60,93 +60,97 @@ def chances(monkeypatch: pytest.MonkeyPatch, of: Callable[[str, int], list[float
 
 def test_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ages 20, 22, 30 | 50, 50, NULL: scales 10 and 0; chances 1/4, 3/4, 1/2 are noise of -ln 2, ln 2, 0 scales."""
-    made = numbers([20, 22, 30, 50, 50, None])
+    actual_numbers = numbers([20, 22, 30, 50, 50, None])
     chances(monkeypatch, lambda name, n: [0.25, 0.75, 0.5] * 2 if name.startswith("values") else [0.1, 0.2, 0.3] * 2)
-    found = noises.draw_noisy_records(made, np.array([0, 0, 0, 1, 1, 1]), RKA, KEY)
-    assert found.cluster.tolist() == [0, 0, 0, 1, 1, 1]
-    assert found.seat.tolist() == [1, 2, 3, 1, 2, 3]
-    assert found.code[:, 0].tolist() == [-1, -1, -1, 3, 3, -1]
+    noisy_records = noises.draw_noisy_records(actual_numbers, np.array([0, 0, 0, 1, 1, 1]), RKA, KEY)
+    assert noisy_records.cluster.tolist() == [0, 0, 0, 1, 1, 1]
+    assert noisy_records.seat.tolist() == [1, 2, 3, 1, 2, 3]
+    assert noisy_records.code[:, 0].tolist() == [-1, -1, -1, 3, 3, -1]
     # 20 - 6.93 is kept within the table; 22 + 6.93 and 30 are rounded to years.
-    assert found.position[:3, 0].tolist() == [0.0, 9.0, 10.0]
-    assert np.isnan(found.position[3:, 0]).all()
+    assert noisy_records.position[:3, 0].tolist() == [0.0, 9.0, 10.0]
+    assert np.isnan(noisy_records.position[3:, 0]).all()
     chances(monkeypatch, lambda name, n: [0.25, 0.75, 0.5] * 2 if name.startswith("values") else [0.3, 0.1, 0.2] * 2)
-    found = noises.draw_noisy_records(made, np.array([0, 0, 0, 1, 1, 1]), RKA, KEY)
-    assert found.position[:3, 0].tolist() == [9.0, 10.0, 0.0]
-    assert found.code[3:, 0].tolist() == [3, -1, 3]
+    noisy_records = noises.draw_noisy_records(actual_numbers, np.array([0, 0, 0, 1, 1, 1]), RKA, KEY)
+    assert noisy_records.position[:3, 0].tolist() == [9.0, 10.0, 0.0]
+    assert noisy_records.code[3:, 0].tolist() == [3, -1, 3]
     # By the range of the column, 30, and beyond it.
-    found = noises.draw_noisy_records(made, np.array([0, 0, 0, 1, 1, 1]), MR, KEY)
+    noisy_records = noises.draw_noisy_records(actual_numbers, np.array([0, 0, 0, 1, 1, 1]), MR, KEY)
     expected = [2 + 30 * math.log(2), 10.0, -30 * math.log(2)]
-    assert found.position[:3, 0].tolist() == [round(p) for p in expected]
+    assert noisy_records.position[:3, 0].tolist() == [round(p) for p in expected]
 
 
 def test_a_category_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two a, one b: shares e / (e + e^0.5) = 0.62 and 0.38."""
-    made = words(["a", "a", "b"])
+    actual_words = words(["a", "a", "b"])
     share = math.e / (math.e + math.exp(0.5))
     chances(monkeypatch, lambda name, n: [share - 1e-9, share + 1e-9, 1 - 2.0**-53])
-    found = noises.draw_noisy_records(made, np.zeros(3, np.int64), RKA, KEY)
-    assert found.code[:, 0].tolist() == [0, 1, 1]
-    made = words(["a", None, None])
+    noisy_records = noises.draw_noisy_records(actual_words, np.zeros(3, np.int64), RKA, KEY)
+    assert noisy_records.code[:, 0].tolist() == [0, 1, 1]
+    actual_words = words(["a", None, None])
     chances(monkeypatch, lambda name, n: [1e-9, 0.5, 0.9])
-    assert noises.draw_noisy_records(made, np.zeros(3, np.int64), RKA, KEY).code[:, 0].tolist() == [0, -1, -1]
+    assert noises.draw_noisy_records(actual_words, np.zeros(3, np.int64), RKA, KEY).code[:, 0].tolist() == [0, -1, -1]
 
 
 @given(tables(), st.integers(0, 10**6), st.sampled_from([0.01, 1.0, 100.0]), st.booleans())
 @MANY
 def test_whatever_the_table(table: Table, seed: int, epsilon: float, by_column: bool) -> None:
-    made = encoded(table).space
-    labels = np.random.default_rng(seed).integers(-1, 3, made.rows)
+    code_table = encoded(table).space
+    labels = np.random.default_rng(seed).integers(-1, 3, code_table.rows)
     labels = np.unique(labels, return_inverse=True)[1].reshape(-1) - int((labels == -1).any())
-    asked = Noise("", epsilon, by_column, not by_column)
-    found = noises.draw_noisy_records(made, labels, asked, seed.to_bytes(4, "big"))
-    assert (found.cluster >= 0).all()
-    assert Counter(found.cluster.tolist()) == Counter(labels[labels >= 0].tolist())
+    noise = Noise("", epsilon, by_column, not by_column)
+    noisy_records = noises.draw_noisy_records(code_table, labels, noise, seed.to_bytes(4, "big"))
+    assert (noisy_records.cluster >= 0).all()
+    assert Counter(noisy_records.cluster.tolist()) == Counter(labels[labels >= 0].tolist())
     for c in range(int(labels.max(initial=-1)) + 1):
-        here = found.cluster == c
-        assert found.seat[here].tolist() == list(range(1, int(here.sum()) + 1))
-        own = np.repeat(made.codes, made.counts, axis=0)[labels == c]
-        for j, attribute in enumerate(made.attributes):
-            code, position = found.code[here, j], found.position[here, j]
+        local_result = noisy_records.cluster == c
+        assert noisy_records.seat[local_result].tolist() == list(range(1, int(local_result.sum()) + 1))
+        own_part = np.repeat(code_table.codes, code_table.counts, axis=0)[labels == c]
+        for j, attribute in enumerate(code_table.attributes):
+            code, position = noisy_records.code[local_result, j], noisy_records.position[local_result, j]
             if isinstance(attribute, encoded_table.CategoricalAttribute):
                 assert np.isnan(position).all()
-                allowed = {-1} if by_column else {-1 if v == attribute.values else int(v) for v in own[:, j]}
-                assert set(code.tolist()) <= allowed
+                allowed_values = (
+                    {-1} if by_column else {-1 if v == attribute.values else int(v) for v in own_part[:, j]}
+                )
+                assert set(code.tolist()) <= allowed_values
                 continue
-            known = own[own[:, j] < attribute.values, j]
-            assert ((code < 0) & np.isnan(position)).sum() == len(own) - len(known)
-            one = len(set(known.tolist())) == 1
-            whole = np.repeat(made.codes[:, j], made.counts)[labels >= 0]
-            shown = np.unique(whole[whole < attribute.values])
-            if by_column and len(shown) > 1:
+            known_values = own_part[own_part[:, j] < attribute.values, j]
+            assert ((code < 0) & np.isnan(position)).sum() == len(own_part) - len(known_values)
+            one = len(set(known_values.tolist())) == 1
+            full_result = np.repeat(code_table.codes[:, j], code_table.counts)[labels >= 0]
+            shown_values = np.unique(full_result[full_result < attribute.values])
+            if by_column and len(shown_values) > 1:
                 one = False
-            assert (code >= 0).sum() == (len(known) if one else 0)
+            assert (code >= 0).sum() == (len(known_values) if one else 0)
             if one:
-                assert set(code[code >= 0].tolist()) == set(known.tolist())
+                assert set(code[code >= 0].tolist()) == set(known_values.tolist())
             if not by_column:
                 noisy = position[~np.isnan(position)]
-                assert ((noisy >= 0) & (noisy <= np.ptp(attribute.positions[shown]) if len(shown) else 0)).all()
+                assert (
+                    (noisy >= 0) & (noisy <= np.ptp(attribute.positions[shown_values]) if len(shown_values) else 0)
+                ).all()
 
 
 def test_noise_of_the_range_of_a_column_hides_values_that_doubles_cannot_tell_apart() -> None:
     """Beside -2^50, which is left out, 0 and 0.1 are at one place: each is hidden as a value of its own."""
-    made = numbers([-(2.0**50), 0.0, 0.1], integral=False)
-    assert made.attributes[0].positions[1] == made.attributes[0].positions[2]
-    found = noises.draw_noisy_records(made, np.array([-1, 0, 1]), MR, KEY)
-    assert found.code[:, 0].tolist() == [-1, -1] and found.position[:, 0].tolist() == [0.0, 0.0]
+    actual_numbers = numbers([-(2.0**50), 0.0, 0.1], integral=False)
+    assert actual_numbers.attributes[0].positions[1] == actual_numbers.attributes[0].positions[2]
+    noisy_records = noises.draw_noisy_records(actual_numbers, np.array([-1, 0, 1]), MR, KEY)
+    assert noisy_records.code[:, 0].tolist() == [-1, -1] and noisy_records.position[:, 0].tolist() == [0.0, 0.0]
 
 
 @pytest.mark.exhaustive
 def test_laplace_and_its_scale() -> None:
     """The middle of the absolute noise is ln 2 scales, and it is as often below as above."""
-    made = numbers([float(v) for v in range(40_000)])
+    actual_numbers = numbers([float(v) for v in range(40_000)])
     for epsilon in (0.5, 2.0):
         # Clusters of eight neighbours in the middle of the range: nothing is cut off at its ends.
         labels = np.arange(40_000) // 8
-        found = noises.draw_noisy_records(made, labels, Noise("", epsilon), KEY)
-        noise = np.sort(found.position[:, 0].reshape(-1, 8)) - np.arange(40_000).reshape(-1, 8)
+        noisy_records = noises.draw_noisy_records(actual_numbers, labels, Noise("", epsilon), KEY)
+        noise = np.sort(noisy_records.position[:, 0].reshape(-1, 8)) - np.arange(40_000).reshape(-1, 8)
         assert abs(noise.mean()) < 0.2 / epsilon
         # Shuffled: seats have nothing to do with values, so the noise is looked at by the mean of each cluster.
-        means = found.position[:, 0].reshape(-1, 8).mean(axis=1) - (np.arange(5_000) * 8 + 3.5)
+        means = noisy_records.position[:, 0].reshape(-1, 8).mean(axis=1) - (np.arange(5_000) * 8 + 3.5)
         assert (means**2).mean() == pytest.approx(2 * (7 / epsilon) ** 2 / 8, rel=0.1)
 
 
@@ -154,9 +158,11 @@ def test_seats_have_nothing_to_do_with_values() -> None:
     """With next to no noise, the seat of the k-th value of a cluster is uniform, independent from column to column."""
     columns = [np.arange(60_000, dtype=np.int32), np.arange(60_000, dtype=np.int32)]
     attribute = encoded_table.NumericAttribute(np.arange(60_000.0), integral=False)
-    made, _ = encoded_table.encode_table([attribute, attribute], columns, np.arange(60_000, dtype=np.uint64), None)
-    found = noises.draw_noisy_records(made, np.arange(60_000) // 3, Noise("", 100.0), KEY)
-    rank = found.position.reshape(-1, 3, 2).argsort(axis=1)
+    code_table, _ = encoded_table.encode_table(
+        [attribute, attribute], columns, np.arange(60_000, dtype=np.uint64), None
+    )
+    noisy_records = noises.draw_noisy_records(code_table, np.arange(60_000) // 3, Noise("", 100.0), KEY)
+    rank = noisy_records.position.reshape(-1, 3, 2).argsort(axis=1)
     together = Counter(zip(*(map(tuple, rank[:, :, j].tolist()) for j in (0, 1)), strict=True))
     orders = list(itertools.permutations(range(3)))
     assert set(together) == set(itertools.product(orders, orders))
@@ -167,20 +173,20 @@ def test_seats_have_nothing_to_do_with_values() -> None:
 
 def test_categories_are_drawn_as_often_as_the_mechanism_says() -> None:
     values = ["a"] * 3 + ["b"] * 2 + ["c"]
-    made = words(values * 20_000)
+    actual_words = words(values * 20_000)
     # Canonical order is by value: the clusters are made of three, two and one of each.
-    codes = np.repeat(made.codes[:, 0], made.counts)
+    codes = np.repeat(actual_words.codes[:, 0], actual_words.counts)
     labels = np.concatenate([np.arange(int((codes == c).sum())) // n for c, n in ((0, 3), (1, 2), (2, 1))])
     for epsilon in (1.0, 2.0):
         weight = np.exp(epsilon * np.array([3, 2, 1]) / 2)
-        found = noises.draw_noisy_records(made, labels, Noise("", epsilon), KEY)
-        share = np.bincount(found.code[:, 0], minlength=3) / len(labels)
+        noisy_records = noises.draw_noisy_records(actual_words, labels, Noise("", epsilon), KEY)
+        share = np.bincount(noisy_records.code[:, 0], minlength=3) / len(labels)
         assert share == pytest.approx(weight / weight.sum(), abs=0.005)
 
 
 def test_the_stream_follows_from_its_key_alone() -> None:
-    first, again, other = (noises.uniforms(k, "values 0", 10_000) for k in (b"a", b"a", b"b"))
-    assert (first == again).all()
+    first, second_uniforms, other = (noises.uniforms(k, "values 0", 10_000) for k in (b"a", b"a", b"b"))
+    assert (first == second_uniforms).all()
     assert (first != other).any()
     assert (first != noises.uniforms(b"a", "values 1", 10_000)).any()
     assert first.min() > 0 and first.max() < 1
@@ -191,10 +197,10 @@ def test_the_stream_follows_from_its_key_alone() -> None:
 
 def test_clusters_are_numbered_anew() -> None:
     labels = np.array([0, 0, 1, -1, 2, 3, 3, 4])
-    found = noises.shuffle_cluster_numbers(labels, KEY)
-    assert found[3] == -1
-    assert sorted({(a, b) for a, b in zip(labels.tolist(), found.tolist(), strict=True) if a >= 0}) == sorted(
-        zip(range(5), (found[np.flatnonzero(labels == c)[0]] for c in range(5)), strict=True)
+    cluster_numbers = noises.shuffle_cluster_numbers(labels, KEY)
+    assert cluster_numbers[3] == -1
+    assert sorted({(a, b) for a, b in zip(labels.tolist(), cluster_numbers.tolist(), strict=True) if a >= 0}) == sorted(
+        zip(range(5), (cluster_numbers[np.flatnonzero(labels == c)[0]] for c in range(5)), strict=True)
     )
     orders = {tuple(noises.shuffle_cluster_numbers(np.arange(5), bytes([i])).tolist()) for i in range(200)}
     assert len(orders) > 60  # of 120
@@ -228,9 +234,9 @@ def sick(con: Any) -> Any:
 
 
 def rows(con: Any, query: str) -> list[dict[str, Any]]:
-    found = con.execute(query)
-    names = [d[0] for d in found.description]
-    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    result = con.execute(query)
+    names = [d[0] for d in result.description]
+    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
 def test_a_release_of_values(sick: Any) -> None:
@@ -251,8 +257,8 @@ def test_a_release_of_values(sick: Any) -> None:
     assert {r["zip"] for r in out} <= {z[0] for z in ZIPS}
     assert {r["sex"] for r in out} <= {"f", "m", None}
     # It is noise: no row is that of a record, but by chance.
-    told = Counter((r["age"], r["pay"], r["sex"], r["zip"], r["disease"]) for r in raw)
-    assert sum((r["age"], r["pay"], r["sex"], r["zip"], r["disease"]) in told for r in out) < 10
+    counts = Counter((r["age"], r["pay"], r["sex"], r["zip"], r["disease"]) for r in raw)
+    assert sum((r["age"], r["pay"], r["sex"], r["zip"], r["disease"]) in counts for r in out) < 10
     order = [r["class_id"] for r in out]
     assert order == sorted(order)
 
@@ -281,19 +287,24 @@ def test_asking_again_gives_the_same_and_another_table_another(sick: Any) -> Non
     # One sensitive value is another: so is all the noise, which nobody draws without the table.
     sick.execute("UPDATE turned SET disease = 'Flu' WHERE pid = 7")
     other = rows(sick, "FROM rka('turned', k := 4, release := 'noise')")
-    ages = [[r["age"] for r in found] for found in (first, other)]
+    ages = [[r["age"] for r in actual_first] for actual_first in (first, other)]
     assert sum(a == b for a, b in zip(*ages, strict=True)) < 60
 
 
 def test_what_the_policy_holds_back_stays_back(sick: Any) -> None:
-    more = ", top := {'age': 70}, bottom := {'age': 30}, grid := {'pay': 0.5, 'born': 'year'}, min_level := {'zip': 1}"
-    for call in (f"rka{CALL.format(more)}", f"mr_mondrian('sick', k := 4, noise_epsilon := 0.5{more})"):
+    extra_options = (
+        ", top := {'age': 70}, bottom := {'age': 30}, grid := {'pay': 0.5, 'born': 'year'}, min_level := {'zip': 1}"
+    )
+    for call in (
+        f"rka{CALL.format(extra_options)}",
+        f"mr_mondrian('sick', k := 4, noise_epsilon := 0.5{extra_options})",
+    ):
         out = rows(sick, f"FROM {call}")
         assert all(r["age"] is None or 30 <= r["age"] <= 70 for r in out)
         assert all(float(r["pay"]) % 0.5 == 0 for r in out)
         assert all((r["born"].month, r["born"].day) == (1, 1) for r in out)
         assert not {r["zip"] for r in out} & {z[0] for z in ZIPS}
-    out = rows(sick, f"FROM rka{CALL.format(more)}")
+    out = rows(sick, f"FROM rka{CALL.format(extra_options)}")
     assert {r["zip"] for r in out} <= {z[1] for z in ZIPS}
 
 
@@ -301,9 +312,9 @@ def test_what_the_policy_holds_back_stays_back(sick: Any) -> None:
 def test_models_persons_and_outliers(sick: Any) -> None:
     out = rows(sick, f"FROM rka{CALL.format(', l := 3, alpha := 0.6')}")
     for _, group in itertools.groupby(out, key=lambda r: r["class_id"]):
-        held = Counter(r["disease"] for r in group)
-        assert len(held) == 3
-        assert max(held.values()) / sum(held.values()) <= 0.6
+        stored_counts = Counter(r["disease"] for r in group)
+        assert len(stored_counts) == 3
+        assert max(stored_counts.values()) / sum(stored_counts.values()) <= 0.6
     metrics = {r["metric"]: r["value"] for r in rows(sick, f"FROM rka_metrics{CALL.format(', l := 3')}")}
     assert metrics["l_diversity:disease"] == 3
     person = ", person := 'person'"
@@ -312,9 +323,9 @@ def test_models_persons_and_outliers(sick: Any) -> None:
     assert metrics["persons"] == 150
     sizes = [c["size"] for c in rows(sick, f"FROM rka_classes{CALL.format(person)}")]
     assert sum(sizes) == 300
-    left = rows(sick, f"FROM rka_classes{CALL.format(', suppress := 0.1')}")
-    assert left[-1]["class_id"] is None and left[-1]["suppressed"] == "outlier"
-    assert len(rows(sick, f"FROM rka{CALL.format(', suppress := 0.1')}")) == 300 - left[-1]["size"]
+    remaining_rows = rows(sick, f"FROM rka_classes{CALL.format(', suppress := 0.1')}")
+    assert remaining_rows[-1]["class_id"] is None and remaining_rows[-1]["suppressed"] == "outlier"
+    assert len(rows(sick, f"FROM rka{CALL.format(', suppress := 0.1')}")) == 300 - remaining_rows[-1]["size"]
     dropped = CALL.format(", nulls := 'drop'")
     full = rows(sick, "FROM sick WHERE age IS NOT NULL AND sex IS NOT NULL")
     assert len(rows(sick, f"FROM rka{dropped}")) == len(full)
@@ -323,10 +334,10 @@ def test_models_persons_and_outliers(sick: Any) -> None:
 def test_classes_count_what_is_published(sick: Any) -> None:
     out = rows(sick, f"FROM rka{CALL.format('')}")
     for c in rows(sick, f"FROM rka_classes{CALL.format('')}"):
-        own = [r for r in out if r["class_id"] == c["class_id"]]
-        assert c["size"] == len(own)
+        own_outs = [r for r in out if r["class_id"] == c["class_id"]]
+        assert c["size"] == len(own_outs)
         for name in ("age", "pay", "born", "sex", "zip", "disease"):
-            assert Counter({v["value"]: v["size"] for v in c[name]}) == Counter(r[name] for r in own)
+            assert Counter({v["value"]: v["size"] for v in c[name]}) == Counter(r[name] for r in own_outs)
 
 
 def test_metrics_by_plain_loops(sick: Any) -> None:
@@ -344,19 +355,23 @@ def test_metrics_by_plain_loops(sick: Any) -> None:
         "class_distance": [list(g) for _, g in itertools.groupby(out, key=lambda r: r["class_id"])],
         "marginal_distance": [out],
     }
-    known = [r["age"] for r in raw.values() if r["age"] is not None]
+    known_ages = [r["age"] for r in raw.values() if r["age"] is not None]
     for metric, parts in groups.items():
-        apart = []
+        separate_result = []
         for part in parts:
             true = [raw[r["pid"]] for r in part]
-            ages = [[r["age"] for r in found if r["age"] is not None] for found in (part, true)]
-            apart += [abs(a - b) for a, b in zip(*map(sorted, ages), strict=True)]
-        assert metrics[f"{metric}:age"] == pytest.approx(sum(apart) / len(apart) / (max(known) - min(known)))
+            ages = [[r["age"] for r in actual_part if r["age"] is not None] for actual_part in (part, true)]
+            separate_result += [abs(a - b) for a, b in zip(*map(sorted, ages), strict=True)]
+        assert metrics[f"{metric}:age"] == pytest.approx(
+            sum(separate_result) / len(separate_result) / (max(known_ages) - min(known_ages))
+        )
         for name in ("sex", "zip"):
             off = 0.0
             for part in parts:
-                shown, held = (Counter(r[name] for r in found) for found in (part, [raw[r["pid"]] for r in part]))
-                off += sum(abs(shown[v] - held[v]) for v in shown | held) / 2
+                shown_counts, stored_counts = (
+                    Counter(r[name] for r in actual_part) for actual_part in (part, [raw[r["pid"]] for r in part])
+                )
+                off += sum(abs(shown_counts[v] - stored_counts[v]) for v in shown_counts | stored_counts) / 2
             assert metrics[f"{metric}:{name}"] == pytest.approx(off / 300)
 
 
@@ -379,8 +394,8 @@ def test_mr_mondrian_imitates_the_paper(sick: Any) -> None:
     for c in classes:
         expected[c["sex"], c["zip"]] += c["size"]
     assert Counter((r["sex"], r["zip"]) for r in out) == expected
-    found = rows(sick, "FROM mr_mondrian_metrics('sick', k := 4, noise_epsilon := 1)")
-    metrics = {r["metric"]: r["value"] for r in found}
+    actual_rows = rows(sick, "FROM mr_mondrian_metrics('sick', k := 4, noise_epsilon := 1)")
+    metrics = {r["metric"]: r["value"] for r in actual_rows}
     assert metrics["k_clusters"] >= 4
     assert "class_distance:zip" not in metrics
     assert rows(sick, "FROM mr_mondrian('sick', k := 4)") == rows(sick, "FROM mondrian('sick', k := 4)")
@@ -412,17 +427,17 @@ def test_every_type(con: Any, type_: str) -> None:
     for grid, call in itertools.product(
         grids, ("rka('{}', k := 5, release := 'noise'{}", "mr_mondrian('{}', k := 5, noise_epsilon := 0.01{}")
     ):
-        more = f"""{grid}, qi := ['the "q'], sensitive := ['s'])"""
-        found = con.execute(f"FROM {call.format(GIVEN, more)}").fetchall()
-        assert Counter(r[1] for r in found) == Counter(i % 3 for i in range(200))
-        assert all(r[0] is not None for r in found)
+        extra_text = f"""{grid}, qi := ['the "q'], sensitive := ['s'])"""
+        actual_rows = con.execute(f"FROM {call.format(GIVEN, extra_text)}").fetchall()
+        assert Counter(r[1] for r in actual_rows) == Counter(i % 3 for i in range(200))
+        assert all(r[0] is not None for r in actual_rows)
         if grid and call.startswith("rka"):
             query = f"""
                 SELECT bool_and({COLUMN} BETWEEN low AND high), any_value(typeof({COLUMN})), any_value(typeof(low))
-                FROM {call.format(GIVEN, more)}, (SELECT min({COLUMN}) AS low, max({COLUMN}) AS high FROM {TABLE})
+                FROM {call.format(GIVEN, extra_text)}, (SELECT min({COLUMN}) AS low, max({COLUMN}) AS high FROM {TABLE})
                 """
-            within, got, had = con.execute(query).fetchone()
-            assert within
+            inner_result, got, had = con.execute(query).fetchone()
+            assert inner_result
             assert got == had or type_ in ("TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMPTZ")
 
 
@@ -434,14 +449,14 @@ def test_what_is_nobodys_to_hide(con: Any) -> None:
         con.execute("FROM rka('few', k = 10, qi = ['a'], release = 'noise')")
     with pytest.raises(duckdb.Error, match="no rows"):
         con.execute("FROM rka('none', k = 2, qi = ['a'], release = 'noise')")
-    found = con.execute("FROM rka('few', k = 3, qi = ['a', 'b'], release = 'noise')").fetchall()
-    assert [r[1:] for r in found] == [(1.5, 1)] * 3  # a constant column is what it is
+    actual_rows = con.execute("FROM rka('few', k = 3, qi = ['a', 'b'], release = 'noise')").fetchall()
+    assert [r[1:] for r in actual_rows] == [(1.5, 1)] * 3  # a constant column is what it is
     con.execute("CREATE TABLE many AS SELECT i AS a, i % 2 AS s FROM range(100_000) AS r (i)")
-    found = con.execute(
+    actual_rows = con.execute(
         "SELECT count(*), count(DISTINCT class_id) FROM rka('many', k = 50, qi = ['a'], sensitive = ['s'], "
         "release = 'noise')"
     ).fetchall()
-    assert found == [(100_000, 2_000)]
+    assert actual_rows == [(100_000, 2_000)]
 
 
 @pytest.mark.parametrize(
@@ -472,10 +487,10 @@ def test_it_is_not_kept_as_a_materialized_view(sick: Any) -> None:
     assert sick.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'noisy%'").fetchall() == [(0,)]
     sick.execute("CREATE TABLE once AS SELECT * FROM rka('sick', k := 4, release := 'noise')")
     assert sick.execute("SELECT count(*) FROM once").fetchall() == [(300,)]
-    released, classes, metrics = dbanon.anonymize(
+    result, classes, metrics = dbanon.anonymize(
         sick.execute("FROM sick").df(), "rka", k=4, qi=["age", "zip"], sensitive=["disease"], release="noise"
     )
-    assert (len(released), classes["size"].sum()) == (300, 300)
+    assert (len(result), classes["size"].sum()) == (300, 300)
     assert "k_rows" in set(metrics["metric"])
 
 
@@ -490,9 +505,9 @@ def _spoiled(request: Any, tuples: Any, *domains: Any) -> Any:
     answer = _real(request, tuples, *domains)
     if len(request) == 0 or _how is None:
         return answer
-    found = answer[0].as_py()
-    assert found["error"] is None
-    return pa.array([_how(found)], cluster.ANSWER_TYPE)
+    value = answer[0].as_py()
+    assert value["error"] is None
+    return pa.array([_how(value)], cluster.ANSWER_TYPE)
 
 
 @pytest.fixture
@@ -526,15 +541,15 @@ def seats(found: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, An
 
 def elsewhere(found: dict[str, Any]) -> dict[str, Any]:
     """A zip that no record of the class has."""
-    held: dict[int, set[int]] = {}
+    stored_result: dict[int, set[int]] = {}
     for seat in found["drawn"]:
-        held.setdefault(seat["cluster"], set()).add(seat["code"][1])
-    every = set().union(*held.values()) - {None}
-    at = next(i for i, seat in enumerate(found["drawn"]) if every - held[seat["cluster"]])
-    seat = found["drawn"][at]
-    other = min(every - held[seat["cluster"]])
-    moved = {**seat, "code": [seat["code"][0], other]}
-    return {**found, "drawn": [*found["drawn"][:at], moved, *found["drawn"][at + 1 :]]}
+        stored_result.setdefault(seat["cluster"], set()).add(seat["code"][1])
+    all_values = set().union(*stored_result.values()) - {None}
+    pair = next(i for i, seat in enumerate(found["drawn"]) if all_values - stored_result[seat["cluster"]])
+    seat = found["drawn"][pair]
+    other = min(all_values - stored_result[seat["cluster"]])
+    moved_mapping = {**seat, "code": [seat["code"][0], other]}
+    return {**found, "drawn": [*found["drawn"][:pair], moved_mapping, *found["drawn"][pair + 1 :]]}
 
 
 STRANGE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
@@ -588,8 +603,8 @@ def test_numbers_beyond_what_may_be_are_refused(people: Any, monkeypatch: pytest
     text = real.get_source(templates._templates(), "release/noise/pipeline.sql")[0]  # type: ignore[union-attr]
     loose = text.replace("least(greatest({{ value }}, e{{ q.i }}.low), e{{ q.i }}.high)", "{{ value }} - 100")
     assert loose != text
-    broken = templates._templates().overlay(loader=_One(real, "release/noise/pipeline.sql", loose))
-    monkeypatch.setattr(templates, "_templates", lambda: broken)
+    broken_result = templates._templates().overlay(loader=_One(real, "release/noise/pipeline.sql", loose))
+    monkeypatch.setattr(templates, "_templates", lambda: broken_result)
     refuses(people, f"FROM {NOISY['rka'].format('')}", "published values of age that none of their records may have")
 
 
@@ -618,23 +633,23 @@ def test_columns_in_sqlalchemy() -> None:
     sqlalchemy.install(engine)
     table = sa.Table("sick", sa.MetaData(), sa.Column("age", sa.Integer), sa.Column("born", sa.Date),
                      sa.Column("zip", sa.String), sa.Column("disease", sa.String))  # fmt: skip
-    asked: dict[str, Any] = {"k": 4, "qi": ["age", "born", "zip"], "sensitive": ["disease"], "release": "noise"}
+    parameters: dict[str, Any] = {"k": 4, "qi": ["age", "born", "zip"], "sensitive": ["disease"], "release": "noise"}
     with engine.connect() as con:
         con.execute(sa.text("CREATE TABLE sick AS SELECT i AS age, DATE '1960-01-01' + i::INTEGER AS born, "
                             "'z' || i % 3 AS zip, 'd' || i % 2 AS disease FROM range(40) AS r (i)"))  # fmt: skip
         con.commit()
         for make in (sqlalchemy.anonymized, sqlalchemy.classes, sqlalchemy.metrics):
-            element = make(table, "rka", **asked)
-            found = con.execute(sa.select(element))
-            assert list(found.keys()) == [c.name for c in element.c]
-            assert found.fetchall()
-        element = sqlalchemy.anonymized(table, "rka", **asked)
+            element = make(table, "rka", **parameters)
+            result = con.execute(sa.select(element))
+            assert list(result.keys()) == [c.name for c in element.c]
+            assert result.fetchall()
+        element = sqlalchemy.anonymized(table, "rka", **parameters)
         assert isinstance(element.c.age.type, sa.Integer)
         assert isinstance(element.c.born.type, sa.Date)
         old = con.execute(sa.select(sa.func.count()).select_from(element).where(element.c.age > 20)).scalar()
         assert 0 < old < 40
         with pytest.raises(errors.UnusedArgumentError):
-            sqlalchemy.anonymized(table, "rka", **asked, intervals="struct")
+            sqlalchemy.anonymized(table, "rka", **parameters, intervals="struct")
 
 
 @pytest.mark.exhaustive

@@ -39,14 +39,16 @@ class Record(NamedTuple):
 
 def records() -> list[Record]:
     """Hundred records of twenty people, with NULLs, codes for missing values and values beyond top and bottom."""
-    made = []
+    actual_records = []
     for i in range(100):
         age = None if i % 13 == 0 else CODE if i % 11 == 0 else 18 + i * 7 % 50
         born = None if i % 17 == 0 else datetime.date(1960, 1, 1) + datetime.timedelta(days=i * 379 % 4000)
         zip_code = None if i % 19 == 0 else list(ZIPS)[i % 5]
         ward, sex, disease = f"ward {i % 3}", "fm"[i % 2] + " ", ("Flu", "HIV", "Cold")[(i * 5 + i // 4) % 3]
-        made.append(Record(i, f"p{i % 20}.", age, born, zip_code, ward, disease, sex, f"note {i * 37 % 100:03}"))
-    return made
+        actual_records.append(
+            Record(i, f"p{i % 20}.", age, born, zip_code, ward, disease, sex, f"note {i * 37 % 100:03}")
+        )
+    return actual_records
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +80,9 @@ def people() -> Any:
 
 def age_of(values: Sequence[int]) -> tuple[tuple[float, float], str]:
     """The ends of the published range of some ages, and its text."""
-    least, most = min(values), max(values)
-    low = BOTTOM if least <= BOTTOM else TOP if least >= TOP else max(least // GRID * GRID, BOTTOM)
-    high = TOP if most >= TOP else BOTTOM if most <= BOTTOM else min(most // GRID * GRID + GRID - 1, TOP)
+    minimum, maximum = min(values), max(values)
+    low = BOTTOM if minimum <= BOTTOM else TOP if minimum >= TOP else max(minimum // GRID * GRID, BOTTOM)
+    high = TOP if maximum >= TOP else BOTTOM if maximum <= BOTTOM else min(maximum // GRID * GRID + GRID - 1, TOP)
     if low >= TOP or high <= BOTTOM:
         return (low, high), f">={TOP}" if low >= TOP else f"<={BOTTOM}"
     ends = f"<={BOTTOM}" if low == BOTTOM else str(low), f">={TOP}" if high == TOP else str(high)
@@ -101,31 +103,34 @@ def zip_of(values: Sequence[str]) -> str:
 
 def published(column: str, values: Sequence[Any]) -> tuple[tuple[float, float, bool, str], str | None]:
     """What a class publishes of a column, and what orders it: numbers by their ends, texts by their bytes."""
-    filled = [v for v in values if v is not None]
+    filled_values = [v for v in values if v is not None]
     nowhere = (math.inf, math.inf)
-    if len(filled) < len(values):
-        text = "*" if filled else None
+    if len(filled_values) < len(values):
+        text = "*" if filled_values else None
         return (*nowhere, text is None, text or ""), text
     if column == "age":
-        ends, text = age_of(filled)
+        ends, text = age_of(filled_values)
     elif column == "born":
-        ends, text = born_of(filled)
+        ends, text = born_of(filled_values)
     else:
-        ends, text = nowhere, zip_of(filled) if column == "zip" else filled[0] if len(set(filled)) == 1 else "*"
+        ends, text = (
+            nowhere,
+            zip_of(filled_values) if column == "zip" else filled_values[0] if len(set(filled_values)) == 1 else "*",
+        )
     return (*ends, False, text), text
 
 
 def expected(classes: Sequence[Sequence[Record]]) -> list[list[Any]]:
     """The released rows of records that are in these classes."""
-    told = []
-    for of in classes:
-        values = [published(c, [None if getattr(r, c) == CODE else getattr(r, c) for r in of]) for c in QUASI]
-        told.append((tuple(order for order, _ in values), [text for _, text in values], of))
-    told.sort(key=lambda one: one[0])
+    actual_values = []
+    for one_class in classes:
+        values = [published(c, [None if getattr(r, c) == CODE else getattr(r, c) for r in one_class]) for c in QUASI]
+        actual_values.append((tuple(order for order, _ in values), [text for _, text in values], one_class))
+    actual_values.sort(key=lambda one: one[0])
     rows = []
-    for number, (_, texts, of) in enumerate(told, 1):
+    for number, (_, texts, one_class) in enumerate(actual_values, 1):
         age, born, zip_code, ward = texts
-        for r in sorted(of, key=lambda r: (r.disease, r.sex, r.note)):
+        for r in sorted(one_class, key=lambda r: (r.disease, r.sex, r.note)):
             rows.append([age, born, zip_code, ward, r.disease, r.sex, r.note, number])
     return rows
 
@@ -148,37 +153,37 @@ def test_released_rows_follow_from_source_and_classes_in_order(people: Any, case
     for row in rows:
         classes[row[-1]].append(notes[row[6]])
     assert rows == expected(list(classes.values()))
-    people_of = {n: len({r.who if case == "persons" else r.pid for r in of}) for n, of in classes.items()}
-    diseases = {n: {r.disease for r in of} for n, of in classes.items()}
+    people_of = {n: len({r.who if case == "persons" else r.pid for r in one_class}) for n, one_class in classes.items()}
+    diseases = {n: {r.disease for r in one_class} for n, one_class in classes.items()}
     k = 3 if case == "diverse" else 4
     assert min(people_of.values()) >= k
     assert any(n < len(classes[number]) for number, n in people_of.items()) == (case == "persons")
-    gone = [r for r in notes.values() if r.note not in {row[6] for row in rows}]
-    null = [r for r in gone if case == "nulls" and (None in (r.age, r.born, r.zip) or r.age == CODE)]
+    removed_values = [r for r in notes.values() if r.note not in {row[6] for row in rows}]
+    null = [r for r in removed_values if case == "nulls" and (None in (r.age, r.born, r.zip) or r.age == CODE)]
     assert len(null) == (27 if case == "nulls" else 0)
-    assert len(gone) - len(null) <= {"suppressed": 10, "nulls": 3}.get(case, 0)
+    assert len(removed_values) - len(null) <= {"suppressed": 10, "nulls": 3}.get(case, 0)
 
-    found = people.execute(f"FROM {function}_classes({arguments})").fetchall()
+    actual_rows = people.execute(f"FROM {function}_classes({arguments})").fetchall()
     names = [c[0] for c in people.description]
-    lines = [dict(zip(names, line, strict=True)) for line in found]
-    released = [line for line in lines if line["class_id"] is not None]
-    assert [line["class_id"] for line in released] == sorted(classes)
-    for line in released:
-        of = classes[line["class_id"]]
-        assert line["size"] == len(of) and line.get("persons", len(of)) == (
-            people_of[line["class_id"]] if case == "persons" else len(of)
+    lines = [dict(zip(names, line, strict=True)) for line in actual_rows]
+    released_lines = [line for line in lines if line["class_id"] is not None]
+    assert [line["class_id"] for line in released_lines] == sorted(classes)
+    for line in released_lines:
+        one_class = classes[line["class_id"]]
+        assert line["size"] == len(one_class) and line.get("persons", len(one_class)) == (
+            people_of[line["class_id"]] if case == "persons" else len(one_class)
         )
         assert [line[c] for c in QUASI] == next(row[:4] for row in rows if row[-1] == line["class_id"])
-        assert sorted(r.note for r in of) == sorted(v["value"] for v in line["note"])
-        counted = {v["value"]: v["size"] for v in line["disease"]}
-        assert counted == {d: sum(r.disease == d for r in of) for d in diseases[line["class_id"]]}
+        assert sorted(r.note for r in one_class) == sorted(v["value"] for v in line["note"])
+        counted_sizes_by_value = {v["value"]: v["size"] for v in line["disease"]}
+        assert counted_sizes_by_value == {d: sum(r.disease == d for r in one_class) for d in diseases[line["class_id"]]}
     why = {line["suppressed"]: line["size"] for line in lines if line["class_id"] is None}
-    assert why == {w: n for w, n in (("null", len(null)), ("outlier", len(gone) - len(null))) if n}
+    assert why == {w: n for w, n in (("null", len(null)), ("outlier", len(removed_values) - len(null))) if n}
 
     figures = dict(people.execute(f"SELECT metric, value FROM {function}_metrics({arguments})").fetchall())
     assert figures["k"] == min(people_of.values()) and figures["records"] == len(rows)
     assert figures["classes"] == len(classes)
-    assert figures["suppressed:outlier"] == len(gone) - len(null)
+    assert figures["suppressed:outlier"] == len(removed_values) - len(null)
     if "l := 2" in arguments:
         assert figures["l_diversity:disease"] == min(len(d) for d in diseases.values()) >= 2
 
@@ -190,8 +195,8 @@ def test_equal_records_are_released_as_they_are(con: Any, function: str) -> None
     con.execute("CREATE TABLE alike (age INTEGER, disease VARCHAR)")
     con.executemany("INSERT INTO alike VALUES (?, ?)", [list(row) for row in rows])
     dbanon.declare(con, "alike", age="quasi", disease="sensitive")
-    released = con.execute(f"FROM {function}('alike', k := 5)").fetchall()
-    assert released == [(str(age), disease, age - 19) for age, disease in sorted(rows)]
+    released_rows = con.execute(f"FROM {function}('alike', k := 5)").fetchall()
+    assert released_rows == [(str(age), disease, age - 19) for age, disease in sorted(rows)]
     classes = con.execute(f"SELECT class_id, size, loss FROM {function}_classes('alike', k := 5)").fetchall()
     assert classes == [(n, 10, 0.0) for n in range(1, 8)]
 
@@ -219,5 +224,5 @@ def test_clusters_of_another_model_are_not_reused(con: Any) -> None:
     dbanon.declare(con, "t", age="quasi", disease="sensitive")
     for l in (2, 3):  # noqa: E741
         rows = con.execute(f"SELECT class_id, disease FROM mondrian('t', k := 3, l := {l})").fetchall()
-        found = {number: {d for n, d in rows if n == number} for number, _ in rows}
-        assert min(map(len, found.values())) >= l
+        values_by_number = {number: {d for n, d in rows if n == number} for number, _ in rows}
+        assert min(map(len, values_by_number.values())) >= l

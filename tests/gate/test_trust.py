@@ -129,10 +129,10 @@ def random_table(seed: int) -> Table:
     ]
     qi = tuple(rnd.sample(["age", "income", "city", "job"], rnd.randint(1, 4)))
     person = rnd.random() < 0.3
-    most = len({r["person"] for r in rows} - {None}) if person else n
-    if most < 2:
-        person, most = False, n
-    k = rnd.choice([2, rnd.randint(2, most), most])
+    max_count = len({r["person"] for r in rows} - {None}) if person else n
+    if max_count < 2:
+        person, max_count = False, n
+    k = rnd.choice([2, rnd.randint(2, max_count), max_count])
     return Table(rows, k, ALGORITHMS[seed % 2], qi, person)
 
 
@@ -201,8 +201,8 @@ def check_three(table: Table, release: list[Row], classes: list[Row], metrics: l
     precision = eloss_precision(records, table.attributes, clusters, clusters)
     loss = {c["class_id"]: c["loss"] for c in classes}
     for c, rows in members.items():
-        own = [[place_of[r["uid"]] for r in rows]]
-        alone = len(records) * (1 - eloss_precision(records, table.attributes, own, clusters)) / len(rows)
+        own_values = [[place_of[r["uid"]] for r in rows]]
+        alone = len(records) * (1 - eloss_precision(records, table.attributes, own_values, clusters)) / len(rows)
         assert loss[c] == pytest.approx(alone, abs=1e-9)
     homogeneous = {
         name: {c for c, rows in members.items() if len({r[name] for r in rows}) == 1} for name in ("uid", "disease")
@@ -239,21 +239,24 @@ def check_three(table: Table, release: list[Row], classes: list[Row], metrics: l
     for name in ("uid", "disease"):
         belongs = defaultdict(set)
         for row in release:
-            who = source[row["uid"]]["person"] if table.person else row["uid"]
-            belongs[row[name]] |= {who} - {None} if table.person else {who}
-        few = {value: len(who) for value, who in belongs.items() if len(who) < table.k}
-        expected_metrics[f"rare_sensitive_values:{name}"] = len(few)
-        rare |= {f"rare_sensitive_value:{name}={'NULL' if v is None else v}": count for v, count in few.items()}
-    found = {row["metric"]: row["value"] for row in metrics}
-    assert len(found) == len(metrics)
-    clusters_made = found.pop("clusters")
-    for name in set(found) - set(expected_metrics | rare):
+            person = source[row["uid"]]["person"] if table.person else row["uid"]
+            belongs[row[name]] |= {person} - {None} if table.person else {person}
+        few_counts_by_value = {value: len(person) for value, person in belongs.items() if len(person) < table.k}
+        expected_metrics[f"rare_sensitive_values:{name}"] = len(few_counts_by_value)
+        rare |= {
+            f"rare_sensitive_value:{name}={'NULL' if v is None else v}": count
+            for v, count in few_counts_by_value.items()
+        }
+    values_by_metric = {row["metric"]: row["value"] for row in metrics}
+    assert len(values_by_metric) == len(metrics)
+    clusters_made = values_by_metric.pop("clusters")
+    for name in set(values_by_metric) - set(expected_metrics | rare):
         assert re.match(MEASURED_ELSEWHERE, name), name
-        assert math.isfinite(found.pop(name))
+        assert math.isfinite(values_by_metric.pop(name))
     assert m <= clusters_made <= n // table.k
     if table.algorithm == "kacpc" and not table.person:
         assert clusters_made == n // table.k
-    assert found == pytest.approx(expected_metrics | rare, abs=1e-9)
+    assert values_by_metric == pytest.approx(expected_metrics | rare, abs=1e-9)
     assert all(row["better"] in ("higher", "lower") and row["description"] for row in metrics)
 
 
@@ -274,14 +277,14 @@ def test_a_shuffled_source_and_other_threads_give_the_same_release(trees: Any, b
         write(trees, table.rows)
         trees.execute("SET threads = 1")
         release = rows_of(trees, f"FROM {table.call()}")
-        said = [rows_of(trees, f"FROM {table.call(e)}") for e in ("_classes", "_metrics")] if seed % 4 == 0 else []
+        values = [rows_of(trees, f"FROM {table.call(e)}") for e in ("_classes", "_metrics")] if seed % 4 == 0 else []
         shuffled = random.Random(seed).sample(table.rows, len(table.rows))
         dbanon.clear_cache(trees)
         write(trees, shuffled)
         trees.execute("SET threads = 4")
         assert rows_of(trees, f"FROM {table.call()}") == release, seed
-        if said:
-            assert [rows_of(trees, f"FROM {table.call(e)}") for e in ("_classes", "_metrics")] == said
+        if values:
+            assert [rows_of(trees, f"FROM {table.call(e)}") for e in ("_classes", "_metrics")] == values
 
 
 @pytest.mark.exhaustive
@@ -350,10 +353,10 @@ def fingerprints(con: Any, call: str = MIXED_CALL) -> list[str]:
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_no_setting_of_the_session_changes_the_release(con: Any, setting: str) -> None:
     con.execute(MIXED)
-    before = fingerprints(con)
+    old_fingerprints = fingerprints(con)
     dbanon.clear_cache(con)
     con.execute(setting)
-    assert fingerprints(con) == before
+    assert fingerprints(con) == old_fingerprints
 
 
 @pytest.mark.exhaustive
@@ -519,8 +522,8 @@ def test_a_file_is_released_like_the_table(con: Any, tmp_path: Path, ending: str
 
 def ends(published: str) -> tuple[Fraction, Fraction]:
     """The ends of `25` or `[25, 29]`."""
-    found = re.fullmatch(r"\[(\S+), (\S+)\]", published)
-    low, high = found.groups() if found else (published, published)
+    match = re.fullmatch(r"\[(\S+), (\S+)\]", published)
+    low, high = match.groups() if match else (published, published)
     return Fraction(low), Fraction(high)
 
 
@@ -530,7 +533,7 @@ def test_dates_are_published_in_whole_months_by_default(con: Any) -> None:
         "TIMESTAMP '1969-12-30 23:59:59.999999' + INTERVAL (i * 37) HOUR AS seen, i AS uid FROM range(200) AS r (i)"
     )
     rows = con.execute("SELECT uid, born, seen FROM t").fetchall()
-    source = {uid: (born, seen.date()) for uid, born, seen in rows}
+    source = {uid: (born, visited.date()) for uid, born, visited in rows}
     for qi in (["born"], ["seen"], ["born", "seen"]):
         release = rows_of(con, f"FROM kacpc('t', k := 4, qi := {qi}, sensitive := ['uid'])")
         typed = {
@@ -561,8 +564,8 @@ def test_a_grid_snaps_outward_and_top_and_bottom_cover(con: Any) -> None:
             assert low % grid == 0
             assert (high + 1) % grid == 0
             assert low <= rows[row["uid"]]["age"] <= high
-        coded = f", top := {{'age': {top}}}, bottom := {{'age': {bottom}}})"
-        release = rows_of(con, f"FROM kacpc{call}{coded}")
+        coded_text = f", top := {{'age': {top}}}, bottom := {{'age': {bottom}}})"
+        release = rows_of(con, f"FROM kacpc{call}{coded_text}")
         for row in release:
             age, text = rows[row["uid"]]["age"], row["age"]
             numbers = [int(n) for n in re.findall(r"-?\d+", text)]
@@ -575,7 +578,7 @@ def test_a_grid_snaps_outward_and_top_and_bottom_cover(con: Any) -> None:
                 assert f"<={bottom}" in text
         assert min(Counter(r["age"] for r in release).values()) >= 4
         for intervals in ("bounds", "struct"):
-            for row in rows_of(con, f"FROM kacpc{call}{coded[:-1]}, intervals := '{intervals}')"):
+            for row in rows_of(con, f"FROM kacpc{call}{coded_text[:-1]}, intervals := '{intervals}')"):
                 typed = row["age"].values() if intervals == "struct" else (row["age_min"], row["age_max"])
                 low, high = typed
                 age = rows[row["uid"]]["age"]
@@ -606,8 +609,8 @@ def test_typed_bounds_and_structs_agree_with_the_text(trees: Any) -> None:
         for rows in (bounds, structs):
             keys = defaultdict(set)
             for row in rows.values():
-                shown = {n: v for n, v in row.items() if n not in ("uid", "disease", "note", "class_id")}
-                keys[str(shown)].add(row["class_id"])
+                shown_values = {n: v for n, v in row.items() if n not in ("uid", "disease", "note", "class_id")}
+                keys[str(shown_values)].add(row["class_id"])
             assert all(len(ids) == 1 for ids in keys.values())
 
 
@@ -642,13 +645,13 @@ def test_no_row_id_identifier_or_withheld_column_comes_out(con: Any, function: s
     )
     for arguments in ("", ", qi := ['age']", ", withhold := ['left_out']", ", qi := ['age'], intervals := 'bounds'"):
         rows = rows_of(con, f"FROM {function}('t', k := 3{arguments})")
-        shown = set(rows[0])
-        assert not shown & {"rid", "tie", "person", "name", "undeclared", "rowid", "cluster"}
+        shown_rows = set(rows[0])
+        assert not shown_rows & {"rid", "tie", "person", "name", "undeclared", "rowid", "cluster"}
         if arguments:
             assert SECRET not in str(rows)
-            assert "left_out" not in shown
+            assert "left_out" not in shown_rows
     if not function.endswith(("_classes", "_metrics")):
-        assert shown == {"age_min", "age_max", "note", "s", "class_id"}
+        assert shown_rows == {"age_min", "age_max", "note", "s", "class_id"}
 
 
 def test_other_columns_rarer_than_k_are_refused_unless_allowed(con: Any) -> None:
@@ -715,9 +718,9 @@ def test_error_texts_quote_no_cell(trees: Any, why: str) -> None:
     for function in FUNCTIONS:
         with pytest.raises(duckdb.Error) as caught:
             trees.execute(f"FROM {function}('t', {FAILING[why]})").fetchall()
-        before = str(caught.value).split("LINE 1")[0]
-        assert "SECRET" not in before
-        assert "47" not in before, before
+        old_part = str(caught.value).split("LINE 1")[0]
+        assert "SECRET" not in old_part
+        assert "47" not in old_part, old_part
         assert trees.execute("SELECT 42").fetchall() == [(42,)]
 
 
@@ -790,12 +793,12 @@ def test_adult_is_released_truly(adult: Any, data: Path) -> None:
     assert min(sizes.values()) >= 100
     source = {r["uid"]: r for r in rows_of(adult, "FROM a")}
     losses = defaultdict(float)
-    spread = max(r["age"] for r in source.values()) - min(r["age"] for r in source.values())
+    maximum = max(r["age"] for r in source.values()) - min(r["age"] for r in source.values())
     for row in release:
         original = source[row["uid"]]
         low, high = ends(row["age"])
         assert low <= original["age"] <= high
-        losses["age"] += float(high - low) / spread
+        losses["age"] += float(high - low) / maximum
         for name, tree in trees.items():
             line = tree.leaf(original[name])
             assert row[name] in line

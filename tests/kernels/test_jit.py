@@ -44,11 +44,11 @@ CHILD = textwrap.dedent(
 @pytest.mark.parametrize("function", ["kacpc", "best"])
 def test_the_first_call_compiles_each_kernel_once_and_no_model(function: str, tmp_path: Path) -> None:
     cold = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    ended = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", CHILD, function], capture_output=True, text=True, env=cold, check=False
     )
-    assert ended.returncode == 0, ended.stderr
-    compiled = json.loads(ended.stdout.splitlines()[-1])  # after a progress bar of DuckDB
+    assert completed.returncode == 0, completed.stderr
+    compiled = json.loads(completed.stdout.splitlines()[-1])  # after a progress bar of DuckDB
     names = {name for name, _ in compiled}
     assert ("find" if function == "kacpc" else "sweep") in names
     assert not names & {"meets_column", "may_join", "carve", "_holds_apart", "axes_bound", "axis_state"}

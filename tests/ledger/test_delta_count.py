@@ -31,8 +31,8 @@ def test_sets_towards_the_version_before_are_counted_first(con: Any) -> None:
         dbanon.refresh_release(con, "safe", refresh="recluster")
     with pytest.warns(dbanon.DisclosureWarning):
         dbanon.refresh_release(con, "safe", refresh="recluster", allow_delta=True)
-    counted = con.execute("SELECT version, delta_classes FROM releases() ORDER BY ALL").fetchall()
-    assert counted == [(1, 0), (2, 3)]
+    counted_rows = con.execute("SELECT version, delta_classes FROM releases() ORDER BY ALL").fetchall()
+    assert counted_rows == [(1, 0), (2, 3)]
 
 
 def test_the_version_that_a_set_can_be_subtracted_from_is_named(con: Any) -> None:

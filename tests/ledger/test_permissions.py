@@ -105,8 +105,8 @@ def test_a_release_of_a_process_that_ended_is_found_and_one_that_was_dropped_is_
     con.execute("DROP MATERIALIZED ANONYMIZED VIEW asked.kacpc_patients_k5")
     assert release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 5}).release is None
     con.execute("DELETE FROM dbanon.asked")
-    again = release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 5}).release
-    assert again == ("asked", "kacpc_patients_k5_2")
+    second_release = release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 5}).release
+    assert second_release == ("asked", "kacpc_patients_k5_2")
 
 
 def test_what_comes_and_goes_is_no_refusal(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,5 +121,5 @@ def test_what_comes_and_goes_is_no_refusal(con: Any, monkeypatch: pytest.MonkeyP
 
 def test_doctor_names_a_permission_that_permits_nothing(con: Any) -> None:
     con.execute("INSERT INTO dbanon.permission (source, algorithms, k) VALUES ('patients', ['kacpcc'], 5)")
-    (found,) = [p for p in doctor.problems(con) if p.kind == "permission"]
-    assert found.about == "patients" and "Did you mean 'kacpc'?" in found.problem
+    (result,) = [p for p in doctor.problems(con) if p.kind == "permission"]
+    assert result.about == "patients" and "Did you mean 'kacpc'?" in result.problem

@@ -121,16 +121,16 @@ class Databases:
 
     def serial(self, state: str, first: str, second: str) -> tuple[list[str], Any]:
         """Outcomes and ledgers of one operation after the other."""
-        after = self.folder / f"{state} {first}.duckdb"
-        if after not in self.results:
+        new_path = self.folder / f"{state} {first}.duckdb"
+        if new_path not in self.results:
             path = self.copy(state, "serial")
             with dbanon.connect(path) as con:
                 result = outcome(OPERATIONS[state][first], con)
-            path.rename(after)
-            self.results[after] = result
-        path = Path(shutil.copy(after, self.folder / "serial.duckdb"))
+            path.rename(new_path)
+            self.results[new_path] = result
+        path = Path(shutil.copy(new_path, self.folder / "serial.duckdb"))
         with dbanon.connect(path) as con:
-            return [self.results[after], outcome(OPERATIONS[state][second], con)], ledgers(con)
+            return [self.results[new_path], outcome(OPERATIONS[state][second], con)], ledgers(con)
 
 
 def at_once(path: Path, first: Operation, second: Operation) -> tuple[list[str], Any]:
@@ -142,7 +142,7 @@ def at_once(path: Path, first: Operation, second: Operation) -> tuple[list[str],
             start.wait()
             done[i] = outcome((first, second)[i], con)
 
-        threads = [threading.Thread(target=run, args=of) for of in enumerate((one, two))]
+        threads = [threading.Thread(target=run, args=one_pair) for one_pair in enumerate((one, two))]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -152,14 +152,14 @@ def at_once(path: Path, first: Operation, second: Operation) -> tuple[list[str],
 
 @pytest.fixture(scope="module")
 def databases(tmp_path_factory: pytest.TempPathFactory) -> Databases:
-    found = Databases(tmp_path_factory.mktemp("turns"))
+    actual_databases = Databases(tmp_path_factory.mktemp("turns"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with dbanon.connect(found.folder / "new.duckdb") as con:
+        with dbanon.connect(actual_databases.folder / "new.duckdb") as con:
             fill(con)
-        with dbanon.connect(found.copy("new", "old")) as con:
+        with dbanon.connect(actual_databases.copy("new", "old")) as con:
             release(con)
-    return found
+    return actual_databases
 
 
 OPERATIONS = {"new": NEW, "old": OLD}
@@ -170,8 +170,8 @@ PAIRS = [(state, *pair) for state, named in OPERATIONS.items() for pair in combi
 def test_two_at_once_give_a_serial_result(databases: Databases, state: str, first: str, second: str) -> None:
     done, rows = databases.serial(state, first, second)
     turned, other_rows = databases.serial(state, second, first)
-    named = OPERATIONS[state]
-    both = at_once(databases.copy(state, "both"), named[first], named[second])
+    named_operation = OPERATIONS[state]
+    both = at_once(databases.copy(state, "both"), named_operation[first], named_operation[second])
     assert both in [(done, rows), (turned[::-1], other_rows)]
 
 
@@ -188,7 +188,7 @@ def released(con: Any) -> Iterator[Any]:
 def test_busy_after_the_longest_wait(released: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(publishing_lock, "MAX_WAIT_S", 0.02)
     dbanon.create_stream(released, "s", "fads", "p", k=5, delta=50, order_by="id")
-    before = ledgers(released)
+    old_ledgers = ledgers(released)
     other = released.cursor()
     other.execute("BEGIN; UPDATE dbanon.publishing_turn SET turns = turns + 1")
     for name in ("keep", "replace", "refuse_b", "drop", "refresh_stream", "drop_stream", "answer"):
@@ -197,7 +197,7 @@ def test_busy_after_the_longest_wait(released: Any, monkeypatch: pytest.MonkeyPa
     with pytest.raises(errors.LedgerBusyError):
         NEW["stream"](released)
     other.execute("ROLLBACK")
-    assert ledgers(released) == before
+    assert ledgers(released) == old_ledgers
 
 
 def test_second_connection_waits_for_the_first(released: Any) -> None:
@@ -276,9 +276,9 @@ def test_change_by_sql_before_the_commit_prevents_it(
     real = release_requests.materialize.create_version
 
     def build(*given: Any) -> Any:
-        made = real(*given)
+        result = real(*given)
         released.cursor().execute(change)
-        return made
+        return result
 
     monkeypatch.setattr(release_requests.materialize, "create_version", build)
     with pytest.raises(error):

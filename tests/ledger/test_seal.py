@@ -61,19 +61,19 @@ def of_releases(con: Any) -> list[str]:
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_every_change_of_a_release_is_refused_and_named(clinic: Path, change: str, tmp_path: Path) -> None:
-    with duckdb.connect(clinic) as plain:
-        before = plain.execute("FROM safe").fetchall()
-        done = plain.execute(CHANGES[change]).fetchall()
+    with duckdb.connect(clinic) as plain_con:
+        old_rows = plain_con.execute("FROM safe").fetchall()
+        done = plain_con.execute(CHANGES[change]).fetchall()
         assert not CHANGES[change].startswith("UPDATE") or done[0][0], "something was changed"
-        assert change != "another order" or plain.execute("FROM safe").fetchall() != before
+        assert change != "another order" or plain_con.execute("FROM safe").fetchall() != old_rows
     with dbanon.connect(clinic, read_only=True) as con:
         with pytest.raises(dbanon.DbanonError, match="is not what was released"):
             dbanon.publish(con, "safe", tmp_path / "out.parquet")
         with pytest.raises(duckdb.Error, match="is not what was released"):
             con.execute("FROM certificate('safe')")
-        named = [p for p in doctor.problems(con) if (p.kind, p.about) == ("release", "safe")]
+        named_problems = [p for p in doctor.problems(con) if (p.kind, p.about) == ("release", "safe")]
         assert any("was made with" in p.problem or "when it was made" in p.problem or "missing" in p.problem
-                   for p in named)  # fmt: skip
+                   for p in named_problems)  # fmt: skip
     assert [p.name for p in tmp_path.iterdir()] == ["clinic.duckdb"]
 
 
@@ -87,18 +87,18 @@ def test_nothing_is_taken_for_a_change_that_is_none(clinic: Path, tmp_path: Path
         assert of_releases(con) == []
         zone = con.execute("SELECT current_setting('TimeZone'), current_setting('Calendar')").fetchall()
         assert zone == [("Asia/Tokyo", "japanese")]
-        found = con.execute("SELECT map_keys(hashes), map_values(hashes) FROM releases()").fetchall()[0]
-    assert found[0] == ["", "_classes", "_metrics", "ledger"]
-    assert all(len(h) == 64 for h in found[1]) and len(set(found[1])) == 4
+        row = con.execute("SELECT map_keys(hashes), map_values(hashes) FROM releases()").fetchall()[0]
+    assert row[0] == ["", "_classes", "_metrics", "ledger"]
+    assert all(len(h) == 64 for h in row[1]) and len(set(row[1])) == 4
 
 
 @pytest.mark.exhaustive
 def test_a_release_of_an_earlier_version_is_unknown_until_it_is_refreshed(clinic: Path, tmp_path: Path) -> None:
-    with duckdb.connect(clinic) as plain:
-        plain.execute("ALTER TABLE dbanon.release DROP hashes")
+    with duckdb.connect(clinic) as plain_con:
+        plain_con.execute("ALTER TABLE dbanon.release DROP hashes")
     with dbanon.connect(clinic, read_only=True) as con:
         assert "tables: unknown" in dbanon.certificate(con, "safe")
-        assert ["unknown whether it is what was released" in said for said in of_releases(con)] == [True]
+        assert ["unknown whether it is what was released" in message for message in of_releases(con)] == [True]
         with pytest.raises(dbanon.DbanonError, match=r"earlier version of dbanon.*Hint: refresh it"):
             dbanon.publish(con, "safe", tmp_path / "out.parquet")
     with dbanon.connect(clinic) as con:

@@ -159,12 +159,12 @@ def test_refresh_reads_every_row_once(tmp_path: Path, case: str) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_refresh_after_random_sequences_loses_no_row(tmp_path: Path, seed: int) -> None:
     """Every refresh reads all rows that were added, or is refused and says so."""
-    of, visits = random.Random(seed), Visits(tmp_path / "v.duckdb")
+    rng, visits = random.Random(seed), Visits(tmp_path / "v.duckdb")
     visits.run("insert 30; create")
     changes = ["prune", "CHECKPOINT", "reopen", "DELETE FROM v WHERE t % 7 = 3 AND x NOT IN "
                '(SELECT x FROM dbanon."waiting main.s") AND x IN (SELECT x FROM s)']  # fmt: skip
     for _ in range(5):
-        visits.run("; ".join([*of.sample(changes, of.randrange(5)), f"insert {of.randrange(1, 40)}"]))
+        visits.run("; ".join([*rng.sample(changes, rng.randrange(5)), f"insert {rng.randrange(1, 40)}"]))
         (read,) = visits.run("refresh")
         if read == NOT_APPENDED:
             (read,) = visits.run("refresh pruned")

@@ -71,8 +71,8 @@ def tried(name: str, fault: Fault, tree: Path, whole: bool) -> tuple[str, str, f
     """The name of a fault, what came of it, and the seconds that it took."""
     began = time.monotonic()
     file = tree / fault.file
-    before = file.read_text("utf-8")
-    planted = fault.planted(before)
+    old_text = file.read_text("utf-8")
+    planted = fault.planted(old_text)
     if planted is None:
         return name, "DOES NOT FIT", 0.0
     if fault.harmless:
@@ -86,7 +86,7 @@ def tried(name: str, fault: Fault, tree: Path, whole: bool) -> tuple[str, str, f
             forget_compiled(tree)
         passed, _ = run(tree, ("tests",) if whole else fault.tests)
     finally:
-        file.write_text(before, "utf-8")
+        file.write_text(old_text, "utf-8")
         if kernel:
             forget_compiled(tree)
     return name, "SURVIVES" if passed else "killed", time.monotonic() - began
@@ -97,16 +97,18 @@ def main() -> int:
     parser.add_argument("names", nargs="*", choices=[[], *FAULTS], help="the faults to plant; default: all")
     parser.add_argument("--whole", action="store_true", help="run all everyday tests, not those named with the fault")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
-    given = parser.parse_args()
-    chosen = {name: FAULTS[name] for name in given.names or FAULTS}
+    args = parser.parse_args()
+    selected_faults_by_name = {name: FAULTS[name] for name in args.names or FAULTS}
     trees: SimpleQueue[Path] = SimpleQueue()
     with tempfile.TemporaryDirectory() as folder:
-        for i in range(given.jobs):
+        for i in range(args.jobs):
             trees.put(copy(Path(folder) / f"copy{i}"))
 
         tree = trees.get()
-        named = tuple(sorted({t for f in chosen.values() for t in f.tests}))
-        passed, end = run(tree, ("tests",) if given.whole else named) if given.whole or named else (True, "")
+        named_values = tuple(sorted({t for f in selected_faults_by_name.values() for t in f.tests}))
+        passed, end = (
+            run(tree, ("tests",) if args.whole else named_values) if args.whole or named_values else (True, "")
+        )
         trees.put(tree)
         if not passed:  # a test that fails anyway notices nothing
             print(f"the tests fail without any fault:\n{end}")
@@ -115,17 +117,19 @@ def main() -> int:
         def try_one(item: tuple[str, Fault]) -> tuple[str, str, float]:
             tree = trees.get()
             try:
-                return tried(*item, tree, given.whole)
+                return tried(*item, tree, args.whole)
             finally:
                 trees.put(tree)
 
-        with ThreadPoolExecutor(given.jobs) as pool:
+        with ThreadPoolExecutor(args.jobs) as pool:
             results = []
-            for result in pool.map(try_one, chosen.items()):
+            for result in pool.map(try_one, selected_faults_by_name.items()):
                 results.append(result)
                 print(f"{result[1]:<13} {result[2]:6.1f} s  {result[0]}", flush=True)
     outcomes = ("killed", "harmless", "skipped")
-    killed, harmless, skipped = (sum(outcome == of for _, outcome, _ in results) for of in outcomes)
+    killed, harmless, skipped = (
+        sum(outcome == second_outcome for _, outcome, _ in results) for second_outcome in outcomes
+    )
     print(f"{killed} of {len(results)} faults were noticed, {harmless} are harmless, {skipped} were skipped")
     return 0 if killed + harmless + skipped == len(results) else 1
 

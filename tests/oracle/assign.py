@@ -58,25 +58,27 @@ class Table:
 
     def center(self, members: Sequence[int]) -> Center:
         """Means, rounded; modes (ties: the first in leaf order, NULL last) or lowest common ancestors."""
-        made: Center = []
+        result: Center = []
         for j, attribute in enumerate(self.attributes):
             column = [self.spots[r][j] for r in members]
-            known = [spot for spot in column if spot is not None]
+            known_spots = [spot for spot in column if spot is not None]
             if isinstance(attribute, Number):
-                made.append((2 * sum(known) + len(known)) // (2 * len(known)) if known else None)  # type: ignore[arg-type]
+                result.append(
+                    (2 * sum(known_spots) + len(known_spots)) // (2 * len(known_spots)) if known_spots else None
+                )  # type: ignore[arg-type]
             elif self.modes:
                 order: list[Spot] = [attribute.tree.leaf(label) for label in attribute.tree.leaf_order()]
-                made.append(max([*order, None], key=column.count))
-            elif not known:
-                made.append(None)
-            elif len(known) < len(column):
-                made.append(attribute.tree.root)
+                result.append(max([*order, None], key=column.count))
+            elif not known_spots:
+                result.append(None)
+            elif len(known_spots) < len(column):
+                result.append(attribute.tree.root)
             else:
-                node = known[0]
-                for other in known:
+                node = known_spots[0]
+                for other in known_spots:
                     node = attribute.tree.lca(node, other)  # type: ignore[arg-type]
-                made.append(node)
-        return made
+                result.append(node)
+        return result
 
     def nearest(self, record: int, centers: Sequence[Center], among: Sequence[int]) -> int:
         return min(among, key=lambda c: (self.distance(record, centers[c]), c))
@@ -84,16 +86,16 @@ class Table:
 
 def adjust(table: Table, clusters: list[list[int]], centers: Sequence[Center], k: int, order: Sequence[int]) -> None:
     """ADJUST (three-variants paper, Figure 4); ties of farthest: the first record leaves."""
-    moved = set()
+    moved_values = set()
     for c, cluster in enumerate(clusters):
         while len(cluster) > k:
             far = max(cluster, key=lambda r: (table.distance(r, centers[c]), -r))
             cluster.remove(far)
-            moved.add(far)
+            moved_values.add(far)
     for r in order:
-        if r in moved:
-            few = [c for c, cluster in enumerate(clusters) if len(cluster) < k]
-            clusters[table.nearest(r, centers, few or range(len(clusters)))].append(r)
+        if r in moved_values:
+            few_values = [c for c, cluster in enumerate(clusters) if len(cluster) < k]
+            clusters[table.nearest(r, centers, few_values or range(len(clusters)))].append(r)
 
 
 def one_pass(table: Table, seeds: Sequence[int]) -> tuple[list[list[int]], list[Center]]:
@@ -157,8 +159,8 @@ def no2(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> lis
     def assign(centers: list[Center]) -> list[list[int]]:
         clusters: list[list[int]] = [[] for _ in centers]
         for r in range(len(table.spots)):
-            few = [c for c, cluster in enumerate(clusters) if len(cluster) < k]
-            clusters[table.nearest(r, centers, few or range(len(clusters)))].append(r)
+            few_values = [c for c, cluster in enumerate(clusters) if len(cluster) < k]
+            clusters[table.nearest(r, centers, few_values or range(len(clusters)))].append(r)
         return clusters
 
     return _rounds(table, seeds, assign)[0]

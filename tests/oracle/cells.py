@@ -18,16 +18,19 @@ def cells(space: EncodedTable, most: int, enough: Callable[[list[int]], bool]) -
             return [tuples]
         ways = []
         for j, attribute in enumerate(space.attributes):
-            own = sorted(int(space.codes[t, j]) for t in tuples)
-            at = _begin(attribute, own)
-            if at is None:
+            own_numbers = sorted(int(space.codes[t, j]) for t in tuples)
+            begin = _begin(attribute, own_numbers)
+            if begin is None:
                 continue
-            sides = [[t for t in tuples if space.codes[t, j] < at], [t for t in tuples if space.codes[t, j] >= at]]
+            sides = [
+                [t for t in tuples if space.codes[t, j] < begin],
+                [t for t in tuples if space.codes[t, j] >= begin],
+            ]
             share = len(sides[0]) / len(tuples)
-            low, high = (_width(attribute, [c for c in own if (c < at) == first]) for first in (True, False))
-            less = _width(attribute, own) - share * low - (1 - share) * high
+            low, high = (_width(attribute, [c for c in own_numbers if (c < begin) == first]) for first in (True, False))
+            width = _width(attribute, own_numbers) - share * low - (1 - share) * high
             uneven = min(len(side) for side in sides) * UNEVEN < len(tuples)
-            ways.append((uneven, -less * attribute.weight, j, sides))
+            ways.append((uneven, -width * attribute.weight, j, sides))
         for *_, sides in sorted(ways, key=lambda way: way[:3]):
             if enough(sides[0]) and enough(sides[1]):
                 return cut(sides[0]) + cut(sides[1])
@@ -45,9 +48,11 @@ def _begin(attribute: Attribute, own: list[int]) -> int | None:
     if different[-1] == attribute.values:
         return attribute.values
     possible = []
-    for before, at in pairwise(different):
-        if isinstance(attribute, NumericAttribute) or _child(attribute, before, own) != _child(attribute, at, own):
-            possible.append((abs(2 * sum(c < at for c in own) - len(own)), at))
+    for previous, position in pairwise(different):
+        if isinstance(attribute, NumericAttribute) or _child(attribute, previous, own) != _child(
+            attribute, position, own
+        ):
+            possible.append((abs(2 * sum(c < position for c in own) - len(own)), position))
     return min(possible)[1]
 
 

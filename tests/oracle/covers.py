@@ -27,32 +27,32 @@ class Table:
 
     def groups(self, node: Node, left: Sequence[int]) -> list[list[int]]:
         """Groups of enough records on a node."""
-        found: dict[tuple[object, ...], list[int]] = {}
+        result: dict[tuple[object, ...], list[int]] = {}
         for record in left:
-            found.setdefault(tuple(self.label(record, j, level) for j, level in enumerate(node)), []).append(record)
-        return [group for group in found.values() if len(group) >= self.least]
+            result.setdefault(tuple(self.label(record, j, level) for j, level in enumerate(node)), []).append(record)
+        return [group for group in result.values() if len(group) >= self.least]
 
     def gain(self, node: Node, left: Sequence[int], worth: int) -> tuple[int, int]:
         """Worth of the records in groups of enough, less what they lose; and their worth alone."""
-        covered = [record for group in self.groups(node, left) for record in group]
-        total = sum(self.lost(record, j, level) for record in covered for j, level in enumerate(node))
-        return len(covered) * worth - total, len(covered) * worth
+        covered_records = [record for group in self.groups(node, left) for record in group]
+        total = sum(self.lost(record, j, level) for record in covered_records for j, level in enumerate(node))
+        return len(covered_records) * worth - total, len(covered_records) * worth
 
 
 def cover(table: Table, worth: int, dearer: float, few: float, dearest: float) -> list[list[list[int]]]:
     """The groups of each turn; last, what is left."""
-    whole = max(sum(table.lost(r, j, level) for j, level in enumerate(table.top)) for r in range(table.records))
-    turns, left = [], list(range(table.records))
-    while len(left) >= 2 * table.least and worth <= dearest * whole:
-        node, gained = climbed(table, *descended(table, left, worth), left, worth)
-        groups = table.groups(node, left)
-        covered = {record for group in groups for record in group}
-        if gained <= 0 or len(covered) < few * len(left):
+    maximum = max(sum(table.lost(r, j, level) for j, level in enumerate(table.top)) for r in range(table.records))
+    turns, remaining_numbers = [], list(range(table.records))
+    while len(remaining_numbers) >= 2 * table.least and worth <= dearest * maximum:
+        node, gained = climbed(table, *descended(table, remaining_numbers, worth), remaining_numbers, worth)
+        groups = table.groups(node, remaining_numbers)
+        covered_records = {record for group in groups for record in group}
+        if gained <= 0 or len(covered_records) < few * len(remaining_numbers):
             worth = int(worth * dearer) + 1
             continue
         turns.append(groups)
-        left = [record for record in left if record not in covered]
-    return [*turns, [left]] if left else turns
+        remaining_numbers = [record for record in remaining_numbers if record not in covered_records]
+    return [*turns, [remaining_numbers]] if remaining_numbers else turns
 
 
 def descended(table: Table, left: Sequence[int], worth: int) -> tuple[Node, int]:
@@ -62,11 +62,11 @@ def descended(table: Table, left: Sequence[int], worth: int) -> tuple[Node, int]
     while any(node):
         lower = [down(node, j) for j in range(len(node)) if node[j]]
         node = max(lower, key=lambda n: table.gain(n, left, worth))  # the first of equals
-        here, most = table.gain(node, left, worth)
-        if most <= gained:
+        local_result, maximum = table.gain(node, left, worth)
+        if maximum <= gained:
             break
-        if here > gained:
-            best, gained = node, here
+        if local_result > gained:
+            best, gained = node, local_result
     return best, gained
 
 

@@ -19,28 +19,28 @@ def cell(day: date, grid: str) -> tuple[date, date]:
         return day, day
     length = MONTHS[grid]
     month = (day.year * 12 + day.month - 1) // length * length
-    after = month + length
-    return date(month // 12, month % 12 + 1, 1), date(after // 12, after % 12 + 1, 1) - DAY
+    new_month = month + length
+    return date(month // 12, month % 12 + 1, 1), date(new_month // 12, new_month % 12 + 1, 1) - DAY
 
 
 def text(days: list[date], grid: str, top: date | None = None, bottom: date | None = None) -> str:
     """What is published of some days: of whole months, quarters or years these, else days."""
-    coded = [d if top is None else min(d, top) for d in days]
-    coded = [d if bottom is None else max(d, bottom) for d in coded]
-    low, high = cell(min(coded), grid)[0], cell(max(coded), grid)[1]
+    coded_minimums = [d if top is None else min(d, top) for d in days]
+    coded_minimums = [d if bottom is None else max(d, bottom) for d in coded_minimums]
+    low, high = cell(min(coded_minimums), grid)[0], cell(max(coded_minimums), grid)[1]
     under, over = bottom is not None and low <= bottom, top is not None and high >= top
     if top is not None and over:
         high = top
     if bottom is not None and under:
         low = bottom
-    if top is not None and min(coded) >= top:
+    if top is not None and min(coded_minimums) >= top:
         low, under = top, False
-    if bottom is not None and max(coded) <= bottom:
+    if bottom is not None and max(coded_minimums) <= bottom:
         high, over = bottom, False
     unit = {"month": "month", "quarter": "quarter"}.get(grid, "year" if grid in MONTHS else "day")
     begins = low + DAY if under else low
-    after = high if over else high + DAY
-    if not (_begins(begins, unit) and _begins(after, unit)):
+    new_high = high if over else high + DAY
+    if not (_begins(begins, unit) and _begins(new_high, unit)):
         unit = "day"
     if low == top:
         return ">=" + _named(low, unit)

@@ -28,20 +28,20 @@ def loukides_shao(
         score = _score(table, cluster, r, columns, weight, whole)
         return score, table.loss([*cluster, r]), first_alike(table, columns, r), r
 
-    left, clusters = list(range(len(table.rows))), []
-    while left:
-        cluster = [left.pop(0)]
-        while left:
-            best = min(left, key=lambda r: cost(cluster, r))
+    remaining_numbers, clusters = list(range(len(table.rows))), []
+    while remaining_numbers:
+        cluster = [remaining_numbers.pop(0)]
+        while remaining_numbers:
+            best = min(remaining_numbers, key=lambda r: cost(cluster, r))
             if table.loss([*cluster, best]) > threshold * whole:
                 break
             cluster.append(best)
-            left.remove(best)
+            remaining_numbers.remove(best)
         clusters.append(cluster)
-    kept = [c for c in clusters if len(c) >= k]
-    if not kept:
+    kept_clusters = [c for c in clusters if len(c) >= k]
+    if not kept_clusters:
         return [list(range(len(table.rows)))]
-    return fill(table, 1, kept, sorted(r for c in clusters if len(c) < k for r in c))
+    return fill(table, 1, kept_clusters, sorted(r for c in clusters if len(c) < k for r in c))
 
 
 def _score(
@@ -56,31 +56,33 @@ def mckl(
 ) -> list[list[int]]:
     """Clusters of the next record in the order and the nearest ones, as long as no value has more than k / least; what
     is left goes where the whole loss grows least and no value has more than its share, or stays out."""
-    left, clusters = list(range(len(table.rows))), []
+    remaining_numbers, clusters = list(range(len(table.rows))), []
 
     def can_join(cluster: Sequence[int], r: int) -> bool:
         return all(c[r] >= 0 and _is_even([c[m] for m in [*cluster, r]], k, least) for c in columns)
 
-    while len(left) >= k:
-        begins = [r for r in order if r in left and can_join([], r)]
+    while len(remaining_numbers) >= k:
+        begins = [r for r in order if r in remaining_numbers and can_join([], r)]
         if not begins:
             break
         cluster = [begins[0]]
-        for r in sorted(left, key=lambda r: (table.distance(r, begins[0]), first_alike(table, columns, r), r)):
+        for r in sorted(
+            remaining_numbers, key=lambda r: (table.distance(r, begins[0]), first_alike(table, columns, r), r)
+        ):
             if r != begins[0] and len(cluster) < k and can_join(cluster, r):
                 cluster.append(r)
         if len(cluster) < k:
             break
         clusters.append(cluster)
-        left = [r for r in left if r not in cluster]
+        remaining_numbers = [r for r in remaining_numbers if r not in cluster]
     if not clusters:
-        return [left]
-    for r in left:
-        some = [c for c in clusters if all(_has_room([v[m] for m in [*c, r]], v[r], least) for v in columns)]
-        if not some and spare:
+        return [remaining_numbers]
+    for r in remaining_numbers:
+        sample_clusters = [c for c in clusters if all(_has_room([v[m] for m in [*c, r]], v[r], least) for v in columns)]
+        if not sample_clusters and spare:
             spare -= 1
             continue
-        fill(table, 1, some or clusters, [r])
+        fill(table, 1, sample_clusters or clusters, [r])
     return clusters
 
 
@@ -105,42 +107,43 @@ def first_alike(table: Plain, columns: Sequence[Sequence[int]], r: int) -> int:
 
 def knn_gs(table: Plain, k: int, groups: Sequence[int], each: int) -> list[list[int]]:
     """The first record left and the nearest ones of each group; what is left goes to the nearest seed."""
-    left, clusters = list(range(len(table.rows))), []
-    while len(left) >= k:
-        seed = left[0]
-        of = sorted(set(groups))
-        size = min(len(left), max(each * len(of), k))
-        most = {g: sum(groups[r] == g for r in left) for g in of}
-        need = dict.fromkeys(of, 0)
-        for g in of:
-            need[g] = min(each, most[g], size - sum(need.values()))
+    remaining_numbers, clusters = list(range(len(table.rows))), []
+    while len(remaining_numbers) >= k:
+        seed = remaining_numbers[0]
+        one_groups = sorted(set(groups))
+        size = min(len(remaining_numbers), max(each * len(one_groups), k))
+        max_totals = {g: sum(groups[r] == g for r in remaining_numbers) for g in one_groups}
+        need = dict.fromkeys(one_groups, 0)
+        for g in one_groups:
+            need[g] = min(each, max_totals[g], size - sum(need.values()))
         while sum(need.values()) < size:
-            need[max(of, key=lambda g: (most[g] - need[g], -g))] += 1
+            need[max(one_groups, key=lambda g: (max_totals[g] - need[g], -g))] += 1
         if need[groups[seed]] == 0:
-            need[max(g for g in of if need[g])] -= 1
+            need[max(g for g in one_groups if need[g])] -= 1
             need[groups[seed]] = 1
         cluster = [seed]
-        for g in of:
+        for g in one_groups:
             others = sorted(
-                (r for r in left if groups[r] == g and r != seed), key=lambda r: (table.distance(r, seed), r)
+                (r for r in remaining_numbers if groups[r] == g and r != seed),
+                key=lambda r: (table.distance(r, seed), r),
             )
             cluster += others[: need[g] - (groups[seed] == g)]
         clusters.append(cluster)
-        left = [r for r in left if r not in cluster]
-    for r in left:
-        away = [table.distance(r, c[0]) for c in clusters]
-        clusters[away.index(min(away))].append(r)
+        remaining_numbers = [r for r in remaining_numbers if r not in cluster]
+    for r in remaining_numbers:
+        distances = [table.distance(r, c[0]) for c in clusters]
+        clusters[distances.index(min(distances))].append(r)
     return clusters
 
 
 def united(parts: Sequence[Sequence[int]], k: int, apart: Callable[[int, int], int]) -> list[tuple[int, list[int]]]:
     """Parts with their number; the first of fewer than k records becomes part of the nearest one, again and again."""
-    of = {p: list(part) for p, part in enumerate(parts) if part}
-    while len(of) > 1 and any(len(part) < k for part in of.values()):
-        small = next(p for p in sorted(of) if len(of[p]) < k)
-        gone = of.pop(small)
-        of[min(sorted(of), key=lambda p: (apart(small, p), p))] += gone
-    return [(p, sorted(of[p])) for p in sorted(of)]
+    one_parts = {p: list(part) for p, part in enumerate(parts) if part}
+    while len(one_parts) > 1 and any(len(part) < k for part in one_parts.values()):
+        small = next(p for p in sorted(one_parts) if len(one_parts[p]) < k)
+        removed = one_parts.pop(small)
+        one_parts[min(sorted(one_parts), key=lambda p: (apart(small, p), p))] += removed
+    return [(p, sorted(one_parts[p])) for p in sorted(one_parts)]
 
 
 def pppc(
@@ -153,28 +156,31 @@ def pppc(
     """In each part clusters of a record of each of the most frequent kinds: the nearest to the center first, then those
     of the least loss; what is left goes where the whole loss of a cluster of the part grows least. `away`: distance of
     a record to the center of a part."""
-    found: list[list[int]] = []
+    result: list[list[int]] = []
     for number, part in parts:
-        left, clusters = list(part), []
-        while len(left) >= k:
+        remaining_parts, clusters = list(part), []
+        while len(remaining_parts) >= k:
             cluster: list[int] = []
-            taken: set[int] = set()
+            taken_values: set[int] = set()
             while len(cluster) < k:
-                frequent = sorted({kinds[r] for r in left} - taken, key=lambda v: _by_frequency(kinds, left, part, v))
+                frequent = sorted(
+                    {kinds[r] for r in remaining_parts} - taken_values,
+                    key=lambda v: _by_frequency(kinds, remaining_parts, part, v),
+                )
                 if not frequent:
-                    taken = set()
+                    taken_values = set()
                     continue
-                taken.add(frequent[0])
-                some = [r for r in left if kinds[r] == frequent[0]]
+                taken_values.add(frequent[0])
+                sample_values = [r for r in remaining_parts if kinds[r] == frequent[0]]
                 if cluster:
-                    best = min(some, key=lambda r: (table.loss([*cluster, r]), r))
+                    best = min(sample_values, key=lambda r: (table.loss([*cluster, r]), r))
                 else:
-                    best = min(some, key=lambda r: (away(r, number), r))
+                    best = min(sample_values, key=lambda r: (away(r, number), r))
                 cluster.append(best)
-                left.remove(best)
+                remaining_parts.remove(best)
             clusters.append(cluster)
-        found += fill(table, 1, clusters, left)
-    return found
+        result += fill(table, 1, clusters, remaining_parts)
+    return result
 
 
 def _by_frequency(kinds: Sequence[int], left: Sequence[int], part: Sequence[int], kind: int) -> tuple[int, int]:
@@ -187,13 +193,13 @@ def medoids(table: Plain, first: Sequence[int]) -> tuple[list[list[int]], list[i
     for done in range(21):
         parts: list[list[int]] = [[] for _ in centers]
         for r in range(len(table.rows)):
-            own = [p for p, c in enumerate(centers) if table.rows[c] == table.rows[r]]
+            own_values = [p for p, c in enumerate(centers) if table.rows[c] == table.rows[r]]
             nearest = min(range(len(centers)), key=lambda p: (table.distance(r, centers[p]), p))
-            parts[own[0] if own else nearest].append(r)
-        moved = [min(part, key=lambda r: (sum(table.distance(r, s) for s in part), r)) for part in parts]
-        if moved == centers or done == 20:
+            parts[own_values[0] if own_values else nearest].append(r)
+        moved_minimums = [min(part, key=lambda r: (sum(table.distance(r, s) for s in part), r)) for part in parts]
+        if moved_minimums == centers or done == 20:
             break
-        centers = moved
+        centers = moved_minimums
     return parts, centers
 
 
@@ -201,7 +207,7 @@ def s_cpm(
     table: Plain, k: int, columns: Sequence[Sequence[int]], parts: Sequence[Sequence[int]], penalty: float
 ) -> list[list[int]]:
     """In each part the smallest cluster is merged with the one for which the whole loss and the penalty grow least."""
-    found: list[list[int]] = []
+    result: list[list[int]] = []
     for part in parts:
         clusters = [[r] for r in part]
         while len(clusters) > 1 and min(map(len, clusters)) < k:
@@ -209,8 +215,8 @@ def s_cpm(
             others = [c for c in clusters if c is not small]
             best = min(others, key=lambda c: (_merged(table, small, c, columns, penalty), min(c)))
             clusters = [c for c in others if c is not best] + [small + best]
-        found += clusters
-    return found
+        result += clusters
+    return result
 
 
 def _merged(
@@ -218,5 +224,5 @@ def _merged(
 ) -> float:
     both = [*one, *other]
     growth = len(both) * table.loss(both) - len(one) * table.loss(one) - len(other) * table.loss(other)
-    alike = sum(c[a] == c[b] for a in one for b in other for c in columns)
-    return growth + penalty * (alike / (len(one) * len(other) * len(columns)))
+    equal_total = sum(c[a] == c[b] for a in one for b in other for c in columns)
+    return growth + penalty * (equal_total / (len(one) * len(other) * len(columns)))

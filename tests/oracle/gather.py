@@ -16,12 +16,12 @@ def _nearest(table: Plain, seed: int, left: Sequence[int], records: int) -> list
 
 def knn(table: Plain, k: int) -> list[list[int]]:
     """The first record that is left and its nearest; leftovers by least growth of the whole loss."""
-    left, clusters = list(range(len(table.rows))), []
-    while len(left) >= k:
-        seed = left.pop(0)
-        clusters.append([seed, *_nearest(table, seed, left, k - 1)])
-        left = [r for r in left if r not in clusters[-1]]
-    for r in left:
+    remaining_numbers, clusters = list(range(len(table.rows))), []
+    while len(remaining_numbers) >= k:
+        seed = remaining_numbers.pop(0)
+        clusters.append([seed, *_nearest(table, seed, remaining_numbers, k - 1)])
+        remaining_numbers = [r for r in remaining_numbers if r not in clusters[-1]]
+    for r in remaining_numbers:
         growth = [(len(c) + 1) * table.loss([*c, r]) - len(c) * table.loss(c) for c in clusters]
         clusters[growth.index(min(growth))].append(r)
     return clusters
@@ -31,19 +31,19 @@ def kmcssa(table: Plain, k: int) -> list[list[int]]:
     """The closest record that is left and its nearest; leftovers to the nearest seed."""
     everybody = list(range(len(table.rows)))
     far = {r: sum(table.distance(r, s) for s in everybody) for r in everybody}
-    left, clusters = sorted(everybody, key=lambda r: (far[r], r)), []
-    while len(left) >= k:
-        seed = left.pop(0)
-        clusters.append([seed, *_nearest(table, seed, left, k - 1)])
-        left = [r for r in left if r not in clusters[-1]]
-    return _to_nearest(table, clusters, left)
+    remaining_people, clusters = sorted(everybody, key=lambda r: (far[r], r)), []
+    while len(remaining_people) >= k:
+        seed = remaining_people.pop(0)
+        clusters.append([seed, *_nearest(table, seed, remaining_people, k - 1)])
+        remaining_people = [r for r in remaining_people if r not in clusters[-1]]
+    return _to_nearest(table, clusters, remaining_people)
 
 
 def _to_nearest(table: Plain, clusters: list[list[int]], left: Sequence[int]) -> list[list[int]]:
     seeds = [c[0] for c in clusters]
     for r in sorted(left):
-        away = [table.distance(r, s) for s in seeds]
-        clusters[away.index(min(away))].append(r)
+        distances = [table.distance(r, s) for s in seeds]
+        clusters[distances.index(min(distances))].append(r)
     return clusters
 
 
@@ -54,13 +54,13 @@ def multilevel(space: EncodedTable, table: Plain, k: int, levels: int, coarser: 
     for level in range(levels):
         above = levels - 1 - level
         rows, attributes = _averages(space, table, 2**above)
-        least = min(k * coarser**above, len(table.rows))
-        found = []
+        minimum = min(k * coarser**above, len(table.rows))
+        result = []
         for group in groups:
             codes = np.array([rows[r] for r in group], np.int32)
             part = EncodedTable(attributes, codes, np.ones(len(group), np.int64), None, space.total)
-            found += [[group[r] for r in c] for c in mdav(part, least)]
-        groups = found
+            result += [[group[r] for r in c] for c in mdav(part, minimum)]
+        groups = result
     return groups
 
 
@@ -72,21 +72,21 @@ def _averages(space: EncodedTable, table: Plain, length: int) -> tuple[list[tupl
     kinds = [space.attributes[j] for j in others]
     columns: list[list[int]] = [[row[j] for row in table.rows] for j in others]
     for first in range(0, len(numbers), length):
-        some = list(numbers)[first : first + length]
+        sample_numbers = list(numbers)[first : first + length]
         means: list[float | None] = []
         for row in table.rows:
-            known = [j for j in some if row[j] < space.attributes[j].values]
-            whole = sum(space.attributes[j].weight for j in known)
+            known_values = [j for j in sample_numbers if row[j] < space.attributes[j].values]
+            full_total = sum(space.attributes[j].weight for j in known_values)
             total = 0.0
-            for j in known:
+            for j in known_values:
                 positions = numbers[j].positions
                 width = float(positions[-1])
                 total += float(positions[row[j]]) / width * space.attributes[j].weight if width > 0 else 0.0
-            means.append(total / whole if known else None)
+            means.append(total / full_total if known_values else None)
         values = sorted({m for m in means if m is not None})
         columns.append([len(values) if m is None else values.index(m) for m in means])
-        at = np.array([v - values[0] for v in values])
-        kinds.append(NumericAttribute(at, False, sum(space.attributes[j].weight for j in some)))
+        array = np.array([v - values[0] for v in values])
+        kinds.append(NumericAttribute(array, False, sum(space.attributes[j].weight for j in sample_numbers)))
     return list(zip(*columns, strict=True)), tuple(kinds)
 
 
@@ -111,23 +111,23 @@ def gccg(space: EncodedTable, table: Plain, k: int, parts: int) -> list[list[int
     for r in order:
         last = max(i for i, other in enumerate(order) if table.rows[other] == table.rows[r])
         part.setdefault(last * min(parts, max(n // k, 1)) // n, []).append(r)
-    joined: list[list[int]] = []
+    joined_values: list[list[int]] = []
     for number in sorted(part):
-        if joined and len(joined[-1]) < k:
-            joined[-1] += part[number]
+        if joined_values and len(joined_values[-1]) < k:
+            joined_values[-1] += part[number]
         else:
-            joined.append(list(part[number]))
-    if len(joined) > 1 and len(joined[-1]) < k:
-        joined[-2] += joined.pop()
+            joined_values.append(list(part[number]))
+    if len(joined_values) > 1 and len(joined_values[-1]) < k:
+        joined_values[-2] += joined_values.pop()
     clusters: list[list[int]] = []
-    for records in joined:
+    for records in joined_values:
         if len(records) < 2 * k:
             clusters.append(records)
             continue
         centers = [records[i * k + (k - 1) // 2] for i in range(len(records) // k)]
-        left, made = [r for r in records if r not in centers], []
+        remaining_records, values = [r for r in records if r not in centers], []
         for center in centers:
-            made.append([center, *_nearest(table, center, left, k - 1)])
-            left = [r for r in left if r not in made[-1]]
-        clusters += _to_nearest(table, made, left)
+            values.append([center, *_nearest(table, center, remaining_records, k - 1)])
+            remaining_records = [r for r in remaining_records if r not in values[-1]]
+        clusters += _to_nearest(table, values, remaining_records)
     return clusters

@@ -42,26 +42,26 @@ def plain(space: EncodedTable, unit: float, heights: str) -> Plain:
 
 def _loss(space: EncodedTable, j: int, unit: float, heights: str) -> Callable[[set[int]], int]:
     attribute = space.attributes[j]
-    whole = unit * attribute.weight
+    full_result = unit * attribute.weight
 
     def of(codes: set[int]) -> int:
         if codes == {attribute.values}:
             return 0
         if attribute.values in codes:
-            return round(whole)
+            return round(full_result)
         if isinstance(attribute, NumericAttribute):
             from dbanon.encoding.distance import rounded_positions
 
-            at = rounded_positions(attribute, whole)
-            return int(at[max(codes)] - at[min(codes)])
+            one_rounded_positions = rounded_positions(attribute, full_result)
+            return int(one_rounded_positions[max(codes)] - one_rounded_positions[min(codes)])
         lines = [attribute.path_to_root(int(attribute.node[c])) for c in codes]
         ancestor = next(n for n in lines[0] if all(n in line for line in lines))
         children = [n for n, p in enumerate(attribute.parent.tolist()) if p == ancestor]
         if not children:
             return 0
         if heights == "leaves":
-            return round(float(attribute.leaves[ancestor] / attribute.leaves[0]) * whole)
-        return round(_height(attribute.parent.tolist(), ancestor) / _height(attribute.parent.tolist(), 0) * whole)
+            return round(float(attribute.leaves[ancestor] / attribute.leaves[0]) * full_result)
+        return round(_height(attribute.parent.tolist(), ancestor) / _height(attribute.parent.tolist(), 0) * full_result)
 
     return of
 
@@ -81,18 +81,21 @@ def greedy(
 ) -> list[list[int]]:
     """Clusters of a seed and the records that cost least; leftovers, and records that stand aside, by least growth of
     the whole loss. Some clusters are kept as they are."""
-    there = {*aside, *(r for c in kept for r in c)}
-    left, clusters = [r for r in range(len(table.rows)) if r not in there], [list(c) for c in kept]
-    while len(left) >= k:
-        seed = seed_of(left)
-        left.remove(seed)
+    present_values = {*aside, *(r for c in kept for r in c)}
+    remaining_numbers, clusters = (
+        [r for r in range(len(table.rows)) if r not in present_values],
+        [list(c) for c in kept],
+    )
+    while len(remaining_numbers) >= k:
+        seed = seed_of(remaining_numbers)
+        remaining_numbers.remove(seed)
         cluster = [seed]
         while len(cluster) < k:
-            best = min(left, key=lambda r: (table.loss([*cluster, r]), r))
+            best = min(remaining_numbers, key=lambda r: (table.loss([*cluster, r]), r))
             cluster.append(best)
-            left.remove(best)
+            remaining_numbers.remove(best)
         clusters.append(cluster)
-    for r in sorted([*left, *aside]):
+    for r in sorted([*remaining_numbers, *aside]):
         growth = [(len(c) + 1) * table.loss([*c, r]) - len(c) * table.loss(c) for c in clusters]
         clusters[growth.index(min(growth))].append(r)
     return clusters
@@ -101,15 +104,15 @@ def greedy(
 def hybrid(table: Plain, k: int, passed: Sequence[Sequence[int]], away: Callable[[int, int], int]) -> list[list[int]]:
     """Of the clusters of one-pass k-means that have k records the k nearest to the center stay; the others are
     clustered by k-member. `away`: distance of a record to the center of a cluster."""
-    kept = [sorted(c, key=lambda r: (away(r, i), -r))[:k] for i, c in enumerate(passed) if len(c) >= k]
-    return greedy(table, k, far(table, 0), kept)
+    kept_values = [sorted(c, key=lambda r: (away(r, i), -r))[:k] for i, c in enumerate(passed) if len(c) >= k]
+    return greedy(table, k, far(table, 0), kept_values)
 
 
 def wkmca(table: Plain, k: int, outliers: int) -> list[list[int]]:
     """k-member, with those farthest from all others aside; losses are weighted already."""
     everybody = range(len(table.rows))
-    away = {r: sum(table.distance(r, s) for s in everybody) for r in everybody}
-    aside = sorted(everybody, key=lambda r: (-away[r], r))[:outliers]
+    distance_totals = {r: sum(table.distance(r, s) for s in everybody) for r in everybody}
+    aside = sorted(everybody, key=lambda r: (-distance_totals[r], r))[:outliers]
     return greedy(table, k, far(table, 0), aside=aside)
 
 
@@ -126,15 +129,17 @@ def far(table: Plain, reference: int) -> Callable[[list[int]], int]:
 
 def ikac(table: Plain, k: int, first: int) -> list[list[int]]:
     """Seeds with the greatest summed distance to all earlier ones; k - 1 nearest; leftovers to the nearest seed."""
-    left, clusters, seeds = list(range(len(table.rows))), [], []
-    while len(left) >= k:
-        seed = first if not seeds else min(left, key=lambda r: (-sum(table.distance(r, s) for s in seeds), r))
-        left.remove(seed)
-        near = sorted(left, key=lambda r: (table.distance(r, seed), r))[: k - 1]
+    remaining_numbers, clusters, seeds = list(range(len(table.rows))), [], []
+    while len(remaining_numbers) >= k:
+        seed = (
+            first if not seeds else min(remaining_numbers, key=lambda r: (-sum(table.distance(r, s) for s in seeds), r))
+        )
+        remaining_numbers.remove(seed)
+        near = sorted(remaining_numbers, key=lambda r: (table.distance(r, seed), r))[: k - 1]
         clusters.append([seed, *near])
-        left = [r for r in left if r not in near]
+        remaining_numbers = [r for r in remaining_numbers if r not in near]
         seeds.append(seed)
-    for r in left:
+    for r in remaining_numbers:
         far_off = [table.distance(r, s) for s in seeds]
         clusters[far_off.index(min(far_off))].append(r)
     return clusters
@@ -148,25 +153,25 @@ def mdav(space: EncodedTable, k: int, unit: int = 2**30) -> list[list[int]]:
 
     def term(j: int, code: int, place: float | None, category: int | None) -> int:
         attribute = space.attributes[j]
-        whole = round(attribute.weight * unit)
+        full_rounded = round(attribute.weight * unit)
         if place is not None and isinstance(attribute, NumericAttribute) and code < attribute.values:
-            return round((_scaled(attribute)[code] - place) ** 2 * whole)
-        return 0 if code == category else whole
+            return round((_scaled(attribute)[code] - place) ** 2 * full_rounded)
+        return 0 if code == category else full_rounded
 
     def average() -> list[tuple[float | None, int | None]]:
-        found: list[tuple[float | None, int | None]] = []
+        values: list[tuple[float | None, int | None]] = []
         for j, attribute in enumerate(space.attributes):
             codes = [rows[r][j] for r in left]
-            known = [c for c in codes if c < attribute.values]
+            known_codes = [c for c in codes if c < attribute.values]
             if isinstance(attribute, NumericAttribute):
                 scaled = _scaled(attribute)
                 steps = 2.0 ** (62 - math.frexp(max(scaled, default=0.0) * space.total)[1])
-                total = sum(round(scaled[c] * steps) for c in known)
-                mean = float(total) / len(known) / steps if known else None
-                found.append((mean, None if known else attribute.values))
+                total = sum(round(scaled[c] * steps) for c in known_codes)
+                mean = float(total) / len(known_codes) / steps if known_codes else None
+                values.append((mean, None if known_codes else attribute.values))
             else:
-                found.append((None, min(set(codes), key=lambda c: (-codes.count(c), c))))
-        return found
+                values.append((None, min(set(codes), key=lambda c: (-codes.count(c), c))))
+        return values
 
     def of(record: int) -> list[tuple[float | None, int | None]]:
         return [
@@ -212,17 +217,17 @@ def eld(table: Plain, values: Sequence[int | None], k: int, least: int, first: i
     def different(rows: Sequence[int]) -> int:
         return len({values[r] for r in rows} - {None})
 
-    left, clusters, last = list(range(len(table.rows))), [], first
-    while len(left) >= k and different(left) >= least:
-        far_off = min(left, key=lambda r: (-table.distance(r, last), r))
+    remaining_numbers, clusters, last = list(range(len(table.rows))), [], first
+    while len(remaining_numbers) >= k and different(remaining_numbers) >= least:
+        far_off = min(remaining_numbers, key=lambda r: (-table.distance(r, last), r))
         last = first if not clusters else far_off
-        left.remove(last)
+        remaining_numbers.remove(last)
         cluster = [last]
         while len(cluster) < k or different(cluster) < least:
-            cluster.append(min(left, key=lambda r: (table.loss([*cluster, r]), r)))
-            left.remove(cluster[-1])
+            cluster.append(min(remaining_numbers, key=lambda r: (table.loss([*cluster, r]), r)))
+            remaining_numbers.remove(cluster[-1])
         clusters.append(cluster)
-    for r in left:
+    for r in remaining_numbers:
         growth = [(len(c) + 1) * table.loss([*c, r]) - len(c) * table.loss(c) for c in clusters]
         clusters[growth.index(min(growth))].append(r)
     return clusters

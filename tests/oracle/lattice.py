@@ -21,13 +21,13 @@ class Lattice:
         self.blocks: list[list[list[object]]] = []
         self.numbers: list[list[int]] = []
         for j, attribute in enumerate(space.attributes):
-            kept, numbers, seen = [], [], -1
+            kept_columns, numbers, seen_count = [], [], -1
             for number, column in enumerate(_levels(attribute, [row[j] for row in rows])):
-                if len(set(column)) != seen:
-                    kept.append(column)
+                if len(set(column)) != seen_count:
+                    kept_columns.append(column)
                     numbers.append(number)
-                    seen = len(set(column))
-            self.blocks.append(kept)
+                    seen_count = len(set(column))
+            self.blocks.append(kept_columns)
             self.numbers.append(numbers)
 
     def nodes(self) -> Iterator[Node]:
@@ -62,8 +62,8 @@ class Lattice:
         node = [0] * len(self.blocks)
         while len(self.out(node)) > most:
             higher = [j for j, levels in enumerate(self.blocks) if node[j] + 1 < len(levels)]
-            raised = max(higher, key=lambda j: (len(set(self.blocks[j][node[j]])), -j))
-            node[raised] += 1
+            maximum = max(higher, key=lambda j: (len(set(self.blocks[j][node[j]])), -j))
+            node[maximum] += 1
         return self.partition(node)
 
 

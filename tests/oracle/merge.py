@@ -50,14 +50,14 @@ def kaca(space: EncodedTable, k: int, beta: float, stub: bool = False) -> list[l
         c = min(small, key=lambda c: (len(classes[c][0]), c))
         other = min((o for o in classes if o != c), key=lambda o: (cost(c, o), o))
         both = _common(classes[c][1], classes[other][1])
-        own, others = classes[c][0], sorted(classes[other][0])
-        if stub and len(others) >= 2 * k - len(own):
-            needed = k - len(own)
-            classes[c] = own + others[-needed:], both
+        own_part, others = classes[c][0], sorted(classes[other][0])
+        if stub and len(others) >= 2 * k - len(own_part):
+            needed = k - len(own_part)
+            classes[c] = own_part + others[-needed:], both
             classes[other] = others[:-needed], classes[other][1]
         else:
             del classes[max(c, other)]
-            classes[min(c, other)] = own + others, both
+            classes[min(c, other)] = own_part + others, both
 
 
 def _path(attribute: Attribute, code: int) -> Path:
@@ -73,11 +73,11 @@ def _path(attribute: Attribute, code: int) -> Path:
 
 
 def _common(one: list[Path], other: list[Path]) -> list[Path]:
-    found = []
+    result = []
     for a, b in zip(one, other, strict=True):
         same = [x for x, y in zip(a, b, strict=False) if x == y]
-        found.append(a[: len(same)])
-    return found
+        result.append(a[: len(same)])
+    return result
 
 
 def kapp(
@@ -87,26 +87,29 @@ def kapp(
     those farthest from all before."""
     everybody = range(len(table.rows))
     points = sorted({tuple(column[r] for column in values) for r in everybody})
-    most = [max(max(point[s] for point in points), 1) for s in range(len(values))]
-    scaled = [[point[s] / most[s] for s in range(len(values))] for point in points]
+    maximums = [max(max(point[s] for point in points), 1) for s in range(len(values))]
+    scaled = [[point[s] / maximums[s] for s in range(len(values))] for point in points]
     of_row = [points.index(tuple(column[r] for column in values)) for r in everybody]
     centers = _fuzzy(scaled, [of_row.count(i) for i in range(len(points))], min(number, len(points)), rounds)
-    away = [[_square(point, center) for center in centers] for point in scaled]
-    cluster = [away[i].index(min(away[i])) for i in of_row]
-    left, classes = set(everybody), []
-    while len(left) >= k:
-        begins = max(range(len(centers)), key=lambda c: (sum(cluster[r] == c for r in left), -c))
-        seed = min((r for r in left if cluster[r] == begins), key=lambda r: (min(away[of_row[r]]), r))
-        left.remove(seed)
-        made = [seed]
-        while len(made) < k:
-            there = {cluster[r] for r in left}
-            held = {c: sum(cluster[r] == c for r in made) for c in there}
-            some = [r for r in left if held[cluster[r]] == min(held.values())]
-            made.append(min(some, key=lambda r: (table.distance(seed, r), r)))
-            left.remove(made[-1])
-        classes.append(made)
-    for r in sorted(left):
+    distance_squares = [[_square(point, center) for center in centers] for point in scaled]
+    cluster = [distance_squares[i].index(min(distance_squares[i])) for i in of_row]
+    remaining_people, classes = set(everybody), []
+    while len(remaining_people) >= k:
+        begins = max(range(len(centers)), key=lambda c: (sum(cluster[r] == c for r in remaining_people), -c))
+        seed = min(
+            (r for r in remaining_people if cluster[r] == begins),
+            key=lambda r: (min(distance_squares[of_row[r]]), r),
+        )
+        remaining_people.remove(seed)
+        actual_values = [seed]
+        while len(actual_values) < k:
+            present_values = {cluster[r] for r in remaining_people}
+            stored_totals = {c: sum(cluster[r] == c for r in actual_values) for c in present_values}
+            sample_values = [r for r in remaining_people if stored_totals[cluster[r]] == min(stored_totals.values())]
+            actual_values.append(min(sample_values, key=lambda r: (table.distance(seed, r), r)))
+            remaining_people.remove(actual_values[-1])
+        classes.append(actual_values)
+    for r in sorted(remaining_people):
         growth = [(len(c) + 1) * table.loss([*c, r]) - len(c) * table.loss(c) for c in classes]
         classes[growth.index(min(growth))].append(r)
     if t is not None:
@@ -145,21 +148,21 @@ def _square(point: Sequence[float], center: Sequence[float]) -> float:
 def _fuzzy(points: list[list[float]], counts: list[int], number: int, rounds: int) -> list[list[float]]:
     centers = [points[0]]
     while len(centers) < number:
-        away = [min(_square(point, center) for center in centers) for point in points]
-        centers.append(points[away.index(max(away))])
+        distance_minimums = [min(_square(point, center) for center in centers) for point in points]
+        centers.append(points[distance_minimums.index(max(distance_minimums))])
     for _ in range(rounds):
         near = [[1 / max(_square(point, center), 2.0**-60) for center in centers] for point in points]
-        moved = []
+        moved_values = []
         for c in range(number):
             weights = []
             for parts, n in zip(near, counts, strict=True):
                 share = parts[c] / _plus(parts)
                 weights.append(n * (share * share))
             axes = [[p[s] * w for p, w in zip(points, weights, strict=True)] for s in range(len(points[0]))]
-            moved.append([_plus(axis) / _plus(weights) for axis in axes])
-        pairs = [p for one, other in zip(moved, centers, strict=True) for p in zip(one, other, strict=True)]
+            moved_values.append([_plus(axis) / _plus(weights) for axis in axes])
+        pairs = [p for one, other in zip(moved_values, centers, strict=True) for p in zip(one, other, strict=True)]
         still = all(abs(a - b) <= 2.0**-20 for a, b in pairs)
-        centers = moved
+        centers = moved_values
         if still:
             break
     return centers

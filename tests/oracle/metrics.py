@@ -35,8 +35,8 @@ class Number:
 
     def ends(self, values: Sequence[Any]) -> tuple[Any, Any]:
         """The published interval of some values."""
-        coded = [self.coded(v) for v in values]
-        low, high = self.low(min(coded)), self.high(max(coded))
+        coded_values = [self.coded(v) for v in values]
+        low, high = self.low(min(coded_values)), self.high(max(coded_values))
         return (
             low if self.bottom is None else max(low, self.bottom),
             high if self.top is None else min(high, self.top),
@@ -79,12 +79,12 @@ def published_span(attribute: Attribute, parts: Sequence[Sequence[Any]]) -> floa
 def loss(attribute: Attribute, part: Sequence[Any], whole: float, kind: str, bare: bool) -> float:
     """What one record of a group loses, `whole` being the span of all that is published. `kind`: edges or leaves;
     `bare`: NULLs alone are published as all is."""
-    known = [v for v in part if v is not None]
-    if len(known) < len(part):
-        return 1.0 if known or (bare and isinstance(attribute, Number)) else 0.0
+    known_parts = [v for v in part if v is not None]
+    if len(known_parts) < len(part):
+        return 1.0 if known_parts or (bare and isinstance(attribute, Number)) else 0.0
     if isinstance(attribute, Number):
-        return span(*attribute.ends(known)) / whole if whole else 0.0
-    tree, node = attribute.tree, attribute.common(known)
+        return span(*attribute.ends(known_parts)) / whole if whole else 0.0
+    tree, node = attribute.tree, attribute.common(known_parts)
     if not tree.children[node]:
         return 0.0
     return tree.hsub(node) / tree.hsub(tree.root) if kind == "edges" else tree.leaves(node) / tree.leaves(tree.root)
@@ -102,8 +102,8 @@ def total_loss(
     for j, a in enumerate(attributes):
         if kind != "numbers" or isinstance(a, Number):
             parts = [[records[r][j] for r in group] for group in groups]
-            whole = published_span(a, parts)
-            total += [len(part) * loss(a, part, whole, kind, bare) for part in parts]
+            full_published_span = published_span(a, parts)
+            total += [len(part) * loss(a, part, full_published_span, kind, bare) for part in parts]
     return math.fsum(total)
 
 
@@ -112,31 +112,31 @@ def square_error(attribute: Attribute, column: Sequence[Any], part: Sequence[Any
 
     `unit` instead of the range: the raw form.
     """
-    known = [v for v in part if v is not None]
+    known_parts = [v for v in part if v is not None]
     if isinstance(attribute, Category):
-        if len(known) < len(part):
-            return float(len(part)) if known else 0.0
-        return float(len(known) - max(Counter(attribute.node(v) for v in known).values()))
-    coded = [attribute.coded(v) for v in column if v is not None]
-    reach = span(min(coded), max(coded))
+        if len(known_parts) < len(part):
+            return float(len(part)) if known_parts else 0.0
+        return float(len(known_parts) - max(Counter(attribute.node(v) for v in known_parts).values()))
+    coded_values = [attribute.coded(v) for v in column if v is not None]
+    reach = span(min(coded_values), max(coded_values))
     scale = reach if unit is None else unit
-    if len(known) < len(part):
-        return len(part) * (1.0 if unit is None else (reach / unit) ** 2) if known else 0.0
-    if not known or not reach:
+    if len(known_parts) < len(part):
+        return len(part) * (1.0 if unit is None else (reach / unit) ** 2) if known_parts else 0.0
+    if not known_parts or not reach:
         return 0.0
-    places = [span(min(coded), attribute.coded(v)) / scale for v in known]
+    places = [span(min(coded_values), attribute.coded(v)) / scale for v in known_parts]
     mean = math.fsum(places) / len(places)
     return math.fsum((p - mean) ** 2 for p in places)
 
 
 def z_scores(attribute: Number, column: Sequence[Any]) -> list[tuple[float, float]]:
     """Places of a column on two axes: z-scores (0 where NULL), and whether it is NULL, one standard deviation off."""
-    coded = [None if v is None else attribute.coded(v) for v in column]
-    least = min(v for v in coded if v is not None)
-    places = [math.nan if v is None else span(least, v) for v in coded]
-    known = [p for p in places if not math.isnan(p)]
-    mean = math.fsum(known) / len(known)
-    deviation = math.sqrt(math.fsum((p - mean) ** 2 for p in known) / len(known))
+    coded_values = [None if v is None else attribute.coded(v) for v in column]
+    minimum = min(v for v in coded_values if v is not None)
+    places = [math.nan if v is None else span(minimum, v) for v in coded_values]
+    known_places = [p for p in places if not math.isnan(p)]
+    mean = math.fsum(known_places) / len(known_places)
+    deviation = math.sqrt(math.fsum((p - mean) ** 2 for p in known_places) / len(known_places))
     return [(0.0, 1.0) if math.isnan(p) else ((p - mean) / deviation, 0.0) for p in places]
 
 
@@ -146,8 +146,8 @@ def sse_share(columns: Sequence[Sequence[Any]], attributes: Sequence[Attribute],
     for attribute, column in zip(attributes, columns, strict=True):
         if isinstance(attribute, Number) and len({attribute.coded(v) for v in column if v is not None}) > 1:
             places = z_scores(attribute, column)
-            within = math.fsum(_around([places[r] for r in group]) for group in groups)
-            shares.append(within / _around(places))
+            inner_fsum = math.fsum(_around([places[r] for r in group]) for group in groups)
+            shares.append(inner_fsum / _around(places))
     return 100 * math.fsum(shares) / len(shares) if shares else 0.0
 
 
@@ -178,22 +178,22 @@ def _region(
     attribute: Attribute, part: Sequence[Any], column: Sequence[Any], bare: bool
 ) -> tuple[float, Callable[[Any], bool]]:
     """How many cells a group covers, and which values lie in it."""
-    known = [v for v in part if v is not None]
+    known_parts = [v for v in part if v is not None]
     everything = [v for v in column if v is not None]
     null = len(everything) < len(column)
     number = isinstance(attribute, Number)
-    if not known and not (bare and number):
+    if not known_parts and not (bare and number):
         return 1, lambda v: v is None
     if isinstance(attribute, Category):
-        node = attribute.common(known)
-        if len(known) < len(part) or node[-1] == "*":
+        node = attribute.common(known_parts)
+        if len(known_parts) < len(part) or node[-1] == "*":
             return attribute.tree.leaves(attribute.tree.root) + null, lambda v: True
         return attribute.tree.leaves(node), lambda v: v is not None and attribute.tree.leaf(v)[: len(node)] == node
-    if len(known) < len(part):
+    if len(known_parts) < len(part):
         low, high = min(everything), max(everything)
         count = len(set(everything)) if attribute.step is None else round(span(low, high) / attribute.step) + 1
         return count + null, lambda v: True
-    low, high = attribute.ends(known)
+    low, high = attribute.ends(known_parts)
     if attribute.bottom is not None and low <= attribute.bottom:
         low = min(low, *everything)
     if attribute.top is not None and high >= attribute.top:
@@ -216,42 +216,44 @@ def measures(
     """Every measure of a partition of released records: nothing else counts."""
     columns = list(zip(*records, strict=True))
     n, numbers = len(records), [isinstance(a, Number) for a in attributes]
-    plain = sum(len(c) ** 2 for c in classes)
+    plain_total = sum(len(c) ** 2 for c in classes)
     errors = [
         math.fsum(square_error(a, columns[j], [records[r][j] for r in c]) for c in classes)
         for j, a in enumerate(attributes)
     ]
-    found = {
+    mapping = {
         "c_avg" + suffix: n / len(classes) / k,
-        "discernibility" + suffix: plain,
-        "discernibility_suppression" + suffix: plain + left_out * (n + left_out),
+        "discernibility" + suffix: plain_total,
+        "discernibility_suppression" + suffix: plain_total + left_out * (n + left_out),
         "square_error" + suffix: math.fsum(errors),
     }
     for j, a in enumerate(attributes):
         if isinstance(a, Number):
-            found[f"square_error_raw{suffix}:{names[j]}"] = math.fsum(
+            mapping[f"square_error_raw{suffix}:{names[j]}"] = math.fsum(
                 square_error(a, columns[j], [records[r][j] for r in c], 1.0) for c in classes
             )
     if suffix:
-        return found
+        return mapping
     for j, a in enumerate(attributes):
         parts = [[records[r][j] for r in c] for c in classes]
-        whole = published_span(a, parts)
-        told_nothing = sum(len(part) for part in parts if loss(a, part, whole, "leaves", bare) == 1)
-        found[f"fully_generalized:{names[j]}"] = told_nothing / n
-    found["one_class"] = float(len(classes) == 1)
-    lost = {kind: total_loss(records, attributes, classes, kind, bare) for kind in ("edges", "leaves", "numbers")}
-    found |= {
-        "total_information_loss": lost["edges"],
-        "ncp": lost["leaves"],
-        "gcp": lost["leaves"] / (n * len(attributes)),
+        full_published_span = published_span(a, parts)
+        told_nothing = sum(len(part) for part in parts if loss(a, part, full_published_span, "leaves", bare) == 1)
+        mapping[f"fully_generalized:{names[j]}"] = told_nothing / n
+    mapping["one_class"] = float(len(classes) == 1)
+    lost_total_loss_by_kind = {
+        kind: total_loss(records, attributes, classes, kind, bare) for kind in ("edges", "leaves", "numbers")
+    }
+    mapping |= {
+        "total_information_loss": lost_total_loss_by_kind["edges"],
+        "ncp": lost_total_loss_by_kind["leaves"],
+        "gcp": lost_total_loss_by_kind["leaves"] / (n * len(attributes)),
         "kl_divergence": divergence(records, attributes, classes, bare),
     }
     if any(numbers):
-        found["numeric_information_loss"] = lost["numbers"]
-        found["numeric_information_loss_average"] = lost["numbers"] / (n * sum(numbers))
-        found["sse_share"] = sse_share(columns, attributes, classes)
-    return found
+        mapping["numeric_information_loss"] = lost_total_loss_by_kind["numbers"]
+        mapping["numeric_information_loss_average"] = lost_total_loss_by_kind["numbers"] / (n * sum(numbers))
+        mapping["sse_share"] = sse_share(columns, attributes, classes)
+    return mapping
 
 
 def month_low(day: datetime.date) -> datetime.date:
@@ -270,7 +272,7 @@ __all__ = ["Category", "Number", "measures", "month_high", "month_low"]
 def linked(records: Sequence[Sequence[str | None]]) -> int:
     """Released records, each its pseudonyms by column, of which another record has one, too, in whichever column."""
     count = 0
-    for i, own in enumerate(records):
+    for i, own_part in enumerate(records):
         others = {p for j, of in enumerate(records) if j != i for p in of if p is not None}
-        count += any(p in others for p in own if p is not None)
+        count += any(p in others for p in own_part if p is not None)
     return count

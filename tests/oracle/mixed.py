@@ -23,21 +23,21 @@ def centers(table: Plain, k: int, widest: int) -> tuple[int, list[int]]:
     high, limit = widest, low + 1
     best: list[int] | None = None
     while best is None or high > low + 1:
-        found = flowing(table, k, limit)
-        if found is None:
+        result = flowing(table, k, limit)
+        if result is None:
             low = limit
         else:
-            high, best = limit, found
+            high, best = limit, result
         limit = (low + high + 1) // 2
     return high, best
 
 
 def flowing(table: Plain, k: int, limit: int) -> list[int] | None:
     """Centers that lie apart, if each can have k records within the limit: a matching of places with records."""
-    chosen: list[int] = []
+    selection: list[int] = []
     for r in range(len(table.rows)):
-        if all(table.distance(r, c) > limit for c in chosen):
-            chosen.append(r)
+        if all(table.distance(r, c) > limit for c in selection):
+            selection.append(r)
     holder: dict[int, int] = {}
 
     def fill(center: int, tried: set[int]) -> bool:
@@ -49,8 +49,8 @@ def flowing(table: Plain, k: int, limit: int) -> list[int] | None:
                     return True
         return False
 
-    enough = all(fill(c, set()) for c in chosen for _ in range(k))
-    return chosen if enough else None
+    enough = all(fill(c, set()) for c in selection for _ in range(k))
+    return selection if enough else None
 
 
 def spread(table: Plain, k: int, spare: int, widest: int) -> list[list[int]]:
@@ -58,25 +58,25 @@ def spread(table: Plain, k: int, spare: int, widest: int) -> list[list[int]]:
     everybody = range(len(table.rows))
 
     def tried(limit: int) -> list[list[int]] | None:
-        chosen: list[int] = []
+        selection: list[int] = []
         for r in everybody:
             near = sum(table.distance(r, s) <= limit for s in everybody)
-            if near >= k and all(table.distance(r, c) > 2 * limit for c in chosen):
-                chosen.append(r)
-        clusters: list[list[int]] = [[] for _ in [*chosen, -1]]
+            if near >= k and all(table.distance(r, c) > 2 * limit for c in selection):
+                selection.append(r)
+        clusters: list[list[int]] = [[] for _ in [*selection, -1]]
         for r in everybody:
-            away = [table.distance(r, c) for c in chosen]
-            clusters[away.index(min(away)) if away and min(away) <= 3 * limit else -1].append(r)
-        return clusters if chosen and len(clusters[-1]) <= spare else None
+            distances = [table.distance(r, c) for c in selection]
+            clusters[distances.index(min(distances)) if distances and min(distances) <= 3 * limit else -1].append(r)
+        return clusters if selection and len(clusters[-1]) <= spare else None
 
     low, high, limit = -1, widest, 0
     best: list[list[int]] | None = None
     while best is None or high > low + 1:
-        found = tried(limit)
-        if found is None:
+        result = tried(limit)
+        if result is None:
             low = limit
         else:
-            high, best = limit, found
+            high, best = limit, result
         limit = (low + high + 1) // 2
     return best
 
@@ -102,12 +102,12 @@ def ga(table: Plain, start: Sequence[Sequence[int]], k: int, generations: int, p
 
 def _crossed(table: Plain, pool: list[int], k: int) -> Clusters:
     x, y = max(itertools.combinations(pool, 2), key=lambda pair: (table.distance(*pair), -pair[0], -pair[1]))
-    new, left = [[x], [y]], [r for r in pool if r not in (x, y)]
+    new, remaining_pools = [[x], [y]], [r for r in pool if r not in (x, y)]
     while len(new[1]) < k:
         for cluster in new:
-            cluster.append(min(left, key=lambda r: (table.loss([*cluster, r]), r)))
-            left.remove(cluster[-1])
-    for r in left:
+            cluster.append(min(remaining_pools, key=lambda r: (table.loss([*cluster, r]), r)))
+            remaining_pools.remove(cluster[-1])
+    for r in remaining_pools:
         growth = [(len(c) + 1) * table.loss([*c, r]) - len(c) * table.loss(c) for c in new]
         new[growth.index(min(growth))].append(r)
     return new

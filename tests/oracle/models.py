@@ -133,8 +133,8 @@ def recursive(classes: Sequence[Class], least: int, column: int = 0, joint: bool
     """Recursive (c, l)-diversity (Machanavajjhala et al. 2006): r_1 / (r_l + .. + r_m), which must be below c."""
 
     def measure(part: Class) -> Number:
-        ranked = sorted(known(part, column).values(), reverse=True)
-        return Fraction(ranked[0], sum(ranked[least - 1 :])) if len(ranked) >= least else math.inf
+        ranked_values = sorted(known(part, column).values(), reverse=True)
+        return Fraction(ranked_values[0], sum(ranked_values[least - 1 :])) if len(ranked_values) >= least else math.inf
 
     return _achieved(classes, column, joint, max, measure)
 
@@ -153,12 +153,15 @@ def beta(classes: Sequence[Class], column: int = 0, joint: bool = False, enhance
 
     Enhanced: no gain may be above -ln q either; infinite where one is.
     """
-    whole = table_shares(classes, column)
+    full_table_shares = table_shares(classes, column)
 
     def measure(part: Class) -> Number:
-        gains = {value: (share - whole[value]) / whole[value] for value, share in shares(part, column).items()}
+        gains = {
+            value: (share - full_table_shares[value]) / full_table_shares[value]
+            for value, share in shares(part, column).items()
+        }
         gains = {value: gain for value, gain in gains.items() if gain > 0}
-        if enhanced and any(gain > -math.log(whole[value]) for value, gain in gains.items()):
+        if enhanced and any(gain > -math.log(full_table_shares[value]) for value, gain in gains.items()):
             return math.inf
         return max(gains.values(), default=0)
 
@@ -195,8 +198,10 @@ def t_hierarchical(classes: Sequence[Class], rows: Rows, column: int = 0, joint:
 def _closeness(
     classes: Sequence[Class], column: int, joint: bool, distance: Callable[[Shares, Shares], Fraction]
 ) -> Achieved:
-    whole = table_shares(classes, column)
-    return _achieved(classes, column, joint, max, lambda part: distance(shares(part, column), whole), most=1)
+    full_table_shares = table_shares(classes, column)
+    return _achieved(
+        classes, column, joint, max, lambda part: distance(shares(part, column), full_table_shares), most=1
+    )
 
 
 # Earth mover's distances (Li, Li and Venkatasubramanian 2007)
@@ -210,8 +215,8 @@ def equal(share: Shares, whole: Shares) -> Fraction:
 def ordered(share: Shares, whole: Shares, ranked: Sequence[Value]) -> Fraction:
     """The sum of |(p_1 - q_1) + .. + (p_i - q_i)| over i < m, divided by m - 1; 0 for a single value."""
     off = [share.get(value, Fraction(0)) - whole[value] for value in ranked]
-    moved = [abs(sum(off[:i], Fraction(0))) for i in range(1, len(off))]
-    return sum(moved, Fraction(0)) / max(len(moved), 1)
+    moved_differences = [abs(sum(off[:i], Fraction(0))) for i in range(1, len(off))]
+    return sum(moved_differences, Fraction(0)) / max(len(moved_differences), 1)
 
 
 def hierarchical(share: Shares, whole: Shares, rows: Rows) -> Fraction:
@@ -334,11 +339,13 @@ def _holds(
         return worst(distinct_l(classes, column, joint)) >= asked[name]
     if name == "t" and emd == "hierarchical":
         assert tree is not None, "the hierarchical distance needs a hierarchy"
-        found = t_hierarchical(classes, tree, column, joint)
+        actual_t_hierarchical = t_hierarchical(classes, tree, column, joint)
     elif name == "t":
-        found = t_equal(classes, column, joint) if emd == "equal" else t_ordered(classes, column, joint, order)
+        actual_t_hierarchical = (
+            t_equal(classes, column, joint) if emd == "equal" else t_ordered(classes, column, joint, order)
+        )
     elif name == "alpha":
-        found = alpha(classes, column, joint)
+        actual_t_hierarchical = alpha(classes, column, joint)
     else:
-        found = beta(classes, column, joint, asked.get("likeness", "basic") == "enhanced")
-    return worst(found) <= asked[name] + SLACK
+        actual_t_hierarchical = beta(classes, column, joint, asked.get("likeness", "basic") == "enhanced")
+    return worst(actual_t_hierarchical) <= asked[name] + SLACK

@@ -15,4 +15,4 @@ def partitions(left: Sequence[int], k: int) -> Iterator[list[list[int]]]:
         group = [first, *(r for i, r in enumerate(rest) if mask >> i & 1)]
         if len(group) >= k:
             others = [r for i, r in enumerate(rest) if not mask >> i & 1]
-            yield from ([group, *more] for more in partitions(others, k))
+            yield from ([group, *extra_partition] for extra_partition in partitions(others, k))

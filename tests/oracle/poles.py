@@ -26,29 +26,31 @@ class Points:
 
     def average(self, members: Sequence[int]) -> Point:
         """Means, rounded, and modes."""
-        made: Point = []
+        result: Point = []
         for j, attribute in enumerate(self.space.attributes):
             column = [self.pairs.rows[r][j] for r in members]
             if isinstance(attribute, NumericAttribute):
-                at = rounded_positions(attribute, self.unit * attribute.weight).tolist()
-                known = [at[code] for code in column if code < attribute.values]
-                made.append((2 * sum(known) + len(known)) // (2 * len(known)) if known else None)
+                values = rounded_positions(attribute, self.unit * attribute.weight).tolist()
+                known_values = [values[code] for code in column if code < attribute.values]
+                result.append(
+                    (2 * sum(known_values) + len(known_values)) // (2 * len(known_values)) if known_values else None
+                )
             else:
-                made.append(max(sorted(set(column)), key=column.count))
-        return made
+                result.append(max(sorted(set(column)), key=column.count))
+        return result
 
     def distance(self, record: int, point: Point) -> int:
         total = 0
-        for j, (attribute, at) in enumerate(zip(self.space.attributes, point, strict=True)):
+        for j, (attribute, position) in enumerate(zip(self.space.attributes, point, strict=True)):
             code = self.pairs.rows[record][j]
             if isinstance(attribute, NumericAttribute):
                 null = code == attribute.values
-                if null or at is None:
-                    total += 0 if null and at is None else round(self.unit * attribute.weight)
+                if null or position is None:
+                    total += 0 if null and position is None else round(self.unit * attribute.weight)
                 else:
-                    total += abs(int(rounded_positions(attribute, self.unit * attribute.weight)[code]) - at)
-            elif code != at:
-                total += self.pairs.losses[j]({code, int(str(at))})
+                    total += abs(int(rounded_positions(attribute, self.unit * attribute.weight)[code]) - position)
+            elif code != position:
+                total += self.pairs.losses[j]({code, int(str(position))})
         return total
 
 
@@ -94,12 +96,12 @@ def _swapped(pairs: Plain, one: list[int], other: list[int]) -> None:
     if min(len(one), len(other)) < 2:
         return
     for _ in range(min(len(one), len(other))):
-        tried = {}
+        n_attempts = {}
         for a in range(len(one)):
             for b in range(len(other)):
-                tried[a, b] = lost([*one[:a], other[b], *one[a + 1 :]], [*other[:b], one[a], *other[b + 1 :]])
-        a, b = min(tried, key=lambda swap: (tried[swap], swap))
-        if tried[a, b] >= lost(one, other):
+                n_attempts[a, b] = lost([*one[:a], other[b], *one[a + 1 :]], [*other[:b], one[a], *other[b + 1 :]])
+        a, b = min(n_attempts, key=lambda swap: (n_attempts[swap], swap))
+        if n_attempts[a, b] >= lost(one, other):
             return
         one[a], other[b] = other[b], one[a]
 
@@ -108,36 +110,40 @@ def dhkmeans(
     points: Points, k: int, enough: Enough, sensitive: Sequence[Sequence[int]], pairs: int, rounds: int
 ) -> list[list[int]]:
     """In the deterministic mode. `sensitive`: columns by record."""
-    found, queue = [], [list(range(len(points.pairs.rows)))]
+    actual_members, queue = [], [list(range(len(points.pairs.rows)))]
     while queue:
         members = queue.pop(0)
         sides = _halves(points, members, sensitive, pairs, rounds) if len(members) >= 2 * k else []
         if sides and all(enough(side) for side in sides):
             queue += sides
         else:
-            found.append(members)
-    return found
+            actual_members.append(members)
+    return actual_members
 
 
 def _halves(
     points: Points, members: list[int], sensitive: Sequence[Sequence[int]], pairs: int, rounds: int
 ) -> list[list[int]]:
     def score(pair: tuple[int, int]) -> float:
-        alike = [column[pair[0]] == column[pair[1]] for column in sensitive]
-        return points.pairs.distance(*pair) / points.unit + (sum(alike) / len(alike) if alike else 0.0)
+        equal_values = [column[pair[0]] == column[pair[1]] for column in sensitive]
+        return points.pairs.distance(*pair) / points.unit + (
+            sum(equal_values) / len(equal_values) if equal_values else 0.0
+        )
 
     n = len(members)
-    tried = [(members[i], members[j]) for i in range(n) for j in range(i + 1, n)]
-    if len(tried) > pairs:
+    tried_values = [(members[i], members[j]) for i in range(n) for j in range(i + 1, n)]
+    if len(tried_values) > pairs:
         first = [i * n // pairs for i in range(pairs)]
-        tried = [(members[i], members[(i + n // 2) % n]) for i in first]
-    centers = [points.point(r) for r in max(tried, key=score)]
+        tried_values = [(members[i], members[(i + n // 2) % n]) for i in first]
+    centers = [points.point(r) for r in max(tried_values, key=score)]
     sides: list[list[int]] = []
     for _ in range(rounds):
         near = [points.distance(r, centers[1]) < points.distance(r, centers[0]) for r in members]
-        now = [[r for r, is_second in zip(members, near, strict=True) if is_second == side] for side in (False, True)]
-        if now == sides:
+        current_values = [
+            [r for r, is_second in zip(members, near, strict=True) if is_second == side] for side in (False, True)
+        ]
+        if current_values == sides:
             break
-        sides = now
-        centers = [points.average(side) if side else at for side, at in zip(sides, centers, strict=True)]
+        sides = current_values
+        centers = [points.average(side) if side else position for side, position in zip(sides, centers, strict=True)]
     return sides

@@ -241,9 +241,9 @@ def positions(column: Sequence[Value]) -> dict[int | float, int | float]:
     if len(integers) < len(values):
         low = min(values)
         return {value: value / 2 - low / 2 for value in values}
-    least = min(integers, default=0)
-    step = math.gcd(*(value - least for value in integers))
-    return {value: (value - least) // step if step else 0 for value in integers}
+    minimum = min(integers, default=0)
+    step = math.gcd(*(value - minimum for value in integers))
+    return {value: (value - minimum) // step if step else 0 for value in integers}
 
 
 def largest(attribute: Attribute, column: Sequence[Value]) -> float:
@@ -309,12 +309,12 @@ def measure(attribute: Attribute, column: Sequence[Value], s: int) -> Measure:
     """
     null = round(largest(attribute, column) * attribute.weight * 2.0**s)
     between = _between_numbers if isinstance(attribute, Number) else _between_labels
-    known = between(attribute, column, s)
+    known_values = between(attribute, column, s)
 
     def distance(a: Value, b: Value) -> int:
         if a is None or b is None:
             return 0 if a is b else null
-        return known(a, b)
+        return known_values(a, b)
 
     return distance
 
@@ -358,10 +358,10 @@ def modal_value(attribute: Attribute, column: Sequence[Value]) -> Value:
     """
     count = Counter(column)
     if isinstance(attribute, Number):
-        ordered: list[Value] = [*sorted(set(_numbers(column)))]
+        sorted_values: list[Value] = [*sorted(set(_numbers(column)))]
     else:
-        ordered = [label for label in attribute.tree.leaf_order() if label in count]
-    return max([*ordered, *([None] if None in count else [])], key=lambda value: count[value])
+        sorted_values = [label for label in attribute.tree.leaf_order() if label in count]
+    return max([*sorted_values, *([None] if None in count else [])], key=lambda value: count[value])
 
 
 def modal_record(records: Sequence[Record], attributes: Sequence[Attribute]) -> list[Value]:
@@ -435,8 +435,8 @@ def width(attribute: Attribute, part: Sequence[Value], column: Sequence[Value]) 
     if None in part:
         return 0.0 if all(value is None for value in part) else 1.0
     if isinstance(attribute, Number):
-        whole = _span(column, column)
-        return _span(part, column) / whole if whole else 0.0
+        full_span = _span(column, column)
+        return _span(part, column) / full_span if full_span else 0.0
     tree = attribute.tree
     node = _lca(tree, _labels(part))
     return 0.0 if tree.is_leaf(node) else tree.leaves(node) / tree.leaves(tree.root)
@@ -474,14 +474,14 @@ def _relaxed_cuts(part: Sequence[int], column: Sequence[Value]) -> list[list[lis
     The left side gets half of the records, rounded up; project rule: then 1, 2, 4, ... fewer and more, and at last
     none and all of those that equal the median.
     """
-    ordered = sorted(part, key=lambda r: (_numbers([column[r]])[0], r))
-    values = _numbers([column[r] for r in ordered])
+    sorted_parts = sorted(part, key=lambda r: (_numbers([column[r]])[0], r))
+    values = _numbers([column[r] for r in sorted_parts])
     median = values[(len(values) - 1) // 2]
     first, last = values.index(median), len(values) - values[::-1].index(median)
-    half = (len(ordered) + 1) // 2
-    steps = [2**i for i in range(len(ordered).bit_length() + 1)]
+    half = (len(sorted_parts) + 1) // 2
+    steps = [2**i for i in range(len(sorted_parts).bit_length() + 1)]
     wanted = [half, *(half + sign * step for step in steps for sign in (-1, 1)), first, last]
-    return [[ordered[:n], ordered[n:]] for n in wanted if first <= n <= last and 0 < n < len(ordered)]
+    return [[sorted_parts[:n], sorted_parts[n:]] for n in wanted if first <= n <= last and 0 < n < len(sorted_parts)]
 
 
 def _first_cut(
@@ -548,8 +548,8 @@ def loss(attribute: Attribute, part: Sequence[Value], column: Sequence[Value]) -
     if None in part:
         return 0.0 if all(value is None for value in part) else 1.0
     if isinstance(attribute, Number):
-        whole = _span(column, column)
-        return _span(part, column) / whole if whole else 0.0
+        full_span = _span(column, column)
+        return _span(part, column) / full_span if full_span else 0.0
     tree = attribute.tree
     height = tree.hloss(_lca(tree, _labels(part)))
     return (height - 1) / (tree.levels - 1) if tree.levels > 1 else 0.0
@@ -567,12 +567,12 @@ def eloss_precision(
     """
     total = 0.0
     for j, attribute in enumerate(attributes):
-        column = seen = _column(records, j)
+        column = seen_column = _column(records, j)
         if shown is not None:
             parts = [[column[r] for r in cluster] for cluster in shown]
-            seen = [value for part in parts if None not in part for value in part]
+            seen_column = [value for part in parts if None not in part for value in part]
         for cluster in clusters:
-            total += len(cluster) * loss(attribute, [column[r] for r in cluster], seen)
+            total += len(cluster) * loss(attribute, [column[r] for r in cluster], seen_column)
     cells = len(records) * len(attributes)
     return 1 - total / cells if cells else 1.0
 
@@ -670,14 +670,14 @@ def first_unmatched(edges: Sequence[Sequence[int]]) -> int | None:
 
 def _augment(start: int, edges: Sequence[Sequence[int]], holds: dict[int, int]) -> bool:
     """Give start a right vertex, moving others to another one if needed; breadth-first."""
-    owner = {right: left for left, right in holds.items()}
+    owner = {right: remaining for remaining, right in holds.items()}
     reached_from: dict[int, int] = {}
     queue = [start]
-    for left in queue:
-        for right in edges[left]:
+    for remaining in queue:
+        for right in edges[remaining]:
             if right in reached_from:
                 continue
-            reached_from[right] = left
+            reached_from[right] = remaining
             if right not in owner:
                 _shift(right, reached_from, holds)
                 return True
@@ -689,7 +689,7 @@ def _shift(free: int, reached_from: dict[int, int], holds: dict[int, int]) -> No
     """Everyone on the path takes the vertex reached next, from the free one back to the start."""
     right: int | None = free
     while right is not None:
-        left = reached_from[right]
-        released = holds.get(left)
-        holds[left] = right
-        right = released
+        remaining = reached_from[right]
+        result = holds.get(remaining)
+        holds[remaining] = right
+        right = result

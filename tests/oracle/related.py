@@ -17,7 +17,9 @@ Kind = str | Mapping[str, Sequence[str]]
 
 def look_alikes(people: Mapping[int, Row], tables: Sequence[Mapping[int, Sequence[Row]]]) -> Counter[object]:
     """How many people are published alike in all tables, by what is published of them."""
-    return Counter((seen, *(_sorted(table.get(person, ())) for table in tables)) for person, seen in people.items())
+    return Counter(
+        (visited, *(_sorted(table.get(person, ())) for table in tables)) for person, visited in people.items()
+    )
 
 
 def candidates(
@@ -28,11 +30,11 @@ def candidates(
 ) -> set[int]:
     """The pseudonyms that can be the person of whom a row and all rows of the other tables are known: what is published
     of them covers what is known, every published row a known row of its own."""
-    own, rows = known
+    own_part, rows = known
     return {
         person
-        for person, seen in people.items()
-        if _covers_row(seen, own, kinds[0])
+        for person, visited in people.items()
+        if _covers_row(visited, own_part, kinds[0])
         and all(_fits(table.get(person, ()), rows[i], kinds[i + 1]) for i, table in enumerate(tables))
     }
 
@@ -43,18 +45,18 @@ def _sorted(rows: Sequence[Row]) -> tuple[Row, ...]:
 
 def _fits(published: Sequence[Row], known: Sequence[Row], kinds: Sequence[Kind]) -> bool:
     """Whether all published rows can stand for different known rows: a matching, found by augmenting paths."""
-    taken: dict[int, int] = {}
+    used: dict[int, int] = {}
 
     def place(at: int, tried: set[int]) -> bool:
         for i, row in enumerate(known):
             if i not in tried and _covers_row(published[at], row, kinds):
                 tried.add(i)
-                if i not in taken or place(taken[i], tried):
-                    taken[i] = at
+                if i not in used or place(used[i], tried):
+                    used[i] = at
                     return True
         return False
 
-    return all(place(at, set()) for at in range(len(published)))
+    return all(place(number, set()) for number in range(len(published)))
 
 
 def _covers_row(published: Row, known: Row, kinds: Sequence[Kind]) -> bool:
@@ -95,6 +97,6 @@ def guessed(candidates: set[int], table: Mapping[int, Sequence[Row]], column: in
     if not any(rows.values()):
         return None
     holders: Counter[object] = Counter()
-    for own in rows.values():
-        holders.update({row[column] for row in own if row[column] is not None})
+    for own_value in rows.values():
+        holders.update({row[column] for row in own_value if row[column] is not None})
     return max(holders.values(), default=0) / len(candidates), len(holders)

@@ -16,8 +16,8 @@ class Plain:
     """The records of a space in canonical order: vectors, codes, sensitive codes."""
 
     def __init__(self, space: EncodedTable, scale: str) -> None:
-        of = [t for t, n in enumerate(space.counts.tolist()) for _ in range(n)]
-        self.codes = [tuple(int(c) for c in space.codes[t]) for t in of]
+        values = [t for t, n in enumerate(space.counts.tolist()) for _ in range(n)]
+        self.codes = [tuple(int(c) for c in space.codes[t]) for t in values]
         self.vectors = [[self.coordinate(space, j, c, scale) for j, c in enumerate(codes)] for codes in self.codes]
         self.sensitive = [s.codes.tolist() for s in space.sensitive]
         self.kinds = [sum(n > 0 for n in s.value_counts.tolist()) for s in space.sensitive]
@@ -64,8 +64,8 @@ def diversity(values: Sequence[int], kinds: int | None) -> float:
     index = -sum(p * math.log(p) for p in shares)
     if kinds is None:
         return index
-    most = min(kinds, len(values))
-    return index / math.log(most) if most > 1 else 0.0
+    minimum = min(kinds, len(values))
+    return index / math.log(minimum) if minimum > 1 else 0.0
 
 
 def ranked(table: Plain, how: str) -> list[int]:
@@ -74,33 +74,33 @@ def ranked(table: Plain, how: str) -> list[int]:
     order = sorted(range(n), key=lambda r: (-mean[r], r))
     if how == "sum":
         return order
-    chain, left = [order[0]], set(range(n)) - {order[0]}
-    while left:
-        chain.append(min(left, key=lambda r: (-table.similar(chain[-1], r), r)))
-        left.remove(chain[-1])
+    chain, remaining_numbers = [order[0]], set(range(n)) - {order[0]}
+    while remaining_numbers:
+        chain.append(min(remaining_numbers, key=lambda r: (-table.similar(chain[-1], r), r)))
+        remaining_numbers.remove(chain[-1])
     return chain
 
 
 def centers(table: Plain, order: list[int], k: int, top: int, least: int) -> list[int]:
-    n, found, seen = len(order), [], set()
+    n, result, seen_values = len(order), [], set()
     for c in range(n // k):
         part = order[c * k : (c + 1) * k if c < n // k - 1 else n]
         others = [sum(table.similar(a, b) >= least for b in part if b != a) for a in part]
         enough = [r for r, o in zip(part, others, strict=True) if o >= k - 1]
         candidates = enough or [r for r, o in zip(part, others, strict=True) if o == max(others)]
-        new = [r for r in candidates if table.codes[r][top] not in seen]
-        found.append((new or candidates)[0])
-        seen.add(table.codes[found[-1]][top])
-    return found
+        new = [r for r in candidates if table.codes[r][top] not in seen_values]
+        result.append((new or candidates)[0])
+        seen_values.add(table.codes[result[-1]][top])
+    return result
 
 
 def clusters(space: EncodedTable, k: int, options: Mapping[str, Any]) -> list[list[int]]:
     table = Plain(space, options["cs_scale"])
     order = ranked(table, options["rank"])
     influence = [a.weight if options["influence"] == "weights" else a.influence for a in space.attributes]
-    least = round(options["t_cs"] * STEP)
-    made = [[c] for c in centers(table, order, k, influence.index(max(influence)), least)]
-    left = sorted(set(range(len(order))) - {c for (c,) in made})
+    min_rounded = round(options["t_cs"] * STEP)
+    values = [[c] for c in centers(table, order, k, influence.index(max(influence)), min_rounded)]
+    remaining_numbers = sorted(set(range(len(order))) - {c for (c,) in values})
 
     def score(cluster: list[int], row: int) -> int:
         total = 0
@@ -112,25 +112,25 @@ def clusters(space: EncodedTable, k: int, options: Mapping[str, Any]) -> list[li
         part = round(options["alpha_pr"] * (total / max(len(table.sensitive), 1)))
         return part + round(options["beta_ut"] * table.similar(cluster[0], row))
 
-    for cluster in made:
+    for cluster in values:
         while len(cluster) < k:
-            choice = left
+            choice = remaining_numbers
             if options["avoid_uniform"] and len(cluster) == k - 1:
-                alike = all(len({column[r] for r in cluster}) == 1 for column in table.sensitive)
-                other = [r for r in left if table.values(r) != table.values(cluster[0])]
-                choice = other if alike and other else left
-            near = [r for r in choice if table.similar(cluster[0], r) >= least]
+                equal_has_all = all(len({column[r] for r in cluster}) == 1 for column in table.sensitive)
+                other = [r for r in remaining_numbers if table.values(r) != table.values(cluster[0])]
+                choice = other if equal_has_all and other else remaining_numbers
+            near = [r for r in choice if table.similar(cluster[0], r) >= min_rounded]
             best = min(near or choice, key=lambda r: (-score(cluster, r), r))
             cluster.append(best)
-            left.remove(best)
+            remaining_numbers.remove(best)
     by_k = 2 if k <= 10 else 3 if k <= 100 else 4
     part = {"by_k": by_k, "half": 2, "third": 3, "quarter": 4, "none": None}[options["cap"]]
-    most = k + math.ceil(k / part) if part else math.inf
-    for row in [r for r in order if r in left]:
-        below = [c for c in made if len(c) < most] or made
+    max_ceil = k + math.ceil(k / part) if part else math.inf
+    for row in [r for r in order if r in remaining_numbers]:
+        below = [c for c in values if len(c) < max_ceil] or values
         best_similar = max(table.similar(c[0], row) for c in below)
         next(c for c in below if table.similar(c[0], row) == best_similar).append(row)
-    return made
+    return values
 
 
 def raised(
@@ -140,7 +140,7 @@ def raised(
     table = Plain(space, "raw")
     influence = [a.weight if options["influence"] == "weights" else a.influence for a in space.attributes]
     mean = sum(influence) / len(influence)
-    found = []
+    actual_spans = []
     for group in groups:
         normalized = options["div_scale"] == "normalized"
         pairs = zip(table.sensitive, table.kinds, strict=True)
@@ -150,13 +150,15 @@ def raised(
         for j, attribute in enumerate(space.attributes):
             codes = {table.codes[r][j] for r in group}
             span = (min(codes), max(codes))
-            chosen = influence[j] >= mean if options["influential"] == "mean" else j == influence.index(max(influence))
-            if poor and chosen and span[1] < attribute.values:
+            selection = (
+                influence[j] >= mean if options["influential"] == "mean" else j == influence.index(max(influence))
+            )
+            if poor and selection and span[1] < attribute.values:
                 for _ in range(options["levels"]):
                     span = _up(attribute, span)
             spans.append(span)
-        found.append(spans)
-    return found
+        actual_spans.append(spans)
+    return actual_spans
 
 
 def _up(attribute: NumericAttribute | CategoricalAttribute, span: tuple[int, int]) -> tuple[int, int]:

@@ -15,8 +15,8 @@ def growth(table: Plain, cluster: Sequence[int], record: int) -> int:
 def fill(table: Plain, k: int, clusters: list[list[int]], rows: Sequence[int]) -> list[list[int]]:
     """Row after row joins the cluster of fewer than k records whose whole loss grows least, later on any."""
     for r in rows:
-        some = [c for c in clusters if len(c) < k] or clusters
-        min(some, key=lambda c: (growth(table, c, r), clusters.index(c))).append(r)
+        sample_clusters = [c for c in clusters if len(c) < k] or clusters
+        min(sample_clusters, key=lambda c: (growth(table, c, r), clusters.index(c))).append(r)
     return clusters
 
 
@@ -45,20 +45,20 @@ def organized(table: Plain, k: int, values: Sequence[Sequence[int]], a: int) -> 
 def adaptive(table: Plain, k: int) -> list[list[int]]:
     """Seeds are those of systematic clustering; records join while they cost no more than on average so far."""
     n = len(table.rows)
-    left, clusters, added, cost = list(range(n)), [], 0, 0.0
+    remaining_numbers, clusters, added, cost = list(range(n)), [], 0, 0.0
     for seed in [(k + 1) // 2 - 1 + i * k for i in range(n // k)]:
-        same = [r for r in left if table.rows[r] == table.rows[seed]]
-        if not same or len(left) < k:
+        same = [r for r in remaining_numbers if table.rows[r] == table.rows[seed]]
+        if not same or len(remaining_numbers) < k:
             continue
         cluster = [same[0]]
-        left.remove(same[0])
-        while left:
-            best = min(left, key=lambda r: (table.loss([*cluster, r]), r))
-            more = growth(table, cluster, best)
-            if len(cluster) >= k and float(more) * added > cost:
+        remaining_numbers.remove(same[0])
+        while remaining_numbers:
+            best = min(remaining_numbers, key=lambda r: (table.loss([*cluster, r]), r))
+            extra_growth = growth(table, cluster, best)
+            if len(cluster) >= k and float(extra_growth) * added > cost:
                 break
             cluster.append(best)
-            left.remove(best)
-            added, cost = added + 1, cost + float(more)
+            remaining_numbers.remove(best)
+            added, cost = added + 1, cost + float(extra_growth)
         clusters.append(cluster)
-    return fill(table, 1, clusters, left)
+    return fill(table, 1, clusters, remaining_numbers)

@@ -37,19 +37,21 @@ class Castle:
     def _tau(self) -> float:
         """The mean of the last losses, added up in the order of their places in a ring."""
         ring = self.losses[: self.mu]
-        for i, lost in enumerate(self.losses[self.mu :]):
-            ring[i % self.mu] = lost
+        for i, lost_result in enumerate(self.losses[self.mu :]):
+            ring[i % self.mu] = lost_result
         total = 0.0
-        for lost in ring:
-            total += lost
+        for lost_result in ring:
+            total += lost_result
         return total / len(ring) if ring else 0.0
 
     def _more(self, cluster: list[int], record: int) -> float:
         """Enlargement: by how much the loss of a cluster grows, attribute by attribute."""
-        plain, total = self.plain, 0.0
-        before, after = plain.span(cluster), plain.span([*cluster, record])
-        for a in range(plain.width):
-            total += plain.weights[a] * (plain.loss_of(a, *after[a]) - plain.loss_of(a, *before[a]))
+        plain_result, total = self.plain, 0.0
+        old_span, new_span = plain_result.span(cluster), plain_result.span([*cluster, record])
+        for a in range(plain_result.width):
+            total += plain_result.weights[a] * (
+                plain_result.loss_of(a, *new_span[a]) - plain_result.loss_of(a, *old_span[a])
+            )
         return total
 
     def _free(self) -> list[list[int]]:
@@ -58,28 +60,28 @@ class Castle:
 
     def _select(self, t: int) -> None:
         free = self._free()
-        more = [self._more(c, t) for c in free]
-        least = [c for c, m in zip(free, more, strict=True) if m == min(more)]
-        good = [c for c in least if self.plain.loss(self.plain.span([*c, t])) <= self._tau()]
-        if good or (least and len(free) >= self.beta):
-            min(good or least, key=len).append(t)
+        extra_values = [self._more(c, t) for c in free]
+        min_values = [c for c, m in zip(free, extra_values, strict=True) if m == min(extra_values)]
+        good = [c for c in min_values if self.plain.loss(self.plain.span([*c, t])) <= self._tau()]
+        if good or (min_values and len(free) >= self.beta):
+            min(good or min_values, key=len).append(t)
         else:
             self.open.append([t])
 
     def _due(self, x: int) -> None:
-        plain = self.plain
+        plain_result = self.plain
         cluster = next(c for c in self.open if x in c)
-        if not plain.is_enough(cluster, self.k, self.need):
-            covering = [c for c in self.kept if plain.covers(self.classes[c], x)]
-            known = min(covering, key=lambda c: plain.loss(self.classes[c]), default=SUPPRESSED)
+        if not plain_result.is_enough(cluster, self.k, self.need):
+            covering = [c for c in self.kept if plain_result.covers(self.classes[c], x)]
+            minimum = min(covering, key=lambda c: plain_result.loss(self.classes[c]), default=SUPPRESSED)
             larger = [c for c in self.open if len(c) > len(cluster)]
             together = [r for c in self.open for r in c]
-            if covering or 2 * len(larger) > len(self.open) or not plain.is_enough(together, self.k, self.need):
-                self.out[x], self.step[x] = known, self.now
+            if covering or 2 * len(larger) > len(self.open) or not plain_result.is_enough(together, self.k, self.need):
+                self.out[x], self.step[x] = minimum, self.now
                 cluster.remove(x)
                 self.open = [c for c in self.open if c]
                 return
-            while not plain.is_enough(cluster, self.k, self.need):
+            while not plain_result.is_enough(cluster, self.k, self.need):
                 others = [c for c in self.open if c is not cluster]
                 nearest = min(others, key=lambda c: self._away(cluster, c))
                 self.open = [c for c in self.open if c is not nearest]
@@ -92,49 +94,53 @@ class Castle:
         return self.plain.loss(self.plain.span(cluster + other)) - self.plain.loss(self.plain.span(cluster))
 
     def _output(self, cluster: list[int]) -> None:
-        plain = self.plain
+        plain_result = self.plain
         for piece in self._split(cluster) or [cluster]:
-            spans = plain.span(piece)
+            spans = plain_result.span(piece)
             for r in piece:
                 self.out[r], self.step[r] = len(self.classes), self.now
-            self.losses.append(plain.loss(spans))
-            if len(self.losses) == 1 or plain.loss(spans) < self._tau():
+            self.losses.append(plain_result.loss(spans))
+            if len(self.losses) == 1 or plain_result.loss(spans) < self._tau():
                 self.kept.append(len(self.classes))
             self.classes.append(spans)
 
     def _split(self, cluster: list[int]) -> list[list[int]]:
-        plain, pieces, rest = self.plain, list[list[int]](), list(cluster)
-        if len(plain.persons(cluster)) < 2 * self.k:
+        plain_result, pieces, rest = self.plain, list[list[int]](), list(cluster)
+        if len(plain_result.persons(cluster)) < 2 * self.k:
             return []
         while piece := self._piece(rest):
             pieces.append(piece)
             rest = [r for r in rest if r not in piece]
         while pieces and rest:
             x = rest[0]
-            more = [self._more(piece, x) for piece in pieces]
-            bucket = [x] if self.need else [r for r in rest if r == x or plain.persons([r]) & plain.persons([x])]
-            pieces[more.index(min(more))] += bucket
+            extra_values = [self._more(piece, x) for piece in pieces]
+            bucket = (
+                [x]
+                if self.need
+                else [r for r in rest if r == x or plain_result.persons([r]) & plain_result.persons([x])]
+            )
+            pieces[extra_values.index(min(extra_values))] += bucket
             rest = [r for r in rest if r not in bucket]
         return pieces
 
     def _piece(self, rest: list[int]) -> list[int]:
         """The oldest record of a known person with its nearest, of each person the oldest; nothing where these are not
         enough for a class."""
-        plain = self.plain
-        free = [r for i, r in enumerate(rest) if plain.persons([r]) - plain.persons(rest[:i])]
+        plain_result = self.plain
+        free = [r for i, r in enumerate(rest) if plain_result.persons([r]) - plain_result.persons(rest[:i])]
         if not free:
             return []
         x = free.pop(0)
-        free.sort(key=lambda r: (plain.apart(plain.values[x], plain.values[r]), r))
+        free.sort(key=lambda r: (plain_result.apart(plain_result.values[x], plain_result.values[r]), r))
         piece = [x]
         if self.need:
-            values = [v for v in (plain.sensitive[r][0] for r in rest) if v >= 0]
+            values = [v for v in (plain_result.sensitive[r][0] for r in rest) if v >= 0]
             for value in dict.fromkeys(values):
-                due = max(1, self.k * values.count(value) // len(rest)) - (plain.sensitive[x][0] == value)
-                piece += [r for r in free if plain.sensitive[r][0] == value][:due]
+                due = max(1, self.k * values.count(value) // len(rest)) - (plain_result.sensitive[x][0] == value)
+                piece += [r for r in free if plain_result.sensitive[r][0] == value][:due]
             free = [r for r in free if r not in piece]
         piece += free[: max(self.k - len(piece), 0)]
-        return piece if plain.is_enough(piece, self.k, self.need) else []
+        return piece if plain_result.is_enough(piece, self.k, self.need) else []
 
 
 class BCastle(Castle):
@@ -152,9 +158,9 @@ class BCastle(Castle):
         self._balance(next(c for c in self.open if t in c))
 
     def _balance(self, cluster: list[int]) -> None:
-        plain = self.plain
+        plain_result = self.plain
         center = self._center(sorted(cluster, reverse=True))
-        x = min(cluster, key=lambda r: (-plain.apart(center, plain.values[r]), r))
+        x = min(cluster, key=lambda r: (-plain_result.apart(center, plain_result.values[r]), r))
         rest = [r for r in cluster if r != x]
         free = [c for c in self._free() if c is not cluster]
         if rest and free:
@@ -165,19 +171,19 @@ class BCastle(Castle):
 
     def _center(self, cluster: list[int]) -> list[float]:
         """The mean of numbers, the category that is nearest to all, or NULL, of records from the last to the first."""
-        plain, center = self.plain, list[float]()
-        for a in range(plain.width):
-            known = [v for r in cluster if not isnan(v := plain.values[r][a])]
-            if len(cluster) > 2 * len(known):
+        plain_result, center = self.plain, list[float]()
+        for a in range(plain_result.width):
+            known_values = [v for r in cluster if not isnan(v := plain_result.values[r][a])]
+            if len(cluster) > 2 * len(known_values):
                 center.append(nan)
-            elif plain.nodes[a]:
-                number = Counter(known)
+            elif plain_result.nodes[a]:
+                number = Counter(known_values)
                 center.append(min(number, key=lambda v: self._sum(a, v, number)))
             else:
                 total = 0.0
-                for value in known:
+                for value in known_values:
                     total += value
-                center.append(total / len(known))
+                center.append(total / len(known_values))
         return center
 
     def _sum(self, a: int, value: float, number: Counter[float]) -> float:

@@ -32,8 +32,8 @@ class Plain:
 
     def published(self, a: int, node: int) -> Span:
         """What is published for a node: itself or an ancestor, and the last node below."""
-        raised = self.nodes[a][node][2]
-        return float(raised), float(self.nodes[a][raised][1])
+        error_info = self.nodes[a][node][2]
+        return float(error_info), float(self.nodes[a][error_info][1])
 
     def ancestor(self, a: int, values: Sequence[float]) -> int:
         """The lowest node that all values are at or below."""
@@ -47,15 +47,15 @@ class Plain:
         spans = []
         for a in range(self.width):
             values = [self.values[r][a] for r in records]
-            known = [v for v in values if not isnan(v)]
-            if not known:
+            known_values = [v for v in values if not isnan(v)]
+            if not known_values:
                 spans.append((inf, -inf))
-            elif len(known) < len(values):
+            elif len(known_values) < len(values):
                 spans.append((-inf, inf))
             elif self.nodes[a]:
-                spans.append(self.published(a, self.ancestor(a, known)))
+                spans.append(self.published(a, self.ancestor(a, known_values)))
             else:
-                spans.append((min(known), max(known)))
+                spans.append((min(known_values), max(known_values)))
         return spans
 
     def loss(self, spans: Sequence[Span]) -> float:

@@ -46,12 +46,12 @@ class Cudsa:
         self.groups.append(group)
 
     def _form(self, x: int) -> list[int]:
-        plain, group = self.plain, [x]
-        while not plain.is_enough(group, self.k, self.need):
-            free = [r for r in self.window if plain.persons([r]) - plain.persons(group)]
+        plain_result, group = self.plain, [x]
+        while not plain_result.is_enough(group, self.k, self.need):
+            free = [r for r in self.window if plain_result.persons([r]) - plain_result.persons(group)]
             if len(group) >= self.k:
-                few = next(s for s, n in enumerate(self.need) if len(plain.kinds(group, s)) < n)
-                free = [r for r in free if plain.kinds([r], few) - plain.kinds(group, few)]
+                few_pair = next(s for s, n in enumerate(self.need) if len(plain_result.kinds(group, s)) < n)
+                free = [r for r in free if plain_result.kinds([r], few_pair) - plain_result.kinds(group, few_pair)]
             if not free:
                 return []
             group.append(min(free, key=lambda r: (self._more(group, r), r)))

@@ -24,13 +24,13 @@ class Faanst:
         self.kept: list[int] = []
         self.window: list[int] = []
         self.clusters: list[list[int]] = []
-        held, self.now = 0, 0
+        stored_number, self.now = 0, 0
         for record in range(came.n_records):
             self.now = record + 1
             self.plain.see(record)
             self.window.append(record)
-            if len(self.window) >= options["mu"] and self.now - held >= max(k, options["mu"] // 4):
-                gap, held = self.now - held, self.now
+            if len(self.window) >= options["mu"] and self.now - stored_number >= max(k, options["mu"] // 4):
+                gap, stored_number = self.now - stored_number, self.now
                 self._round()
                 if self.mode == "proactive":
                     for x in list(self.window):
@@ -38,22 +38,22 @@ class Faanst:
                             self._force(x, self.now - x >= self.delta)
             while self.window and self.now - self.window[0] >= self.delta:
                 self._force(self.window[0], True)
-        if self.window and held < self.now:
+        if self.window and stored_number < self.now:
             self._round()
         while self.window:
             self._force(self.window[0], True)
 
     def _below(self, n: int) -> int:
-        x, whole = self.state, 2**64 - 1
+        x, full_result = self.state, 2**64 - 1
         x ^= x >> 12
-        x ^= x << 25 & whole
+        x ^= x << 25 & full_result
         x ^= x >> 27
         self.state = x
-        return ((x * 2685821657736338717 & whole) >> 33) % n
+        return ((x * 2685821657736338717 & full_result) >> 33) % n
 
     def _covering(self, x: int) -> int | None:
-        kept = [c for c in self.kept if self.plain.covers(self.classes[c], x)]
-        return min(kept, key=lambda c: (self.plain.loss(self.classes[c]), c), default=None)
+        kept_values = [c for c in self.kept if self.plain.covers(self.classes[c], x)]
+        return min(kept_values, key=lambda c: (self.plain.loss(self.classes[c]), c), default=None)
 
     def _leave(self, records: Sequence[int], number: int) -> None:
         for r in records:
@@ -81,66 +81,71 @@ class Faanst:
                 self._publish(cluster)
 
     def _means(self, number: int) -> list[list[int]]:
-        plain, order = self.plain, list(self.window)
+        plain_result, order = self.plain, list(self.window)
         for c in range(number):
-            at = c + self._below(len(order) - c)
-            order[c], order[at] = order[at], order[c]
-        centers = [list(plain.values[r]) for r in order[:number]]
+            below = c + self._below(len(order) - c)
+            order[c], order[below] = order[below], order[c]
+        centers = [list(plain_result.values[r]) for r in order[:number]]
         clusters: list[list[int]] = []
         for turn in range(5):
             if turn:
                 for c, records in enumerate(clusters):
                     if records:
                         centers[c] = [
-                            self._center(a, [plain.values[r][a] for r in records]) for a in range(plain.width)
+                            self._center(a, [plain_result.values[r][a] for r in records])
+                            for a in range(plain_result.width)
                         ]
-            before, clusters = clusters, [[] for _ in range(number)]
+            old_clusters, clusters = clusters, [[] for _ in range(number)]
             for r in self.window:
-                away = [plain.apart(plain.values[r], center) for center in centers]
-                clusters[away.index(min(away))].append(r)
-            if clusters == before:
+                distance_values = [plain_result.apart(plain_result.values[r], center) for center in centers]
+                clusters[distance_values.index(min(distance_values))].append(r)
+            if clusters == old_clusters:
                 break
         return clusters
 
     def _center(self, a: int, values: list[float]) -> float:
-        known = [v for v in values if not isnan(v)]
-        if len(values) - len(known) > len(known):
+        known_values = [v for v in values if not isnan(v)]
+        if len(values) - len(known_values) > len(known_values):
             return nan
         if not self.plain.nodes[a]:
             total = 0.0
-            for v in known:
+            for v in known_values:
                 total += v
-            return total / len(known)
-        different = list(dict.fromkeys(known))
+            return total / len(known_values)
+        different = list(dict.fromkeys(known_values))
         sums = []
         for v in different:
             total = 0.0
             for other in different:
-                total += self.plain.apart_of(a, v, other) * known.count(other)
+                total += self.plain.apart_of(a, v, other) * known_values.count(other)
             sums.append(total)
         return different[sums.index(min(sums))]
 
     def _members(self, number: int) -> list[list[int]]:
-        plain, clusters, last = self.plain, [], None
+        plain_result, clusters, last = self.plain, [], None
         free = list(self.window)
         for _ in range(number):
             if last is None:
-                at = self._below(len(free))
-                starts = [r for r in free[at:] + free[:at] if plain.people[r] >= 0][:1]
+                below = self._below(len(free))
+                starts = [r for r in free[below:] + free[:below] if plain_result.people[r] >= 0][:1]
             else:
-                starts = [r for r in free if plain.people[r] >= 0]
-                starts.sort(key=lambda r: (-plain.apart(plain.values[last], plain.values[r]), r))
+                starts = [r for r in free if plain_result.people[r] >= 0]
+                starts.sort(key=lambda r: (-plain_result.apart(plain_result.values[last], plain_result.values[r]), r))
             if not starts:
                 break
             last = starts[0]
             cluster = [last]
             while True:
-                fit = [r for r in free if plain.persons([r]) - plain.persons(cluster)]
-                if len(plain.persons(cluster)) >= self.k:
-                    few = [s for s, n in enumerate(self.need) if len(plain.kinds(cluster, s)) < n]
-                    if not few:
+                fit = [r for r in free if plain_result.persons([r]) - plain_result.persons(cluster)]
+                if len(plain_result.persons(cluster)) >= self.k:
+                    few_values = [s for s, n in enumerate(self.need) if len(plain_result.kinds(cluster, s)) < n]
+                    if not few_values:
                         break
-                    fit = [r for r in fit if plain.kinds([r], few[0]) - plain.kinds(cluster, few[0])]
+                    fit = [
+                        r
+                        for r in fit
+                        if plain_result.kinds([r], few_values[0]) - plain_result.kinds(cluster, few_values[0])
+                    ]
                 if not fit:
                     break
                 cluster.append(min(fit, key=lambda r: (self._growth(cluster, r), r)))
@@ -149,10 +154,10 @@ class Faanst:
         return clusters
 
     def _growth(self, cluster: list[int], r: int) -> float:
-        plain, total = self.plain, 0.0
-        for a, (old, new) in enumerate(zip(plain.span(cluster), plain.span([*cluster, r]), strict=True)):
-            if not old[0] <= plain.values[r][a] <= old[1]:
-                total += plain.weights[a] * (plain.loss_of(a, *new) - plain.loss_of(a, *old))
+        plain_result, total = self.plain, 0.0
+        for a, (old, new) in enumerate(zip(plain_result.span(cluster), plain_result.span([*cluster, r]), strict=True)):
+            if not old[0] <= plain_result.values[r][a] <= old[1]:
+                total += plain_result.weights[a] * (plain_result.loss_of(a, *new) - plain_result.loss_of(a, *old))
         return total
 
     def _force(self, x: int, due: bool) -> None:
@@ -167,19 +172,21 @@ class Faanst:
             self._leave([x], SUPPRESSED)
 
     def _gathered(self, x: int) -> list[int]:
-        plain, batch, chosen = self.plain, list[int](), x
-        near = sorted(self.window, key=lambda r: (plain.apart(plain.values[x], plain.values[r]), r))
+        plain_result, batch, selection = self.plain, list[int](), x
+        near = sorted(
+            self.window, key=lambda r: (plain_result.apart(plain_result.values[x], plain_result.values[r]), r)
+        )
         while True:
-            batch += next((c for c in self.clusters if chosen in c), [chosen])
+            batch += next((c for c in self.clusters if selection in c), [selection])
             batch = [r for r in batch if r in self.window]
-            if plain.is_enough(batch, self.k, self.need):
+            if plain_result.is_enough(batch, self.k, self.need):
                 return batch
-            fit = [r for r in near if r not in batch and plain.people[r] >= 0]
-            if len(plain.persons(batch)) < self.k:
-                fit = [r for r in fit if plain.people[r] not in plain.persons(batch)]
+            fit = [r for r in near if r not in batch and plain_result.people[r] >= 0]
+            if len(plain_result.persons(batch)) < self.k:
+                fit = [r for r in fit if plain_result.people[r] not in plain_result.persons(batch)]
             else:
-                few = next(s for s, n in enumerate(self.need) if len(plain.kinds(batch, s)) < n)
-                fit = [r for r in fit if plain.kinds([r], few) - plain.kinds(batch, few)]
+                few_pair = next(s for s, n in enumerate(self.need) if len(plain_result.kinds(batch, s)) < n)
+                fit = [r for r in fit if plain_result.kinds([r], few_pair) - plain_result.kinds(batch, few_pair)]
             if not fit:
                 return []
-            chosen = fit[0]
+            selection = fit[0]

@@ -34,33 +34,38 @@ class Fads:
         self._publish(self.window[0])
 
     def _publish(self, x: int) -> None:
-        plain = self.plain
+        plain_result = self.plain
         self.kept = [c for c in self.kept if self.now - self.born[c] < self.life]
-        covering = [c for c in self.kept if plain.covers(self.classes[c], x)]
-        known = min(covering, key=lambda c: plain.loss(self.classes[c]), default=None)
+        covering = [c for c in self.kept if plain_result.covers(self.classes[c], x)]
+        minimum = min(covering, key=lambda c: plain_result.loss(self.classes[c]), default=None)
         group = self._group(x)
-        if group and (known is None or plain.loss(self.classes[known]) >= plain.loss(plain.span(group))):
+        if group and (
+            minimum is None or plain_result.loss(self.classes[minimum]) >= plain_result.loss(plain_result.span(group))
+        ):
             self.kept.append(len(self.classes))
             self._leave(group, len(self.classes))
-            self.classes.append(plain.span(group))
+            self.classes.append(plain_result.span(group))
             self.born.append(self.now)
         else:
-            self._leave([x], SUPPRESSED if known is None else known)
+            self._leave([x], SUPPRESSED if minimum is None else minimum)
 
     def _group(self, x: int) -> list[int]:
         """The record and the nearest of k - 1 other persons, and of others with sensitive values that these lack."""
-        plain = self.plain
-        others = sorted(set(self.window) - {x}, key=lambda r: (plain.apart(plain.values[x], plain.values[r]), r))
+        plain_result = self.plain
+        others = sorted(
+            set(self.window) - {x},
+            key=lambda r: (plain_result.apart(plain_result.values[x], plain_result.values[r]), r),
+        )
         group = [x]
         for r in others:
-            if len(group) < self.k and plain.persons([r]) - plain.persons(group):
+            if len(group) < self.k and plain_result.persons([r]) - plain_result.persons(group):
                 group.append(r)
-        if not plain.persons([x]) or len(group) < self.k:
+        if not plain_result.persons([x]) or len(group) < self.k:
             return []
         for s, need in enumerate(self.need):
-            while len(plain.kinds(group, s)) < need:
-                new = [r for r in others if plain.persons([r]) - plain.persons(group)]
-                new = [r for r in new if plain.kinds([r], s) - plain.kinds(group, s)]
+            while len(plain_result.kinds(group, s)) < need:
+                new = [r for r in others if plain_result.persons([r]) - plain_result.persons(group)]
+                new = [r for r in new if plain_result.kinds([r], s) - plain_result.kinds(group, s)]
                 if not new:
                     return []
                 group.append(new[0])

@@ -35,18 +35,18 @@ class _Window:
 
     def group(self, x: int, others: Sequence[int], away: Callable[[int], float]) -> list[int]:
         """The record and the nearest of k - 1 other persons, and of others with sensitive values that these lack."""
-        plain = self.plain
+        plain_result = self.plain
         others = sorted(others, key=lambda r: (away(r), r))
         group = [x]
         for r in others:
-            if len(group) < self.k and plain.persons([r]) - plain.persons(group):
+            if len(group) < self.k and plain_result.persons([r]) - plain_result.persons(group):
                 group.append(r)
-        if not plain.persons([x]) or len(group) < self.k:
+        if not plain_result.persons([x]) or len(group) < self.k:
             return []
         for s, need in enumerate(self.need):
-            while len(plain.kinds(group, s)) < need:
-                new = [r for r in others if plain.persons([r]) - plain.persons(group)]
-                new = [r for r in new if plain.kinds([r], s) - plain.kinds(group, s)]
+            while len(plain_result.kinds(group, s)) < need:
+                new = [r for r in others if plain_result.persons([r]) - plain_result.persons(group)]
+                new = [r for r in new if plain_result.kinds([r], s) - plain_result.kinds(group, s)]
                 if not new:
                     return []
                 group.append(new[0])
@@ -73,26 +73,26 @@ class Idea(_Window):
         super().__init__(came, k, need, delta, store)
 
     def publish(self, x: int) -> None:
-        plain = self.plain
+        plain_result = self.plain
         group = self.group(x, [r for r in self.window if r != x], lambda r: -self._similar(x, r))
         spans = self._span(group) if group else []
-        own = plain.loss(spans) if group else inf
+        own_loss = plain_result.loss(spans) if group else inf
         may = [c for c in self.kept if self._may(self.classes[c], x)]
-        known = min(may, key=lambda c: plain.loss(self.classes[c]), default=None)
-        if known is not None and plain.loss(self.classes[known]) <= own:
-            self.leave([x], known)
+        minimum = min(may, key=lambda c: plain_result.loss(self.classes[c]), default=None)
+        if minimum is not None and plain_result.loss(self.classes[minimum]) <= own_loss:
+            self.leave([x], minimum)
         elif group:
-            self.make(group, spans, is_stored=own < self.theta)
+            self.make(group, spans, is_stored=own_loss < self.theta)
         else:
             self.leave([x], SUPPRESSED)
 
     def _similar(self, x: int, y: int) -> float:
         """The share of attributes that both have, less the distance on these."""
-        plain, both, far = self.plain, 0.0, 0.0
-        for a, (one, other) in enumerate(zip(plain.values[x], plain.values[y], strict=True)):
+        plain_result, both, far = self.plain, 0.0, 0.0
+        for a, (one, other) in enumerate(zip(plain_result.values[x], plain_result.values[y], strict=True)):
             if not isnan(one) and not isnan(other):
-                both += plain.weights[a]
-                far += plain.weights[a] * plain.apart_of(a, one, other)
+                both += plain_result.weights[a]
+                far += plain_result.weights[a] * plain_result.apart_of(a, one, other)
         return both - far
 
     def _may(self, spans: Sequence[Span], x: int) -> bool:
@@ -102,8 +102,8 @@ class Idea(_Window):
         """What those that have a value span of each attribute."""
         spans = []
         for a in range(self.plain.width):
-            known = [r for r in group if not isnan(self.plain.values[r][a])]
-            spans.append(self.plain.span(known)[a] if known else (inf, -inf))
+            known_groups = [r for r in group if not isnan(self.plain.values[r][a])]
+            spans.append(self.plain.span(known_groups)[a] if known_groups else (inf, -inf))
         return spans
 
 
@@ -115,13 +115,13 @@ class ByPattern(_Window):
         super().__init__(came, k, need, delta, store)
 
     def publish(self, x: int) -> None:
-        plain = self.plain
+        plain_result = self.plain
         common, partitions = self._pattern(x), {self._pattern(x)}
         group: list[int] = []
-        while plain.persons([x]):
-            taken = [r for r in self.window if self._pattern(r) in partitions]
-            if plain.is_enough(taken, self.k, self.need):
-                group = self.group(x, [r for r in taken if r != x], partial(self._apart, common, x))
+        while plain_result.persons([x]):
+            taken_windows = [r for r in self.window if self._pattern(r) in partitions]
+            if plain_result.is_enough(taken_windows, self.k, self.need):
+                group = self.group(x, [r for r in taken_windows if r != x], partial(self._apart, common, x))
                 break
             rest = [r for r in self.window if self._pattern(r) not in partitions]
             if not rest:
@@ -130,11 +130,11 @@ class ByPattern(_Window):
             partitions.add(self._pattern(best))
             common &= self._pattern(best)
         if group:
-            self.make(group, plain.span(group), is_stored=len(partitions) == 1 and self.store > 0)
+            self.make(group, plain_result.span(group), is_stored=len(partitions) == 1 and self.store > 0)
             return
-        covering = [c for c in self.kept if plain.covers(self.classes[c], x)]
-        known = min(covering, key=lambda c: plain.loss(self.classes[c]), default=None)
-        self.leave([x], SUPPRESSED if known is None else known)
+        covering = [c for c in self.kept if plain_result.covers(self.classes[c], x)]
+        minimum = min(covering, key=lambda c: plain_result.loss(self.classes[c]), default=None)
+        self.leave([x], SUPPRESSED if minimum is None else minimum)
 
     def _pattern(self, r: int) -> frozenset[int]:
         return frozenset(a for a, v in enumerate(self.plain.values[r]) if not isnan(v))

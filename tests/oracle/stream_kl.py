@@ -44,17 +44,17 @@ class KLClustering:
         self._emit(person)
 
     def _group(self, x: int) -> list[int]:
-        plain = self.plain
-        free = [r for r in self.window if plain.people[r] >= 0 and plain.people[r] not in self.home]
-        free.sort(key=lambda r: (plain.apart(plain.values[x], plain.values[r]), r))
+        plain_result = self.plain
+        free = [r for r in self.window if plain_result.people[r] >= 0 and plain_result.people[r] not in self.home]
+        free.sort(key=lambda r: (plain_result.apart(plain_result.values[x], plain_result.values[r]), r))
         free.remove(x)
         group = self._filled([x], free)
-        if len(group) == self.k and not plain.is_enough(group, self.k, self.need):
+        if len(group) == self.k and not plain_result.is_enough(group, self.k, self.need):
             group = [x]
             for s, need in enumerate(self.need):
-                while len(plain.kinds(group, s)) < need:
-                    new = [r for r in free if not plain.persons([r]) & plain.persons(group)]
-                    new = [r for r in new if plain.kinds([r], s) - plain.kinds(group, s)]
+                while len(plain_result.kinds(group, s)) < need:
+                    new = [r for r in free if not plain_result.persons([r]) & plain_result.persons(group)]
+                    new = [r for r in new if plain_result.kinds([r], s) - plain_result.kinds(group, s)]
                     if not new:
                         return []
                     group.append(new[0])

@@ -39,13 +39,13 @@ class PuriHaritha:
 
     def _arrive(self, t: int) -> None:
         fit = [g for g in self.open if self._takes(g, t)]
-        joined = min(fit, key=lambda g: (self._loss([*g, t]), len(g), self.open.index(g)), default=None)
-        if joined is None or (self._loss([*joined, t]) > self._loss(joined) and len(self.open) < self.beta):
-            self.open.append(joined := [])
-        joined.append(t)
-        own = self._set(joined)
-        if self._is_enough(joined) and not (own and own in self.sets):
-            self._publish(joined)
+        minimum = min(fit, key=lambda g: (self._loss([*g, t]), len(g), self.open.index(g)), default=None)
+        if minimum is None or (self._loss([*minimum, t]) > self._loss(minimum) and len(self.open) < self.beta):
+            self.open.append(minimum := [])
+        minimum.append(t)
+        own_part = self._set(minimum)
+        if self._is_enough(minimum) and not (own_part and own_part in self.sets):
+            self._publish(minimum)
 
     def _takes(self, group: Sequence[int], t: int) -> bool:
         kinds = self.plain.sensitive
@@ -55,44 +55,46 @@ class PuriHaritha:
         return self.plain.loss(self.plain.span(group))
 
     def _due(self, x: int) -> None:
-        own = next(g for g in self.open if x in g)
+        own_part = next(g for g in self.open if x in g)
         self._forget()
-        if self._is_enough(own):
-            self._publish(own)
+        if self._is_enough(own_part):
+            self._publish(own_part)
             return
-        plain = self.plain
-        covering = [(plain.loss(self.classes[c]), c) for c in self.kept if plain.covers(self.classes[c], x)]
-        known = min(covering, default=None)
-        group = self._nearest(x) if plain.people[x] >= 0 else []
-        if not group or (known and known[0] < plain.loss(plain.span(group))):
+        plain_result = self.plain
+        covering = [
+            (plain_result.loss(self.classes[c]), c) for c in self.kept if plain_result.covers(self.classes[c], x)
+        ]
+        minimum = min(covering, default=None)
+        group = self._nearest(x) if plain_result.people[x] >= 0 else []
+        if not group or (minimum and minimum[0] < plain_result.loss(plain_result.span(group))):
             self._take([x])
-            self.out[x], self.step[x] = known[1] if known else SUPPRESSED, self.now
+            self.out[x], self.step[x] = minimum[1] if minimum else SUPPRESSED, self.now
         else:
             self._take(group)
             self.open.append(group)
             self._publish(group)
 
     def _nearest(self, x: int) -> list[int]:
-        plain = self.plain
+        plain_result = self.plain
         free = [r for g in self.open for r in g if r != x]
-        free.sort(key=lambda r: (plain.apart(plain.values[x], plain.values[r]), r))
+        free.sort(key=lambda r: (plain_result.apart(plain_result.values[x], plain_result.values[r]), r))
         group = [x]
         for r in free:
-            if len(group) < self.k and plain.persons([r]) - plain.persons(group):
+            if len(group) < self.k and plain_result.persons([r]) - plain_result.persons(group):
                 group.append(r)
         if len(group) < self.k:
             return []
         for s, need in enumerate(self.need):
-            while len(plain.kinds(group, s)) < need:
-                fit = [r for r in free if plain.persons([r]) - plain.persons(group)]
-                fit = [r for r in fit if plain.kinds([r], s) - plain.kinds(group, s)]
+            while len(plain_result.kinds(group, s)) < need:
+                fit = [r for r in free if plain_result.persons([r]) - plain_result.persons(group)]
+                fit = [r for r in fit if plain_result.kinds([r], s) - plain_result.kinds(group, s)]
                 if not fit:
                     return []
                 group.append(fit[0])
         return group
 
     def _take(self, records: Sequence[int]) -> None:
-        self.open = [left for g in self.open if (left := [r for r in g if r not in records])]
+        self.open = [remaining_values for g in self.open if (remaining_values := [r for r in g if r not in records])]
 
     def _publish(self, group: list[int]) -> None:
         self._forget()

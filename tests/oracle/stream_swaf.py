@@ -63,16 +63,19 @@ class Swaf:
         if len(region.waiting) < 2 * self.k:
             return
         region.came = 0
-        plain, records = self.plain, region.waiting
-        wide = [plain.weights[a] * plain.loss_of(a, *span) for a, span in enumerate(plain.span(records))]
-        for a in sorted(range(plain.width), key=lambda a: (-wide[a], a)):
-            if wide[a] <= 0:
+        plain_result, records = self.plain, region.waiting
+        wide_values = [
+            plain_result.weights[a] * plain_result.loss_of(a, *span)
+            for a, span in enumerate(plain_result.span(records))
+        ]
+        for a in sorted(range(plain_result.width), key=lambda a: (-wide_values[a], a)):
+            if wide_values[a] <= 0:
                 return
             branch, spans = self._cut(region, a)
             parts: dict[object, list[int]] = {}
             for r in records:
                 parts.setdefault(branch(r), []).append(r)
-            if None not in parts and all(plain.is_enough(part, self.k, self.need) for part in parts.values()):
+            if None not in parts and all(plain_result.is_enough(part, self.k, self.need) for part in parts.values()):
                 break
         else:
             return
@@ -88,21 +91,21 @@ class Swaf:
     def _cut(self, region: Region, a: int) -> tuple[Callable[[int], object], dict[object, Span]]:
         """Which part a record belongs to (None: none), and what parts span."""
         value = [v[a] for v in self.plain.values]
-        known = sorted(value[r] for r in region.waiting if not isnan(value[r]))
+        known_values = sorted(value[r] for r in region.waiting if not isnan(value[r]))
         spans: dict[object, Span] = {}
-        if len(known) < len(region.waiting):
+        if len(known_values) < len(region.waiting):
             return lambda r: isnan(value[r]), spans
         nodes = self.plain.nodes[a]
         if nodes:
-            above = self.plain.ancestor(a, known)
+            above = self.plain.ancestor(a, known_values)
             below = [n for n, node in enumerate(nodes) if node[0] == above]
             spans = {n: (n, n) for n in below}
             return lambda r: next((n for n in below if n <= value[r] <= nodes[n][1]), None), spans
-        middle = known[(len(known) - 1) // 2]
-        if middle == known[-1]:
-            middle = max(v for v in known if v < known[-1])
+        middle = known_values[(len(known_values) - 1) // 2]
+        if middle == known_values[-1]:
+            middle = max(v for v in known_values if v < known_values[-1])
         low, high = region.spans[a]
-        spans = {"low": (low, middle), "high": (min(v for v in known if v > middle), high)}
+        spans = {"low": (low, middle), "high": (min(v for v in known_values if v > middle), high)}
         return lambda r: None if isnan(value[r]) else "low" if value[r] <= middle else "high", spans
 
     def _due(self, x: int) -> None:
@@ -121,13 +124,13 @@ class Swaf:
             self._leave([x], SUPPRESSED)
 
     def _oldest(self, region: Region) -> list[int]:
-        plain, batch = self.plain, list[int]()
+        plain_result, batch = self.plain, list[int]()
         for r in sorted(region.waiting):
-            few = [s for s, n in enumerate(self.need) if len(plain.kinds(batch, s)) < n]
-            new = any(plain.kinds([r], s) - plain.kinds(batch, s) for s in few)
-            if plain.persons([r]) - plain.persons(batch) and (len(batch) < self.k or new):
+            few_values = [s for s, n in enumerate(self.need) if len(plain_result.kinds(batch, s)) < n]
+            new = any(plain_result.kinds([r], s) - plain_result.kinds(batch, s) for s in few_values)
+            if plain_result.persons([r]) - plain_result.persons(batch) and (len(batch) < self.k or new):
                 batch.append(r)
-            if plain.is_enough(batch, self.k, self.need):
+            if plain_result.is_enough(batch, self.k, self.need):
                 return batch
         return []
 
@@ -136,14 +139,14 @@ class Swaf:
         for a, (low, high) in enumerate(spans):
             if low > high or low == -inf:
                 continue
-            least, most = region.spans[a]
+            minimum, maximum = region.spans[a]
             if self.plain.nodes[a]:
-                spans[a] = self.plain.published(a, int(least))
+                spans[a] = self.plain.published(a, int(minimum))
                 continue
             values = [v for r in region.waiting if not isnan(v := self.plain.values[r][a])]
             spans[a] = (
-                min(values) if least == -inf else min(low, least),
-                max(values) if most == inf else max(high, most),
+                min(values) if minimum == -inf else min(low, minimum),
+                max(values) if maximum == inf else max(high, maximum),
             )
         return spans
 

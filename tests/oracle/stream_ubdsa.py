@@ -44,12 +44,12 @@ class Ubdsa:
         if stored and stored[0] <= self.theta:
             self._leave([t], stored[1])
             return
-        found = []
+        values = []
         for c in self.open:
             with_ = self._loss([*c.records, t])
-            more = (len(c.records) + 1) * with_ - len(c.records) * self._loss(c.records)
-            found.append((more, len(c.records), c.number, with_, c))
-        best = min(found, key=lambda f: f[:3]) if found else None
+            extra = (len(c.records) + 1) * with_ - len(c.records) * self._loss(c.records)
+            values.append((extra, len(c.records), c.number, with_, c))
+        best = min(values, key=lambda f: f[:3]) if values else None
         if best and (best[3] <= self.theta or len(self.open) >= self.beta):
             cluster = best[4]
             cluster.records.append(t)
@@ -70,13 +70,13 @@ class Ubdsa:
                 self._leave([x], stored[1] if stored else SUPPRESSED)
                 return
         while not self._is_enough(cluster.records):
-            own, found = len(cluster.records) * self._loss(cluster.records), []
+            own_part, values = len(cluster.records) * self._loss(cluster.records), []
             for c in self.open:
                 if c is not cluster:
                     both = (len(cluster.records) + len(c.records)) * self._loss(cluster.records + c.records)
-                    more = both - own - len(c.records) * self._loss(c.records)
-                    found.append((more, len(c.records), c.number, c))
-            other = min(found, key=lambda f: f[:3])[3]
+                    extra_both = both - own_part - len(c.records) * self._loss(c.records)
+                    values.append((extra_both, len(c.records), c.number, c))
+            other = min(values, key=lambda f: f[:3])[3]
             cluster.records += other.records
             self.open.remove(other)
         self._publish(cluster)

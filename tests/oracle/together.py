@@ -14,11 +14,11 @@ Row = tuple[str, int, tuple[str | None, ...]]
 
 def components(rows: Sequence[Row]) -> list[list[Row]]:
     """Rows that share pseudonyms, directly or by way of others."""
-    found: list[list[Row]] = []
+    values: list[list[Row]] = []
     for row in rows:
-        touched = [c for c in found if any(set(row[2]) & set(other[2]) - {None} for other in c)]
-        found = [c for c in found if c not in touched] + [[row, *(r for c in touched for r in c)]]
-    return found
+        touched = [c for c in values if any(set(row[2]) & set(other[2]) - {None} for other in c)]
+        values = [c for c in values if c not in touched] + [[row, *(r for c in touched for r in c)]]
+    return values
 
 
 def laid_over(one: Sequence[Row], other: Sequence[Row]) -> Iterator[dict[Row, Row]]:
@@ -43,10 +43,10 @@ def laid_over(one: Sequence[Row], other: Sequence[Row]) -> Iterator[dict[Row, Ro
 def alike(rows: Sequence[Row]) -> dict[Row, set[Row]]:
     """Of each row all rows that a reader cannot tell from it but by the pseudonyms themselves."""
     parts = components(rows)
-    found: dict[Row, set[Row]] = {row: set() for row in rows}
+    values_by_row: dict[Row, set[Row]] = {row: set() for row in rows}
     for one in parts:
         for other in parts:
             for pairs in laid_over(one, other):
                 for a, b in pairs.items():
-                    found[a].add(b)
-    return found
+                    values_by_row[a].add(b)
+    return values_by_row

@@ -46,14 +46,14 @@ class Clusters:
         average, shares = mean(self.spots), []
         counts = Counter(zip(self.spots, self.labels, strict=True))
         for j in range(len(self.declared)):
-            within, between = [], []
+            inner_result, between = [], []
             for (spot, label), n in counts.items():
-                place, own, middle = spot[j], self.centers[label][j], average[j]
+                place, own_part, middle = spot[j], self.centers[label][j], average[j]
                 if place is not None:
-                    assert own is not None and middle is not None
-                    within.append(((place - own) / UNIT) ** 2 * n)
-                    between.append(((own - middle) / UNIT) ** 2 * n)
-            shares.append(math.fsum(between) / max(math.fsum(within), 1e-12))
+                    assert own_part is not None and middle is not None
+                    inner_result.append(((place - own_part) / UNIT) ** 2 * n)
+                    between.append(((own_part - middle) / UNIT) ** 2 * n)
+            shares.append(math.fsum(between) / max(math.fsum(inner_result), 1e-12))
         if sum(shares) > 0:
             self.weights = [(w + s / math.fsum(shares)) / 2 for w, s in zip(self.weights, shares, strict=True)]
 
@@ -66,20 +66,20 @@ def mean(spots: Sequence[Spot]) -> Spot:
 
 def wfcmeans(spots: Sequence[Spot], declared: Sequence[float], k: int, seeds: Sequence[int], rounds: int) -> list[int]:
     """The cluster of every record."""
-    made = Clusters(spots, declared, seeds)
-    every = range(len(seeds))
+    clusters = Clusters(spots, declared, seeds)
+    all_numbers = range(len(seeds))
     for done in range(rounds):
-        before = made.labels
-        made.labels = [made.nearest(spot, every) for spot in spots]
-        for c in every:
-            made.recenter(c)
-        if done and made.labels == before:
+        old_labels = clusters.labels
+        clusters.labels = [clusters.nearest(spot, all_numbers) for spot in spots]
+        for c in all_numbers:
+            clusters.recenter(c)
+        if done and clusters.labels == old_labels:
             break
-        made.weigh()
-    sizes = {c: len(made.members(c)) for c in every}
-    great = [c for c in every if sizes[c] >= k]
-    for c in sorted((c for c in every if 0 < sizes[c] < k), key=lambda c: (sizes[c], c)):
-        into = made.nearest(made.centers[c], great)
-        made.labels = [into if label == c else label for label in made.labels]
-        made.recenter(into)
-    return made.labels
+        clusters.weigh()
+    sizes = {c: len(clusters.members(c)) for c in all_numbers}
+    great = [c for c in all_numbers if sizes[c] >= k]
+    for c in sorted((c for c in all_numbers if 0 < sizes[c] < k), key=lambda c: (sizes[c], c)):
+        into = clusters.nearest(clusters.centers[c], great)
+        clusters.labels = [into if label == c else label for label in clusters.labels]
+        clusters.recenter(into)
+    return clusters.labels

@@ -307,10 +307,10 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("mistake", "message"), MISTAKES)
 def test_declare_with_a_mistake_writes_nothing(clinic: Any, mistake: dict[str, Any], message: str) -> None:
     dbanon.declare(clinic, "patients", age="quasi")
-    before = clinic.execute("FROM dbanon.policy").fetchall()
+    old_rows = clinic.execute("FROM dbanon.policy").fetchall()
     with pytest.raises(dbanon.DbanonError, match=message):
         dbanon.declare(clinic, "patients", sex="quasi", **mistake)
-    assert clinic.execute("FROM dbanon.policy").fetchall() == before
+    assert clinic.execute("FROM dbanon.policy").fetchall() == old_rows
 
 
 @pytest.mark.parametrize("value", [5, None, ("quasi", "wards", "more")])
@@ -368,12 +368,12 @@ def test_a_call_may_tighten_a_role_and_never_loosen_it(clinic: Any, declared: st
         insert(clinic, ("patients", "region", declared))
     for parameter, argument in PARAMETERS.items():
         if parameter in TIGHTER[declared]:
-            shown = parameter in ("qi", "sensitive", "other")
-            assert published(clinic, f"k := 2, {argument}") == (["age", "region"] if shown else ["age"]), parameter
+            display = parameter in ("qi", "sensitive", "other")
+            assert published(clinic, f"k := 2, {argument}") == (["age", "region"] if display else ["age"]), parameter
         else:
             refused(clinic, f"k := 2, {argument}", rf"patients\.region is declared {declared}|region has no role")
-    shown = declared in ("quasi", "sensitive", "other")
-    assert published(clinic) == (["age", "region"] if shown else ["age"])
+    display = declared in ("quasi", "sensitive", "other")
+    assert published(clinic) == (["age", "region"] if display else ["age"])
 
 
 def test_a_list_of_a_call_narrows_the_declared_columns_of_that_role(clinic: Any) -> None:
@@ -639,9 +639,9 @@ def test_a_view_over_a_table_with_a_policy_needs_one_of_its_own(clinic: Any) -> 
     try:
         assert published(clinic, "k := 2, qi := ['age']", "near") == ["age"]
         dbanon.declare(clinic, "patients", age="quasi", note="identifier")
-        for view, asked in (("near", "qi := ['age'], sensitive := ['remark']"), ("FAR", "qi := ['years']")):
+        for view, parameters in (("near", "qi := ['age'], sensitive := ['remark']"), ("FAR", "qi := ['years']")):
             with pytest.raises(duckdb.Error, match=r"has no policy of its own and reads memory\.main\."):
-                clinic.execute(f"FROM kacpc('{view}', k := 2, {asked})")
+                clinic.execute(f"FROM kacpc('{view}', k := 2, {parameters})")
         assert published(clinic, "k := 2, qi := ['age']", "apart") == ["age"]
         dbanon.declare(clinic, "near", age="quasi")
         assert published(clinic, "k := 2", "near") == ["age"]
@@ -680,8 +680,8 @@ def test_every_way_in_which_a_view_reads_a_table_with_a_policy_is_seen(clinic: A
         with pytest.raises(duckdb.Error, match=r"reader has no policy of its own and reads memory\.main\.patients"):
             clinic.execute(f"FROM kacpc('reader', k := 2, qi := ['{column}'])")
     finally:
-        for made in ("VIEW reader", "TABLE ages", "MACRO notes", "MACRO TABLE all_of_all", "MACRO TABLE all_of"):
-            clinic.execute(f"DROP {made}")
+        for text in ("VIEW reader", "TABLE ages", "MACRO notes", "MACRO TABLE all_of_all", "MACRO TABLE all_of"):
+            clinic.execute(f"DROP {text}")
 
 
 def test_levels_that_contradict_each_other_are_an_error(clinic: Any) -> None:
@@ -718,19 +718,19 @@ def test_policy_problems_names_columns_roles_hierarchies_and_orphans(clinic: Any
         ("patients", "wing", "other", None, "ward"),
         columns=columns,
     )
-    found = {(row[1], row[2]): row[3] for row in problems(clinic)}
-    assert set(found) == {
+    actual_values = {(row[1], row[2]): row[3] for row in problems(clinic)}
+    assert set(actual_values) == {
         ("patients", "aeg"), ("patients", "disease"), ("patients", "sex"), ("patients", "ward"), ("gone", "x"),
         ("nowhere.patients", "age"), ("patients", "wing"),
     }  # fmt: skip
-    assert "no column 'aeg'" in found["patients", "aeg"]
-    assert "Did you mean 'age'" in found["patients", "aeg"]
-    assert "no role 'sensitif'" in found["patients", "disease"]
-    assert "no hierarchy 'nope'" in found["patients", "sex"]
-    assert "2 roots" in found["patients", "ward"]
-    assert "no column 'wing'" in found["patients", "wing"]
-    assert found["gone", "x"].startswith("orphan")
-    assert found["nowhere.patients", "age"].startswith("orphan")
+    assert "no column 'aeg'" in actual_values["patients", "aeg"]
+    assert "Did you mean 'age'" in actual_values["patients", "aeg"]
+    assert "no role 'sensitif'" in actual_values["patients", "disease"]
+    assert "no hierarchy 'nope'" in actual_values["patients", "sex"]
+    assert "2 roots" in actual_values["patients", "ward"]
+    assert "no column 'wing'" in actual_values["patients", "wing"]
+    assert actual_values["gone", "x"].startswith("orphan")
+    assert actual_values["nowhere.patients", "age"].startswith("orphan")
 
 
 def test_dropping_a_table_leaves_reported_orphans(clinic: Any) -> None:
@@ -802,8 +802,8 @@ def test_an_identifier_that_repeats_is_reported_and_a_unique_one_is_not(stays: A
 
 
 def test_running_the_statement_ends_the_problem_and_k_counts_persons(stays: Any) -> None:
-    before = stays.execute("SELECT min(size) FROM kacpc_classes('stays', k=3)").fetchall()
-    assert before == [(3,)]
+    old_rows = stays.execute("SELECT min(size) FROM kacpc_classes('stays', k=3)").fetchall()
+    assert old_rows == [(3,)]
     (statement,) = stays.execute("SELECT statement FROM policy_problems()").fetchall()[0]
     stays.execute(statement)
     assert problems(stays) == []
@@ -857,9 +857,9 @@ def test_a_broken_view_is_a_problem_and_hides_no_other(stays: Any) -> None:
     stays.execute("CREATE VIEW broken AS FROM gone")
     dbanon.declare(stays, "broken", patient="identifier", age="quasi")
     stays.execute("DROP TABLE gone")
-    found = stays.execute("FROM policy_problems()").fetchall()
-    assert {(row[2], row[3]) for row in found} == {("broken", "patient"), ("stays", "patient")}
-    unreadable = next(row for row in found if row[2] == "broken")
+    rows = stays.execute("FROM policy_problems()").fetchall()
+    assert {(row[2], row[3]) for row in rows} == {("broken", "patient"), ("stays", "patient")}
+    unreadable = next(row for row in rows if row[2] == "broken")
     assert unreadable[4].startswith("unreadable: 'broken' cannot be read here")
     assert unreadable[5] is None
     stays.execute("DROP VIEW broken")

@@ -29,11 +29,11 @@ def problems(con: Any, which: str = "policy_problems()") -> list[tuple[str, str]
 
 
 def test_a_call_need_not_say_the_key(opened: Any) -> None:
-    given = opened.execute("FROM kacpc('visits', k := 3, entity := 'people', key := {'pid': 'id'})").fetchall()
-    assert len(given) == 24
-    assert opened.execute("FROM kacpc('visits', k := 3, entity := 'people')").fetchall() == given
+    rows = opened.execute("FROM kacpc('visits', k := 3, entity := 'people', key := {'pid': 'id'})").fetchall()
+    assert len(rows) == 24
+    assert opened.execute("FROM kacpc('visits', k := 3, entity := 'people')").fetchall() == rows
     spelled = "FROM kacpc('main.visits', k := 3, entity := 'PEOPLE', key := {'PID': 'Id'})"
-    assert opened.execute(spelled).fetchall() == given
+    assert opened.execute(spelled).fetchall() == rows
     assert len(opened.execute("FROM kacpc('people', k := 3, children := 'visits')").fetchall()) == 12
 
 
@@ -116,21 +116,21 @@ def test_problems_of_relations_are_found(opened: Any) -> None:
     opened.execute("DELETE FROM dbanon.policy WHERE column_name = 'pid'")
     opened.execute("INSERT INTO visits VALUES (77, 1), (NULL, 4711)")
     opened.execute("INSERT INTO people VALUES (NULL, 1), (3, 3)")
-    found = opened.execute("SELECT column_name, problem, statement FROM policy_problems()").fetchall()
-    said = {problem.split(". Hint")[0]: statement for _, problem, statement in found}
-    assert list(said) == [
+    rows = opened.execute("SELECT column_name, problem, statement FROM policy_problems()").fetchall()
+    statements = {problem.split(". Hint")[0]: statement for _, problem, statement in rows}
+    assert list(statements) == [
         "dbanon.relation: visits.pid says who a row is about, and has no role: where the table is released alone, ten "
         "rows of one person are ten people",
         "dbanon.relation: visits has rows about nobody in people (pid is NULL or not there): 2",
         "dbanon.relation: people has rows without a key (id is NULL): 1",
         "dbanon.relation: people has keys of several rows (id): 1",
     ]
-    assert "4711" not in str(found)
-    for statement in filter(None, said.values()):
+    assert "4711" not in str(rows)
+    for statement in filter(None, statements.values()):
         opened.execute(statement)
-    assert len(problems(opened)) == len(said) - 1
+    assert len(problems(opened)) == len(statements) - 1
     reviewed = opened.execute("SELECT finding FROM policy_review('visits') WHERE topic = 'problem'").fetchall()
-    assert {finding.split(". Hint")[0] for (finding,) in reviewed} >= set(list(said)[1:])
+    assert {finding.split(". Hint")[0] for (finding,) in reviewed} >= set(list(statements)[1:])
 
 
 def test_relations_of_what_is_not_there_are_problems(opened: Any) -> None:
@@ -138,11 +138,11 @@ def test_relations_of_what_is_not_there_are_problems(opened: Any) -> None:
                    "('gone', 'people', ['pid'], ['id']), ('people', 'nobody', ['id'], NULL)")  # fmt: skip
     dbanon.relate(opened, "visits", "people", {"cost": "id"})
     opened.execute("ALTER TABLE people ALTER id TYPE VARCHAR")
-    said = " ".join(problem for _, problem in problems(opened))
-    assert "no table or view 'gone' (schema 'main')" in said
-    assert "no table or view 'nobody' (schema 'main')" in said
-    assert "visits.cost says who a row is about, and its role is quasi" in said
-    assert "visits.cost is BIGINT and people.id is VARCHAR, and cannot be compared as keys" in said
+    message = " ".join(problem for _, problem in problems(opened))
+    assert "no table or view 'gone' (schema 'main')" in message
+    assert "no table or view 'nobody' (schema 'main')" in message
+    assert "visits.cost says who a row is about, and its role is quasi" in message
+    assert "visits.cost is BIGINT and people.id is VARCHAR, and cannot be compared as keys" in message
     opened.execute("ALTER TABLE visits DROP cost")
     assert "visits has no column 'cost'" in " ".join(problem for _, problem in problems(opened))
     opened.execute("ALTER TABLE people ADD COLUMN bits BIT[]")

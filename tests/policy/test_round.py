@@ -58,9 +58,9 @@ def test_a_class_publishes_an_inner_node_of_every_nth_level_or_its_one_value(con
     """Pairs of neighbours meet in a1, a2 and c; b11 occurs twice. Height of depth d: (3 - d) / 3."""
     rows(con, PAIRS)
     third, two = 0.333333, 0.666667
-    plain = [("a1", 2, third), ("a2", 2, third), ("b11", 2, 0.0), ("c", 2, two)]
-    assert classes(con, f"k := 2, {TREE}") == plain
-    assert classes(con, f"k := 2, {TREE}, round := {{'place': 1}}") == plain
+    plain_rows = [("a1", 2, third), ("a2", 2, third), ("b11", 2, 0.0), ("c", 2, two)]
+    assert classes(con, f"k := 2, {TREE}") == plain_rows
+    assert classes(con, f"k := 2, {TREE}, round := {{'place': 1}}") == plain_rows
     halved = [("*", 2, 1.0), ("a1", 2, third), ("a2", 2, third), ("b11", 2, 0.0)]
     assert classes(con, f"k := 2, {TREE}, round := {{'place': 2}}") == halved
     for steps in ("3", "4", "99", "1e300", "'3'", "3.0"):
@@ -71,13 +71,13 @@ def test_a_class_publishes_an_inner_node_of_every_nth_level_or_its_one_value(con
 def test_measures_follow_the_published_node(con: Any) -> None:
     """One class of all but b11, of a whole tree of height 3; 6 of 8 records lose all."""
     rows(con, PAIRS)
-    shown = f"FROM kacpc_metrics('t', k := 2, qi := ['place'], {TREE}, round := {{'place': 3}})"
-    found = dict(con.execute(f"SELECT metric, value {shown}").fetchall())
-    assert found["precision"] == pytest.approx(0.25)
-    assert found["ncp"] == pytest.approx(6.0)
-    assert found["gcp"] == pytest.approx(0.75)
-    assert found["total_information_loss"] == pytest.approx(6.0)
-    assert (found["classes"], found["clusters"], found["k"]) == (2, 4, 2)
+    shown_query = f"FROM kacpc_metrics('t', k := 2, qi := ['place'], {TREE}, round := {{'place': 3}})"
+    mapping = dict(con.execute(f"SELECT metric, value {shown_query}").fetchall())
+    assert mapping["precision"] == pytest.approx(0.25)
+    assert mapping["ncp"] == pytest.approx(6.0)
+    assert mapping["gcp"] == pytest.approx(0.75)
+    assert mapping["total_information_loss"] == pytest.approx(6.0)
+    assert (mapping["classes"], mapping["clusters"], mapping["k"]) == (2, 4, 2)
 
 
 def test_the_height_of_a_subtree_is_that_of_the_raised_node(con: Any) -> None:
@@ -127,17 +127,17 @@ def test_a_value_that_is_an_inner_node_is_published_on_a_level_of_round(con: Any
 
 def test_nulls_stay_what_they_are(con: Any) -> None:
     rows(con, ["a11", "a12", None, None])
-    found = classes(con, f"k := 2, {TREE}, round := {{'place': 3}}", "place, size")
-    assert found == [("*", 2), (None, 2)]
+    actual_classes = classes(con, f"k := 2, {TREE}, round := {{'place': 3}}", "place, size")
+    assert actual_classes == [("*", 2), (None, 2)]
 
 
 def test_every_algorithm_takes_it_and_the_generic_form_too(con: Any) -> None:
     rows(con, [*PAIRS, "b12", "d"])
     for name in some(("kacpc", "kmember", "gaa_cp", "mondrian", "oka", "mdav"), 3):
         arguments = f"algorithm := '{name}', k := 2, {TREE}, round := {{'place': 2}}"
-        found = classes(con, arguments, "place, size", "anonymize_classes")
-        assert {place for place, _ in found} <= {"*", "a1", "a2", "b1", "b11", "c1"}, name
-        assert sum(size for _, size in found) == 10
+        actual_classes = classes(con, arguments, "place, size", "anonymize_classes")
+        assert {place for place, _ in actual_classes} <= {"*", "a1", "a2", "b1", "b11", "c1"}, name
+        assert sum(size for _, size in actual_classes) == 10
 
 
 def test_two_rounds_are_not_confused_by_the_cache(con: Any) -> None:
@@ -149,9 +149,9 @@ def test_two_rounds_are_not_confused_by_the_cache(con: Any) -> None:
         dbanon.clear_cache(con)
         fresh[steps] = classes(con, f"k := 7, {TREE}, round := {{'place': {steps}}}", function="kmember_classes")
     for steps in (3, 1, 2, 1, 3):
-        found = classes(con, f"k := 7, {TREE}, round := {{'place': {steps}}}", function="kmember_classes")
-        assert found == fresh[steps]
-    assert len({str(found) for found in fresh.values()}) == 3
+        actual_classes = classes(con, f"k := 7, {TREE}, round := {{'place': {steps}}}", function="kmember_classes")
+        assert actual_classes == fresh[steps]
+    assert len({str(actual_classes) for actual_classes in fresh.values()}) == 3
 
 
 # --- numbers and dates --------------------------------------------------------------------------------------
@@ -159,10 +159,10 @@ def test_two_rounds_are_not_confused_by_the_cache(con: Any) -> None:
 
 def test_a_number_snaps_as_with_grid(con: Any) -> None:
     rows(con, [21, 24, 38, 39, -3, -1], "INTEGER")
-    asked = "k := 2, {} := {{'place': 10}}"
+    options_text = "k := 2, {} := {{'place': 10}}"
     expected = [("[-10, -1]", 2), ("[20, 29]", 2), ("[30, 39]", 2)]
-    assert classes(con, asked.format("round"), "place, size") == expected
-    assert classes(con, asked.format("round")) == classes(con, asked.format("grid"))
+    assert classes(con, options_text.format("round"), "place, size") == expected
+    assert classes(con, options_text.format("round")) == classes(con, options_text.format("grid"))
 
 
 def test_a_date_snaps_to_calendar_units(con: Any) -> None:
@@ -175,11 +175,11 @@ def test_a_date_snaps_to_calendar_units(con: Any) -> None:
 
 def test_typed_intervals_have_the_types_of_a_grid(con: Any) -> None:
     rows(con, [21, 24, 38, 39], "INTEGER")
-    shown = "place_min, place_max, typeof(place_min), size"
-    found = classes(con, "k := 2, intervals := 'bounds', round := {'place': 10}", shown)
-    assert found == [(20, 29, "HUGEINT", 2), (30, 39, "HUGEINT", 2)]
-    found = classes(con, "k := 2, intervals := 'struct', round := {'place': 10}", "place")
-    assert found == [({"low": 20, "high": 29},), ({"low": 30, "high": 39},)]
+    shown_text = "place_min, place_max, typeof(place_min), size"
+    actual_classes = classes(con, "k := 2, intervals := 'bounds', round := {'place': 10}", shown_text)
+    assert actual_classes == [(20, 29, "HUGEINT", 2), (30, 39, "HUGEINT", 2)]
+    actual_classes = classes(con, "k := 2, intervals := 'struct', round := {'place': 10}", "place")
+    assert actual_classes == [({"low": 20, "high": 29},), ({"low": 30, "high": 39},)]
 
 
 def test_one_round_for_columns_of_all_kinds(con: Any) -> None:
@@ -188,11 +188,11 @@ def test_one_round_for_columns_of_all_kinds(con: Any) -> None:
         "['a11', 'a12', 'c11', 'c2'][1 + i % 4] AS place FROM range(8) AS r (i)"
     )
     dbanon.load_hierarchy(con, "places", PLACES)
-    found = con.execute(
+    actual_rows = con.execute(
         f"SELECT * FROM kacpc_classes('t', k := 8, qi := ['age', 'born', 'place'], {TREE}, "
         "round := {'AGE': 10, 'born': 'year', 'place': 2})"
     ).fetchall()
-    assert [row[2:5] for row in found] == [("[20, 29]", "1980", "*")]
+    assert [row[2:5] for row in actual_rows] == [("[20, 29]", "1980", "*")]
 
 
 # --- refusals -----------------------------------------------------------------------------------------------
@@ -250,8 +250,12 @@ def test_the_default_grid_of_a_declared_date_is_not_loosened_but_a_tree_of_dates
     con.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_dates('days', 't', 'place', levels := ['month', 'year'])")
     refused(con, "k := 2, hierarchies := {'place': 'days'}", "grid = its default .*would loosen the policy")
     dbanon.declare(con, "t", place=("quasi", "days"))
-    found = con.execute("SELECT DISTINCT place FROM kacpc('t', k := 2, round := {'place': 2}) ORDER BY ALL").fetchall()
-    assert [len(place) for (place,) in found] == [1, 7], "the month of the first two; the year of the others is raised"
+    actual_rows = con.execute(
+        "SELECT DISTINCT place FROM kacpc('t', k := 2, round := {'place': 2}) ORDER BY ALL"
+    ).fetchall()
+    assert [len(place) for (place,) in actual_rows] == [1, 7], (
+        "the month of the first two; the year of the others is raised"
+    )
 
 
 # --- random tables ------------------------------------------------------------------------------------------
@@ -264,7 +268,7 @@ def random_paths(rng: random.Random) -> list[list[str]]:
         above = rng.randrange(max(0, len(paths) - 8), len(paths))
         inner.add(above)
         paths.append([f"n{number}", *paths[above]])
-    return [path for at, path in enumerate(paths) if at not in inner]
+    return [path for position, path in enumerate(paths) if position not in inner]
 
 
 @pytest.mark.parametrize("seed", range(16))
@@ -273,7 +277,7 @@ def test_every_published_inner_node_is_on_a_level_of_round_and_covers_its_values
     rng = random.Random(seed)
     paths = random_paths(rng)
     lines = {path[0]: path for path in paths}
-    depth = {label: len(path) - 1 - at for path in paths for at, label in enumerate(path)}
+    depth = {label: len(path) - 1 - position for path in paths for position, label in enumerate(path)}
     n, k, steps = rng.randint(12, 60), rng.randint(2, 5), rng.randint(2, 4)
     con.execute("CREATE TABLE t (pid INTEGER, place VARCHAR, age INTEGER, note INTEGER)")
     values = [(rng.randrange(n // 2), rng.choice(paths)[0], rng.randint(20, 40), i) for i in range(n)]
@@ -281,13 +285,13 @@ def test_every_published_inner_node_is_on_a_level_of_round_and_covers_its_values
     dbanon.load_hierarchy(con, "tree", paths)
     person = ", person := 'pid'" if seed % 3 == 0 else ""
     name = rng.choice(["kacpc", "kmember", "mondrian"])
-    found = con.execute(
+    actual_rows = con.execute(
         f"SELECT note, place, age FROM {name}('t', k := {k}, qi := ['place', 'age'], other := ['note'], "
         f"allow_rare := ['note'], hierarchies := {{'place': 'tree'}}, round := {{'place': {steps}, 'age': 5}}{person})"
     ).fetchall()
-    assert sorted(note for note, _, _ in found) == list(range(n))
+    assert sorted(note for note, _, _ in actual_rows) == list(range(n))
     members: dict[tuple[str, str], list[int]] = {}
-    for note, place, age in found:
+    for note, place, age in actual_rows:
         members.setdefault((place, age), []).append(note)
         assert place in lines[values[note][1]]
         assert place == values[note][1] or depth[place] % steps == 0
@@ -308,39 +312,48 @@ def test_an_algorithm_weighs_the_loss_that_is_published(seed: int) -> None:
     lines = sorted(path[::-1] for path in paths)
     nodes = sorted({tuple(line[: n + 1]) for line in lines for n in range(len(line))})
     parent = np.array([nodes.index(node[:-1]) if len(node) > 1 else -1 for node in nodes], np.int32)
-    leaves = [at for at, node in enumerate(nodes) if not any(n[:-1] == node for n in nodes)]
+    leaves = [position for position, node in enumerate(nodes) if not any(n[:-1] == node for n in nodes)]
     for steps in (1, 2, 3, 5):
         tree = encoded_table.CategoricalAttribute(parent, np.array(leaves, np.int32), round=steps)
         pairs = np.array([(a, b) for a in range(len(leaves)) for b in range(a, len(leaves))], np.int64)
         low, high = pairs[:, :1], pairs[:, 1:]
         codes = np.arange(len(leaves), dtype=np.int32)
-        made, _ = encoded_table.encode_table([tree], [codes], codes.astype(np.uint64), None)
-        published = []
+        code_table, _ = encoded_table.encode_table([tree], [codes], codes.astype(np.uint64), None)
+        published_shareds = []
         for a, b in pairs.tolist():
             first, last = nodes[leaves[a]], nodes[leaves[b]]
             shared = first if a == b else first[: next(n for n in range(99) if first[: n + 1] != last[: n + 1])]
-            published.append(shared if a == b else shared[: len(shared) - (len(shared) - 1) % steps])
+            published_shareds.append(shared if a == b else shared[: len(shared) - (len(shared) - 1) % steps])
         deepest = max(len(node) for node in nodes) - 1
-        inner = [node not in [nodes[leaf] for leaf in leaves] for node in published]
-        top = [(deepest - len(node) + 1) / deepest if i else 0.0 for node, i in zip(published, inner, strict=True)]
-        below = {node: [n for n in nodes if n[: len(node)] == node] for node in set(published)}
-        height = [(max(map(len, below[node])) - len(node)) / deepest for node in published]
+        inner = [node not in [nodes[leaf] for leaf in leaves] for node in published_shareds]
+        top = [
+            (deepest - len(node) + 1) / deepest if i else 0.0 for node, i in zip(published_shareds, inner, strict=True)
+        ]
+        below = {node: [n for n in nodes if n[: len(node)] == node] for node in set(published_shareds)}
+        height = [(max(map(len, below[node])) - len(node)) / deepest for node in published_shareds]
         share = [sum(nodes[leaf] in below[n] for leaf in leaves) / len(leaves) if i else 0.0
-                 for n, i in zip(published, inner, strict=True)]  # fmt: skip
-        assert class_bounds.record_losses(made, low, high) == pytest.approx(top)
+                 for n, i in zip(published_shareds, inner, strict=True)]  # fmt: skip
+        assert class_bounds.record_losses(code_table, low, high) == pytest.approx(top)
         for heights, expected in (("top", top), ("edges", height), ("leaves", share)):
-            loss = Loss(made, 2, heights)
+            loss = Loss(code_table, 2, heights)
             assert loss.record_losses(low, high) / loss.terms[0].unit == pytest.approx(expected, abs=1e-12)
-        numbers = class_bounds.class_numbers(made, low, high).tolist()
-        assert len(set(zip(numbers, published, strict=True))) == len(set(numbers)) == len(set(published))
+        numbers = class_bounds.class_numbers(code_table, low, high).tolist()
+        assert (
+            len(set(zip(numbers, published_shareds, strict=True))) == len(set(numbers)) == len(set(published_shareds))
+        )
 
 
 def test_raised_nodes_are_those_of_every_nth_level() -> None:
     """A chain 0 > 1 > 2 > 3 > leaf 4, and the leaf 5 below 1."""
     tree = encoded_table.CategoricalAttribute(np.array([-1, 0, 1, 2, 3, 1], np.int32), np.array([4, 5], np.int32))
-    raised = {steps: replace(tree, round=steps).published_node.tolist() for steps in (1, 2, 3, 4)}
-    assert raised == {1: [0, 1, 2, 3, 4, 5], 2: [0, 0, 2, 2, 4, 5], 3: [0, 0, 0, 3, 4, 5], 4: [0, 0, 0, 0, 4, 5]}
-    assert replace(tree, round=2).pruned.published_node.tolist() == raised[2]
+    raised_values_by_steps = {steps: replace(tree, round=steps).published_node.tolist() for steps in (1, 2, 3, 4)}
+    assert raised_values_by_steps == {
+        1: [0, 1, 2, 3, 4, 5],
+        2: [0, 0, 2, 2, 4, 5],
+        3: [0, 0, 0, 3, 4, 5],
+        4: [0, 0, 0, 0, 4, 5],
+    }
+    assert replace(tree, round=2).pruned.published_node.tolist() == raised_values_by_steps[2]
 
 
 # --- persons, models, releases ------------------------------------------------------------------------------
@@ -371,10 +384,10 @@ def test_models_hold_with_persons_and_round(con: Any, model: str) -> None:
         )
         dbanon.load_hierarchy(con, "places", PLACES)
         arguments = f"k := 3, {TREE}, person := 'pid', sensitive := ['illness'], round := {{'place': 2}}, {model}"
-        found = classes(con, arguments, "place, size, persons")
-        assert sum(size for _, size, _ in found) == n
-        assert all(persons >= 3 for _, _, persons in found)
-        assert {place for place, _, _ in found} <= {"*", "a1", "a2", "b1", "c1", *(path[0] for path in PLACES)}
+        actual_classes = classes(con, arguments, "place, size, persons")
+        assert sum(size for _, size, _ in actual_classes) == n
+        assert all(persons >= 3 for _, _, persons in actual_classes)
+        assert {place for place, _, _ in actual_classes} <= {"*", "a1", "a2", "b1", "c1", *(path[0] for path in PLACES)}
 
 
 @pytest.mark.exhaustive
@@ -382,13 +395,13 @@ def test_a_materialized_view_and_its_refresh_keep_round(con: Any) -> None:
     rows(con, PAIRS)
     dbanon.declare(con, "t", place=("quasi", "places"))
     dbanon.create_release(con, "safe", "kacpc", "t", k=2, round={"place": 3})
-    shown = "SELECT place, count(*) FROM safe GROUP BY ALL ORDER BY ALL"
-    assert con.execute(shown).fetchall() == [("*", 6), ("b11", 2)]
-    told = con.execute("SELECT value FROM certificate('safe') WHERE item = 'round'").fetchall()
-    assert told == [('{"place": "3"}',)]
+    shown_query = "SELECT place, count(*) FROM safe GROUP BY ALL ORDER BY ALL"
+    assert con.execute(shown_query).fetchall() == [("*", 6), ("b11", 2)]
+    actual_rows = con.execute("SELECT value FROM certificate('safe') WHERE item = 'round'").fetchall()
+    assert actual_rows == [('{"place": "3"}',)]
     con.execute("INSERT INTO t VALUES ('a11'), ('a22'), ('b12'), ('b12')")
     dbanon.refresh_release(con, "safe")
-    assert con.execute(shown).fetchall() == [("*", 8), ("b11", 2), ("b12", 2)]
+    assert con.execute(shown_query).fetchall() == [("*", 8), ("b11", 2), ("b12", 2)]
     con.execute("CREATE VIEW live AS SELECT * FROM kacpc('t', k := 2, round := {'place': 3})")
     assert {place for (place,) in con.execute("SELECT place FROM live").fetchall()} <= {"*", *(p[0] for p in PLACES)}
 
@@ -397,16 +410,16 @@ def test_what_reads_a_release_reads_the_raised_nodes(con: Any) -> None:
     """kl_divergence by hand: 6 records of * over 9 leaves are 2/3 a cell, b11 gets its 2 and 2/3 of the 6."""
     rows(con, PAIRS)
     call = f"FROM kacpc_metrics('t', k := 2, qi := ['place'], {TREE}, round := {{'place': 3}}, divergence := true)"
-    ((found,),) = con.execute(f"SELECT value {call} WHERE metric = 'kl_divergence'").fetchall()
+    ((value,),) = con.execute(f"SELECT value {call} WHERE metric = 'kl_divergence'").fetchall()
     cell = 6 / 9
-    assert found == pytest.approx(6 * (1 / 8) * np.log(1 / cell) + (2 / 8) * np.log(2 / (2 + cell)))
+    assert value == pytest.approx(6 * (1 / 8) * np.log(1 / cell) + (2 / 8) * np.log(2 / (2 + cell)))
 
 
 def test_python_takes_it(con: Any) -> None:
-    made = dbanon.anonymize(
+    anonymized = dbanon.anonymize(
         duckdb.sql("SELECT 20 + i AS age FROM range(20) AS r (i)").df(), k=5, qi=["age"], round={"age": 10}
     )
-    assert set(made.release["age"]) == {"[20, 29]", "[30, 39]"}
+    assert set(anonymized.release["age"]) == {"[20, 29]", "[30, 39]"}
 
 
 def test_weeks_begin_on_monday(con: Any) -> None:

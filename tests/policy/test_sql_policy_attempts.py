@@ -74,8 +74,10 @@ def test_problems_lists_what_the_policy_forbids(con: Any) -> None:
     roles["born"] = {"role": "quasi", "grid": "none"}
     dbanon.declare(con, "patients", **roles, name="other", note="other", ward="other")
     result = con.execute("FROM mondrian('patients', k := 5, allow_rare := ['name', 'note'])")
-    found = problems([column[0] for column in result.description], result.fetchall())
-    assert {"CANARYNAME in name", "CANARYNOTE in note", "a withheld column"} <= set(found)
-    assert {"age too fine", "born too fine", "weight_kg too fine", "a class of fewer than 5 persons"} <= set(found)
+    actual_problems = problems([column[0] for column in result.description], result.fetchall())
+    assert {"CANARYNAME in name", "CANARYNOTE in note", "a withheld column"} <= set(actual_problems)
+    assert {"age too fine", "born too fine", "weight_kg too fine", "a class of fewer than 5 persons"} <= set(
+        actual_problems
+    )
     raw = con.execute(f"SELECT {', '.join(POLICY)} FROM patients").fetchall()
     assert {"CANARYPID in pid", "zip too fine", "age too fine"} <= set(problems(list(POLICY), raw))

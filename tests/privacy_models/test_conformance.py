@@ -40,26 +40,28 @@ TABLES = 30
 
 def oracle(model: PrivacyModel, form: ModelForm) -> Oracle:
     """The definition of a form, which shares nothing with the package."""
-    known = models.ORACLES.get((model.name, form.name))
-    if known is None:
-        known = importlib.import_module(f"test_{model.name}").ORACLE
-    return known
+    oracle_for_known = models.ORACLES.get((model.name, form.name))
+    if oracle_for_known is None:
+        oracle_for_known = importlib.import_module(f"test_{model.name}").ORACLE
+    return oracle_for_known
 
 
 def asked(model: PrivacyModel, form: ModelForm) -> dict[str, Any]:
     """Parameters that ask for a form: of whole numbers for 2, of others for 0.4."""
-    chosen = {model.form_parameter: form.name} if model.form_parameter else {}
-    return {model.parameter: 2 if isinstance(model.parameters[0].kind, Integer) else 0.4, **chosen}
+    selected_mapping = {model.form_parameter: form.name} if model.form_parameter else {}
+    return {model.parameter: 2 if isinstance(model.parameters[0].kind, Integer) else 0.4, **selected_mapping}
 
 
 def table_of(model: PrivacyModel, form: ModelForm, seed: int) -> tuple[Case, list[list[int]]]:
     """A random table of which a form is asked, and a random grouping of its records."""
-    made = case("hierarchical t" if form.value_order == "hierarchy" else "p", seed)
-    kept = {name: value for name, value in made.asked.items() if name in ("k", "multi")}
-    made = replace(made, asked=kept | asked(model, form), max_levels=[None] * len(made.max_levels))
+    actual_case = case("hierarchical t" if form.value_order == "hierarchy" else "p", seed)
+    kept_values_by_name = {name: value for name, value in actual_case.asked.items() if name in ("k", "multi")}
+    actual_case = replace(
+        actual_case, asked=kept_values_by_name | asked(model, form), max_levels=[None] * len(actual_case.max_levels)
+    )
     rng = random.Random(seed)
-    group = [rng.randrange(3) for _ in made.records]
-    return made, [[r for r, g in enumerate(group) if g == number] for number in sorted(set(group))]
+    group = [rng.randrange(3) for _ in actual_case.records]
+    return actual_case, [[r for r, g in enumerate(group) if g == number] for number in sorted(set(group))]
 
 
 def defined(made: Case, of: ModelRequirement, classes: Sequence[Class]) -> models.Achieved:
@@ -75,17 +77,17 @@ def defined(made: Case, of: ModelRequirement, classes: Sequence[Class]) -> model
 def test_arrays_and_definition_agree(model: PrivacyModel, form: ModelForm) -> None:
     compared = 0
     for seed in range(TABLES):
-        made, groups = table_of(model, form, seed)
-        space, order = encoded(made)
+        encoded_table, groups = table_of(model, form, seed)
+        space, order = encoded(encoded_table)
         place = {record: row for row, record in enumerate(order)}
-        limits = constraint(made)
-        for of in limits.models:
-            expected = defined(made, of, made.classes(groups))
+        limits = constraint(encoded_table)
+        for one_model in limits.models:
+            expected = defined(encoded_table, one_model, encoded_table.classes(groups))
             for group, value in zip(groups, expected.classes, strict=True):
-                if models.size(made.classes([group])[0]) == 0:
+                if models.size(encoded_table.classes([group])[0]) == 0:
                     continue  # nobody is known: no class of a release
                 rows = np.array(sorted(place[record] for record in group))
-                assert float(limits.worst_measure(space, rows, of)) == pytest.approx(float(value), abs=1e-9), (
+                assert float(limits.worst_measure(space, rows, one_model)) == pytest.approx(float(value), abs=1e-9), (
                     seed,
                     group,
                 )
@@ -98,24 +100,27 @@ def test_sql_and_definition_agree(model: PrivacyModel, form: ModelForm) -> None:
     """The macro of the model's file on counts of classes."""
     with duckdb.connect() as con:
         for seed in range(TABLES):
-            made, groups = table_of(model, form, seed)
-            made = replace(made, asked={name: v for name, v in made.asked.items() if name != "multi"})
-            classes = [part for part in made.classes(groups) if models.size(part)]
-            for of in constraint(made).models:
-                _counts(con, made, of, classes)
-                tree = made.columns[of.sensitive].rows is not None
+            encoded_table, groups = table_of(model, form, seed)
+            encoded_table = replace(
+                encoded_table, asked={name: v for name, v in encoded_table.asked.items() if name != "multi"}
+            )
+            classes = [part for part in encoded_table.classes(groups) if models.size(part)]
+            for one_model in constraint(encoded_table).models:
+                _counts(con, encoded_table, one_model, classes)
+                tree = encoded_table.columns[one_model.sensitive].rows is not None
                 if form.value_order:
                     places = "model.places(form, sql('overall'), rows, leaves)"
-                    known = {name: Sql(name) if tree else None for name in ("rows", "leaves")}
-                    con.execute(f"CREATE OR REPLACE TABLE places AS {_filled(model, places, form=form.name, **known)}")
-                settings = {name: Sql(repr(value)) for name, value in of.settings.items()}
+                    known_sql_by_name = {name: Sql(name) if tree else None for name in ("rows", "leaves")}
+                    places_sql = _filled(model, places, form=form.name, **known_sql_by_name)
+                    con.execute(f"CREATE OR REPLACE TABLE places AS {places_sql}")
+                settings = {name: Sql(repr(value)) for name, value in one_model.settings.items()}
                 relations = {name: Sql(name) for name in ("held", "body", "overall", "places")}
                 query = _filled(
                     model, "model.measure(form, of, settings)", form=form.name, of=relations, settings=settings
                 )
-                found = dict(con.execute(f"SELECT class_id, value FROM ({query})").fetchall())
-                expected = [float(value) for value in defined(made, of, classes).classes]
-                assert [found[i] for i in range(len(classes))] == pytest.approx(expected, abs=1e-9), seed
+                mapping = dict(con.execute(f"SELECT class_id, value FROM ({query})").fetchall())
+                expected = [float(value) for value in defined(encoded_table, one_model, classes).classes]
+                assert [mapping[i] for i in range(len(classes))] == pytest.approx(expected, abs=1e-9), seed
 
 
 def _filled(model: PrivacyModel, call: str, **values: object) -> Sql:
@@ -126,12 +131,12 @@ def _filled(model: PrivacyModel, call: str, **values: object) -> Sql:
 def _counts(con: Any, made: Case, of: ModelRequirement, classes: Sequence[Class]) -> None:
     """Tables of what classes hold of a sensitive column, and of its hierarchy."""
     column, type_ = made.columns[of.sensitive], made.columns[of.sensitive].type
-    held = [(i, v, n) for i, part in enumerate(classes) for v, n in models.held(part, of.sensitive).items()]
+    stored_values = [(i, v, n) for i, part in enumerate(classes) for v, n in models.held(part, of.sensitive).items()]
     overall = models.held([record for part in classes for record in part], of.sensitive).items()
     body = [(i, models.size(part)) for i, part in enumerate(classes)]
     nodes, leaves = _nodes(column.rows or [])
     for name, columns, rows in (
-        ("held", f"class_id INTEGER, value {type_}, size BIGINT", held),
+        ("held", f"class_id INTEGER, value {type_}, size BIGINT", stored_values),
         ("body", "class_id INTEGER, size BIGINT", body),
         ("overall", f"value {type_}, size BIGINT", list(overall)),
         ("rows", "node VARCHAR, parent VARCHAR, label VARCHAR", nodes),
@@ -146,8 +151,8 @@ def _counts(con: Any, made: Case, of: ModelRequirement, classes: Sequence[Class]
 def _nodes(rows: Sequence[Sequence[str]]) -> tuple[list[tuple[str, str | None, str]], list[tuple[str, int]]]:
     """Nodes (node, parent, label) and leaves (label, place) of a hierarchy of ARX rows."""
     lines = [tuple(reversed(row)) for row in rows]
-    every = sorted({line[:n] for line in lines for n in range(1, len(line) + 1)})
-    nodes = [("/".join(n), "/".join(n[:-1]) if len(n) > 1 else None, n[-1]) for n in every]
+    all_lines = sorted({line[:n] for line in lines for n in range(1, len(line) + 1)})
+    nodes = [("/".join(n), "/".join(n[:-1]) if len(n) > 1 else None, n[-1]) for n in all_lines]
     return nodes, [(row[0], i) for i, row in enumerate(rows)]
 
 
@@ -157,53 +162,61 @@ def test_all_records_together_meet_it_or_the_call_says_how_much_they_allow(
 ) -> None:
     ends = set()
     for seed in range(TABLES):
-        made, _ = table_of(model, form, seed)
-        space, _ = encoded(made)
-        limits = constraint(made)
-        everything = made.classes([range(len(made.records))])
-        reached = [(of, float(defined(made, of, everything).table)) for of in limits.models]
-        met = all(bool(of.is_satisfied(np.float64(value))) for of, value in reached)
+        encoded_table, _ = table_of(model, form, seed)
+        space, _ = encoded(encoded_table)
+        limits = constraint(encoded_table)
+        everything = encoded_table.classes([range(len(encoded_table.records))])
+        reached = [
+            (one_model, float(defined(encoded_table, one_model, everything).table)) for one_model in limits.models
+        ]
+        has_all = all(bool(one_model.is_satisfied(np.float64(value))) for one_model, value in reached)
         try:
             by_row.run(
                 algorithms.find("mondrian"),
                 space,
                 replace(limits, k=1),
                 {},
-                algorithms.MessageNames((), made.sensitive),
+                algorithms.MessageNames((), encoded_table.sensitive),
             )
-            assert met, seed
+            assert has_all, seed
         except errors.ModelNotMetError as error:
-            assert not met, (seed, str(error))
-            assert any(of.best_request(value) in str(error) for of, value in reached), (seed, str(error))
-        ends.add(met)
+            assert not has_all, (seed, str(error))
+            assert any(one_model.best_request(value) in str(error) for one_model, value in reached), (seed, str(error))
+        ends.add(has_all)
     assert True in ends
 
 
 @every_form
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm_meets_it(algorithm: str, model: PrivacyModel, form: ModelForm) -> None:
-    met = 0
+    number = 0
     for seed in range(6):
-        made, _ = table_of(model, form, seed)
-        made = replace(made, asked=made.asked | {"k": min(made.asked["k"], 2)})
-        space, order = encoded(made)
-        chosen = algorithms.find(algorithm)
-        options = {p.name: p.default for p in chosen.own}
+        encoded_table, _ = table_of(model, form, seed)
+        encoded_table = replace(encoded_table, asked=encoded_table.asked | {"k": min(encoded_table.asked["k"], 2)})
+        space, order = encoded(encoded_table)
+        selected_algorithm = algorithms.find(algorithm)
+        options = {p.name: p.default for p in selected_algorithm.own}
         try:
-            labels = by_row.run(chosen, space, constraint(made), options, algorithms.MessageNames((), made.sensitive))
+            labels = by_row.run(
+                selected_algorithm,
+                space,
+                constraint(encoded_table),
+                options,
+                algorithms.MessageNames((), encoded_table.sensitive),
+            )
         except (errors.ModelNotMetError, errors.TooFewRecordsError, errors.KOutOfRangeError):
             continue
-        classes = made.classes(grouped(made, order, labels.tolist()))
-        for of in constraint(made).models:
-            value = float(defined(made, of, classes).table)
-            assert of.form_definition.is_satisfied(
-                np.float64(value), of.bound + (1e-9 if not of.form_definition.is_higher else -1e-9)
+        classes = encoded_table.classes(grouped(encoded_table, order, labels.tolist()))
+        for one_model in constraint(encoded_table).models:
+            value = float(defined(encoded_table, one_model, classes).table)
+            assert one_model.form_definition.is_satisfied(
+                np.float64(value), one_model.bound + (1e-9 if not one_model.form_definition.is_higher else -1e-9)
             ), (
                 seed,
                 value,
             )
-            met += 1
-    assert met
+            number += 1
+    assert number
 
 
 # --- in SQL ------------------------------------------------------------------------------------------------------
@@ -240,10 +253,10 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def arguments(model: PrivacyModel, form: ModelForm, k: int = 3) -> str:
-    given = {"k": k, "qi": ["age"], "sensitive": ["disease"], **asked(model, form)}
+    parameters = {"k": k, "qi": ["age"], "sensitive": ["disease"], **asked(model, form)}
     if form.value_order:
-        given["hierarchies"] = {"disease": "illness"}
-    return ", ".join(f"{name} := {value!r}" for name, value in given.items())
+        parameters["hierarchies"] = {"disease": "illness"}
+    return ", ".join(f"{name} := {value!r}" for name, value in parameters.items())
 
 
 @every_form
@@ -264,19 +277,19 @@ def test_the_certificate_says_it_and_computes_it_anew(model: PrivacyModel, form:
     with dbanon.connect(path) as con:
         dbanon.load_hierarchy(con, "illness", ILLNESS)
         con.execute(f"CREATE TABLE people AS {MIXED}")
-        given = {"hierarchies": {"disease": "illness"}} if form.value_order else {}
+        parameters = {"hierarchies": {"disease": "illness"}} if form.value_order else {}
         dbanon.create_release(
-            con, "safe", "kacpc", "people", k=3, qi=["age"], sensitive=["disease"], **asked(model, form), **given
+            con, "safe", "kacpc", "people", k=3, qi=["age"], sensitive=["disease"], **asked(model, form), **parameters
         )
         rows = con.execute("FROM certificate('safe')").fetchall()
-        measured = con.execute("SELECT metric, value, better FROM safe_metrics").fetchall()
-    lines = {(section, item): (value, sql) for section, item, value, sql in rows}
+        measured_rows = con.execute("SELECT metric, value, better FROM safe_metrics").fetchall()
+    lines = {(section, element): (value, sql) for section, element, value, sql in rows}
     assert ("model", f"{model.parameter} of disease") in lines
     value, sql = lines["achieved", f"{form.metric.name} of disease"]
-    assert (f"{form.metric.name}:disease", pytest.approx(float(value)), form.bound.better) in measured
+    assert (f"{form.metric.name}:disease", pytest.approx(float(value)), form.bound.better) in measured_rows
     assert "as it was measured" not in sql
-    with duckdb.connect(path, read_only=True) as plain:
-        assert plain.execute(sql).fetchall()[0][0] == pytest.approx(float(value), abs=1e-9)
+    with duckdb.connect(path, read_only=True) as plain_con:
+        assert plain_con.execute(sql).fetchall()[0][0] == pytest.approx(float(value), abs=1e-9)
 
 
 @every_form
@@ -285,45 +298,45 @@ def test_any_table_is_measured_by_it(model: PrivacyModel, form: ModelForm) -> No
         for name, rows in (("illness", ILLNESS), ("cause", CAUSE)):
             dbanon.load_hierarchy(con, name, rows)
         for seed in range(4):
-            made, groups = table_of(model, form, seed)
-            made = replace(made, persons=None)
+            encoded_table, groups = table_of(model, form, seed)
+            encoded_table = replace(encoded_table, persons=None)
             number = {record: g for g, group in enumerate(groups) for record in group}
-            columns = ["g INTEGER", *(f"{name} {SENSITIVE[name].type}" for name in made.sensitive)]
+            columns = ["g INTEGER", *(f"{name} {SENSITIVE[name].type}" for name in encoded_table.sensitive)]
             con.execute(f"CREATE OR REPLACE TABLE t ({', '.join(columns)})")
             con.executemany(
                 f"INSERT INTO t VALUES ({', '.join('?' * len(columns))})",
-                [(number[r], *values) for r, values in enumerate(made.values)],
+                [(number[r], *values) for r, values in enumerate(encoded_table.values)],
             )
-            trees = {name: SENSITIVE[name].hierarchy for name in made.sensitive if SENSITIVE[name].hierarchy}
-            named = f", hierarchies := {trees!r}" if form.value_order and trees else ""
-            chosen = f", {model.form_parameter} := '{form.name}'" if model.form_parameter else ""
-            multi = f", multi := '{made.asked['multi']}'" if "multi" in made.asked else ""
-            call = f"('t', qi := ['g'], sensitive := {made.sensitive!r}{multi}{named}"
-            own = con.execute(f"FROM {model.function}{call}{chosen})").fetchall()
+            trees = {name: SENSITIVE[name].hierarchy for name in encoded_table.sensitive if SENSITIVE[name].hierarchy}
+            named_text = f", hierarchies := {trees!r}" if form.value_order and trees else ""
+            selected_text = f", {model.form_parameter} := '{form.name}'" if model.form_parameter else ""
+            multi = f", multi := '{encoded_table.asked['multi']}'" if "multi" in encoded_table.asked else ""
+            call = f"('t', qi := ['g'], sensitive := {encoded_table.sensitive!r}{multi}{named_text}"
+            own_rows = con.execute(f"FROM {model.function}{call}{selected_text})").fetchall()
             everything = con.execute(f"FROM anonymity{call})").fetchall()
-            for of in constraint(made).models:
-                name = made.sensitive[of.sensitive]
-                (value,) = {row[2] for row in own if row[1] == name}
-                listed = [row for row in everything if row[:2] == (form.table_measure.name, name)]
+            for one_model in constraint(encoded_table).models:
+                name = encoded_table.sensitive[one_model.sensitive]
+                (value,) = {row[2] for row in own_rows if row[1] == name}
+                listed_rows = [row for row in everything if row[:2] == (form.table_measure.name, name)]
                 if form.value_order == "order" and SENSITIVE[name].type == "VARCHAR" and SENSITIVE[name].rows is None:
-                    assert not listed, "texts have no order of their own"
+                    assert not listed_rows, "texts have no order of their own"
                     continue
-                (shown,) = listed
-                assert shown[2] == value
-                assert shown[3] == (form.table_measure.better or form.bound.better)
+                (display,) = listed_rows
+                assert display[2] == value
+                assert display[3] == (form.table_measure.better or form.bound.better)
                 if not form.table_measure.measure:
-                    expected = float(defined(made, of, made.classes(groups)).table)
-                    assert shown[2] == pytest.approx(expected, abs=1e-9), (seed, made.sensitive)
+                    expected = float(defined(encoded_table, one_model, encoded_table.classes(groups)).table)
+                    assert display[2] == pytest.approx(expected, abs=1e-9), (seed, encoded_table.sensitive)
 
 
 # --- what is said of it --------------------------------------------------------------------------------------------
 
 
 def test_parameters_of_models_stand_together_in_the_order_of_their_places() -> None:
-    every = [p.name for p in COMMON]
-    first = every.index(registry.models()[0].parameter)
-    own = [p.name for m in registry.models() for p in m.parameters]
-    assert every[first : first + len(own)] == own
+    all_names = [p.name for p in COMMON]
+    first = all_names.index(registry.models()[0].parameter)
+    own_names = [p.name for m in registry.models() for p in m.parameters]
+    assert all_names[first : first + len(own_names)] == own_names
     assert len({m.position for m in registry.models()}) == len(registry.models())
 
 

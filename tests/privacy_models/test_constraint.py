@@ -68,21 +68,21 @@ def test_needed_counts_persons_in_the_order_in_which_they_join() -> None:
 
 
 def test_what_is_left_is_enough_until_fewer_than_k_records_remain() -> None:
-    left = Constraint(3).remaining(space_of([2, 1, 3]))
-    left.remove(ints(0, 4, 5))
-    assert left.can_form_class()
-    left.remove(ints(1))
-    assert not left.can_form_class()
+    remaining = Constraint(3).remaining(space_of([2, 1, 3]))
+    remaining.remove(ints(0, 4, 5))
+    assert remaining.can_form_class()
+    remaining.remove(ints(1))
+    assert not remaining.can_form_class()
 
 
 def test_a_person_is_left_while_one_row_is_left() -> None:
-    left = Constraint(2).remaining(space_of([2, 1, 3], [A, A, B, A, C, UNKNOWN]))
-    left.remove(ints(2, 0))
-    assert left.can_form_class(), "A and C"
-    left.remove(ints(1, 5))
-    assert left.can_form_class(), "one row of A is left"
-    left.remove(ints(3))
-    assert not left.can_form_class(), "C alone"
+    remaining = Constraint(2).remaining(space_of([2, 1, 3], [A, A, B, A, C, UNKNOWN]))
+    remaining.remove(ints(2, 0))
+    assert remaining.can_form_class(), "A and C"
+    remaining.remove(ints(1, 5))
+    assert remaining.can_form_class(), "one row of A is left"
+    remaining.remove(ints(3))
+    assert not remaining.can_form_class(), "C alone"
 
 
 def distinct(persons: Sequence[int]) -> int:
@@ -93,23 +93,23 @@ def distinct(persons: Sequence[int]) -> int:
 @given(st.data())
 def test_the_model_agrees_with_counting_persons(data: st.DataObject) -> None:
     persons = data.draw(st.lists(st.integers(-1, 5), min_size=1, max_size=20))
-    known = data.draw(st.booleans())
+    known_values = data.draw(st.booleans())
     k = data.draw(st.integers(1, 7))
-    space = space_of([1] * len(persons), persons if known else None)
-    counted = persons if known else list(range(len(persons)))
+    space = space_of([1] * len(persons), persons if known_values else None)
+    counted_persons = persons if known_values else list(range(len(persons)))
     model = Constraint(k)
     rows = data.draw(st.permutations(range(len(persons))))
     rows = rows[: data.draw(st.integers(1, len(rows)))]
-    prefixes = [n for n in range(1, len(rows) + 1) if distinct([counted[r] for r in rows[:n]]) >= k]
+    prefixes = [n for n in range(1, len(rows) + 1) if distinct([counted_persons[r] for r in rows[:n]]) >= k]
     assert model.n_records_needed(space, ints(*rows)) == (prefixes[0] if prefixes else None)
     assert model.is_met_by_tuples(space, ints(*rows)) == bool(prefixes)
-    left = model.remaining(space)
-    remaining = dict(enumerate(counted))
-    assert left.can_form_class() == (distinct(list(remaining.values())) >= k)
+    remaining_remaining = model.remaining(space)
+    remaining = dict(enumerate(counted_persons))
+    assert remaining_remaining.can_form_class() == (distinct(list(remaining.values())) >= k)
     while rows:
-        cut = data.draw(st.integers(1, len(rows)))
-        left.remove(ints(*rows[:cut]))
-        for row in rows[:cut]:
+        cut_result = data.draw(st.integers(1, len(rows)))
+        remaining_remaining.remove(ints(*rows[:cut_result]))
+        for row in rows[:cut_result]:
             del remaining[row]
-        rows = rows[cut:]
-        assert left.can_form_class() == (distinct(list(remaining.values())) >= k)
+        rows = rows[cut_result:]
+        assert remaining_remaining.can_form_class() == (distinct(list(remaining.values())) >= k)

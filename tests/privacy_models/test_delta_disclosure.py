@@ -24,14 +24,16 @@ def ORACLE(  # noqa: N802
     tree: Rows | None,
 ) -> Achieved:
     """The greatest |ln(p / q)| over all values of the table, NULL one of them; infinite where p is 0."""
-    whole = models.table_shares(classes, column)
+    full_table_shares = models.table_shares(classes, column)
 
     def measure(part: Class) -> Number:
         share = models.shares(part, column)
-        return max(abs(math.log(share[value] / q)) if value in share else math.inf for value, q in whole.items())
+        return max(
+            abs(math.log(share[value] / q)) if value in share else math.inf for value, q in full_table_shares.items()
+        )
 
-    measured = [[measure(p) for p in models.parts_of(part, column, joint)] or [math.inf] for part in classes]
-    by_class = tuple(max(values) for values in measured)
+    measured_values = [[measure(p) for p in models.parts_of(part, column, joint)] or [math.inf] for part in classes]
+    by_class = tuple(max(values) for values in measured_values)
     return Achieved(by_class, max(by_class))
 
 
@@ -67,9 +69,9 @@ def test_the_bound_itself_is_not_enough(db: Any) -> None:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm_meets_it_in_sql(db: Any, algorithm: str) -> None:
     arguments = {"k": 2, "qi": ["age"], "sensitive": ["disease"], "delta_disclosure": 0.7}
-    found = db.execute(f"SELECT class_id, disease FROM {call_of(algorithm, arguments)}").fetchall()
-    assert len(found) == 8
-    classes = models.alone([[(d,) for c, d in found if c == number] for number in {c for c, _ in found}])
+    rows = db.execute(f"SELECT class_id, disease FROM {call_of(algorithm, arguments)}").fetchall()
+    assert len(rows) == 8
+    classes = models.alone([[(d,) for c, d in rows if c == number] for number in {c for c, _ in rows}])
     assert ORACLE(classes, {}, 0, False, None, None).table < 0.7
 
 

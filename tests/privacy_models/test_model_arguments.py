@@ -73,8 +73,8 @@ VALUES = [(name, value) for name, (_, values) in BAD.items() for value in values
 
 @pytest.mark.parametrize(("name", "value"), VALUES, ids=[f"{name} = {value}" for name, value in VALUES])
 def test_a_value_out_of_range_is_an_error_that_says_what_is_accepted(people: Any, name: str, value: str) -> None:
-    said = refused(people, f"{NEEDS.get(name, '')}{name} := {value}")
-    assert f"kacpc: {name} must be {BAD[name][0]}, got " in said
+    message = refused(people, f"{NEEDS.get(name, '')}{name} := {value}")
+    assert f"kacpc: {name} must be {BAD[name][0]}, got " in message
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -119,17 +119,17 @@ ASKED = {"l": 2, "t": 0.5, "alpha": 0.9, "p": 2, "beta": 2}
 @pytest.mark.parametrize("name", ASKED)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_model_of_no_sensitive_column_is_refused(people: Any, algorithm: str, name: str) -> None:
-    asked = {name, *algorithms.find(algorithm).defaults}
-    first = next(model.parameter for model in registry.models() if model.parameter in asked)
+    asked_values = {name, *algorithms.find(algorithm).defaults}
+    first = next(model.parameter for model in registry.models() if model.parameter in asked_values)
     for kind in ("", "_classes", "_metrics"):
-        said = refused(people, f"{name} := {ASKED[name]}", algorithm + kind, "")
-        assert f"{algorithm}{kind}: {first} is about sensitive values, and no column of people is sensitive" in said
+        message = refused(people, f"{name} := {ASKED[name]}", algorithm + kind, "")
+        assert f"{algorithm}{kind}: {first} is about sensitive values, and no column of people is sensitive" in message
 
 
 @pytest.mark.parametrize("sensitive", [["disease"], ["cause", "disease"]])
 def test_the_hierarchical_distance_needs_a_hierarchy(people: Any, sensitive: list[str]) -> None:
-    said = refused(people, "t := 0.5, emd := 'hierarchical'", sensitive=f", sensitive := {sensitive}")
-    assert "kacpc: emd = 'hierarchical' needs a hierarchy of people.disease. Hint: " in said
+    message = refused(people, "t := 0.5, emd := 'hierarchical'", sensitive=f", sensitive := {sensitive}")
+    assert "kacpc: emd = 'hierarchical' needs a hierarchy of people.disease. Hint: " in message
 
 
 def test_every_column_needs_a_hierarchy_for_the_hierarchical_distance(people: Any) -> None:
@@ -140,16 +140,16 @@ def test_every_column_needs_a_hierarchy_for_the_hierarchical_distance(people: An
 
 
 def test_an_unknown_hierarchy_of_a_sensitive_column_is_an_error(people: Any) -> None:
-    said = refused(people, "t := 0.5, emd := 'hierarchical', hierarchies := {'disease': 'infectius'}")
-    assert "there is no hierarchy 'infectius' (of people.disease)" in said
+    message = refused(people, "t := 0.5, emd := 'hierarchical', hierarchies := {'disease': 'infectius'}")
+    assert "there is no hierarchy 'infectius' (of people.disease)" in message
 
 
 def test_a_value_that_the_hierarchy_misses_is_an_error_that_does_not_quote_it(people: Any) -> None:
     for emd in ("ordered", "hierarchical"):
         arguments = f"t := 0.5, emd := '{emd}', hierarchies := {{'disease': E'Flu;*\\nCancer;*'}}"
-        said = refused(people, arguments)
-        assert re.search(r"people\.disease: 1 distinct values? (is|are) missing from hierarchy", said)
-        assert "HIV" not in said
+        message = refused(people, arguments)
+        assert re.search(r"people\.disease: 1 distinct values? (is|are) missing from hierarchy", message)
+        assert "HIV" not in message
 
 
 NOT_MET: list[tuple[str, str, str, str]] = [
@@ -171,11 +171,11 @@ def test_what_the_table_does_not_allow_is_said_with_the_most_that_it_does(
     people: Any, algorithm: str, asked: str, model: str, most: str, works: str
 ) -> None:
     for kind in ("", "_classes", "_metrics"):
-        said = refused(people, asked, algorithm + kind)
+        message = refused(people, asked, algorithm + kind)
         expected = (
             f"{algorithm}{kind}: all records together do not meet {model} on disease; the most that they allow is"
         )
-        assert f"{expected} {most}. Hint: ask for less, or withhold the column." in said
+        assert f"{expected} {most}. Hint: ask for less, or withhold the column." in message
     assert _released_or_left_out(people, algorithm, works) == 6
 
 
@@ -192,8 +192,8 @@ def test_what_no_value_can_meet_is_said(people: Any) -> None:
     con = people.cursor()
     dbanon.attach(con)
     con.execute("CREATE OR REPLACE TABLE alike AS SELECT i AS age, 'Flu' AS disease FROM range(6) AS r (i)")
-    for asked in ({"l": 2}, {"l": 2, "diversity": "entropy"}, {"p": 2}):
-        call = call_of("kacpc", {"k": 2, "qi": ["age"], "sensitive": ["disease"], **asked}, "alike")
+    for parameters in ({"l": 2}, {"l": 2, "diversity": "entropy"}, {"p": 2}):
+        call = call_of("kacpc", {"k": 2, "qi": ["age"], "sensitive": ["disease"], **parameters}, "alike")
         with pytest.raises(duckdb.Error, match=r"the most that they allow is no [lp] above 1\."):
             con.execute(f"FROM {call}")
 
@@ -217,9 +217,9 @@ def test_a_share_is_rounded_so_that_asking_for_it_works(people: Any, asked: Aske
     for _ in arguments["sensitive"]:
         with pytest.raises(duckdb.Error, match="the most that they allow is") as caught:
             con.execute(f"FROM {call_of('kacpc', arguments | asked, 'told')}")
-        found = re.search(r"allow is (\w+) = (\S+)\. Hint", str(caught.value))
-        assert found
-        asked = asked | {found[1]: float(found[2])}
+        match = re.search(r"allow is (\w+) = (\S+)\. Hint", str(caught.value))
+        assert match
+        asked = asked | {match[1]: float(match[2])}
         try:
             con.execute(f"FROM {call_of('kacpc', arguments | asked, 'told')}")
             break
@@ -248,15 +248,15 @@ TYPES = ["VARCHAR", "INTEGER", "DOUBLE", "DECIMAL(9, 3)", "DATE", "TIMESTAMP", "
 @pytest.mark.parametrize("type_", TYPES)
 def test_sensitive_values_of_any_type_are_judged(people: Any, type_: str) -> None:
     con = dbanon.attach(people.cursor())
-    made = {
+    result = {
         "DATE": "DATE '2020-01-30' + i::INTEGER % 3", "TIMESTAMP": "TIMESTAMP '2020-01-30 23:00' + to_hours(i % 3)",
         "TIMESTAMPTZ": "TIMESTAMPTZ '2020-01-30 23:00:00+00' + to_hours(i % 3)", "BOOLEAN": "i % 3 = 0",
     }.get(type_, f"(i % 3)::{type_}")  # fmt: skip
-    value = f"CASE WHEN i < 11 THEN ({made})::{type_} END AS v"
+    value = f"CASE WHEN i < 11 THEN ({result})::{type_} END AS v"
     con.execute(f"CREATE OR REPLACE TABLE typed AS SELECT i AS age, {value} FROM range(12) AS r (i)")
-    asked: Asked = {"k": 2, "qi": ["age"], "sensitive": ["v"], "l": 2, "alpha": 0.9, "p": 2, "beta": 20}
+    parameters: Asked = {"k": 2, "qi": ["age"], "sensitive": ["v"], "l": 2, "alpha": 0.9, "p": 2, "beta": 20}
     for emd in ("equal", "ordered"):
-        call = call_of("kacpc", asked | {"t": 0.5, "emd": emd}, "typed")
+        call = call_of("kacpc", parameters | {"t": 0.5, "emd": emd}, "typed")
         classes = con.execute(f"SELECT count(*), count(DISTINCT v::VARCHAR) FROM {call} GROUP BY age").fetchall()
         assert sum(size for size, _ in classes) == 12
         assert min(values for _, values in classes) >= 2

@@ -51,10 +51,12 @@ SQL_CASES = 65
 def clustered(made: Case, algorithm: str) -> list[list[int]]:
     """Records of each class that a reader sees."""
     built, order = encoded(made)
-    chosen = algorithms.find(algorithm)
+    selected_algorithm = algorithms.find(algorithm)
     names = tuple(f"q{j}" for j in range(len(made.attributes)))
-    options = {p.name: p.default for p in chosen.own}
-    labels = by_row.run(chosen, built, constraint(made), options, algorithms.MessageNames(names, made.sensitive))
+    options = {p.name: p.default for p in selected_algorithm.own}
+    labels = by_row.run(
+        selected_algorithm, built, constraint(made), options, algorithms.MessageNames(names, made.sensitive)
+    )
     assert labels.shape == (len(made.records),), made
     assert labels.min() >= 0, made
     return grouped(made, order, labels.tolist())
@@ -91,19 +93,19 @@ FORMS = {"l": ("diversity", "c"), "t": ("emd",), "alpha": (), "p": (), "beta": (
 
 def achieved(made: Case, groups: Sequence[Sequence[int]], name: str, column: int) -> models.Achieved:
     """What classes measure by the model of a parameter, in the form that the case asks for."""
-    classes, joint, asked = made.classes(groups), made.asked.get("multi") == "joint", made.asked
+    classes, joint, parameters = made.classes(groups), made.asked.get("multi") == "joint", made.asked
     if name in ("l", "p"):
-        kind = asked.get("diversity", "distinct") if name == "l" else "distinct"
+        kind = parameters.get("diversity", "distinct") if name == "l" else "distinct"
         if kind == "recursive":
-            return models.recursive(classes, asked["l"], column, joint)
+            return models.recursive(classes, parameters["l"], column, joint)
         return (models.entropy_l if kind == "entropy" else models.distinct_l)(classes, column, joint)
     if name == "alpha":
         return models.alpha(classes, column, joint)
     if name == "beta":
-        return models.beta(classes, column, joint, asked.get("likeness") == "enhanced")
-    if asked.get("emd") == "hierarchical":
+        return models.beta(classes, column, joint, parameters.get("likeness") == "enhanced")
+    if parameters.get("emd") == "hierarchical":
         return models.t_hierarchical(classes, made.trees[column] or [], column, joint)
-    if asked.get("emd") == "ordered":
+    if parameters.get("emd") == "ordered":
         return models.t_ordered(classes, column, joint, made.orders[column])
     return models.t_equal(classes, column, joint)
 
@@ -111,42 +113,44 @@ def achieved(made: Case, groups: Sequence[Sequence[int]], name: str, column: int
 def bounds(made: Case) -> Asked | None:
     """What the case asks for, moved to exactly what the whole table has; None where that cannot be asked for."""
     everything = [range(len(made.records))]
-    moved: Asked = {}
+    moves: Asked = {}
     for name in FORMS:
         if name not in made.asked:
             continue
-        found: list[Number] = [achieved(made, everything, name, i).table for i in range(len(made.sensitive))]
+        tables: list[Number] = [achieved(made, everything, name, i).table for i in range(len(made.sensitive))]
         if name == "l" and made.asked.get("diversity") == "recursive":
-            moved["c"] = math.nextafter(float(max(found)), math.inf)
+            moves["c"] = math.nextafter(float(max(tables)), math.inf)
         elif name in ("l", "p"):
-            moved[name] = math.floor(min(found) + 1e-9)
+            moves[name] = math.floor(min(tables) + 1e-9)
         else:
-            moved[name] = float(max(found))
-    fine = all(math.isfinite(value) and value >= (2 if name in "lp" else 0) for name, value in moved.items())
-    return moved if moved and fine else None
+            moves[name] = float(max(tables))
+    fine_has_all = all(math.isfinite(value) and value >= (2 if name in "lp" else 0) for name, value in moves.items())
+    return moves if moves and fine_has_all else None
 
 
 @pytest.mark.parametrize("model", [model for model in MODELS if model != "k"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_exactly_what_the_whole_table_has_can_be_asked_for_and_no_more(algorithm: str, model: str) -> None:
     """More is an error that names the most there is, and asking for that works."""
-    tried = 0
+    tried_number = 0
     for seed in range(20_000, 20_024):
-        made = case(model, seed)
-        made = replace(made, max_levels=[None] * len(made.attributes))
-        moved = bounds(made)
-        if moved is None or "k" in cannot(made, range(len(made.records))):
+        actual_case = case(model, seed)
+        actual_case = replace(actual_case, max_levels=[None] * len(actual_case.attributes))
+        moved_bounds = bounds(actual_case)
+        if moved_bounds is None or "k" in cannot(actual_case, range(len(actual_case.records))):
             continue
-        made = replace(made, asked=made.asked | moved)
-        assert contract(made, algorithm) == "released", made
-        for name, value in moved.items():
-            more = {"l": value + 1, "p": value + 1, "c": math.nextafter(value, 0)}.get(name, value - 0.01)
-            if more < 0:
+        actual_case = replace(actual_case, asked=actual_case.asked | moved_bounds)
+        assert contract(actual_case, algorithm) == "released", actual_case
+        for name, value in moved_bounds.items():
+            extra = {"l": value + 1, "p": value + 1, "c": math.nextafter(value, 0)}.get(name, value - 0.01)
+            if extra < 0:
                 continue
-            asked = settled(replace(made, asked=made.asked | {name: more}), algorithm, name)
-            assert asked == pytest.approx(value, abs=1e-5, rel=1e-5), made
-            tried += 1
-    assert tried > 0 or model in ("several", "enhanced beta"), "whole tables gain nothing, or too much in one value"
+            parameters = settled(replace(actual_case, asked=actual_case.asked | {name: extra}), algorithm, name)
+            assert parameters == pytest.approx(value, abs=1e-5, rel=1e-5), actual_case
+            tried_number += 1
+    assert tried_number > 0 or model in ("several", "enhanced beta"), (
+        "whole tables gain nothing, or too much in one value"
+    )
 
 
 def settled(made: Case, algorithm: str, name: str) -> float:
@@ -155,8 +159,8 @@ def settled(made: Case, algorithm: str, name: str) -> float:
         with pytest.raises(errors.ModelNotMetError) as caught:
             clustered(made, algorithm)
         assert blamed(caught.value) == ("l" if name == "c" else name)
-        said, best = the_most(caught.value)
-        assert said == name
+        message, best = the_most(caught.value)
+        assert message == name
         made = replace(made, asked=made.asked | {name: best})
         if not cannot(made, range(len(made.records))):
             break
@@ -166,10 +170,10 @@ def settled(made: Case, algorithm: str, name: str) -> float:
 
 def the_most(error: Exception) -> tuple[str, float]:
     """The parameter and the value that an error says is the most that can be asked for."""
-    found = re.search(r"the most that they allow is (?:(c) above|(\w+) =) (\S+)\. Hint", str(error))
-    assert found, str(error)
-    value = float(found[3])
-    return (found[1], value * (1 + 1e-9)) if found[1] else (found[2], int(value) if found[2] in "lp" else value)
+    match = re.search(r"the most that they allow is (?:(c) above|(\w+) =) (\S+)\. Hint", str(error))
+    assert match, str(error)
+    value = float(match[3])
+    return (match[1], value * (1 + 1e-9)) if match[1] else (match[2], int(value) if match[2] in "lp" else value)
 
 
 # --- in SQL --------------------------------------------------------------------------------------------------------
@@ -202,8 +206,8 @@ def contract_in_sql(con: Any, made: Case, algorithm: str, nulls: str, told: bool
     try:
         rows = rows_of(con, f"FROM {call_of(algorithm, arguments)}")
     except duckdb.Error as error:
-        own = algorithms.find(algorithm).defaults.keys()  # a model that the algorithm asks for by itself
-        assert blamed(error) in cannot(made, keeps) | own, f"{made}, nulls: {nulls}: {error}"
+        own_keys = algorithms.find(algorithm).defaults.keys()  # a model that the algorithm asks for by itself
+        assert blamed(error) in cannot(made, keeps) | own_keys, f"{made}, nulls: {nulls}: {error}"
         return "infeasible"
     about = f"{made}, nulls: {nulls}"
     assert not cannot(made, keeps), about
@@ -215,22 +219,24 @@ def contract_in_sql(con: Any, made: Case, algorithm: str, nulls: str, told: bool
     if told:
         assert sorted(row["rid"] for row in rows) == keeps, about
         assert all(made.values[row["rid"]] == values for row, values in zip(rows, sensitive, strict=True)), about
-        seen = made
+        seen_copy = made
     else:
-        seen = replace(made, values=sensitive, persons=None)
+        seen_copy = replace(made, values=sensitive, persons=None)
     classes = list(groups.values())
-    assert seen.unmet(classes) == [], f"{about}: {classes}"
-    listed = rows_of(con, f"FROM {call_of(algorithm + '_classes', arguments)}")
-    assert len(listed) == len(classes), about
-    for row in listed:
+    assert seen_copy.unmet(classes) == [], f"{about}: {classes}"
+    entries = rows_of(con, f"FROM {call_of(algorithm + '_classes', arguments)}")
+    assert len(entries) == len(classes), about
+    for row in entries:
         group = groups[tuple(row[q] for q in quasi)]
         assert row["size"] == len(group), about
         for i, name in enumerate(made.sensitive):
-            counts = {item["value"]: item["size"] for item in row[name]}
-            assert counts == Counter(seen.values[r][i] for r in group), about
-    said = {row["metric"]: row["value"] for row in rows_of(con, f"FROM {call_of(algorithm + '_metrics', arguments)}")}
-    for metric, value in measures(seen, classes).items():
-        assert said[metric] == pytest.approx(value, abs=1e-9), f"{about}: {metric}"
+            counts = {element["value"]: element["size"] for element in row[name]}
+            assert counts == Counter(seen_copy.values[r][i] for r in group), about
+    values_by_metric = {
+        row["metric"]: row["value"] for row in rows_of(con, f"FROM {call_of(algorithm + '_metrics', arguments)}")
+    }
+    for metric, value in measures(seen_copy, classes).items():
+        assert values_by_metric[metric] == pytest.approx(value, abs=1e-9), f"{about}: {metric}"
     return "released"
 
 
@@ -239,20 +245,22 @@ METRICS = {"l": "l_diversity", "t": "t_closeness", "alpha": "alpha", "p": "p_sen
 
 def measures(made: Case, classes: list[list[int]]) -> dict[str, float]:
     """The metrics of the models that are asked for."""
-    found = {"k": float(models.k(made.classes(classes)).table)}
+    mapping = {"k": float(models.k(made.classes(classes)).table)}
     for name, metric in METRICS.items():
         for i, column in enumerate(made.sensitive) if name in made.asked else ():
             recursive = name == "l" and made.asked.get("diversity") == "recursive"
-            found[f"{'recursive_c' if recursive else metric}:{column}"] = float(achieved(made, classes, name, i).table)
-    return found
+            mapping[f"{'recursive_c' if recursive else metric}:{column}"] = float(
+                achieved(made, classes, name, i).table
+            )
+    return mapping
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_released_class_meets_the_model_or_the_call_says_what_the_table_cannot(db: Any, model: str) -> None:
     ends = Counter[str]()
     for i in range(SQL_CASES // len(MODELS)):
-        made = case(model, 10_000 + i, least_k=2)
-        told = made.persons is not None or i % 3 > 0
+        actual_case = case(model, 10_000 + i, least_k=2)
+        result = actual_case.persons is not None or i % 3 > 0
         algorithm = ALGORITHMS[i % len(ALGORITHMS)]
-        ends[contract_in_sql(db, made, algorithm, "drop" if i % 4 == 3 else "keep", told)] += 1
+        ends[contract_in_sql(db, actual_case, algorithm, "drop" if i % 4 == 3 else "keep", result)] += 1
     assert ends["released"] > 0, ends

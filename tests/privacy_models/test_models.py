@@ -66,8 +66,8 @@ def test_a_null_is_nothing_to_diversity_and_a_category_to_the_others() -> None:
     assert models.beta(classes).classes == (1, Fraction(1, 5)), "HIV 1/4 for 1/8; NULL 3/4 for 5/8"
     assert models.t_equal(classes).classes == (Fraction(1, 8), Fraction(1, 8))
     assert models.t_ordered(classes).classes == (Fraction(1, 8) / 2, Fraction(1, 8) / 2), "HIV to NULL, the last rank"
-    moved = models.t_hierarchical(classes, INFECTIOUS)
-    assert moved.classes == (Fraction(1, 8), Fraction(1, 8)), "NULL is right below the root"
+    moved_t_hierarchical = models.t_hierarchical(classes, INFECTIOUS)
+    assert moved_t_hierarchical.classes == (Fraction(1, 8), Fraction(1, 8)), "NULL is right below the root"
     assert models.entropy_l(models.alone([[(None,)]])).table == 0
 
 
@@ -99,17 +99,20 @@ def test_every_distance_is_the_least_work_of_moving_one_distribution_to_the_othe
     order = ["TB", "Flu", "HIV", "Stroke", "Cancer", None]
     for _ in range(30):
         grains = [[rng.choice(order) for _ in range(6)] for _ in range(2)]
-        share, whole = ({v: Fraction(n, 6) for v, n in Counter(part).items()} for part in grains)
-        whole = dict.fromkeys(order, Fraction(0)) | whole
-        for found, distance in (
-            (models.equal(share, whole), lambda a, b: int(a != b)),
-            (models.ordered(share, whole, order), lambda a, b: Fraction(abs(order.index(a) - order.index(b)), 5)),
-            (models.hierarchical(share, whole, ILLNESS), _height_above),
+        share, full_fractions = ({v: Fraction(n, 6) for v, n in Counter(part).items()} for part in grains)
+        full_fractions = dict.fromkeys(order, Fraction(0)) | full_fractions
+        for result, distance in (
+            (models.equal(share, full_fractions), lambda a, b: int(a != b)),
+            (
+                models.ordered(share, full_fractions, order),
+                lambda a, b: Fraction(abs(order.index(a) - order.index(b)), 5),
+            ),
+            (models.hierarchical(share, full_fractions, ILLNESS), _height_above),
         ):
             ways = set(itertools.permutations(grains[1]))
             table = {(a, b): distance(a, b) for a in order for b in order}
-            least = min(sum(table[pair] for pair in zip(grains[0], way, strict=True)) for way in ways)
-            assert found == Fraction(least, 6)
+            minimum = min(sum(table[pair] for pair in zip(grains[0], way, strict=True)) for way in ways)
+            assert result == Fraction(minimum, 6)
 
 
 def _height_above(a: Value, b: Value) -> Fraction:
@@ -201,11 +204,11 @@ def test_salaries_are_ranked_as_numbers_in_sql(db: Any, algorithm: str) -> None:
     """As texts 10 and 11 come before 3."""
     rows = [(f"P{i}", values[0]) for i, part in enumerate(SALARIES, 1) for values, _ in part]
     table_of(db, {"class": "VARCHAR", "salary": "INTEGER"}, rows, "salaries")
-    asked = {"k": 3, "qi": ["class"], "sensitive": ["salary"], "emd": "ordered"}
+    parameters = {"k": 3, "qi": ["class"], "sensitive": ["salary"], "emd": "ordered"}
     for t, expected in ((0.376, {3}), (0.374, {1, 2})):
-        call = call_of(f"{algorithm}_classes", asked | {"t": t}, "salaries")
-        ((found,),) = db.execute(f"SELECT count(*) FROM {call}").fetchall()
-        assert found in expected
+        call = call_of(f"{algorithm}_classes", parameters | {"t": t}, "salaries")
+        ((value,),) = db.execute(f"SELECT count(*) FROM {call}").fetchall()
+        assert value in expected
 
 
 @pytest.mark.parametrize("algorithm", PLAIN)
@@ -214,7 +217,7 @@ def test_a_gain_above_the_logarithm_of_the_share_is_refused_by_enhanced_likeness
 ) -> None:
     rows = [("E1", "Flu")] * 3 + [("E2", "Cancer"), ("E2", "Cancer"), ("E2", "HIV")]
     table_of(db, {"class": "VARCHAR", "disease": "VARCHAR"}, rows, "sick")
-    asked = {"k": 3, "qi": ["class"], "sensitive": ["disease"], "beta": 1, **whole(algorithm)}
+    parameters = {"k": 3, "qi": ["class"], "sensitive": ["disease"], "beta": 1, **whole(algorithm)}
     for likeness, classes in (("basic", 2), ("enhanced", 1)):
-        call = call_of(f"{algorithm}_classes", asked | {"likeness": likeness}, "sick")
+        call = call_of(f"{algorithm}_classes", parameters | {"likeness": likeness}, "sick")
         assert db.execute(f"SELECT count(*) FROM {call}").fetchall() == [(classes,)]

@@ -21,23 +21,25 @@ def closeness(whole: list[int], counts: list[int], emd: str = "ordered") -> tupl
     """The distance of a class as the clustering measures it, in arrays and in its kernel; NULL is the last count."""
     sensitive = encoded_table.SensitiveColumn(np.empty(0, np.int32), np.array(whole))
     model = demanded(t=0.5, emd=emd)
-    measured = model.measure(sensitive, np.array([counts]), np.array([sum(counts)]))
-    made = encoded_table.EncodedTable((), np.empty((0, 0), np.int32), np.empty(0, np.int64), None, 0, (sensitive,))
-    rules = model_rules(made, [model])
+    measurement = model.measure(sensitive, np.array([counts]), np.array([sum(counts)]))
+    code_table = encoded_table.EncodedTable(
+        (), np.empty((0, 0), np.int32), np.empty(0, np.int64), None, 0, (sensitive,)
+    )
+    rules = model_rules(code_table, [model])
     compiled = earth_movers_distance.py_func(0, np.array(counts), sum(counts), 0, rules, np.zeros(2))
-    return float(measured[0]), float(compiled)
+    return float(measurement[0]), float(compiled)
 
 
 def test_ranks_are_those_of_the_values_that_are_released() -> None:
     """Half of the table has each of two values: all of one is half a table away, whatever lies between or beyond."""
-    for whole, counts in (
+    for full_result, counts in (
         ([2, 2, 0], [2, 0, 0]),
         ([2, 0, 0, 2, 0], [2, 0, 0, 0, 0]),
         ([0, 2, 2, 0, 0], [0, 0, 2, 0, 0]),
         ([0, 2, 0, 2], [0, 2, 0, 0]),
     ):
-        assert closeness(whole, counts) == (0.5, 0.5)
-        assert closeness(whole, counts, "equal") == (0.5, 0.5)
+        assert closeness(full_result, counts) == (0.5, 0.5)
+        assert closeness(full_result, counts, "equal") == (0.5, 0.5)
     # Ranks 1, 2, 3, of which the class has the first: 2/3 and 1/3 between, over 2.
     assert closeness([1, 0, 1, 1, 0], [1, 0, 0, 0, 0]) == (pytest.approx(0.5), pytest.approx(0.5))
 
@@ -52,23 +54,25 @@ def test_values_of_those_left_out_have_no_rank(con: Any, algorithm: str) -> None
     for t in (0.1, 0.15, 0.3):
         call = f"('t', k := 3, qi := ['age'], sensitive := ['pay'], suppress := 0.1, t := {t}, emd := 'ordered')"
         con.execute(f"CREATE OR REPLACE TABLE safe AS FROM {algorithm}{call}")
-        measured = con.execute(
+        measured_value = con.execute(
             "SELECT achieved FROM t_closeness('safe', qi := ['age'], sensitive := ['pay'], emd := 'ordered')"
         ).fetchone()[0]
-        told = con.execute(f"SELECT value FROM {algorithm}_metrics{call} WHERE metric = 't_closeness:pay'").fetchone()
-        assert told == (pytest.approx(measured, abs=1e-9),)
-        assert measured <= t + 1e-9
+        row = con.execute(f"SELECT value FROM {algorithm}_metrics{call} WHERE metric = 't_closeness:pay'").fetchone()
+        assert row == (pytest.approx(measured_value, abs=1e-9),)
+        assert measured_value <= t + 1e-9
 
 
 def test_values_of_nobody_known_have_no_rank(con: Any) -> None:
-    drawn = random.Random(3)
-    rows = [(i, i // 2 if i % 5 else None, drawn.choice([1, 2]) if i % 5 else 100 + i) for i in range(100)]
+    rng = random.Random(3)
+    rows = [(i, i // 2 if i % 5 else None, rng.choice([1, 2]) if i % 5 else 100 + i) for i in range(100)]
     con.execute("CREATE TABLE t (age INTEGER, person INTEGER, pay INTEGER)")
     con.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
     for t in (0.05, 0.1, 0.2):
-        more = f"person := 'person', t := {t}, emd := 'ordered'"
-        found = con.execute(f"SELECT count(*) FROM kacpc('t', k := 3, qi := ['age'], sensitive := ['pay'], {more})")
-        assert found.fetchall() == [(100,)]
+        extra_text = f"person := 'person', t := {t}, emd := 'ordered'"
+        result = con.execute(
+            f"SELECT count(*) FROM kacpc('t', k := 3, qi := ['age'], sensitive := ['pay'], {extra_text})"
+        )
+        assert result.fetchall() == [(100,)]
 
 
 # --- random calls -------------------------------------------------------------------------------------------
@@ -88,20 +92,20 @@ GRID = {"INTEGER": "7", "DOUBLE": "0.1", "DATE": "decade", "HUGEINT": "9"}
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_gate_refuses_no_result_of_an_algorithm(con: Any, seed: int) -> None:
-    drawn = random.Random(seed)
+    rng = random.Random(seed)
     for _ in range(5):
-        types = drawn.sample(list(VALUES), 2)
+        types = rng.sample(list(VALUES), 2)
         con.execute(f"CREATE OR REPLACE TABLE z (a {types[0]}, b {types[1]}, s INTEGER, p INTEGER)")
         rows = [
-            [str(VALUES[t](drawn)) if drawn.random() > 0.05 else None for t in types]
-            + [drawn.choice([1, 1, 2, 3, None]), drawn.choice([None, *range(16)])]
+            [str(VALUES[t](rng)) if rng.random() > 0.05 else None for t in types]
+            + [rng.choice([1, 1, 2, 3, None]), rng.choice([None, *range(16)])]
             for _ in range(40)
         ]
         con.execute(f"INSERT INTO z VALUES {', '.join(['(?, ?, ?, ?)'] * 40)}", [x for row in rows for x in row])
         grid = f", grid := {{'a': '{GRID[types[0]]}'}}" if types[0] in GRID else ""
-        more = drawn.choice(ASKED) + drawn.choice(MORE) + drawn.choice(("", grid))
-        algorithm = drawn.choice(("kacpc", "mondrian", "mdav", "kmember", "oka"))
-        call = f"{algorithm}('z', k := 3, qi := ['a', 'b'], sensitive := ['s']{more})"
+        extra_choice = rng.choice(ASKED) + rng.choice(MORE) + rng.choice(("", grid))
+        algorithm = rng.choice(("kacpc", "mondrian", "mdav", "kmember", "oka"))
+        call = f"{algorithm}('z', k := 3, qi := ['a', 'b'], sensitive := ['s']{extra_choice})"
         try:
             assert con.execute(f"SELECT count(*) FROM {call}").fetchone()[0] > 0
         except duckdb.Error as error:

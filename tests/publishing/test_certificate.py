@@ -55,11 +55,11 @@ def numbers(con: Any, name: str) -> list[tuple[str, str, str, str]]:
 
 def recomputed(path: Path, lines: list[tuple[str, str, str, str]]) -> int:
     """Runs every SQL of a certificate in a DuckDB without dbanon; how many were not only looked up."""
-    with duckdb.connect(path, read_only=True) as plain:
-        for section, item, value, sql in lines:
-            found = plain.execute(sql).fetchall()
-            assert len(found) == 1 and len(found[0]) == 1, item
-            assert float(found[0][0]) == pytest.approx(float(value), rel=1e-9, abs=1e-9), (section, item, sql)
+    with duckdb.connect(path, read_only=True) as plain_con:
+        for section, element, value, sql in lines:
+            rows = plain_con.execute(sql).fetchall()
+            assert len(rows) == 1 and len(rows[0]) == 1, element
+            assert float(rows[0][0]) == pytest.approx(float(value), rel=1e-9, abs=1e-9), (section, element, sql)
     return sum("as it was measured" not in sql for *_, sql in lines)
 
 
@@ -85,13 +85,13 @@ def test_every_sql_gives_its_number_in_a_plain_duckdb(call: dict[str, Any], algo
         dbanon.create_release(con, "safe", algorithm, "visits", **call)
         metrics = dict(con.execute("SELECT metric, value FROM safe_metrics").fetchall())
         lines = numbers(con, "safe")
-    items = {(section, item): value for section, item, value, _ in lines}
-    assert float(items["achieved", "k"]) == metrics["k"] >= call["k"]
-    assert float(items["risk", "prosecutor, highest"]) == pytest.approx(metrics["risk_highest"])
-    assert float(items["risk", "prosecutor, share of records above 1/k"]) == 0
-    own = recomputed(path, lines)
+    values = {(section, element): value for section, element, value, _ in lines}
+    assert float(values["achieved", "k"]) == metrics["k"] >= call["k"]
+    assert float(values["risk", "prosecutor, highest"]) == pytest.approx(metrics["risk_highest"])
+    assert float(values["risk", "prosecutor, share of records above 1/k"]) == 0
+    own_part = recomputed(path, lines)
     if "person" not in call:
-        assert own == len(lines) - ("suppress" not in call), "only what suppress = 0 leaves out is looked up"
+        assert own_part == len(lines) - ("suppress" not in call), "only what suppress = 0 leaves out is looked up"
 
 
 @pytest.mark.parametrize(
@@ -123,9 +123,9 @@ def test_certificate_recomputes_persons_where_rows_reveal_them(
         lines = out.execute("FROM safe_certificate").fetchall()
         persons = [line for line in lines if line[3] and (line[1] in ("k", "persons") or "prosecutor" in line[1])]
         assert len(persons) >= 4
-        for _, item, value, sql in persons:
-            assert float(out.execute(sql).fetchall()[0][0]) == pytest.approx(float(value)), item
-            assert ("as it was measured" not in sql) == recomputed_items, (item, sql)
+        for _, element, value, sql in persons:
+            assert float(out.execute(sql).fetchall()[0][0]) == pytest.approx(float(value)), element
+            assert ("as it was measured" not in sql) == recomputed_items, (element, sql)
         assert "tables do not" not in str(lines) and metrics["persons"] == people
 
 
@@ -134,31 +134,31 @@ def test_risks_by_hand(tmp_path: Path) -> None:
         tiny.execute("CREATE TABLE t AS SELECT i AS id, CASE WHEN i < 2 THEN 'a' ELSE 'b' END AS q FROM range(6) r(i)")
         dbanon.declare(tiny, "t", q="quasi")
         dbanon.create_release(tiny, "safe", "mondrian", "t", k=2)
-        items = {(s, i): float(v) for s, i, v, _ in numbers(tiny, "safe")}
-    assert items["risk", "prosecutor, highest"] == 0.5
-    assert items["risk", "prosecutor, average"] == pytest.approx((2 * 0.5 + 4 * 0.25) / 6)
-    assert items["risk", "marketer, average"] == pytest.approx(2 / 6)
+        values = {(s, i): float(v) for s, i, v, _ in numbers(tiny, "safe")}
+    assert values["risk", "prosecutor, highest"] == 0.5
+    assert values["risk", "prosecutor, average"] == pytest.approx((2 * 0.5 + 4 * 0.25) / 6)
+    assert values["risk", "marketer, average"] == pytest.approx(2 / 6)
 
 
 def test_it_says_what_was_released_and_what_is_not_protected(tmp_path: Path) -> None:
     with build(tmp_path / "clinic.duckdb") as con:
         dbanon.create_release(con, "safe", "kacpc", "visits", k=5, l=2)
-        found = json.loads(dbanon.certificate(con, "safe", "json"))
-        said = dbanon.certificate(con, "safe")
+        document = json.loads(dbanon.certificate(con, "safe", "json"))
+        certificate_text = dbanon.certificate(con, "safe")
         rows = con.execute("SELECT section, item, value FROM certificate('safe')").fetchall()
-    assert [(s, i, found[s][i]["value"]) for s, i, _ in rows] == rows
-    assert found["release"]["source"]["value"] == '"main"."visits"'
-    assert found["release"]["source records"]["value"] == "240"
-    assert found["roles"]["disease"]["value"] == "sensitive" and found["roles"]["pid"]["value"] == "withheld"
-    assert found["withheld"]["columns"]["value"] == "pid, name"
-    assert found["parameters"]["l"]["value"] == "2"
-    assert "gate" in found["model"]["verified"]["value"]
-    assert "records" in found["model"]["counted"]["value"]
+    assert [(s, i, document[s][i]["value"]) for s, i, _ in rows] == rows
+    assert document["release"]["source"]["value"] == '"main"."visits"'
+    assert document["release"]["source records"]["value"] == "240"
+    assert document["roles"]["disease"]["value"] == "sensitive" and document["roles"]["pid"]["value"] == "withheld"
+    assert document["withheld"]["columns"]["value"] == "pid, name"
+    assert document["parameters"]["l"]["value"] == "2"
+    assert "gate" in document["model"]["verified"]["value"]
+    assert "records" in document["model"]["counted"]["value"]
     for limit in ("homogeneity", "background knowledge", "composition", "minimality and downcoding"):
-        assert limit in found["not protected"]
-        assert limit in said
-    assert "people with several records" in found["not protected"]
-    assert found["other releases"]["composition"]["value"].startswith("not checkable")
+        assert limit in document["not protected"]
+        assert limit in certificate_text
+    assert "people with several records" in document["not protected"]
+    assert document["other releases"]["composition"]["value"].startswith("not checkable")
 
 
 @pytest.mark.exhaustive
@@ -166,12 +166,12 @@ def test_with_a_person_column_it_counts_people(tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     with build(path) as con:
         dbanon.create_release(con, "safe", "kacpc", "visits", k=5, person="pid")
-        found = json.loads(dbanon.certificate(con, "safe", "json"))
+        document = json.loads(dbanon.certificate(con, "safe", "json"))
         persons = con.execute("SELECT count(DISTINCT pid) FROM visits").fetchall()[0][0]
-    assert "distinct persons" in found["model"]["counted"]["value"]
-    assert "people with several records" not in found["not protected"]
-    assert float(found["achieved"]["persons"]["value"]) == persons
-    assert "persons" in found["achieved"]["k"]["sql"]
+    assert "distinct persons" in document["model"]["counted"]["value"]
+    assert "people with several records" not in document["not protected"]
+    assert float(document["achieved"]["persons"]["value"]) == persons
+    assert "persons" in document["achieved"]["k"]["sql"]
 
 
 @pytest.mark.exhaustive
@@ -180,11 +180,11 @@ def test_it_tells_of_versions_and_of_other_releases(tmp_path: Path) -> None:
         dbanon.create_release(con, "safe", "kacpc", "visits", k=5, person="pid")
         dbanon.create_release(con, "other", "mondrian", "visits", k=4, person="pid")
         dbanon.refresh_release(con, "safe", refresh="recluster", allow_delta=True)
-        found = json.loads(dbanon.certificate(con, "safe", "json"))
-    assert "people with other version 1" in found["other releases"]["composition"]["value"]
-    assert found["release"]["version"]["value"] == "2"
-    assert "clustered anew" in found["other releases"]["version before"]["value"]
-    assert "allowed when it was made" in found["other releases"]["classes that differ by too few"]["value"]
+        document = json.loads(dbanon.certificate(con, "safe", "json"))
+    assert "people with other version 1" in document["other releases"]["composition"]["value"]
+    assert document["release"]["version"]["value"] == "2"
+    assert "clustered anew" in document["other releases"]["version before"]["value"]
+    assert "allowed when it was made" in document["other releases"]["classes that differ by too few"]["value"]
 
 
 @pytest.mark.exhaustive
@@ -223,11 +223,11 @@ def test_no_name_ends_a_comment_of_the_sql_in_a_certificate(tmp_path: Path) -> N
         con.execute(f'CREATE TABLE t AS SELECT i % 4 AS q, i % 3 AS "{column}" FROM range(40) AS r (i)')
         dbanon.declare(con, "t", **{"q": "quasi", column: "sensitive"})
         dbanon.create_release(con, f"safe{end}x", "mondrian", "t", k=5, l=2)
-        said = dbanon.certificate(con, f"safe{end}x")
-    script = said[said.index("how to compute the numbers anew") :].split("\n", 1)[1]
+        certificate_text = dbanon.certificate(con, f"safe{end}x")
+    script = certificate_text[certificate_text.index("how to compute the numbers anew") :].split("\n", 1)[1]
     assert script.count(";\n-- ") > 10
-    with duckdb.connect(path) as plain:
-        plain.execute(script)
-        assert plain.execute("FROM duckdb_tables() WHERE table_name = 'pwned'").fetchall() == []
+    with duckdb.connect(path) as plain_con:
+        plain_con.execute(script)
+        assert plain_con.execute("FROM duckdb_tables() WHERE table_name = 'pwned'").fetchall() == []
     comments = [line for line in script.split("\n") if line.startswith("-- ") and "CREATE TABLE" in line]
     assert comments and all(line.isprintable() for line in comments)

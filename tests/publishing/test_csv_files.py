@@ -60,11 +60,11 @@ def executed(cell: str) -> bool:
 
 
 def test_published_csv_executes_nothing_and_reads_back(hostile: Path, tmp_path: Path) -> None:
-    written = dbanon.publish(hostile, "safe", tmp_path / "out.csv", classes=True)
+    output = dbanon.publish(hostile, "safe", tmp_path / "out.csv", classes=True)
     with duckdb.connect(hostile, read_only=True) as con:
-        found = con.execute("SELECT * FROM safe")
-        names = [column[0] for column in found.description]
-        texts = [column[0] for column in found.description if str(column[1]) in ("VARCHAR", "BLOB")]
+        result = con.execute("SELECT * FROM safe")
+        names = [column[0] for column in result.description]
+        texts = [column[0] for column in result.description if str(column[1]) in ("VARCHAR", "BLOB")]
         rows = con.execute("SELECT CAST(COLUMNS(*) AS VARCHAR) FROM safe").fetchall()
     header, *cells = lines(tmp_path / "out.csv")
     assert list(map(unescape_cell, header)) == names and not any(map(executed, header))
@@ -78,7 +78,7 @@ def test_published_csv_executes_nothing_and_reads_back(hostile: Path, tmp_path: 
             assert not any(map(executed, column)) and any(c.startswith("'") for c in column), name
         elif name in ("balance", "change"):
             assert any(c.startswith("-") for c in column), "numbers are never changed"
-    for file in written[1:]:
+    for file in output[1:]:
         if file.suffix == ".csv":
             cells_of_file = {cell for row in lines(file) for cell in row if not re.fullmatch(r"-\d+", cell)}
             assert not any(map(executed, cells_of_file)), file.name
@@ -94,12 +94,12 @@ def test_a_recipient_recomputes_the_certificate_of_escaped_csv(hostile: Path, tm
     header, *rows = lines(tmp_path / "out_certificate.csv")
     assert header == ["section", "item", "value", "sql"]
     assert ["roles", "'=cell", "sensitive", ""] in rows
-    with duckdb.connect() as plain:
-        plain.execute(f"SET file_search_path = '{tmp_path}'")
+    with duckdb.connect() as plain_con:
+        plain_con.execute(f"SET file_search_path = '{tmp_path}'")
         numbers = [(unescape_cell(value), sql) for _, _, value, sql in rows if sql and len(value) != 64]
         assert len(numbers) > 10
         for value, sql in numbers:
-            assert float(plain.execute(sql).fetchall()[0][0]) == pytest.approx(float(value), abs=1e-9), sql
+            assert float(plain_con.execute(sql).fetchall()[0][0]) == pytest.approx(float(value), abs=1e-9), sql
 
 
 def test_publish_keeps_formulas_only_on_request(hostile: Path, tmp_path: Path) -> None:
@@ -117,6 +117,6 @@ def test_other_formats_contain_the_texts_as_they_are(hostile: Path, to: str, tmp
     dbanon.publish(hostile, "safe", tmp_path / to)
     with duckdb.connect(hostile, read_only=True) as con:
         expected = con.execute('SELECT DISTINCT "=cell" FROM safe ORDER BY ALL').fetchall()
-    with duckdb.connect(tmp_path / to if to.endswith("duckdb") else ":memory:") as plain:
+    with duckdb.connect(tmp_path / to if to.endswith("duckdb") else ":memory:") as plain_con:
         table: Any = "safe" if to.endswith("duckdb") else f"'{tmp_path / to}'"
-        assert plain.execute(f'SELECT DISTINCT "=cell" FROM {table} ORDER BY ALL').fetchall() == expected
+        assert plain_con.execute(f'SELECT DISTINCT "=cell" FROM {table} ORDER BY ALL').fetchall() == expected

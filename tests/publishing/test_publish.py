@@ -57,11 +57,11 @@ def raw() -> list[bytes]:
 
 
 def leaks(folder: Path) -> list[str]:
-    found = []
+    result = []
     for path in files(folder):
-        data = path.read_bytes()
-        found += [f"{path.name}: {word!r}" for word in raw() if word.lower() in data.lower()]
-    return found
+        content = path.read_bytes()
+        result += [f"{path.name}: {word!r}" for word in raw() if word.lower() in content.lower()]
+    return result
 
 
 @pytest.fixture(params=["path", "connection", "uncompressed"])
@@ -82,8 +82,8 @@ def source(request: pytest.FixtureRequest, clinic: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("classes", [False, True])
 def test_no_byte_of_the_source_is_in_what_is_handed_out(source: Any, to: str, classes: bool, tmp_path: Path) -> None:
-    written = dbanon.publish(source, "safe_patients", f"{tmp_path}/{to}", classes=classes)
-    assert sorted(written) == files(tmp_path), "nothing else remains, no draft and no log"
+    output = dbanon.publish(source, "safe_patients", f"{tmp_path}/{to}", classes=classes)
+    assert sorted(output) == files(tmp_path), "nothing else remains, no draft and no log"
     assert leaks(tmp_path) == []
     exact = {str(age) for age in range(20, 80)}
     ages = column(tmp_path, to, "age")
@@ -137,10 +137,10 @@ def test_the_release_is_whole_and_its_certificate_can_be_checked(
         assert len(checked) > 10
         hashes = [line for line in lines if line[2] and len(line[1]) == 64]
         assert len(hashes) == (0 if to.endswith(".duckdb") else 2 + classes)
-        for item, value, sql in hashes:
-            assert con.execute(sql).fetchall() == [(value,)], item
-        for item, value, sql in checked:
-            assert float(con.execute(sql).fetchall()[0][0]) == pytest.approx(float(value), abs=1e-9), (item, sql)
+        for element, value, sql in hashes:
+            assert con.execute(sql).fetchall() == [(value,)], element
+        for element, value, sql in checked:
+            assert float(con.execute(sql).fetchall()[0][0]) == pytest.approx(float(value), abs=1e-9), (element, sql)
         if classes:
             assert con.execute(f"SELECT count(*) FROM {relation(to, '_classes')}").fetchall() == size
         else:
@@ -160,11 +160,11 @@ def test_a_database_holds_three_tables_and_nothing_more(clinic: Path, tmp_path: 
 
 def test_a_recipient_is_told_what_he_may_know(clinic: Path, tmp_path: Path) -> None:
     dbanon.publish(clinic, "safe_patients", tmp_path / "out.parquet")
-    said = (tmp_path / "out_certificate.parquet.txt").read_text(encoding="utf-8")
-    assert "age: quasi" in said and "disease: sensitive" in said and "as outliers:" in said
-    assert "columns: 3" in said, "how many are withheld, not which"
+    message = (tmp_path / "out_certificate.parquet.txt").read_text(encoding="utf-8")
+    assert "age: quasi" in message and "disease: sensitive" in message and "as outliers:" in message
+    assert "columns: 3" in message, "how many are withheld, not which"
     for hidden in ("fingerprint", "source", "statement", "min_level", "grid", "withheld:", "person:"):
-        assert f"  {hidden}" not in said
+        assert f"  {hidden}" not in message
 
 
 @pytest.mark.parametrize("version, number", [(None, 64), ("v1.2.0", 65)])
@@ -187,22 +187,22 @@ def test_a_storage_version_that_does_not_exist_or_does_not_apply(clinic: Path, t
 def test_an_existing_target_is_kept_unless_overwrite(clinic: Path, to: str, tmp_path: Path) -> None:
     target = f"{tmp_path}/{to}"
     dbanon.publish(clinic, "safe_patients", target, classes=True)
-    before = {p: p.read_bytes() for p in files(tmp_path)}
+    old_contents = {p: p.read_bytes() for p in files(tmp_path)}
     with pytest.raises(dbanon.DbanonError, match="exists already"):
         dbanon.publish(clinic, "safe_patients", target)
-    assert {p: p.read_bytes() for p in files(tmp_path)} == before
-    written = dbanon.publish(clinic, "safe_patients", target, overwrite=True)
-    assert files(tmp_path) == sorted(written), "classes of the earlier file do not stay beside the new one"
+    assert {p: p.read_bytes() for p in files(tmp_path)} == old_contents
+    output = dbanon.publish(clinic, "safe_patients", target, overwrite=True)
+    assert files(tmp_path) == sorted(output), "classes of the earlier file do not stay beside the new one"
 
 
 def test_a_database_in_use_is_never_a_target(clinic: Path, tmp_path: Path) -> None:
-    before = clinic.stat().st_size
+    old_size = clinic.stat().st_size
     with pytest.raises(dbanon.DbanonError, match="choose another file"):
         dbanon.publish(clinic, "safe_patients", clinic, overwrite=True)
     (tmp_path / "link.duckdb").symlink_to(clinic)
     with dbanon.connect(clinic) as con, pytest.raises(dbanon.DbanonError, match="choose another file"):
         dbanon.publish(con, "safe_patients", tmp_path / "link.duckdb", overwrite=True)
-    assert clinic.stat().st_size == before
+    assert clinic.stat().st_size == old_size
 
 
 @pytest.mark.parametrize("to", TARGETS)
@@ -260,8 +260,8 @@ def test_other_mistakes(clinic: Path, tmp_path: Path) -> None:
 
 def test_a_read_only_connection_can_hand_out(clinic: Path, tmp_path: Path) -> None:
     with dbanon.connect(clinic, read_only=True) as con:
-        for to in TARGETS:
-            assert dbanon.publish(con, "safe_patients", f"{tmp_path}/{TARGETS.index(to)}/{to}")
+        for target in TARGETS:
+            assert dbanon.publish(con, "safe_patients", f"{tmp_path}/{TARGETS.index(target)}/{target}")
     assert leaks(tmp_path) == []
 
 
@@ -276,15 +276,18 @@ def test_awkward_values_and_names_come_through_csv(tmp_path: Path) -> None:
         dbanon.declare(con, "t", **{'a "b': "quasi", "s": "sensitive"})
         dbanon.create_release(con, 'lab."odd name"', "mondrian", "t", k=2, t=0.9, beta=9, intervals="struct")
         dbanon.publish(con, 'lab."odd name"', tmp_path / "out" / "o.csv", classes=True)
-    with duckdb.connect() as plain:
-        plain.execute(f"SET file_search_path = '{tmp_path / 'out'}'")
-        lines = plain.execute(
+    with duckdb.connect() as plain_con:
+        plain_con.execute(f"SET file_search_path = '{tmp_path / 'out'}'")
+        lines = plain_con.execute(
             f"SELECT item, value, sql FROM {certificate_csv('o_certificate.csv')} WHERE sql IS NOT NULL"
         ).fetchall()
         lines = [line for line in lines if len(line[1]) != 64]
         assert len(lines) > 10
-        for item, value, sql in lines:
-            assert float(plain.execute(sql).fetchall()[0][0]) == pytest.approx(float(value), abs=1e-9), (item, sql)
+        for element, value, sql in lines:
+            assert float(plain_con.execute(sql).fetchall()[0][0]) == pytest.approx(float(value), abs=1e-9), (
+                element,
+                sql,
+            )
 
 
 @pytest.mark.exhaustive
@@ -300,13 +303,15 @@ def test_types_come_through_a_database(tmp_path: Path) -> None:
         dbanon.create_release(con, "safe", "mondrian", "t", k=2, t=0.9, emd="ordered")
         dbanon.publish(con, "safe", tmp_path / "out.duckdb", classes=True)
         expected = [
-            con.execute(f"{what} safe{e}").fetchall() for e in ("", "_classes") for what in ("DESCRIBE", "FROM")
+            con.execute(f"{query} safe{e}").fetchall() for e in ("", "_classes") for query in ("DESCRIBE", "FROM")
         ]
-    with duckdb.connect(tmp_path / "out.duckdb", read_only=True) as plain:
-        found = [plain.execute(f"{what} safe{e}").fetchall() for e in ("", "_classes") for what in ("DESCRIBE", "FROM")]
+    with duckdb.connect(tmp_path / "out.duckdb", read_only=True) as plain_con:
+        rows = [
+            plain_con.execute(f"{query} safe{e}").fetchall() for e in ("", "_classes") for query in ("DESCRIBE", "FROM")
+        ]
     lists = next(i for i, column in enumerate(expected[2]) if column[0] == "word")
     expected[2][lists] = (expected[2][lists][0], 'STRUCT("value" VARCHAR, size BIGINT)[]', *expected[2][lists][2:])
-    assert found == expected
+    assert rows == expected
 
 
 @pytest.mark.exhaustive
@@ -317,10 +322,10 @@ def test_rows_of_a_file_stand_in_the_order_of_the_release_whatever_the_settings(
         con.execute("SET threads = 8; SET preserve_insertion_order = false")
         dbanon.create_release(con, "safe", "kacpc", "t", k=5)
         dbanon.publish(con, "safe", tmp_path / "out.csv")
-    with duckdb.connect() as plain:
-        plain.execute("SET threads = 1")
-        found = plain.execute(f"SELECT class_id FROM '{tmp_path / 'out.csv'}'").fetchnumpy()["class_id"]
-    assert len(found) == 150000 and (found[1:] >= found[:-1]).all()
+    with duckdb.connect() as plain_con:
+        plain_con.execute("SET threads = 1")
+        class_id = plain_con.execute(f"SELECT class_id FROM '{tmp_path / 'out.csv'}'").fetchnumpy()["class_id"]
+    assert len(class_id) == 150000 and (class_id[1:] >= class_id[:-1]).all()
 
 
 def test_what_an_erasure_leaves_can_be_handed_out(tmp_path: Path) -> None:
@@ -338,9 +343,11 @@ def test_what_an_erasure_leaves_can_be_handed_out(tmp_path: Path) -> None:
         dbanon.publish(con, "safe", tmp_path / "safe.parquet")
         dbanon.refresh_release(con, "safe")
         dbanon.publish(con, "safe", tmp_path / "safe.parquet", overwrite=True)
-        left = con.execute("SELECT item, value FROM certificate('safe') WHERE section = 'left out'").fetchall()
+        remaining_rows = con.execute(
+            "SELECT item, value FROM certificate('safe') WHERE section = 'left out'"
+        ).fetchall()
     assert dbanon.verify(tmp_path / "safe.parquet") == []
-    assert dict(left).items() >= {("for a NULL", "1"), ("held back since an erasure", "9")}
+    assert dict(remaining_rows).items() >= {("for a NULL", "1"), ("held back since an erasure", "9")}
 
 
 def test_an_overwritten_file_leaves_no_certificate_of_the_one_before(clinic: Path, tmp_path: Path) -> None:
@@ -372,12 +379,14 @@ def test_an_enumeration_goes_out_with_the_values_that_rows_have(tmp_path: Path) 
         expected = con.execute("SELECT age, stage::VARCHAR, stages::VARCHAR, class_id FROM safe").fetchall()
     for file in tmp_path.iterdir():
         assert b"unseen" not in file.read_bytes(), file.name
-    with duckdb.connect(tmp_path / "out.duckdb", read_only=True) as plain:
-        types = dict(plain.execute("SELECT column_name, column_type FROM (DESCRIBE safe)").fetchall())
+    with duckdb.connect(tmp_path / "out.duckdb", read_only=True) as plain_con:
+        types = dict(plain_con.execute("SELECT column_name, column_type FROM (DESCRIBE safe)").fetchall())
         assert (types["stage"], types["stages"]) == ("ENUM('late', 'early')", "VARCHAR[]")
-        assert plain.execute("SELECT age, stage::VARCHAR, stages::VARCHAR, class_id FROM safe").fetchall() == expected
-        numbers = plain.execute("SELECT value, sql FROM safe_certificate WHERE sql IS NOT NULL").fetchall()
+        assert (
+            plain_con.execute("SELECT age, stage::VARCHAR, stages::VARCHAR, class_id FROM safe").fetchall() == expected
+        )
+        numbers = plain_con.execute("SELECT value, sql FROM safe_certificate WHERE sql IS NOT NULL").fetchall()
         assert len(numbers) > 10
         for value, sql in numbers:
-            found = plain.execute(sql).fetchall()[0][0]
-            assert str(found) == value or float(found) == pytest.approx(float(value), abs=1e-9), sql
+            actual_value = plain_con.execute(sql).fetchall()[0][0]
+            assert str(actual_value) == value or float(actual_value) == pytest.approx(float(value), abs=1e-9), sql

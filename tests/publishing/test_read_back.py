@@ -70,8 +70,8 @@ def test_a_file_with_other_rows_is_removed(
 def test_a_certificate_with_other_lines_is_removed(
     clinic: Path, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written = certificates.rows_sql
-    monkeypatch.setattr(certificates, "rows_sql", lambda lines: written(lines[:-1]))
+    written_rows_sql = certificates.rows_sql
+    monkeypatch.setattr(certificates, "rows_sql", lambda lines: written_rows_sql(lines[:-1]))
     with pytest.raises(OutputDiffersError, match="it has other lines than the certificate"):
         dbanon.publish(clinic, "safe", f"{tmp_path}/{to}")
     assert list(tmp_path.iterdir()) == []
@@ -86,8 +86,8 @@ def test_a_changed_release_is_refused_by_the_file_alone(
     """Also where nothing compares the tables with the ledger before they are written."""
     copy = tmp_path / "copy.duckdb"
     copy.write_bytes(clinic.read_bytes())
-    with duckdb.connect(copy) as plain:
-        plain.execute("UPDATE safe SET disease = 'HIV' WHERE disease = 'Flu'")
+    with duckdb.connect(copy) as plain_con:
+        plain_con.execute("UPDATE safe SET disease = 'HIV' WHERE disease = 'Flu'")
     if blind == "problems":
         monkeypatch.setattr(Certificate, "problems", lambda self: iter(()))
     else:
@@ -107,9 +107,9 @@ def test_metrics_for_the_custodian_are_in_no_file(
         names = con.execute("SELECT metric FROM mondrian_metrics('visits', k=5) WHERE NOT published").fetchall()
         con.execute("INSERT INTO safe_metrics VALUES (?, 1, 'lower', 'for the custodian')", list(names[0]))
         monkeypatch.setattr(Certificate, "problems", lambda self: iter(()))
-        kept = dict(con.execute("SELECT hashes FROM dbanon.release").fetchall()[0][0])
-        monkeypatch.setattr(text_hash, "sha256", lambda header, lines: kept["_metrics"])
-        con.execute("UPDATE dbanon.release SET hashes = MAP {'': $h, '_metrics': $h}", {"h": kept["_metrics"]})
+        kept_mapping = dict(con.execute("SELECT hashes FROM dbanon.release").fetchall()[0][0])
+        monkeypatch.setattr(text_hash, "sha256", lambda header, lines: kept_mapping["_metrics"])
+        con.execute("UPDATE dbanon.release SET hashes = MAP {'': $h, '_metrics': $h}", {"h": kept_mapping["_metrics"]})
         with pytest.raises(OutputDiffersError, match=f"metrics that are for the custodian only .{names[0][0]}"):
             dbanon.publish(con, "safe", f"{tmp_path}/{to}")
     assert list(tmp_path.iterdir()) == [copy]
@@ -175,8 +175,8 @@ def test_a_frame_with_other_rows_is_not_returned(fault: str, monkeypatch: pytest
     rows_of = frame.FrameCall.rows
 
     def rows(self: Any, con: Any, ending: str) -> Any:
-        found = rows_of(self, con, ending)
-        return found if ending else FRAME_FAULTS[fault](found)
+        result = rows_of(self, con, ending)
+        return result if ending else FRAME_FAULTS[fault](result)
 
     source = pd.DataFrame({"age": [20 + i % 20 for i in range(80)], "disease": ["a", "b"] * 40})
     call: dict[str, Any] = {"k": 5, "qi": ["age"], "sensitive": ["disease"]}

@@ -27,8 +27,8 @@ def explained(con: Any, function: str, *positional: object, **named: object) -> 
     """What a call of a function is explained as, and what it runs."""
     current = session.find_session(con)
     current.explained_statements = []
-    given = dict(zip(table_functions()[function].positional, positional, strict=True))
-    call = {"function": function, "positional": given, "slots": [], "named": named}
+    mapping = dict(zip(table_functions()[function].positional, positional, strict=True))
+    call = {"function": function, "positional": mapping, "slots": [], "named": named}
     try:
         runs = call_sql(current, call, PLACES)
         ((name, query),) = current.explained_statements
@@ -40,19 +40,19 @@ def explained(con: Any, function: str, *positional: object, **named: object) -> 
 
 def relations(query: str) -> list[tuple[str, str]]:
     """Every relation of a WITH clause, nested ones too: its name, and the comment above it."""
-    found = spaced_words(query)
-    words = [word.upper() for _, word in found]
-    named = []
-    for i in range(1, len(found) - 3):
+    result = spaced_words(query)
+    words = [word.upper() for _, word in result]
+    named_values = []
+    for i in range(1, len(result) - 3):
         if (
             words[i + 1] == "AS"
             and words[i + 2] in ("(", "MATERIALIZED")
             and words[i - 1] in ("WITH", "RECURSIVE", ",")
         ):
             first = i - 2 if words[i - 1] == "RECURSIVE" else i - 1
-            comment = "".join(blank for blank, _ in found[first : i + 1])
-            named.append((found[i][1], " ".join(line.strip() for line in comment.split("\n") if line.strip())))
-    return named
+            comment = "".join(blank for blank, _ in result[first : i + 1])
+            named_values.append((result[i][1], " ".join(line.strip() for line in comment.split("\n") if line.strip())))
+    return named_values
 
 
 def words(query: str) -> list[str]:
@@ -74,9 +74,9 @@ def test_every_step_of_a_release_has_a_comment_and_the_name_of_its_column(six: A
     assert {'"age: domain"', "hierarchy", "nodes"} <= {name for name, _ in relations(query)}
     assert qualify_builtins(query) == runs
     assert "--" not in runs
-    found = split_steps(query)
-    assert all(step.holds for step in found.relations)
-    assert words(found.statement(found.result)) == words(query)
+    steps = split_steps(query)
+    assert all(step.holds for step in steps.relations)
+    assert words(steps.statement(steps.result)) == words(query)
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_every_step_of_a_release_has_a_comment_and_the_name_of_its_column(six: A
 )
 @pytest.mark.parametrize("ending", ["", "_classes", "_metrics"])
 def test_whatever_a_call_asks_for_can_be_read(six: Any, ending: str, given: dict[str, object]) -> None:
-    more = {"divergence": True} if ending == "_metrics" else {}
-    query, runs = explained(six, f"kacpc{ending}", "six", **(GIVEN | given | more))
+    extra_parameters = {"divergence": True} if ending == "_metrics" else {}
+    query, runs = explained(six, f"kacpc{ending}", "six", **(GIVEN | given | extra_parameters))
     readable(query)
     assert qualify_builtins(query) == runs
 
@@ -108,8 +108,8 @@ def test_explain_release_lists_the_steps_of_the_call_it_names(six: Any) -> None:
     assert names.index("encoded") < names.index("grouped") < names.index("gate")
     holds = dict(row[1:3] for row in rows)
     assert holds["source"].endswith("q0 is age; q1 is workclass; u0 is disease")
-    again = "WITH RECURSIVE\n" + ",\n".join(row[3] for row in rows[:-1]) + "\n" + rows[-1][3]
-    assert six.execute(again).fetchall() == six.execute("FROM kacpc_metrics('six', k=3, l := 2)").fetchall()
+    second_query = "WITH RECURSIVE\n" + ",\n".join(row[3] for row in rows[:-1]) + "\n" + rows[-1][3]
+    assert six.execute(second_query).fetchall() == six.execute("FROM kacpc_metrics('six', k=3, l := 2)").fetchall()
 
 
 def test_ten_records_can_be_followed_from_the_source_to_the_release(six: Any) -> None:
@@ -119,12 +119,12 @@ def test_ten_records_can_be_followed_from_the_source_to_the_release(six: Any) ->
     assert step("source").fetchall() == [(27, "State-gov", "Flu", 1, 1), (46, "Private", "Cancer", 1, 4)]
     assert {row[1:3] for row in step("tuples").fetchall()} == {(27, "State-gov"), (46, "Private")}
     assert len(step("encoded").fetchall()) == 2
-    placed = {rid: class_id for rid, _, class_id, size in step("placed").fetchall() if size == 1}
-    assert set(placed) == {1, 4}
-    published = step("published").fetchall()
-    assert {row[0] for row in published} == set(placed.values())
+    placed_class_ids_by_rid = {rid: class_id for rid, _, class_id, size in step("placed").fetchall() if size == 1}
+    assert set(placed_class_ids_by_rid) == {1, 4}
+    published_rows = step("published").fetchall()
+    assert {row[0] for row in published_rows} == set(placed_class_ids_by_rid.values())
     release = six.execute("SELECT class_id, age, workclass FROM kacpc('six', k=3)").fetchall()
-    assert {row[:3] for row in published} <= set(release)
+    assert {row[:3] for row in published_rows} <= set(release)
     assert step("gate").fetchall() == [(True,)]
     assert (
         step("source", "records := 2").fetchall()
@@ -145,7 +145,7 @@ def test_explanations_take_what_the_call_takes_in_every_form(six: Any) -> None:
         ).fetchall()
     ]
     assert "gate" in names
-    for call, said in (
+    for call, message in (
         ("explain_release('nothing', 'six', k=3)", "function must be a function that publishes"),
         ("explain_release(NULL, 'six', k=3)", "function is missing"),
         ("explain_release('kacpc', 'six')", "k is missing"),
@@ -154,7 +154,7 @@ def test_explanations_take_what_the_call_takes_in_every_form(six: Any) -> None:
         ("explain_step('kacpc', 'six', 'kept', k=3, records := 0)", "records must be"),
         ("explain_release('kacpc', 'nothing', k=3)", "nothing"),
     ):
-        with pytest.raises(duckdb.Error, match=said):
+        with pytest.raises(duckdb.Error, match=message):
             six.execute(f"FROM {call}")
 
 
@@ -164,28 +164,30 @@ def test_names_of_any_kind_are_steps_of_their_own(con: Any) -> None:
     con.execute(
         "INSERT INTO t SELECT i % 4, ['a', 'b'][i % 2 + 1], ['c', 'd'][i % 2 + 1], i % 3, 'e' FROM range(12) AS r (i)"
     )
-    given = {"k": 3, "qi": [*HOSTILE, "source"]}
-    query, runs = explained(con, "kacpc", "t", **given)
+    parameters = {"k": 3, "qi": [*HOSTILE, "source"]}
+    query, runs = explained(con, "kacpc", "t", **parameters)
     assert qualify_builtins(query) == runs
     names = [step.name for step in split_steps(query).relations]
     assert len(names) == len({name.lower() for name in names})
     assert {f"{name}: domain" for name, type_ in HOSTILE.items() if type_ == "INTEGER"} < set(names)
     count = len(con.execute(runs).fetchall())
     assert count == 12
-    for before, after in pairwise(names):
-        assert before != after
+    for previous, following in pairwise(names):
+        assert previous != following
     for name in ('a"b; --: domain', "kept", "kept: domain", "nodes", "category"):
-        assert con.execute("FROM explain_step('kacpc', 't', $1, k := 3, qi := $2)", [name, given["qi"]]).fetchall()
+        assert con.execute("FROM explain_step('kacpc', 't', $1, k := 3, qi := $2)", [name, parameters["qi"]]).fetchall()
 
 
 def test_explain_gives_the_text_of_every_function_in_a_statement(six: Any) -> None:
-    said = dbanon.explain(
+    message = dbanon.explain(
         six, "SELECT r.age FROM kacpc('six', k=3) AS r, mondrian_classes('six', k=3) WHERE r.age <> ?", ["x"]
     )
-    parts = re.split(r"^-- What (\w+) runs\.$", said, flags=re.MULTILINE)
+    parts = re.split(r"^-- What (\w+) runs\.$", message, flags=re.MULTILINE)
     assert sorted(parts[1::2]) == ["kacpc", "mondrian_classes"]
     query = (
-        said[: said.index(";\n-- What")] if said.startswith("-- What kacpc") else said[said.index("-- What kacpc") :]
+        message[: message.index(";\n-- What")]
+        if message.startswith("-- What kacpc")
+        else message[message.index("-- What kacpc") :]
     )
     assert six.execute(query).fetchall() == six.execute("FROM kacpc('six', k=3)").fetchall()
     with pytest.raises(dbanon.DbanonError, match="calls a table function"):

@@ -62,8 +62,8 @@ def test_a_disease_of_men_tells_the_sex_that_is_not_published(clinic: Any) -> No
 
 def test_the_answer_has_its_columns_and_types(clinic: Any) -> None:
     for arguments in ("k=4, support=3", "k=4, sensitive=[]", "k=4, intervals='bounds'", "k=4, intervals='struct'"):
-        described = clinic.execute(f"DESCRIBE FROM inference('clinic', {arguments})").fetchall()
-        assert {name: type_ for name, type_, *_ in described} == COLUMNS
+        described_rows = clinic.execute(f"DESCRIBE FROM inference('clinic', {arguments})").fetchall()
+        assert {name: type_ for name, type_, *_ in described_rows} == COLUMNS
 
 
 def test_without_an_unchanged_column_nothing_narrows(clinic: Any) -> None:
@@ -75,8 +75,8 @@ def test_values_of_other_columns_narrow_too(clinic: Any) -> None:
     clinic.execute("ALTER TABLE clinic ADD COLUMN ward VARCHAR")
     dbanon.declare(clinic, "clinic", ward="other")
     clinic.execute("UPDATE clinic SET ward = CASE WHEN sex = 'F' THEN 'W' ELSE 'A' END")
-    found = inferred(clinic, "k=4, support=3, sensitive := [], other := ['ward'], allow_rare := ['ward']")
-    assert {row[1:3] + tuple(row[6]) for row in found if row[4] == "sex"} == {("ward", "A", "M"), ("ward", "W", "F")}
+    result = inferred(clinic, "k=4, support=3, sensitive := [], other := ['ward'], allow_rare := ['ward']")
+    assert {row[1:3] + tuple(row[6]) for row in result if row[4] == "sex"} == {("ward", "A", "M"), ("ward", "W", "F")}
 
 
 def test_what_few_records_have_says_nothing_about_the_others(clinic: Any) -> None:
@@ -138,25 +138,25 @@ def test_null_is_a_value_that_may_be_all_that_remains(con: Any) -> None:
         CREATE TABLE t AS SELECT unnest([1, 2, NULL, NULL]) AS age, unnest(['M', 'F', NULL, NULL]) AS sex,
             unnest(['a', 'a', 'b', 'b']) AS d
     """)
-    found = inferred(con, "k=4, support=2, qi=['age', 'sex'], sensitive=['d']", "t")
-    assert found == [
+    result = inferred(con, "k=4, support=2, qi=['age', 'sex'], sensitive=['d']", "t")
+    assert result == [
         (1, "d", "b", 2, "age", "*", [None], 3, 1),
         (1, "d", "b", 2, "sex", "*", [None], 3, 1),
         (1, "d", "a", 2, "sex", "*", ["F", "M"], 3, 2),
     ]
     for form in ("bounds", "struct"):
         typed = inferred(con, f"k=4, support=2, qi=['age', 'sex'], sensitive=['d'], intervals='{form}'", "t")
-        assert typed == [(*row[:5], None if row[4] == "age" else row[5], *row[6:]) for row in found]
+        assert typed == [(*row[:5], None if row[4] == "age" else row[5], *row[6:]) for row in result]
     assert inferred(con, "k=2, support=1, qi=['age', 'sex'], sensitive=['d'], nulls='drop'", "t") == []
 
 
 def test_the_order_of_rows_in_the_table_does_not_matter(clinic: Any) -> None:
     clinic.execute("CREATE TABLE turned AS SELECT sex, age, disease FROM clinic ORDER BY pid DESC")
-    here = inferred(clinic, "k=4, support=3")
-    there = inferred(
+    local_result = inferred(clinic, "k=4, support=3")
+    present_result = inferred(
         clinic, "k=4, support=3, qi=['sex', 'age'], sensitive=['disease'], weights={'age': 1000}", "turned"
     )
-    assert here == there != []
+    assert local_result == present_result != []
 
 
 # --- arguments ----------------------------------------------------------------------------------------------
@@ -171,9 +171,9 @@ def test_parameters_are_given_in_three_forms(form: str, connected: bool) -> None
         "k": "4", "algorithm": "'mondrian'", "support": "3", "qi": "['age', 'sex']", "sensitive": "['disease']",
         "nulls": "'keep'", "weights": "{'age': 1000}",
     }  # fmt: skip
-    written = ", ".join(f"{name} {form} {value}" for name, value in arguments.items())
-    found = inferred(connection, written)
-    assert [row[2:5] for row in found if row[4] == "sex"] == [
+    written_text = ", ".join(f"{name} {form} {value}" for name, value in arguments.items())
+    result = inferred(connection, written_text)
+    assert [row[2:5] for row in result if row[4] == "sex"] == [
         ("Prostate cancer", 2, "sex"),
         ("Prostate cancer", 1, "sex"),
     ]
@@ -183,12 +183,12 @@ def test_parameters_are_given_in_three_forms(form: str, connected: bool) -> None
 @pytest.mark.parametrize("algorithm", ["kacpc", "mondrian"])
 def test_classes_are_those_of_the_algorithm(clinic: Any, algorithm: str) -> None:
     clinic.execute("INSERT INTO clinic SELECT 10 + i, ['M', 'F'][1 + i % 2], 30 + i * i, 'Flu' FROM range(9) AS r (i)")
-    shown = inferred(clinic, f"k=3, support=1, algorithm='{algorithm.upper()}'")
-    released = clinic.execute(f"SELECT DISTINCT class_id, disease, sex FROM {algorithm}('clinic', k=3)").fetchall()
-    assert {(row[0], row[2], row[5]) for row in shown if row[4] == "sex"} <= set(released)
-    assert any(row[4] == "sex" for row in shown)
+    display = inferred(clinic, f"k=3, support=1, algorithm='{algorithm.upper()}'")
+    released_rows = clinic.execute(f"SELECT DISTINCT class_id, disease, sex FROM {algorithm}('clinic', k=3)").fetchall()
+    assert {(row[0], row[2], row[5]) for row in display if row[4] == "sex"} <= set(released_rows)
+    assert any(row[4] == "sex" for row in display)
     if algorithm == "kacpc":
-        assert inferred(clinic, "k=3, support=1") == shown
+        assert inferred(clinic, "k=3, support=1") == display
 
 
 def test_a_parameter_of_another_algorithm_is_refused(clinic: Any) -> None:
@@ -299,14 +299,16 @@ class Asked:
     @property
     def sql(self) -> str:
         """The arguments, without support."""
-        given = [f"k := {self.k}", f"qi := {list(self.qi)}", f"sensitive := {list(self.unchanged)}"]
-        given.append(f"intervals := '{self.intervals}', nulls := '{self.nulls}'")
-        named = {column: column for column in ("city", "job") if column in self.qi}
-        given += [f"hierarchies := {named}"] if named else []
-        given += ["person := 'person'"] if self.person else []
-        coded = {"top": self.top, "bottom": self.bottom, "grid": self.grid}
-        given += [f"{name} := {{'age': {end}}}" for name, end in coded.items() if end is not None and "age" in self.qi]
-        return ", ".join(given)
+        values = [f"k := {self.k}", f"qi := {list(self.qi)}", f"sensitive := {list(self.unchanged)}"]
+        values.append(f"intervals := '{self.intervals}', nulls := '{self.nulls}'")
+        named_columns_by_column = {column: column for column in ("city", "job") if column in self.qi}
+        values += [f"hierarchies := {named_columns_by_column}"] if named_columns_by_column else []
+        values += ["person := 'person'"] if self.person else []
+        coded_mapping = {"top": self.top, "bottom": self.bottom, "grid": self.grid}
+        values += [
+            f"{name} := {{'age': {end}}}" for name, end in coded_mapping.items() if end is not None and "age" in self.qi
+        ]
+        return ", ".join(values)
 
     def end(self, column: str, which: str) -> Value:
         """Top or bottom of a column."""
@@ -352,76 +354,86 @@ def published_ends(row: Row, column: str, form: str, like: Value) -> tuple[Value
 
 def number_scope(row: Row, column: str, asked: Asked, values: Iterable[Value]) -> Scope | None:
     """None where the class publishes that it has only NULLs."""
-    kept = set(values)
-    filled = kept - {None}
-    least, most = min(filled), max(filled)
+    kept_values = set(values)
+    filled_values = kept_values - {None}
+    minimum, maximum = min(filled_values), max(filled_values)
     if asked.intervals == "text" and row[column] is None:
         return None
-    ends = published_ends(row, column, asked.intervals, least)
+    ends = published_ends(row, column, asked.intervals, minimum)
     if ends is None:
-        shown = "*" if asked.intervals == "text" else None
-        return Scope(shown, frozenset(kept), key(most) - key(least))
+        shown_text = "*" if asked.intervals == "text" else None
+        return Scope(shown_text, frozenset(kept_values), key(maximum) - key(minimum))
     (low, high), (bottom, top) = ends, (asked.end(column, "bottom"), asked.end(column, "top"))
     below, above = bottom is not None and low <= bottom, top is not None and high >= top
     if isinstance(low, datetime.date):  # by months, as no call says otherwise
-        shown = dates.text([low, high], "month")
+        shown_text = dates.text([low, high], "month")
     elif top is not None and low >= top:
-        shown = f">={top}"
+        shown_text = f">={top}"
     elif bottom is not None and high <= bottom:
-        shown = f"<={bottom}"
+        shown_text = f"<={bottom}"
     elif low == high:
-        shown = f"{low}"
+        shown_text = f"{low}"
     else:
-        shown = f"[{f'<={bottom}' if below else low}, {f'>={top}' if above else high}]"
-    assert asked.intervals != "text" or shown == row[column]
-    low, high = min(low, least) if below else low, max(high, most) if above else high
-    return Scope(shown, frozenset(v for v in filled if low <= v <= high), key(high) - key(low))
+        shown_text = f"[{f'<={bottom}' if below else low}, {f'>={top}' if above else high}]"
+    assert asked.intervals != "text" or shown_text == row[column]
+    low, high = min(low, minimum) if below else low, max(high, maximum) if above else high
+    return Scope(shown_text, frozenset(v for v in filled_values if low <= v <= high), key(high) - key(low))
 
 
 def tree_scope(row: Row, column: str, values: Iterable[Value]) -> Scope | None:
     if row[column] is None:
         return None
-    kept = set(values)
-    covered = {v for v in kept - {None} for path in TREES[column] if path[0] == v and row[column] in path}
-    return Scope(row[column], frozenset(kept if row[column] == "*" else covered), None)
+    kept_values = set(values)
+    covered_values = {v for v in kept_values - {None} for path in TREES[column] if path[0] == v and row[column] in path}
+    return Scope(row[column], frozenset(kept_values if row[column] == "*" else covered_values), None)
 
 
 def narrowed(scope: Scope, taken: set[Value]) -> tuple[list[str | None], int] | None:
     """What remains of a scope, and how many values; None where that is not less."""
-    left = taken & scope.covered
-    filled = sorted(left - {None})
-    nulls = [None] if None in left else []
+    remaining_result = taken & scope.covered
+    filled_values = sorted(remaining_result - {None})
+    nulls = [None] if None in remaining_result else []
     if scope.width is None:
-        return ([*filled, *nulls], len(left)) if len(left) < len(scope.covered) else None
-    between = [v for v in scope.covered - {None} if filled and filled[0] <= v <= filled[-1]]
+        return ([*filled_values, *nulls], len(remaining_result)) if len(remaining_result) < len(scope.covered) else None
+    between = [v for v in scope.covered - {None} if filled_values and filled_values[0] <= v <= filled_values[-1]]
     remaining = len(between) + len(nulls)
-    if remaining >= len(scope.covered) or (filled and key(filled[-1]) - key(filled[0]) >= scope.width / 2):
+    if remaining >= len(scope.covered) or (
+        filled_values and key(filled_values[-1]) - key(filled_values[0]) >= scope.width / 2
+    ):
         return None
-    ends = [] if not filled else [str(filled[0])] if len(set(filled)) == 1 else [f"[{filled[0]}, {filled[-1]}]"]
+    ends = (
+        []
+        if not filled_values
+        else [str(filled_values[0])]
+        if len(set(filled_values)) == 1
+        else [f"[{filled_values[0]}, {filled_values[-1]}]"]
+    )
     return [*ends, *nulls], remaining
 
 
 def expected(table: Sequence[Row], released: Sequence[Row], asked: Asked) -> list[tuple[Any, ...]]:
     """The rows of inference, from the table and its release."""
-    kept = [row for row in table if asked.nulls == "keep" or all(row[q] is not None for q in asked.qi)]
-    assert len(kept) == len(released)
-    found = []
+    kept_rows = [row for row in table if asked.nulls == "keep" or all(row[q] is not None for q in asked.qi)]
+    assert len(kept_rows) == len(released)
+    actual_values = []
     for u in asked.unchanged:
         holders: dict[Value, set[Value]] = {}
-        for i, row in enumerate(kept):
+        for i, row in enumerate(kept_rows):
             holders.setdefault(row[u], set()).add(row["person"] if asked.person else i)
-        common = {v for v, who in holders.items() if len(who - {None}) >= (asked.support or asked.k)}
-        carried = Counter((row["class_id"], row[u]) for row in released if row[u] in common)
+        common = {v for v, person in holders.items() if len(person - {None}) >= (asked.support or asked.k)}
+        carried_counts = Counter((row["class_id"], row[u]) for row in released if row[u] in common)
         classes = {row["class_id"]: row for row in released}
-        for (class_id, v), size in carried.items():
+        for (class_id, v), size in carried_counts.items():
             for q in asked.qi:
-                values = [row[q] for row in kept]
-                of = classes[class_id]
-                scope = number_scope(of, q, asked, values) if q in NUMBERS else tree_scope(of, q, values)
-                left = narrowed(scope, {row[q] for row in kept if row[u] == v}) if scope else None
-                if scope and left:
-                    found.append((class_id, u, v, size, q, scope.shown, left[0], len(scope.covered), left[1]))
-    return sorted(found, key=lambda r: (r[8] / r[7], -r[3], r[0], r[1], r[2] is None, r[2] or "", r[4]))
+                values = [row[q] for row in kept_rows]
+                one_class = classes[class_id]
+                scope = number_scope(one_class, q, asked, values) if q in NUMBERS else tree_scope(one_class, q, values)
+                remaining = narrowed(scope, {row[q] for row in kept_rows if row[u] == v}) if scope else None
+                if scope and remaining:
+                    actual_values.append(
+                        (class_id, u, v, size, q, scope.shown, remaining[0], len(scope.covered), remaining[1])
+                    )
+    return sorted(actual_values, key=lambda r: (r[8] / r[7], -r[3], r[0], r[1], r[2] is None, r[2] or "", r[4]))
 
 
 def some(dice: random.Random) -> tuple[list[Row], Asked]:
@@ -446,7 +458,7 @@ def some(dice: random.Random) -> tuple[list[Row], Asked]:
         table.append(row)
     qi = tuple(dice.sample([*NUMBERS, *TREES], dice.randint(1, 4)))
     top, bottom = dice.choice([None, 70]), dice.choice([None, 30])
-    asked = Asked(
+    asked_asked = Asked(
         algorithm=dice.choice(["kacpc", "mondrian"]),
         k=dice.randint(2, 6),
         support=dice.choice([None, 1, 2, 5]),
@@ -459,7 +471,7 @@ def some(dice: random.Random) -> tuple[list[Row], Asked]:
         bottom=bottom,
         grid=dice.choice([None, 5, 7]) if top is None and bottom is None else None,
     )
-    return table, asked
+    return table, asked_asked
 
 
 TYPES = """age INTEGER, income DOUBLE, born DATE, city VARCHAR, job VARCHAR, sex VARCHAR, disease VARCHAR, note VARCHAR,
@@ -472,21 +484,21 @@ def test_a_plain_search_of_random_tables_finds_the_same(con: Any, seed: int) -> 
     dbanon.load_hierarchy(con, "city", CITIES)
     dbanon.load_hierarchy(con, "job", JOBS)
     dice = random.Random(seed)
-    compared = found = 0
+    compared = number = 0
     while compared < 12:
-        table, asked = some(dice)
+        table, parameters = some(dice)
         con.execute(f"CREATE OR REPLACE TABLE t ({TYPES})")
         con.executemany(f"INSERT INTO t VALUES ({', '.join('?' * 9)})", [list(row.values()) for row in table])
         try:
-            result = con.execute(f"FROM {asked.algorithm}('t', {asked.sql})")
+            result = con.execute(f"FROM {parameters.algorithm}('t', {parameters.sql})")
         except duckdb.Error as error:  # too few rows or persons are left for this k, or a column has no value
             assert re.search("k must be between|at least 2|no rows|nothing|only NULL|no value", str(error)), error
             continue
         names = [column[0] for column in result.description]
-        released = [dict(zip(names, row, strict=True)) for row in result.fetchall()]
-        support = "" if asked.support is None else f", support := {asked.support}"
-        rows = inferred(con, f"algorithm := '{asked.algorithm}', {asked.sql}{support}", "t")
-        assert rows == expected(table, released, asked), asked
+        released_mappings = [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+        support = "" if parameters.support is None else f", support := {parameters.support}"
+        rows = inferred(con, f"algorithm := '{parameters.algorithm}', {parameters.sql}{support}", "t")
+        assert rows == expected(table, released_mappings, parameters), parameters
         compared += 1
-        found += len(rows)
-    assert found > 20
+        number += len(rows)
+    assert number > 20

@@ -75,8 +75,8 @@ def test_a_view_and_a_file_of_codes_are_read_alike(both: Any, tmp_path: Path) ->
     assert rows(both, "FROM kacpc('seen', k := 4)") == expected
     roles = "person := 'pid', qi := ['age', 'town'], sensitive := ['disease'], other := ['ward']"
     codes = "missing := {'age': ['999'], 'town': ['NA', '?'], 'disease': ['-'], 'ward': ['']}"
-    found = rows(both, f"FROM kacpc({text(str(tmp_path / 'coded.parquet'))}, k := 4, {roles}, {codes})")
-    assert found == expected
+    actual_rows = rows(both, f"FROM kacpc({text(str(tmp_path / 'coded.parquet'))}, k := 4, {roles}, {codes})")
+    assert actual_rows == expected
 
 
 def test_a_call_adds_to_the_codes_of_the_policy_and_takes_none_back(both: Any) -> None:
@@ -84,8 +84,8 @@ def test_a_call_adds_to_the_codes_of_the_policy_and_takes_none_back(both: Any) -
     expected = rows(both, "FROM kacpc('plain', k := 4)")
     assert rows(both, "FROM kacpc('coded', k := 4)") != expected
     assert rows(both, "FROM kacpc('coded', k := 4, missing := ['?', '-', ''])") == expected
-    each = "{'town': ['?'], 'DISEASE': ['-'], 'ward': [''], 'age': []}"
-    assert rows(both, f"FROM kacpc('coded', k := 4, missing := {each})") == expected
+    each_text = "{'town': ['?'], 'DISEASE': ['-'], 'ward': [''], 'age': []}"
+    assert rows(both, f"FROM kacpc('coded', k := 4, missing := {each_text})") == expected
 
 
 def test_codes_of_all_columns_leave_the_person_alone(con: Any) -> None:
@@ -155,16 +155,16 @@ def test_a_code_is_a_value_of_the_column_whatever_its_type(
     """Both the plan and the gate, which reads codes by itself; as a quasi-identifier and as it is."""
     _filled(con, type_, values)
     call = f"('t', k := 2, qi := ['x', 'n'], sensitive := ['u'], missing := [{text(code)}])"
-    released = rows(con, f"SELECT count(*) - count(u) FROM kacpc{call}")
-    assert released == [(3 * hits,)]
-    said = dict(rows(con, f"SELECT metric, value FROM kacpc_metrics{call}"))
-    assert said.get("missing:x", 0) == said.get("missing:u", 0) == 3 * hits
-    named = call.replace(f"[{text(code)}]", f"{{'x': [{text(code)}]}}")
-    if "missing:x" in said:
-        assert rows(con, f"SELECT count(*) FROM kacpc{named}") == [(3 * len(values),)]
+    released_rows = rows(con, f"SELECT count(*) - count(u) FROM kacpc{call}")
+    assert released_rows == [(3 * hits,)]
+    mapping = dict(rows(con, f"SELECT metric, value FROM kacpc_metrics{call}"))
+    assert mapping.get("missing:x", 0) == mapping.get("missing:u", 0) == 3 * hits
+    named_text = call.replace(f"[{text(code)}]", f"{{'x': [{text(code)}]}}")
+    if "missing:x" in mapping:
+        assert rows(con, f"SELECT count(*) FROM kacpc{named_text}") == [(3 * len(values),)]
     else:
         with pytest.raises(duckdb.Error, match=r"missing does not fit t\.x: .* is not a value of type"):
-            rows(con, f"FROM kacpc{named}")
+            rows(con, f"FROM kacpc{named_text}")
 
 
 @pytest.mark.parametrize("type_", ["INTEGER[]", "STRUCT(a INTEGER)", "INTERVAL", "BLOB", "JSON"])
@@ -180,10 +180,10 @@ def test_many_codes_of_a_column_are_all_read(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT (i // 2)::DOUBLE AS x, -5 AS n FROM range(400) AS r (i)")
     con.execute("UPDATE t SET x = -0.0 WHERE x = 0")
     codes = ", ".join(f"'{i}'" for i in range(100))
-    found = rows(
+    actual_rows = rows(
         con, f"SELECT count(*) FROM kacpc('t', k := 2, qi := ['x', 'n'], missing := [{codes}]) WHERE x IS NULL"
     )
-    assert found == [(200,)]
+    assert actual_rows == [(200,)]
 
 
 # --- what is given -----------------------------------------------------------------------------------------------
@@ -236,8 +236,8 @@ def mine() -> Iterator[Any]:
 @pytest.mark.parametrize("sign", ["=", ":="])
 def test_what_users_type_on_a_connection(mine: Any, given: str, ages: int, sexes: int, sign: str) -> None:
     query = f"FROM kacpc('t', k{sign}2, qi{sign}['age', 'sex'], missing {sign} {given})"
-    found = rows(mine, "SELECT count(*) - count(age), count(*) - count(sex) " + query)
-    assert found == [(ages, sexes)]
+    actual_rows = rows(mine, "SELECT count(*) - count(age), count(*) - count(sex) " + query)
+    assert actual_rows == [(ages, sexes)]
 
 
 # --- the gate --------------------------------------------------------------------------------------------------------
@@ -317,8 +317,8 @@ def test_hierarchies_and_problems_do_not_ask_for_codes(both: Any) -> None:
     both.execute(
         "UPDATE dbanon.policy SET missing = ['NA', NULL, '7.5'] WHERE (table_name, column_name) = ('coded', 'age')"
     )
-    found = [problem for (problem,) in rows(both, "SELECT problem FROM policy_problems() WHERE column_name = 'age'")]
-    assert found == [
+    problems = [problem for (problem,) in rows(both, "SELECT problem FROM policy_problems() WHERE column_name = 'age'")]
+    assert problems == [
         f"dbanon.policy: missing does not fit coded.age: '{code}' is not a value of type BIGINT."
         for code in ("NA", "7.5")
     ]
@@ -394,9 +394,9 @@ def test_a_code_in_place_of_null_changes_no_version(both: Any) -> None:
     both.execute("UPDATE coded SET town = 'NA' WHERE town = '?'")
     assert rows(both, "SELECT status, came, went, changed FROM release_status()") == [("fresh", 0, 0, 0)]
     assert rows(both, "FROM delta_problems('safe')") == []
-    before = rows(both, "FROM safe")
+    old_rows = rows(both, "FROM safe")
     assert dbanon.refresh_release(both, "safe").version == 2
-    assert rows(both, "FROM safe") == before
+    assert rows(both, "FROM safe") == old_rows
     both.execute("UPDATE coded SET town = 'Rome' WHERE town = 'NA'")
     assert rows(both, "SELECT status FROM release_status()") == [("stale",)]
 
@@ -484,18 +484,18 @@ def test_a_call_has_no_codes_of_values_that_the_policy_keeps_together(
     [(column, declared)] = COARSE[setting].items()
     dbanon.declare(coarse, "p", **{column: declared}, ill="sensitive")
     value = {"age": "37", "born": "2001-02-03", "zip": "02131"}[column]
-    asked = f"['{value}']" if form == "of all columns" else f"{{'{column}': ['{value}']}}"
+    asked_text = f"['{value}']" if form == "of all columns" else f"{{'{column}': ['{value}']}}"
     with pytest.raises(Exception, match="which would loosen the policy"):
-        coarse.execute(f"FROM kacpc('p', k := 2, missing := {asked})")
+        coarse.execute(f"FROM kacpc('p', k := 2, missing := {asked_text})")
     monkeypatch.setattr(column_roles, "_check_missing_codes", lambda *_: None)
     for kind in ("", "_classes", "_metrics"):
         with pytest.raises(Exception, match="the release gate refused the result"):
-            coarse.execute(f"FROM kacpc{kind}('p', k := 2, missing := {asked})").fetchall()
+            coarse.execute(f"FROM kacpc{kind}('p', k := 2, missing := {asked_text})").fetchall()
 
 
 def test_codes_that_are_none_of_its_values_or_that_the_policy_has_go_with_a_grid(coarse: Any) -> None:
     dbanon.declare(coarse, "p", age={"role": "quasi", "grid": "10", "missing": ["37"]}, ill="sensitive")
-    for asked in ("['NA', '?', 'd1', '37']", "{'age': ['37'], 'ill': ['d1']}"):
-        call = f"kacpc('p', k := 3, missing := {asked})"
-        found = coarse.execute(f"SELECT count(*) - count(age), count(*) - count(ill) FROM {call}")
-        assert found.fetchall() == [(9, 18)]
+    for asked_text in ("['NA', '?', 'd1', '37']", "{'age': ['37'], 'ill': ['d1']}"):
+        call = f"kacpc('p', k := 3, missing := {asked_text})"
+        result = coarse.execute(f"SELECT count(*) - count(age), count(*) - count(ill) FROM {call}")
+        assert result.fetchall() == [(9, 18)]

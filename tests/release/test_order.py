@@ -33,9 +33,9 @@ def answers(type_: str, values: list[str], order: int) -> list[Any]:
     con = dbanon.attach(duckdb.connect(config={"threads": 1 + 3 * (order % 2)}))
     con.execute(f"CREATE TABLE t (age INTEGER, v {type_})")
     con.execute(f"INSERT INTO t VALUES {', '.join(rows)}")
-    found = [
-        con.execute(f"SELECT COLUMNS(*)::VARCHAR FROM kacpc{what}('t', k := 3, qi := ['age'], {role})").fetchall()
-        for what, role in (
+    actual_rows = [
+        con.execute(f"SELECT COLUMNS(*)::VARCHAR FROM kacpc{kind}('t', k := 3, qi := ['age'], {role})").fetchall()
+        for kind, role in (
             ("", "sensitive := ['v'], alpha := 1"),
             ("_classes", "sensitive := ['v'], alpha := 1"),
             ("_metrics", "sensitive := ['v'], alpha := 1"),
@@ -43,7 +43,7 @@ def answers(type_: str, values: list[str], order: int) -> list[Any]:
         )
     ]
     con.close()
-    return found
+    return actual_rows
 
 
 def test_arrays_stand_in_their_order() -> None:
@@ -51,10 +51,10 @@ def test_arrays_stand_in_their_order() -> None:
     values = ["[2, 1]", "[1, NULL]", "NULL", "[1, 2]", "[NULL, NULL]"]
     first = answers("INTEGER[2]", values, 0)
     assert [answers("INTEGER[2]", values, order) for order in (1, 2)] == [first, first]
-    released = first[0]
-    assert len(released) == 24 and {row[1] for row in released} == {None, *ARRAYS}
-    for class_id in {row[-1] for row in released}:
-        places = [ARRAYS.index(row[1]) for row in released if row[-1] == class_id and row[1] is not None]
+    result = first[0]
+    assert len(result) == 24 and {row[1] for row in result} == {None, *ARRAYS}
+    for class_id in {row[-1] for row in result}:
+        places = [ARRAYS.index(row[1]) for row in result if row[-1] == class_id and row[1] is not None]
         assert places == sorted(places)
 
 

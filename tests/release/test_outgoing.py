@@ -26,8 +26,8 @@ def db() -> Iterator[Any]:
 
 def outgoing(con: Any, algorithm: str, call: dict[str, Any]) -> list[Any]:
     """What a materialized view of the call would hold: the release, its classes, the measures that go out."""
-    given = "".join(f", {name} := ${name}" for name in call)
-    queries = [f"{algorithm}{ending}('t'{given})" for ending in ("", "_classes", "_metrics")]
+    text = "".join(f", {name} := ${name}" for name in call)
+    queries = [f"{algorithm}{ending}('t'{text})" for ending in ("", "_classes", "_metrics")]
     queries[2] = f"(SELECT metric, value FROM {queries[2]} WHERE published)"
     return [con.execute(f"FROM {query}", call).df() for query in queries]
 
@@ -50,11 +50,14 @@ def test_every_value_of_a_record_that_is_left_out_gives_the_same_release_classes
     db: Any, algorithm: str
 ) -> None:
     """Who else had 500, 5,000 or 60,000 for the age of the outlier would have to publish something else."""
-    own = {"influence": "weights"} if algorithm == "simdiv" else {}
-    found = [made(db, [*PEOPLE, (age, "M", "Flu")], algorithm, suppress=0.12, **CALL, **own) for age in (5_000, 60_000)]
-    assert "5000" not in str(found[0][0])
-    assert found[0] == found[1]
-    assert ("suppressed:outlier", "0.0") not in found[0][2]
+    own_options = {"influence": "weights"} if algorithm == "simdiv" else {}
+    values = [
+        made(db, [*PEOPLE, (age, "M", "Flu")], algorithm, suppress=0.12, **CALL, **own_options)
+        for age in (5_000, 60_000)
+    ]
+    assert "5000" not in str(values[0][0])
+    assert values[0] == values[1]
+    assert ("suppressed:outlier", "0.0") not in values[0][2]
 
 
 @pytest.mark.exhaustive
@@ -69,39 +72,39 @@ def test_every_record_that_is_left_out_before_counts_by_its_number_alone(
     db: Any, options: dict[str, Any], records: Sequence[tuple[Any, ...]]
 ) -> None:
     algorithm = "simdiv" if "bounds" in options else "kacpc"
-    found = [made(db, [*PEOPLE, record], algorithm, **CALL, **options) for record in records]
-    assert found[0] == found[1]
+    values = [made(db, [*PEOPLE, record], algorithm, **CALL, **options) for record in records]
+    assert values[0] == values[1]
 
 
 @pytest.mark.parametrize("intervals", ["text", "bounds"])
 def test_every_value_under_a_star_is_unknown(db: Any, intervals: str) -> None:
     """One class of ten holds a NULL and publishes `*`: what its greatest number is, the loss of others must not say."""
     near = [(20 + i, "F", "Flu") for i in range(20)]
-    found = []
+    result = []
     for far in (200, 900):
         rows = [*near, *((age, "M", "Flu") for age in (None, far, *range(60, 68)))]
-        found.append(made(db, rows, "mondrian", k=10, qi=["age", "sex"], max_level={"sex": 0}, intervals=intervals))
-    assert len(found[0][1]) > 1
-    assert found[0] == found[1]
+        result.append(made(db, rows, "mondrian", k=10, qi=["age", "sex"], max_level={"sex": 0}, intervals=intervals))
+    assert len(result[0][1]) > 1
+    assert result[0] == result[1]
 
 
 def test_every_inner_value_of_a_class_is_unknown(db: Any) -> None:
     """Classes keep their ends, and what lies between them is another in each table."""
-    found = [
+    values = [
         made(db, [(age, "M", "Flu") for age in (20, *inner, 29, 60, *other, 69)], "mondrian", **CALL)
         for inner, other in [((21, 22, 23), (61, 62, 63)), ((28, 28, 20), (68, 64, 60)), ((22, 24, 27), (60, 60, 60))]
     ]
-    assert len(found[0][1]) == 2
-    assert found[0] == found[1] == found[2]
+    assert len(values[0][1]) == 2
+    assert values[0] == values[1] == values[2]
 
 
 def test_clusters_that_publish_the_same_are_not_told_apart(db: Any) -> None:
     """With a grid of ten, four records are two clusters or one; the class and its measures are the same."""
-    found = [
+    values = [
         made(db, [(age, "M", "x") for age in ages], "mondrian", k=2, qi=["age"], grid={"age": 10})
         for ages in ((20, 20, 20, 29), (20, 21, 28, 29), (21, 21, 28, 28))
     ]
-    assert found[0] == found[1] == found[2]
+    assert values[0] == values[1] == values[2]
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -155,36 +158,38 @@ def test_every_outgoing_number_follows_from_the_released_rows(db: Any, seed: int
     call = {"k": 4, "qi": ["age", "city", "job"], "sensitive": ["disease"], "hierarchies": {"city": "cities"}} | options
     release, classes, metrics = outgoing(db, PLAIN[seed % len(PLAIN)], call)
     ends = [c for c in release.columns if c.startswith("age")]
-    shown = ["_".join(map(str, cell)) for cell in release[ends].itertuples(index=False)]
+    shown_texts = ["_".join(map(str, cell)) for cell in release[ends].itertuples(index=False)]
     groups: dict[tuple[Any, ...], list[int]] = {}
-    for i, cells in enumerate(zip(shown, release["city"].tolist(), release["job"].tolist(), strict=True)):
+    for i, cells in enumerate(zip(shown_texts, release["city"].tolist(), release["job"].tolist(), strict=True)):
         groups.setdefault(tuple(map(str, cells)), []).append(i)
     read = [_ends(tuple(cell)) for cell in release[ends].itertuples(index=False)]
-    known = [r for r in read if r is not None]
-    whole = max(high for _, high in known) - min(low for low, _ in known) if known else 0
-    lost = {
+    known_reads = [r for r in read if r is not None]
+    maximum = max(high for _, high in known_reads) - min(low for low, _ in known_reads) if known_reads else 0
+    lost_numbers_by_form = {
         form: [
-            [_number(read[i], options["intervals"], release[ends[0]][i], whole),
+            [_number(read[i], options["intervals"], release[ends[0]][i], maximum),
              _node(release["city"][i], TREE, form), _node(release["job"][i], [[v, "*"] for v in "abc"], form)]
             for i in range(len(release))
         ]
         for form in ("levels", "edges", "leaves")
     }  # fmt: skip
     form = "edges" if "eloss_height" in options else "levels"
-    told = classes[classes["class_id"].notna()]
-    for class_id, size, loss, values in zip(told["class_id"], told["size"], told["loss"], told["disease"], strict=True):
+    actual_class = classes[classes["class_id"].notna()]
+    for class_id, size, loss, values in zip(
+        actual_class["class_id"], actual_class["size"], actual_class["loss"], actual_class["disease"], strict=True
+    ):
         members = [i for i in range(len(release)) if release["class_id"][i] == class_id]
         assert size == len(members)
-        assert loss == pytest.approx(sum(lost[form][members[0]]) / 3)
-        counted = {v["value"]: v["size"] for v in values}
-        assert counted == Counter(_text(release["disease"][i]) for i in members)
-    found = dict(zip(metrics["metric"], metrics["value"], strict=True))
-    expected = _measures(groups.values(), [_text(v) for v in release["disease"]], lost, form)
-    left_out = {name: found.pop(name) for name in LEFT_OUT}
+        assert loss == pytest.approx(sum(lost_numbers_by_form[form][members[0]]) / 3)
+        counted_sizes_by_value = {v["value"]: v["size"] for v in values}
+        assert counted_sizes_by_value == Counter(_text(release["disease"][i]) for i in members)
+    mapping = dict(zip(metrics["metric"], metrics["value"], strict=True))
+    expected = _measures(groups.values(), [_text(v) for v in release["disease"]], lost_numbers_by_form, form)
+    left_out = {name: mapping.pop(name) for name in LEFT_OUT}
     n, out = len(release), sum(left_out.values())
     expected["discernibility_suppression"] = expected["discernibility"] + out * (n + out)
-    assert found == pytest.approx({name: expected[name] for name in found}, abs=1e-9)
-    assert not {"clusters", "square_error", "square_error_raw:age"} & set(found)
+    assert mapping == pytest.approx({name: expected[name] for name in mapping}, abs=1e-9)
+    assert not {"clusters", "square_error", "square_error_raw:age"} & set(mapping)
 
 
 def _text(value: Any) -> str | None:
@@ -228,14 +233,14 @@ def _measures(
 ) -> dict[str, float]:
     sizes = [len(group) for group in groups]
     n, k = sum(sizes), min(sizes)
-    held = [Counter(diseases[i] for i in group) for group in groups]
+    stored_counts = [Counter(diseases[i] for i in group) for group in groups]
     rare = {v: c for v, c in Counter(diseases).items() if c < 4}
     total = {name: math.fsum(itertools.chain.from_iterable(cells)) for name, cells in lost.items()}
     numbers = math.fsum(cells[0] for cells in lost[form])
     told_nothing = [sum(cells[j] == 1 for cells in lost["leaves"]) / n for j in range(3)]
-    homogeneous = sum(size for size, values in zip(sizes, held, strict=True) if len(values) == 1) / n
+    homogeneous = sum(size for size, values in zip(sizes, stored_counts, strict=True) if len(values) == 1) / n
     return {
-        "records": n, "k": k, "k_all": min(min(values.values()) for values in held),
+        "records": n, "k": k, "k_all": min(min(values.values()) for values in stored_counts),
         "unique_unchanged": sum(c for c in Counter(diseases).values() if c == 1),
         "classes": len(sizes), "class_size_average": n / len(sizes),
         "class_size_greatest": max(sizes), "c_avg": n / len(sizes) / 4, "precision": 1 - total[form] / (3 * n),
@@ -246,7 +251,7 @@ def _measures(
         "homogeneous_share:disease": homogeneous, "rare_sensitive_values:disease": len(rare),
         "flat_hierarchies": 1, "one_class": float(len(sizes) == 1),
         **{f"fully_generalized:{c}": share for c, share in zip(("age", "city", "job"), told_nothing, strict=True)},
-        "alpha:disease": max(c / sum(values.values()) for values in held for c in values.values()),
+        "alpha:disease": max(c / sum(values.values()) for values in stored_counts for c in values.values()),
     } | {f"rare_sensitive_value:disease={'NULL' if v is None else v}": c for v, c in rare.items()}  # fmt: skip
 
 
@@ -256,19 +261,19 @@ def test_the_ledger_keeps_what_does_not_go_out(tmp_path: Path) -> None:
         con.execute("CREATE TABLE t (age INTEGER, sex VARCHAR, disease VARCHAR)")
         con.executemany("INSERT INTO t VALUES (?, ?, ?)", PEOPLE)
         dbanon.create_release(con, "safe", "kacpc", "t", **CALL)
-        every = "FROM kacpc_metrics('t', k := 5, qi := ['age', 'sex'], sensitive := ['disease'])"
-        shown = con.execute(f"SELECT metric, value, published {every}").fetchall()
-        kept = con.execute("SELECT metrics FROM releases()").fetchall()[0][0]
+        all_query = "FROM kacpc_metrics('t', k := 5, qi := ['age', 'sex'], sensitive := ['disease'])"
+        shown_rows = con.execute(f"SELECT metric, value, published {all_query}").fetchall()
+        kept_value = con.execute("SELECT metrics FROM releases()").fetchall()[0][0]
         out = con.execute("SELECT metric, value FROM safe_metrics").fetchall()
-    assert kept == {name: value for name, value, _ in shown}
-    assert out == [(name, value) for name, value, published in shown if published]
-    assert {"square_error_raw:age", "clusters"} <= kept.keys() - dict(out).keys()
+    assert kept_value == {name: value for name, value, _ in shown_rows}
+    assert out == [(name, value) for name, value, output in shown_rows if output]
+    assert {"square_error_raw:age", "clusters"} <= kept_value.keys() - dict(out).keys()
 
 
 @pytest.mark.exhaustive
 def test_every_published_file_is_the_same_whatever_the_values_that_nobody_sees(tmp_path: Path) -> None:
     """The outlier has another age, and only the time of the release differs."""
-    found = []
+    lines_by_names = []
     for far in (5_000, 90_000):
         folder = tmp_path / str(far)
         with dbanon.connect() as con:
@@ -277,7 +282,12 @@ def test_every_published_file_is_the_same_whatever_the_values_that_nobody_sees(t
             dbanon.create_release(con, "safe", "kacpc", "t", suppress=0.12, **CALL)
             assert con.execute("SELECT suppressed > 0 FROM releases()").fetchall() == [(True,)]
             dbanon.publish(con, "safe", f"{folder}/safe.csv", classes=True)
-        written = {p.name: p.read_text().split("\n") for p in folder.iterdir()}
-        found.append({name: [line for line in lines if "released at" not in line] for name, lines in written.items()})
-    assert found[0] == found[1]
-    assert len(found[0]) == 5 and all(map(len, found[0].values()))
+        written_parts_by_name = {p.name: p.read_text().split("\n") for p in folder.iterdir()}
+        lines_by_names.append(
+            {
+                name: [line for line in lines if "released at" not in line]
+                for name, lines in written_parts_by_name.items()
+            }
+        )
+    assert lines_by_names[0] == lines_by_names[1]
+    assert len(lines_by_names[0]) == 5 and all(map(len, lines_by_names[0].values()))

@@ -50,19 +50,19 @@ def classes(connection: Any, algorithm: str, arguments: str) -> list[tuple[int, 
 
 @pytest.mark.parametrize("algorithm", ["kacpc", "mondrian"])
 def test_every_class_has_k_patients_and_l_values(stays: Any, algorithm: str) -> None:
-    found = classes(stays, algorithm, "l := 2, person := 'patient_nbr'")
-    assert sum(records for records, *_ in found) == 101_766
-    assert len(found) > 100
-    assert min(patients for _, patients, *_ in found) >= K
-    assert min(values for *_, values, _ in found) >= 2
-    assert sum(untrue for *_, untrue in found) == 0
+    actual_classes = classes(stays, algorithm, "l := 2, person := 'patient_nbr'")
+    assert sum(records for records, *_ in actual_classes) == 101_766
+    assert len(actual_classes) > 100
+    assert min(patients for _, patients, *_ in actual_classes) >= K
+    assert min(values for *_, values, _ in actual_classes) >= 2
+    assert sum(untrue for *_, untrue in actual_classes) == 0
 
 
 @pytest.mark.exhaustive
 def test_without_a_person_the_stays_of_few_patients_make_a_class_and_the_policy_says_so(stays: Any) -> None:
-    found = classes(stays, "kacpc", "l := 2")
-    assert min(records for records, *_ in found) >= K
-    assert min(patients for _, patients, *_ in found) < K
+    actual_classes = classes(stays, "kacpc", "l := 2")
+    assert min(records for records, *_ in actual_classes) >= K
+    assert min(patients for _, patients, *_ in actual_classes) < K
     of_patients = "FROM policy_problems() WHERE column_name = 'patient_nbr'"
     (row,) = stays.execute(of_patients).fetchall()
     assert row[2:4] == ("stays", "patient_nbr")

@@ -42,26 +42,26 @@ def metrics(con: Any, more: str) -> dict[str, float]:
 
 def test_records_beyond_bounds_are_left_out_and_counted(people: Any) -> None:
     assert not any(name.startswith("left_out") for name in metrics(people, ""))
-    more = ", bounds := {'age': [0, 120], 'born': ['1900-01-01', '2025-12-31']}"
-    told = metrics(people, more)
-    assert (told["records"], told["left_out:bounds"]) == (58, 2)
-    assert "left_out:duplicate" not in told
+    extra_options = ", bounds := {'age': [0, 120], 'born': ['1900-01-01', '2025-12-31']}"
+    actual_metrics = metrics(people, extra_options)
+    assert (actual_metrics["records"], actual_metrics["left_out:bounds"]) == (58, 2)
+    assert "left_out:duplicate" not in actual_metrics
     people.execute("CREATE VIEW near AS FROM t WHERE pid NOT IN (1, 2)")
     dbanon.declare(people, "near", age="quasi", born="quasi", sex="quasi", disease="sensitive")
     expected = rows(people, "FROM simdiv('near', k := 3, influence := 'weights')")
-    assert rows(people, f"FROM simdiv{CALL.format(more)}") == expected
+    assert rows(people, f"FROM simdiv{CALL.format(extra_options)}") == expected
     # An end belongs to the bounds, and a NULL is beyond none.
-    told = metrics(people, ", bounds := {'age': [21, 63]}")
+    actual_metrics = metrics(people, ", bounds := {'age': [21, 63]}")
     ages = [r[0] for r in rows(people, "SELECT age FROM t")]
-    assert told["records"] == sum(age is None or 21 <= age <= 63 for age in ages)
+    assert actual_metrics["records"] == sum(age is None or 21 <= age <= 63 for age in ages)
 
 
 @pytest.mark.exhaustive
 def test_of_duplicates_one_stays(people: Any) -> None:
-    told = metrics(people, ", drop_duplicates := true")
+    actual_metrics = metrics(people, ", drop_duplicates := true")
     kinds = Counter(rows(people, "SELECT age, born, sex, disease FROM t"))
-    assert told["records"] == len(kinds) == 45
-    assert told["left_out:duplicate"] == 15
+    assert actual_metrics["records"] == len(kinds) == 45
+    assert actual_metrics["left_out:duplicate"] == 15
     people.execute("CREATE VIEW single AS SELECT DISTINCT age, born, sex, disease FROM t")
     dbanon.declare(people, "single", age="quasi", born="quasi", sex="quasi", disease="sensitive")
     expected = rows(people, "FROM simdiv('single', k := 3, influence := 'weights')")
@@ -70,12 +70,12 @@ def test_of_duplicates_one_stays(people: Any) -> None:
     assert (both["left_out:bounds"], both["left_out:duplicate"]) == (1, 15)
     # One of each person: nobody who has the same values is lost.
     people.execute("UPDATE t SET person = pid::VARCHAR")
-    told = metrics(people, ", drop_duplicates := true, person := 'person'")
-    assert (told["records"], told["left_out:duplicate"]) == (60, 0)
+    actual_metrics = metrics(people, ", drop_duplicates := true, person := 'person'")
+    assert (actual_metrics["records"], actual_metrics["left_out:duplicate"]) == (60, 0)
     # What else is published tells records apart.
     dbanon.declare(people, "t", pid="other")
-    more = ", drop_duplicates := true, other := ['pid'], allow_rare := ['pid']"
-    assert metrics(people, more)["left_out:duplicate"] == 0
+    extra_options = ", drop_duplicates := true, other := ['pid'], allow_rare := ['pid']"
+    assert metrics(people, extra_options)["left_out:duplicate"] == 0
 
 
 def test_values_that_are_equal_and_read_differently_both_stay(con: Any) -> None:
@@ -83,8 +83,8 @@ def test_values_that_are_equal_and_read_differently_both_stay(con: Any) -> None:
         "CREATE TABLE t AS SELECT 1 AS age, ['0.0', '-0.0'][1 + i % 2]::DOUBLE AS disease FROM range(8) AS r (i)"
     )
     dbanon.declare(con, "t", age="quasi", disease="sensitive")
-    found = rows(con, "FROM simdiv('t', k := 2, influence := 'weights', drop_duplicates := true)")
-    assert len(found) == 2
+    actual_rows = rows(con, "FROM simdiv('t', k := 2, influence := 'weights', drop_duplicates := true)")
+    assert len(actual_rows) == 2
 
 
 def test_too_little_may_be_left(people: Any) -> None:
@@ -127,15 +127,20 @@ def test_a_materialized_view_keeps_to_it(tmp_path: Path) -> None:
         )
         con.execute("INSERT INTO t VALUES (900, 500, 'Flu')")
         dbanon.declare(con, "t", age="quasi", disease="sensitive")
-        given: dict[str, Any] = {"k": 3, "influence": "weights", "drop_duplicates": True, "bounds": {"age": [0, 99]}}
-        made = dbanon.create_release(con, "safe", "simdiv", "t", key="pid", **given)
-        assert made.records == 20
+        parameters: dict[str, Any] = {
+            "k": 3,
+            "influence": "weights",
+            "drop_duplicates": True,
+            "bounds": {"age": [0, 99]},
+        }
+        release = dbanon.create_release(con, "safe", "simdiv", "t", key="pid", **parameters)
+        assert release.records == 20
         con.execute("INSERT INTO t SELECT 1000 + i, 60 + i, 'HIV' FROM range(6) AS r (i)")
         status = con.execute("SELECT status FROM release_status()").fetchall()
         assert status == [("stale",)]
         with pytest.warns(dbanon.DisclosureWarning):
-            made = dbanon.refresh_release(con, "safe", refresh="recluster", allow_delta=True)
-        assert made.records == 26
+            release = dbanon.refresh_release(con, "safe", refresh="recluster", allow_delta=True)
+        assert release.records == 26
         assert con.execute("SELECT value FROM safe_metrics WHERE metric = 'left_out:bounds'").fetchall() == [(1.0,)]
-        told = dict(con.execute("SELECT item, value FROM certificate('safe') WHERE section = 'left out'").fetchall())
-        assert (told["beyond bounds"], told["as duplicates"]) == ("1", "40")
+        mapping = dict(con.execute("SELECT item, value FROM certificate('safe') WHERE section = 'left out'").fetchall())
+        assert (mapping["beyond bounds"], mapping["as duplicates"]) == ("1", "40")

@@ -39,10 +39,10 @@ HARMLESS = (
 @pytest.mark.whole
 @pytest.mark.parametrize("cell", EXECUTED, ids=ascii)
 def test_executed_cells_become_text_and_are_recovered(cell: str) -> None:
-    written = csv_formulas.escape_cell(cell)
-    assert written == "'" + cell
-    assert csv_formulas.unescape_cell(written) == cell
-    assert csv_formulas.unescape_cell(csv_formulas.escape_cell(written)) == written
+    written_cell = csv_formulas.escape_cell(cell)
+    assert written_cell == "'" + cell
+    assert csv_formulas.unescape_cell(written_cell) == cell
+    assert csv_formulas.unescape_cell(csv_formulas.escape_cell(written_cell)) == written_cell
 
 
 @pytest.mark.whole
@@ -62,13 +62,13 @@ def test_sql_escapes_as_python_does() -> None:
     r = random.Random(7)
     characters = [c[0] for c in (*EXECUTED, *HARMLESS) if c] + ["'", "a", "1", "."]
     cells = sorted({"".join(r.choices(characters, k=r.randint(0, 5))) for _ in range(1500)} | {*EXECUTED, *HARMLESS})
-    with duckdb.connect() as plain:
-        plain.execute("CREATE TABLE t (cell VARCHAR)")
-        plain.executemany("INSERT INTO t VALUES (?)", [[c] for c in cells])
+    with duckdb.connect() as plain_con:
+        plain_con.execute("CREATE TABLE t (cell VARCHAR)")
+        plain_con.executemany("INSERT INTO t VALUES (?)", [[c] for c in cells])
         for is_quasi in (False, True):
-            written = csv_formulas.escape_sql("cell", is_quasi=is_quasi)
-            query = f"SELECT cell, w, {csv_formulas.unescape_sql('w')} FROM (SELECT cell, {written} AS w FROM t)"
-            for cell, as_written, recovered in plain.execute(query).fetchall():
+            written_sql = csv_formulas.escape_sql("cell", is_quasi=is_quasi)
+            query = f"SELECT cell, w, {csv_formulas.unescape_sql('w')} FROM (SELECT cell, {written_sql} AS w FROM t)"
+            for cell, as_written, recovered in plain_con.execute(query).fetchall():
                 assert as_written == csv_formulas.escape_cell(cell, is_quasi=is_quasi)
                 assert recovered == cell == csv_formulas.unescape_cell(as_written)
 

@@ -63,20 +63,22 @@ def test_a_kill_at_every_rename_leaves_what_was_or_what_does_not_fit_its_certifi
 ) -> None:
     target = tmp_path / f"out.{form}"
     dbanon.publish(clinic, "safe3", target)
-    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    old_contents_by_name = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
     assert names(tmp_path) == sorted(
         [f"out.{form}", f"out_metrics.{form}", f"out_certificate.{form}", f"out_certificate.{form}.txt"]
     )
     monkeypatch.setattr(atomic_write, "_may_be_running", lambda *_: False)
-    for at in range(4):
-        with killed(at) as done:
+    for number in range(4):
+        with killed(number) as done:
             dbanon.publish(clinic, "safe5", target, overwrite=True)
-        assert len(done) == at and f"out.{form}" not in done, "the release is the last"
-        assert len(names(tmp_path)) == 8 - at, "a kill leaves drafts"
-        assert target.read_bytes() == before[f"out.{form}"]
-        assert bool(dbanon.verify(target)) == bool(at)
+        assert len(done) == number and f"out.{form}" not in done, "the release is the last"
+        assert len(names(tmp_path)) == 8 - number, "a kill leaves drafts"
+        assert target.read_bytes() == old_contents_by_name[f"out.{form}"]
+        assert bool(dbanon.verify(target)) == bool(number)
         dbanon.publish(clinic, "safe3", target, overwrite=True)
-        assert {n: (tmp_path / n).read_bytes() for n in names(tmp_path)} == before, "the next run removes the drafts"
+        assert {n: (tmp_path / n).read_bytes() for n in names(tmp_path)} == old_contents_by_name, (
+            "the next run removes the drafts"
+        )
         assert dbanon.verify(target) == []
 
 
@@ -99,18 +101,18 @@ def test_a_folder_that_is_new_appears_at_once(clinic: Any, tmp_path: Path, monke
 def test_a_database_appears_with_its_certificate(clinic: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(atomic_write, "_may_be_running", lambda *_: False)
     dbanon.publish(clinic, "safe3", tmp_path / "out.duckdb")
-    before = (tmp_path / "out.duckdb").read_bytes()
+    old_content = (tmp_path / "out.duckdb").read_bytes()
     with killed(0):
         dbanon.publish(clinic, "safe5", tmp_path / "out.duckdb", overwrite=True)
-    assert (tmp_path / "out.duckdb").read_bytes() == before
+    assert (tmp_path / "out.duckdb").read_bytes() == old_content
     dbanon.publish(clinic, "safe5", tmp_path / "out.duckdb", overwrite=True)
     assert names(tmp_path) == ["out.duckdb"]
 
 
 def test_only_drafts_of_ours_of_that_target_and_of_no_running_process_are_removed(clinic: Any, tmp_path: Path) -> None:
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    old = f"{ended.pid}-0123abcd.dbanon-draft"
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    old = f"{child.pid}-0123abcd.dbanon-draft"
     ours = [f".out.csv.{old}", f".out_metrics.csv.{old}", f".out.csv.{old}_metrics.part", f".out.csv.{old}.wal"]
     others = [
         f".other.csv.{old}", f".out.csv.{os.getpid()}-0123abcd.dbanon-draft", ".out.csv.backup", ".out.csv",
@@ -118,8 +120,8 @@ def test_only_drafts_of_ours_of_that_target_and_of_no_running_process_are_remove
     ]  # fmt: skip
     for name in (*ours, *others):
         (tmp_path / name).write_text(name)
-    written = dbanon.publish(clinic, "safe3", tmp_path / "out.csv")
-    assert names(tmp_path) == sorted([*others, *(p.name for p in written)])
+    output = dbanon.publish(clinic, "safe3", tmp_path / "out.csv")
+    assert names(tmp_path) == sorted([*others, *(p.name for p in output)])
 
 
 def test_a_csv_and_a_parquet_file_of_one_name_share_nothing(clinic: Any, tmp_path: Path) -> None:
@@ -132,21 +134,21 @@ def test_a_csv_and_a_parquet_file_of_one_name_share_nothing(clinic: Any, tmp_pat
 def test_every_change_of_a_published_file_is_seen(clinic: Any, form: str, tmp_path: Path) -> None:
     """Also of names that would be patterns."""
     target = tmp_path / f"out [1]*.{form}"
-    written = dbanon.publish(clinic, "safe3", target, classes=True)
-    for path in written:
+    output = dbanon.publish(clinic, "safe3", target, classes=True)
+    for path in output:
         content = path.read_bytes()
         if "_certificate" not in path.name:
             path.write_bytes(content + b" ")
-            assert [path.name in said for said in dbanon.verify(target)] == [True]
+            assert [path.name in problem for problem in dbanon.verify(target)] == [True]
         path.unlink()
-        said = CliRunner().invoke(main, ["verify", str(tmp_path)])
-        assert said.exit_code != 0
+        problem = CliRunner().invoke(main, ["verify", str(tmp_path)])
+        assert problem.exit_code != 0
         path.write_bytes(content)
-    said = CliRunner().invoke(main, ["verify", str(target)])
-    assert (said.exit_code, said.output) == (0, "The files are those of their certificate.\n")
+    problem = CliRunner().invoke(main, ["verify", str(target)])
+    assert (problem.exit_code, problem.output) == (0, "The files are those of their certificate.\n")
     text = target.with_name(f"{target.stem}_certificate.{form}.txt")
     text.write_text(text.read_text().replace("SHA-256", "").replace(f"{target.name}: ", f"{target.name}: 0"))
-    assert ["is that of other files" in said for said in dbanon.verify(target)] == [True]
+    assert ["is that of other files" in problem for problem in dbanon.verify(target)] == [True]
 
 
 def test_what_has_no_certificate_is_not_verified(tmp_path: Path) -> None:

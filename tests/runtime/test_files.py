@@ -89,7 +89,7 @@ def test_a_name_is_that_file_and_no_other(attached: Any, tmp_path: Path, monkeyp
 def test_a_name_on_a_network_fetches_no_extension(attached: Any) -> None:
     attached.execute("SET custom_extension_repository = 'http://127.0.0.1:1'")
     state = "FROM duckdb_extensions() WHERE loaded OR installed"
-    before = attached.execute(state).fetchall()
+    old_rows = attached.execute(state).fetchall()
     for scheme in ("http", "https", "HTTPS", "s3", "gs", "r2", "hf", "az", "abfss"):
         path = f"{scheme}://bucket/x.csv"
         for query in (f"FROM hierarchy_file('x', '{path}')", f"FROM kacpc('{path}', k = 2, qi = ['a'])"):
@@ -97,7 +97,7 @@ def test_a_name_on_a_network_fetches_no_extension(attached: Any) -> None:
                 attached.execute(query)
         with pytest.raises(errors.RemoteFileError, match="LOAD"):
             dbanon.load_hierarchy(attached, "x", path)
-    assert attached.execute(state).fetchall() == before
+    assert attached.execute(state).fetchall() == old_rows
 
 
 def test_a_file_system_that_the_user_registered_is_read(attached: Any) -> None:
@@ -123,9 +123,9 @@ def test_anonymize_takes_a_file_and_a_relation(tmp_path: Path, monkeypatch: pyte
     with duckdb.connect() as con:
         con.execute("CREATE TABLE t AS FROM 'p.csv'")
         relation = con.table("t").filter("a < 3")
-        for data in ("p.csv", Path("p.csv"), relation):
-            release = dbanon.anonymize(data, k=2, qi=["a"]).release
-            rows = release.fetchall() if data is relation else release.itertuples(index=False)
+        for text in ("p.csv", Path("p.csv"), relation):
+            release = dbanon.anonymize(text, k=2, qi=["a"]).release
+            rows = release.fetchall() if text is relation else release.itertuples(index=False)
             assert [row[0] for row in rows] == ["1", "1", "2", "2"]
     for wrong in ("t", 42, "SELECT 1"):
         with pytest.raises(errors.UnsupportedInputError, match="Hint"):

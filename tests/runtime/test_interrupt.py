@@ -83,9 +83,9 @@ def test_a_long_run_stops_within_a_second(how: str, raised: tuple[str, ...], thr
         [sys.executable, "-c", CHILD, how, str(threads)], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert told["error"] in raised
-    assert told["delay"] < 1
-    assert told["after"] == 500
-    assert told["tables"] == ["big", "small"]
-    assert told["rows"] == 400_000
+    document = json.loads(done.stdout.splitlines()[-1])
+    assert document["error"] in raised
+    assert document["delay"] < 1
+    assert document["after"] == 500
+    assert document["tables"] == ["big", "small"]
+    assert document["rows"] == 400_000

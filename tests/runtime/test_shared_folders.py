@@ -80,8 +80,8 @@ def test_other_owners_are_found(cache: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_group_is_open_unless_it_is_the_owners_own(cache: Path) -> None:
     cache.chmod(0o775)
-    own = shared_folders._is_own_group(cache, cache.stat())
-    assert (shared_write_reason(cache) is None) == own
+    own_part = shared_folders._is_own_group(cache, cache.stat())
+    assert (shared_write_reason(cache) is None) == own_part
     if os.geteuid() == 0:
         others = next(user for user in pwd.getpwall() if user.pw_uid != 0)
         os.chown(cache, 0, others.pw_gid)

@@ -80,14 +80,14 @@ def test_a_variant_is_published_for_duckdb_1_5_only(tmp_path: Path) -> None:
         con.execute("CREATE TABLE visits AS SELECT i % 9 AS age, (i % 2)::VARIANT AS note FROM range(90) r(i)")
         dbanon.declare(con, "visits", age="quasi", note="other")
         dbanon.create_release(con, "safe", "kacpc", "visits", k=5)
-        for asked in ({}, {"storage_version": "v1.4.0"}):
+        for parameters in ({}, {"storage_version": "v1.4.0"}):
             with pytest.raises(errors.StorageVersionTooOldError, match=r"storage_version = 'v1\.5\.0'"):
-                dbanon.publish(con, "safe", out, **asked)
+                dbanon.publish(con, "safe", out, **parameters)
         assert list(tmp_path.iterdir()) == []
         dbanon.publish(con, "safe", out, storage_version="v1.5.0")
     assert storage_version(out) == 68
-    with duckdb.connect(out, read_only=True) as plain:
-        assert plain.execute("SELECT count(*), any_value(typeof(note)) FROM safe").fetchall() == [(90, "VARIANT")]
+    with duckdb.connect(out, read_only=True) as plain_con:
+        assert plain_con.execute("SELECT count(*), any_value(typeof(note)) FROM safe").fetchall() == [(90, "VARIANT")]
 
 
 @pytest.mark.parametrize("type_", ["TIMESTAMPTZ_NS", "TIMESTAMPTZ_NS[]", "STRUCT(variant INTEGER, s TIMESTAMPTZ_NS)"])
@@ -111,14 +111,14 @@ def newer(tmp_path: Path) -> Path:
     """A database that says of itself that a DuckDB wrote it which is not there yet."""
     path = tmp_path / "newer.duckdb"
     duckdb.connect(path).close()
-    data = bytearray(path.read_bytes())
-    checksum, before = struct.unpack_from("<QQ", data)
-    struct.pack_into("<I", data, 12, 1234)  # the version, in the first word after the checksum
-    after = struct.unpack_from("<Q", data, 8)[0]
-    for word in (before, after):  # the checksum adds up the words of a block, each for itself
+    one_bytearray = bytearray(path.read_bytes())
+    checksum, previous = struct.unpack_from("<QQ", one_bytearray)
+    struct.pack_into("<I", one_bytearray, 12, 1234)  # the version, in the first word after the checksum
+    following = struct.unpack_from("<Q", one_bytearray, 8)[0]
+    for word in (previous, following):  # the checksum adds up the words of a block, each for itself
         checksum ^= word * 0xBF58476D1CE4E5B9 % 2**64
-    struct.pack_into("<Q", data, 0, checksum)
-    path.write_bytes(data)
+    struct.pack_into("<Q", one_bytearray, 0, checksum)
+    path.write_bytes(one_bytearray)
     with pytest.raises(duckdb.IOException, match="version number 1234"):
         duckdb.connect(path)
     return path

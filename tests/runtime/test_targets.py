@@ -76,8 +76,8 @@ def test_the_input_of_anonymize_is_never_overwritten(folder: Path, spelling: str
             SPELLINGS[spelling](link, raw)
         for output in ("out.csv", "below/../out.csv"):
             order = ("anonymize", raw.name, "-k", "2", "--qi", "age", "--sensitive", "d", "-o", output, "--force")
-            code, said = run(*order)
-            assert (code, "is a file that this reads" in said) == (1, True)
+            code, message = run(*order)
+            assert (code, "is a file that this reads" in message) == (1, True)
             assert raw.read_text() == RAW
         (folder / f"out{ending}.csv").unlink()
 
@@ -86,15 +86,17 @@ def test_other_files_that_anonymize_reads_are_never_overwritten(folder: Path) ->
     (folder / "raw.csv").write_text(RAW)
     (folder / "tree.csv").write_text("20;*\n21;*\n")
     (folder / "out_metrics.csv").write_text("column_name,role\nage,quasi\n")
-    kept = {path.name: path.read_text() for path in folder.iterdir()}
-    for more in (("--qi", "age=tree.csv", "-o", "tree.csv"), ("--policy", "out_metrics.csv", "-o", "out.csv")):
-        code, said = run("anonymize", "raw.csv", "-k", "2", "--sensitive", "d", "--force", *more)
-        assert (code, "is a file that this reads" in said) == (1, True)
+    kept_values_by_name = {path.name: path.read_text() for path in folder.iterdir()}
+    for extra_values in (("--qi", "age=tree.csv", "-o", "tree.csv"), ("--policy", "out_metrics.csv", "-o", "out.csv")):
+        code, message = run("anonymize", "raw.csv", "-k", "2", "--sensitive", "d", "--force", *extra_values)
+        assert (code, "is a file that this reads" in message) == (1, True)
     with duckdb.connect("raw.duckdb") as con:
         con.execute("CREATE TABLE t AS FROM 'raw.csv'")
-    code, said = run("anonymize", "raw.duckdb", "--table", "t", "-k", "2", "--qi", "age", "-o", "raw.duckdb", "--force")
-    assert (code, "is a file that this reads" in said) == (1, True)
-    assert kept == {path.name: path.read_text() for path in folder.iterdir() if path.suffix != ".duckdb"}
+    code, message = run(
+        "anonymize", "raw.duckdb", "--table", "t", "-k", "2", "--qi", "age", "-o", "raw.duckdb", "--force"
+    )
+    assert (code, "is a file that this reads" in message) == (1, True)
+    assert kept_values_by_name == {path.name: path.read_text() for path in folder.iterdir() if path.suffix != ".duckdb"}
     with duckdb.connect("raw.duckdb") as con:
         assert con.execute("SELECT count(*) FROM t").fetchall() == [(8,)]
 
@@ -103,18 +105,18 @@ def test_other_files_that_anonymize_reads_are_never_overwritten(folder: Path) ->
 def test_publishing_and_saving_never_overwrite_a_database_or_a_file_that_is_read(clinic: Any, folder: Path) -> None:
     (folder / "link.duckdb").symlink_to(folder / "clinic.duckdb")
     (folder / "hard.duckdb").hardlink_to(folder / "clinic.duckdb")
-    before = (folder / "clinic.duckdb").read_bytes()
-    for to in ("clinic.duckdb", "link.duckdb", "hard.duckdb", "./clinic.duckdb", "raw.csv"):
+    old_content = (folder / "clinic.duckdb").read_bytes()
+    for text in ("clinic.duckdb", "link.duckdb", "hard.duckdb", "./clinic.duckdb", "raw.csv"):
         with pytest.raises(errors.TargetInUseError):
-            dbanon.publish(clinic, "safe", to, overwrite=True)
+            dbanon.publish(clinic, "safe", text, overwrite=True)
         with pytest.raises(errors.TargetInUseError):
-            dbanon.save_hierarchy(clinic, "sex", to)
-    assert (folder / "clinic.duckdb").read_bytes()[:4096] == before[:4096]
+            dbanon.save_hierarchy(clinic, "sex", text)
+    assert (folder / "clinic.duckdb").read_bytes()[:4096] == old_content[:4096]
     assert (folder / "raw.csv").read_text() == RAW
     clinic.execute("DROP VIEW several")
     clinic.close()
-    code, said = run("hierarchy", "save", "clinic.duckdb", "sex", "hard.duckdb", "--force")
-    assert (code, "is a file that this reads" in said) == (1, True)
+    code, message = run("hierarchy", "save", "clinic.duckdb", "sex", "hard.duckdb", "--force")
+    assert (code, "is a file that this reads" in message) == (1, True)
 
 
 def test_the_file_that_a_release_was_made_from_is_never_overwritten(clinic: Any, folder: Path) -> None:
@@ -127,23 +129,23 @@ def test_the_file_that_a_release_was_made_from_is_never_overwritten(clinic: Any,
 
 
 def test_a_target_on_a_network_is_refused_and_no_folder_is_made(clinic: Any, folder: Path) -> None:
-    before = sorted(folder.rglob("*"))
-    for to in ("s3://bucket/safe.csv", "s3:/bucket/safe.csv", "https://x.org/safe.duckdb", "file:///tmp/x.csv"):
+    old_paths = sorted(folder.rglob("*"))
+    for text in ("s3://bucket/safe.csv", "s3:/bucket/safe.csv", "https://x.org/safe.duckdb", "file:///tmp/x.csv"):
         with pytest.raises(errors.TargetNotLocalError):
-            dbanon.publish(clinic, "safe", to)
+            dbanon.publish(clinic, "safe", text)
         with pytest.raises(errors.TargetNotLocalError):
-            dbanon.save_hierarchy(clinic, "sex", to)
-        for order in (("docs", "--to", to), ("anonymize", "raw.csv", "-k", "2", "--qi", "age", "-o", to)):
-            code, said = run(*order)
-            assert (code, "is no path on this machine" in said) == (1, True)
-    assert sorted(folder.rglob("*")) == before
+            dbanon.save_hierarchy(clinic, "sex", text)
+        for order in (("docs", "--to", text), ("anonymize", "raw.csv", "-k", "2", "--qi", "age", "-o", text)):
+            code, message = run(*order)
+            assert (code, "is no path on this machine" in message) == (1, True)
+    assert sorted(folder.rglob("*")) == old_paths
 
 
 def test_pages_of_the_manual_replace_nothing_unless_asked(folder: Path) -> None:
     (folder / "manual").mkdir()
     (folder / "manual" / "index.md").write_text("mine")
-    code, said = run("docs", "--to", "manual")
-    assert (code, "exists already" in said) == (1, True)
+    code, message = run("docs", "--to", "manual")
+    assert (code, "exists already" in message) == (1, True)
     assert [path.name for path in (folder / "manual").iterdir()] == ["index.md"]
     assert (folder / "manual" / "index.md").read_text() == "mine"
     assert run("docs", "--to", "manual", "--force")[0] == 0
@@ -156,8 +158,8 @@ def test_the_demo_loses_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -
     path = folder / "dbanon_demo.duckdb"
     with demo.create_demo(path) as con:
         con.execute("CREATE TABLE mine AS SELECT 1 AS one")
-    code, said = run("demo")
-    assert code == 1 and "exists already. Hint: --force makes it anew" in said
+    code, message = run("demo")
+    assert code == 1 and "exists already. Hint: --force makes it anew" in message
     monkeypatch.setattr(demo, "declare", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         demo.create_demo(path, overwrite=True)
@@ -170,8 +172,8 @@ def test_the_demo_loses_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -
     with duckdb.connect("other.duckdb") as other:
         other.execute("CREATE TABLE patients AS SELECT 1 AS one")
     for name in ("other.duckdb", "text.duckdb"):
-        code, said = run("demo", "--database", name, "--force")
-        assert code == 1 and "never replaced" in said
+        code, message = run("demo", "--database", name, "--force")
+        assert code == 1 and "never replaced" in message
     assert (folder / "text.duckdb").read_text() == "notes"
 
 
@@ -190,14 +192,16 @@ def test_why_nothing_could_be_written_is_said(
     def fails(*_: object, **__: object) -> None:
         raise OSError(number, os.strerror(number))
 
-    said = duckdb.TransactionException(f"Failed to commit: Could not write file: {os.strerror(number)}")
-    assert output_files.os_reason(said) == REASONS[number]
-    before = sorted(folder.rglob("*"))
+    transaction_exception = duckdb.TransactionException(
+        f"Failed to commit: Could not write file: {os.strerror(number)}"
+    )
+    assert output_files.os_reason(transaction_exception) == REASONS[number]
+    old_paths = sorted(folder.rglob("*"))
     monkeypatch.setattr(Path, "write_text", fails)
     with pytest.raises(errors.WriteFailedError, match=REASONS[number]):
         dbanon.publish(clinic, "safe", "out.csv")
     monkeypatch.undo()
-    assert {p.name for p in folder.rglob("*")} == {p.name for p in before}
+    assert {p.name for p in folder.rglob("*")} == {p.name for p in old_paths}
 
 
 def test_a_full_disk_is_not_another_connection(clinic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,9 +216,9 @@ def test_a_full_disk_is_not_another_connection(clinic: Any, monkeypatch: pytest.
 
 
 def test_a_name_that_is_too_long_is_said_to_be(clinic: Any, folder: Path) -> None:
-    for to in ("x" * 251 + ".csv", "x" * 300 + "/safe.csv", "x" * 300 + ".duckdb"):
+    for text in ("x" * 251 + ".csv", "x" * 300 + "/safe.csv", "x" * 300 + ".duckdb"):
         with pytest.raises(errors.WriteFailedError, match="too long"):
-            dbanon.publish(clinic, "safe", to)
+            dbanon.publish(clinic, "safe", text)
     assert {p.name for p in folder.iterdir()} <= {"clinic.duckdb", "clinic.duckdb.wal", "raw.csv"}
 
 

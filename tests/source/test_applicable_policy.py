@@ -239,10 +239,10 @@ def test_rows_that_match_no_table_refuse_a_table_of_their_columns(con: Any, case
     con.execute("CREATE TABLE patients AS SELECT 'N' || i AS name, 20 AS age, 'w' AS ward FROM range(60) t(i)")
     dbanon.declare(con, "patients", name="identifier", age="quasi", ward="other")
     con.execute(UNMATCHED[case])
-    said = r"match no table, and most of their columns are columns of memory\.main\.p"
-    with pytest.raises(duckdb.Error, match=said) as raised:
+    message = r"match no table, and most of their columns are columns of memory\.main\.p"
+    with pytest.raises(duckdb.Error, match=message) as error_info:
         con.execute(f"FROM mondrian('p', {ASK})")
-    assert "UPDATE dbanon.policy SET" in str(raised.value)
+    assert "UPDATE dbanon.policy SET" in str(error_info.value)
 
 
 @pytest.mark.parametrize(
@@ -286,9 +286,9 @@ def test_unmatched_hint_is_a_statement_that_repairs_the_policy(con: Any) -> None
     con.execute("CREATE TABLE patients AS SELECT 'N' || i AS name, 20 AS age FROM range(60) t(i)")
     dbanon.declare(con, "patients", name="identifier", age="quasi")
     con.execute('ALTER TABLE patients RENAME TO "o\'d"')
-    with pytest.raises(duckdb.Error, match="match no table") as raised:
+    with pytest.raises(duckdb.Error, match="match no table") as error_info:
         con.execute("FROM mondrian('\"o''d\"', k=5, qi=['age'])")
-    con.execute(str(raised.value).split("if they are about")[1].partition(", ")[2].split("; otherwise")[0])
+    con.execute(str(error_info.value).split("if they are about")[1].partition(", ")[2].split("; otherwise")[0])
     with pytest.raises(duckdb.Error, match="would loosen the policy"):
         con.execute("FROM mondrian('\"o''d\"', k=5, qi=['age'], sensitive=['name'])")
 
@@ -320,7 +320,7 @@ def test_stored_view_of_temporary_objects_is_refused(clinic: Any, setup: str) ->
 
 
 def test_hierarchy_of_a_policy_is_not_replaced_by_the_sessions(tmp_path: Path) -> None:
-    fine = [[sex, f"{sex}!", "*"] for sex in ("F", "M")]
+    fine_values = [[sex, f"{sex}!", "*"] for sex in ("F", "M")]
     with dbanon.connect(tmp_path / "c.duckdb") as con:
         con.execute("CREATE TABLE p AS SELECT ['F', 'M'][1 + i % 2] AS sex FROM range(60) t(i)")
         dbanon.load_hierarchy(con, "sexes", [["F", "*"], ["M", "*"]])
@@ -330,7 +330,7 @@ def test_hierarchy_of_a_policy_is_not_replaced_by_the_sessions(tmp_path: Path) -
     with dbanon.connect() as con:
         con.execute(f"ATTACH '{tmp_path / 'c.duckdb'}' AS clinic")
         for name in ("sexes", "sex"):
-            dbanon.load_hierarchy(con, name, fine)
+            dbanon.load_hierarchy(con, name, fine_values)
         assert set(con.execute("SELECT sex FROM mondrian('clinic.p', k=5)").fetchall()) == {("*",)}
         con.execute("DELETE FROM clinic.dbanon.hierarchy")
         with pytest.raises(duckdb.Error, match="sexes"):
@@ -346,5 +346,5 @@ def test_governed_tables_names_what_a_query_reads(clinic: Any) -> None:
     assert governed_tables(raw, "SELECT * FROM t WHERE age > ?", "kacpc", [30]) == []
     dbanon.declare(clinic, "v", name="identifier", age="quasi")
     assert governed_tables(raw, "FROM w", "kacpc") == ["memory.main.v", "memory.main.patients"]
-    before = clinic.execute("SELECT current_setting('explain_output')").fetchall()
-    assert before == duckdb.connect().execute("SELECT current_setting('explain_output')").fetchall()
+    old_rows = clinic.execute("SELECT current_setting('explain_output')").fetchall()
+    assert old_rows == duckdb.connect().execute("SELECT current_setting('explain_output')").fetchall()

@@ -23,8 +23,8 @@ SAME = [
 
 def text(connection: duckdb.DuckDBPyConnection, form: str, value: str) -> object:
     (type_,) = connection.execute(f"SELECT typeof({value})").fetchone() or ("",)
-    made = {"canonical": canonical_form, "hashed": hashed_form}[form](str(type_))
-    return (connection.execute(f"SELECT {made.format(value=f'({value})')}").fetchone() or (None,))[0]
+    result = {"canonical": canonical_form, "hashed": hashed_form}[form](str(type_))
+    return (connection.execute(f"SELECT {result.format(value=f'({value})')}").fetchone() or (None,))[0]
 
 
 @pytest.mark.whole
@@ -47,14 +47,14 @@ def test_no_two_rows_of_texts_have_one_longer_text() -> None:
     rows = [("a;1:b", "c"), ("a", "b;1:c"), ("-", "x"), (None, "x"), ("", "x"), ("1:a", ""), ("1", ":a")]
     with duckdb.connect() as connection:
         quoted = [["NULL::VARCHAR" if v is None else f"'{v}'" for v in row] for row in rows]
-        joined = [";".join(str(text(connection, "hashed", value)) for value in row) for row in quoted]
-    assert len(set(joined)) == len(rows)
+        joined_texts = [";".join(str(text(connection, "hashed", value)) for value in row) for row in quoted]
+    assert len(set(joined_texts)) == len(rows)
 
 
 def test_the_hash_of_a_row_never_changes() -> None:
     """The ledger keeps it: another hash of the same row would need a new format number."""
     parts = ["'it''s'", "1.50::DECIMAL(9,2)", "NULL::INTEGER", "DATE '1969-12-31'", "{'a': ['x', NULL]}"]
     with duckdb.connect() as connection:
-        whole = ";".join(str(text(connection, "hashed", part)) for part in parts)
-        assert whole == '4:it\'s;1.5;-;1969-12-31;16:{"a":["x",null]}'
-        assert connection.execute("SELECT md5_number_lower(?)", [whole]).fetchone() == (8711152684159285325,)
+        full_text = ";".join(str(text(connection, "hashed", part)) for part in parts)
+        assert full_text == '4:it\'s;1.5;-;1969-12-31;16:{"a":["x",null]}'
+        assert connection.execute("SELECT md5_number_lower(?)", [full_text]).fetchone() == (8711152684159285325,)

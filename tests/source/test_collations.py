@@ -19,9 +19,9 @@ def test_persons_and_sensitive_values_of_an_equating_collation_are_refused(
     con.execute(f"CREATE OR REPLACE TABLE t (age INTEGER, x VARCHAR COLLATE {collation})")
     con.execute("INSERT INTO t SELECT i, 'x' || i FROM range(12) AS r (i)")
     con.execute(f"CREATE OR REPLACE VIEW v AS SELECT age, {value} AS x FROM t")
-    given = "person := 'x'" if role == "person" else "sensitive := ['x']"
+    options_text = "person := 'x'" if role == "person" else "sensitive := ['x']"
     with pytest.raises(duckdb.Error, match=REFUSED):
-        con.execute(f"FROM kacpc('v', k := 3, qi := ['age'], {given})")
+        con.execute(f"FROM kacpc('v', k := 3, qi := ['age'], {options_text})")
     con.execute("CREATE OR REPLACE VIEW plain AS SELECT age, x COLLATE POSIX AS x FROM v")
-    assert len(con.execute(f"FROM kacpc('plain', k := 3, qi := ['age'], {given})").fetchall()) == 12
+    assert len(con.execute(f"FROM kacpc('plain', k := 3, qi := ['age'], {options_text})").fetchall()) == 12
     con.execute("DROP VIEW plain; DROP VIEW v; DROP TABLE t")

@@ -36,8 +36,8 @@ def ward(clinic: Any) -> Any:
 
 
 def rows(con: Any, query: str) -> list[Any]:
-    found: list[Any] = con.execute(query).fetchall()
-    return found
+    actual_rows: list[Any] = con.execute(query).fetchall()
+    return actual_rows
 
 
 def tables(con: Any, database: str = "pg") -> list[str]:
@@ -45,8 +45,8 @@ def tables(con: Any, database: str = "pg") -> list[str]:
     query = (
         "SELECT relname::text AS name FROM pg_class WHERE relkind = ''r'' AND relnamespace = ''public''::regnamespace"
     )
-    found = rows(con, f"SELECT name FROM postgres_query('{database}', '{query}') ORDER BY ALL")
-    return [name for (name,) in found if name != "patients"]
+    actual_rows = rows(con, f"SELECT name FROM postgres_query('{database}', '{query}') ORDER BY ALL")
+    return [name for (name,) in actual_rows if name != "patients"]
 
 
 def shown(con: Any) -> Any:
@@ -95,8 +95,12 @@ def test_a_release_is_made_refreshed_and_dropped_in_postgres(ward: Any) -> None:
 
 @pytest.mark.exhaustive
 def test_python_makes_the_same_and_other_names_of_the_database_mean_it_too(ward: Any, server: Server) -> None:
-    made = dbanon.create_release(ward, 'pg.public."Safe"', "kacpc", "pg.public.patients", k=10)
-    assert (made.name, made.version) == ("Safe", 1) and tables(ward) == ["Safe", "Safe_certificate", "Safe_metrics"]
+    release = dbanon.create_release(ward, 'pg.public."Safe"', "kacpc", "pg.public.patients", k=10)
+    assert (release.name, release.version) == ("Safe", 1) and tables(ward) == [
+        "Safe",
+        "Safe_certificate",
+        "Safe_metrics",
+    ]
     ward.execute(f"ATTACH '{server.conninfo()}' AS warehouse (TYPE postgres)")
     ward.execute("DETACH pg")
     there(ward, COME.format(1000), "warehouse")
@@ -130,10 +134,10 @@ def test_a_source_in_duckdb_can_be_shown_and_a_release_that_is_there_can_be_show
 @pytest.mark.exhaustive
 def test_nothing_of_the_source_but_what_goes_out_is_there(ward: Any) -> None:
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
-    said = str([rows(ward, f"FROM pg.public.{name}") for name in tables(ward)])
+    message = str([rows(ward, f"FROM pg.public.{name}") for name in tables(ward)])
     comments = "SELECT string_agg(description, '' '') AS said FROM pg_description WHERE description LIKE ''dbanon%''"
-    said += str(rows(ward, f"FROM postgres_query('pg', '{comments}')"))
-    assert not re.search(r"somebody \d|patients|clinic|fingerprint|membership|'name', 'withheld", said)
+    message += str(rows(ward, f"FROM postgres_query('pg', '{comments}')"))
+    assert not re.search(r"somebody \d|patients|clinic|fingerprint|membership|'name', 'withheld", message)
     assert len(rows(ward, "FROM pg.public.safe_metrics")) == len(rows(ward, "FROM clinic.main.safe_metrics"))
     assert "composition" not in str(rows(ward, "SELECT metric FROM pg.public.safe_metrics"))
 
@@ -163,8 +167,8 @@ TYPES = {
 
 
 def test_every_type_is_as_it_was_or_is_a_text(clinic: Any) -> None:
-    made = ", ".join(f"({value})::{type_} AS c{i}" for i, (type_, (value, _)) in enumerate(TYPES.items()))
-    clinic.execute(f"CREATE TABLE typed AS SELECT i % 2 AS n, {made}, NULL::VARCHAR AS none FROM range(40) AS r (i)")
+    text = ", ".join(f"({value})::{type_} AS c{i}" for i, (type_, (value, _)) in enumerate(TYPES.items()))
+    clinic.execute(f"CREATE TABLE typed AS SELECT i % 2 AS n, {text}, NULL::VARCHAR AS none FROM range(40) AS r (i)")
     other = {f"c{i}": "other" for i in range(len(TYPES))}
     dbanon.declare(clinic, "typed", n="quasi", none="other", **other)
     clinic.execute(f"{CREATE} pg.public.safe AS SELECT * FROM kacpc('typed', k=10, intervals='struct')")
@@ -172,13 +176,15 @@ def test_every_type_is_as_it_was_or_is_a_text(clinic: Any) -> None:
         "SELECT format_type(atttypid, atttypmod) AS type FROM pg_attribute WHERE attrelid = ''safe''::regclass "
         "AND attname LIKE ''c_%'' AND attname <> ''class_id'' AND attnum > 0 ORDER BY attnum"
     )
-    found = [type_ for (type_,) in rows(clinic, f"FROM postgres_query('pg', '{columns}')")]
-    assert found == [type_ for _, type_ in TYPES.values()]
-    here, copied = (rows(clinic, f"SELECT DISTINCT * FROM {name} ORDER BY ALL") for name in ("safe", "pg.public.safe"))
-    assert len(here) == len(copied)
-    for i, (type_, (_, there_)) in enumerate(TYPES.items()):
+    type_names = [type_ for (type_,) in rows(clinic, f"FROM postgres_query('pg', '{columns}')")]
+    assert type_names == [type_ for _, type_ in TYPES.values()]
+    local_rows, copied_rows = (
+        rows(clinic, f"SELECT DISTINCT * FROM {name} ORDER BY ALL") for name in ("safe", "pg.public.safe")
+    )
+    assert len(local_rows) == len(copied_rows)
+    for i, (type_, (_, present_result)) in enumerate(TYPES.items()):
         values = [rows(clinic, f"SELECT DISTINCT c{i}::VARCHAR FROM {name}") for name in ("safe", "pg.public.safe")]
-        assert values[0] == values[1] or (there_ == "text" and type_[-1] in ")]"), type_
+        assert values[0] == values[1] or (present_result == "text" and type_[-1] in ")]"), type_
     assert rows(clinic, "SELECT DISTINCT c8, c9 FROM pg.public.safe") == [('{"a":1,"b":"\\u0000"}', '{"a":1}')]
 
 
@@ -296,12 +302,12 @@ def test_a_delivery_that_fails_is_recorded_and_made_by_the_next_refresh(
 ) -> None:
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
     there(ward, COME.format(1000))
-    before = rows(ward, "FROM pg.public.safe")
+    old_rows = rows(ward, "FROM pg.public.safe")
     there(ward, hindered)
     with pytest.raises(errors.DeliveryFailedError, match=f"safe version 2 is recorded in the ledger.*{said}") as caught:
         ward.execute(f"{REFRESH} pg.public.safe")
     assert "Flu" not in str(caught.value)
-    assert rows(ward, "FROM pg.public.safe") == before and shown(ward) == "1"
+    assert rows(ward, "FROM pg.public.safe") == old_rows and shown(ward) == "1"
     assert rows(ward, "SELECT version FROM clinic.dbanon.delivery") == [(1,)]
     assert any("version 2 is not delivered" in p.problem and "version 1" in p.problem for p in doctor.problems(ward))
     there(ward, mended)
@@ -331,8 +337,8 @@ def test_a_copy_that_somebody_changed_is_made_anew(ward: Any, changed: str) -> N
     want = rows(ward, "SELECT * FROM pg.public.safe ORDER BY ALL"), rows(ward, "FROM pg.public.safe_certificate")
     there(ward, changed)
     ward.execute(f"{REFRESH} pg.public.safe WITH (if_stale = true)")
-    found = rows(ward, "SELECT * FROM pg.public.safe ORDER BY ALL"), rows(ward, "FROM pg.public.safe_certificate")
-    assert found == want
+    values = rows(ward, "SELECT * FROM pg.public.safe ORDER BY ALL"), rows(ward, "FROM pg.public.safe_certificate")
+    assert values == want
 
 
 @pytest.mark.exhaustive
@@ -387,8 +393,8 @@ def test_a_process_that_is_killed_leaves_a_whole_version_that_the_ledger_knows(
     there(clinic, COME.format(1000))
     clinic.execute("USE clinic")
     clinic.execute("DETACH killed")
-    ended = subprocess.run([sys.executable, "-c", KILLED, place, server.conninfo(), str(file)], check=False)
-    assert ended.returncode == -signal.SIGKILL
+    completed = subprocess.run([sys.executable, "-c", KILLED, place, server.conninfo(), str(file)], check=False)
+    assert completed.returncode == -signal.SIGKILL
     clinic.execute(f"ATTACH '{file}' AS killed")
     clinic.execute("USE killed")
     version = 1 if place == "dropping" else 2
@@ -411,7 +417,7 @@ def test_a_process_that_is_killed_leaves_a_whole_version_that_the_ledger_knows(
 
 def test_readers_see_whole_versions_while_it_is_refreshed(ward: Any, server: Server) -> None:
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
-    stopped, seen, conninfo = threading.Event(), [], server.conninfo()
+    stopped, visited, conninfo = threading.Event(), [], server.conninfo()
     query = (
         "SELECT count(*) AS rows, (SELECT value FROM public.safe_certificate WHERE item = ''version'') AS version, "
         "(SELECT value FROM public.safe_metrics WHERE metric = ''records'') AS records FROM public.safe"
@@ -424,7 +430,7 @@ def test_readers_see_whole_versions_while_it_is_refreshed(ward: Any, server: Ser
             last = False
             while not last:
                 last = stopped.wait(0.003)
-                seen.append(rows(other, f"FROM postgres_query('pg', '{query}')")[0])
+                visited.append(rows(other, f"FROM postgres_query('pg', '{query}')")[0])
 
     reader = threading.Thread(target=read)
     reader.start()
@@ -434,8 +440,8 @@ def test_readers_see_whole_versions_while_it_is_refreshed(ward: Any, server: Ser
     finally:
         stopped.set()
         reader.join()
-    whole = [(280 + 20 * version, str(version), 280.0 + 20 * version) for version in (1, 2)]
-    assert set(seen) == set(whole)
+    full_values = [(280 + 20 * version, str(version), 280.0 + 20 * version) for version in (1, 2)]
+    assert set(visited) == set(full_values)
 
 
 # --- what was published counts -------------------------------------------------------------------------------

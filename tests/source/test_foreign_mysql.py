@@ -62,8 +62,8 @@ def clinic(opened: Any, server: Server) -> Iterator[Any]:
 
 
 def rows(con: Any, query: str) -> list[Any]:
-    found: list[Any] = con.execute(query).fetchall()
-    return found
+    actual_rows: list[Any] = con.execute(query).fetchall()
+    return actual_rows
 
 
 def refused(con: Any, query: str) -> str:
@@ -101,11 +101,11 @@ def test_a_table_of_mysql_is_released_as_its_copy_in_duckdb_is(clinic: Any, serv
 def test_plain_connections_views_and_prepared_statements_read_it(clinic: Any) -> None:
     dbanon.declare(clinic, "my.clinic.patients", **ROLES)
     want = rows(clinic, "FROM kacpc('my.clinic.patients', k=10)")
-    plain = dbanon.attach(clinic.raw.cursor())
-    plain.execute("CREATE VIEW safe AS SELECT * FROM kacpc('my.clinic.patients', k=10)")
-    assert rows(plain, "FROM safe") == want
-    plain.execute("PREPARE asked AS SELECT * FROM kacpc('my.clinic.patients', k=10)")
-    assert rows(plain, "EXECUTE asked") == want
+    plain_result = dbanon.attach(clinic.raw.cursor())
+    plain_result.execute("CREATE VIEW safe AS SELECT * FROM kacpc('my.clinic.patients', k=10)")
+    assert rows(plain_result, "FROM safe") == want
+    plain_result.execute("PREPARE asked AS SELECT * FROM kacpc('my.clinic.patients', k=10)")
+    assert rows(plain_result, "EXECUTE asked") == want
 
 
 def test_a_release_is_refreshed_and_held_against_others_of_the_same_people(clinic: Any, server: Server) -> None:
@@ -150,8 +150,8 @@ def test_nothing_is_made_in_mysql(clinic: Any, server: Server) -> None:
 def test_the_policy_is_that_of_the_server_by_whichever_name_it_is_attached(clinic: Any, server: Server) -> None:
     dbanon.declare(clinic, "my.patients", **ROLES)
     assert {row for (row,) in rows(clinic, "SELECT table_name FROM dbanon.policy")} == {"my.clinic.patients"}
-    known = rows(clinic, "FROM dbanon.foreign_database")
-    assert known == rows(clinic, "FROM foreign_databases()") and known[0][2].startswith("mysql:")
+    known_rows = rows(clinic, "FROM dbanon.foreign_database")
+    assert known_rows == rows(clinic, "FROM foreign_databases()") and known_rows[0][2].startswith("mysql:")
     want = rows(clinic, "FROM kacpc('my.clinic.patients', k=10)")
     clinic.execute(f"ATTACH '{server.params(database=None)}' AS warehouse (TYPE mysql)")
     assert rows(clinic, "FROM kacpc('warehouse.clinic.patients', k=10)") == want
@@ -188,8 +188,8 @@ def test_tables_of_one_name_in_two_databases_have_policies_of_their_own(clinic: 
     dbanon.declare(clinic, "my.clinic.patients", **ROLES)
     dbanon.declare(clinic, "my.ward.patients", sex="quasi")
     assert len(clinic.execute("FROM kacpc('my.clinic.patients', k=10)").description) == 4
-    found = clinic.execute("FROM kacpc('my.ward.patients', k=10)")
-    assert [c[0] for c in found.description] == ["sex", "class_id"] and len(found.fetchall()) == 100
+    result = clinic.execute("FROM kacpc('my.ward.patients', k=10)")
+    assert [c[0] for c in result.description] == ["sex", "class_id"] and len(result.fetchall()) == 100
 
 
 def test_names_that_differ_by_capitals_alone_are_refused(clinic: Any) -> None:
@@ -221,8 +221,8 @@ def test_names_that_duckdb_does_not_quote_are_refused(clinic: Any, made: str) ->
     there(clinic, made)
     (name,) = rows(clinic, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'clinic' "
                            "AND table_name <> 'patients'")[0]  # fmt: skip
-    said = refused(clinic, f"""FROM kacpc('my.clinic."{name}"', k=10, qi=['age'])""")
-    assert "which DuckDB writes in another way" in said, said
+    message = refused(clinic, f"""FROM kacpc('my.clinic."{name}"', k=10, qi=['age'])""")
+    assert "which DuckDB writes in another way" in message, message
     clinic.execute(f"""INSERT INTO dbanon.policy (table_name, column_name, role) VALUES
                        ('my.clinic."{name}"', 'age', 'other')""")
     clinic.execute("INSERT INTO dbanon.foreign_database FROM foreign_databases() WHERE name = 'my'")
@@ -232,8 +232,8 @@ def test_names_that_duckdb_does_not_quote_are_refused(clinic: Any, made: str) ->
 def test_a_table_that_duckdb_has_not_seen_yet_is_said_to_be_one(clinic: Any) -> None:
     rows(clinic, "FROM my.clinic.patients LIMIT 1")
     clinic.execute("CALL mysql_execute('my', 'CREATE TABLE clinic.later AS SELECT * FROM clinic.patients')")
-    said = refused(clinic, "FROM kacpc('my.clinic.later', k=10, qi=['age'])")
-    assert "CALL mysql_clear_cache()" in said
+    message = refused(clinic, "FROM kacpc('my.clinic.later', k=10, qi=['age'])")
+    assert "CALL mysql_clear_cache()" in message
     clinic.execute("CALL mysql_clear_cache()")
     assert len(rows(clinic, "FROM kacpc('my.clinic.later', k=10, qi=['age'])")) == 300
 
@@ -265,8 +265,8 @@ def test_what_reads_a_table_with_a_policy_needs_one_of_its_own(clinic: Any, made
     there(clinic, "CREATE DATABASE ward", *made)
     clinic.execute("CREATE VIEW seen_here AS FROM my.clinic.patients")
     clinic.execute("CREATE VIEW seen_shorter AS FROM my.patients")
-    said = refused(clinic, f"FROM kacpc('{read}', k=10, qi=['name'])")
-    assert "no policy of its own" in said and "my.clinic.patients" in said
+    message = refused(clinic, f"FROM kacpc('{read}', k=10, qi=['name'])")
+    assert "no policy of its own" in message and "my.clinic.patients" in message
 
 
 def test_a_view_whose_text_is_not_shown_is_taken_to_read_everything(clinic: Any, server: Server) -> None:
@@ -321,16 +321,16 @@ def test_what_mysql_finds_equal_is_counted_as_it_is(clinic: Any, server: Server)
     clinic.execute("CREATE TABLE copied AS FROM my.clinic.patients")
     clinic.execute("CREATE VIEW seen_here AS FROM my.clinic.patients")
     since = server.log.stat().st_size
-    for asked in (
+    for query in (
         "SELECT * EXCLUDE statement FROM profile('{}')",
         "FROM anonymity('{}', qi=['age', 'sex'], sensitive=['disease'])",
         "FROM kacpc_metrics('{}', k=10, qi=['age'], sensitive=['disease'], l=2, missing=['m'], nulls='drop')",
         "SELECT label, parent FROM hierarchy_flat('d', '{}', 'disease')",
     ):
-        wanted = [row[:-1] for row in rows(clinic, asked.format("copied"))]  # profile mends each in its own way
+        wanted = [row[:-1] for row in rows(clinic, query.format("copied"))]  # profile mends each in its own way
         for source in ("my.clinic.patients", "seen_here"):
-            got = [row[:-1] for row in rows(clinic, asked.format(source))]
-            assert str(got).replace("my.clinic.patients", "copied").replace("seen_here", "copied") == str(wanted), asked
+            got = [row[:-1] for row in rows(clinic, query.format(source))]
+            assert str(got).replace("my.clinic.patients", "copied").replace("seen_here", "copied") == str(wanted), query
     assert not re.search("WHERE|GROUP|ORDER|COUNT", sent(server, since))
 
 
@@ -342,13 +342,13 @@ def test_where_mysql_would_compare_nothing_is_read(clinic: Any, setting: str, sc
     clinic.execute(f"SET {scope} {setting} = true")
     try:
         for source in ("my.clinic.patients", "seen_here"):
-            for asked in (
+            for value in (
                 f"FROM kacpc('{source}', k=10, qi=['age'])",
                 f"FROM anonymity('{source}', qi=['age'])",
                 f"FROM profile('{source}')",
                 f"CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('{source}', k=10, qi=['age'])",
             )[: 4 if scope == "GLOBAL" else 3]:  # a view is made by a session of its own
-                assert f"SET GLOBAL {setting} = false" in refused(clinic, asked), asked
+                assert f"SET GLOBAL {setting} = false" in refused(clinic, value), value
         assert len(rows(clinic, "FROM kacpc('mine', k=10, qi=['a'])")) == 20
     finally:
         clinic.execute(f"SET {scope} {setting} = false")
@@ -375,8 +375,8 @@ def test_a_release_is_of_one_moment_while_others_write(clinic: Any, server: Serv
     writer.start()
     try:
         for _ in range(4):
-            asked = "SELECT age, count(*) FROM kacpc('my.clinic.moving', k=10, qi=['age']) GROUP BY ALL ORDER BY ALL"
-            assert rows(clinic, asked) == [("0", 7000), ("1", 7000)]
+            query = "SELECT age, count(*) FROM kacpc('my.clinic.moving', k=10, qi=['age']) GROUP BY ALL ORDER BY ALL"
+            assert rows(clinic, query) == [("0", 7000), ("1", 7000)]
     finally:
         stopped.set()
         writer.join()
@@ -449,25 +449,25 @@ def test_a_date_that_is_none_is_null_or_one_error_that_quotes_no_cell(clinic: An
     )
     assert {row[0] for row in rows(clinic, "FROM kacpc('my.clinic.dated', k=10, qi=['d'])")} == {"1969-01", None}
     there(clinic, "SET SESSION sql_mode = ''", "UPDATE clinic.dated SET d = '1987-00-00' WHERE n = 1")
-    for asked in (
+    for query in (
         "FROM kacpc('my.clinic.dated', k=10, qi=['d'])",
         "FROM profile('my.clinic.dated')",
         "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('my.clinic.dated', k=10, qi=['d'])",
     ):
-        said = refused(clinic, asked)
-        assert "could not be read or converted" in said and "1987" not in said
+        message = refused(clinic, query)
+        assert "could not be read or converted" in message and "1987" not in message
 
 
 def test_a_column_that_was_changed_since_duckdb_looked_quotes_no_cell(clinic: Any) -> None:
     rows(clinic, "FROM my.clinic.patients LIMIT 1")
     clinic.execute("CALL mysql_execute('my', 'ALTER TABLE clinic.patients MODIFY age varchar(20)')")
     clinic.execute("CALL mysql_execute('my', 'UPDATE clinic.patients SET age = ''swordfish'' WHERE id = 7')")
-    for asked in (
+    for query in (
         "FROM kacpc('my.clinic.patients', k=10, qi=['age'])",
         "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('my.clinic.patients', k=10, qi=['age'])",
         "FROM risk('my.clinic.patients', qi=['age'])",
     ):
-        assert "swordfish" not in refused(clinic, asked), asked
+        assert "swordfish" not in refused(clinic, query), query
 
 
 def test_no_error_of_mysql_quotes_a_cell(clinic: Any) -> None:
@@ -477,9 +477,9 @@ def test_no_error_of_mysql_quotes_a_cell(clinic: Any) -> None:
         "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = v; RETURN 1; END",
         "CREATE VIEW clinic.broken AS SELECT clinic.told(name) AS age FROM clinic.patients",
     )
-    for asked in ("FROM kacpc('my.clinic.broken', k=10, qi=['age'])", "FROM profile('my.clinic.broken')"):
-        said = refused(clinic, asked)
-        assert "an error of MySQL" in said and "somebody" not in said
+    for query in ("FROM kacpc('my.clinic.broken', k=10, qi=['age'])", "FROM profile('my.clinic.broken')"):
+        message = refused(clinic, query)
+        assert "an error of MySQL" in message and "somebody" not in message
 
 
 def test_a_table_that_may_not_be_read_is_said_to_be_one(clinic: Any, server: Server) -> None:
@@ -490,8 +490,8 @@ def test_a_table_that_may_not_be_read_is_said_to_be_one(clinic: Any, server: Ser
     rows(clinic, "SELECT count(*) FROM more.clinic.patients")
     there(clinic, "REVOKE SELECT (id) ON clinic.patients FROM plain", "CREATE TABLE clinic.free (a int)",
           "GRANT SELECT ON clinic.free TO plain")  # fmt: skip
-    said = refused(clinic, "FROM kacpc('mine.clinic.patients', k=10, qi=['id'])")
-    assert "no table" in said or "denied" in said, said
+    message = refused(clinic, "FROM kacpc('mine.clinic.patients', k=10, qi=['id'])")
+    assert "no table" in message or "denied" in message, message
 
 
 @pytest.mark.parametrize("count", [0, 1])

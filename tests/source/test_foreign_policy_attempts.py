@@ -34,17 +34,17 @@ def ward(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     needs_scanner(system)
     folder = tmp_path_factory.mktemp("ward")
     with ExitStack() as stack:
-        where, table, read = _database(system, folder, stack)
+        location, table, read = _database(system, folder, stack)
         con = stack.enter_context(dbanon.connect(folder / "clinic.duckdb"))
         dbanon.load_extension(con, system)
         if system == "sqlite":
             con.execute("SET GLOBAL sqlite_disable_multithreaded_scans = true")
-        con.execute(f"ATTACH '{where}' AS ward (TYPE {system})")
+        con.execute(f"ATTACH '{location}' AS ward (TYPE {system})")
         if system == "mysql":
             con.execute("CREATE SCHEMA IF NOT EXISTS ward.clinic")
         con.execute(f"CREATE TABLE {table} AS {rows_sql()}")
         con.execute("DETACH ward")
-        con.execute(f"ATTACH '{where}' AS ward (TYPE {system})")
+        con.execute(f"ATTACH '{location}' AS ward (TYPE {system})")
         dbanon.load_hierarchy(con, "zip5", HIERARCHY)
         dbanon.declare(con, table, **POLICY)
         yield Ward(con, table, {"table": f"FROM {table}", "name in a text": f"FROM query_table('{table}')", **read})
@@ -54,18 +54,18 @@ def _database(system: str, folder: Path, stack: ExitStack) -> tuple[str, str, di
     """What ATTACH is given, the name of the table, and queries of the system's own functions."""
     if system == "sqlite":
         file = str(folder / "ward.sqlite")
-        own = {
+        own_options = {
             "scan": f"FROM sqlite_scan('{file}', 'patients')",
             "query": "FROM sqlite_query('ward', 'SELECT * FROM patients')",
         }
-        return file, "ward.patients", own
+        return file, "ward.patients", own_options
     if system == "postgres":
         conninfo = stack.enter_context(postgres.running()).conninfo()
-        own = {
+        own_options = {
             "scan": f"FROM postgres_scan('{conninfo}', 'public', 'patients')",
             "query": "FROM postgres_query('ward', 'SELECT * FROM public.patients')",
         }
-        return conninfo, "ward.public.patients", own
+        return conninfo, "ward.public.patients", own_options
     params = stack.enter_context(mysql.running()).params(database="mysql")
     return params, "ward.clinic.patients", {"query": "FROM mysql_query('ward', 'SELECT * FROM clinic.patients')"}
 

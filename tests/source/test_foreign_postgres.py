@@ -16,8 +16,8 @@ from dbanon import errors
 
 
 def rows(con: Any, query: str) -> list[Any]:
-    found: list[Any] = con.execute(query).fetchall()
-    return found
+    actual_rows: list[Any] = con.execute(query).fetchall()
+    return actual_rows
 
 
 def refused(con: Any, query: str) -> str:
@@ -45,18 +45,18 @@ def test_a_table_of_postgres_is_released_as_its_copy_in_duckdb_is(clinic: Any) -
 def test_a_plain_attached_connection_a_view_and_a_prepared_statement_read_it(clinic: Any) -> None:
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     want = rows(clinic, "FROM kacpc('pg.public.patients', k=10)")
-    plain = dbanon.attach(clinic.raw.cursor())
-    assert rows(plain, "FROM kacpc('pg.public.patients', k=10)") == want
-    plain.execute("CREATE VIEW safe AS SELECT * FROM kacpc('pg.public.patients', k=10)")
-    assert rows(plain, "FROM safe") == want
-    plain.execute("PREPARE asked AS SELECT * FROM kacpc('pg.public.patients', k=10)")
-    assert rows(plain, "EXECUTE asked") == want
+    plain_result = dbanon.attach(clinic.raw.cursor())
+    assert rows(plain_result, "FROM kacpc('pg.public.patients', k=10)") == want
+    plain_result.execute("CREATE VIEW safe AS SELECT * FROM kacpc('pg.public.patients', k=10)")
+    assert rows(plain_result, "FROM safe") == want
+    plain_result.execute("PREPARE asked AS SELECT * FROM kacpc('pg.public.patients', k=10)")
+    assert rows(plain_result, "EXECUTE asked") == want
 
 
 def test_roles_may_be_given_in_the_call_where_there_is_no_policy(clinic: Any) -> None:
-    found = clinic.execute("FROM kacpc('pg.public.patients', k=10, qi=['age'])")
-    assert [column[0] for column in found.description] == ["age", "class_id"]
-    assert len(found.fetchall()) == 300
+    result = clinic.execute("FROM kacpc('pg.public.patients', k=10, qi=['age'])")
+    assert [column[0] for column in result.description] == ["age", "class_id"]
+    assert len(result.fetchall()) == 300
 
 
 def test_nothing_is_made_in_postgres(clinic: Any, server: Server) -> None:
@@ -85,10 +85,10 @@ def test_a_policy_that_does_not_say_which_database_it_means_is_refused_with_the_
     clinic: Any,
 ) -> None:
     insert_policy(clinic)
-    said = refused(clinic, "FROM kacpc('pg.public.patients', k=10)")
-    assert "does not say which database that is" in said
+    message = refused(clinic, "FROM kacpc('pg.public.patients', k=10)")
+    assert "does not say which database that is" in message
     assert "does not say which database" in rows(clinic, "SELECT problem FROM policy_problems()")[0][0]
-    statement = re.search(r"INSERT INTO .*'pg'", said)
+    statement = re.search(r"INSERT INTO .*'pg'", message)
     assert statement is not None
     clinic.execute(statement[0])
     assert len(rows(clinic, "FROM kacpc('pg.public.patients', k=10)")) == 300
@@ -132,21 +132,21 @@ def test_two_policies_of_one_table_are_refused(clinic: Any) -> None:
     clinic.execute(
         "INSERT INTO second.dbanon.policy (table_name, column_name, role) VALUES ('pg.patients', 'age', 'other')"
     )
-    said = refused(clinic, "FROM kacpc('pg.public.patients', k=10)")
-    assert "clinic and second both have a policy" in said
+    message = refused(clinic, "FROM kacpc('pg.public.patients', k=10)")
+    assert "clinic and second both have a policy" in message
 
 
 def test_a_second_policy_in_the_open_transaction_is_noticed(clinic: Any) -> None:
     clinic.execute("ATTACH ':memory:' AS second")
     dbanon.attach(clinic.raw.cursor().execute("USE second"))
-    plain = dbanon.attach(clinic.raw.cursor())
-    plain.execute("BEGIN")
-    plain.execute(
+    plain_result = dbanon.attach(clinic.raw.cursor())
+    plain_result.execute("BEGIN")
+    plain_result.execute(
         "INSERT INTO second.dbanon.policy (table_name, column_name, role) VALUES ('pg.patients', 'age', 'other')"
     )
-    said = refused(plain, "FROM kacpc('pg.public.patients', k=10, qi=['age'])")
-    plain.execute("ROLLBACK")
-    assert "commit" in said
+    message = refused(plain_result, "FROM kacpc('pg.public.patients', k=10, qi=['age'])")
+    plain_result.execute("ROLLBACK")
+    assert "commit" in message
 
 
 def test_where_the_policy_would_be_must_be_clear(clinic: Any) -> None:
@@ -176,8 +176,8 @@ def test_tables_of_one_name_in_two_schemas_have_policies_of_their_own(clinic: An
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     dbanon.declare(clinic, "pg.ward.patients", sex="quasi")
     assert len(clinic.execute("FROM kacpc('pg.public.patients', k=10)").description) == 4
-    found = clinic.execute("FROM kacpc('pg.ward.patients', k=10)")
-    assert [c[0] for c in found.description] == ["sex", "class_id"] and len(found.fetchall()) == 100
+    result = clinic.execute("FROM kacpc('pg.ward.patients', k=10)")
+    assert [c[0] for c in result.description] == ["sex", "class_id"] and len(result.fetchall()) == 100
 
 
 def test_names_that_differ_by_capitals_alone_are_refused(clinic: Any) -> None:
@@ -185,8 +185,8 @@ def test_names_that_differ_by_capitals_alone_are_refused(clinic: Any) -> None:
     for name in ("pg.public.patients", 'pg.public."Patients"'):
         assert "differ by capitals alone" in refused(clinic, f"FROM kacpc('{name}', k=10, qi=['age'])")
     there(clinic, """INSERT INTO "Odd "" name" SELECT i % 3, i FROM generate_series(1, 60) AS i""")
-    found = rows(clinic, """FROM kacpc('pg.public."Odd "" name"', k=10, qi=['Age'])""")
-    assert [row[0] for row in found] == ["0"] * 20 + ["1"] * 20 + ["2"] * 20
+    actual_rows = rows(clinic, """FROM kacpc('pg.public."Odd "" name"', k=10, qi=['Age'])""")
+    assert [row[0] for row in actual_rows] == ["0"] * 20 + ["1"] * 20 + ["2"] * 20
 
 
 @pytest.mark.parametrize(
@@ -221,8 +221,8 @@ def test_what_reads_a_table_with_a_policy_needs_one_of_its_own(clinic: Any, made
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     there(clinic, made)
     clinic.execute("CREATE VIEW seen_here AS FROM pg.patients")
-    said = refused(clinic, f"FROM kacpc('{read}', k=10, qi=['name'])")
-    assert "no policy of its own" in said and "pg.public.patients" in said
+    message = refused(clinic, f"FROM kacpc('{read}', k=10, qi=['name'])")
+    assert "no policy of its own" in message and "pg.public.patients" in message
 
 
 @pytest.mark.filterwarnings("ignore:.*possibly the same people")  # the records of the table repeat
@@ -309,11 +309,11 @@ def test_the_source_is_read_once_and_whole(clinic: Any, server: Server) -> None:
     """Two readings in one statement can be of two moments, and PostgreSQL compares texts in another way than DuckDB."""
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     log = Path(server.folder / "log")
-    before = log.stat().st_size
+    old_size = log.stat().st_size
     query = "FROM mondrian_metrics('pg.public.patients', k=10, nulls='drop', missing=['m'], suppress=0.1)"
     assert rows(clinic, query)
     with log.open(encoding="utf-8") as file:
-        file.seek(before)
+        file.seek(old_size)
         copies = [line for line in file if "COPY" in line and '"patients"' in line]
     assert len(copies) == 1
     assert "ctid BETWEEN" in copies[0].replace("WHERE ctid", "ctid") or "WHERE" not in copies[0], copies
@@ -369,8 +369,8 @@ def test_generated_columns_domains_and_enums_are_columns(clinic: Any) -> None:
         "CREATE TABLE odd (id int, m mood, y years, twice int GENERATED ALWAYS AS (id % 2 * 2) STORED); "
         "INSERT INTO odd SELECT i, (ARRAY['ok', 'sad']::mood[])[1 + i % 2], i % 2 FROM generate_series(1, 40) AS i",
     )
-    found = rows(clinic, "FROM kacpc('pg.public.odd', k=10, qi=['m', 'y', 'twice'])")
-    assert {row[:3] for row in found} == {("ok", "0", "0"), ("sad", "1", "2")}
+    actual_rows = rows(clinic, "FROM kacpc('pg.public.odd', k=10, qi=['m', 'y', 'twice'])")
+    assert {row[:3] for row in actual_rows} == {("ok", "0", "0"), ("sad", "1", "2")}
 
 
 def test_blanks_at_the_end_of_char_are_no_part_of_it(clinic: Any) -> None:
@@ -387,8 +387,8 @@ def test_blanks_at_the_end_of_char_are_no_part_of_it(clinic: Any) -> None:
 )
 def test_no_error_of_postgres_quotes_a_cell(clinic: Any, made: str) -> None:
     there(clinic, made)
-    said = refused(clinic, "FROM kacpc('pg.public.broken', k=10, qi=['age'])")
-    assert "an error of PostgreSQL" in said and "somebody" not in said
+    message = refused(clinic, "FROM kacpc('pg.public.broken', k=10, qi=['age'])")
+    assert "an error of PostgreSQL" in message and "somebody" not in message
 
 
 def test_a_table_that_may_not_be_read_is_said_to_be_one(clinic: Any, server: Server) -> None:

@@ -66,8 +66,8 @@ def write(path: Path, *statements: str) -> None:
 
 
 def rows(con: Any, query: str) -> list[Any]:
-    found: list[Any] = con.execute(query).fetchall()
-    return found
+    actual_rows: list[Any] = con.execute(query).fetchall()
+    return actual_rows
 
 
 def refused(con: Any, query: str) -> str:
@@ -159,9 +159,9 @@ def test_a_value_that_its_column_does_not_have_is_one_error_that_quotes_no_cell(
         "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('ward.patients', k=10, qi=['age', 'born'])",
         "FROM profile('ward.patients')",
     ):
-        said = refused(ward, query)
-        assert "could not be read or converted" in said, (query, said)
-        assert "else" not in said and "99999" not in said
+        message = refused(ward, query)
+        assert "could not be read or converted" in message, (query, message)
+        assert "else" not in message and "99999" not in message
     assert len(rows(ward, "FROM kacpc('ward.patients', k=10, qi=['sex'])")) == 120
 
 
@@ -213,14 +213,14 @@ def test_a_release_is_refreshed(ward: Any, file: Path) -> None:
 
 
 def test_related_tables_are_of_the_same_people_where_their_database_has_moved(ward: Any, file: Path) -> None:
-    made = "INSERT INTO visits SELECT id, age + id % 7 FROM patients WHERE id % 3 > 0"
-    write(file, "CREATE TABLE visits (id INTEGER, day INTEGER)", made)
+    query = "INSERT INTO visits SELECT id, age + id % 7 FROM patients WHERE id % 3 > 0"
+    write(file, "CREATE TABLE visits (id INTEGER, day INTEGER)", query)
     dbanon.declare(ward, "ward.main.patients", id="person", age="quasi")
     dbanon.declare(ward, "ward.main.visits", id="person", day="quasi")
     call = "SELECT * FROM kacpc('ward.main.patients', k=3, children='ward.main.visits', key='id')"
     ward.execute(f"CREATE MATERIALIZED ANONYMIZED VIEW care AS {call}")
-    moved = """['"sqlite:before it moved"."main"."patients"']"""
-    ward.execute(f"UPDATE dbanon.related_release SET bases = {moved}, people = {moved}")
+    moved_text = """['"sqlite:before it moved"."main"."patients"']"""
+    ward.execute(f"UPDATE dbanon.related_release SET bases = {moved_text}, people = {moved_text}")
     for table in ("patients", "visits"):
         other = f"CREATE MATERIALIZED ANONYMIZED VIEW other AS SELECT * FROM kacpc('ward.main.{table}', k=3)"
         assert "the same people are in care" in refused(ward, other)

@@ -56,11 +56,11 @@ def test_file_identity_is_path_and_content(tmp_path: Path) -> None:
 
 def test_content_of_a_large_file_is_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_identity, "_BLOCK_BYTES", 4)
-    path, seen = tmp_path / "a.bin", set()
-    for changed in (None, 0, 999):  # the first and the last block are always read
+    path, seen_values = tmp_path / "a.bin", set()
+    for n_changed in (None, 0, 999):  # the first and the last block are always read
         content = bytearray(1000)
-        if changed is not None:
-            content[changed] = 1
+        if n_changed is not None:
+            content[n_changed] = 1
         path.write_bytes(content)
-        seen.add(file_identity.content_identity(path))
-    assert len(seen) == 3
+        seen_values.add(file_identity.content_identity(path))
+    assert len(seen_values) == 3

@@ -72,8 +72,8 @@ def test_odd_names_are_read_quoted_and_qualified(steady: Any, name: str) -> None
     steady.execute(f"CREATE SCHEMA {schema}")
     steady.execute(f"CREATE TABLE {schema}.{quoted(name)} AS FROM patients LIMIT 6")
     steady.execute(f"CREATE TABLE {quoted(name)} AS FROM patients LIMIT 7")
-    bare = quoted(name) if "." in name else name
-    for source in (bare, f"MEMORY.main.{quoted(name)}"):
+    bare_name = quoted(name) if "." in name else name
+    for source in (bare_name, f"MEMORY.main.{quoted(name)}"):
         assert count(steady, source) == 7
     assert count(steady, f"{schema}.{quoted(name)}") == 6
     steady.execute(f"DROP SCHEMA {schema} CASCADE")
@@ -94,15 +94,15 @@ def test_odd_column_names_and_values_are_read_whole(clinic: Any) -> None:
     clinic.execute(f"CREATE TABLE odd AS SELECT {names} FROM patients")
     clinic.execute(f"""UPDATE odd SET {quoted(columns[2])} = '''); DROP TABLE patients; --"{{{{ x }}}}\\'
         WHERE {quoted(columns[2])} = 'M'""")
-    asked = (
+    text = (
         f"k=3, qi=[{literal(columns[1])}, {literal(columns[2])}], sensitive=[{literal(columns[3])}], "
         f"person={literal(columns[0])}"
     )
-    result = clinic.execute(f"FROM kacpc('odd', {asked})")
+    result = clinic.execute(f"FROM kacpc('odd', {text})")
     assert [c[0] for c in result.description] == [columns[1], columns[2], columns[3], "class_id"]
     assert {row[1] for row in result.fetchall()} <= {"F", "*", "'); DROP TABLE patients; --\"{{ x }}\\"}
     for ending in ("_classes", "_metrics"):
-        assert clinic.execute(f"FROM kacpc{ending}('odd', {asked})").fetchall()
+        assert clinic.execute(f"FROM kacpc{ending}('odd', {text})").fetchall()
     assert one_value(clinic, "SELECT count(*) FROM patients") == 12
 
 
@@ -303,10 +303,10 @@ def test_writing_policy_or_hierarchies_of_a_read_only_database_says_so(path: str
 def test_an_attached_read_only_database_can_use_hierarchies_of_the_session(con: Any, path: str) -> None:
     con.execute(f"ATTACH '{path}' AS clinic (READ_ONLY)")
     dbanon.load_hierarchy(con, "mine", [["M", "any", "*"], ["F", "any", "*"]])
-    asked = "k=7, qi=['sex'], hierarchies={'sex': '%s'}"
-    assert set(release(con, "clinic.patients", asked % "mine")) == {("any", 1)}
+    options_text = "k=7, qi=['sex'], hierarchies={'sex': '%s'}"
+    assert set(release(con, "clinic.patients", options_text % "mine")) == {("any", 1)}
     con.execute("USE clinic")
-    assert set(release(con, "patients", asked % "memory.mine")) == {("any", 1)}
+    assert set(release(con, "patients", options_text % "memory.mine")) == {("any", 1)}
 
 
 # --- transactions -------------------------------------------------------------------------------------------
@@ -314,7 +314,7 @@ def test_an_attached_read_only_database_can_use_hierarchies_of_the_session(con: 
 
 def test_rows_of_the_open_transaction_are_seen(clinic: Any) -> None:
     dbanon.declare(clinic, "patients", age="quasi", sex="quasi", disease="sensitive")
-    before = release(clinic, "patients", "k=3")
+    old_release = release(clinic, "patients", "k=3")
     clinic.execute("BEGIN")
     clinic.execute("INSERT INTO patients FROM patients")
     assert count(clinic, "patients", "k=3") == 24
@@ -323,7 +323,7 @@ def test_rows_of_the_open_transaction_are_seen(clinic: Any) -> None:
     clinic.execute("UPDATE patients SET age = 77")
     assert {row[0] for row in release(clinic, "patients", "k=3")} == {"77"}
     clinic.execute("ROLLBACK")
-    assert release(clinic, "patients", "k=3") == before
+    assert release(clinic, "patients", "k=3") == old_release
 
 
 def test_rows_of_another_open_transaction_are_not_seen(clinic: Any) -> None:
@@ -502,8 +502,8 @@ def test_temporary_relations_are_sources_of_dbanon_connect(wrapped: Any, kind: s
     assert count(wrapped, "brief") == count(wrapped, '"brief"') == count(wrapped, "BRIEF") == 5
     assert len(wrapped.sql(f"FROM kacpc('brief', {ROLES})").fetchall()) == 5
     assert len(wrapped.execute("FROM kacpc('brief', k=?, qi=['age'])", [4]).fetchall()) == 5
-    for helper in ("uncovered('brief', 'sex', hierarchy='sex')", "hierarchy_flat('x', 'brief', 'sex')"):
-        wrapped.execute(f"FROM {helper}").fetchall()
+    for call_text in ("uncovered('brief', 'sex', hierarchy='sex')", "hierarchy_flat('x', 'brief', 'sex')"):
+        wrapped.execute(f"FROM {call_text}").fetchall()
 
 
 @pytest.mark.parametrize("kind", ["table", "view", "frame"])
@@ -612,9 +612,9 @@ def test_threads_with_dbanon_connect_cursors_read_their_own_frames(wrapped: Any)
 @pytest.mark.parametrize("library", ["pandas", "pyarrow"])
 @pytest.mark.parametrize("algorithm", ["kacpc", "mondrian"])
 def test_anonymize_gives_release_classes_and_metrics(steady: Any, library: str, algorithm: str) -> None:
-    data = steady.sql("FROM patients")
-    data = data.df() if library == "pandas" else data.to_arrow_table()
-    result = dbanon.anonymize(data, algorithm, k=3, qi=["age", "sex"], sensitive=["disease"])
+    relation = steady.sql("FROM patients")
+    relation = relation.df() if library == "pandas" else relation.to_arrow_table()
+    result = dbanon.anonymize(relation, algorithm, k=3, qi=["age", "sex"], sensitive=["disease"])
     assert isinstance(result, dbanon.Anonymized)
     for frame, ending in zip(result, ("", "_classes", "_metrics"), strict=True):
         expected = steady.execute(f"FROM {algorithm}{ending}('patients', {ROLES})").df()
@@ -629,21 +629,21 @@ def test_anonymize_gives_release_classes_and_metrics(steady: Any, library: str, 
 
 @pytest.mark.exhaustive
 def test_anonymize_takes_python_values_and_hierarchies_as_rows(steady: Any) -> None:
-    data = steady.sql("FROM patients").df()
+    frame = steady.sql("FROM patients").df()
     rows = [["M", "any", "*"], ["F", "any", "*"]]
     for hierarchy in (rows, "M;any;*\nF;any;*", tuple(map(tuple, rows))):
         with pytest.warns(dbanon.UtilityWarning, match="all 12 records are in one class"):
             result = dbanon.anonymize(
-                data, k=7, qi=["sex"], hierarchies={"sex": hierarchy}, weights={"sex": 2}, escape=False, person="rid"
+                frame, k=7, qi=["sex"], hierarchies={"sex": hierarchy}, weights={"sex": 2}, escape=False, person="rid"
             )
         assert set(result.release["sex"]) == {"any"}
-    result = dbanon.anonymize(data, k=3, qi=("age",), intervals="bounds", nulls="error")
+    result = dbanon.anonymize(frame, k=3, qi=("age",), intervals="bounds", nulls="error")
     assert list(result.release) == ["age_min", "age_max", "class_id"]
 
 
 @pytest.mark.exhaustive
 def test_anonymize_with_mistakes_is_one_error(steady: Any) -> None:
-    data = steady.sql("FROM patients").df()
+    frame = steady.sql("FROM patients").df()
     mistakes: list[tuple[dict[str, Any], str]] = [
         ({"qi": ["age"]}, "k is missing"),
         ({"k": 1, "qi": ["age"]}, "k must be an integer of at least 2, got 1"),
@@ -654,25 +654,25 @@ def test_anonymize_with_mistakes_is_one_error(steady: Any) -> None:
         ({"k": 3, "qi": ["sex"], "hierarchies": {"sex": "nope"}}, "no hierarchy 'nope'"),
         ({"kk": 3, "qi": ["age"]}, "no parameter 'kk'"),
     ]
-    for given, message in mistakes:
+    for arguments, message in mistakes:
         with pytest.raises((duckdb.Error, dbanon.DbanonError), match=message):
-            dbanon.anonymize(data, "kacpc", **given)
+            dbanon.anonymize(frame, "kacpc", **arguments)
     with pytest.raises(dbanon.DbanonError, match="no algorithm 'kacp'"):
-        dbanon.anonymize(data, "kacp", k=3, qi=["age"])
+        dbanon.anonymize(frame, "kacp", k=3, qi=["age"])
 
 
 @pytest.mark.parametrize("name", ["a b", "k := 3) --", "x'); DROP TABLE y; --", 'q"'])
 def test_anonymize_never_reads_a_parameter_name_as_sql(steady: Any, name: str) -> None:
-    data = steady.sql("FROM patients").df()
+    frame = steady.sql("FROM patients").df()
     with pytest.raises(dbanon.DbanonError, match="there is no parameter"):
-        dbanon.anonymize(data, "kacpc", k=3, qi=["age"], **{name: 3})
+        dbanon.anonymize(frame, "kacpc", k=3, qi=["age"], **{name: 3})
 
 
 def test_anonymize_leaves_the_dataframe_as_it_was(steady: Any) -> None:
-    data = steady.sql("FROM patients").df()
-    before = data.copy()
-    dbanon.anonymize(data, k=3, qi=["age", "sex"], sensitive=["disease"])
-    assert data.equals(before)
+    frame = steady.sql("FROM patients").df()
+    old_copy = frame.copy()
+    dbanon.anonymize(frame, k=3, qi=["age", "sex"], sensitive=["disease"])
+    assert frame.equals(old_copy)
 
 
 # --- what is no source --------------------------------------------------------------------------------------

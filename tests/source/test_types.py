@@ -133,8 +133,8 @@ def interval(text: str) -> tuple[str, str]:
     if re.fullmatch(r"\[?\d{4}(-(\d\d|Q\d))?(, \d{4}(-(\d\d|Q\d))?\])?", text):
         low, high = dates.ends(text)
         return str(low), str(high)
-    found = re.fullmatch(r"\[(.*), (.*)\]", text)
-    return (found[1], found[2]) if found else (text, text)
+    match = re.fullmatch(r"\[(.*), (.*)\]", text)
+    return (match[1], match[2]) if match else (text, text)
 
 
 def covered(con: Any, type_: str, rows: Sequence[tuple[Any, ...]], whole_days: bool = False) -> None:
@@ -186,13 +186,13 @@ def test_typed_bounds_have_the_type_of_the_column_and_cover(con: Any, type_: str
     fill(con, type_, NUMBERS[type_])
     call = f"kacpc('t', k := 3, qi := ['v'], sensitive := ['uid'], grid := {{'v': 'none'}}, intervals := '{intervals}')"
     low, high = ("r.v_min", "r.v_max") if intervals == "bounds" else ("r.v.low", "r.v.high")
-    own = "TIMESTAMP" if type_ in ("TIMESTAMPTZ", "TIMESTAMP_S", "TIMESTAMP_MS") else type_
-    found = con.execute(
+    own_text = "TIMESTAMP" if type_ in ("TIMESTAMPTZ", "TIMESTAMP_S", "TIMESTAMP_MS") else type_
+    rows = con.execute(
         f"SELECT count(*), count(DISTINCT r.uid), bool_and({low}::{type_} <= t.v AND t.v <= {high}::{type_}), "
         f"any_value(typeof({low})) FROM {call} AS r JOIN t USING (uid)"
     ).fetchall()
     n = 2 * len(NUMBERS[type_])
-    assert found == [(n, n, True, own)]
+    assert rows == [(n, n, True, own_text)]
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -328,17 +328,17 @@ def test_a_grid_and_top_and_bottom_cover_in_every_family(con: Any, case: Any) ->
     code = f"top := {{'v': '{top}'}}, bottom := {{'v': '{bottom}'}}"
     n = 3 * len(values)
     times = type_.startswith("TIMESTAMP")
-    wide = {"DATE": "DATE", "TIME": "TIME", "FLOAT": "FLOAT", "DOUBLE": "DOUBLE"}.get(type_, "DECIMAL(38,2)")
+    wide_type = {"DATE": "DATE", "TIME": "TIME", "FLOAT": "FLOAT", "DOUBLE": "DOUBLE"}.get(type_, "DECIMAL(38,2)")
     if type_ in ("HUGEINT", "UHUGEINT", "DECIMAL(38,0)"):
-        wide = type_
+        wide_type = type_
     if type_ == "DECIMAL(9,4)":
-        wide = type_
+        wide_type = type_
     for k in (2, 4):
         base = f"k := {k}, qi := ['v'], sensitive := ['uid']"
         rows = released(con, f"{base}, {snap}")
         assert len(rows) == n
         assert min(Counter(row[1] for row in rows).values()) >= k
-        covered(con, "TIMESTAMP" if times else wide, rows, whole_days=times)
+        covered(con, "TIMESTAMP" if times else wide_type, rows, whole_days=times)
         rows = released(con, f"{base}, {code}, grid := {{'v': 'none'}}")
         originals = dict(con.execute(f"SELECT uid, (v < '{bottom}'::{type_}, v > '{top}'::{type_}) FROM t").fetchall())
         for uid, text in rows:
@@ -352,8 +352,8 @@ def test_a_grid_and_top_and_bottom_cover_in_every_family(con: Any, case: Any) ->
                 rows = con.execute(f"FROM kacpc{ending}({call})").fetchall()
                 assert rows
             if intervals == "text":
-                shown = con.execute(f"SELECT v, count(*) FROM kacpc({call}) GROUP BY v").fetchall()
-                assert min(size for _, size in shown) >= k
+                shown_rows = con.execute(f"SELECT v, count(*) FROM kacpc({call}) GROUP BY v").fetchall()
+                assert min(size for _, size in shown_rows) >= k
 
 
 def test_dates_outside_four_digit_years_survive_the_grid(con: Any) -> None:
@@ -398,7 +398,7 @@ def test_every_type_can_be_published_unchanged(con: Any, type_: str, role: str) 
             f"INSERT INTO source SELECT i, i // 6, {value} FROM range({j}, {12 * len(values)}, {len(values)}) AS r (i)"
         )
     # DuckDB 1 groups -0.0 with 0.0: a number stays the number, its text may not.
-    told = "v" if type_ == "DOUBLE" else "v::VARCHAR"
+    text = "v" if type_ == "DOUBLE" else "v::VARCHAR"
     arguments = f"k := 5, qi := ['age'], {role} := ['v'" + (
         ", 'uid']" if role == "sensitive" else "], sensitive := 'uid'"
     )
@@ -408,21 +408,23 @@ def test_every_type_can_be_published_unchanged(con: Any, type_: str, role: str) 
         for ending in ("", "_classes", "_metrics"):
             query = f"SELECT COLUMNS(*)::VARCHAR FROM kacpc{ending}('t', {arguments})"
             answers.append(con.execute(query).fetchall())
-        kept = con.execute(
-            f"SELECT count(*), bool_and(r.{told} IS NOT DISTINCT FROM s.{told}), any_value(typeof(r.v)) "
+        kept_rows = con.execute(
+            f"SELECT count(*), bool_and(r.{text} IS NOT DISTINCT FROM s.{text}), any_value(typeof(r.v)) "
             f"FROM kacpc('t', {arguments}) AS r JOIN source AS s USING (uid)"
         ).fetchall()
-        assert kept[0][:2] == (12 * len(values), True)
-        assert kept[0][2] == con.execute("SELECT typeof(v) FROM source LIMIT 1").fetchall()[0][0]
+        assert kept_rows[0][:2] == (12 * len(values), True)
+        assert kept_rows[0][2] == con.execute("SELECT typeof(v) FROM source LIMIT 1").fetchall()[0][0]
     assert answers[:3] == answers[3:]
 
 
 def test_metrics_name_rare_values_of_every_type(con: Any) -> None:
     columns = {f"v{n}": (values[0], type_) for n, (type_, values) in enumerate(UNCHANGED.items())}
-    made = ", ".join(f"CASE WHEN i = 0 THEN {value} END::{type_} AS {v}" for v, (value, type_) in columns.items())
-    con.execute(f"CREATE OR REPLACE TABLE t AS SELECT i AS age, {made} FROM range(9) AS r (i)")
-    asked = f"kacpc_metrics('t', k := 3, qi := ['age'], sensitive := {list(columns)})"
-    rare = dict(con.execute(f"SELECT metric, value FROM {asked} WHERE metric LIKE 'rare_sensitive_value%'").fetchall())
+    text = ", ".join(f"CASE WHEN i = 0 THEN {value} END::{type_} AS {v}" for v, (value, type_) in columns.items())
+    con.execute(f"CREATE OR REPLACE TABLE t AS SELECT i AS age, {text} FROM range(9) AS r (i)")
+    asked_text = f"kacpc_metrics('t', k := 3, qi := ['age'], sensitive := {list(columns)})"
+    rare = dict(
+        con.execute(f"SELECT metric, value FROM {asked_text} WHERE metric LIKE 'rare_sensitive_value%'").fetchall()
+    )
     for v, (_, type_) in columns.items():
         assert rare.pop(f"rare_sensitive_values:{v}") == 1, type_
     assert list(rare.values()) == [1] * len(columns)
@@ -469,19 +471,19 @@ def named(con: Any, names: Sequence[str], role: str) -> None:
         f"CREATE OR REPLACE TABLE t (v INTEGER, {', '.join(f'{quoted(n)} {type_}' for n in names)}, plain VARCHAR)"
     )
     con.execute(f"INSERT INTO t SELECT i // 3, {'i // 2, ' * len(names)} 's' || i % 2 FROM range(12) AS r (i)")
-    given: dict[str, Any] = {"qi": ["v"], "sensitive": ["plain"], "other": None, "person": None}
+    parameters: dict[str, Any] = {"qi": ["v"], "sensitive": ["plain"], "other": None, "person": None}
     if role in ("number", "category"):
-        given["qi"] = ["v", *names]
+        parameters["qi"] = ["v", *names]
     elif role == "sensitive":
-        given["sensitive"] = [*names]
+        parameters["sensitive"] = [*names]
     else:
-        given[role] = [*names] if role == "other" else names[0]
+        parameters[role] = [*names] if role == "other" else names[0]
     for ending in ("", "_classes", "_metrics"):
         for intervals in ("text", "bounds") if role in ("number", "category") else ("text",):
             con.execute(
                 f"FROM kacpc{ending}('t', k := 2, qi := $qi, sensitive := $sensitive, other := $other, "
                 f"person := $person, intervals := '{intervals}')",
-                given,
+                parameters,
             )
             columns = [d[0] for d in con.description]
             rows = con.fetchall()
@@ -492,11 +494,11 @@ def named(con: Any, names: Sequence[str], role: str) -> None:
                 assert len(rows) == 12
                 assert columns[-1].lower().strip("_") == "class_id"
                 if role != "person" and not (role == "number" and intervals == "bounds"):
-                    own = ("v", "v_min", "v_max", "v_min_", "v_max_", "plain")
-                    assert [c for c in columns[:-1] if c not in own] == [n for n in names if n not in own]
+                    own_values = ("v", "v_min", "v_max", "v_min_", "v_max_", "plain")
+                    assert [c for c in columns[:-1] if c not in own_values] == [n for n in names if n not in own_values]
                     value = columns.index(names[0])
-                    shown = {str(row[value]) for row in rows}
-                    assert "0" in shown or "[0, 1]" in shown or "*" in shown
+                    shown_texts = {str(row[value]) for row in rows}
+                    assert "0" in shown_texts or "[0, 1]" in shown_texts or "*" in shown_texts
 
 
 @pytest.mark.exhaustive
@@ -553,10 +555,10 @@ SLOW = pytest.mark.skipif(not os.environ.get("DBANON_SLOW"), reason="takes more 
 @pytest.mark.parametrize("n", [60_000, pytest.param(1_000_000, marks=SLOW)])
 def test_many_distinct_values_of_a_text_column(con: Any, n: int) -> None:
     con.execute(f"CREATE TABLE t AS SELECT 'value ' || i AS v, i % 5 AS s FROM range({n}) AS r (i)")
-    found = con.execute(
+    rows = con.execute(
         "SELECT count(*), count(DISTINCT v), max(v) FROM kacpc('t', k := 1000, qi := ['v'], sensitive := ['s'])"
     ).fetchall()
-    assert found == [(n, 1, "*")]
+    assert rows == [(n, 1, "*")]
 
 
 @pytest.mark.parametrize("type_", ["TIME_NS", "GEOMETRY", "VARIANT", "BIGNUM", "TIMESTAMPTZ_NS"])

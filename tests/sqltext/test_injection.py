@@ -89,11 +89,11 @@ def fails(con: Any, query: str, *parameters: Any) -> str:
     """The text of the error that a query must give; it says no secret."""
     with pytest.raises(duckdb.Error) as caught:
         con.execute(query, *parameters).fetchall()
-    said = str(caught.value)
-    assert SECRET not in said, said
-    assert "pwned" not in re.sub(r"error\('+pwned", "", said)
-    assert "49" not in said
-    return said
+    message = str(caught.value)
+    assert SECRET not in message, message
+    assert "pwned" not in re.sub(r"error\('+pwned", "", message)
+    assert "49" not in message
+    return message
 
 
 def people(con: Any, table: str, age: str = '"age"', zip_: str = '"zip"', s: str = '"s"', name: str = '"name"') -> None:
@@ -135,11 +135,11 @@ def test_hostile_schemas_and_databases_are_released_rightly(guarded: Any) -> Non
     for name in hostile():
         guarded.execute(f"ATTACH ':memory:' AS {quoted(name)}")
         guarded.execute(f"CREATE SCHEMA {quoted(name)}.{quoted(name)}")
-        whole = f"{quoted(name)}.{quoted(name)}.{quoted(name)}"
-        people(guarded, whole)
+        full_text = f"{quoted(name)}.{quoted(name)}.{quoted(name)}"
+        people(guarded, full_text)
         for e, answer in zip(KINDS, expected, strict=True):
             arguments = "k := 3, qi := ['age', 'zip'], sensitive := ['s']"
-            assert guarded.execute(f"FROM kacpc{e}({text(whole)}, {arguments})").fetchall() == answer, name
+            assert guarded.execute(f"FROM kacpc{e}({text(full_text)}, {arguments})").fetchall() == answer, name
         guarded.execute(f"USE {quoted(name)}.{quoted(name)}")
         rows = guarded.execute(f"FROM kacpc({text(quoted(name))}, k := 3, qi := ['age', 'zip'], sensitive := ['s'])")
         assert rows.fetchall() == expected[0]
@@ -155,10 +155,10 @@ def test_hostile_column_names_are_released_rightly(guarded: Any) -> None:
     for name in hostile():
         names = [name + end for end in ("age", "zip", "s", "name")]
         people(guarded, "t", *map(quoted, names))
-        given = {"qi": names[:2], "sensitive": names[2:3], "h": {names[1]: "a1;a;*\na2;a;*\nb1;b;*\nb2;b;*"}}
+        parameters = {"qi": names[:2], "sensitive": names[2:3], "h": {names[1]: "a1;a;*\na2;a;*\nb1;b;*\nb2;b;*"}}
         for e, answer in zip(KINDS, expected, strict=True):
             query = f"FROM kacpc{e}('t', k := 3, qi := $qi, sensitive := $sensitive)"
-            rows = guarded.execute(query, {n: given[n] for n in ("qi", "sensitive")}).fetchall()
+            rows = guarded.execute(query, {n: parameters[n] for n in ("qi", "sensitive")}).fetchall()
             if e == "_metrics":
                 plain_names = dict(zip(names, ("age", "zip", "s", "name"), strict=True))
                 rows = [
@@ -167,7 +167,7 @@ def test_hostile_column_names_are_released_rightly(guarded: Any) -> None:
 
             assert rows == answer, name
         guarded.execute(
-            "FROM kacpc('t', k := 3, qi := $qi, sensitive := $sensitive, hierarchies := $h)", given
+            "FROM kacpc('t', k := 3, qi := $qi, sensitive := $sensitive, hierarchies := $h)", parameters
         ).fetchall()
         quoted_names = [text(n) for n in names]
         rows = guarded.execute(
@@ -190,7 +190,7 @@ def test_messages_that_carry_hostile_column_names_execute_nothing(guarded: Any) 
             f"CASE WHEN i = 0 THEN '*' ELSE 'x' END AS {quoted(name + '3')}, [i] AS {quoted(name + '4')} "
             "FROM range(6) AS r (i)"
         )
-        for given in (
+        for parameters in (
             {"qi": [name]},
             {"qi": ["a", name], "nulls": "error"},
             {"qi": [name + "1"]},
@@ -201,9 +201,9 @@ def test_messages_that_carry_hostile_column_names_execute_nothing(guarded: Any) 
             {"qi": ["a"], "person": name},
             {"qi": ["a", name + "5"]},
         ):
-            arguments = ", ".join(f"{n} := ${n}" for n in given)
-            said = fails(guarded, f"FROM kacpc('t', k := 2, {arguments})", given)
-            assert "kacpc" in said or "t." in said
+            arguments = ", ".join(f"{n} := ${n}" for n in parameters)
+            message = fails(guarded, f"FROM kacpc('t', k := 2, {arguments})", parameters)
+            assert "kacpc" in message or "t." in message
 
 
 # --- names that do not exist ---------------------------------------------------------------------------------
@@ -214,18 +214,18 @@ def test_hostile_texts_in_every_parameter_are_refused_and_not_executed(guarded: 
     people(guarded, "t")
     for name in hostile(HOSTILE if function == "kacpc" else HOSTILE[:12]):
         for parameter in ("qi", "sensitive", "other", "identifier", "withhold", "allow_rare"):
-            given = {"qi": ["age"]} | {parameter: [name]}
-            arguments = ", ".join(f"{n} := ${n}" for n in given)
-            said = fails(guarded, f"FROM {function}('t', k := 3, {arguments})", given)
-            assert "no column" in said, said
+            parameters = {"qi": ["age"]} | {parameter: [name]}
+            arguments = ", ".join(f"{n} := ${n}" for n in parameters)
+            message = fails(guarded, f"FROM {function}('t', k := 3, {arguments})", parameters)
+            assert "no column" in message, message
         for parameter in ("hierarchies", "weights", "top", "bottom", "grid", "min_level", "max_level"):
             value: Any = "x" if parameter == "hierarchies" else 1
-            given = {"qi": ["age"], parameter: {name: value}}
-            arguments = ", ".join(f"{n} := ${n}" for n in given)
-            assert "no column" in fails(guarded, f"FROM {function}('t', k := 3, {arguments})", given)
+            parameters = {"qi": ["age"], parameter: {name: value}}
+            arguments = ", ".join(f"{n} := ${n}" for n in parameters)
+            assert "no column" in fails(guarded, f"FROM {function}('t', k := 3, {arguments})", parameters)
         for parameter, column in (("top", "age"), ("bottom", "age"), ("grid", "age"), ("hierarchies", "zip")):
-            given = {"qi": ["age", "zip"], parameter: {column: name}}
-            fails(guarded, f"FROM {function}('t', k := 3, qi := $qi, {parameter} := ${parameter})", given)
+            parameters = {"qi": ["age", "zip"], parameter: {column: name}}
+            fails(guarded, f"FROM {function}('t', k := 3, qi := $qi, {parameter} := ${parameter})", parameters)
         for parameter in ("person", "nulls", "intervals", "eloss_height"):
             fails(guarded, f"FROM {function}('t', k := 3, qi := ['age'], {parameter} := $p)", {"p": name})
         fails(guarded, f"FROM {function}($t, k := 3, qi := ['age'])", {"t": name})
@@ -325,11 +325,11 @@ def test_hostile_csv_headers_and_cells_are_only_text(guarded: Any, tmp_path: Pat
         writer.writerow(["age", *names])
         for i in range(6):
             writer.writerow([i // 2, *names])
-    found = [d[0] for d in guarded.execute(f"FROM '{path}'").description]
+    values = [d[0] for d in guarded.execute(f"FROM '{path}'").description]
     guarded.execute(f"FROM '{path}'").fetchall()
     rows = guarded.execute(
         "FROM kacpc($t, k := 2, qi := $qi, sensitive := $s)",
-        {"t": str(path), "qi": ["age", *found[1:10]], "s": found[10:]},
+        {"t": str(path), "qi": ["age", *values[1:10]], "s": values[10:]},
     ).fetchall()
     assert len(rows) == 6
     assert {row[1:-1] for row in rows} == {tuple(names)}
@@ -351,17 +351,17 @@ def test_hostile_hierarchy_and_node_names_are_only_text(guarded: Any, tmp_path: 
         assert sorted(exact) == list(enumerate(leaves * 2)), name
         guarded.execute("DELETE FROM dbanon.hierarchy WHERE name = ?", [name])
     dbanon.load_hierarchy(guarded, "hostile", rows)
-    wide = guarded.execute("SELECT uid, v FROM kacpc('t', k := 12, qi := ['v'], sensitive := 'uid', "
+    wide_rows = guarded.execute("SELECT uid, v FROM kacpc('t', k := 12, qi := ['v'], sensitive := 'uid', "
                            "hierarchies := {'v': 'hostile'})").fetchall()  # fmt: skip
-    for uid, shown in wide:
-        assert shown in rows[uid % len(leaves)]
-    assert any(shown.startswith("part") for _, shown in wide)
+    for uid, display in wide_rows:
+        assert display in rows[uid % len(leaves)]
+    assert any(display.startswith("part") for _, display in wide_rows)
     path = tmp_path / "out.csv"
     dbanon.save_hierarchy(guarded, "hostile", path)
     dbanon.load_hierarchy(guarded, "again", path)
-    again = guarded.execute("SELECT uid, v FROM kacpc('t', k := 12, qi := ['v'], sensitive := 'uid', "
+    second_rows = guarded.execute("SELECT uid, v FROM kacpc('t', k := 12, qi := ['v'], sensitive := 'uid', "
                             "hierarchies := {'v': 'again'})").fetchall()  # fmt: skip
-    assert again == wide
+    assert second_rows == wide_rows
     guarded.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_file('from sql', ?)", [str(path)])
     assert guarded.execute("SELECT count(*) FROM dbanon.hierarchy WHERE name = 'from sql'").fetchall()[0][0] > 40
 
@@ -370,11 +370,11 @@ def test_messages_that_carry_hostile_hierarchy_names_execute_nothing(guarded: An
     people(guarded, "t")
     for name in hostile([name for name in HOSTILE if ";" not in name]):
         dbanon.load_hierarchy(guarded, name, [["a1", "*"], ["a2", "*"]])
-        said = fails(guarded, "FROM kacpc('t', k := 2, qi := ['zip'], hierarchies := $h)", {"h": {"zip": name}})
-        assert "2 distinct values are missing" in said, said
+        message = fails(guarded, "FROM kacpc('t', k := 2, qi := ['zip'], hierarchies := $h)", {"h": {"zip": name}})
+        assert "2 distinct values are missing" in message, message
         guarded.execute("DELETE FROM dbanon.hierarchy WHERE parent IS NULL")
-        said = fails(guarded, "FROM kacpc('t', k := 2, qi := ['zip'], hierarchies := $h)", {"h": {"zip": name}})
-        assert "root" in said
+        message = fails(guarded, "FROM kacpc('t', k := 2, qi := ['zip'], hierarchies := $h)", {"h": {"zip": name}})
+        assert "root" in message
         guarded.execute("FROM hierarchy_problems()").fetchall()
         guarded.execute("DELETE FROM dbanon.hierarchy")
 
@@ -382,20 +382,20 @@ def test_messages_that_carry_hostile_hierarchy_names_execute_nothing(guarded: An
 def test_hostile_names_in_hierarchy_files_do_not_leave_their_folder(guarded: Any) -> None:
     people(guarded, "t")
     for name in ("../README", "../../etc/passwd", "/etc/passwd", "..", "sex.csv", "./sex", "sex\0"):
-        said = fails(guarded, "FROM kacpc('t', k := 2, qi := ['zip'], hierarchies := $h)", {"h": {"zip": name}})
-        assert "root:" not in said
+        message = fails(guarded, "FROM kacpc('t', k := 2, qi := ['zip'], hierarchies := $h)", {"h": {"zip": name}})
+        assert "root:" not in message
         fails(guarded, "FROM hierarchy_shipped($n)", {"n": name})
 
 
 def test_builders_take_hostile_names(guarded: Any) -> None:
     for name in hostile():
         people(guarded, quoted(name), zip_=quoted(name))
-        given = [name, quoted(name), name]
+        values = [name, quoted(name), name]
         for builder, rest in (("flat", ""), ("prefix", ", keep := [1]")):
-            rows = guarded.execute(f"SELECT * FROM hierarchy_{builder}(?, ?, ?{rest})", given).fetchall()
+            rows = guarded.execute(f"SELECT * FROM hierarchy_{builder}(?, ?, ?{rest})", values).fetchall()
             assert {row[0] for row in rows} == {name}
             assert {"a1", "a2", "b1", "b2", "*"} <= {row[3] for row in rows}
-        assert guarded.execute("FROM uncovered(?, ?)", given[1:]).fetchall() == []
+        assert guarded.execute("FROM uncovered(?, ?)", values[1:]).fetchall() == []
         guarded.execute(f"DROP TABLE {quoted(name)}")
 
 

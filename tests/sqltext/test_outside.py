@@ -45,24 +45,24 @@ def answers(visited: Any) -> Callable[[str], Any]:
 @pytest.fixture
 def plans(visited: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """What it would run for every statement, and does not."""
-    made: dict[str, str] = {}
-    plain = plan.call_sql
+    result: dict[str, str] = {}
+    plain_call_sql = plan.call_sql
 
     def noted(name: str, *given: Any) -> str:
-        made[name] = plain(*given)
+        result[name] = plain_call_sql(*given)
         return "SELECT 42"
 
     for name, query in STATEMENTS.items():
         monkeypatch.setattr(plan, "call_sql", partial(noted, name))
         answer(visited, query)
-    return made
+    return result
 
 
 def parsed(query: str) -> Any:
     """DuckDB's syntax tree."""
-    found = json.loads(duckdb.execute("SELECT json_serialize_sql(?)", [query]).fetchall()[0][0])
-    assert not found["error"], (found["error_message"], query[-300:])
-    return found["statements"]
+    document = json.loads(duckdb.execute("SELECT json_serialize_sql(?)", [query]).fetchall()[0][0])
+    assert not document["error"], (document["error_message"], query[-300:])
+    return document["statements"]
 
 
 def calls(tree: Any) -> Iterator[tuple[str, str]]:
@@ -96,9 +96,9 @@ def test_every_function_of_every_plan_is_called_by_its_whole_name(plans: dict[st
     )
     written_out = {name for (name,) in macros.fetchall()} - {"nullif", "if"}  # these two are a CASE
     for name, planned in plans.items():
-        found = set(calls(parsed(planned)))
-        assert {n for place, n in found if place != "system.main"} == set(), name
-        assert {n for _, n in found} & written_out == set(), name
+        actual_calls = set(calls(parsed(planned)))
+        assert {n for place, n in actual_calls if place != "system.main"} == set(), name
+        assert {n for _, n in actual_calls} & written_out == set(), name
 
 
 def leave_macros(con: Any, database: str) -> set[str]:
@@ -117,14 +117,14 @@ def leave_macros(con: Any, database: str) -> set[str]:
 
 @pytest.mark.exhaustive
 def test_no_macro_of_a_database_takes_the_place_of_a_function(visited: Any, answers: Callable[[str], Any]) -> None:
-    con, before = visited, {name: answers(name) for name in STATEMENTS}
+    con, old_answers_by_name = visited, {name: answers(name) for name in STATEMENTS}
     names = leave_macros(con, "memory")
-    made = "SELECT DISTINCT function_name FROM system.main.duckdb_functions() WHERE NOT internal"
-    macros = [name for (name,) in con.cursor().execute(made).fetchall() if name in names]
+    actual_query = "SELECT DISTINCT function_name FROM system.main.duckdb_functions() WHERE NOT internal"
+    macros = [name for (name,) in con.cursor().execute(actual_query).fetchall() if name in names]
     assert {"error", "sum", "+", "||", "count_star", "array_extract", "struct_extract", "dbanon_plan"} <= set(macros)
     try:
         for name, query in STATEMENTS.items():
-            assert answer(con, query) == before[name], name
+            assert answer(con, query) == old_answers_by_name[name], name
     finally:
         for name in macros:
             for kind in ("MACRO", "MACRO TABLE"):
@@ -136,7 +136,7 @@ SMALL = "CREATE TABLE t AS SELECT i AS pid, i % 5 AS age, i % 2 AS sex, 'flu' AS
 
 def told(folder: Path) -> dict[str, Any]:
     """What commands, the shell and functions of Python say of a database with the table `t`."""
-    path, given = folder / "clinic.duckdb", {}
+    path, parameters = folder / "clinic.duckdb", {}
     (folder / "dots.sql").write_text(".tables\n.tables t\n.schema t\nFROM policy_problems();\n")
     for name, words in {
         "init": ["init", path, "t", "--yes"],
@@ -145,19 +145,19 @@ def told(folder: Path) -> dict[str, Any]:
     }.items():
         done = CliRunner().invoke(main, [str(word) for word in words])
         assert done.exit_code in (0, 1), done.output
-        given[name] = done.output.replace(str(folder), "")
+        parameters[name] = done.output.replace(str(folder), "")
     with dbanon.connect(path) as con:
-        given["known"] = catalog_cache.read_catalog(lambda query: con.raw.execute(query).fetchall()).relations
-        given["doctor"] = doctor.problems(con)
+        parameters["known"] = catalog_cache.read_catalog(lambda query: con.raw.execute(query).fetchall()).relations
+        parameters["doctor"] = doctor.problems(con)
         dbanon.save_hierarchy(con, "h", folder / "h.csv")
         (file, *_) = dbanon.publish(con, "held", folder / "held.csv")
-        given["files"] = (folder / "h.csv").read_text(), Path(file).read_text(), dbanon.verify(file)
+        parameters["files"] = (folder / "h.csv").read_text(), Path(file).read_text(), dbanon.verify(file)
         dbanon.declare(con, "t", pid="person", age="quasi", disease="sensitive")
         con.execute("CREATE OR REPLACE MATERIALIZED ANONYMIZED VIEW main.held AS FROM mondrian('t', k = 4)")
         con.execute("REFRESH MATERIALIZED ANONYMIZED VIEW held WITH (if_stale = true)")
-        given["held"] = con.execute("FROM held").fetchall()
-        given["status"] = con.execute("FROM release_status()").fetchall()
-    return given
+        parameters["held"] = con.execute("FROM held").fetchall()
+        parameters["status"] = con.execute("FROM release_status()").fetchall()
+    return parameters
 
 
 @pytest.mark.exhaustive
@@ -173,9 +173,9 @@ def test_no_macro_of_a_file_changes_what_commands_and_the_shell_say(tmp_path: Pa
     shutil.copy(folders[0] / "clinic.duckdb", folders[1])
     with duckdb.connect(folders[1] / "clinic.duckdb") as con:
         assert "query" in leave_macros(con, "clinic")
-    plain, bent = map(told, folders)
-    for name, given in plain.items():
-        assert bent[name] == given, name
+    plain_result, bent = map(told, folders)
+    for name, arguments in plain_result.items():
+        assert bent[name] == arguments, name
 
 
 LEFT = {
@@ -204,15 +204,15 @@ def test_a_macro_that_could_bend_a_literal_of_a_call_is_refused_and_named(
     body, argument = LEFT[name]
     call = f"kacpc('memory.main.t', k := 4, qi := 'age', {argument})"
     con.execute(f'CREATE VIEW "{database}".{schema}.seen AS FROM {call}')
-    before = con.execute(f"FROM {call}").fetchall()
+    old_rows = con.execute(f"FROM {call}").fetchall()
     macro = f'"{database}"."{schema}"."{name}"'
     con.execute(f"CREATE MACRO {macro}{body}")
-    for asked in (call, call.replace("(", "_metrics(", 1), "profile('t')", f'"{database}".{schema}.seen'):
-        with pytest.raises(duckdb.Error, match="an argument may not be what it looks like") as refused:
-            con.execute(f"FROM {asked}").fetchall()
-        assert f"DROP MACRO {macro}" in str(refused.value)
+    for asked_call in (call, call.replace("(", "_metrics(", 1), "profile('t')", f'"{database}".{schema}.seen'):
+        with pytest.raises(duckdb.Error, match="an argument may not be what it looks like") as error_info:
+            con.execute(f"FROM {asked_call}").fetchall()
+        assert f"DROP MACRO {macro}" in str(error_info.value)
     con.execute(f"DROP MACRO {macro}")
-    assert con.execute(f"FROM {call}").fetchall() == before
+    assert con.execute(f"FROM {call}").fetchall() == old_rows
 
 
 def test_a_materialized_view_is_not_made_of_a_bent_literal() -> None:
@@ -226,30 +226,32 @@ def test_a_materialized_view_is_not_made_of_a_bent_literal() -> None:
 
 def test_the_list_of_all_functions_is_not_read_where_no_macro_bends_a_literal(con: Any) -> None:
     con.execute("CREATE MACRO list_value(a) AS TABLE SELECT 1 AS x; CREATE MACRO mine(a) AS a")  # these bend nothing
-    asked = []
+    parameters = []
     with session.builtin_cursor(con) as cursor:
 
         class Noted:
             def execute(self, query: str) -> Any:
-                asked.append(query)
+                parameters.append(query)
                 return cursor.execute(query)
 
         shadowed_literals.check_literals("kacpc", Noted())
         assert cursor.execute("SELECT current_setting('search_path')").fetchall() == [("system.main",)]
-    assert not any("duckdb_functions" in query for query in asked)
+    assert not any("duckdb_functions" in query for query in parameters)
 
 
 def test_a_user_type_named_as_one_of_a_plan_bends_nothing(con: Any) -> None:
     con.execute("CREATE SCHEMA s; USE s")
     con.execute(SMALL)
     call = "kacpc('t', k := 4, qi := ['age'], sensitive := ['disease'])"
-    before = [con.execute(f"FROM {call.replace('(', ending + '(')}").fetchall() for ending in ("", "_metrics")]
+    old_rows = [con.execute(f"FROM {call.replace('(', ending + '(')}").fetchall() for ending in ("", "_metrics")]
     types = con.execute("SELECT DISTINCT type_name FROM duckdb_types() WHERE internal").fetchall()
     for (name,) in types:
         with contextlib.suppress(duckdb.Error):
             con.execute(f"CREATE TYPE s.{json.dumps(name)} AS ENUM ('x')")
     assert con.execute("SELECT count(*) FROM duckdb_types() WHERE schema_name = 's'").fetchall()[0][0] > 20
-    assert [con.execute(f"FROM {call.replace('(', ending + '(')}").fetchall() for ending in ("", "_metrics")] == before
+    assert [
+        con.execute(f"FROM {call.replace('(', ending + '(')}").fetchall() for ending in ("", "_metrics")
+    ] == old_rows
 
 
 SETTINGS = {
@@ -267,12 +269,12 @@ SETTINGS = {
 
 def test_no_setting_of_a_session_changes_a_release_or_its_numbers(visited: Any, answers: Callable[[str], Any]) -> None:
     con = visited
-    before = {name: answers(name) for name in ("release", "metrics", " model 1", "_metrics model 2")}
+    old_answers_by_name = {name: answers(name) for name in ("release", "metrics", " model 1", "_metrics model 2")}
     try:
         for name, value in SETTINGS.items():
             con.execute(f"SET {name} = {value}")
-        for name, given in before.items():
-            assert answer(con, STATEMENTS[name]) == given, name
+        for name, arguments in old_answers_by_name.items():
+            assert answer(con, STATEMENTS[name]) == arguments, name
     finally:
         for name in SETTINGS:
             con.execute(f"RESET {name}")

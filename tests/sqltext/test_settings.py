@@ -168,9 +168,9 @@ def running(con: Any) -> set[str]:
 
 def test_every_setting_of_this_duckdb_is_tried_or_left_alone_for_a_reason(con: Any) -> None:
     alone = [name for names in LEFT_ALONE.values() for name in names.split()]
-    judged = [*MEANING, *RUNNING, *alone]
-    assert len(judged) == len(set(judged))
-    assert running(con) - set(judged) == set(), "does it change an answer? Try it here, or say why not"
+    checked_values = [*MEANING, *RUNNING, *alone]
+    assert len(checked_values) == len(set(checked_values))
+    assert running(con) - set(checked_values) == set(), "does it change an answer? Try it here, or say why not"
 
 
 @pytest.fixture(scope="module")
@@ -210,23 +210,23 @@ def test_no_setting_changes_what_a_function_answers(clinic: Any, settings: dict[
     con, answers = clinic
     setting(con, settings)
     try:
-        found = {name: answer(con, query) for name, query in STATEMENTS.items()}
+        answers_by_name = {name: answer(con, query) for name, query in STATEMENTS.items()}
     finally:
         unset(con, settings)
-    for name, given in found.items():
-        assert isinstance(given, list) and given == answers[name], name
+    for name, arguments in answers_by_name.items():
+        assert isinstance(arguments, list) and arguments == answers[name], name
 
 
 @pytest.mark.exhaustive
 def test_no_setting_alone_changes_a_release(clinic: Any) -> None:
     con, _ = clinic
     query = "FROM mondrian('t', k := 2, qi := ['age', 'seen', 'zip'], sensitive := ['disease'])"
-    before = answer(con, query)
+    old_answer = answer(con, query)
     for name in some([name for name in (*MEANING, *RUNNING) if name in running(con)], 4):
         settings = {name: {**MEANING, **RUNNING}[name]}
         setting(con, settings)
         try:
-            assert answer(con, query) == before, settings
+            assert answer(con, query) == old_answer, settings
         finally:
             unset(con, settings)
 
@@ -238,13 +238,13 @@ def told(folder: Path, settings: dict[str, str]) -> list[Any]:
         setting(con, settings)
         dbanon.declare(con, "t", pid="person", age="quasi", born="quasi", disease="sensitive")
         dbanon.create_release(con, "held", "mondrian", "t", k=2)
-        made = [con.execute(f"FROM held{ending}").fetchall() for ending in ("", "_classes", "_metrics")]
+        rows = [con.execute(f"FROM held{ending}").fetchall() for ending in ("", "_classes", "_metrics")]
         certificate = dbanon.certificate(con, "held").splitlines()
         dbanon.publish(con, "held", folder / "held.csv")
         status = con.execute("SELECT * FROM release_status()").fetchall()
         refreshed = dbanon.refresh_release(con, "held", if_stale=True)
         return [
-            *made,
+            *rows,
             [line for line in certificate if not re.search("released at|SHA|duckdb", line, re.IGNORECASE)],
             (folder / "held.csv").read_text(encoding="utf-8"),
             status,
@@ -254,11 +254,11 @@ def told(folder: Path, settings: dict[str, str]) -> list[Any]:
 
 @pytest.mark.exhaustive
 def test_no_setting_changes_a_materialized_release_its_certificate_or_its_file(tmp_path: Path) -> None:
-    found = []
+    result = []
     for name, settings in {"plain": {}, "set": MEANING}.items():
         (tmp_path / name).mkdir()
-        found.append(told(tmp_path / name, {n: v for n, v in settings.items() if n != "preserve_identifier_case"}))
-    assert found[0] == found[1]
+        result.append(told(tmp_path / name, {n: v for n, v in settings.items() if n != "preserve_identifier_case"}))
+    assert result[0] == result[1]
 
 
 # --- time zones --------------------------------------------------------------------------------------------
@@ -420,8 +420,8 @@ def test_functions_answer_the_same_in_every_time_zone(visits: Any, function: str
 def test_every_table_function_is_tried_in_time_zones() -> None:
     functions = table_functions().values()
     systems = {function.algorithm for function in functions} | {function.system for function in functions}
-    own = {f.name for f in functions if not any(f.name == s or f.name.startswith(f"{s}_") for s in systems if s)}
-    assert own - ZONED.keys() - WITHOUT_INSTANTS == set(), "does it read instants? Try it above, or say why not"
+    own_names = {f.name for f in functions if not any(f.name == s or f.name.startswith(f"{s}_") for s in systems if s)}
+    assert own_names - ZONED.keys() - WITHOUT_INSTANTS == set(), "does it read instants? Try it above, or say why not"
 
 
 @pytest.mark.parametrize("builder", ["flat", "prefix", "dates"])
@@ -430,14 +430,14 @@ def test_hierarchy_of_instants_fits_in_another_zone(builder: str) -> None:
     con.execute(f"SET TimeZone = 'Asia/Kolkata'; {VISITS}")
     con.execute("INSERT INTO visits (pid, seen, taken) VALUES (99, NULL, NULL)")
     con.execute(f"INSERT INTO dbanon.hierarchy FROM hierarchy_{builder}('h', 'visits', 'taken')")
-    released = []
+    released_rows = []
     for zone in ZONES:
         con.execute(f"SET TimeZone = '{zone}'")
         assert con.execute("FROM uncovered('visits', 'taken', hierarchy := 'h')").fetchall() == []
-        released.append(
+        released_rows.append(
             con.execute("FROM kacpc('visits', k := 3, qi := ['taken'], hierarchies := {'taken': 'h'})").fetchall()
         )
-    assert released[0] == released[1] == released[2]
+    assert released_rows[0] == released_rows[1] == released_rows[2]
     con.close()
 
 
@@ -448,9 +448,9 @@ def test_hierarchy_written_in_another_zone_is_named_in_that_zone(zone: str, is_n
     rows = "SELECT 'h' AS name, * FROM (VALUES ('*', NULL, '*', 0)) UNION ALL SELECT DISTINCT 'h', "
     con.execute(f"INSERT INTO dbanon.hierarchy {rows} taken::VARCHAR, '*', taken::VARCHAR, 1 FROM visits")
     con.execute(f"SET TimeZone = '{zone}'")
-    with pytest.raises(duckdb.Error, match="5 distinct values are missing from hierarchy 'h'") as raised:
+    with pytest.raises(duckdb.Error, match="5 distinct values are missing from hierarchy 'h'") as error_info:
         con.execute("FROM kacpc('visits', k := 3, qi := ['taken'], hierarchies := {'taken': 'h'})")
-    assert ("looked up in UTC" in str(raised.value)) == is_named
+    assert ("looked up in UTC" in str(error_info.value)) == is_named
     con.close()
 
 
@@ -463,21 +463,23 @@ GIVEN = re.compile(r"\{\{ (by|order|ordered)\b.*\}\}$")
 
 def orders(sql: str) -> list[str]:
     """What each ORDER BY of a template orders by, item by item; loops and conditions of the template are left out."""
-    plain = re.sub(r"\{#.*?#\}|\{%.*?%\}", " ", sql, flags=re.DOTALL)
-    found = []
-    for clause in CLAUSE.finditer(plain):
-        depth, item = 0, ""
-        for character in plain[clause.end() :] + ";":
+    plain_result = re.sub(r"\{#.*?#\}|\{%.*?%\}", " ", sql, flags=re.DOTALL)
+    texts = []
+    for clause in CLAUSE.finditer(plain_result):
+        depth, text = 0, ""
+        for character in plain_result[clause.end() :] + ";":
             depth += (character in "([{") - (character in ")]}")
-            ended = depth < 0 or (depth == 0 and character in ",;") or re.search(r"\b(LIMIT|ROWS|RANGE)$", item)
-            if not ended:
-                item += character
+            finished_match = (
+                depth < 0 or (depth == 0 and character in ",;") or re.search(r"\b(LIMIT|ROWS|RANGE)$", text)
+            )
+            if not finished_match:
+                text += character
                 continue
-            found.append(re.sub(r"\b(LIMIT|ROWS|RANGE)$", "", item).strip())
-            item = ""
+            texts.append(re.sub(r"\b(LIMIT|ROWS|RANGE)$", "", text).strip())
+            text = ""
             if depth < 0 or character != ",":
                 break
-    return [item for item in found if item]
+    return [text for text in texts if text]
 
 
 def test_every_order_says_its_direction() -> None:
@@ -485,10 +487,10 @@ def test_every_order_says_its_direction() -> None:
     files = sorted(root.rglob("*.sql"))
     assert len(files) > 90
     unsaid = [
-        (path.relative_to(root).as_posix(), item)
+        (path.relative_to(root).as_posix(), order)
         for path in files
-        for item in orders(path.read_text(encoding="utf-8"))
-        if not re.search(r"\b(ASC|DESC)\b", item) and not GIVEN.search(item)
+        for order in orders(path.read_text(encoding="utf-8"))
+        if not re.search(r"\b(ASC|DESC)\b", order) and not GIVEN.search(order)
     ]
     assert unsaid == []
 

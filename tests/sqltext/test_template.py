@@ -21,8 +21,8 @@ ORDER BY one ASC
 
 
 def test_lines_of_tags_leave_nothing_and_others_keep_their_place() -> None:
-    filled = fill_text(_TEMPLATE, {"first": True, "names": [Sql("a"), Sql("b")], "last": True, "many": True})
-    assert filled.split("\n") == [
+    filled_text = fill_text(_TEMPLATE, {"first": True, "names": [Sql("a"), Sql("b")], "last": True, "many": True})
+    assert filled_text.split("\n") == [
         "-- What comes first.",
         "SELECT",
         "    a,",
@@ -31,8 +31,8 @@ def test_lines_of_tags_leave_nothing_and_others_keep_their_place() -> None:
         "FROM t LIMIT 10",
         "ORDER BY one ASC",
     ]
-    bare = fill_text(_TEMPLATE, {"first": False, "names": [], "last": False, "many": False})
-    assert bare.split("\n") == ["SELECT", "    1 AS one", "FROM t", "ORDER BY one ASC"]
+    bare_text = fill_text(_TEMPLATE, {"first": False, "names": [], "last": False, "many": False})
+    assert bare_text.split("\n") == ["SELECT", "    1 AS one", "FROM t", "ORDER BY one ASC"]
 
 
 def test_comments_and_blank_lines_go_where_nothing_is_quoted() -> None:

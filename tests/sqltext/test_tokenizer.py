@@ -30,9 +30,9 @@ def duckdb_starts(query: str) -> list[int]:
 
 @given(texts, st.sampled_from([tokenizer.DUCKDB, SPARK]))
 def test_tokens_joined_are_the_text(text: str, dialect: re.Pattern[str]) -> None:
-    found = tokens(text, dialect)
-    assert "".join(token.text for token in found) == text
-    assert [token.start for token in found[1:]] == [token.end for token in found[:-1]]
+    actual_tokens = tokens(text, dialect)
+    assert "".join(token.text for token in actual_tokens) == text
+    assert [token.start for token in actual_tokens[1:]] == [token.end for token in actual_tokens[:-1]]
 
 
 @given(statements)
@@ -79,5 +79,12 @@ def test_names_and_values_are_unquoted() -> None:
 
 
 def test_spark_reads_backslashes_and_backquotes() -> None:
-    found = code_tokens(r"""SELECT `a``(`, "it\"s (", '\' ('""", SPARK)
-    assert [token.kind for token in found] == ["word", "quoted", "operator", "string", "operator", "string"]
+    actual_code_tokens = code_tokens(r"""SELECT `a``(`, "it\"s (", '\' ('""", SPARK)
+    assert [token.kind for token in actual_code_tokens] == [
+        "word",
+        "quoted",
+        "operator",
+        "string",
+        "operator",
+        "string",
+    ]

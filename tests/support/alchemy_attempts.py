@@ -50,11 +50,11 @@ def plain(*names: str) -> list[Any]:
 
 def clinic_engine(folder: Path) -> Any:
     """An engine of a database with the table, its policy and the views."""
-    made = install(sa.create_engine(f"duckdb:///{folder / 'clinic.duckdb'}"))
-    with made.connect() as connection:
+    result = install(sa.create_engine(f"duckdb:///{folder / 'clinic.duckdb'}"))
+    with result.connect() as connection:
         clinic(attach(raw_connection(connection)))
-    with made.begin() as connection:
+    with result.begin() as connection:
         for statement in VIEWS:
             connection.execute(sa.text(statement))
-    assert not declare_models(Base, made)
-    return made
+    assert not declare_models(Base, result)
+    return result

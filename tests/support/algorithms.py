@@ -13,6 +13,6 @@ PLAIN = [
 
 def whole(name: str) -> dict[str, object]:
     """Parameters with which an algorithm leaves nobody out and sets nobody aside."""
-    chosen = algorithms.find(name)
-    out: dict[str, object] = {"suppress": 0} if chosen.ability(Suppression) else {}
-    return out | {p.name: 0 for p in chosen.own if p.name == "outliers"}
+    selected_algorithm = algorithms.find(name)
+    out: dict[str, object] = {"suppress": 0} if selected_algorithm.ability(Suppression) else {}
+    return out | {p.name: 0 for p in selected_algorithm.own if p.name == "outliers"}

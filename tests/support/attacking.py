@@ -36,7 +36,7 @@ def summary(
 
 def exposed(found: Iterable[dict[str, Any]]) -> set[str]:
     """Everybody whom an attack names."""
-    return {who for row in found for who in row["who"]}
+    return {person for row in found for person in row["who"]}
 
 
 def plant(con: Any, rows: Sequence[tuple[Any, ...]]) -> None:

@@ -13,11 +13,11 @@ from dbanon.sqltext import resources, templates
 def change(monkeypatch: pytest.MonkeyPatch, name: str, old: str, new: str) -> None:
     """Changes one text of one template."""
     assert old in resources.sql(name), "the mutant no longer applies"
-    made = templates._templates.__wrapped__()
+    wrapped = templates._templates.__wrapped__()
     real = resources.sql
 
     def read(asked: str) -> str:
         return templates._keep_line_ends(real(asked).replace(old, new) if asked == name else real(asked))
 
-    made.loader = jinja2.FunctionLoader(read)
-    monkeypatch.setattr(templates, "_templates", cache(lambda: made))
+    wrapped.loader = jinja2.FunctionLoader(read)
+    monkeypatch.setattr(templates, "_templates", cache(lambda: wrapped))

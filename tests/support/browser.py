@@ -107,8 +107,8 @@ def look(page: str, folder: Path, widths: tuple[int, ...] = (360, 1100), *, dark
          "--window-size=1200,1000", "--dump-dom", outer.as_uri()],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
-    said = re.search(r'<pre id="measured">(.*?)</pre>', ran.stdout, re.DOTALL)
-    assert said, f"the browser measured nothing: {ran.stderr[-500:]}"
-    measured = json.loads(html.unescape(said.group(1)))
+    match = re.search(r'<pre id="measured">(.*?)</pre>', ran.stdout, re.DOTALL)
+    assert match, f"the browser measured nothing: {ran.stderr[-500:]}"
+    measured_document = json.loads(html.unescape(match.group(1)))
     console = [line for line in ran.stderr.splitlines() if ":CONSOLE" in line]
-    return Seen(dict(zip(widths, measured, strict=True)), console)
+    return Seen(dict(zip(widths, measured_document, strict=True)), console)

@@ -36,8 +36,8 @@ def toml(path: Path, columns: Mapping[str, Any]) -> Path:
     """Write a policy file."""
     lines = []
     for column, settings in columns.items():
-        given = {"role": settings} if isinstance(settings, str) else settings
-        lines.append(f"{column} = {{{', '.join(f'{n} = {json.dumps(v)}' for n, v in given.items())}}}\n")
+        parameters = {"role": settings} if isinstance(settings, str) else settings
+        lines.append(f"{column} = {{{', '.join(f'{n} = {json.dumps(v)}' for n, v in parameters.items())}}}\n")
     path.write_text("".join(lines), encoding="utf-8")
     return path
 
@@ -58,20 +58,20 @@ def as_parameters(attempt: Attempt) -> list[str]:
 
 def as_options(attempt: Attempt, folder: Path) -> list[str]:
     """An attempt as options, as far as there are any; hierarchies are files."""
-    given = dict(attempt.parameters)
+    mapping = dict(attempt.parameters)
     words: list[str] = []
-    files = {column: text for column, text in given.get("hierarchies", {}).items() if ";" in text}
+    files = {column: text for column, text in mapping.get("hierarchies", {}).items() if ";" in text}
     for number, (column, text) in enumerate(files.items()):
         file = folder / f"hierarchy{number}.csv"
         file.write_text(text, encoding="utf-8")
         words += ["--qi", f"{column}={file}"]
     if files:
-        del given["hierarchies"]
+        del mapping["hierarchies"]
     for name in ("qi", "sensitive", "other", "identifier"):
-        words += [word for column in given.pop(name, ()) for word in (f"--{name}", column)]
-    if "person" in given:
-        words += ["--person", given.pop("person")]
-    return words + as_parameters(Attempt(attempt.label, given))
+        words += [word for column in mapping.pop(name, ()) for word in (f"--{name}", column)]
+    if "person" in mapping:
+        words += ["--person", mapping.pop("person")]
+    return words + as_parameters(Attempt(attempt.label, mapping))
 
 
 ROLES = [a for a in ATTEMPTS if {"qi", "sensitive", "other", "identifier", "person", "hierarchies"} & set(a.parameters)]
@@ -94,19 +94,19 @@ QUASI_KEEPS_SETTINGS: tuple[tuple[str, ...], ...] = (
 def anonymize(source: Path, words: Sequence[str], table: str | None = "patients") -> Ran:
     """Run `dbanon anonymize`; the result, and what is wrong with the rows (None: nothing was written)."""
     out = source.with_name("out") / "safe.parquet"
-    named = [] if table is None else ["--table", table]
-    call = ["anonymize", str(source), *named, "-k", str(K), "--algorithm", "mondrian", "-o", str(out), "--force"]
+    named_values = [] if table is None else ["--table", table]
+    call = ["anonymize", str(source), *named_values, "-k", str(K), "--algorithm", "mondrian", "-o", str(out), "--force"]
     result = CliRunner().invoke(main, [*call, "--quiet", *words])
     if not out.exists():
         assert not out.parent.exists()
         return result, None
     with duckdb.connect() as con:
         rows = con.execute(f"FROM '{out}'")
-        found = problems([column[0] for column in rows.description], rows.fetchall())
+        actual_problems = problems([column[0] for column in rows.description], rows.fetchall())
     for file in out.parent.iterdir():
         file.unlink()
     out.parent.rmdir()
-    return result, found
+    return result, actual_problems
 
 
 def assert_refused(ran: Ran, says: str = REFUSAL) -> None:

@@ -36,14 +36,14 @@ print("\\n" + json.dumps(told))
 @cache
 def python() -> str:
     """A Python that has dbt-duckdb; the test is skipped where there is none."""
-    named = os.environ.get("DBANON_DBT_PYTHON")
-    if named:
-        return named
+    name_text = os.environ.get("DBANON_DBT_PYTHON")
+    if name_text:
+        return name_text
     try:
-        there = importlib.util.find_spec("dbt.adapters.duckdb")
+        present_spec = importlib.util.find_spec("dbt.adapters.duckdb")
     except ModuleNotFoundError:
-        there = None
-    if there is None:
+        present_spec = None
+    if present_spec is None:
         pytest.skip("dbt-duckdb is not installed (dbanon[dbt]), and DBANON_DBT_PYTHON names no Python that has it")
     return sys.executable
 
@@ -61,7 +61,7 @@ class Ran:
 
 def run(project: Path, *commands: str) -> list[Ran]:
     """Runs commands such as `build --full-refresh` one after the other, in one process."""
-    given = json.dumps([shlex.split(command) for command in commands])
+    arguments_text = json.dumps([shlex.split(command) for command in commands])
     environment = os.environ | {
         "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
         "DBT_USE_COLORS": "false",
@@ -69,8 +69,13 @@ def run(project: Path, *commands: str) -> list[Ran]:
         "PYTHONWARNINGS": "",
     }
     done = subprocess.run(
-        [python(), "-c", _RUN, given], cwd=project, env=environment, capture_output=True, text=True, check=False
+        [python(), "-c", _RUN, arguments_text],
+        cwd=project,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     text = done.stdout + done.stderr
     assert done.returncode == 0, text
-    return [Ran(**told, text=text) for told in json.loads(done.stdout.rstrip().rpartition("\n")[2])]
+    return [Ran(**result, text=text) for result in json.loads(done.stdout.rstrip().rpartition("\n")[2])]

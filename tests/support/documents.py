@@ -60,8 +60,8 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 def steps(page: Path) -> list[Step]:
     """The code blocks of a page in order."""
     return [
-        Step(found["file"] or "", found["language"], textwrap.dedent(found["code"]), _cells(found["table"] or ""))
-        for found in _BLOCK.finditer(text(page))
+        Step(matche["file"] or "", matche["language"], textwrap.dedent(matche["code"]), _cells(matche["table"] or ""))
+        for matche in _BLOCK.finditer(text(page))
     ]
 
 

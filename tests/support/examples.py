@@ -129,22 +129,24 @@ def message(output: str, texts: list[str]) -> str:
     """The message in the output of an example that is one of these texts, with what the query filled in."""
     for text in texts:
         parts = templates._PLACEHOLDER.split(text)[::2]
-        if found := re.search(".*?".join(re.escape(re.sub(r"\s+", " ", part)) for part in parts), output):
-            return found[0]
+        if match := re.search(".*?".join(re.escape(re.sub(r"\s+", " ", part)) for part in parts), output):
+            return match[0]
     raise ValueError(f"the example does not raise its error: {output}")
 
 
 def record(names: list[str]) -> None:
     """Write the messages of errors to the file that the page is made from; those of `names`, or of all."""
-    shown = {name: kind.example for name, kind in documented_errors().items() if isinstance(kind.example, Example)}
-    recorded = tomllib.loads(error_page.MESSAGES_FILE.read_text(encoding="utf-8"))
+    shown_examples_by_name = {
+        name: kind.example for name, kind in documented_errors().items() if isinstance(kind.example, Example)
+    }
+    document = tomllib.loads(error_page.MESSAGES_FILE.read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), noted() as texts:
         database = Demo(Path("dbanon_demo.duckdb"))
-        for name in sorted(names or shown, key=lambda name: shown[name].setup):
-            output = words(ran(database, shown[name]))
-            recorded[name] = message(output, texts.get(name, []))
+        for name in sorted(names or shown_examples_by_name, key=lambda name: shown_examples_by_name[name].setup):
+            output = words(ran(database, shown_examples_by_name[name]))
+            document[name] = message(output, texts.get(name, []))
         database.con.close()
-    lines = (f"{name} = {json.dumps(recorded[name], ensure_ascii=False)}\n" for name in shown)
+    lines = (f"{name} = {json.dumps(document[name], ensure_ascii=False)}\n" for name in shown_examples_by_name)
     error_page.MESSAGES_FILE.write_text("".join(lines), encoding="utf-8")
 
 

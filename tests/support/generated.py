@@ -48,8 +48,8 @@ def algorithm_table() -> str:
     for members in by_family().values():
         for a in members:
             is_unsaid = a.evidence == "RECON" and "reconstructed" not in a.summary
-            what = a.summary.replace("|", "\\|") + (" (reconstructed)" if is_unsaid else "")
-            rows.append((f"`{a.name}`", what, bibliography.link_citations(a.source, "manual/bibliography.md")))
+            kind = a.summary.replace("|", "\\|") + (" (reconstructed)" if is_unsaid else "")
+            rows.append((f"`{a.name}`", kind, bibliography.link_citations(a.source, "manual/bibliography.md")))
     return function_page.table(("algorithm", "what it does", "source"), rows)
 
 
@@ -85,10 +85,10 @@ def sections() -> dict[Path, list[Section]]:
 
 def pages() -> dict[Path, str]:
     """The pages with generated parts, as they should be."""
-    made = {DOCS / "algorithm-guide.md": guide.page(guide.read((DOCS / "algorithm-guide.md").read_text("utf-8")))}
-    for path, found in sections().items():
-        made[path] = functools.reduce(lambda page, section: section.put(page), found, path.read_text("utf-8"))
-    return made
+    mapping = {DOCS / "algorithm-guide.md": guide.page(guide.read((DOCS / "algorithm-guide.md").read_text("utf-8")))}
+    for path, result in sections().items():
+        mapping[path] = functools.reduce(lambda page, section: section.put(page), result, path.read_text("utf-8"))
+    return mapping
 
 
 def main() -> None:

@@ -14,11 +14,11 @@ _states: dict[Hashable, tuple[Path, Any]] = {}
 
 def file(path: Path, make: Callable[..., Any], *given: Hashable) -> Path:
     """Puts at a path the database that `make(path, *given)` makes and closes."""
-    named = make, path.name, *given
-    if named not in _states:
-        kept = _place(path.name)
-        _states[named] = kept, make(kept, *given)
-    shutil.copy(_states[named][0], path)
+    named_values = make, path.name, *given
+    if named_values not in _states:
+        kept_place = _place(path.name)
+        _states[named_values] = kept_place, make(kept_place, *given)
+    shutil.copy(_states[named_values][0], path)
     return path
 
 
@@ -35,8 +35,10 @@ def state(connection: Any, named: Hashable, make: Callable[[Any], Any]) -> Any:
         return gave
     kept, gave = _states[named]
     con.execute(f"ATTACH '{kept}' AS kept (READ_ONLY)")
-    every = "SELECT schema_name, table_name, sql FROM duckdb_tables() WHERE database_name = 'kept' ORDER BY table_oid"
-    for schema, table, sql in con.execute(every).fetchall():
+    all_query = (
+        "SELECT schema_name, table_name, sql FROM duckdb_tables() WHERE database_name = 'kept' ORDER BY table_oid"
+    )
+    for schema, table, sql in con.execute(all_query).fetchall():
         name = f'"{schema}"."{table}"'
         con.execute(f"DELETE FROM {name}" if schema == "dbanon" else sql)
         con.execute(f"INSERT INTO {name} FROM kept.{name}")

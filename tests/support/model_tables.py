@@ -85,13 +85,15 @@ ASKS: dict[str, Callable[[random.Random], Asked]] = {
 
 def _several(rng: random.Random) -> Asked:
     """Two or three models; a later one of a kind replaces the earlier."""
-    asked: Asked = {}
+    parameters: Asked = {}
     for name in rng.sample([name for name in ASKS if name != "k"], rng.choice([2, 3])):
-        more = ASKS[name](rng)
+        extra = ASKS[name](rng)
         forms = {"l": ("diversity", "c"), "t": ("emd",), "beta": ("likeness",)}
-        asked = {key: value for key, value in asked.items() if not any(key in forms.get(new, ()) for new in more)}
-        asked |= more
-    return asked
+        parameters = {
+            key: value for key, value in parameters.items() if not any(key in forms.get(new, ()) for new in extra)
+        }
+        parameters |= extra
+    return parameters
 
 
 MODELS = {**ASKS, "several": _several}
@@ -137,10 +139,10 @@ class Case:
 
     def blocks(self, records: Sequence[int]) -> list[list[int]]:
         """Records that no max_level keeps apart."""
-        found: dict[tuple[str | None, ...], list[int]] = {}
+        result: dict[tuple[str | None, ...], list[int]] = {}
         for record in records:
-            found.setdefault(self.block(record), []).append(record)
-        return list(found.values())
+            result.setdefault(self.block(record), []).append(record)
+        return list(result.values())
 
     def classes(self, groups: Sequence[Sequence[int]]) -> list[Class]:
         """Groups of record numbers as the checker takes them."""
@@ -160,13 +162,13 @@ class Case:
 def case(model: str, seed: int, least_k: int = 1) -> Case:
     """8 to 60 records of few different values; skewed sensitive values, in half of the tables in homogeneous runs."""
     rng = random.Random(f"{model} {seed}")
-    asked = MODELS[model](rng)
-    attributes, named, pools = _quasi(rng)
+    parameters = MODELS[model](rng)
+    attributes, name_text, pools = _quasi(rng)
     n = rng.randint(8, 60)
     records = [tuple(rng.choice(pool) for pool in pools) for _ in range(n)]
     records[0] = tuple(pool[0] for pool in pools)
-    of = ["disease", "cause"] if asked.get("emd") == "hierarchical" else list(SENSITIVE)
-    sensitive = rng.sample(of, rng.choice([1, 1, 2]))
+    one_set = ["disease", "cause"] if parameters.get("emd") == "hierarchical" else list(SENSITIVE)
+    sensitive = rng.sample(one_set, rng.choice([1, 1, 2]))
     columns = [_sensitive(rng, SENSITIVE[name], n) for name in sensitive]
     if rng.random() < 0.5:
         records.sort(key=str)
@@ -176,16 +178,16 @@ def case(model: str, seed: int, least_k: int = 1) -> Case:
         people = rng.randint(n // 3, n)
         persons = [None if rng.random() < 0.1 else rng.randrange(people) for _ in range(n)]
     values = list(zip(*columns, strict=True))
-    multi = rng.choice(["joint", "joint", "independent", None]) if len(sensitive) == 2 and asked else None
-    asked = {"k": max(rng.choice([1, 2, 2, 3, 4, 5]), least_k), **asked} | ({"multi": multi} if multi else {})
-    levels = [rng.choice([None, None, None, 1, 2]) if has_name else None for has_name in named]
-    return Case(f"{model} {seed}", attributes, named, levels, records, sensitive, values, persons, asked)
+    multi = rng.choice(["joint", "joint", "independent", None]) if len(sensitive) == 2 and parameters else None
+    parameters = {"k": max(rng.choice([1, 2, 2, 3, 4, 5]), least_k), **parameters} | ({"multi": multi} if multi else {})
+    levels = [rng.choice([None, None, None, 1, 2]) if has_name else None for has_name in name_text]
+    return Case(f"{model} {seed}", attributes, name_text, levels, records, sensitive, values, persons, parameters)
 
 
 def _quasi(rng: random.Random) -> tuple[list[reference.Attribute], list[bool], list[list[Value]]]:
     """Attributes, whether they have a hierarchy of a name, and what their columns are drawn from; NULL never first."""
     attributes: list[reference.Attribute] = []
-    named: list[bool] = []
+    name_text: list[bool] = []
     pools: list[list[Value]] = []
     for _ in range(rng.randint(1, 3)):
         kind = rng.choice(["number", "number", "tree", "flat"])
@@ -198,17 +200,17 @@ def _quasi(rng: random.Random) -> tuple[list[reference.Attribute], list[bool], l
         else:
             pools.append(rng.sample(["m", "f", "x", "y"], rng.randint(2, 4)))
             attributes.append(Category(reference.flat(pools[-1])))
-        named.append(kind == "tree")
+        name_text.append(kind == "tree")
         pools[-1] += [None] * rng.choice([0, 0, 0, 1])
-    return attributes, named, pools
+    return attributes, name_text, pools
 
 
 def _sensitive(rng: random.Random, column: Column, n: int) -> list[Value]:
     values = column.values[: rng.randint(2, len(column.values))]
     skew = rng.choice([1.0, 0.7, 0.4])
     null = rng.choice([0.0, 0.0, 0.1, 0.3])
-    drawn = rng.choices(values, [skew**i for i in range(len(values))], k=n)
-    return [None if rng.random() < null else value for value in drawn]
+    sampled_choices = rng.choices(values, [skew**i for i in range(len(values))], k=n)
+    return [None if rng.random() < null else value for value in sampled_choices]
 
 
 # For the clustering
@@ -242,8 +244,8 @@ def encoded(made: Case) -> tuple[encoded_table.EncodedTable, list[int]]:
 
 def constraint(made: Case) -> Constraint:
     """What is asked, as the package has it."""
-    asked = model_request.model_requirements("a test", "t", made.asked, made.sensitive)
-    return Constraint(made.asked["k"], asked, made.asked.get("multi") == "joint")
+    model_requirements = model_request.model_requirements("a test", "t", made.asked, made.sensitive)
+    return Constraint(made.asked["k"], model_requirements, made.asked.get("multi") == "joint")
 
 
 def demanded(**options: object) -> ModelRequirement:
@@ -261,7 +263,7 @@ def literal(value: object) -> str:
     if isinstance(value, str):
         return str(text(value))
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{literal(key)}: {literal(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{literal(key)}: {literal(element)}" for key, element in value.items()) + "}"
     return "[" + ", ".join(map(literal, value)) + "]" if isinstance(value, list) else repr(value)
 
 
@@ -289,7 +291,7 @@ def stored(con: Any, made: Case) -> list[str]:
 
 def arguments_of(made: Case, quasi: list[str]) -> dict[str, object]:
     """The arguments of a call that asks for what the case asks."""
-    hierarchies = {q: "area" for q, named in zip(quasi, made.named, strict=True) if named}
+    hierarchies = {q: "area" for q, name_text in zip(quasi, made.named, strict=True) if name_text}
     if made.asked.get("emd") in ("ordered", "hierarchical"):
         hierarchies |= {name: str(SENSITIVE[name].hierarchy) for name in made.sensitive if SENSITIVE[name].hierarchy}
     arguments: dict[str, object] = {"qi": quasi, "sensitive": made.sensitive, **made.asked}
@@ -310,8 +312,8 @@ def blamed(error: Exception) -> str | None:
         return "k"
     if re.search(r"max_level of .* separates \d+ records into groups that cannot meet k = ", str(error)):
         return "max_level"
-    found = re.search(r"all records together do not meet (\w+) = ", str(error))
-    return found[1] if found else None
+    match = re.search(r"all records together do not meet (\w+) = ", str(error))
+    return match[1] if match else None
 
 
 def grouped(made: Case, order: Sequence[int], labels: Sequence[int]) -> list[list[int]]:

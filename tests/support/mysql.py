@@ -49,7 +49,7 @@ def running() -> Iterator[Server]:
     needs_scanner("mysql")
     install, serve = _program("mariadb-install-db"), _program("mariadbd")
     folder = Path(tempfile.mkdtemp(prefix="my"))
-    data, log = folder / "data", folder / "errors"
+    path, log = folder / "data", folder / "errors"
     as_owner: list[str] = []
     if os.geteuid() == 0:  # which MariaDB does not run as
         owner = next((n for n in ("mysql", "nobody") if n in {u.pw_name for u in pwd.getpwall()}), None)
@@ -58,14 +58,20 @@ def running() -> Iterator[Server]:
         shutil.chown(folder, owner)
         as_owner = ["runuser", "-u", owner, "--"]
     quick = ["--innodb-flush-log-at-trx-commit=0", "--innodb-log-file-size=8M", "--innodb-buffer-pool-size=24M"]
-    made = [install, "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal", "--skip-test-db"]
+    values = [
+        install,
+        "--no-defaults",
+        f"--datadir={path}",
+        "--auth-root-authentication-method=normal",
+        "--skip-test-db",
+    ]
     run = [
-        serve, "--no-defaults", f"--datadir={data}", f"--socket={folder / 's'}", "--skip-networking",
+        serve, "--no-defaults", f"--datadir={path}", f"--socket={folder / 's'}", "--skip-networking",
         f"--pid-file={folder / 'pid'}", f"--log-error={log}", "--general-log=1",
         f"--general-log-file={folder / 'statements'}", "--performance-schema=0", *quick,
     ]  # fmt: skip
     try:
-        subprocess.run([*as_owner, *made], cwd=folder, check=True, capture_output=True)
+        subprocess.run([*as_owner, *values], cwd=folder, check=True, capture_output=True)
         with subprocess.Popen(
             [*as_owner, *run], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         ) as it:
@@ -88,10 +94,10 @@ def _await(process: subprocess.Popen[bytes], socket: Path, log: Path) -> None:
 
 def _program(name: str) -> str:
     """A program of MariaDB; Debian keeps that of the server out of the way."""
-    found = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
-    if found is None:
+    path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+    if path is None:
         pytest.skip(f"no MariaDB server is installed: there is no {name}")
-    return found
+    return path
 
 
 def there(con: Any, *statements: str, database: str = "my") -> None:

@@ -74,7 +74,7 @@ def made() -> Any:
 def outputs(notebook: Any) -> list[list[dict[str, Any]]]:
     """What the cells of a notebook show; a bar that has gone is nothing."""
     return [
-        [dict(shown) for shown in cell.outputs if shown.get("data") != {"text/plain": ""}]
+        [dict(shown_output) for shown_output in cell.outputs if shown_output.get("data") != {"text/plain": ""}]
         for cell in notebook.cells
         if cell.cell_type == "code"
     ]

@@ -104,11 +104,11 @@ def hospital(con: Any) -> Any:
     dbanon.attach(con)
     con.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_prefix('zip', 'stays', 'zip', keep := [3, 1])")
     con.execute(f"CREATE TABLE safe AS FROM mondrian('stays', k := 2, {FEW}, sensitive := ['disease', 'severity'])")
-    given = {"qi": ["age", "zip", "sex"], "sensitive": ["disease"], "person": "pid"}
+    parameters = {"qi": ["age", "zip", "sex"], "sensitive": ["disease"], "person": "pid"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        dbanon.create_release(con, "held", "mondrian", "stays", k=2, **given)
-        dbanon.create_release(con, "held too", "kacpc", "stays", k=2, **given)
+        dbanon.create_release(con, "held", "mondrian", "stays", k=2, **parameters)
+        dbanon.create_release(con, "held too", "kacpc", "stays", k=2, **parameters)
     return con
 
 

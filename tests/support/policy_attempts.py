@@ -248,22 +248,22 @@ def problems(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, is_split:
             form clusters of k records do. The persons of a class are not counted then. mondrian does not.
     """
     names = [column.lower() for column in columns]
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
     classes: dict[tuple[str, ...], Counter[str]] = {}
     for row in rows:
         cells = dict(zip(names, row, strict=True))
         for name, cell in cells.items():
             if withheld := _WITHHELD.search(str(cell)):
-                found[f"{withheld[0]} in {name}"] = None
+                result[f"{withheld[0]} in {name}"] = None
             if cell is not None and not _is_allowed(name, cell):
-                found[f"{name} too fine"] = None
+                result[f"{name} too fine"] = None
         key = tuple(str(cell) for name, cell in cells.items() if _QUASI.fullmatch(name))
         classes.setdefault(key, Counter())[str(cells.get("ward"))] += 1
     if set(names) & {"name", "pid", "note"}:
-        found["a withheld column"] = None
+        result["a withheld column"] = None
     if "ward" in names and not is_split and any(max(wards.values()) < K for wards in classes.values()):
-        found[f"a class of fewer than {K} persons"] = None
-    return list(found)
+        result[f"a class of fewer than {K} persons"] = None
+    return list(result)
 
 
 def _is_allowed(name: str, cell: Any) -> bool:

@@ -51,13 +51,13 @@ def _cleaned(connection: Any) -> bool:
     if _settings_of(connection) != _settings[0]:
         return False
     databases = connection.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal").fetchall()
-    own = session.find_session(connection)
+    own_session = session.find_session(connection)
     if (
         databases != [("memory",)]
-        or own.temporary.columns
-        or own.recorded_calls is not None
-        or own.on_progress
-        or own.search
+        or own_session.temporary.columns
+        or own_session.recorded_calls is not None
+        or own_session.on_progress
+        or own_session.search
     ):
         return False
     for kind, name, query, users in (
@@ -66,10 +66,10 @@ def _cleaned(connection: Any) -> bool:
         ("SEQUENCE", "sequence_name", "duckdb_sequences()", "true"),  # DuckDB has none of its own
         ("TYPE", "type_name", "duckdb_types()", "NOT internal"),
     ):
-        left = connection.execute(
+        remaining_rows = connection.execute(
             f"SELECT database_name, schema_name, {name} FROM {query} WHERE {users} AND schema_name <> 'dbanon'"
         ).fetchall()
-        for parts in left:
+        for parts in remaining_rows:
             connection.execute(f"DROP {kind} {'.'.join(_quoted(p) for p in parts)}")
     schemas = "SELECT schema_name FROM duckdb_schemas() WHERE NOT internal AND schema_name <> 'dbanon'"
     for (schema,) in connection.execute(schemas).fetchall():
@@ -79,8 +79,8 @@ def _cleaned(connection: Any) -> bool:
         "AND table_name <> 'schema_version'"
     ).fetchall():
         connection.execute(f"DELETE FROM dbanon.{_quoted(table)}")
-    own.cache.clear()
-    own.cache.calls = 0
+    own_session.cache.clear()
+    own_session.cache.calls = 0
     return bool(_catalog_of(connection) == _catalog[0])
 
 

@@ -56,7 +56,7 @@ def running() -> Iterator[Server]:
     needs_scanner("postgres")
     initdb = _program("initdb")
     folder = Path(tempfile.mkdtemp(prefix="pg"))
-    data = folder / "data"
+    path = folder / "data"
     as_owner: list[str] = []
     if os.geteuid() == 0:  # which PostgreSQL does not run as
         owner = next((n for n in ("postgres", "nobody") if n in {u.pw_name for u in pwd.getpwall()}), None)
@@ -64,11 +64,11 @@ def running() -> Iterator[Server]:
             pytest.skip("PostgreSQL does not run as root, and there is no other user to run it as")
         shutil.chown(folder, owner)
         as_owner = ["runuser", "-u", owner, "--"]
-    control = [*as_owner, str(initdb.with_name("pg_ctl")), "-w", "-D", str(data), "-l", str(folder / "log")]
+    control = [*as_owner, str(initdb.with_name("pg_ctl")), "-w", "-D", str(path), "-l", str(folder / "log")]
     options = f"-p {_PORT} -k {folder} -c listen_addresses='' -c fsync=off -c log_statement=all"
     try:
-        made = [str(initdb), "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
-        subprocess.run([*as_owner, *made], cwd=folder, check=True, capture_output=True)
+        texts = [str(initdb), "-D", str(path), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+        subprocess.run([*as_owner, *texts], cwd=folder, check=True, capture_output=True)
         subprocess.run([*control, "-o", options, "start"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         try:
             yield Server(folder)
@@ -80,8 +80,8 @@ def running() -> Iterator[Server]:
 
 def _program(name: str) -> Path:
     """A program of PostgreSQL; Debian keeps those of the server out of the way."""
-    found = shutil.which(name)
-    places = [Path(found)] if found else sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    path = shutil.which(name)
+    places = [Path(path)] if path else sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
     if not places:
         pytest.skip(f"no PostgreSQL server is installed: there is no {name}")
     return places[-1]

@@ -39,7 +39,7 @@ def clinic(con: Any, seed: int, people: int, most: int = 6) -> Clinic:
         return date(1969, 6, 1) + timedelta(days=draw.randrange(700))
 
     keys = draw.sample(range(-500, 500), people)
-    made = Clinic(
+    actual_clinic = Clinic(
         {key: (maybe(draw.randrange(18, 80)), maybe(draw.choice(list(ZIPS)))) for key in keys},
         {
             key: [(maybe(day()), maybe(draw.choice(list(CODES)))) for _ in range(draw.randrange(most + 1))]
@@ -52,10 +52,13 @@ def clinic(con: Any, seed: int, people: int, most: int = 6) -> Clinic:
     con.execute("CREATE TABLE labs (patient_id INTEGER, value DOUBLE)")
     con.executemany(
         "INSERT INTO patients VALUES (?, ?, ?, ?)",
-        [(key, *made.people[key], draw.choice(["A", "B"])) for key in keys],
+        [(key, *actual_clinic.people[key], draw.choice(["A", "B"])) for key in keys],
     )
-    for table, rows, more in (("visits", made.visits, ["Flu", "HIV", None]), ("labs", made.labs, [])):
-        lines = [(key, *row, *([draw.choice(more)] if more else [])) for key in keys for row in rows[key]]
+    for table, rows, extra in (
+        ("visits", actual_clinic.visits, ["Flu", "HIV", None]),
+        ("labs", actual_clinic.labs, []),
+    ):
+        lines = [(key, *row, *([draw.choice(extra)] if extra else [])) for key in keys for row in rows[key]]
         draw.shuffle(lines)
         con.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(lines[0]))})", lines)
     for name, tree in (("zips", ZIPS), ("codes", CODES)):
@@ -63,12 +66,12 @@ def clinic(con: Any, seed: int, people: int, most: int = 6) -> Clinic:
     dbanon.declare(con, "patients", id="person", age="quasi", zip=("quasi", "zips"), blood="sensitive")
     dbanon.declare(con, "visits", patient_id="person", day="quasi", code=("quasi", "codes"), disease="sensitive")
     dbanon.declare(con, "labs", patient_id="person", value={"role": "quasi", "grid": 5})
-    return made
+    return actual_clinic
 
 
 def published(con: Any, table: str, columns: str, call: str) -> dict[int, list[Row]]:
     """The rows that a call gives, some columns of them, by pseudonym."""
-    found: dict[int, list[Row]] = defaultdict(list)
+    groups: dict[int, list[Row]] = defaultdict(list)
     for pseudonym, *row in con.execute(f"SELECT {columns} FROM {call.replace('TABLE', repr(table))}").fetchall():
-        found[pseudonym].append(tuple(row))
-    return dict(found)
+        groups[pseudonym].append(tuple(row))
+    return dict(groups)

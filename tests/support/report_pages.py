@@ -33,23 +33,23 @@ class Page(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
+        mapping = dict(attrs)
         self.tags.add(tag)
         self.attributes |= {(tag, name, value) for name, value in attrs}
         self._in.append(tag)
-        if "data-item" in given:
-            number = given.get("data-query")
-            self._fact = (str(given["data-section"]), str(given["data-item"]), int(number) if number else None)
+        if "data-item" in mapping:
+            number = mapping.get("data-query")
+            self._fact = (str(mapping["data-section"]), str(mapping["data-item"]), int(number) if number else None)
         if tag == "dd" and self._fact:
             self.facts[self._fact[:2]] = ("", self._fact[2])
         if tag == "table":
-            self.tables.append((int(str(given["data-query"])), []))
+            self.tables.append((int(str(mapping["data-query"])), []))
         if tag == "tr":
             self.tables[-1][1].append([])
         if tag == "td":
             self.tables[-1][1][-1].append("")
-        if given.get("class") == "query":
-            self._query = int(str(given["id"])[1:])
+        if mapping.get("class") == "query":
+            self._query = int(str(mapping["id"])[1:])
             self.queries[self._query] = ""
 
     def handle_endtag(self, tag: str) -> None:
@@ -65,14 +65,14 @@ class Page(HTMLParser):
         elif "td" in self._in:
             self.tables[-1][1][-1][-1] += data
         elif "dd" in self._in and "a" not in self._in and self._fact:
-            said, number = self.facts[self._fact[:2]]
-            self.facts[self._fact[:2]] = (said + data.strip(), number)
+            message, number = self.facts[self._fact[:2]]
+            self.facts[self._fact[:2]] = (message + data.strip(), number)
 
 
 def dateless(page: str) -> str:
-    found, count = re.subn(r'<time id="made">[^<]*</time>', "", page)
+    result, count = re.subn(r'<time id="made">[^<]*</time>', "", page)
     assert count == 1
-    return found
+    return result
 
 
 def build(path: Path | str, rows: int = 160) -> Any:
@@ -105,10 +105,10 @@ def same(said: str, value: Any) -> bool:
 def check_numbers(page: Page, con: Any) -> int:
     """Every number that has a query is what the query gives; how many there are."""
     checked = 0
-    for (section, item), (said, number) in page.facts.items():
+    for (section, element), (message, number) in page.facts.items():
         if number is not None:
             rows = con.execute(page.queries[number]).fetchall()
-            assert len(rows) == 1 and same(said, float(rows[0][0])), (section, item, said, rows)
+            assert len(rows) == 1 and same(message, float(rows[0][0])), (section, element, message, rows)
             checked += 1
     for number, cells in page.tables:
         rows = con.execute(page.queries[number]).fetchall()

@@ -61,9 +61,9 @@ def _clinic(path: Path) -> None:
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as connection:
+        connection.bind(("127.0.0.1", 0))
+        return int(connection.getsockname()[1])
 
 
 class Server:
@@ -96,8 +96,8 @@ class Server:
 
     def child(self) -> int:
         """The process that answers."""
-        listed = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text(encoding="ascii")
-        return int(listed.split()[0])
+        ages_text = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text(encoding="ascii")
+        return int(ages_text.split()[0])
 
     def stop(self) -> int:
         """The exit code after SIGTERM."""
@@ -127,8 +127,8 @@ class Client:
         extension.load(self.con, "client")
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
-        asked = self.con.execute("FROM quack_query(?, ?, token := ?)", [self.server.uri, statement, self.token])
-        return list(asked.fetchall())
+        result = self.con.execute("FROM quack_query(?, ?, token := ?)", [self.server.uri, statement, self.token])
+        return list(result.fetchall())
 
     def error(self, statement: str) -> str:
         """What a statement is refused with."""
@@ -139,20 +139,20 @@ class Client:
 
 def together(many: int, asked: Any) -> list[Any]:
     """What so many threads get that ask at once: answers, or errors."""
-    found: list[Any] = []
+    result: list[Any] = []
 
     def one() -> None:
         try:
-            found.append(asked())
+            result.append(asked())
         except duckdb.Error as error:
-            found.append(error)
+            result.append(error)
 
     threads = [threading.Thread(target=one) for _ in range(many)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return found
+    return result
 
 
 def until(condition: Any, seconds: float = 20.0) -> None:

@@ -27,7 +27,7 @@ def all_are_in_classes(con: Any, call: str, more: str, *, classes: int, values: 
     assert sum(size for size, _ in sizes) == 60
     assert min(size for size, _ in sizes) >= 5
     assert len(sizes) >= classes
-    assert min(found for _, found in sizes) >= values
+    assert min(result for _, result in sizes) >= values
 
 
 def drawn_by_the_seed(con: Any, call: str) -> None:

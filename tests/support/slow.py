@@ -43,7 +43,7 @@ def slow(durations: Iterable[str]) -> list[str]:
     >>> slow(["0.71s call     tests/a/test_b.py::test_c[1]", "0.20s call     tests/a/test_b.py::test_d"])
     ['tests/a/test_b.py::test_c']
     """
-    calls = [found for line in durations if (found := _CALL.match(line))]
+    calls = [match for line in durations if (match := _CALL.match(line))]
     return sorted({name[2] for name in calls if float(name[1]) >= SECONDS and not name[2].startswith(DAILY)})
 
 

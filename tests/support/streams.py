@@ -64,15 +64,15 @@ def refuse_broken(came: Arrivals, model: StreamModel, left: StreamState, delta: 
             assert len({int(came.sensitive[r, column]) for r in batch} - {-1}) >= need
         for a in range(came.values.shape[1]):
             low, high = left.lows[number, a], left.highs[number, a]
-            known = [v for r in records if not np.isnan(v := came.values[r, a])]
-            has_null = len(known) < len(records)
+            known_values = [v for r in records if not np.isnan(v := came.values[r, a])]
+            has_null = len(known_values) < len(records)
             if low == -np.inf and high == np.inf:
-                assert has_null and known
+                assert has_null and known_values
             elif low > high:
-                assert not known
+                assert not known_values
             else:
                 assert maybe or not has_null
-                assert low <= min(known) and max(known) <= high
+                assert low <= min(known_values) and max(known_values) <= high
 
 
 def resumed(
@@ -84,21 +84,26 @@ def resumed(
     """What leaves a stream that is put aside before each record of `cuts` (ascending) and taken up again, as though it
     had come at once; `by_record` are the arrays of `own` that have a place for each record."""
     out, step = np.full(came.n_records, PENDING), np.zeros(came.n_records, np.int64)
-    rows, before = np.empty(0, np.int64), None
+    rows, old_copy = np.empty(0, np.int64), None
     ends = [*cuts, came.n_records]
     for turn, (start, end) in enumerate(zip((0, *cuts), ends, strict=True)):
         waiting, rows = len(rows), np.append(rows, np.arange(start, end))
         columns = (a[rows] for a in (came.values, came.people, came.sensitive, came.arrived))
-        known = (None if a is None else a[rows] for a in (came.labels, came.meanings))
-        left = run(Arrivals(came.places, *columns, waiting, *known), before, turn == len(cuts))
-        out[rows], step[rows] = left.class_ids, left.published_at
-        stays = left.class_ids == PENDING
-        own = {name: a[stays] if name in by_record else a for name, a in left.own.items()}
-        before, rows = (
-            replace(left, class_ids=left.class_ids[stays], published_at=left.published_at[stays], own=own),
+        known_values = (None if a is None else a[rows] for a in (came.labels, came.meanings))
+        remaining = run(Arrivals(came.places, *columns, waiting, *known_values), old_copy, turn == len(cuts))
+        out[rows], step[rows] = remaining.class_ids, remaining.published_at
+        stays = remaining.class_ids == PENDING
+        own_values_by_name = {name: a[stays] if name in by_record else a for name, a in remaining.own.items()}
+        old_copy, rows = (
+            replace(
+                remaining,
+                class_ids=remaining.class_ids[stays],
+                published_at=remaining.published_at[stays],
+                own=own_values_by_name,
+            ),
             rows[stays],
         )
-    return replace(left, class_ids=out, published_at=step)
+    return replace(remaining, class_ids=out, published_at=step)
 
 
 def random_cuts(seed: int, records: int) -> list[int]:
@@ -129,5 +134,5 @@ def check_cuts(
     def go_on(some: Arrivals, before: StreamState | None, ends: bool) -> StreamState:
         return run(some, model, options, before, ends)
 
-    cut = resumed(came, go_on, random_cuts(seed, came.n_records), find(name).state_layout.by_record)
-    alike(cut, run(came, model, options))
+    cut_result = resumed(came, go_on, random_cuts(seed, came.n_records), find(name).state_layout.by_record)
+    alike(cut_result, run(came, model, options))

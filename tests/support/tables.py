@@ -53,10 +53,10 @@ def encoded(table: Table) -> Encoded:
         columns.append(codes)
     ties = table.ties if table.ties is not None else [0] * len(table.records)
     persons = None if table.persons is None else _numbered(table.persons)
-    made, order = encoded_table.encode_table(kinds, columns, np.array(ties, np.uint64), persons)
-    ordered = order.tolist()
-    people = None if table.persons is None else [table.persons[i] for i in ordered]
-    return Encoded(made, ordered, [table.records[i] for i in ordered], people)
+    code_table, order = encoded_table.encode_table(kinds, columns, np.array(ties, np.uint64), persons)
+    sorted_values = order.tolist()
+    people = None if table.persons is None else [table.persons[i] for i in sorted_values]
+    return Encoded(code_table, sorted_values, [table.records[i] for i in sorted_values], people)
 
 
 def encoded_column(
@@ -68,8 +68,8 @@ def encoded_column(
     values = sorted({value for value in column if value is not None})
     code = {value: n for n, value in enumerate(values)} | {None: len(values)}
     integral = all(isinstance(value, int) for value in values)
-    least = values[0] if values else 0
-    positions = [float(v - least) if integral else v / 2 - least / 2 for v in values]
+    minimum = values[0] if values else 0
+    positions = [float(v - minimum) if integral else v / 2 - minimum / 2 for v in values]
     return (
         encoded_table.NumericAttribute(
             np.array(positions, np.float64), integral, attribute.weight, magnitudes=np.array(values, np.float64)
@@ -108,8 +108,8 @@ def parents(tree: reference.Tree) -> encoded_table.Codes:
 
 
 def _numbered(persons: Persons) -> encoded_table.Ints:
-    known = sorted({p for p in persons if p is not None}, key=str)
-    return np.array([-1 if p is None else known.index(p) for p in persons], np.int64)
+    known_persons = sorted({p for p in persons if p is not None}, key=str)
+    return np.array([-1 if p is None else known_persons.index(p) for p in persons], np.int64)
 
 
 def labels_of(clusters: Sequence[Sequence[int]], records: int) -> list[int]:
@@ -142,8 +142,8 @@ def stored(con: Any, table: Table) -> str:
             rows = "\n".join(";".join(line) for line in lines)
             hierarchies.append(f"'q{j}': '{rows}'")
         else:
-            broken = any(isinstance(record[j], float) for record in table.records)
-            columns.append(f"q{j} {'DOUBLE' if broken else 'BIGINT'}")
+            broken_has_any = any(isinstance(record[j], float) for record in table.records)
+            columns.append(f"q{j} {'DOUBLE' if broken_has_any else 'BIGINT'}")
     con.execute(f"CREATE OR REPLACE TABLE t (rid INTEGER, {', '.join(columns)})")
     marks = ", ".join("?" * (len(columns) + 1))
     con.executemany(f"INSERT INTO t VALUES ({marks})", [(i, *record) for i, record in enumerate(table.records)])
@@ -165,15 +165,15 @@ def published(table: Table, records: Sequence[Record], clusters: Sequence[Sequen
 
 
 def _generalized(attribute: Attribute, part: Sequence[Value]) -> str | None:
-    known = [value for value in part if value is not None]
-    if len(known) < len(part):
-        return "*" if known else None
+    known_values = [value for value in part if value is not None]
+    if len(known_values) < len(part):
+        return "*" if known_values else None
     if isinstance(attribute, Category):
-        node = attribute.tree.leaf(str(known[0]))
-        for label in known:
+        node = attribute.tree.leaf(str(known_values[0]))
+        for label in known_values:
             node = attribute.tree.lca(node, attribute.tree.leaf(str(label)))
         return node[-1]
-    low, high = min(known, key=float), max(known, key=float)
+    low, high = min(known_values, key=float), max(known_values, key=float)
     return str(low) if low == high else f"[{low}, {high}]"
 
 
@@ -219,10 +219,10 @@ def columns(draw: st.DrawFn, floats: st.SearchStrategy[float]) -> tuple[Attribut
 @st.composite
 def tables(draw: st.DrawFn, floats: st.SearchStrategy[float] = FLOATS) -> Table:
     """A table of up to 30 records and 4 attributes whose model can be met; often n = k or n < 2k."""
-    made = draw(st.lists(columns(floats), min_size=1, max_size=4))
+    result = draw(st.lists(columns(floats), min_size=1, max_size=4))
     k = draw(st.integers(1, 6))
     n = k + draw(st.one_of(st.just(0), st.integers(0, k), st.integers(0, 24)))
-    rows = st.tuples(*(st.sampled_from(pool) for _, pool in made))
+    rows = st.tuples(*(st.sampled_from(pool) for _, pool in result))
     records = draw(st.lists(rows, min_size=n, max_size=n))
     ties = draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
     persons = None
@@ -230,7 +230,7 @@ def tables(draw: st.DrawFn, floats: st.SearchStrategy[float] = FLOATS) -> Table:
         others = st.sampled_from([None, "A", "A", "B", "C", "D", "E", "F"])
         persons = ["A", *draw(st.lists(others, min_size=n - 1, max_size=n - 1))]
         k = min(k, len(set(persons) - {None}))
-    return Table(records, [attribute for attribute, _ in made], k, persons, ties)
+    return Table(records, [attribute for attribute, _ in result], k, persons, ties)
 
 
 def large(seed: int) -> Table:

@@ -32,8 +32,8 @@ def bound() -> Iterator[Callable[..., list[str]]]:
     connection.execute(f"CREATE MACRO f(tbl, a1 := NULL, a2 := NULL, a3 := NULL) AS TABLE SELECT unnest({capture})")
 
     def texts(call: str, *values: object) -> list[str]:
-        found = connection.execute(f"FROM f('t', {call})", list(values)).fetchall()
-        return [text for (text,) in found if "THEN (NULL)" not in text]
+        rows = connection.execute(f"FROM f('t', {call})", list(values)).fetchall()
+        return [text for (text,) in rows if "THEN (NULL)" not in text]
 
     yield texts
     connection.close()
@@ -90,9 +90,9 @@ READABLE = [
 @pytest.mark.parametrize(("call", "expected"), READABLE, ids=[call for call, _ in READABLE])
 def test_a_name_and_a_literal_are_read_back(bound: Any, call: str, expected: tuple[str, object]) -> None:
     (text,) = bound(call)
-    found = arguments.parse_slot("kacpc", text)
-    assert found == expected
-    assert type(found[1]) is type(expected[1])
+    slot = arguments.parse_slot("kacpc", text)
+    assert slot == expected
+    assert type(slot[1]) is type(expected[1])
 
 
 @pytest.mark.parametrize(
@@ -124,8 +124,8 @@ def test_hostile_names_and_texts_are_read_back(bound: Any, given_names: dict[str
     if len({name.lower() for name in given_names}) < len(given_names):
         return
     spelled = ", ".join(f"{quote.text(n)}: {quote.text(v)}" for n, v in given_names.items())
-    listed = ", ".join(quote.text(n) for n in given_names)
-    struct, several = bound(f"hierarchies={{{spelled}}}, qi=[{listed}]")
+    ages_text = ", ".join(quote.text(n) for n in given_names)
+    struct, several = bound(f"hierarchies={{{spelled}}}, qi=[{ages_text}]")
     assert arguments.parse_slot("kacpc", struct) == ("hierarchies", given_names)
     assert arguments.parse_slot("kacpc", several) == ("qi", list(given_names))
 
@@ -177,14 +177,14 @@ def test_anything_else_is_refused_and_not_ignored(bound: Any, call: str) -> None
 @pytest.mark.parametrize("call", ["k=0.25+1", "qi=['a']||['b']", "weights={'a': 1.5, 'b': {'c': 1}}"])
 def test_a_refused_argument_is_shown_with_its_brackets_in_pairs(bound: Any, call: str) -> None:
     (text,) = bound(call)
-    with pytest.raises(errors.UnreadableArgumentError) as refused:
+    with pytest.raises(errors.UnreadableArgumentError) as error_info:
         arguments.parse_slot("kacpc", text)
-    shown = str(refused.value).split("argument ", 1)[1].split(". Hint")[0]
+    shown_part = str(error_info.value).split("argument ", 1)[1].split(". Hint")[0]
     depth = 0
-    for character in shown:
+    for character in shown_part:
         depth += (character == "(") - (character == ")")
-        assert depth >= 0, shown
-    assert depth == 0, shown
+        assert depth >= 0, shown_part
+    assert depth == 0, shown_part
 
 
 def test_an_empty_slot_is_no_argument() -> None:
@@ -207,9 +207,9 @@ TEXTS = [
 
 @pytest.mark.parametrize(("text", "expected"), TEXTS)
 def test_texts_of_duckdb_1_5_and_2_0_are_read(text: str, expected: tuple[str, object]) -> None:
-    found = arguments.parse_slot("kacpc", text)
-    assert found == expected
-    assert type(found[1]) is type(expected[1])
+    slot = arguments.parse_slot("kacpc", text)
+    assert slot == expected
+    assert type(slot[1]) is type(expected[1])
 
 
 @pytest.mark.parametrize(
@@ -236,8 +236,8 @@ def test_broken_texts_are_refused(text: str) -> None:
 
 def test_arguments_are_merged_by_name_and_null_is_not_given() -> None:
     slots = ["(k = 10)", "NULL", "(CAST(qi AS VARCHAR[]) = list_value('a'))"]
-    named = {"nulls": "drop", "person": None}
-    assert arguments.merge_arguments("kacpc", slots, named) == {"nulls": "drop", "k": 10, "qi": ["a"]}
+    named_mapping = {"nulls": "drop", "person": None}
+    assert arguments.merge_arguments("kacpc", slots, named_mapping) == {"nulls": "drop", "k": 10, "qi": ["a"]}
 
 
 @pytest.mark.parametrize("slots", [["(k = 10)"], ["(K = 10)"]])
@@ -313,11 +313,11 @@ def test_every_parameter_accepts_good_values_and_its_default(parameter: Paramete
 def test_every_parameter_says_in_a_sentence_what_it_accepts(parameter: Parameter) -> None:
     assert parameter.doc.endswith(".")
     assert not str(parameter.kind).startswith(type(parameter.kind).__name__)
-    refused = parameter.kind.invalid[0]
+    refusal = parameter.kind.invalid[0]
     with pytest.raises(errors.InvalidArgumentError) as error:
-        parameters.validate_parameters("f", (parameter,), {parameter.name: refused})
-    shown = parameters.format_value(refused)
-    assert str(error.value) == f"f: {parameter.name} must be {parameter.kind}, got {shown}."
+        parameters.validate_parameters("f", (parameter,), {parameter.name: refusal})
+    shown_value = parameters.format_value(refusal)
+    assert str(error.value) == f"f: {parameter.name} must be {parameter.kind}, got {shown_value}."
 
 
 @PARAMETERS
@@ -336,15 +336,22 @@ def test_null_is_not_given(parameter: Parameter) -> None:
 
 def test_parameter_names_are_unique_and_lower_case() -> None:
     for algorithm in algorithms.algorithms():
-        found = [p.name for p in algorithm.parameters]
-        assert len(set(found)) == len(found)
-        assert all(name == name.lower() for name in found)
+        actual_names = [p.name for p in algorithm.parameters]
+        assert len(set(actual_names)) == len(actual_names)
+        assert all(name == name.lower() for name in actual_names)
     assert set(arguments.CAPTURED) <= {p.name for p in COMMON}
 
 
 def test_accepted_values_are_normalized() -> None:
-    found = parameters.validate_parameters("f", COMMON, {"K": 3, "qi": "age", "nulls": "DROP", "weights": {"Age": 2}})
-    assert (found["k"], found["qi"], found["nulls"], found["weights"]) == (3, ("age",), "drop", {"Age": 2.0})
+    actual_parameters = parameters.validate_parameters(
+        "f", COMMON, {"K": 3, "qi": "age", "nulls": "DROP", "weights": {"Age": 2}}
+    )
+    assert (
+        actual_parameters["k"],
+        actual_parameters["qi"],
+        actual_parameters["nulls"],
+        actual_parameters["weights"],
+    ) == (3, ("age",), "drop", {"Age": 2.0})
 
 
 def test_k_must_be_an_integer_of_at_least_2() -> None:
@@ -473,8 +480,8 @@ HOSTILE = [
 def test_hostile_names_stay_names(plain: Any, name: str) -> None:
     table = quote.identifier(name)
     plain.execute(f"CREATE OR REPLACE TABLE {table} ({quote.identifier(name + 'x')} INTEGER)")
-    found = plain.execute(f"FROM {quote.qualified('memory', 'main', name)}").description
-    assert found[0][0] == name + "x"
+    description = plain.execute(f"FROM {quote.qualified('memory', 'main', name)}").description
+    assert description[0][0] == name + "x"
     plain.execute(f"DROP TABLE {table}")
 
 
@@ -493,15 +500,15 @@ def test_every_text_comes_back_as_a_value(plain: Any, value: str) -> None:
     """The NUL character too, and JSON documents."""
     assert plain.execute(f"SELECT {quote.text(value)}").fetchall() == [(value,)]
     assert plain.execute(f"SELECT {quote.literal(value)} || 'x'").fetchall() == [(value + "x",)]
-    found = plain.execute(f"SELECT {quote.as_json({value: [value, 1, None]})}").fetchall()[0][0]
-    assert json.loads(found) == {value: [value, 1, None]}
+    actual_value = plain.execute(f"SELECT {quote.as_json({value: [value, 1, None]})}").fetchall()[0][0]
+    assert json.loads(actual_value) == {value: [value, 1, None]}
 
 
 @pytest.mark.parametrize("value", [None, True, False, 0, -7, 2**63, 2**127 - 1, -(2**127)])
 def test_literals_keep_value_and_type(plain: Any, value: object) -> None:
-    found = plain.execute(f"SELECT {quote.literal(value)}").fetchall()[0][0]  # type: ignore[arg-type]
-    assert found == value
-    assert type(found) is type(value)
+    actual_value = plain.execute(f"SELECT {quote.literal(value)}").fetchall()[0][0]  # type: ignore[arg-type]
+    assert actual_value == value
+    assert type(actual_value) is type(value)
 
 
 @MANY

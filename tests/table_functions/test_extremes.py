@@ -37,11 +37,11 @@ def ten() -> Any:
 
 def swept() -> list[tuple[TableFunction, Parameter]]:
     """Each parameter of numbers, once with each kind, in the first function that has it."""
-    found: dict[tuple[str, str], tuple[TableFunction, Parameter]] = {}
+    result: dict[tuple[str, str], tuple[TableFunction, Parameter]] = {}
     for function in table_functions().values():
         for parameter in function.parameters:
-            found.setdefault((parameter.name, repr(parameter.kind)), (function, parameter))
-    return list(found.values())
+            result.setdefault((parameter.name, repr(parameter.kind)), (function, parameter))
+    return list(result.values())
 
 
 NUMERIC = (

@@ -128,10 +128,10 @@ def test_a_hierarchy_that_is_not_stored_is_named(con: Any) -> None:
 def test_every_function_returns_the_type_that_it_says(con: Any) -> None:
     for function in scalar_functions.FUNCTIONS:
         for form in function.forms:
-            given = ", ".join(["'25'"] * len(form.arguments))
+            arguments_text = ", ".join(["'25'"] * len(form.arguments))
             if len(form.arguments) == 3 and function.name == "covers":
-                given = "'25', '25', 'none'"
-            assert one(con, f"typeof({function.name}({given}))") == function.returns
+                arguments_text = "'25', '25', 'none'"
+            assert one(con, f"typeof({function.name}({arguments_text}))") == function.returns
         assert function.doc.endswith(".")
 
 
@@ -268,8 +268,8 @@ def test_a_release_can_be_queried(six: Any) -> None:
     assert [row[0] for row in rows] == [f"[{low:.0f}, {high:.0f}]" for _, low, high, _ in rows]
     assert six.execute("SELECT sum(share_within(age, 25, 55)) FROM safe").fetchall() == [(6,)]
     six.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_shipped('adult_workclass')")
-    for where in ("covers(workclass, 'Private', 'adult_workclass')", "covers(age, 46)"):
-        ((count,),) = six.execute(f"SELECT count(*) FROM safe WHERE {where}").fetchall()
+    for one_text in ("covers(workclass, 'Private', 'adult_workclass')", "covers(age, 46)"):
+        ((count,),) = six.execute(f"SELECT count(*) FROM safe WHERE {one_text}").fetchall()
         assert count in (3, 6)
 
 
@@ -290,35 +290,35 @@ def test_they_agree_with_plain_python_on_random_intervals(con: Any) -> None:
     rng = random.Random(7)
     rows = []
     for _ in range(3000):
-        whole = rng.random() < 0.5
-        ends = sorted(rng.randint(-30, 30) if whole else round(rng.uniform(-30, 30), 2) for _ in range(2))
+        full_result = rng.random() < 0.5
+        ends = sorted(rng.randint(-30, 30) if full_result else round(rng.uniform(-30, 30), 2) for _ in range(2))
         low, high = (ends[0], ends[0]) if rng.random() < 0.2 else ends
         open_low, open_high = rng.random() < 0.1, rng.random() < 0.1
         if low == high:
             open_high = open_high and not open_low
-            published = ("<=" if open_low else ">=" if open_high else "") + str(low)
+            published_text = ("<=" if open_low else ">=" if open_high else "") + str(low)
         else:
-            published = f"[{'<=' if open_low else ''}{low}, {'>=' if open_high else ''}{high}]"
-        asked = sorted(rng.randint(-40, 40) if rng.random() < 0.5 else rng.uniform(-40, 40) for _ in range(2))
-        rows.append((published, low, high, open_low, open_high, *asked))
+            published_text = f"[{'<=' if open_low else ''}{low}, {'>=' if open_high else ''}{high}]"
+        numbers = sorted(rng.randint(-40, 40) if rng.random() < 0.5 else rng.uniform(-40, 40) for _ in range(2))
+        rows.append((published_text, low, high, open_low, open_high, *numbers))
     con.execute("CREATE OR REPLACE TABLE t (i INTEGER, published VARCHAR, c DOUBLE, d DOUBLE)")
     con.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", [(i, r[0], r[5], r[6]) for i, r in enumerate(rows)])
-    found = con.execute(
+    actual_rows = con.execute(
         "SELECT lower_of(published), upper_of(published), midpoint(published), share_within(published, c, d), "
         "covers(published, c) FROM t ORDER BY i"
     ).fetchall()
-    for (published, low, high, open_low, open_high, c, d), got in zip(rows, found, strict=True):
+    for (published_text, low, high, open_low, open_high, c, d), got in zip(rows, actual_rows, strict=True):
         if isinstance(low, int) and isinstance(high, int):
-            within = sum(1 for v in range(low, high + 1) if c <= v <= d) / (high - low + 1)
+            inner_number = sum(1 for v in range(low, high + 1) if c <= v <= d) / (high - low + 1)
         elif low == high:
-            within = float(c <= low <= d)
+            inner_number = float(c <= low <= d)
         else:
-            within = max(0.0, min(high, d) - max(low, c)) / (high - low)
+            inner_number = max(0.0, min(high, d) - max(low, c)) / (high - low)
         ends = (None if open_low else float(low), None if open_high else float(high))
-        assert got[:2] == ends, published
-        assert got[2] == (None if None in ends else pytest.approx((low + high) / 2)), published
-        assert math.isclose(got[3], within, abs_tol=1e-12), (published, c, d)
-        assert got[4] is ((open_low or c >= low) and (open_high or c <= high)), (published, c)
+        assert got[:2] == ends, published_text
+        assert got[2] == (None if None in ends else pytest.approx((low + high) / 2)), published_text
+        assert math.isclose(got[3], inner_number, abs_tol=1e-12), (published_text, c, d)
+        assert got[4] is ((open_low or c >= low) and (open_high or c <= high)), (published_text, c)
 
 
 @pytest.mark.exhaustive
@@ -328,13 +328,13 @@ def test_random_texts_have_ends_only_if_they_are_a_form(con: Any) -> None:
     texts = sorted({"".join(rng.choice(pieces) for _ in range(rng.randint(1, 6))) for _ in range(20_000)})
     con.execute("CREATE OR REPLACE TABLE t (s VARCHAR)")
     con.executemany("INSERT INTO t VALUES (?)", [(s,) for s in texts])
-    found = dict(con.execute("SELECT s, lower_of(s) FROM t").fetchall())
+    mapping = dict(con.execute("SELECT s, lower_of(s) FROM t").fetchall())
     n = NUMBER.pattern
     form = re.compile(rf"({n})|>=({n})|\[({n}), (>=)?({n})[\])]")
     for s in texts:
         match = form.fullmatch(s)
         first = next((NUMBER.match(s.lstrip("[>=")) for _ in [0] if match), None)
-        assert found[s] == (None if first is None else float(first[0])), s
+        assert mapping[s] == (None if first is None else float(first[0])), s
 
 
 INSTANT = "TIMESTAMPTZ '2020-02-28 23:30:00+00'"

@@ -74,8 +74,8 @@ OF_MODELS = (
 
 def of_models() -> list[Case]:
     """The parameters of the privacy models; of a model that is not named above a small bound."""
-    named = {case.parameter: case for case in OF_MODELS}
-    return [named.get(p.name) or Case(p.name, "0.1") for p in registry.parameters()]
+    named_cases_by_parameter = {case.parameter: case for case in OF_MODELS}
+    return [named_cases_by_parameter.get(p.name) or Case(p.name, "0.1") for p in registry.parameters()]
 
 
 WARD = f"qi := ['ward'], hierarchies := {{'ward': {WARDS}}}"
@@ -177,7 +177,7 @@ def test_every_parameter_has_its_effect_in_all_its_forms(shared: Any, case: Case
     answers = [answer(shared, call(case, form)) for form in FORMS]
     assert answers[0][1]
     assert answers[0] != without
-    assert all(found == answers[0] for found in answers)
+    assert all(actual_answer == answers[0] for actual_answer in answers)
 
 
 @pytest.mark.parametrize("name", CAPTURED)
@@ -185,14 +185,14 @@ def test_captured_parameters_take_equals_after_others_and_in_any_letter_case(sha
     case = BY_NAME[name]
     k = "" if name == "k" else f"K = {case.k}, "
     others = f", {case.others}" if case.others else ""
-    written = f"FROM {case.function}('{case.table}', {k}{name.upper()}={case.value}{others})"
-    assert answer(shared, written) == answer(shared, call(case, ":="))
+    written_query = f"FROM {case.function}('{case.table}', {k}{name.upper()}={case.value}{others})"
+    assert answer(shared, written_query) == answer(shared, call(case, ":="))
 
 
 def test_captured_parameters_take_equals_beside_a_table_with_columns_of_that_name(own: Any) -> None:
     own.execute("CREATE TABLE beside AS SELECT 1 AS k, 2 AS qi, 3 AS l")
-    found = answer(own, "SELECT count(*) FROM beside, kacpc('people', k = 4, qi = ['age'])")
-    assert found[1] == answer(own, "SELECT count(*) FROM kacpc('people', k := 4, qi := ['age'])")[1]
+    actual_answer = answer(own, "SELECT count(*) FROM beside, kacpc('people', k = 4, qi = ['age'])")
+    assert actual_answer[1] == answer(own, "SELECT count(*) FROM kacpc('people', k := 4, qi := ['age'])")[1]
 
 
 @pytest.mark.parametrize("function", [f.name for f in table_functions().values() if f.algorithm])
@@ -208,8 +208,8 @@ def test_twelve_parameters_fit_with_equals(shared: Any) -> None:
         "weights": "{'age': 2}", "l": "2", "t": "0.6", "alpha": "0.9", "nulls": "'keep'", "intervals": "'text'",
         "person": "'person'", "other": "'region'",
     }  # fmt: skip
-    written = [", ".join(f"{name} {form} {value}" for name, value in arguments.items()) for form in FORMS]
-    answers = [answer(shared, f"FROM kacpc('people', {call})") for call in written]
+    written_texts = [", ".join(f"{name} {form} {value}" for name, value in arguments.items()) for form in FORMS]
+    answers = [answer(shared, f"FROM kacpc('people', {call})") for call in written_texts]
     assert answers[0][1]
     assert answers[0] == answers[1] == answers[2]
 
@@ -225,8 +225,8 @@ def test_equals_reads_hostile_names_and_labels_whole(own: Any, name: str) -> Non
     lines = f"M;{label};*\nF;{label};*".replace("'", "''")
     for form in FORMS:
         arguments = {"k": "9", "qi": f"['{text}']", "hierarchies": f"{{'{text}': '{lines}'}}"}
-        written = ", ".join(f"{argument} {form} {value}" for argument, value in arguments.items())
-        names, rows = answer(own, f"FROM kacpc('odd', {written})")
+        written_text = ", ".join(f"{argument} {form} {value}" for argument, value in arguments.items())
+        names, rows = answer(own, f"FROM kacpc('odd', {written_text})")
         assert names == [name, "class_id"]
         assert rows == [(label, 1)] * 16
 
@@ -352,18 +352,18 @@ def test_prepared_lists_and_structs_with_hostile_names_are_read_whole_or_refused
     assert expected[0] == [name, "class_id"]
     assert answer(own, "FROM kacpc('odd', qi = ?, k := 3)", [[name]]) == expected
     try:
-        found = answer(own, query, [[name], {name: 2}])
+        actual_answer = answer(own, query, [[name], {name: 2}])
     except duckdb.Error as error:
         # DuckDB 1 shows a quote within a name as it is: one name may look like two, neither of which is a column.
         refusals = ["cannot read the argument weights", *(["has no column"] if duckdb.__version__ < "2" else [])]
         assert any(refusal in str(error) for refusal in refusals)
     else:
-        assert found == expected
+        assert actual_answer == expected
 
 
 def test_prepare_and_execute_in_sql(own: Any) -> None:
-    for name, written in (("p", "k := $1"), ("q", "k = $1"), ("r", "k = $least")):
-        own.execute(f"PREPARE {name} AS FROM kacpc('people', {written})")
+    for name, output in (("p", "k := $1"), ("q", "k = $1"), ("r", "k = $least")):
+        own.execute(f"PREPARE {name} AS FROM kacpc('people', {output})")
         for k in (3, 6):
             value = f"least := {k}" if name == "r" else k
             assert answer(own, f"EXECUTE {name}({value})") == answer(own, f"FROM kacpc('people', k := {k})")
@@ -476,12 +476,12 @@ def test_a_view_works_from_another_connection_and_after_reopening(tmp_path: Path
         with first.cursor() as second:
             dbanon.attach(second)
             assert answer(second, "FROM safe") == expected
-        with first.cursor() as bare, pytest.raises(duckdb.Error, match="kacpc"):
-            bare.execute("FROM safe")
-    with duckdb.connect(path) as again:
-        dbanon.attach(again)
-        assert answer(again, "FROM safe") == expected
-        assert answer(again, "FROM report") == report
+        with first.cursor() as plain_name, pytest.raises(duckdb.Error, match="kacpc"):
+            plain_name.execute("FROM safe")
+    with duckdb.connect(path) as second_con:
+        dbanon.attach(second_con)
+        assert answer(second_con, "FROM safe") == expected
+        assert answer(second_con, "FROM report") == report
     with duckdb.connect(path, read_only=True) as reader:
         dbanon.attach(reader)
         assert answer(reader, "FROM safe") == expected
@@ -514,8 +514,8 @@ def test_filters_limits_and_order(shared: Any) -> None:
     assert len(flu) == sum(row["disease"] == "Flu" for row in rows)
     assert len(answer(shared, "FROM kacpc('people', k=3) LIMIT 4")[1]) == 4
     assert len(answer(shared, "FROM kacpc('people', k=3) LIMIT 4 OFFSET 14")[1]) == 2
-    found = answer(shared, "SELECT class_id FROM kacpc('people', k=3) ORDER BY class_id DESC")[1]
-    assert [i for (i,) in found] == sorted((row["class_id"] for row in rows), reverse=True)
+    result = answer(shared, "SELECT class_id FROM kacpc('people', k=3) ORDER BY class_id DESC")[1]
+    assert [i for (i,) in result] == sorted((row["class_id"] for row in rows), reverse=True)
     assert answer(shared, "SELECT EXISTS (FROM kacpc('people', k=3) WHERE disease = 'HIV')")[1] == [(True,)]
 
 
@@ -528,10 +528,10 @@ def test_aggregates_agree_with_classes(shared: Any) -> None:
 
 
 def test_joins_subqueries_and_ctes(shared: Any) -> None:
-    joined = """
+    joined_query = """
         SELECT r.disease, c.size FROM kacpc('people', k=3) AS r JOIN kacpc_classes('people', k=3) AS c USING (class_id)
     """
-    assert len(answer(shared, joined)[1]) == 16
+    assert len(answer(shared, joined_query)[1]) == 16
     twice = "SELECT count(*) FROM kacpc('people', k=3) AS a JOIN kacpc('people', k=6) AS b ON a.class_id = b.class_id"
     assert answer(shared, twice)[1][0][0] > 16
     sizes = """
@@ -549,10 +549,10 @@ def test_a_correlated_subquery_and_a_lateral_join_read_the_same_release(shared: 
     """DuckDB evaluates these for all outer rows at once: what is called once a statement may see several rows."""
     ids = Counter(row["class_id"] for row in released(shared))
     count = "SELECT count(*) AS n FROM kacpc('people', k=3) WHERE class_id = t.i"
-    found = answer(shared, f"SELECT t.i, ({count}) FROM (VALUES (1), (2), (99)) AS t (i)")[1]
-    assert sorted(found) == [(1, ids[1]), (2, ids[2]), (99, 0)]
-    found = answer(shared, f"SELECT t.i, r.n FROM (VALUES (1), (2)) AS t (i), LATERAL ({count}) AS r")[1]
-    assert sorted(found) == [(1, ids[1]), (2, ids[2])]
+    result = answer(shared, f"SELECT t.i, ({count}) FROM (VALUES (1), (2), (99)) AS t (i)")[1]
+    assert sorted(result) == [(1, ids[1]), (2, ids[2]), (99, 0)]
+    result = answer(shared, f"SELECT t.i, r.n FROM (VALUES (1), (2)) AS t (i), LATERAL ({count}) AS r")[1]
+    assert sorted(result) == [(1, ids[1]), (2, ids[2])]
 
 
 def test_unions_keep_both_releases(shared: Any) -> None:
@@ -585,10 +585,12 @@ def test_the_relation_api_goes_on_from_a_call(shared: Any) -> None:
     frame = relation.order("disease").df()
     assert list(frame["disease"]) == sorted(women)
     assert frame["n"].sum() == women.total()
-    ordered = shared.sql("FROM kacpc('people', k=3)")
-    assert ordered.columns == ["age", "sex", "disease", "region", "class_id"]
-    assert ordered.project("class_id").distinct().count("*").fetchall() == [(len({r["class_id"] for r in rows}),)]
-    assert ordered.limit(2).fetchall() == [tuple(row.values()) for row in rows[:2]]
+    sorted_relation = shared.sql("FROM kacpc('people', k=3)")
+    assert sorted_relation.columns == ["age", "sex", "disease", "region", "class_id"]
+    assert sorted_relation.project("class_id").distinct().count("*").fetchall() == [
+        (len({r["class_id"] for r in rows}),)
+    ]
+    assert sorted_relation.limit(2).fetchall() == [tuple(row.values()) for row in rows[:2]]
     both = shared.sql("FROM kacpc('people', k=3)").join(shared.sql("FROM kacpc_classes('people', k=3)"), "class_id")
     assert len(both.fetchall()) == 16
 
@@ -617,10 +619,10 @@ def test_arrow_and_pandas_and_numpy_hold_the_same_rows(shared: Any) -> None:
 def test_rows_can_be_fetched_a_few_at_a_time(own: Any) -> None:
     rows = answer(own, "FROM kacpc('people', k=3)")[1]
     result = own.execute("FROM kacpc('people', k=3)")
-    found = [result.fetchone(), *result.fetchmany(5)]
+    actual_rows = [result.fetchone(), *result.fetchmany(5)]
     while chunk := result.fetchmany(4):
-        found += chunk
-    assert found == rows
+        actual_rows += chunk
+    assert actual_rows == rows
 
 
 def test_a_cursor_is_attached_by_itself(own: Any) -> None:

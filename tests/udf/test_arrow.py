@@ -16,9 +16,9 @@ from dbanon.udf.arrow_columns import is_valid, list_items, to_arrow, to_numpy
 
 @pytest.mark.parametrize("type_", [pa.int32(), pa.int64(), pa.uint64(), pa.float64(), pa.uint8()])
 def test_numbers_are_those_of_the_column_wherever_it_begins(type_: Any) -> None:
-    whole = pa.array([i if i % 3 else None for i in range(20)], type_)
+    full_array = pa.array([i if i % 3 else None for i in range(20)], type_)
     for begin, length in ((0, 20), (1, 2), (7, 9), (3, 0), (9, 1)):
-        column = whole.slice(begin, length)
+        column = full_array.slice(begin, length)
         expected = column.to_pylist()
         assert is_valid(column).tolist() == [value is not None for value in expected]
         assert to_numpy(column, 200).tolist() == [200 if value is None else value for value in expected]
@@ -61,5 +61,5 @@ CALL = textwrap.dedent(
 
 
 def test_attaching_and_calling_import_no_more_than_they_need() -> None:
-    ended = subprocess.run([sys.executable, "-c", CALL], capture_output=True, text=True, check=True)
-    assert ended.stdout.splitlines()[-1] == "[] []"
+    completed = subprocess.run([sys.executable, "-c", CALL], capture_output=True, text=True, check=True)
+    assert completed.stdout.splitlines()[-1] == "[] []"

@@ -17,11 +17,11 @@ def read(con: Any, values: Sequence[str], *, stored: bool = True, escape: bool =
         "(SELECT list(struct_pack(tree := 7, node := node, parent := parent, label := label) ORDER BY ord, node) "
         "FROM dbanon.hierarchy WHERE name = 'h')"
     )
-    given = (
+    text = (
         "(SELECT list(struct_pack(tree := 7, value := value) ORDER BY value) "
         "FROM (SELECT unnest(?::VARCHAR[]) AS value))"
     )
-    query = f"SELECT dbanon_trees(?, {given}, {rows if stored else 'NULL'})"
+    query = f"SELECT dbanon_trees(?, {text}, {rows if stored else 'NULL'})"
     return con.execute(query, [request, list(values)]).fetchall()[0][0]
 
 
@@ -35,12 +35,12 @@ def grown(seed: int) -> list[tuple[str, str | None, str, int]]:
     siblings."""
     draw = random.Random(seed)
     rows: list[tuple[str, str | None, str, int]] = [("root", None, "*", 0)]
-    taken: dict[str, set[str]] = {}
+    used: dict[str, set[str]] = {}
     for number in range(draw.choice([0, 1, 5, 60])):
         parent = draw.choice(rows)[0]
         label = draw.choice(["a", "b", "Ä", "🦉", "x y", f"n{number}", f"n{number}"])
-        if label not in taken.setdefault(parent, set()):
-            taken[parent].add(label)
+        if label not in used.setdefault(parent, set()):
+            used[parent].add(label)
             rows.append((f"{draw.choice('zyx')}{number}", parent, label, draw.randrange(3)))
     return draw.sample(rows, len(rows))
 
@@ -49,13 +49,13 @@ def grown(seed: int) -> list[tuple[str, str | None, str, int]]:
 def test_nodes_are_those_of_the_view(con: Any, seed: int) -> None:
     rows = grown(seed)
     store(con, rows)
-    found = read(con, [], escape=seed % 2 == 1)
-    names = found["domains"][0]["names"]
+    content = read(con, [], escape=seed % 2 == 1)
+    names = content["domains"][0]["names"]
     expected = con.execute(
         "SELECT node, preorder, depth, height_sub, leaves, is_leaf, label, path FROM dbanon.hierarchy_node "
         "WHERE name = 'h' ORDER BY preorder"
     ).fetchall()
-    nodes = found["nodes"]
+    nodes = content["nodes"]
     assert [
         (names[n["node"]], n["node"], n["depth"], n["height"], n["leaves"], n["is_leaf"], n["label"],
          [nodes[m]["label"] for m in reversed(n["line"])])
@@ -63,8 +63,8 @@ def test_nodes_are_those_of_the_view(con: Any, seed: int) -> None:
     ] == expected  # fmt: skip
     place = {name: node for node, name in enumerate(names)}
     parents = {name: None if parent is None else place[parent] for name, parent, _, _ in rows}
-    assert [n["parent"] for n in nodes] == [parents[name] for name in names] == found["domains"][0]["parents"]
-    facts = found["facts"][0]
+    assert [n["parent"] for n in nodes] == [parents[name] for name in names] == content["domains"][0]["parents"]
+    facts = content["facts"][0]
     assert (facts["tree"], facts["roots"], facts["stored"], facts["reached"]) == (7, 1, len(rows), len(rows))
     assert (facts["same_labels"], facts["inner_nodes"]) == (False, sum(not n["is_leaf"] for n in nodes))
 
@@ -93,43 +93,45 @@ def test_a_node_is_published_as_its_label_or_its_path(con: Any, seed: int, escap
 def test_codes_are_of_values_that_one_node_stands_for(con: Any, seed: int, escape: bool, min_level: int) -> None:
     store(con, grown(seed))
     values = sorted({"a", "b", "Ä", "🦉", "nowhere", "*", *(f"n{i}" for i in range(60))})
-    found = read(con, values, escape=escape, min_level=min_level)
-    nodes, codes, facts = found["nodes"], {c["value"]: c for c in found["codes"]}, found["facts"][0]
+    content = read(con, values, escape=escape, min_level=min_level)
+    nodes, codes, facts = content["nodes"], {c["value"]: c for c in content["codes"]}, content["facts"][0]
     inner_texts = {"*"} | {n["label"] for n in nodes if not n["is_leaf"]}
     inner_texts |= {" > ".join(nodes[m]["label"] for m in n["line"][1:]) for n in nodes if not n["is_leaf"]}
-    counted = {"uncovered": 0, "ambiguous": 0, "several_nodes": 0}
-    own = {}
+    value_counts = {"uncovered": 0, "ambiguous": 0, "several_nodes": 0}
+    own_part = {}
     for value in values:
         leaves = [n["node"] for n in nodes if n["is_leaf"] and n["label"] == value]
         fitting = leaves or [n["node"] for n in nodes if escape and not n["is_leaf"] and n["label"] == value]
-        counted["uncovered"] += not fitting
-        counted["ambiguous" if leaves else "several_nodes"] += len(fitting) > 1
+        value_counts["uncovered"] += not fitting
+        value_counts["ambiguous" if leaves else "several_nodes"] += len(fitting) > 1
         if len(fitting) == 1:
-            own[value] = fitting[0]
-    assert {value: c["own"] for value, c in codes.items()} == own
-    assert {name: facts[name] for name in counted} == counted
+            own_part[value] = fitting[0]
+    assert {value: c["own"] for value, c in codes.items()} == own_part
+    assert {name: facts[name] for name in value_counts} == value_counts
     assert facts["reserved"] == (0 if escape else sum(value in inner_texts for value in values))
-    raised = {
-        value: nodes[node]["line"][max(0, len(nodes[node]["line"]) - 1 - min_level)] for value, node in own.items()
+    raised_values_by_value = {
+        value: nodes[node]["line"][max(0, len(nodes[node]["line"]) - 1 - min_level)] for value, node in own_part.items()
     }
-    assert {value: c["node"] for value, c in codes.items()} == raised
-    places = sorted(set(raised.values()))
-    assert found["domains"][0]["places"] == places
-    assert {value: c["code"] for value, c in codes.items()} == {v: places.index(n) for v, n in raised.items()}
+    assert {value: c["node"] for value, c in codes.items()} == raised_values_by_value
+    places = sorted(set(raised_values_by_value.values()))
+    assert content["domains"][0]["places"] == places
+    assert {value: c["code"] for value, c in codes.items()} == {
+        v: places.index(n) for v, n in raised_values_by_value.items()
+    }
 
 
 @pytest.mark.parametrize("values", [[], ["one"], ["*", "\\x", "b", "a"]], ids=len)
 def test_values_without_a_hierarchy_stand_under_one_root(con: Any, values: list[str]) -> None:
-    found = read(con, values, stored=False, escape=True)
-    assert [n["label"] for n in found["nodes"]] == ["*", *sorted(values)]
-    assert [n["published"] for n in found["nodes"]] == [
+    content = read(con, values, stored=False, escape=True)
+    assert [n["label"] for n in content["nodes"]] == ["*", *sorted(values)]
+    assert [n["published"] for n in content["nodes"]] == [
         "*",
         *(("\\" if v in ("*", "\\x") else "") + v for v in sorted(values)),
     ]
-    assert [n["line"] for n in found["nodes"]] == [[0], *([0, i + 1] for i in range(len(values)))]
-    assert [n["is_leaf"] for n in found["nodes"]] == [False, *(True for _ in values)]
-    assert found["domains"][0]["names"] == ["", *(f"={v}" for v in sorted(values))]
-    assert found["domains"][0]["places"] == list(range(1, len(values) + 1))
+    assert [n["line"] for n in content["nodes"]] == [[0], *([0, i + 1] for i in range(len(values)))]
+    assert [n["is_leaf"] for n in content["nodes"]] == [False, *(True for _ in values)]
+    assert content["domains"][0]["names"] == ["", *(f"={v}" for v in sorted(values))]
+    assert content["domains"][0]["places"] == list(range(1, len(values) + 1))
     assert read(con, values, stored=False)["facts"][0]["reserved"] == ("*" in values)
 
 
@@ -160,8 +162,8 @@ def test_what_is_malformed_is_counted(con: Any, name: str) -> None:
 
 def test_a_deep_chain_and_a_wide_tree(con: Any) -> None:
     store(con, [("0", None, "*", 0), *((str(i), str(i - 1), f"n{i}", 0) for i in range(1, 800))])
-    found = read(con, ["n799"])
-    assert found["nodes"][799]["line"] == list(range(800)) and found["nodes"][0]["height"] == 799
-    assert [c["own"] for c in found["codes"]] == [799]
+    content = read(con, ["n799"])
+    assert content["nodes"][799]["line"] == list(range(800)) and content["nodes"][0]["height"] == 799
+    assert [c["own"] for c in content["codes"]] == [799]
     store(con, [("root", None, "*", 0), *((str(i), "root", f"n{i}", -i) for i in range(800))])
     assert [n["label"] for n in read(con, [])["nodes"][1:]] == [f"n{i}" for i in reversed(range(800))]

@@ -100,62 +100,64 @@ def asked_anew(
     groups: dict[str, Callable[[], Iterator[Answer]]], forests: bool, only: str, show: bool
 ) -> dict[str, str]:
     """The hashes of cases whose names have `only`; a case that raises has the error instead."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for group, answers in groups.items():
         clock = sum(os.times()[:4])
         for case, lines in answers():
             name = f"{group}: {case}"
-            left = only not in name and group != "views"  # whose cases build on each other
-            if left or (not forests and LEARNED.search(case)):
+            remaining = only not in name and group != "views"  # whose cases build on each other
+            if remaining or (not forests and LEARNED.search(case)):
                 continue
-            if name in found:
+            if name in result:
                 raise ValueError(f"{name} is there twice")
             try:
-                told = lines()
-                found[name] = digest(told)
+                actual_lines = lines()
+                result[name] = digest(actual_lines)
             except Exception as error:
-                told = [f"{type(error).__name__}: {error}"]
-                found[name] = told[0]
+                actual_lines = [f"{type(error).__name__}: {error}"]
+                result[name] = actual_lines[0]
             if show and only in name:
-                print(name, *told, "", sep="\n")
+                print(name, *actual_lines, "", sep="\n")
         print(f"{group}: {sum(os.times()[:4]) - clock:.1f} CPU s", file=sys.stderr)
-    return found
+    return result
 
 
 def recorded() -> dict[str, Any]:
     """What is on disk: the hashes, and the scikit-learn that they were made with."""
     if not RECORDED.exists():
         return {"scikit-learn": learner(), "hashes": {}}
-    kept: dict[str, Any] = json.loads(RECORDED.read_text("utf-8"))
-    return kept
+    kept_document: dict[str, Any] = json.loads(RECORDED.read_text("utf-8"))
+    return kept_document
 
 
 def record(found: dict[str, str], only: str) -> int:
     """Writes the hashes of cases whose names have `only`, and says which cases raised, of which it writes none."""
-    before = recorded()["hashes"]
-    broken = {name: error for name, error in found.items() if not re.fullmatch("[0-9a-f]{32}", error)}
+    old_hashes = recorded()["hashes"]
+    broken_errors_by_name = {name: error for name, error in found.items() if not re.fullmatch("[0-9a-f]{32}", error)}
     groups = {name.split(": ")[0] for name in found}
-    kept = {n: h for n, h in before.items() if n.split(": ")[0] not in groups or only not in n}
-    kept |= {n: h for n, h in found.items() if only in n and n not in broken}
-    text = json.dumps({"scikit-learn": learner(), "hashes": dict(sorted(kept.items()))}, indent=1, ensure_ascii=False)
+    kept_values = {n: h for n, h in old_hashes.items() if n.split(": ")[0] not in groups or only not in n}
+    kept_values |= {n: h for n, h in found.items() if only in n and n not in broken_errors_by_name}
+    text = json.dumps(
+        {"scikit-learn": learner(), "hashes": dict(sorted(kept_values.items()))}, indent=1, ensure_ascii=False
+    )
     RECORDED.write_text(text + "\n", encoding="utf-8")
-    changed = sum(kept.get(n) != before.get(n) for n in kept | before)
-    print(f"Recorded: {len(kept)} cases, {changed} of them new, changed or gone.")
-    for name, error in broken.items():
+    changed_total = sum(kept_values.get(n) != old_hashes.get(n) for n in kept_values | old_hashes)
+    print(f"Recorded: {len(kept_values)} cases, {changed_total} of them new, changed or gone.")
+    for name, error in broken_errors_by_name.items():
         print(f"RAISES, not recorded: {name}\n    {error}")
-    return int(bool(broken))
+    return int(bool(broken_errors_by_name))
 
 
 def compare(found: dict[str, str], before: dict[str, str]) -> int:
     """Prints what differs; the exit code."""
     differing = 0
     for name in sorted(found.keys() | before.keys()):
-        was, now = before.get(name), found.get(name)
-        if was != now:
+        was, current_result = before.get(name), found.get(name)
+        if was != current_result:
             differing += 1
-            print(f"{'new' if was is None else 'gone' if now is None else 'CHANGED'}: {name}")
-            if now is not None:
-                print(f"    {now}, recorded was {was}")
+            print(f"{'new' if was is None else 'gone' if current_result is None else 'CHANGED'}: {name}")
+            if current_result is not None:
+                print(f"    {current_result}, recorded was {was}")
     print(f"{len(found)} cases, {differing} of them not as recorded.")
     return int(differing > 0)
 
@@ -166,27 +168,27 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--group", choices=[*GROUPS, *MORE, *ADULT], help="one group of cases")
     parser.add_argument("--record", nargs="?", const="", metavar="TEXT", help="write the hashes (of names with TEXT)")
     parser.add_argument("--show", metavar="TEXT", help="print the rows of the cases whose names have TEXT")
-    given = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     for kind in (dbanon.DisclosureWarning, dbanon.UtilityWarning):
         warnings.simplefilter("ignore", kind)
     os.environ["COLUMNS"] = "100"  # the width of help texts
-    kept = recorded()
-    groups = chosen(given.small, given.group)
-    forests = learner() == kept["scikit-learn"] or given.record == ""
+    remaining = recorded()
+    groups = chosen(args.small, args.group)
+    forests = learner() == remaining["scikit-learn"] or args.record == ""
     if not forests:
-        print(f"Left out: forests, recorded with scikit-learn {kept['scikit-learn']}; here it is {learner()}.")
-    only = given.show or given.record or ""
-    found = asked_anew(groups, forests and learner() != "none", only, given.show is not None)
-    if given.show is not None:
+        print(f"Left out: forests, recorded with scikit-learn {remaining['scikit-learn']}; here it is {learner()}.")
+    only = args.show or args.record or ""
+    result = asked_anew(groups, forests and learner() != "none", only, args.show is not None)
+    if args.show is not None:
         return 0
-    if given.record is not None:
-        return record(found, given.record)
-    before = {
+    if args.record is not None:
+        return record(result, args.record)
+    old_hasheds_by_name = {
         name: hashed
-        for name, hashed in kept["hashes"].items()
+        for name, hashed in remaining["hashes"].items()
         if name.split(": ")[0] in groups and (forests or not LEARNED.search(name))
     }
-    return compare(found, before)
+    return compare(result, old_hasheds_by_name)
 
 
 if __name__ == "__main__":

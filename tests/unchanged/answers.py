@@ -24,9 +24,9 @@ def statements(con: Any, asked: Callable[..., Iterator[str]], refused: bool = Fa
 def rows(con: Any, sql: str, without: tuple[str, ...] = ()) -> Lines:
     """Names and types of the columns, then the rows as they come; `without` columns that may differ."""
     cursor = con.execute(sql)
-    kept = [i for i, column in enumerate(cursor.description) if column[0] not in without]
-    head = [f"{cursor.description[i][0]} {cursor.description[i][1]}" for i in kept]
-    return [", ".join(head), *(", ".join(cell(row[i]) for i in kept) for row in cursor.fetchall())]
+    kept_values = [i for i, column in enumerate(cursor.description) if column[0] not in without]
+    head = [f"{cursor.description[i][0]} {cursor.description[i][1]}" for i in kept_values]
+    return [", ".join(head), *(", ".join(cell(row[i]) for i in kept_values) for row in cursor.fetchall())]
 
 
 def refusal(con: Any, sql: str) -> Lines:

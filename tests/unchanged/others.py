@@ -51,35 +51,35 @@ def views() -> Iterator[Answer]:
 
 def made(con: Any, release: Any) -> Lines:
     """A release: what is said of it, its three tables, ledger and members."""
-    told = [str((release.name, release.version, release.records, release.classes, release.composition))]
+    texts = [str((release.name, release.version, release.records, release.classes, release.composition))]
     for ending in ("", "_classes", "_metrics"):
-        told += rows(con, f"FROM {release.name}{ending}")
-    told += rows(con, "FROM releases() ORDER BY name, version", MAY_DIFFER)
-    return told + rows(con, "FROM dbanon.membership ORDER BY ALL")
+        texts += rows(con, f"FROM {release.name}{ending}")
+    texts += rows(con, "FROM releases() ORDER BY name, version", MAY_DIFFER)
+    return texts + rows(con, "FROM dbanon.membership ORDER BY ALL")
 
 
 def certified(con: Any, release: str) -> Lines:
     """A certificate as text, without what may differ; and each of its numbers with what its SQL gives: how that is
     written is free."""
     text = dbanon.certificate(con, release).split("how to compute the numbers anew")[0]
-    told = [line for line in text.splitlines() if not IN_CERTIFICATE.search(line)]
-    for section, item, value, sql in con.execute("FROM certificate($1)", [release]).fetchall():
+    lines = [line for line in text.splitlines() if not IN_CERTIFICATE.search(line)]
+    for section, element, value, sql in con.execute("FROM certificate($1)", [release]).fetchall():
         if sql is not None:
-            told.append(f"{section}, {item}: {value}, {con.execute(sql).fetchall()}")
-    return told
+            lines.append(f"{section}, {element}: {value}, {con.execute(sql).fetchall()}")
+    return lines
 
 
 def published(con: Any, file: Path) -> Lines:
     """The files to hand out, read back; the certificate without what may differ, hashes of files with it."""
-    told = []
+    names = []
     for path in dbanon.publish(con, "seen", file, classes=True):
-        told.append(path.name)
+        names.append(path.name)
         if path.suffix == ".parquet":
-            told += rows(con, f"FROM '{path}'") if "certificate" not in path.name else ["a certificate"]
+            names += rows(con, f"FROM '{path}'") if "certificate" not in path.name else ["a certificate"]
         elif "certificate" not in path.name:
-            told += path.read_text("utf-8").splitlines()
-        told += [f"verified: {dbanon.verify(file)}"] if path == file else []
-    return told
+            names += path.read_text("utf-8").splitlines()
+        names += [f"verified: {dbanon.verify(file)}"] if path == file else []
+    return names
 
 
 def commands() -> Iterator[Answer]:
@@ -109,11 +109,15 @@ def from_file_to_file(folder: Path) -> Lines:
     con = tables.small()
     con.execute(f"COPY six TO '{folder / 'six.csv'}'")
     con.close()
-    asked = ["--qi", "age", "--qi", "workclass=adult_workclass", "--sensitive", "disease", "--identifier", "rid"]
-    told = command("anonymize", "six.csv", "-o", "out.csv", "-k", "2", *asked, "--json", folder=folder)
-    shown = json.dumps(json.loads(told[-1])["metrics"], sort_keys=True)
+    values = ["--qi", "age", "--qi", "workclass=adult_workclass", "--sensitive", "disease", "--identifier", "rid"]
+    actual_command = command("anonymize", "six.csv", "-o", "out.csv", "-k", "2", *values, "--json", folder=folder)
+    shown_text = json.dumps(json.loads(actual_command[-1])["metrics"], sort_keys=True)
     files = sorted(path for path in folder.glob("out*") if "certificate" not in path.name)
-    return [*told[:-1], shown, *(line for path in files for line in path.read_text("utf-8").splitlines())]
+    return [
+        *actual_command[:-1],
+        shown_text,
+        *(line for path in files for line in path.read_text("utf-8").splitlines()),
+    ]
 
 
 def proposed(folder: Path) -> Lines:
@@ -121,5 +125,5 @@ def proposed(folder: Path) -> Lines:
     file = folder / "clinic.duckdb"
     with dbanon.connect(file) as con:
         con.execute(tables.CLINIC)
-    told = command("init", file.name, "clinic", "--yes", folder=folder)
-    return told + command("policy", file.name, "--json", folder=folder)
+    actual_command = command("init", file.name, "clinic", "--yes", folder=folder)
+    return actual_command + command("policy", file.name, "--json", folder=folder)

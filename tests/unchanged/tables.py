@@ -77,7 +77,7 @@ def small() -> Any:
         "disease": ("sensitive", "illness"),
     }
     dbanon.declare(con, "clinic", **roles)
-    more = {
+    extra_parameters = {
         "pid": "person",
         "age": {"role": "quasi", "weight": 3, "top": 80, "bottom": 25, "grid": 5},
         "zip": {"role": "quasi", "hierarchy": "zips", "min_level": 1},
@@ -85,7 +85,7 @@ def small() -> Any:
         "born": "quasi",
         "ward": "other",
     }
-    dbanon.declare(con, "declared", **(roles | more))
+    dbanon.declare(con, "declared", **(roles | extra_parameters))
     return con
 
 

@@ -73,19 +73,19 @@ def patients(con: Any) -> None:
 
 def whole(con: Any) -> int | None:
     """Asserts that there is one whole release or none; its version."""
-    found = con.execute("SELECT version, records FROM dbanon.release WHERE status = 'published'").fetchall()
+    rows = con.execute("SELECT version, records FROM dbanon.release WHERE status = 'published'").fetchall()
     tables = con.execute(
         "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND table_name <> 'patients' ORDER BY 1"
     ).fetchall()
-    known = con.execute("SELECT version, records + suppressed FROM dbanon.release ORDER BY 1").fetchall()
+    known_rows = con.execute("SELECT version, records + suppressed FROM dbanon.release ORDER BY 1").fetchall()
     members = con.execute("SELECT version, sum(records) FROM dbanon.membership GROUP BY 1 ORDER BY 1").fetchall()
-    assert known == members
-    if not found:
+    assert known_rows == members
+    if not rows:
         assert tables == []
         return None
     assert tables == [("safe",), ("safe_classes",), ("safe_metrics",)]
-    assert len(found) == 1
-    ((version, records),) = found
+    assert len(rows) == 1
+    ((version, records),) = rows
     sizes = con.execute("SELECT class_id, count(*) FROM safe GROUP BY ALL ORDER BY ALL").fetchall()
     assert sum(size for _, size in sizes) == records
     assert con.execute("SELECT class_id, size FROM safe_classes ORDER BY ALL").fetchall() == sizes
@@ -108,7 +108,7 @@ def test_a_killed_process_leaves_a_whole_release(tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     with dbanon.connect(path) as con:
         patients(con)
-    seen = set()
+    seen_values = set()
     length = 0.0
     with subprocess.Popen(
         [sys.executable, "-c", NURSERY, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -125,9 +125,9 @@ def test_a_killed_process_leaves_a_whole_release(tmp_path: Path) -> None:
             while nursery.stdout.readline() != "gone\n":
                 pass
             with duckdb.connect(str(path)) as con:
-                seen.add(whole(con))
+                seen_values.add(whole(con))
         nursery.stdin.close()
-    assert len(seen) > 1, seen
+    assert len(seen_values) > 1, seen_values
     with dbanon.connect(path) as con:
         if whole(con) is None:
             dbanon.create_release(con, "safe", "kacpc", "patients", k=3)
@@ -162,14 +162,14 @@ def test_readers_never_see_a_mixture(tmp_path: Path) -> None:
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     done = threading.Event()
     wrong: list[BaseException] = []
-    seen = set()
+    seen_values = set()
 
     def read() -> None:
         reader = con.raw.cursor()
         try:
             while not done.is_set():
                 reader.execute("BEGIN")
-                seen.add(whole(reader))
+                seen_values.add(whole(reader))
                 reader.execute("COMMIT")
         except BaseException as error:
             wrong.append(error)
@@ -182,7 +182,7 @@ def test_readers_never_see_a_mixture(tmp_path: Path) -> None:
     done.set()
     thread.join()
     assert not wrong, wrong
-    assert seen <= {1, 2, 3, 4, 5, 6}
+    assert seen_values <= {1, 2, 3, 4, 5, 6}
     con.close()
 
 
@@ -235,9 +235,9 @@ def test_two_of_one_name_at_once_make_one(tmp_path: Path) -> None:
             results = at_once(
                 [lambda c=c: dbanon.create_release(c, "safe", "kacpc", "patients", k=5) for c in (first, second)]
             )
-        made = [r for r in results if isinstance(r, dbanon.Release)]
+        actual_results = [r for r in results if isinstance(r, dbanon.Release)]
         failed = [r for r in results if not isinstance(r, dbanon.Release)]
-        assert len(made) == 1, results
+        assert len(actual_results) == 1, results
         assert all(isinstance(r, (errors.LedgerBusyError, errors.ReleaseExistsError)) for r in failed), results
         whole(con)
         with con.cursor() as first, con.cursor() as second:

@@ -51,8 +51,8 @@ def flu(first: int, count: int, age: int = 40, disease: str = "Flu") -> list[tup
 
 def hold(con: Any, **asked: Any) -> tuple[int, int, int | None]:
     """The version that stands after a refresh, its records, and how many wait."""
-    made = dbanon.refresh_release(con, "safe", refresh="hold", **asked)
-    return made.version, made.records, made.waiting
+    release = dbanon.refresh_release(con, "safe", refresh="hold", **asked)
+    return release.version, release.records, release.waiting
 
 
 def waits(con: Any) -> list[tuple[Any, ...]]:
@@ -70,10 +70,10 @@ def tables(con: Any) -> list[Any]:
 
 def shown(con: Any, *ages: int) -> int:
     """How many records of these ages are in a class, by the membership."""
-    listed = ", ".join(map(str, ages))
+    ages_text = ", ".join(map(str, ages))
     return con.execute(
         "SELECT count(*) FROM dbanon.membership AS m JOIN patients AS p ON p.pid = m.person_key::INTEGER "
-        f"WHERE p.age IN ({listed}) AND m.class_id IS NOT NULL AND version = (SELECT max(version) FROM releases())"
+        f"WHERE p.age IN ({ages_text}) AND m.class_id IS NOT NULL AND version = (SELECT max(version) FROM releases())"
     ).fetchall()[0][0]
 
 
@@ -83,7 +83,7 @@ def shown(con: Any, *ages: int) -> int:
 def test_too_few_wait_until_enough_have_come(con: Any) -> None:
     """Two, then two more wait in version 1; the fifth lets all of them out as one class, and the others stay put."""
     patients(con)
-    before = tables(con)
+    old_tables = tables(con)
     come(con, flu(100, 2))
     with pytest.raises(errors.SmallDifferencesRefusedError):
         dbanon.refresh_release(con, "safe")
@@ -93,14 +93,14 @@ def test_too_few_wait_until_enough_have_come(con: Any) -> None:
     come(con, flu(102, 2, 50))
     assert status(con) == ("stale", 2, 0, 0, 2)
     assert hold(con) == (1, 10, 4)
-    assert tables(con) == before
+    assert tables(con) == old_tables
     assert waits(con) == [(1, 4, None)]
     come(con, flu(104, 1, 60))
     assert hold(con) == (2, 15, 0)
     assert waits(con) == [(1, 4, None), (2, 0, None)]
     assert con.execute("SELECT count(*) FROM dbanon.membership WHERE waiting").fetchall() == [(0,)]
     old = con.execute("SELECT age, disease FROM safe WHERE age <> '[40, 60]' ORDER BY ALL").fetchall()
-    assert old == sorted((age, disease) for age, disease, _ in before[0])
+    assert old == sorted((age, disease) for age, disease, _ in old_tables[0])
     assert con.execute("SELECT count(*) FROM safe WHERE age = '[40, 60]'").fetchall() == [(5,)]
     assert con.execute("SELECT refresh, delta_classes FROM releases() WHERE version = 2").fetchall() == [("hold", 0)]
 
@@ -144,18 +144,18 @@ def test_persons_are_counted_not_records(con: Any) -> None:
     assert waits(con) == [(1, 8, 4)]
     come(con, flu(0, 1, 60))
     assert hold(con) == (2, 19, 0)
-    said = con.execute("SELECT value FROM certificate('safe') WHERE section = 'left out'").fetchall()
-    assert ("0",) in said
+    messages = con.execute("SELECT value FROM certificate('safe') WHERE section = 'left out'").fetchall()
+    assert ("0",) in messages
 
 
 def test_a_new_record_of_a_person_who_is_published_waits_like_any_other(con: Any) -> None:
     """The person's first record stays where it is, and nothing tells that the second is theirs."""
     patients(con, person=True)
-    before = tables(con)
+    old_tables = tables(con)
     come(con, flu(3, 1))
     assert hold(con) == (1, 10, 1)
     assert waits(con) == [(1, 1, 1)]
-    assert tables(con) == before
+    assert tables(con) == old_tables
     come(con, flu(100, 4, 41))
     assert hold(con) == (2, 15, 0)
 
@@ -284,9 +284,9 @@ def test_those_who_wait_are_new_to_every_other_refresh(con: Any, how: str) -> No
 def test_newcomers_wait_and_do_not_count_as_outliers(con: Any) -> None:
     """A share of the records may be left out; who waits is none of them, and who was left out stays so."""
     patients(con, count=20, suppress=0.2)
-    left = con.execute("SELECT suppressed FROM releases()").fetchall()[0][0]
+    remaining_value = con.execute("SELECT suppressed FROM releases()").fetchall()[0][0]
     come(con, flu(100, 2))
-    assert hold(con) == (1, 20 - left, 2)
+    assert hold(con) == (1, 20 - remaining_value, 2)
     come(con, flu(102, 8))
     version, records, waiting = hold(con)
     assert (version, waiting) == (2, 0)
@@ -335,9 +335,9 @@ def test_the_custodian_is_told_how_many_wait_and_a_recipient_is_not(con: Any, tm
     for waiting in (0, 7):
         come(con, flu(200, waiting))
         assert hold(con) == (2, 16, waiting)
-        said = con.execute("SELECT item, value FROM certificate('safe') WHERE section = 'left out'").fetchall()
-        assert ("waiting until enough have come", str(waiting)) in said
-        assert ("for a NULL", "0") in said
+        messages = con.execute("SELECT item, value FROM certificate('safe') WHERE section = 'left out'").fetchall()
+        assert ("waiting until enough have come", str(waiting)) in messages
+        assert ("for a NULL", "0") in messages
         folder = tmp_path / str(waiting)
         dbanon.publish(con, "safe", str(folder))
         files[waiting] = [duckdb.sql(f"FROM '{f}'").fetchall() for f in sorted(folder.glob("*.parquet"))]
@@ -350,9 +350,9 @@ def test_the_statement_the_certificate_and_wrong_words(con: Any) -> None:
     patients(con)
     come(con, flu(100, 2))
     view = "REFRESH MATERIALIZED ANONYMIZED VIEW safe"
-    made = con.execute(f"{view} WITH (refresh = 'hold')")
-    assert [column[0] for column in made.description] == ["name", "version", "records", "classes", "waiting"]
-    assert made.fetchall() == [("safe", 1, 10, 2, 2)]
+    result = con.execute(f"{view} WITH (refresh = 'hold')")
+    assert [column[0] for column in result.description] == ["name", "version", "records", "classes", "waiting"]
+    assert result.fetchall() == [("safe", 1, 10, 2, 2)]
     words = r"refresh.*one of 'keep', 'hold', 'recluster'.*'hodl'"
     with pytest.raises(errors.InvalidArgumentError, match=words):
         con.execute(f"{view} WITH (refresh = 'hodl')")
@@ -378,16 +378,16 @@ def test_rows_out_and_those_that_wait_are_the_rows_in(con: Any, monkeypatch: pyt
     patients(con)
     come(con, flu(100, 1))
     assert hold(con) == (1, 10, 1)
-    lost = con.execute("SELECT row_hash FROM dbanon.membership WHERE waiting").fetchall()[0][0]
+    lost_value = con.execute("SELECT row_hash FROM dbanon.membership WHERE waiting").fetchall()[0][0]
     come(con, flu(200, 6, 60))
     remember = deferred_records.defer_records
 
     def forgetful(cursor: Any, entry: Any, *given: Any) -> Any:
-        made = remember(cursor, entry, *given)
-        more = f"SELECT '100' AS person_key, {lost}::UBIGINT AS row_hash, 1 AS records"
+        result = remember(cursor, entry, *given)
+        extra_query = f"SELECT '100' AS person_key, {lost_value}::UBIGINT AS row_hash, 1 AS records"
         deferred = made.version_constraints.deferred_members
-        return made.with_version_constraints(
-            deferred_members=Sql(f"(SELECT person_key, row_hash, records FROM {deferred} UNION ALL {more})")
+        return result.with_version_constraints(
+            deferred_members=Sql(f"(SELECT person_key, row_hash, records FROM {deferred} UNION ALL {extra_query})")
         )
 
     monkeypatch.setattr(deferred_records, "defer_records", forgetful)

@@ -75,44 +75,46 @@ class History:
         rows = []
         for _ in range(count):
             tag = len(self.person)
-            known = self.by_person and self.person and self.rng.random() < 0.3
-            self.person[tag] = self.rng.choice(list(self.person.values())) if known else tag
+            known_by_person = self.by_person and self.person and self.rng.random() < 0.3
+            self.person[tag] = self.rng.choice(list(self.person.values())) if known_by_person else tag
             rows.append((tag, self.person[tag], 20 + self.rng.randrange(15), disease or self.rng.choice(DISEASES)))
         self.con.executemany("INSERT INTO patients VALUES (?, ?, ?, ?)", rows)
 
     def change(self) -> None:
         """Some come, go, come back or change."""
         rng, con = self.rng, self.con
-        what = rng.choice(["few", "few", "few", "many", "alike", "class", "class", "one", "some back", "back", "value"])
-        if what in ("few", "many", "alike"):
-            self.insert(rng.randrange(1, K) if what == "few" else 2 * K, "Flu" if what == "alike" else None)
-        elif what in ("class", "one"):
+        choice = rng.choice(
+            ["few", "few", "few", "many", "alike", "class", "class", "one", "some back", "back", "value"]
+        )
+        if choice in ("few", "many", "alike"):
+            self.insert(rng.randrange(1, K) if choice == "few" else 2 * K, "Flu" if choice == "alike" else None)
+        elif choice in ("class", "one"):
             last = self.versions[-1]
             ages = rng.choice(sorted(set(last.values())))
             tags = [tag for (tag, _), of in last.items() if of == ages]
-            gone = ", ".join(map(str, tags if what == "class" else tags[:1]))
-            self.went += con.execute(f"SELECT * FROM patients WHERE tag IN ({gone})").fetchall()
-            con.execute(f"DELETE FROM patients WHERE tag IN ({gone})")
-        elif what == "value":
+            removed_text = ", ".join(map(str, tags if choice == "class" else tags[:1]))
+            self.went += con.execute(f"SELECT * FROM patients WHERE tag IN ({removed_text})").fetchall()
+            con.execute(f"DELETE FROM patients WHERE tag IN ({removed_text})")
+        elif choice == "value":
             con.execute("UPDATE patients SET disease = 'Cut' WHERE tag = (SELECT max(tag) FROM patients)")
         elif self.went:
-            back = self.went if what == "back" else self.went[: rng.randrange(1, len(self.went) + 1)]
+            back = self.went if choice == "back" else self.went[: rng.randrange(1, len(self.went) + 1)]
             self.went = [row for row in self.went if row not in back]
             con.executemany("INSERT INTO patients VALUES (?, ?, ?, ?)", back)
 
     def release(self, erase: bool = False) -> str:
         """Some refresh, published if it is allowed; tells how it went."""
         way = self.rng.choice(self.ways)
-        asked: dict[str, Any] = {"composition": self.composition}
+        parameters: dict[str, Any] = {"composition": self.composition}
         try:
             if not self.versions:
-                made = dbanon.create_release(self.con, "safe", "kacpc", "patients", **self.asked)
+                actual_release = dbanon.create_release(self.con, "safe", "kacpc", "patients", **self.asked)
             elif way == "replace":
-                made = dbanon.create_release(
-                    self.con, "safe", "mondrian", "patients", replace=True, **asked, **self.asked
+                actual_release = dbanon.create_release(
+                    self.con, "safe", "mondrian", "patients", replace=True, **parameters, **self.asked
                 )
             else:
-                made = dbanon.refresh_release(self.con, "safe", refresh=way, erase=erase, **asked)
+                actual_release = dbanon.refresh_release(self.con, "safe", refresh=way, erase=erase, **parameters)
         except (
             errors.SmallDifferencesRefusedError,
             errors.CompositionRefusedError,
@@ -122,24 +124,24 @@ class History:
             return "refused"
         except duckdb.InvalidInputException:
             return "impossible"
-        waiting = made.waiting or 0
-        if made.version == len(self.versions):
+        waiting = actual_release.waiting or 0
+        if actual_release.version == len(self.versions):
             assert self.shown() == self.versions[-1]
             self.waited.append(waiting)
             return "waits"
         self.versions.append(self.shown())
         self.waited.append(waiting)
-        (there,) = self.con.execute("SELECT count(*) FROM patients").fetchall()[0]
+        (present_result,) = self.con.execute("SELECT count(*) FROM patients").fetchall()[0]
         if way == "hold" and not self.erases:
-            assert len(self.versions[-1]) + waiting == there
+            assert len(self.versions[-1]) + waiting == present_result
         return "released"
 
     def shown(self) -> Version:
         """The published rows."""
         rows = self.con.execute("SELECT tag, disease, age FROM safe").fetchall()
-        found = {(tag, disease): age for tag, disease, age in rows}
-        assert len(found) == len(rows)
-        return found
+        ages = {(tag, disease): age for tag, disease, age in rows}
+        assert len(ages) == len(rows)
+        return ages
 
     def step(self) -> str:
         """A change and a refresh; what is refused is taken back or, where that is done, erased."""
@@ -157,8 +159,11 @@ class History:
 
     def short(self, records: Iterable[Record]) -> bool:
         """Whether a set has too few people or values."""
-        found = list(records)
-        return len({self.person[tag] for tag, _ in found}) < K or len({disease for _, disease in found}) < L
+        actual_records = list(records)
+        return (
+            len({self.person[tag] for tag, _ in actual_records}) < K
+            or len({disease for _, disease in actual_records}) < L
+        )
 
     def exposed(self, by_class: bool) -> list[list[Record]]:
         """Sets that the versions together separate and that are too little: `by_class` by the classes of every version,
@@ -172,15 +177,15 @@ class History:
             return [found for found in sets.values() if self.short(found)]
 
         if by_class:
-            found = separated({r: tuple(version.get(r) for version in self.versions) for r in records})
+            result = separated({r: tuple(version.get(r) for version in self.versions) for r in records})
             for _ in range(SUMS):
-                found += separated(self.summed(records))
-            return found
-        found = separated({r: tuple(r in version for version in self.versions) for r in records})
-        for ages in sorted({of for version in self.versions for of in version.values()}):
+                result += separated(self.summed(records))
+            return result
+        result = separated({r: tuple(r in version for version in self.versions) for r in records})
+        for ages in sorted({value for version in self.versions for value in version.values()}):
             patterns = {r: tuple(version.get(r) == ages for version in self.versions) for r in records}
-            found += separated({r: pattern for r, pattern in patterns.items() if any(pattern)})
-        return found
+            result += separated({r: pattern for r, pattern in patterns.items() if any(pattern)})
+        return result
 
     def summed(self, records: Sequence[Record]) -> Mapping[Record, int]:
         """What is left of each record in a random sum of classes with signs."""
@@ -189,8 +194,8 @@ class History:
             for i, version in enumerate(self.versions)
             for ages in sorted(set(version.values()))
         }
-        left = {r: sum(sign[i, v[r]] for i, v in enumerate(self.versions) if r in v) for r in records}
-        return {r: count for r, count in left.items() if count}
+        remaining_totals = {r: sum(sign[i, v[r]] for i, v in enumerate(self.versions) if r in v) for r in records}
+        return {r: count for r, count in remaining_totals.items() if count}
 
 
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning", "ignore::dbanon.UtilityWarning")

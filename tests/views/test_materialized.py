@@ -53,10 +53,12 @@ def quoted(name: str) -> str:
 
 def whole(con: Any, name: str, schema: str = "main", database: str = "memory") -> None:
     """Asserts that three tables, ledger and membership of a release agree."""
-    at = f"{quoted(database)}.{quoted(schema)}."
-    records = con.execute(f"SELECT count(*) FROM {at}{quoted(name)}").fetchall()[0][0]
-    size = con.execute(f"SELECT sum(size) FROM {at}{quoted(name + '_classes')}").fetchall()[0][0]
-    metric = con.execute(f"SELECT value FROM {at}{quoted(name + '_metrics')} WHERE metric = 'records'").fetchall()[0][0]
+    text = f"{quoted(database)}.{quoted(schema)}."
+    records = con.execute(f"SELECT count(*) FROM {text}{quoted(name)}").fetchall()[0][0]
+    size = con.execute(f"SELECT sum(size) FROM {text}{quoted(name + '_classes')}").fetchall()[0][0]
+    metric = con.execute(f"SELECT value FROM {text}{quoted(name + '_metrics')} WHERE metric = 'records'").fetchall()[0][
+        0
+    ]
     ledger = con.execute(
         f"SELECT version, records FROM {quoted(database)}.dbanon.release "
         "WHERE (schema_name, name, status) = (?, ?, 'published')",
@@ -75,8 +77,8 @@ def whole(con: Any, name: str, schema: str = "main", database: str = "memory") -
 
 
 def test_three_tables_a_ledger_row_and_a_membership_are_made(con: Any) -> None:
-    made = dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
-    assert (made.name, made.version, made.records) == ("safe", 1, 20)
+    release = dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
+    assert (release.name, release.version, release.records) == ("safe", 1, 20)
     whole(con, "safe")
     for ending in ENDINGS:
         called = con.execute(f"FROM kacpc{ending}('patients', k=5)").fetchall()
@@ -91,18 +93,18 @@ def test_the_ledger_says_what_was_released_from_what(con: Any) -> None:
     row = dict(zip([c[0] for c in result.description], result.fetchall()[0], strict=True))
     assert (row["schema_name"], row["name"], row["version"], row["status"]) == ("main", "safe", 1, "published")
     assert (row["source"], row["algorithm"], row["refresh"]) == ('"main"."patients"', "mondrian", "first")
-    given = json.loads(row["parameters"])
-    assert (given["k"], given["l"], given["suppress"], given["nulls"]) == (4, 2, 0.1, "keep")
+    document = json.loads(row["parameters"])
+    assert (document["k"], document["l"], document["suppress"], document["nulls"]) == (4, 2, 0.1, "keep")
     assert json.loads(row["roles"]) == {"pid": "withheld", "age": "quasi", "note": "withheld", "disease": "sensitive"}
     assert row["withheld"] == ["pid", "note"]
     assert row["person_key"] == ["pid"]
     assert (row["source_records"], row["records"] + row["suppressed"], row["dropped"]) == (20, 20, 0)
     assert row["achieved"]["k"] >= 4
     assert row["achieved"]["l_diversity:disease"] == 2
-    measured = "SELECT metric, value FROM mondrian_metrics('patients', k := 4, l := 2, suppress := 0.1)"
-    assert row["metrics"] == dict(con.execute(measured).fetchall())
-    published = con.execute("SELECT metric, value FROM safe_metrics").fetchall()
-    assert dict(published) == dict(con.execute(f"{measured} WHERE published").fetchall())
+    measured_query = "SELECT metric, value FROM mondrian_metrics('patients', k := 4, l := 2, suppress := 0.1)"
+    assert row["metrics"] == dict(con.execute(measured_query).fetchall())
+    published_rows = con.execute("SELECT metric, value FROM safe_metrics").fetchall()
+    assert dict(published_rows) == dict(con.execute(f"{measured_query} WHERE published").fetchall())
     assert set(row["library_versions"]) == {"dbanon", "duckdb", "python"}
     assert row["policy_fingerprint"]
     assert row["source_fingerprint"]
@@ -111,11 +113,13 @@ def test_the_ledger_says_what_was_released_from_what(con: Any) -> None:
 
 
 def test_roles_are_resolved_once_even_after_a_timed_search(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    resolved: list[str] = []
+    resolved_result: list[str] = []
 
     def count(module: Any, name: str) -> None:
         wrapped = getattr(module, name)
-        monkeypatch.setattr(module, name, lambda *given, **more: (resolved.append(name), wrapped(*given, **more))[1])
+        monkeypatch.setattr(
+            module, name, lambda *given, **more: (resolved_result.append(name), wrapped(*given, **more))[1]
+        )
 
     count(materialize, "make_call")
     count(resolve, "resolve_base_spec")
@@ -123,7 +127,7 @@ def test_roles_are_resolved_once_even_after_a_timed_search(con: Any, monkeypatch
     con.on_review = lambda lines: None
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5, improve="50ms")
     # The source is looked up before the publishing turn for the database of its ledger, and resolved within.
-    assert resolved == ["make_call", "source", "resolve_base_spec", "source"]
+    assert resolved_result == ["make_call", "source", "resolve_base_spec", "source"]
 
 
 @pytest.mark.parametrize(
@@ -148,10 +152,10 @@ def test_a_person_is_the_key(con: Any) -> None:
 
 
 def test_a_key_that_is_no_column_is_refused(con: Any) -> None:
-    before = tables(con)
+    old_tables = tables(con)
     with pytest.raises(errors.UnknownColumnError, match="nope"):
         dbanon.create_release(con, "safe", "kacpc", "patients", k=5, key="nope")
-    nothing_left(con, before)
+    nothing_left(con, old_tables)
 
 
 # --- or nothing ------------------------------------------------------------------------------------------
@@ -172,11 +176,11 @@ def test_a_key_that_is_no_column_is_refused(con: Any) -> None:
     ],
 )
 def test_what_cannot_be_made_leaves_nothing(con: Any, call: dict[str, Any], error: type[Exception]) -> None:
-    before = tables(con)
+    old_tables = tables(con)
     call = {"name": "safe", "algorithm": "kacpc", "source": "patients", **call}
     with pytest.raises(error):
         dbanon.create_release(con, **call)
-    nothing_left(con, before)
+    nothing_left(con, old_tables)
     assert dbanon.create_release(con, "safe", "kacpc", "patients", k=5).version == 1
 
 
@@ -184,11 +188,11 @@ def test_what_cannot_be_made_leaves_nothing(con: Any, call: dict[str, Any], erro
 @pytest.mark.parametrize("kind", ["TABLE", "VIEW"])
 def test_no_table_or_view_is_overwritten(con: Any, kind: str, ending: str) -> None:
     con.execute(f"CREATE {kind} Safe{ending} AS SELECT 42 AS x")
-    before = tables(con)
+    old_tables = tables(con)
     for replace in (False, True):
         with pytest.raises(errors.ReleaseExistsError, match="choose another name"):
             dbanon.create_release(con, "safe", "kacpc", "patients", k=5, replace=replace)
-    nothing_left(con, before)
+    nothing_left(con, old_tables)
     assert con.execute(f"FROM Safe{ending}").fetchall() == [(42,)]
 
 
@@ -199,21 +203,21 @@ def test_a_view_that_gives_other_rows_each_time_is_refused(con: Any) -> None:
         "CREATE VIEW mixed AS "
         "SELECT * REPLACE (CASE WHEN random() < 0.5 THEN 'A' ELSE 'B' END AS disease) FROM patients"
     )
-    before = tables(con)
+    old_tables = tables(con)
     for view in ("sampled", "mixed"):
         dbanon.declare(con, view, age="quasi", disease="sensitive")
         with pytest.raises(errors.UnstableSourceError):
             dbanon.create_release(con, "safe", "kacpc", view, k=3)
-        nothing_left(con, before)
+        nothing_left(con, old_tables)
 
 
 def test_a_temporary_table_is_no_source(con: Any) -> None:
     con.execute("CREATE TEMP TABLE gone AS FROM patients")
-    before = tables(con)
+    old_tables = tables(con)
     con.execute("FROM kacpc('gone', k=5, qi=['age'])").fetchall()
     with pytest.raises(errors.DbanonError):
         dbanon.create_release(con, "safe", "kacpc", "gone", k=5, qi=["age"])
-    nothing_left(con, before)
+    nothing_left(con, old_tables)
 
 
 def test_an_open_transaction_is_refused(con: Any) -> None:
@@ -245,15 +249,15 @@ HOSTILE = ["x'); DROP TABLE patients; --", 'a"b', "🦆 views", "select", "Ünï
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", HOSTILE)
 def test_any_name_is_a_name(con: Any, name: str) -> None:
-    given = name if "." not in name else quoted(name)
-    dbanon.create_release(con, given, "kacpc", "patients", k=5)
+    given_name = name if "." not in name else quoted(name)
+    dbanon.create_release(con, given_name, "kacpc", "patients", k=5)
     whole(con, name)
     con.execute("INSERT INTO patients SELECT 100 + i, 70 + i, 'm', 'Flu' FROM range(6) AS r (i)")
-    assert dbanon.refresh_release(con, given).records == 26
+    assert dbanon.refresh_release(con, given_name).records == 26
     whole(con, name)
-    dbanon.drop_release(con, given)
+    dbanon.drop_release(con, given_name)
     assert tables(con) == [("memory", "main", "patients")]
-    assert dbanon.forget_release(con, given) == 2
+    assert dbanon.forget_release(con, given_name) == 2
     nothing_left(con, [("memory", "main", "patients")])
 
 
@@ -293,12 +297,12 @@ def test_a_release_stands_in_the_database_of_its_source(con: Any, tmp_path: Path
 def test_a_file_or_a_view_can_be_the_source(con: Any, tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
     con.execute(f"COPY patients TO '{path}' (FORMAT parquet)")
-    asked: dict[str, Any] = {"k": 5, "qi": ["age"], "sensitive": ["disease"]}
-    dbanon.create_release(con, "of_file", "kacpc", str(path), **asked)
+    parameters: dict[str, Any] = {"k": 5, "qi": ["age"], "sensitive": ["disease"]}
+    dbanon.create_release(con, "of_file", "kacpc", str(path), **parameters)
     whole(con, "of_file")
     con.execute("CREATE VIEW adults AS FROM patients WHERE age > 24")
     dbanon.declare(con, "adults", age="quasi", disease="sensitive")
-    dbanon.create_release(con, "of_view", "kacpc", "adults", **asked)
+    dbanon.create_release(con, "of_view", "kacpc", "adults", **parameters)
     whole(con, "of_view")
     assert con.execute("SELECT DISTINCT status FROM release_status()").fetchall() == [("fresh",)]
     con.execute(f"COPY (FROM patients WHERE pid > 9) TO '{path}' (FORMAT parquet)")
@@ -355,15 +359,15 @@ def test_replace_makes_the_next_version_of_another_definition(con: Any) -> None:
     with pytest.raises(errors.SmallDifferencesRefusedError):
         dbanon.create_release(con, "safe", "mondrian", "patients", k=10, replace=True)
     with pytest.warns(dbanon.DisclosureWarning, match="intersect"):
-        made = dbanon.create_release(con, "safe", "mondrian", "patients", k=10, replace=True, allow_delta=True)
-    assert made.version == 2
+        release = dbanon.create_release(con, "safe", "mondrian", "patients", k=10, replace=True, allow_delta=True)
+    assert release.version == 2
     whole(con, "safe")
     rows = con.execute("SELECT algorithm, status, allow_delta FROM releases()").fetchall()
     assert rows == [("kacpc", "replaced", False), ("mondrian", "published", True)]
-    before = con.execute("FROM safe").fetchall()
+    old_rows = con.execute("FROM safe").fetchall()
     with pytest.raises(duckdb.Error):
         dbanon.create_release(con, "safe", "kacpc", "patients", k=99, replace=True)
-    assert con.execute("FROM safe").fetchall() == before
+    assert con.execute("FROM safe").fetchall() == old_rows
     whole(con, "safe")
 
 

@@ -52,18 +52,18 @@ def everything(con: Any, *names: str) -> dict[str, Any]:
     """All tables of the releases, the ledger and the membership."""
     tables = [name + ending for name in names for ending in ("", "_classes", "_metrics")]
     tables += ["dbanon.release", "dbanon.membership"]
-    found = {t: con.execute(f"SELECT * FROM {t} ORDER BY ALL").fetchall() for t in tables}
-    found["tables"] = con.execute("SELECT schema_name, table_name FROM duckdb_tables() ORDER BY ALL").fetchall()
-    return found
+    rows = {t: con.execute(f"SELECT * FROM {t} ORDER BY ALL").fetchall() for t in tables}
+    rows["tables"] = con.execute("SELECT schema_name, table_name FROM duckdb_tables() ORDER BY ALL").fetchall()
+    return rows
 
 
 def unchanged_by(con: Any, name: str, work: Callable[[], object], error: type[Exception]) -> Any:
     """Asserts that the work is refused and leaves everything as it was."""
-    before = everything(con, name)
-    with pytest.raises(error) as raised:
+    previous = everything(con, name)
+    with pytest.raises(error) as error_info:
         work()
-    assert everything(con, name) == before
-    return raised.value
+    assert everything(con, name) == previous
+    return error_info.value
 
 
 # --- release_status --------------------------------------------------------------------------------------
@@ -143,8 +143,8 @@ def test_keep_leaves_every_published_row_in_its_class(con: Any) -> None:
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("CREATE TABLE old AS FROM safe")
     con.execute("INSERT INTO patients SELECT 100 + i, 40 + i, 'Flu' FROM range(7) AS r (i)")
-    made = dbanon.refresh_release(con, "safe")
-    assert (made.version, made.records) == (2, 27)
+    release = dbanon.refresh_release(con, "safe")
+    assert (release.version, release.records) == (2, 27)
     assert con.execute("SELECT age, disease FROM old EXCEPT ALL SELECT age, disease FROM safe").fetchall() == []
     added = con.execute("SELECT age, disease FROM safe EXCEPT ALL SELECT age, disease FROM old").fetchall()
     assert added == [("[40, 46]", "Flu")] * 7
@@ -245,9 +245,9 @@ def test_keep_is_refused_where_other_columns_are_published(con: Any) -> None:
     con.execute("DELETE FROM dbanon.policy WHERE column_name = 'disease'")
     error = unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.CannotKeepClassesError)
     assert "disease was sensitive and is withheld" in str(error)
-    with pytest.warns(dbanon.DisclosureWarning) as seen:
+    with pytest.warns(dbanon.DisclosureWarning) as caught:
         assert dbanon.refresh_release(con, "safe", refresh="recluster").version == 2
-    assert "disease was sensitive and is withheld" in " ".join(str(w.message) for w in seen)
+    assert "disease was sensitive and is withheld" in " ".join(str(w.message) for w in caught)
     assert [c[0] for c in con.execute("FROM safe").description] == ["age", "class_id"]
 
 
@@ -274,8 +274,8 @@ def test_recluster_warns_that_classes_can_be_intersected(con: Any) -> None:
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("INSERT INTO patients SELECT 100 + i, 25 + i, 'Flu' FROM range(9) AS r (i)")
     with pytest.warns(dbanon.DisclosureWarning, match="intersect"):
-        made = dbanon.refresh_release(con, "safe", refresh="recluster")
-    assert (made.version, made.records) == (2, 29)
+        release = dbanon.refresh_release(con, "safe", refresh="recluster")
+    assert (release.version, release.records) == (2, 29)
     assert con.execute("SELECT refresh FROM dbanon.release WHERE version = 2").fetchall() == [("recluster",)]
 
 
@@ -283,12 +283,12 @@ def test_recluster_warns_that_classes_can_be_intersected(con: Any) -> None:
 def test_if_stale_does_nothing_where_the_release_is_fresh(con: Any) -> None:
     two_groups(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
-    before = everything(con, "safe")
-    made = dbanon.refresh_release(con, "safe", if_stale=True)
-    assert (made.version, made.records, made.classes) == (1, 20, 4)
+    previous = everything(con, "safe")
+    release = dbanon.refresh_release(con, "safe", if_stale=True)
+    assert (release.version, release.records, release.classes) == (1, 20, 4)
     rows = con.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe WITH (if_stale = true)").fetchall()
     assert rows == [("safe", 1, 20, 4)]
-    assert everything(con, "safe") == before
+    assert everything(con, "safe") == previous
     con.execute("INSERT INTO patients SELECT 100 + i, 25 + i, 'Flu' FROM range(9) AS r (i)")
     assert dbanon.refresh_release(con, "safe", if_stale=True).version == 2
     con.execute("UPDATE dbanon.policy SET weight = 3 WHERE column_name = 'age'")
@@ -381,32 +381,32 @@ class World:
     def change(self) -> None:
         """Some records come; some go, often a whole class of them; some are changed."""
         rng, con = self.rng, self.con
-        what = rng.choices(["many", "one", "class", "some", "other"], [6, 1, 4, 1, 1])[0]
-        if what in ("many", "class"):
+        choice = rng.choices(["many", "one", "class", "some", "other"], [6, 1, 4, 1, 1])[0]
+        if choice in ("many", "class"):
             self.insert(rng.choice([8, 15, 25]))
-        if what == "one":
+        if choice == "one":
             self.insert(1)
-        if what == "class" and self.key:
+        if choice == "class" and self.key:
             con.execute(
                 "DELETE FROM t WHERE pid::VARCHAR IN (SELECT person_key FROM dbanon.membership "
                 "WHERE version = (SELECT max(version) FROM dbanon.membership) AND cluster_id IN (SELECT unnest(?)))",
                 [[rng.randrange(12) for _ in range(rng.choice([1, 2, 4]))]],
             )
-        if what == "some":
+        if choice == "some":
             con.execute(f"DELETE FROM t WHERE (pid * 7919 + {rng.randrange(9)}) % 9 = 0")
-        if what == "other":
+        if choice == "other":
             con.execute(f"UPDATE t SET disease = '{rng.choice(DISEASES)}' WHERE (pid + {rng.randrange(9)}) % 9 = 0")
 
     def sets(self, version: str, other: str) -> list[list[tuple[Any, ...]]]:
         """What a version has in each class, by published values, and the other has not."""
         cells = f"{version}.* EXCLUDE (class_id)"
         query = f"SELECT {cells} FROM {version} EXCEPT ALL SELECT {cells.replace(version, other)} FROM {other}"
-        found: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
+        result: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
         columns = [c[0] for c in self.con.execute(f"SELECT * EXCLUDE (class_id) FROM {version}").description]
-        at = columns.index("disease")
+        index = columns.index("disease")
         for row in self.con.execute(query).fetchall():
-            found.setdefault(tuple(v for i, v in enumerate(row) if i != at), []).append(row)
-        return [[(row[at],) for row in rows] for rows in found.values()]
+            result.setdefault(tuple(v for i, v in enumerate(row) if i != index), []).append(row)
+        return [[(row[index],) for row in rows] for rows in result.values()]
 
 
 def judged(part: Sequence[Any], whole: Mapping[Any, int], asked: Mapping[str, Any]) -> list[str]:
@@ -429,8 +429,8 @@ def judged(part: Sequence[Any], whole: Mapping[Any, int], asked: Mapping[str, An
         if emd == "equal":
             distance = models.equal(p, q)
         elif emd == "ordered":
-            ranked = [value for value in [*DISEASES, None] if value in q]
-            distance = models.ordered(p, q, ranked)
+            ranked_values = [value for value in [*DISEASES, None] if value in q]
+            distance = models.ordered(p, q, ranked_values)
         else:
             distance = models.hierarchical(p, q, TREE)
         if distance > asked["t"] + models.SLACK:
@@ -447,20 +447,20 @@ def by_persons(con: Any, world: World, version: int, other: int, new: bool) -> l
         "WHERE release = 'safe' AND cluster_id IS NOT NULL AND version IN (?, ?)",
         [version, other],
     ).fetchall()
-    held: dict[int, dict[int, Counter[Any]]] = {version: {}, other: {}}
+    stored_mapping: dict[int, dict[int, Counter[Any]]] = {version: {}, other: {}}
     for number, cluster, value, person, records in rows:
-        held[number].setdefault(cluster, Counter())[(value, person if world.person else None)] += records
+        stored_mapping[number].setdefault(cluster, Counter())[(value, person if world.person else None)] += records
     failed = []
 
     def few(members: Counter[Any]) -> bool:
         size = len({p for _, p in members} - {None}) if world.person else sum(members.values())
         return bool(members) and size < world.asked["k"]
 
-    for cluster, members in held[version].items():
-        moved = members - held[other].get(cluster, Counter())
-        failed += ["moved"] if few(moved) else []
-        if moved and not new:
-            failed += ["stayed"] if few(members - moved) else []
+    for cluster, members in stored_mapping[version].items():
+        moved_members = members - stored_mapping[other].get(cluster, Counter())
+        failed += ["moved"] if few(moved_members) else []
+        if moved_members and not new:
+            failed += ["stayed"] if few(members - moved_members) else []
     return failed
 
 
@@ -489,27 +489,27 @@ def test_versions_differ_by_nothing_or_by_sets_that_meet_the_model(con: Any, par
 def refreshed(con: Any, world: World, where: str) -> str:
     """A refresh that is checked, whichever way it ends; tells which."""
     con.execute("CREATE OR REPLACE TEMP TABLE old AS FROM safe")
-    before = everything(con, "safe")
+    previous = everything(con, "safe")
     problems: list[Any] | None = None
     try:
         problems = con.execute("FROM delta_problems('safe')").fetchall()
-        made = dbanon.refresh_release(con, "safe")
+        release = dbanon.refresh_release(con, "safe")
     except (errors.DbanonError, duckdb.Error) as error:
-        assert everything(con, "safe") == before, where
+        assert everything(con, "safe") == previous, where
         assert not problems or isinstance(error, errors.SmallDifferencesRefusedError), f"{where}: {error}"
         return "refused"
     assert problems == [], where
-    new, old = made.version, made.version - 1
+    new, old = release.version, release.version - 1
     where = f"{where}, version {new}, {world.asked} {world.options} person: {world.person}"
     for version, other in (("safe", "old"), ("old", "safe")):
-        whole = [row[0] for row in con.execute(f"SELECT disease FROM {version}").fetchall()]
-        for moved in world.sets(version, other):
+        full_values = [row[0] for row in con.execute(f"SELECT disease FROM {version}").fetchall()]
+        for moves in world.sets(version, other):
             if world.person:  # persons are judged below; records are never fewer
-                assert len(moved) >= world.asked["k"], f"{where}: {version} {moved}"
+                assert len(moves) >= world.asked["k"], f"{where}: {version} {moves}"
                 if world.asked.keys() == {"k", "l"} and "diversity" not in world.asked:
-                    assert judged(moved, Counter(whole), world.asked) == [], f"{where}: {version} {moved}"
+                    assert judged(moves, Counter(full_values), world.asked) == [], f"{where}: {version} {moves}"
             else:
-                assert judged(moved, Counter(whole), world.asked) == [], f"{where}: {version} {moved}"
+                assert judged(moves, Counter(full_values), world.asked) == [], f"{where}: {version} {moves}"
     assert by_persons(con, world, new, old, True) == [], where
     assert by_persons(con, world, old, new, False) == [], where
     return "released"

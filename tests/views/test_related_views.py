@@ -36,10 +36,10 @@ def made(con: Any, like: str = "safe%") -> list[str]:
 
 
 def by_pseudonym(con: Any, table: str, key: str, columns: str) -> dict[int, list[tuple[Any, ...]]]:
-    found: dict[int, list[tuple[Any, ...]]] = {}
+    result: dict[int, list[tuple[Any, ...]]] = {}
     for person, *row in con.execute(f"SELECT {key}, {columns} FROM {table}").fetchall():
-        found.setdefault(person, []).append(tuple(row))
-    return found
+        result.setdefault(person, []).append(tuple(row))
+    return result
 
 
 def test_one_statement_makes_all_tables_of_a_release(con: Any) -> None:
@@ -47,10 +47,10 @@ def test_one_statement_makes_all_tables_of_a_release(con: Any) -> None:
     people, visits, classes = (
         con.execute(f"FROM {call}").fetchall() for call in (*calls, calls[0].replace("kacpc", "kacpc_classes"))
     )
-    told = con.execute(f"SELECT metric, value FROM {calls[0].replace('kacpc', 'kacpc_metrics')} WHERE published")
-    measures = told.fetchall()
-    said = con.execute(f"{CREATE} safe AS SELECT * FROM {calls[0]}").fetchall()
-    assert said == [("safe", 1, len(people), len(classes))]
+    result = con.execute(f"SELECT metric, value FROM {calls[0].replace('kacpc', 'kacpc_metrics')} WHERE published")
+    measures = result.fetchall()
+    messages = con.execute(f"{CREATE} safe AS SELECT * FROM {calls[0]}").fetchall()
+    assert messages == [("safe", 1, len(people), len(classes))]
     assert made(con) == list(TABLES)
     assert con.execute("FROM safe").fetchall() == people
     assert con.execute("FROM safe_visits").fetchall() == visits
@@ -80,8 +80,8 @@ def test_tables_are_of_one_state_where_a_source_gives_other_rows_each_time(con: 
     assert set(rows) <= set(people)
     assert len(people) == 30
     assert min(look_alikes(people, [rows]).values()) >= 3
-    joined = "FROM safe AS p JOIN safe_a_part AS r ON r.patient_id = p.id WHERE p.class_id <> r.class_id"
-    assert con.execute(f"SELECT count(*) {joined}").fetchall() == [(0,)]
+    joined_query = "FROM safe AS p JOIN safe_a_part AS r ON r.patient_id = p.id WHERE p.class_id <> r.class_id"
+    assert con.execute(f"SELECT count(*) {joined_query}").fetchall() == [(0,)]
 
 
 OTHERS = [
@@ -148,9 +148,9 @@ def test_there_is_one_version(con: Any) -> None:
             con.execute(statement).fetchall()
     with pytest.raises(dbanon.DbanonError, match="safe is a release of several tables"):
         dbanon.publish(con, "safe", "safe.csv")
-    for again in (create, create.replace("CREATE", "CREATE OR REPLACE")):
+    for second_create in (create, create.replace("CREATE", "CREATE OR REPLACE")):
         with pytest.raises(errors.ReleaseExistsError, match="DROP MATERIALIZED ANONYMIZED VIEW safe first"):
-            con.execute(again)
+            con.execute(second_create)
     assert con.execute(create.replace("VIEW", "VIEW IF NOT EXISTS")).fetchall() == []
     with pytest.raises(errors.UnusedArgumentError, match="allow_delta"):
         con.execute(create.replace("safe AS", "more WITH (allow_delta = true) AS"))
@@ -198,10 +198,10 @@ def test_the_ledger_has_the_model_that_was_asked_for(con: Any) -> None:
     con.execute("UPDATE patients SET blood = ['A', 'B', 'AB', '0'][1 + (rowid % 4)::INTEGER]")
     con.execute("UPDATE visits SET disease = ['Flu', 'HIV', 'TB', 'Cold'][1 + (hash(rowid) % 4)::INTEGER]")
     con.execute(f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, l=2, children='visits')")
-    asked, achieved = con.execute(
+    parameters, achieved = con.execute(
         "SELECT parameters->>'$.l', metrics['l_diversity:patients.blood'] FROM dbanon.related_release"
     ).fetchall()[0]
-    assert asked == "2"
+    assert parameters == "2"
     assert achieved >= 2
 
 

@@ -69,9 +69,9 @@ def call_of(con: Any, name: str) -> str:
 
 
 def test_create_makes_the_three_tables_and_tells_what_it_made(con: Any) -> None:
-    made = con.execute(f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=5, l=2)")
-    assert [column[0] for column in made.description] == ["name", "version", "records", "classes"]
-    (row,) = made.fetchall()
+    result = con.execute(f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=5, l=2)")
+    assert [column[0] for column in result.description] == ["name", "version", "records", "classes"]
+    (row,) = result.fetchall()
     assert row == ("safe", 1, 40, con.execute("SELECT count(*) FROM safe_classes").fetchall()[0][0])
     assert con.execute("FROM safe").fetchall() == con.execute("FROM kacpc('patients', k=5, l=2)").fetchall()
     assert (
@@ -84,7 +84,7 @@ def test_create_makes_the_three_tables_and_tells_what_it_made(con: Any) -> None:
 
 
 def test_refresh_makes_the_next_version_and_drop_takes_the_tables(con: Any) -> None:
-    before = tables(con)
+    old_tables = tables(con)
     con.execute(f"{CREATE} safe AS FROM kacpc('patients', k=5)")
     con.execute("INSERT INTO patients SELECT 100 + i, 30, 'F', 'Flu' FROM range(6) AS r (i)")
     assert con.execute(f"{REFRESH} safe").fetchall()[0][:3] == ("safe", 2, 46)
@@ -92,7 +92,7 @@ def test_refresh_makes_the_next_version_and_drop_takes_the_tables(con: Any) -> N
     dropped = con.execute(f"{DROP} safe")
     assert [column[0] for column in dropped.description] == ["Success"]
     assert dropped.fetchall() == []
-    assert tables(con) == before
+    assert tables(con) == old_tables
     assert releases(con) == [("safe", 1, "replaced"), ("safe", 2, "dropped")]
 
 
@@ -191,15 +191,15 @@ def test_key_columns_tell_people_apart(con: Any) -> None:
 @pytest.mark.parametrize("query", ["{} safe AS FROM mondrian('patients', k=3)"])
 def test_a_warning_points_at_the_line_of_the_statement(con: Any, query: str) -> None:
     con.execute(f"{CREATE} first AS FROM kacpc('patients', k=5)")
-    with pytest.warns(dbanon.DisclosureWarning) as seen:
+    with pytest.warns(dbanon.DisclosureWarning) as caught:
         con.execute(query.format(CREATE))
         con.sql(f"{REFRESH} safe WITH (refresh = 'recluster', allow_delta = true)")
         dbanon.refresh_release(con, "safe")
         con.execute(f"{DROP} safe")
         dbanon.create_release(con, "again", "mondrian", "patients", k=3)
-    assert len(seen) >= 5
-    assert {warning.filename for warning in seen} == {__file__}
-    assert len({warning.lineno for warning in seen}) == 4
+    assert len(caught) >= 5
+    assert {warning.filename for warning in caught} == {__file__}
+    assert len({warning.lineno for warning in caught}) == 4
 
 
 # --- names --------------------------------------------------------------------------------------------------
@@ -208,13 +208,13 @@ def test_a_warning_points_at_the_line_of_the_statement(con: Any, query: str) -> 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", HOSTILE)
 def test_any_quoted_name_is_a_name(con: Any, name: str) -> None:
-    before = tables(con)
+    old_tables = tables(con)
     quoted = '"' + name.replace('"', '""') + '"'
     assert con.execute(f"{CREATE} {quoted} AS FROM kacpc('patients', k=5)").fetchall()[0][0] == name
-    assert set(tables(con)) - set(before) == {name, f"{name}_classes", f"{name}_metrics"}
+    assert set(tables(con)) - set(old_tables) == {name, f"{name}_classes", f"{name}_metrics"}
     assert con.execute(f"{REFRESH} clinic.main.{quoted}; SELECT count(*) FROM {quoted}").fetchall() == [(40,)]
     con.execute(f"{DROP} main.{quoted}")
-    assert tables(con) == before
+    assert tables(con) == old_tables
 
 
 @pytest.mark.exhaustive
@@ -252,8 +252,8 @@ def test_an_attached_database_keeps_its_own_releases(con: Any, tmp_path: Path) -
     with pytest.warns(dbanon.DisclosureWarning):
         con.execute(f"{CREATE} here AS FROM kacpc('people', k=8, {ROLES}); {DROP} safe")
     con.execute(f"{CREATE} clinic.safe AS FROM kacpc('clinic.patients', k=5)")
-    found = con.execute("SELECT database_name, name FROM releases() WHERE status = 'published'").fetchall()
-    assert found == [("clinic", "safe"), ("second one", "here")]
+    rows = con.execute("SELECT database_name, name FROM releases() WHERE status = 'published'").fetchall()
+    assert rows == [("clinic", "safe"), ("second one", "here")]
 
 
 @pytest.mark.exhaustive
@@ -290,8 +290,8 @@ def test_or_replace_makes_the_next_version_of_a_release_only(con: Any) -> None:
 
 def test_if_not_exists_leaves_a_release_alone(con: Any) -> None:
     con.execute(f"{CREATE} IF NOT EXISTS safe AS FROM kacpc('patients', k=5)")
-    again = con.execute(f"{CREATE} IF NOT EXISTS SAFE AS FROM kacpc('patients', k=8)")
-    assert again.fetchall() == []
+    second_result = con.execute(f"{CREATE} IF NOT EXISTS SAFE AS FROM kacpc('patients', k=8)")
+    assert second_result.fetchall() == []
     assert '"k": 5' in call_of(con, "safe")
     con.execute("CREATE TABLE mine (i INTEGER)")
     with pytest.raises(errors.ReleaseExistsError):
@@ -428,11 +428,11 @@ def kept() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("query", "kind", "says"), MISTAKES, ids=[query for query, _, _ in MISTAKES])
 def test_a_mistake_is_one_error_and_changes_nothing(kept: Any, query: str, kind: type[Exception], says: str) -> None:
-    before = (tables(kept), releases(kept), kept.execute("FROM kept").fetchall())
+    old_values = (tables(kept), releases(kept), kept.execute("FROM kept").fetchall())
     for run in (kept.execute, kept.sql):
         with pytest.raises(kind, match=says):
             run(query)
-    assert (tables(kept), releases(kept), kept.execute("FROM kept").fetchall()) == before
+    assert (tables(kept), releases(kept), kept.execute("FROM kept").fetchall()) == old_values
 
 
 @pytest.mark.exhaustive
@@ -474,8 +474,8 @@ def test_what_only_the_connection_sees_cannot_be_a_source(con: Any) -> None:
 
 
 def test_a_plain_connection_has_a_parser_error() -> None:
-    with duckdb.connect() as plain, pytest.raises(duckdb.ParserException):
-        dbanon.attach(plain).execute(f"{CREATE} s AS {FINE}")
+    with duckdb.connect() as plain_con, pytest.raises(duckdb.ParserException):
+        dbanon.attach(plain_con).execute(f"{CREATE} s AS {FINE}")
 
 
 # --- connections --------------------------------------------------------------------------------------------

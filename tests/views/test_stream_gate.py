@@ -39,10 +39,10 @@ def after(written: str, wrong: str) -> Callable[[pytest.MonkeyPatch], None]:
     real = getattr(stream_refresh, written)
 
     def spoilt(cursor: Any, *given: Any) -> Any:
-        made = real(cursor, *given)
+        result = real(cursor, *given)
         cursor.execute("USE memory")
         cursor.execute(wrong)
-        return made
+        return result
 
     return lambda monkeypatch: monkeypatch.setattr(stream_refresh, written, spoilt)
 
@@ -73,24 +73,24 @@ WRONG = {
 @pytest.mark.whole
 @pytest.mark.parametrize("wrong", WRONG)
 def test_tables_that_are_written_wrongly_are_refused(con: Any, monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
-    before = con.execute("FROM safe").fetchall()
+    old_rows = con.execute("FROM safe").fetchall()
     after(*WRONG[wrong])(monkeypatch)
     with pytest.raises(errors.GateRefusedError, match=r"refresh: the release gate refused the result"):
         streaming.refresh_stream(con, "safe")
-    assert con.execute("FROM safe").fetchall() == before
+    assert con.execute("FROM safe").fetchall() == old_rows
     monkeypatch.undo()
     assert streaming.refresh_stream(con, "safe").read == 40
 
 
 def test_rows_in_the_order_of_their_arrival_are_refused(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def published(cursor: Any, grows: Any, statement: Any, *given: Any) -> Any:
-        made = real(cursor, grows, statement, *given)
+        result = real(cursor, grows, statement, *given)
         cursor.execute("USE memory")
         cursor.execute("DELETE FROM safe WHERE rowid > ?", [first])
         columns = ", ".join(f'"{name}"' for name in (*statement.column_names, statement.added_names["suppressed"]))
-        left = f"{STEP} WHERE suppressed IS NOT NULL ORDER BY class_id ASC, arrived ASC"
-        cursor.execute(f"INSERT INTO safe SELECT {columns} FROM {left}")
-        return made
+        remaining_text = f"{STEP} WHERE suppressed IS NOT NULL ORDER BY class_id ASC, arrived ASC"
+        cursor.execute(f"INSERT INTO safe SELECT {columns} FROM {remaining_text}")
+        return result
 
     real = stream_refresh._publish
     first = con.execute("SELECT max(rowid) FROM safe").fetchall()[0][0]

@@ -40,22 +40,22 @@ SYSTEMS = pytest.mark.parametrize("system", [system.name for system in streams()
 
 def events(seed: int, first: int, last: int) -> list[tuple[Any, ...]]:
     """Records from one moment to another: many alike, some without a value, people with several of them."""
-    found = []
+    values = []
     for i in range(first, last):
-        of = random.Random(seed * 100_003 + i)
-        found.append(
+        rng = random.Random(seed * 100_003 + i)
+        values.append(
             (
                 i // 2,
-                f"p{of.randrange(300)}" if of.random() > 0.05 else None,
-                of.randrange(20, 60) if of.random() > 0.1 else None,
-                of.choice([0.1, 0.2, 1e-9, 7.25, -3.5, 1e6]),
-                f"{1950 + of.randrange(60)}-03-{1 + of.randrange(28):02}",
-                of.choice("abcdefgh"),
-                of.choice(["Oslo", "Rome", "Bern", "Åre 🏔", "x'); --"]),
-                of.choice(["Flu", "HIV", "Cold", None]),
+                f"p{rng.randrange(300)}" if rng.random() > 0.05 else None,
+                rng.randrange(20, 60) if rng.random() > 0.1 else None,
+                rng.choice([0.1, 0.2, 1e-9, 7.25, -3.5, 1e6]),
+                f"{1950 + rng.randrange(60)}-03-{1 + rng.randrange(28):02}",
+                rng.choice("abcdefgh"),
+                rng.choice(["Oslo", "Rome", "Bern", "Åre 🏔", "x'); --"]),
+                rng.choice(["Flu", "HIV", "Cold", None]),
             )
         )
-    return found
+    return values
 
 
 def made(database: str | Path = ":memory:") -> Any:
@@ -78,8 +78,8 @@ def rows(con: Any, query: str) -> list[tuple[Any, ...]]:
 
 def grew(con: Any) -> list[tuple[Any, ...]]:
     """What the view has, without the numbers of classes: those that leave as the stream ends have other ones."""
-    shown = "SELECT DISTINCT * EXCLUDE (disease, class_id, suppressed) FROM safe WHERE NOT suppressed"
-    numbers = f"SELECT (SELECT count(DISTINCT class_id) FROM safe), (SELECT count(*) FROM ({shown}))"
+    shown_query = "SELECT DISTINCT * EXCLUDE (disease, class_id, suppressed) FROM safe WHERE NOT suppressed"
+    numbers = f"SELECT (SELECT count(DISTINCT class_id) FROM safe), (SELECT count(*) FROM ({shown_query}))"
     classes, values = con.execute(numbers).fetchall()[0]
     assert classes == values
     return rows(con, "SELECT * EXCLUDE (class_id) FROM safe")
@@ -106,25 +106,25 @@ def test_in_pieces_it_publishes_what_the_function_gives_at_once(system: str, cas
     came = random.Random(f"{system} {case}")
     ends = sorted(2 * came.randrange(115) for _ in range(3))  # who comes together is read together
     streaming.create_stream(con, "safe", system, "events", **call)
-    before: list[tuple[Any, ...]] = []
+    previous: list[tuple[Any, ...]] = []
     for first, last in zip([0, *ends], [*ends, 230], strict=True):
         come(con, 1, first, last)
         done = streaming.refresh_stream(con, "safe")
         assert (done.read, done.waiting) == (last - first, waiting(con))
-        there = con.execute("FROM safe").fetchall()
-        assert there[: len(before)] == before  # what was published never changes
-        before = there
+        present_rows = con.execute("FROM safe").fetchall()
+        assert present_rows[: len(previous)] == previous  # what was published never changes
+        previous = present_rows
     done = streaming.refresh_stream(con, "safe", flush=True)
     assert (done.waiting, waiting(con)) == (0, 0)
     if not next(s for s in streams() if s.name == system).widens:
         assert grew(con) == replayed(con, system, call)
-    left = con.execute("SELECT count(*), count(class_id) FROM safe").fetchall()[0]
+    remaining_row = con.execute("SELECT count(*), count(class_id) FROM safe").fetchall()[0]
     ledger = con.execute(
         "SELECT arrived, published, suppressed, waiting, longest_delay FROM stream_status()"
     ).fetchall()
-    assert ledger[0][:4] == (230, left[1], 230 - left[1], 0)
+    assert ledger[0][:4] == (230, remaining_row[1], 230 - remaining_row[1], 0)
     assert ledger[0][4] <= call["delta"]
-    assert left[0] == (left[1] if call.get("suppress") == "drop" else 230)
+    assert remaining_row[0] == (remaining_row[1] if call.get("suppress") == "drop" else 230)
 
 
 def waiting(con: Any) -> int:
@@ -139,38 +139,38 @@ def test_every_class_that_a_reader_sees_has_k_persons_and_covers_its_records(sys
     call = CALL | {"person": "name", "qi": ["age", "ward"]}
     streaming.create_stream(con, "safe", system, "events", **call)
     people: dict[int, set[str | None]] = defaultdict(set)
-    shown: dict[int, tuple[Any, ...]] = {}
+    display: dict[int, tuple[Any, ...]] = {}
     of: dict[str, tuple[Any, ...]] = {}
-    seen = 0
+    seen_number = 0
     wards = {ward: above for ward, above, _ in TREE}
     for first in range(0, 240, 40):
         for number, row in enumerate(events(4, first, first + 40), first):
             of[f"d{number}"] = row
             con.execute(f"INSERT INTO events VALUES ({', '.join('?' * 8)})", [*row[:-1], f"d{number}"])
         streaming.refresh_stream(con, "safe", flush=first == 200)
-        added = con.execute("SELECT age, ward, disease, class_id FROM safe OFFSET ?", [seen]).fetchall()
-        seen += len(added)
+        added = con.execute("SELECT age, ward, disease, class_id FROM safe OFFSET ?", [seen_number]).fetchall()
+        seen_number += len(added)
         for age, ward, disease, number in added:
             if number is None:
                 assert (age, ward, disease) == ("*", "*", None)
                 continue
             true = of.pop(disease)
             people[number].add(true[1])
-            assert shown.setdefault(number, (age, ward)) == (age, ward)
+            assert display.setdefault(number, (age, ward)) == (age, ward)
             assert ward in ("*", true[5], wards[true[5]])
             low, _, high = (age or "None").strip("[]").partition(", ")
             may = next(s for s in streams() if s.name == system).maybe  # then a NULL may stand in a class of values
             if age != "*":
                 assert (age is None or may) if true[2] is None else int(low) <= true[2] <= int(high or low)
-        assert all(len(found - {None}) >= 3 for found in people.values())
-        assert len(set(shown.values())) == len(shown)
+        assert all(len(value - {None}) >= 3 for value in people.values())
+        assert len(set(display.values())) == len(display)
         classes = {r[0]: r[2:] for r in con.execute("FROM safe_classes").fetchall()}
-        assert classes == shown
+        assert classes == display
         sizes = dict(con.execute("SELECT class_id, size FROM safe_classes").fetchall())
         assert sizes == dict(
             con.execute("SELECT class_id, count(*) FROM safe WHERE class_id > 0 GROUP BY 1").fetchall()
         )
-    assert seen == 240
+    assert seen_number == 240
 
 
 class Killed(BaseException):
@@ -188,7 +188,7 @@ def test_what_stops_on_the_way_leaves_all_as_it_was(at: str, monkeypatch: pytest
         tables = ("safe", "safe_classes", 'dbanon."waiting main.safe"', "dbanon.stream")
         return [rows(con, f"FROM {table}") for table in tables]
 
-    before, real = everything(), getattr(stream_refresh, at)
+    previous, real = everything(), getattr(stream_refresh, at)
 
     def dies(*given: Any) -> Any:
         real(*given)
@@ -198,7 +198,7 @@ def test_what_stops_on_the_way_leaves_all_as_it_was(at: str, monkeypatch: pytest
         patched.setattr(stream_refresh, at, dies)
         with pytest.raises(Killed):
             streaming.refresh_stream(con, "safe")
-    assert everything() == before
+    assert everything() == previous
     streaming.refresh_stream(con, "safe", flush=True)
     assert grew(con) == replayed(con, "castle", CALL)
 
@@ -226,9 +226,9 @@ def test_a_process_that_is_killed_goes_on_from_its_last_commit(tmp_path: Path) -
     con.close()
     script = FOLLOWS.format(here=str(Path(__file__).parent), file=str(file))
     for seconds in (3.0, 3.7):
-        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.DEVNULL) as process:
+        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.DEVNULL) as child:
             time.sleep(seconds)
-            process.send_signal(signal.SIGKILL if os.name == "posix" else signal.SIGTERM)
+            child.send_signal(signal.SIGKILL if os.name == "posix" else signal.SIGTERM)
     con = dbanon.attach(duckdb.connect(str(file)))
     (have,) = con.execute("SELECT count(*) FROM events").fetchall()[0]
     come(con, 3, have, have + 20)
@@ -258,12 +258,12 @@ def grown(system: str = "fads", **more: Any) -> Any:
 )  # fmt: skip
 def test_a_source_that_was_rewritten_is_refused(rewritten: str, why: str) -> None:
     con = grown()
-    before = rows(con, "FROM safe")
+    old_rows = rows(con, "FROM safe")
     con.execute(rewritten)
     come(con, 5, 60, 70)
     with pytest.raises(errors.SourceNotAppendOnlyError, match=why):
         streaming.refresh_stream(con, "safe")
-    assert rows(con, "FROM safe") == before
+    assert rows(con, "FROM safe") == old_rows
 
 
 def test_the_time_zone_of_a_session_is_no_change_of_the_source(tmp_path: Path) -> None:
@@ -308,14 +308,14 @@ def test_who_comes_late_arrives_when_read() -> None:
 
 def test_a_record_that_cannot_be_read_is_said_and_nothing_is_lost() -> None:
     con = grown()
-    before = rows(con, "FROM safe")
+    old_rows = rows(con, "FROM safe")
     wrong = {"ward": "'q'", "weight": "'NaN'::DOUBLE", "ts": "NULL"}
     for column, value in wrong.items():
         come(con, 5, 60, 61)
         con.execute(f"UPDATE events SET {column} = {value} WHERE rowid = (SELECT max(rowid) FROM events)")
         with pytest.raises(duckdb.Error, match=column):
             streaming.refresh_stream(con, "safe")
-        assert rows(con, "FROM safe") == before
+        assert rows(con, "FROM safe") == old_rows
         con.execute("DELETE FROM events WHERE rowid = (SELECT max(rowid) FROM events)")  # it has not been read
     come(con, 5, 60, 100)
     streaming.refresh_stream(con, "safe", flush=True)
@@ -398,8 +398,8 @@ def test_statements() -> None:
     come(con.raw, 6, 80, 100)
     assert con.execute(f"REFRESH STREAMING ANONYMIZED VIEW {name}").fetchall()[0][1] == 20
     assert con.sql(f"REFRESH STREAMING ANONYMIZED VIEW {name} WITH (flush = true)").fetchall()[0][4] == 0
-    shown = con.execute("SELECT name, schema_name, status, arrived FROM stream_status()").fetchall()
-    assert shown == [(hostile, "a b", "grows", 100)]
+    shown_rows = con.execute("SELECT name, schema_name, status, arrived FROM stream_status()").fetchall()
+    assert shown_rows == [(hostile, "a b", "grows", 100)]
     con.execute(f"DROP STREAMING ANONYMIZED VIEW {name}")
     con.execute(f"DROP STREAMING ANONYMIZED VIEW IF EXISTS {name}")
     assert con.execute("SELECT status FROM stream_status()").fetchall() == [("dropped",)]
@@ -439,16 +439,18 @@ def not_covered(state: StreamState) -> StreamState:
 
 def too_small(state: StreamState) -> StreamState:
     """The first record that leaves is a class of its own, likewise one that a class of before has."""
-    out, gone = state.class_ids.copy(), np.flatnonzero(state.class_ids >= 0)
-    out[gone[0]] = len(state.made_at)
-    again = [np.concatenate([a, a[out_of : out_of + 1]]) for a in (state.lows, state.highs, state.made_at)
+    out, removed_positions = state.class_ids.copy(), np.flatnonzero(state.class_ids >= 0)
+    out[removed_positions[0]] = len(state.made_at)
+    second_concatenates = [np.concatenate([a, a[out_of : out_of + 1]]) for a in (state.lows, state.highs, state.made_at)
              for out_of in [len(a) - 1]]  # fmt: skip
-    return replace(state, class_ids=out, lows=again[0], highs=again[1], made_at=again[2])
+    return replace(
+        state, class_ids=out, lows=second_concatenates[0], highs=second_concatenates[1], made_at=second_concatenates[2]
+    )
 
 
 def left_before_it_came(state: StreamState) -> StreamState:
-    step, gone = state.published_at.copy(), np.flatnonzero(state.class_ids >= 0)
-    step[gone[-1]] = 1
+    step, removed_positions = state.published_at.copy(), np.flatnonzero(state.class_ids >= 0)
+    step[removed_positions[-1]] = 1
     return replace(state, published_at=step)
 
 
@@ -458,7 +460,7 @@ def test_the_gate_refuses_what_breaks_a_promise_later(
     spoil: Callable[[StreamState], StreamState], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     con = grown()
-    before = rows(con, "FROM safe"), rows(con, "FROM dbanon.stream")
+    old_values = rows(con, "FROM safe"), rows(con, "FROM dbanon.stream")
     come(con, 5, 60, 120)
     real = stream_algorithms.find
 
@@ -470,7 +472,7 @@ def test_the_gate_refuses_what_breaks_a_promise_later(
         patched.setattr(stream.streams, "find", find)
         with pytest.raises(duckdb.Error, match="the release gate refused the result"):
             streaming.refresh_stream(con, "safe")
-    assert (rows(con, "FROM safe"), rows(con, "FROM dbanon.stream")) == before
+    assert (rows(con, "FROM safe"), rows(con, "FROM dbanon.stream")) == old_values
     streaming.refresh_stream(con, "safe", flush=True)
     assert grew(con) == replayed(con, "fads", CALL)
 
@@ -493,16 +495,16 @@ def test_rows_of_a_class_are_not_in_the_order_in_which_they_came() -> None:
     streaming.create_stream(
         con, "safe", "fads", "events", k=30, delta=30, order_by="ts", qi=["age"], sensitive=["disease"]
     )
-    left = [d for (d,) in con.execute("SELECT disease FROM safe WHERE class_id = 1").fetchall()]
-    assert len(left) >= 30
-    assert left != sorted(left)
+    remaining_values = [d for (d,) in con.execute("SELECT disease FROM safe WHERE class_id = 1").fetchall()]
+    assert len(remaining_values) >= 30
+    assert remaining_values != sorted(remaining_values)
 
 
 def test_what_is_asked_of_a_release_says_that_it_is_a_streaming_view(tmp_path: Path) -> None:
     with made() as con:
         come(con, 3, 0, 60)
         dbanon.create_stream(con, "safe", "fads", "events", **CALL)
-        for asked in (
+        for function in (
             lambda: dbanon.refresh_release(con, "safe"),
             lambda: dbanon.drop_release(con, "main.SAFE"),
             lambda: dbanon.certificate(con, "safe"),
@@ -511,7 +513,7 @@ def test_what_is_asked_of_a_release_says_that_it_is_a_streaming_view(tmp_path: P
             with pytest.raises(
                 errors.UnknownReleaseError, match=r"(?i)safe is a streaming view, which has no versions"
             ):
-                asked()
+                function()
         with pytest.raises(errors.UnknownReleaseError) as caught:
             dbanon.refresh_release(con, "other.safe")
         assert "streaming" not in str(caught.value)

@@ -17,8 +17,8 @@ from dbanon.views import warnings as views_warnings
 
 def measured(con: Any, call: str) -> dict[str, float]:
     """The measures of which columns tell nothing."""
-    found = con.execute(f"SELECT metric, value FROM {call}").fetchall()
-    return {name: value for name, value in found if name.startswith("fully_generalized:") or name == "one_class"}
+    rows = con.execute(f"SELECT metric, value FROM {call}").fetchall()
+    return {name: value for name, value in rows if name.startswith("fully_generalized:") or name == "one_class"}
 
 
 def test_the_share_of_records_for_which_a_column_tells_nothing(con: Any) -> None:
@@ -28,16 +28,16 @@ def test_the_share_of_records_for_which_a_column_tells_nothing(con: Any) -> None
     con.execute("INSERT INTO t VALUES (1, 'F', 'a'), (2, 'M', 'b'), (8, 'F', 'a'), (9, 'F', 'a'), (9, NULL, 'b')")
     lines = [["a", "all", "*"], ["b", "all", "*"]]
     dbanon.load_hierarchy(con, "cities", lines)
-    said = measured(con, "mondrian_metrics('t', k=2, qi=['age', 'sex', 'city'], hierarchies := {'city': 'cities'})")
-    assert said == {
+    message = measured(con, "mondrian_metrics('t', k=2, qi=['age', 'sex', 'city'], hierarchies := {'city': 'cities'})")
+    assert message == {
         "fully_generalized:age": 0,
         "fully_generalized:sex": 1,
         "fully_generalized:city": 1,
         "one_class": 0,
     }
     con.execute("UPDATE t SET sex = 'F', city = 'a'")
-    said = measured(con, "mondrian_metrics('t', k=5, qi=['age', 'sex', 'city'], hierarchies := {'city': 'cities'})")
-    assert list(said.values()) == [1, 0, 0, 1], "what is alike in all records is published as it is"
+    message = measured(con, "mondrian_metrics('t', k=5, qi=['age', 'sex', 'city'], hierarchies := {'city': 'cities'})")
+    assert list(message.values()) == [1, 0, 0, 1], "what is alike in all records is published as it is"
 
 
 def test_a_model_that_leaves_one_class_is_no_error_and_said(con: Any) -> None:
@@ -48,16 +48,16 @@ def test_a_model_that_leaves_one_class_is_no_error_and_said(con: Any) -> None:
     call = "('t', k := 2, qi := ['age'], sensitive := ['disease'], t := 0.01)"
     assert con.execute(f"SELECT count(*), count(DISTINCT class_id) FROM kacpc{call}").fetchall() == [(20, 1)]
     assert measured(con, f"kacpc_metrics{call}") == {"fully_generalized:age": 1, "one_class": 1}
-    given: dict[str, Any] = {"k": 2, "qi": ["age"], "sensitive": ["disease"], "t": 0.01}
-    with pytest.warns(dbanon.UtilityWarning, match="safe: all 20 records are in one class") as seen:
-        made = dbanon.create_release(con, "safe", "kacpc", "t", **given)
-    assert made.classes == 1
-    assert seen[0].filename == __file__
+    parameters: dict[str, Any] = {"k": 2, "qi": ["age"], "sensitive": ["disease"], "t": 0.01}
+    with pytest.warns(dbanon.UtilityWarning, match="safe: all 20 records are in one class") as caught:
+        release = dbanon.create_release(con, "safe", "kacpc", "t", **parameters)
+    assert release.classes == 1
+    assert caught[0].filename == __file__
     with pytest.warns(dbanon.UtilityWarning, match="which says nothing of age but the whole range or"):
-        dbanon.anonymize(con.sql("FROM t").df(), "kacpc", **given)
+        dbanon.anonymize(con.sql("FROM t").df(), "kacpc", **parameters)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        dbanon.anonymize(con.sql("FROM t").df(), "kacpc", **{**given, "t": 0.9})
+        dbanon.anonymize(con.sql("FROM t").df(), "kacpc", **{**parameters, "t": 0.9})
 
 
 PEOPLE = [f"{20 + i % 25},{'MF'[i % 2]},{i} Main Street" for i in range(50)]

@@ -45,10 +45,10 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
 def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
-        left = run(came, model, options)
-        plain = BCastle(came, model.k, model.min_values, **options)
-        check_plain_loop(left, plain, seed)
-        refuse_broken(came, model, left, options["delta"])
+        remaining = run(came, model, options)
+        plain_bcastle = BCastle(came, model.k, model.min_values, **options)
+        check_plain_loop(remaining, plain_bcastle, seed)
+        refuse_broken(came, model, remaining, options["delta"])
 
 
 @pytest.mark.whole
@@ -76,22 +76,22 @@ def test_a_stream_traced_by_hand() -> None:
     lose 0.6, more than tau, 0.35. 11: 3 joins D; 5 is due, and C leaves as class 2, 1-7, which is not kept. The stream
     ends: D is class 3, 2-3, and 8 is alone.
     """
-    left = run(
+    remaining = run(
         of_numbers([0, 10, 4, 6, 5, 7, 9, 1, 2, 8, 3]), StreamModel(2), {"delta": 6, "beta": 2, "mu": 2, "alpha": 3}
     )
-    assert left.class_ids.tolist() == [0, 1, 0, 0, 2, 2, 1, 2, 3, SUPPRESSED, 3]
-    assert left.published_at.tolist() == [7, 8, 7, 7, 11, 11, 8, 11, 11, 11, 11]
-    assert left.lows.tolist() == [[0], [9], [1], [2]]
-    assert left.highs.tolist() == [[6], [10], [7], [3]]
-    assert left.reusable.tolist() == [0, 1, 3]
+    assert remaining.class_ids.tolist() == [0, 1, 0, 0, 2, 2, 1, 2, 3, SUPPRESSED, 3]
+    assert remaining.published_at.tolist() == [7, 8, 7, 7, 11, 11, 8, 11, 11, 11, 11]
+    assert remaining.lows.tolist() == [[0], [9], [1], [2]]
+    assert remaining.highs.tolist() == [[6], [10], [7], [3]]
+    assert remaining.reusable.tolist() == [0, 1, 3]
 
 
 def test_clusters_that_are_k_records_together_are_merged() -> None:
     """4, 10, 0, 3 and 7 open clusters, and two more come to that of 7. The 4 is due: with 3 it would lose 0.1, but be
     two records short of four; with the three 7 it loses 0.3 and is four. The others are too few then."""
     options = {"delta": 6, "beta": 5, "mu": 2, "alpha": 8}
-    left = run(of_numbers([4, 10, 0, 3, 7, 7, 7]), StreamModel(4), options)
-    assert left.class_ids.tolist() == [0, SUPPRESSED, SUPPRESSED, SUPPRESSED, 0, 0, 0]
+    remaining = run(of_numbers([4, 10, 0, 3, 7, 7, 7]), StreamModel(4), options)
+    assert remaining.class_ids.tolist() == [0, SUPPRESSED, SUPPRESSED, SUPPRESSED, 0, 0, 0]
 
 
 def test_what_leaves_is_not_split() -> None:

@@ -43,10 +43,10 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
 def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
-        left = run(came, model, options)
-        plain = Castle(came, model.k, model.min_values, **options)
-        check_plain_loop(left, plain, seed)
-        refuse_broken(came, model, left, options["delta"])
+        remaining = run(came, model, options)
+        plain_castle = Castle(came, model.k, model.min_values, **options)
+        check_plain_loop(remaining, plain_castle, seed)
+        refuse_broken(came, model, remaining, options["delta"])
 
 
 @pytest.mark.whole
@@ -80,26 +80,26 @@ def test_a_stream_traced_by_hand() -> None:
     17: 2 opens G. The stream ends, and it is suppressed.
     """
     came = of_numbers([0, 1, 10, 2, 0, 0, 9, 8, 7, 6, 9, 3, 5, 5, 5, 5, 2])
-    left = run(came, StreamModel(2), {"delta": 4, "beta": 2, "mu": 2})
-    assert left.class_ids.tolist() == [0, 1, 1, 1, 0, 0, 2, 3, 3, 3, 2, 4, 4, 5, 5, 4, SUPPRESSED]
-    assert left.published_at.tolist() == [5, 6, 6, 6, 5, 10, 11, 11, 11, 11, 11, 16, 16, 16, 16, 16, 17]
-    assert left.lows.tolist() == [[0], [1], [9], [6], [3], [5]]
-    assert left.highs.tolist() == [[0], [10], [9], [8], [5], [5]]
-    assert left.reusable.tolist() == [0, 2, 5]
+    remaining = run(came, StreamModel(2), {"delta": 4, "beta": 2, "mu": 2})
+    assert remaining.class_ids.tolist() == [0, 1, 1, 1, 0, 0, 2, 3, 3, 3, 2, 4, 4, 5, 5, 4, SUPPRESSED]
+    assert remaining.published_at.tolist() == [5, 6, 6, 6, 5, 10, 11, 11, 11, 11, 11, 16, 16, 16, 16, 16, 17]
+    assert remaining.lows.tolist() == [[0], [1], [9], [6], [3], [5]]
+    assert remaining.highs.tolist() == [[0], [10], [9], [8], [5], [5]]
+    assert remaining.reusable.tolist() == [0, 2, 5]
 
 
 def test_an_outlier_is_suppressed_where_most_clusters_are_larger() -> None:
     """0, 5 and 10 open clusters, of which 5 and 10 grow before the 0 is due."""
-    left = run(of_numbers([0, 5, 10, 5, 10]), StreamModel(2), {"delta": 4, "beta": 3, "mu": 2})
-    assert left.class_ids.tolist() == [SUPPRESSED, 0, 1, 0, 1]
-    assert left.published_at.tolist() == [5, 5, 5, 5, 5]
+    remaining = run(of_numbers([0, 5, 10, 5, 10]), StreamModel(2), {"delta": 4, "beta": 3, "mu": 2})
+    assert remaining.class_ids.tolist() == [SUPPRESSED, 0, 1, 0, 1]
+    assert remaining.published_at.tolist() == [5, 5, 5, 5, 5]
 
 
 def test_a_split_takes_its_share_of_each_sensitive_value() -> None:
     """One cluster, 0 (x), 0 (x), 1 (y), 5 (y), 6 (x). By persons alone the two 0 and then 1 and 5 would be pieces; by
     shares of a piece of two the first 0 and the nearest y, 1, then the second 0 and 5; the 6 widens 0-5 least."""
     values, options = [0, 0, 1, 5, 6], {"delta": 9, "beta": 1, "mu": 2}
-    left = run(of_numbers(values, [0, 0, 1, 1, 0]), StreamModel(2, (2,)), options)
-    assert left.class_ids.tolist() == [0, 1, 0, 1, 1]
-    assert (left.lows.tolist(), left.highs.tolist()) == ([[0], [0]], [[1], [6]])
+    remaining = run(of_numbers(values, [0, 0, 1, 1, 0]), StreamModel(2, (2,)), options)
+    assert remaining.class_ids.tolist() == [0, 1, 0, 1, 1]
+    assert (remaining.lows.tolist(), remaining.highs.tolist()) == ([[0], [0]], [[1], [6]])
     assert run(of_numbers(values), StreamModel(2), options).class_ids.tolist() == [0, 0, 1, 1, 1]

@@ -51,10 +51,10 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
 def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
     for seed in range(part, 300, 3):
         came, model, options = case(seed)
-        left = run(came, model, options)
-        plain = Cudsa(came, model.k, model.min_values, options)
-        check_plain_loop(left, plain, seed)
-        refuse_broken(came, model, left, int(str(options["delta"])) - 1)
+        remaining = run(came, model, options)
+        plain_cudsa = Cudsa(came, model.k, model.min_values, options)
+        check_plain_loop(remaining, plain_cudsa, seed)
+        refuse_broken(came, model, remaining, int(str(options["delta"])) - 1)
 
 
 @pytest.mark.whole
@@ -79,18 +79,18 @@ def test_a_stream_traced_by_hand() -> None:
     than class 0, which covers it. 7: 10 (b) is due and takes 9 (b): class 1, 9-10. The stream ends: 1 (a) would cost
     0.8 / 2 with 5 (a), more than class 0; 5 (a) is the last and suppressed.
     """
-    left = traced(np.array([0, 1, 0, 1, 1, 0, 0]))
-    assert left.class_ids.tolist() == [0, 0, 0, 1, 1, 0, -1]
-    assert left.published_at.tolist() == [4, 5, 4, 7, 7, 7, 7]
-    assert (left.lows.tolist(), left.highs.tolist()) == ([[0], [9]], [[3], [10]])
+    remaining = traced(np.array([0, 1, 0, 1, 1, 0, 0]))
+    assert remaining.class_ids.tolist() == [0, 0, 0, 1, 1, 0, -1]
+    assert remaining.published_at.tolist() == [4, 5, 4, 7, 7, 7, 7]
+    assert (remaining.lows.tolist(), remaining.highs.tolist()) == ([[0], [9]], [[3], [10]])
 
 
 def test_without_labels_the_loss_alone_counts() -> None:
     """As above, but 0 takes 2 at 4, class 0, 0-2, which costs 0.4; 3 is due at 6 and takes 1, 1-3, which costs as
     much; at 7 10 takes 9, and 5 is the last and suppressed."""
-    left = traced(None)
-    assert left.class_ids.tolist() == [0, 0, 1, 2, 2, 1, -1]
-    assert left.published_at.tolist() == [4, 4, 6, 7, 7, 6, 7]
+    remaining = traced(None)
+    assert remaining.class_ids.tolist() == [0, 0, 1, 2, 2, 1, -1]
+    assert remaining.published_at.tolist() == [4, 4, 6, 7, 7, 6, 7]
 
 
 def test_a_label_makes_classes_of_one_label_and_is_a_sensitive_column() -> None:
@@ -99,18 +99,18 @@ def test_a_label_makes_classes_of_one_label_and_is_a_sensitive_column() -> None:
         "CREATE TABLE visits AS SELECT i AS ts, (i * 37) % 50 AS age, 'd' || (i * 13) % 3 AS disease, "
         "'o' || (i * 7) % 2 AS outcome FROM range(300) r (i)"
     )
-    asked = "'visits', k := 4, delta := 40, order_by := 'ts', qi := 'age', sensitive := ['disease', 'outcome']"
+    text = "'visits', k := 4, delta := 40, order_by := 'ts', qi := 'age', sensitive := ['disease', 'outcome']"
 
     def mixed(more: str) -> float:
-        labels = f"SELECT class_id, count(DISTINCT outcome) AS labels FROM cudsa({asked}{more}) GROUP BY class_id"
-        found = con.execute(f"SELECT avg(labels) FROM ({labels})").fetchone()
-        assert found is not None
-        return float(found[0])
+        labels = f"SELECT class_id, count(DISTINCT outcome) AS labels FROM cudsa({text}{more}) GROUP BY class_id"
+        row = con.execute(f"SELECT avg(labels) FROM ({labels})").fetchone()
+        assert row is not None
+        return float(row[0])
 
     assert mixed(", label := 'Outcome', w := 0.1") < mixed("")
     assert mixed(", label := 'outcome', w := 0.1, l := 2") >= 2
-    assert con.execute(f"FROM cudsa_metrics({asked}, label := 'outcome')").fetchall()
+    assert con.execute(f"FROM cudsa_metrics({text}, label := 'outcome')").fetchall()
     for label in ("age", "nothing"):
         with pytest.raises(duckdb.Error, match="label must be a sensitive column, disease, outcome"):
-            con.execute(f"FROM cudsa({asked}, label := '{label}')").fetchall()
+            con.execute(f"FROM cudsa({text}, label := '{label}')").fetchall()
     con.close()

@@ -26,20 +26,25 @@ def test_a_stream_may_be_put_aside_after_its_last_record(system: StreamAlgorithm
     for seed in range(30):
         came = random_arrivals(seed, 60 + seed, nulls=bool(seed % 2), persons=bool(seed % 3), sensitive=seed % 3)
         model = StreamModel(3, (2,) * (seed % 3))
-        left = run(came, None, True)
-        assert left.last_arrival == came.n_records
-        refuse_broken(came, model, left, DELTA, maybe=system.maybe)
+        remaining = run(came, None, True)
+        assert remaining.last_arrival == came.n_records
+        refuse_broken(came, model, remaining, DELTA, maybe=system.maybe)
         waited += int((run(came, None, False).class_ids == PENDING).sum())
         for cuts in ([came.n_records], [came.n_records, came.n_records], [7, 7, 40, came.n_records]):
-            alike(resumed(came, run, cuts, system.state_layout.by_record), left)
+            alike(resumed(came, run, cuts, system.state_layout.by_record), remaining)
     assert waited > 0
 
 
 @SYSTEMS
 def test_a_stream_of_no_records_ends(system: StreamAlgorithm) -> None:
     came = random_arrivals(0, 0)
-    left = system.run(came, StreamModel(3), options(system), lambda: None, None, True)
-    assert (left.class_ids.tolist(), left.published_at.tolist(), left.made_at.tolist(), left.last_arrival) == (
+    remaining = system.run(came, StreamModel(3), options(system), lambda: None, None, True)
+    assert (
+        remaining.class_ids.tolist(),
+        remaining.published_at.tolist(),
+        remaining.made_at.tolist(),
+        remaining.last_arrival,
+    ) == (
         [],
         [],
         [],

@@ -43,8 +43,8 @@ def connection(kind: str) -> Any:
 
 def insert(con: Any, kind: str, seed: int, first: int, last: int) -> None:
     """Add records, some of which have no value."""
-    of = random.Random(seed)
-    values = [(r, of.choice([None, *range(-12, 400)] if r > 9 else [r, -r]), of.randrange(4)) for r in range(last)]
+    rng = random.Random(seed)
+    values = [(r, rng.choice([None, *range(-12, 400)] if r > 9 else [r, -r]), rng.randrange(4)) for r in range(last)]
     rows = ", ".join(f"({r}, {'NULL' if i is None else i}, {b})" for r, i, b in values[first:])
     con.execute(f"INSERT INTO t SELECT r, {KINDS[kind][1]}, b, 'x' || r FROM (VALUES {rows}) AS v (r, i, b)")
 
@@ -86,12 +86,12 @@ def check_covered(con: Any, view: str) -> None:
 def test_records_beyond_a_class_do_not_join_it() -> None:
     con = dbanon.connect()
     con.execute("CREATE TABLE b (r INTEGER, a BIGINT)")
-    least = -9223372036854775808
-    con.execute("INSERT INTO b VALUES (1, ?), (2, ?), (3, ?)", [least + 21, least + 29, least + 14])
+    minimum = -9223372036854775808
+    con.execute("INSERT INTO b VALUES (1, ?), (2, ?), (3, ?)", [minimum + 21, minimum + 29, minimum + 14])
     call = "k_varp('b', k := 3, order_by := 'r', delta := 3, qi := ['a'], other := ['r'], allow_rare := ['r'])"
     con.execute(f"CREATE STREAMING ANONYMIZED VIEW s AS SELECT * FROM {call}")
-    con.execute("INSERT INTO b VALUES (4, ?), (5, ?)", [least + 13, least + 11])
-    expected = [(r, f"[{least + 14}, {least + 29}]" if r < 4 else "*") for r in range(1, 6)]
+    con.execute("INSERT INTO b VALUES (4, ?), (5, ?)", [minimum + 13, minimum + 11])
+    expected = [(r, f"[{minimum + 14}, {minimum + 29}]" if r < 4 else "*") for r in range(1, 6)]
     assert con.execute(f"SELECT coalesce(r, arrived), a FROM {call} ORDER BY arrived").fetchall() == expected
     con.execute("REFRESH STREAMING ANONYMIZED VIEW s WITH (flush = true)")
     assert con.execute("SELECT DISTINCT a FROM s WHERE class_id IS NOT NULL").fetchall() == [(expected[0][1],)]
@@ -168,15 +168,23 @@ PUBLISHED_AS: dict[str, tuple[str, str, dict[str, Any]]] = {
 def test_gate_passes_grids_and_limits(case: str, intervals: str) -> None:
     con, (kind, value, call) = dbanon.connect(), PUBLISHED_AS[case]
     con.execute(f"CREATE TABLE t (r INTEGER, a {kind}, x VARCHAR)")
-    of = random.Random(case)
-    rows = ", ".join(f"({r}, {of.randrange(-200, 200)})" for r in range(60))
+    rng = random.Random(case)
+    rows = ", ".join(f"({r}, {rng.randrange(-200, 200)})" for r in range(60))
     value = f"CASE WHEN r % 11 > 0 THEN {value} END"
     con.execute(f"INSERT INTO t SELECT r, {value}, 'x' || r % 5 FROM (VALUES {rows}) AS v (r, i)")
-    given = {"k": 3, "delta": 12, "order_by": ["r"], "qi": ["a"], "sensitive": ["x"], "intervals": intervals, **call}
-    arguments = ", ".join(f"{name} := {argument!r}" for name, argument in given.items())
+    parameters = {
+        "k": 3,
+        "delta": 12,
+        "order_by": ["r"],
+        "qi": ["a"],
+        "sensitive": ["x"],
+        "intervals": intervals,
+        **call,
+    }
+    arguments = ", ".join(f"{name} := {argument!r}" for name, argument in parameters.items())
     for system in ("fads", "swaf", "k_varp"):
         rows = con.execute(f"FROM {system}('t', {arguments})").fetchall()
         assert len(rows) == 60
-    streaming.create_stream(con, "s", "castle", "t", **given)
+    streaming.create_stream(con, "s", "castle", "t", **parameters)
     streaming.refresh_stream(con, "s", flush=True)
     con.close()

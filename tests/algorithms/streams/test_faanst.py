@@ -53,10 +53,10 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
 def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
-        left = run(came, model, options)
-        plain = Faanst(came, model.k, model.min_values, options)
-        check_plain_loop(left, plain, seed)
-        refuse_broken(came, model, left, int(str(options["delta"])))
+        remaining = run(came, model, options)
+        plain_faanst = Faanst(came, model.k, model.min_values, options)
+        check_plain_loop(remaining, plain_faanst, seed)
+        refuse_broken(came, model, remaining, int(str(options["delta"])))
 
 
 @pytest.mark.whole
@@ -84,13 +84,13 @@ def test_a_stream_traced_by_hand(mode: str) -> None:
         [NumericAttribute(np.arange(11.0), integral=True)], value, people, np.zeros((16, 0), np.int64)
     )
     options = {"delta": 4, "mu": 3, "mode": mode, "threshold": 0.5, "clusters": "kmeans", "seed": 0}
-    left = run(came, StreamModel(2), options)
+    remaining = run(came, StreamModel(2), options)
     end = [4, SUPPRESSED, SUPPRESSED, 4] if mode == "passive" else [SUPPRESSED, 4, 4, 4]
-    assert left.class_ids.tolist() == [0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 1, *end]
-    assert left.published_at.tolist() == [3, 3, 3, 6, 6, 6, 9, 9, 9, 12, 12, 12, 16, 16, 16, 16]
-    assert left.lows.tolist() == [[0], [2], [8], [5], [0]]
-    assert left.highs.tolist() == [[10], [3], [9], [6], [7]]
-    assert left.reusable.tolist() == [1, 2, 3]
+    assert remaining.class_ids.tolist() == [0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 1, *end]
+    assert remaining.published_at.tolist() == [3, 3, 3, 6, 6, 6, 9, 9, 9, 12, 12, 12, 16, 16, 16, 16]
+    assert remaining.lows.tolist() == [[0], [2], [8], [5], [0]]
+    assert remaining.highs.tolist() == [[10], [3], [9], [6], [7]]
+    assert remaining.reusable.tolist() == [1, 2, 3]
 
 
 def test_parameters_that_exclude_each_other() -> None:
@@ -99,5 +99,5 @@ def test_parameters_that_exclude_each_other() -> None:
     assert excluded_parameter({"delta": 10, "mu": 10}, 10) is None
     came, model, options = case(1)
     for mu in (2, 1000):  # nobody has to ask
-        left = run(came, model, {**options, "mu": mu})
-        refuse_broken(came, model, left, int(str(options["delta"])))
+        remaining = run(came, model, {**options, "mu": mu})
+        refuse_broken(came, model, remaining, int(str(options["delta"])))

@@ -44,18 +44,18 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
 def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
-        left = run(came, model, options)
-        plain = Fads(came, model.k, model.min_values, **options)
-        check_plain_loop(left, plain, seed)
-        assert left.made_at.tolist() == plain.born, seed
-        refuse_broken(came, model, left, options["delta"])
+        remaining = run(came, model, options)
+        plain_fads = Fads(came, model.k, model.min_values, **options)
+        check_plain_loop(remaining, plain_fads, seed)
+        assert remaining.made_at.tolist() == plain_fads.born, seed
+        refuse_broken(came, model, remaining, options["delta"])
 
 
 def test_more_records_wait_than_are_looked_at_together() -> None:
     came = random_arrivals(5, 700, nulls=True, persons=True, values=200)
-    left = run(came, StreamModel(5), {"delta": BATCH_RECORDS + 130, "life": 50})
-    plain = Fads(came, 5, (), BATCH_RECORDS + 130, 50)
-    assert (left.class_ids.tolist(), left.published_at.tolist()) == (plain.out, plain.step)
+    remaining = run(came, StreamModel(5), {"delta": BATCH_RECORDS + 130, "life": 50})
+    plain_fads = Fads(came, 5, (), BATCH_RECORDS + 130, 50)
+    assert (remaining.class_ids.tolist(), remaining.published_at.tolist()) == (plain_fads.out, plain_fads.step)
 
 
 def test_any_cuts_give_the_same() -> None:
@@ -76,13 +76,13 @@ def test_a_stream_traced_by_hand() -> None:
     came = build_arrivals(
         [NumericAttribute(np.arange(11.0), integral=True)], value, people, np.zeros((11, 0), np.int64)
     )
-    left = run(came, StreamModel(2), {"delta": 3, "life": 4})
-    assert left.class_ids.tolist() == [0, 1, 0, 1, 1, 2, 3, 2, 3, 2, SUPPRESSED]
-    assert left.published_at.tolist() == [3, 4, 3, 4, 7, 8, 9, 8, 9, 11, 11]
-    assert left.lows.tolist() == [[0], [4], [9], [3]]
-    assert left.highs.tolist() == [[1], [5], [10], [8]]
-    assert left.made_at.tolist() == [3, 4, 8, 9]
-    assert left.reusable.tolist() == [2, 3]
+    remaining = run(came, StreamModel(2), {"delta": 3, "life": 4})
+    assert remaining.class_ids.tolist() == [0, 1, 0, 1, 1, 2, 3, 2, 3, 2, SUPPRESSED]
+    assert remaining.published_at.tolist() == [3, 4, 3, 4, 7, 8, 9, 8, 9, 11, 11]
+    assert remaining.lows.tolist() == [[0], [4], [9], [3]]
+    assert remaining.highs.tolist() == [[1], [5], [10], [8]]
+    assert remaining.made_at.tolist() == [3, 4, 8, 9]
+    assert remaining.reusable.tolist() == [2, 3]
 
 
 def test_sensitive_values_come_from_further_away() -> None:
@@ -91,7 +91,7 @@ def test_sensitive_values_come_from_further_away() -> None:
     value, people = np.array([[0], [1], [1], [7], [2]], np.int32), np.array([0, 1, 2, 3, 0])
     sensitive = np.array([[0], [0], [-1], [1], [0]])
     came = build_arrivals([NumericAttribute(np.arange(8.0), integral=True)], value, people, sensitive)
-    left = run(came, StreamModel(2, (2,)), {"delta": 5, "life": 9})
-    assert left.class_ids.tolist() == [0, 0, 0, 0, 0]
-    assert left.published_at.tolist() == [5, 5, 5, 5, 5]
-    assert (left.lows.tolist(), left.highs.tolist()) == ([[0]], [[7]])
+    remaining = run(came, StreamModel(2, (2,)), {"delta": 5, "life": 9})
+    assert remaining.class_ids.tolist() == [0, 0, 0, 0, 0]
+    assert remaining.published_at.tolist() == [5, 5, 5, 5, 5]
+    assert (remaining.lows.tolist(), remaining.highs.tolist()) == ([[0]], [[7]])

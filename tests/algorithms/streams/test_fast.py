@@ -45,11 +45,11 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
 def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
-        left = run(came, model, options)
-        plain = Fast(came, model.k, model.min_values, **options)
-        check_plain_loop(left, plain, seed)
-        assert left.made_at.tolist() == plain.born, seed
-        refuse_broken(came, model, left, options["delta"])
+        remaining = run(came, model, options)
+        plain_fast = Fast(came, model.k, model.min_values, **options)
+        check_plain_loop(remaining, plain_fast, seed)
+        assert remaining.made_at.tolist() == plain_fast.born, seed
+        refuse_broken(came, model, remaining, options["delta"])
 
 
 def test_any_cuts_give_the_same() -> None:
@@ -85,11 +85,11 @@ def test_a_stream_traced_by_hand() -> None:
     """
     value = np.array([[0], [9], [4], [8], [1], [5], [5], [9], [6], [8], [9]], np.int32)
     came = build_arrivals([NumericAttribute(np.arange(11.0), integral=True)], value, None, np.zeros((11, 0), np.int64))
-    left = run(came, StreamModel(2), {"delta": 5, "life": 4, "ahead": 2})
-    assert left.class_ids.tolist() == [0, 1, SUPPRESSED, 1, 0, 2, 2, 3, 4, 3, 4]
-    assert left.published_at.tolist() == [5, 5, 5, 5, 5, 10, 10, 10, 11, 10, 11]
-    assert left.lows.tolist() == [[0], [8], [5], [8], [6]]
-    assert left.highs.tolist() == [[1], [9], [5], [9], [9]]
+    remaining = run(came, StreamModel(2), {"delta": 5, "life": 4, "ahead": 2})
+    assert remaining.class_ids.tolist() == [0, 1, SUPPRESSED, 1, 0, 2, 2, 3, 4, 3, 4]
+    assert remaining.published_at.tolist() == [5, 5, 5, 5, 5, 10, 10, 10, 11, 10, 11]
+    assert remaining.lows.tolist() == [[0], [8], [5], [8], [6]]
+    assert remaining.highs.tolist() == [[1], [9], [5], [9], [9]]
 
 
 def test_a_round_leaves_enough_records_to_wait() -> None:
@@ -101,5 +101,5 @@ def test_a_round_leaves_enough_records_to_wait() -> None:
     assert excluded_parameter({"delta": 4, "ahead": None}, 4) is None
     came, model, options = case(2)
     ahead = min(model.k, options["delta"] - model.k)
-    left = find("fast").run(came, model, {**options, "workers": 1, "ahead": None}, lambda: None, None, True)
-    alike(left, run(came, model, {**options, "ahead": ahead}))
+    remaining = find("fast").run(came, model, {**options, "workers": 1, "ahead": None}, lambda: None, None, True)
+    alike(remaining, run(came, model, {**options, "ahead": ahead}))

@@ -37,23 +37,25 @@ def test_it_is_taken_up_as_it_was(system: StreamAlgorithm) -> None:
     for seed in range(20):
         came = random_arrivals(seed, 150, nulls=bool(seed % 2), persons=bool(seed % 3), sensitive=seed % 2)
         model = StreamModel(3, (2,) * (seed % 2))
-        state, of = left_by(system, came, model, None, False), meaning(came)
+        state, one_meaning = left_by(system, came, model, None, False), meaning(came)
         segment = StreamSegment(None, 0, False)
-        segment.save(system, state, of)
+        segment.save(system, state, one_meaning)
         numbers = {int(c): 10 * int(c) for c in state.reusable}
-        again = StreamSegment.from_bytes(segment.to_bytes(numbers), came.n_records, is_last=True)
-        assert again.classes.tolist() == [10 * c for c in state.reusable.tolist()]
+        repeated = StreamSegment.from_bytes(segment.to_bytes(numbers), came.n_records, is_last=True)
+        assert repeated.classes.tolist() == [10 * c for c in state.reusable.tolist()]
         waits = state.class_ids == PENDING
         rest = Arrivals(
             came.places, came.values[waits], came.people[waits], came.sensitive[waits], came.arrived[waits],
             int(waits.sum()),
         )  # fmt: skip
-        taken = again.initial_state(system, of, system.name, rest.n_pending)
-        assert taken is not None
-        own = {name: a[waits] if name in system.state_layout.by_record else a for name, a in state.own.items()}
-        for name, array in own.items():
-            np.testing.assert_array_equal(taken.own[name], array, name)
-        kept = replace(
+        taken_initial_state = repeated.initial_state(system, one_meaning, system.name, rest.n_pending)
+        assert taken_initial_state is not None
+        own_values_by_name = {
+            name: a[waits] if name in system.state_layout.by_record else a for name, a in state.own.items()
+        }
+        for name, array in own_values_by_name.items():
+            np.testing.assert_array_equal(taken_initial_state.own[name], array, name)
+        kept_state = replace(
             state,
             class_ids=state.class_ids[waits],
             published_at=state.published_at[waits],
@@ -61,30 +63,32 @@ def test_it_is_taken_up_as_it_was(system: StreamAlgorithm) -> None:
             highs=state.highs[state.reusable],
             made_at=state.made_at[state.reusable],
             reusable=np.arange(len(state.reusable)),
-            own=own,
+            own=own_values_by_name,
         )
-        alike(left_by(system, rest, model, taken, True), left_by(system, rest, model, kept, True))
+        alike(left_by(system, rest, model, taken_initial_state, True), left_by(system, rest, model, kept_state, True))
 
 
 @SYSTEMS
 def test_nodes_are_known_by_their_names(system: StreamAlgorithm) -> None:
     """A leaf comes before the others: all have other numbers then, and put aside again they have their names."""
     came = random_arrivals(7, 300, values=20)
-    of = meaning(came)
-    put = save_state(system, left_by(system, came, StreamModel(3), None, False), of)
-    more = CategoricalAttribute(np.append(FLAT.parent, 0), np.arange(1, len(FLAT.parent) + 1, dtype=np.int32))
+    one_meaning = meaning(came)
+    put = save_state(system, left_by(system, came, StreamModel(3), None, False), one_meaning)
+    extra_categorical_attribute = CategoricalAttribute(
+        np.append(FLAT.parent, 0), np.arange(1, len(FLAT.parent) + 1, dtype=np.int32)
+    )
     flat, old = came.places.first[2], len(FLAT.parent)
     assert came.places.first[3] - flat == old
-    names = [name and list(name) for name in of.nodes]
+    names = [name and list(name) for name in one_meaning.nodes]
     assert names[2] is not None
     names[2].insert(1, "new")
-    nodes = np.concatenate([_attribute_places([more]).nodes, came.places.nodes[old:]])
+    nodes = np.concatenate([_attribute_places([extra_categorical_attribute]).nodes, came.places.nodes[old:]])
     share = np.append(np.ones(1), came.places.share)
     places = replace(came.places, first=came.places.first + (np.arange(5) > 2), nodes=nodes, share=share)
-    other = NumberMeaning(places, names, of.people)
+    other = NumberMeaning(places, names, one_meaning.people)
     waiting = int((left_by(system, came, StreamModel(3), None, False).class_ids == PENDING).sum())
-    taken = restore_state(system, put, other, waiting)
-    second = save_state(system, taken, other)
+    taken_state = restore_state(system, put, other, waiting)
+    second = save_state(system, taken_state, other)
     assert second.keys() == put.keys()
     for name, array in put.items():
         if name not in ("classes", "highs", "own high", "own open_highs"):  # the root ends at another leaf
@@ -95,9 +99,9 @@ def test_a_name_that_is_gone_is_an_error() -> None:
     system = next(s for s in streams() if s.name == "castle")
     came = random_arrivals(7, 300, values=20)
     put = save_state(system, left_by(system, came, StreamModel(3), None, False), meaning(came))
-    gone = replace(meaning(came), nodes=[None, None, ["other"], ["other"]])
+    removed_meaning = replace(meaning(came), nodes=[None, None, ["other"], ["other"]])
     with pytest.raises(KeyError):
-        restore_state(system, put, gone, 0)
+        restore_state(system, put, removed_meaning, 0)
 
 
 def test_segment_is_found_by_its_key_while_it_is_read() -> None:

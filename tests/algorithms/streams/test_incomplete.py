@@ -64,18 +64,18 @@ def case(seed: int, name: str) -> tuple[Arrivals, StreamModel, dict[str, Any]]:
 @pytest.mark.whole
 @SYSTEMS
 def test_it_is_the_plain_loop_and_keeps_its_promise(name: str) -> None:
-    joined = 0
+    joined_number = 0
     for seed in range(250):
         came, model, options = case(seed, name)
-        left, loop = run(name, came, model, options), plain(name, came, model, options)
-        assert (left.class_ids.tolist(), left.published_at.tolist()) == (loop.out, loop.step), seed
-        assert [list(zip(*c, strict=True)) for c in zip(left.lows.tolist(), left.highs.tolist(), strict=True)] == (
-            loop.classes
-        ), seed
-        assert left.reusable.tolist() == loop.kept, seed
-        refuse_broken(came, model, left, options["delta"], maybe=find(name).maybe)
-        joined += int((left.class_ids >= 0).sum())
-    assert joined > 3000
+        remaining, loop = run(name, came, model, options), plain(name, came, model, options)
+        assert (remaining.class_ids.tolist(), remaining.published_at.tolist()) == (loop.out, loop.step), seed
+        assert [
+            list(zip(*c, strict=True)) for c in zip(remaining.lows.tolist(), remaining.highs.tolist(), strict=True)
+        ] == (loop.classes), seed
+        assert remaining.reusable.tolist() == loop.kept, seed
+        refuse_broken(came, model, remaining, options["delta"], maybe=find(name).maybe)
+        joined_number += int((remaining.class_ids >= 0).sum())
+    assert joined_number > 3000
 
 
 @SYSTEMS
@@ -112,12 +112,12 @@ def test_idea_traced_by_hand() -> None:
     (3, 1) it is (3, 1), which loses nothing.
     """
     came = two_numbers([(0, 0), (8, 8), (0, 10), (10, 1), (2, 2), (3, 1)])
-    left = run("idea", came, StreamModel(2), {"delta": 4, "theta": 0.5, "store": 5})
-    assert left.class_ids.tolist() == [0, 1, 0, 2, 1, 2]
-    assert left.published_at.tolist() == [4, 5, 4, 6, 5, 6]
-    assert left.lows.tolist() == [[0, 0], [2, 2], [3, 1]]
-    assert left.highs.tolist() == [[0, 0], [8, 8], [3, 1]]
-    assert left.reusable.tolist() == [0, 2]
+    remaining = run("idea", came, StreamModel(2), {"delta": 4, "theta": 0.5, "store": 5})
+    assert remaining.class_ids.tolist() == [0, 1, 0, 2, 1, 2]
+    assert remaining.published_at.tolist() == [4, 5, 4, 6, 5, 6]
+    assert remaining.lows.tolist() == [[0, 0], [2, 2], [3, 1]]
+    assert remaining.highs.tolist() == [[0, 0], [8, 8], [3, 1]]
+    assert remaining.reusable.tolist() == [0, 2]
 
 
 def test_k_varp_traced_by_hand() -> None:
@@ -125,19 +125,19 @@ def test_k_varp_traced_by_hand() -> None:
     merged: (0-1, *). At 6 (-, 0) is due and leaves with (-, 1): (NULL, 0-1) is stored. Then the stream ends, and (-, 2)
     is alone: nobody waits but (5, 5), half alike: (*, 2-5)."""
     came = two_numbers([(0, 0), (1, 10), (10, 0), (10, 2), (5, 5), (10, 1)])
-    left = run("k_varp", came, StreamModel(2), {"delta": 4, "store": 5})
-    assert left.class_ids.tolist() == [0, 0, 1, 2, 2, 1]
-    assert left.published_at.tolist() == [4, 4, 6, 6, 6, 6]
-    assert left.lows.tolist() == [[0, -np.inf], [np.inf, 0], [-np.inf, 2]]
-    assert left.highs.tolist() == [[1, np.inf], [-np.inf, 1], [np.inf, 5]]
-    assert left.reusable.tolist() == [1]
+    remaining = run("k_varp", came, StreamModel(2), {"delta": 4, "store": 5})
+    assert remaining.class_ids.tolist() == [0, 0, 1, 2, 2, 1]
+    assert remaining.published_at.tolist() == [4, 4, 6, 6, 6, 6]
+    assert remaining.lows.tolist() == [[0, -np.inf], [np.inf, 0], [-np.inf, 2]]
+    assert remaining.highs.tolist() == [[1, np.inf], [-np.inf, 1], [np.inf, 5]]
+    assert remaining.reusable.tolist() == [1]
 
 
 def test_iot_anonymity_merges_the_largest_partition() -> None:
     """(0, 0) is due at 4: (1, -) is older, but of (-, 0) there are two."""
     came = two_numbers([(0, 0), (1, 10), (10, 0), (10, 2), (5, 10)])
-    left = run("iot_anonymity", came, StreamModel(2), {"delta": 4})
-    assert left.class_ids.tolist()[:4] == [0, 1, 0, -1]
+    remaining = run("iot_anonymity", came, StreamModel(2), {"delta": 4})
+    assert remaining.class_ids.tolist()[:4] == [0, 1, 0, -1]
 
 
 @pytest.fixture(scope="module")
@@ -168,9 +168,9 @@ def test_in_sql(con: Any, name: str, form: str) -> None:
 
 
 def test_maybe_match_publishes_no_null_where_somebody_has_a_value(con: Any) -> None:
-    shown = con.execute(f"SELECT count(*) FILTER (WHERE age IS NULL), count(*) FROM idea({CALL})").fetchall()[0]
+    shown_row = con.execute(f"SELECT count(*) FILTER (WHERE age IS NULL), count(*) FROM idea({CALL})").fetchall()[0]
     lacking = con.execute("SELECT count(*) FROM events WHERE age IS NULL").fetchall()[0][0]
-    assert shown[0] < lacking / 2
+    assert shown_row[0] < lacking / 2
     plainly = con.execute(f"SELECT count(*) FILTER (WHERE age = '*') FROM k_varp({CALL})").fetchall()[0][0]
     assert con.execute(f"SELECT count(*) FILTER (WHERE age = '*') FROM idea({CALL})").fetchall()[0][0] <= plainly
 
@@ -188,9 +188,9 @@ def test_the_gate_refuses_a_value_that_nobody_has(monkeypatch: pytest.MonkeyPatc
     real, was = resources.sql, "WHEN x.filled{{ q.i }} > 0 THEN '*' END AS p{{ q.i }}"
 
     def text(path: str) -> str:
-        found = real(path)
-        assert path != "release/plan/generalize.sql" or was in found
-        return found.replace(was, was.replace("THEN '*' END", "THEN '*' ELSE '31' END"))
+        result = real(path)
+        assert path != "release/plan/generalize.sql" or was in result
+        return result.replace(was, was.replace("THEN '*' END", "THEN '*' ELSE '31' END"))
 
     filling._templates.cache_clear()
     monkeypatch.setattr(resources, "sql", text)

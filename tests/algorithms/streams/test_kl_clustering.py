@@ -42,14 +42,17 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, int]:
 def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
     for seed in range(part, 300, 3):
         came, model, delta = case(seed)
-        left = run(came, model, delta)
-        plain = KLClustering(came, model.k, model.min_values, delta)
-        assert (left.class_ids.tolist(), left.published_at.tolist()) == (plain.out, plain.step), seed
-        assert [list(zip(*c, strict=True)) for c in zip(left.lows.tolist(), left.highs.tolist(), strict=True)] == (
-            plain.classes
+        remaining = run(came, model, delta)
+        plain_klclustering = KLClustering(came, model.k, model.min_values, delta)
+        assert (remaining.class_ids.tolist(), remaining.published_at.tolist()) == (
+            plain_klclustering.out,
+            plain_klclustering.step,
         ), seed
-        assert left.own["clusters"].tolist() == plain.clusters
-        refuse_broken(came, model, left, delta)
+        assert [
+            list(zip(*c, strict=True)) for c in zip(remaining.lows.tolist(), remaining.highs.tolist(), strict=True)
+        ] == (plain_klclustering.classes), seed
+        assert remaining.own["clusters"].tolist() == plain_klclustering.clusters
+        refuse_broken(came, model, remaining, delta)
 
 
 def test_any_cuts_give_the_same() -> None:
@@ -66,10 +69,10 @@ def _resumed(seed: int, came: Arrivals, model: StreamModel, delta: int) -> Strea
 def test_a_person_leaves_with_the_same_others_for_good() -> None:
     came = random_arrivals(4, 400, persons=True)
     came = Arrivals(came.places, came.values, came.people % 30, came.sensitive, came.arrived)
-    left = run(came, StreamModel(3), 40)
+    remaining = run(came, StreamModel(3), 40)
     others: dict[int, set[int]] = {}
-    for number in range(len(left.made_at)):
-        group = came.people[left.class_ids == number].tolist()
+    for number in range(len(remaining.made_at)):
+        group = came.people[remaining.class_ids == number].tolist()
         assert len(group) == 3
         for person in group:
             assert others.setdefault(person, set(group)) == set(group)
@@ -88,11 +91,11 @@ def test_a_stream_traced_by_hand() -> None:
     people = np.array([0, 1, 2, 3, 0, 3, 0, 3, -1, 1])
     sensitive = np.array([[0], [0], [1], [1], [0], [0], [1], [1], [0], [0]])
     came = build_arrivals([NumericAttribute(np.arange(10.0), integral=True)], value, people, sensitive)
-    left = run(came, StreamModel(2, (2,)), 4)
-    assert left.class_ids.tolist() == [0, 1, 1, 0, SUPPRESSED, 2, 2, SUPPRESSED, SUPPRESSED, SUPPRESSED]
-    assert left.published_at.tolist() == [4, 5, 5, 4, 8, 8, 8, 10, 10, 10]
-    assert left.lows.tolist() == [[0], [1], [6]]
-    assert left.highs.tolist() == [[3], [9], [7]]
+    remaining = run(came, StreamModel(2, (2,)), 4)
+    assert remaining.class_ids.tolist() == [0, 1, 1, 0, SUPPRESSED, 2, 2, SUPPRESSED, SUPPRESSED, SUPPRESSED]
+    assert remaining.published_at.tolist() == [4, 5, 5, 4, 8, 8, 8, 10, 10, 10]
+    assert remaining.lows.tolist() == [[0], [1], [6]]
+    assert remaining.highs.tolist() == [[3], [9], [7]]
 
 
 def test_parameters_that_exclude_each_other() -> None:

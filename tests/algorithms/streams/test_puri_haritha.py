@@ -54,11 +54,11 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
 def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
-        left = run(came, model, options)
-        plain = PuriHaritha(came, model.k, model.min_values, options)
-        check_plain_loop(left, plain, seed)
-        for promised in (came.sensitive, came.sensitive if came.meanings is None else came.meanings):
-            refuse_broken(replace(came, sensitive=promised), model, left, int(str(options["delta"])) - 1)
+        remaining = run(came, model, options)
+        plain_puri_haritha = PuriHaritha(came, model.k, model.min_values, options)
+        check_plain_loop(remaining, plain_puri_haritha, seed)
+        for sensitive in (came.sensitive, came.sensitive if came.meanings is None else came.meanings):
+            refuse_broken(replace(came, sensitive=sensitive), model, remaining, int(str(options["delta"])) - 1)
 
 
 @pytest.mark.whole
@@ -79,13 +79,13 @@ def test_a_stream_traced_by_hand() -> None:
     loses less than class 1, and so does 7; 10 is beyond both and suppressed.
     """
     value = np.array([[6], [4], [0], [9], [2], [3], [8], [5], [7], [10]], np.int32)
-    said = np.array([[0], [1], [0], [2], [1], [2], [2], [0], [1], [0]])
-    came = build_arrivals([NumericAttribute(np.arange(11.0), integral=True)], value, None, said)
-    came = replace(came, meanings=np.where(said == 2, 1, 0))
-    left = run(came, StreamModel(2, (2,)), {"delta": 5, "beta": 1, "groups": 1, "life": 100})
-    assert left.class_ids.tolist() == [0, 0, 1, 0, 1, 1, 1, 0, 0, SUPPRESSED]
-    assert left.published_at.tolist() == [4, 4, 7, 4, 7, 7, 7, 10, 10, 10]
-    assert (left.lows.tolist(), left.highs.tolist()) == ([[4], [0]], [[9], [8]])
+    array = np.array([[0], [1], [0], [2], [1], [2], [2], [0], [1], [0]])
+    came = build_arrivals([NumericAttribute(np.arange(11.0), integral=True)], value, None, array)
+    came = replace(came, meanings=np.where(array == 2, 1, 0))
+    remaining = run(came, StreamModel(2, (2,)), {"delta": 5, "beta": 1, "groups": 1, "life": 100})
+    assert remaining.class_ids.tolist() == [0, 0, 1, 0, 1, 1, 1, 0, 0, SUPPRESSED]
+    assert remaining.published_at.tolist() == [4, 4, 7, 4, 7, 7, 7, 10, 10, 10]
+    assert (remaining.lows.tolist(), remaining.highs.tolist()) == ([[4], [0]], [[9], [8]])
 
 
 @pytest.fixture
@@ -118,17 +118,17 @@ def test_an_ontology_is_named_or_declared(con: Any) -> None:
     assert kinds(con, "") == 1
     for parameter in ("ontology", "hierarchies"):
         assert kinds(con, f", {parameter} := {{'disease': '{TREE}'}}") == 2
-    measured = f"SELECT value FROM puri_haritha_metrics({ASKED}, ontology := {{'DISEASE': '{TREE}'}})"
-    assert con.execute(f"{measured} WHERE metric = 'l:disease'").fetchall()[0][0] >= 2
+    measured_query = f"SELECT value FROM puri_haritha_metrics({ASKED}, ontology := {{'DISEASE': '{TREE}'}})"
+    assert con.execute(f"{measured_query} WHERE metric = 'l:disease'").fetchall()[0][0] >= 2
     dbanon.declare(con, "visits", age={"role": "quasi"}, disease={"role": "sensitive", "hierarchy": TREE})
     assert kinds(con, "") == 2
 
 
 def test_only_true_values_are_published(con: Any) -> None:
-    left = con.execute(f"SELECT arrived, disease FROM puri_haritha({ASKED}) WHERE NOT suppressed").fetchall()
+    remaining_rows = con.execute(f"SELECT arrived, disease FROM puri_haritha({ASKED}) WHERE NOT suppressed").fetchall()
     true = dict(con.execute("SELECT ts + 1, disease FROM visits").fetchall())
-    assert left
-    assert all(true[arrived] == disease for arrived, disease in left)
+    assert remaining_rows
+    assert all(true[arrived] == disease for arrived, disease in remaining_rows)
 
 
 @pytest.mark.parametrize(

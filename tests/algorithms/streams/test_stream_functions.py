@@ -39,12 +39,12 @@ def call(name: str, more: str = "", table: str = "visits") -> str:
 @pytest.mark.parametrize("more", ["", ", person := 'person', l := 2", ", intervals := 'bounds', suppress := 'drop'"])
 @pytest.mark.parametrize("name", NAMES)
 def test_every_record_leaves_once_in_time_with_k_persons(con: Any, name: str, more: str) -> None:
-    own = f"SELECT class_id, arrived, published, delay, suppressed FROM {call(name, more)}"
-    rows = con.execute(own).fetchall()
+    own_query = f"SELECT class_id, arrived, published, delay, suppressed FROM {call(name, more)}"
+    rows = con.execute(own_query).fetchall()
     arrived = [row[1] for row in rows]
     assert sorted(arrived) == list(range(1, 241)) or ("drop" in more and len(set(arrived)) == len(arrived))
     assert [row[2] for row in rows] == sorted(row[2] for row in rows)
-    assert all(0 <= delay == published - came <= 40 for _, came, published, delay, _ in rows)
+    assert all(0 <= delay == output - came <= 40 for _, came, output, delay, _ in rows)
     person = {i + 1: (i * 17) % 80 if "person" in more else i for i in range(240)}
     for number in {row[0] for row in rows if not row[4]}:
         members = [row for row in rows if row[0] == number]
@@ -57,16 +57,16 @@ def test_classes_and_metrics_say_what_the_rows_say(con: Any, name: str) -> None:
     con.execute(f"CREATE TEMP TABLE left_ AS FROM {call(name, ', l := 2')}")
     classes = con.execute(f"SELECT class_id, size FROM {call(name + '_classes', ', l := 2')} ORDER BY ALL").fetchall()
     assert classes == con.execute("SELECT class_id, count(*) FROM left_ GROUP BY ALL ORDER BY ALL").fetchall()
-    found = dict(con.execute(f"SELECT metric, value FROM {call(name + '_metrics', ', l := 2')}").fetchall())
+    mapping = dict(con.execute(f"SELECT metric, value FROM {call(name + '_metrics', ', l := 2')}").fetchall())
     expected = con.execute(
         "SELECT count(*), avg(delay), max(delay), avg(suppressed::INTEGER), count(DISTINCT class_id) FROM left_"
     ).fetchone()
     names = ("records", "average_delay", "delay", "suppression", "classes")
-    assert [found[n] for n in names] == pytest.approx(expected)
-    assert found["k"] >= 4
-    assert found["l:disease"] >= 2
-    assert 0 <= found["average_loss"] <= 1
-    assert 0 <= found.get("reuse", 0) < 1
+    assert [mapping[n] for n in names] == pytest.approx(expected)
+    assert mapping["k"] >= 4
+    assert mapping["l:disease"] >= 2
+    assert 0 <= mapping["average_loss"] <= 1
+    assert 0 <= mapping.get("reuse", 0) < 1
 
 
 def test_the_order_in_which_a_table_is_stored_tells_nothing(con: Any) -> None:
@@ -106,23 +106,23 @@ def test_a_declared_max_level_is_refused(con: Any) -> None:
 
 
 def test_both_forms_of_arguments_views_and_copies_work(con: Any) -> None:
-    asked = "k=4, delta=40, order_by='ts', qi=['age', 'sex'], sensitive='disease', life=10"
+    options_text = "k=4, delta=40, order_by='ts', qi=['age', 'sex'], sensitive='disease', life=10"
     expected = con.execute(f"FROM {call('fads', ', life := 10')}").fetchall()
-    con.execute(f"CREATE VIEW later AS SELECT * FROM fads('visits', {asked})")
-    con.execute(f"CREATE TABLE copied AS FROM fads('visits', {asked})")
+    con.execute(f"CREATE VIEW later AS SELECT * FROM fads('visits', {options_text})")
+    con.execute(f"CREATE TABLE copied AS FROM fads('visits', {options_text})")
     assert con.execute("FROM later").fetchall() == con.execute("FROM copied").fetchall() == expected
 
 
 def test_columns_may_have_the_names_that_a_statement_uses(con: Any) -> None:
     names = ["l", "s", "r", "v", "c", "g", "p", "arrived", "published", "delay", "suppressed", "source"]
-    made = ", ".join(f'ts % 3 AS "{name}"' for name in names)
-    con.execute(f"CREATE OR REPLACE TABLE named AS SELECT ts, age, {made} FROM visits")
-    asked = f"'named', k := 4, delta := 40, order_by := 'ts', qi := 'age', sensitive := {names}"
-    columns = [c[0] for c in con.execute(f"FROM castle({asked})").description]
+    text = ", ".join(f'ts % 3 AS "{name}"' for name in names)
+    con.execute(f"CREATE OR REPLACE TABLE named AS SELECT ts, age, {text} FROM visits")
+    asked_text = f"'named', k := 4, delta := 40, order_by := 'ts', qi := 'age', sensitive := {names}"
+    columns = [c[0] for c in con.execute(f"FROM castle({asked_text})").description]
     assert columns[: 1 + len(names)] == ["age", *names]
     assert len(set(columns)) == len(columns) == len(names) + 6
     for kind in ("_classes", "_metrics"):
-        assert con.execute(f"FROM castle{kind}({asked})").fetchall()
+        assert con.execute(f"FROM castle{kind}({asked_text})").fetchall()
 
 
 # --- the gate ----------------------------------------------------------------------------------------------
@@ -197,9 +197,9 @@ def test_the_gate_refuses_what_is_published_untrue(
     real = resources.sql
 
     def text(path: str) -> str:
-        found = real(path)
-        assert path != template or was in found
-        return found.replace(was, broken) if path == template else found
+        result = real(path)
+        assert path != template or was in result
+        return result.replace(was, broken) if path == template else result
 
     spoiled(monkeypatch, left_out)
     assert (True,) in con.execute(f"SELECT suppressed FROM {call('fads')}").fetchall()

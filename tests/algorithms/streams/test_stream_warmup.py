@@ -31,12 +31,12 @@ def test_nothing_is_compiled_after_it(con: Any, system: str) -> None:
     shared = {"k": 4, "delta": 40, "order_by": "ts", "qi": ["a", "c"]}
     calls = [{}, {"sensitive": ["d"]}, {"sensitive": ["d"], "l": 2, "person": "p"}]
     with compile_events.listen(compiled.append):
-        for number, more in enumerate(calls):
-            if not more and system in ("puri_haritha",):  # which asks for sensitive values
+        for number, extra in enumerate(calls):
+            if not extra and system in ("puri_haritha",):  # which asks for sensitive values
                 continue
-            call = shared | more
-            given = ", ".join(f"{name} := {value!r}" for name, value in call.items())
-            con.execute(f"FROM {system}('events', {given})").fetchall()
+            call = shared | extra
+            text = ", ".join(f"{name} := {value!r}" for name, value in call.items())
+            con.execute(f"FROM {system}('events', {text})").fetchall()
             name = f"{system}_{number}"
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", dbanon.DisclosureWarning)

@@ -38,10 +38,10 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, int]:
 def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, delta = case(seed)
-        left = run(came, model, delta)
-        plain = Swaf(came, model.k, model.min_values, delta)
-        check_plain_loop(left, plain, seed)
-        refuse_broken(came, model, left, delta)
+        remaining = run(came, model, delta)
+        plain_swaf = Swaf(came, model.k, model.min_values, delta)
+        check_plain_loop(remaining, plain_swaf, seed)
+        refuse_broken(came, model, remaining, delta)
 
 
 def test_any_cuts_give_the_same() -> None:
@@ -57,10 +57,10 @@ def _resumed(seed: int, came: Arrivals, model: StreamModel, delta: int) -> Strea
 
 def test_most_records_join_a_region_that_was_published_before() -> None:
     came = random_arrivals(3, 3000, values=60)
-    left = run(came, StreamModel(5), 200)
-    assert (left.class_ids >= 0).all()
-    assert len(left.made_at) < 3000 / 5 / 4
-    assert len(left.reusable) > 10
+    remaining = run(came, StreamModel(5), 200)
+    assert (remaining.class_ids >= 0).all()
+    assert len(remaining.made_at) < 3000 / 5 / 4
+    assert len(remaining.reusable) > 10
 
 
 def test_a_stream_traced_by_hand() -> None:
@@ -77,9 +77,9 @@ def test_a_stream_traced_by_hand() -> None:
     came = build_arrivals(
         [NumericAttribute(np.arange(10.0), integral=True)], value, people, np.zeros((12, 0), np.int64)
     )
-    left = run(came, StreamModel(2), 5)
-    assert left.class_ids.tolist() == [0, 1, 0, 1, 2, 3, 3, 2, 2, 2, 3, SUPPRESSED]
-    assert left.published_at.tolist() == [5, 6, 5, 6, 9, 10, 10, 9, 12, 12, 12, 12]
-    assert left.lows.tolist() == [[1], [8], [3], [0]]
-    assert left.highs.tolist() == [[2], [9], [9], [2]]
-    assert left.reusable.tolist() == [2, 3]
+    remaining = run(came, StreamModel(2), 5)
+    assert remaining.class_ids.tolist() == [0, 1, 0, 1, 2, 3, 3, 2, 2, 2, 3, SUPPRESSED]
+    assert remaining.published_at.tolist() == [5, 6, 5, 6, 9, 10, 10, 9, 12, 12, 12, 12]
+    assert remaining.lows.tolist() == [[1], [8], [3], [0]]
+    assert remaining.highs.tolist() == [[2], [9], [9], [2]]
+    assert remaining.reusable.tolist() == [2, 3]

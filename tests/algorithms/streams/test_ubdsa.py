@@ -46,10 +46,10 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
 def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
-        left = run(came, model, options)
-        plain = Ubdsa(came, model.k, model.min_values, options)
-        check_plain_loop(left, plain, seed)
-        refuse_broken(came, model, left, int(str(options["delta"])) - 1)
+        remaining = run(came, model, options)
+        plain_ubdsa = Ubdsa(came, model.k, model.min_values, options)
+        check_plain_loop(remaining, plain_ubdsa, seed)
+        refuse_broken(came, model, remaining, int(str(options["delta"])) - 1)
 
 
 @pytest.mark.whole
@@ -63,9 +63,9 @@ def test_records_that_are_all_alike_leave_as_soon_as_they_are_enough() -> None:
     came = build_arrivals(
         [NumericAttribute(np.arange(1.0), integral=True)], np.zeros((9, 1), np.int32), None, np.zeros((9, 0), np.int64)
     )
-    left = run(came, StreamModel(3), {"delta": 5, "beta": 2, "theta": 0.0, "store": 1})
-    assert left.class_ids.tolist() == [0] * 9
-    assert left.published_at.tolist() == [3, 3, 3, 4, 5, 6, 7, 8, 9]
+    remaining = run(came, StreamModel(3), {"delta": 5, "beta": 2, "theta": 0.0, "store": 1})
+    assert remaining.class_ids.tolist() == [0] * 9
+    assert remaining.published_at.tolist() == [3, 3, 3, 4, 5, 6, 7, 8, 9]
 
 
 def test_a_stream_traced_by_hand() -> None:
@@ -83,9 +83,9 @@ def test_a_stream_traced_by_hand() -> None:
     came = build_arrivals(
         [NumericAttribute(np.arange(11.0), integral=True)], value, people, np.zeros((11, 0), np.int64)
     )
-    left = run(came, StreamModel(2), {"delta": 4, "beta": 2, "theta": 0.3, "store": 1})
-    assert left.class_ids.tolist() == [0, 1, 0, 0, 1, 1, SUPPRESSED, 2, 2, 2, SUPPRESSED]
-    assert left.published_at.tolist() == [3, 5, 3, 4, 5, 9, 10, 10, 10, 10, 11]
-    assert left.lows.tolist() == [[0], [6], [3]]
-    assert left.highs.tolist() == [[2], [10], [5]]
-    assert left.reusable.tolist() == [2]
+    remaining = run(came, StreamModel(2), {"delta": 4, "beta": 2, "theta": 0.3, "store": 1})
+    assert remaining.class_ids.tolist() == [0, 1, 0, 0, 1, 1, SUPPRESSED, 2, 2, 2, SUPPRESSED]
+    assert remaining.published_at.tolist() == [3, 5, 3, 4, 5, 9, 10, 10, 10, 10, 11]
+    assert remaining.lows.tolist() == [[0], [6], [3]]
+    assert remaining.highs.tolist() == [[2], [10], [5]]
+    assert remaining.reusable.tolist() == [2]

@@ -40,26 +40,30 @@ PLANTED = {
 
 @pytest.mark.parametrize("kind", PLANTED)
 def test_an_attack_on_a_class_names_exactly_the_planted_people(clinic: Any, kind: str) -> None:
-    diseases, more, guess, confidence, people = PLANTED[kind]
+    diseases, extra, guess, confidence, people = PLANTED[kind]
     varied = [*VALUES, *VALUES] * 3
     plant(clinic, [*block(10, "F", *diseases), *block(20, "M", *varied), *block(30, "F", *varied)])
-    found = [row for row in attack(clinic, kind, more=more.lstrip(", ")) if row["guess"] == guess]
-    (row,) = found
+    rows = [row for row in attack(clinic, kind, more=extra.lstrip(", ")) if row["guess"] == guess]
+    (row,) = rows
     assert (row["attribute"], row["class"]) == ("disease", {"age": "[10, 19]", "sex": "F"})
     assert (row["confidence"], row["observed"], row["records"]) == (confidence, confidence, len(people))
     assert row["who"] == [str(i) for i in people]
     assert row["prior"] < confidence
-    told = summary(clinic, kind, more=more.lstrip(", "))
-    assert told["confidence"]["value"] == pytest.approx(told["observed"]["value"])
-    assert told["guesses"]["value"] == len(attack(clinic, kind, more=more.lstrip(", ")))
+    actual_summary = summary(clinic, kind, more=extra.lstrip(", "))
+    assert actual_summary["confidence"]["value"] == pytest.approx(actual_summary["observed"]["value"])
+    assert actual_summary["guesses"]["value"] == len(attack(clinic, kind, more=extra.lstrip(", ")))
 
 
 @pytest.mark.parametrize("kind", PLANTED)
 def test_an_attack_on_a_class_finds_nobody_where_nobody_is_exposed(clinic: Any, kind: str) -> None:
     plant(clinic, [*block(10, "F", *VALUES), *block(20, "M", *VALUES, *VALUES)])
     assert attack(clinic, kind) == []
-    told = summary(clinic, kind)
-    assert (told["guesses"]["value"], told["exposed_people"]["value"], told["observed"]["value"]) == (0, 0, None)
+    actual_summary = summary(clinic, kind)
+    assert (
+        actual_summary["guesses"]["value"],
+        actual_summary["exposed_people"]["value"],
+        actual_summary["observed"]["value"],
+    ) == (0, 0, None)
 
 
 def test_more_facts_expose_more(clinic: Any) -> None:
@@ -99,17 +103,17 @@ def test_confidence_in_classes_is_the_share_of_right_guesses(clinic: Any, kind: 
         has = dict(clinic.execute("SELECT id::VARCHAR, disease FROM people").fetchall())
         for row in attack(clinic, kind, more=f"threshold={threshold}, person='id'"):
             tally = by_confidence[round(row["confidence"], 1)]
-            for who in row["who"]:
-                tally[0] += row["guess"] in (has[who], node[has[who]])
+            for person in row["who"]:
+                tally[0] += row["guess"] in (has[person], node[has[person]])
                 tally[1] += 1
             if row["who"]:
                 assert row["observed"] == pytest.approx(
                     sum(row["guess"] in (has[w], node[has[w]]) for w in row["who"]) / len(row["who"])
                 )
-    assert sum(tried for _, tried in by_confidence.values()) > 300
-    for confidence, (hits, tried) in by_confidence.items():
+    assert sum(n_attempts for _, n_attempts in by_confidence.values()) > 300
+    for confidence, (hits, n_attempts) in by_confidence.items():
         # Rounded to tenths, and Mondrian's classes do not overlap: what is stated is what is so.
-        assert abs(hits / tried - confidence) <= 0.06, (kind, confidence, hits, tried)
+        assert abs(hits / n_attempts - confidence) <= 0.06, (kind, confidence, hits, n_attempts)
 
 
 # --- linkage ----------------------------------------------------------------------------------------------
@@ -124,10 +128,12 @@ def test_linkage_names_exactly_the_planted_people(clinic: Any) -> None:
         (["0"], 1, 1, "[10, 19]"),
         (["100"], 1, 0, "[30, 39]"),
     ]
-    told = {name: row["value"] for name, row in summary(clinic, "linkage", more="register='register'").items()}
+    values_by_name = {
+        name: row["value"] for name, row in summary(clinic, "linkage", more="register='register'").items()
+    }
     expected = {"registered": 7, "linked": 6, "candidates_least": 1, "candidates_median": 4, "exact_matches": 2}
-    assert told | expected == told
-    assert told["wrong_matches"] == 1
+    assert values_by_name | expected == values_by_name
+    assert values_by_name["wrong_matches"] == 1
     assert summary(clinic, "linkage", more="register='register'")["exact_matches"]["on_raw"] == 5
 
 
@@ -135,9 +141,9 @@ def test_linkage_finds_nobody_in_large_classes(clinic: Any) -> None:
     plant(clinic, [*block(10, "F", *VALUES), *block(20, "M", *VALUES)])
     clinic.execute("CREATE TABLE register AS SELECT id, age, sex FROM people")
     assert attack(clinic, "linkage", more="register='register'") == []
-    told = summary(clinic, "linkage", more="register='register'")
-    assert (told["exact_matches"]["value"], told["wrong_matches"]["value"]) == (0, 0)
-    assert told["candidates_least"]["value"] == 4
+    actual_summary = summary(clinic, "linkage", more="register='register'")
+    assert (actual_summary["exact_matches"]["value"], actual_summary["wrong_matches"]["value"]) == (0, 0)
+    assert actual_summary["candidates_least"]["value"] == 4
 
 
 def test_one_record_that_many_of_the_register_fit_is_nobodys(clinic: Any) -> None:
@@ -158,20 +164,22 @@ def test_confidence_of_linkage_is_the_share_of_right_links(clinic: Any, larger: 
         everybody = random_people(seed, 60, VALUES, [1, 1, 1, 1])
         plant(clinic, everybody if larger == "release" else everybody[:20])
         clinic.execute("CREATE OR REPLACE TABLE register (id INTEGER, age INTEGER, sex VARCHAR)")
-        listed = everybody[:20] if larger == "release" else everybody
-        clinic.executemany("INSERT INTO register VALUES (?, ?, ?)", [(i, *p[:2]) for i, p in enumerate(listed)])
+        listed_everybody = everybody[:20] if larger == "release" else everybody
+        clinic.executemany(
+            "INSERT INTO register VALUES (?, ?, ?)", [(i, *p[:2]) for i, p in enumerate(listed_everybody)]
+        )
         numbers = {str(i): (p[0] // 10, p[1]) for i, p in enumerate(everybody)}
-        released = [str(i) for i in range(60 if larger == "release" else 20)]
+        released_texts = [str(i) for i in range(60 if larger == "release" else 20)]
         for row in attack(clinic, "linkage", more="register='register', threshold=0"):
-            (who,) = row["who"]
-            candidates = [i for i in released if numbers[i] == numbers[who]]
+            (person,) = row["who"]
+            candidates = [i for i in released_texts if numbers[i] == numbers[person]]
             assert row["records"] == len(candidates)
             tally = by_confidence[row["confidence"]]
-            tally[0] += rng.choice(candidates) == who
+            tally[0] += rng.choice(candidates) == person
             tally[1] += 1
-    assert sum(tried for _, tried in by_confidence.values()) > 400
-    for confidence, (hits, tried) in by_confidence.items():
-        assert is_calibrated(confidence, hits, tried), (confidence, hits, tried)
+    assert sum(n_attempts for _, n_attempts in by_confidence.values()) > 400
+    for confidence, (hits, n_attempts) in by_confidence.items():
+        assert is_calibrated(confidence, hits, n_attempts), (confidence, hits, n_attempts)
 
 
 def test_linkage_without_names_does_not_say_what_is_wrong(clinic: Any) -> None:
@@ -185,20 +193,24 @@ def test_linkage_without_names_does_not_say_what_is_wrong(clinic: Any) -> None:
 
 def test_linkage_tries_a_sample_of_the_register(clinic: Any) -> None:
     plant(clinic, random_people(3, 200, VALUES, [1, 1, 1, 1]))
-    more = "register='people', threshold=0"
-    whole = summary(clinic, "linkage", more=more)
-    told = summary(clinic, "linkage", more=f"{more}, sample=50")
-    assert (told["registered"]["value"], told["tried"]["value"], told["linked"]["value"]) == (200, 50, 50)
-    assert told["candidates_least"]["value"] >= whole["candidates_least"]["value"]
-    assert told["exact_matches"]["on_raw"] <= 50 and "tried" not in whole
-    rows = attack(clinic, "linkage", more=f"{more}, sample=50")
-    assert rows == attack(clinic, "linkage", more=f"{more}, sample=50")
-    by_who = {r["who"][0]: (r["records"], r["confidence"]) for r in attack(clinic, "linkage", more=more)}
+    extra_options = "register='people', threshold=0"
+    full_summary = summary(clinic, "linkage", more=extra_options)
+    actual_summary = summary(clinic, "linkage", more=f"{extra_options}, sample=50")
+    assert (
+        actual_summary["registered"]["value"],
+        actual_summary["tried"]["value"],
+        actual_summary["linked"]["value"],
+    ) == (200, 50, 50)
+    assert actual_summary["candidates_least"]["value"] >= full_summary["candidates_least"]["value"]
+    assert actual_summary["exact_matches"]["on_raw"] <= 50 and "tried" not in full_summary
+    rows = attack(clinic, "linkage", more=f"{extra_options}, sample=50")
+    assert rows == attack(clinic, "linkage", more=f"{extra_options}, sample=50")
+    by_who = {r["who"][0]: (r["records"], r["confidence"]) for r in attack(clinic, "linkage", more=extra_options)}
     assert all(by_who[r["who"][0]] == (r["records"], r["confidence"]) for r in rows) and len(rows) == 50
-    other = attack(clinic, "linkage", more=f"{more}, sample=50, seed=2")
+    other = attack(clinic, "linkage", more=f"{extra_options}, sample=50, seed=2")
     assert exposed(other) != exposed(rows)
-    assert attack(clinic, "linkage", more=f"{more}, sample=1000") == [
-        row | {"note": row["note"].split(",")[0]} for row in attack(clinic, "linkage", more=more)
+    assert attack(clinic, "linkage", more=f"{extra_options}, sample=1000") == [
+        row | {"note": row["note"].split(",")[0]} for row in attack(clinic, "linkage", more=extra_options)
     ]
     with pytest.raises(duckdb.Error, match=r"sample .*it is not about homogeneity"):
         attack(clinic, "homogeneity", more="sample=5")
@@ -214,20 +226,20 @@ def told_by_majority(
     common = Counter(value for *_, value in safe if value is not None)
 
     def most(held: Counter[Any]) -> Any:
-        known = [(-n, -common[value], value) for value, n in held.items() if value is not None]
-        return min(known)[2] if known else most(common)
+        known_values = [(-n, -common[value], value) for value, n in held.items() if value is not None]
+        return min(known_values)[2] if known_values else most(common)
 
-    right, asked = [0, 0, 0], 0
+    right, number = [0, 0, 0], 0
     for person in people:
         age, sex, value = person[1:]
         if value is None:
             continue
-        asked += 1
+        number += 1
         fits = Counter(row[2] for row in safe if shown(row, age, sex))
-        alike = Counter(p[3] for p in people if p[1:3] == (age, sex))
-        for i, guess in enumerate((most(fits), most(common), most(alike))):
+        equal_counts = Counter(p[3] for p in people if p[1:3] == (age, sex))
+        for i, guess in enumerate((most(fits), most(common), most(equal_counts))):
             right[i] += guess == value
-    return right[0] / asked, right[1] / asked, right[2] / asked, asked
+    return right[0] / number, right[1] / number, right[2] / number, number
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -244,20 +256,20 @@ def test_majority_is_right_as_often_as_a_plain_loop_says(clinic: Any, seed: int)
         low, high = map(int, row[0][1:-1].split(", "))
         return low <= age <= high and row[1] == sex
 
-    told = summary(clinic, "majority")
+    actual_summary = summary(clinic, "majority")
     expected = told_by_majority(people, safe, fits)
-    found = told["accuracy"]
-    assert (found["value"], found["by_mode"], found["on_raw"]) == pytest.approx(expected[:3])
-    assert told["asked"]["value"] == expected[3]
+    accuracy = actual_summary["accuracy"]
+    assert (accuracy["value"], accuracy["by_mode"], accuracy["on_raw"]) == pytest.approx(expected[:3])
+    assert actual_summary["asked"]["value"] == expected[3]
     for row in attack(clinic, "majority", more="threshold=0"):
         if row["class"] is not None:
             low, high = map(int, row["class"]["age"][1:-1].split(", "))
-            assert all(low <= people[int(who)][1] <= high for who in row["who"])
+            assert all(low <= people[int(person)][1] <= high for person in row["who"])
     everybody = exposed(attack(clinic, "majority", more="threshold=0"))
     assert everybody == {str(p[0]) for p in people if p[1] < 30 or p[2] == "M"}
     sampled = summary(clinic, "majority", more="sample=30")
-    assert sampled["asked"]["value"] <= 30 and abs(sampled["accuracy"]["value"] - found["value"]) < 0.4
-    assert summary(clinic, "majority", more="sample=90")["accuracy"] == found
+    assert sampled["asked"]["value"] <= 30 and abs(sampled["accuracy"]["value"] - accuracy["value"]) < 0.4
+    assert summary(clinic, "majority", more="sample=90")["accuracy"] == accuracy
 
 
 def test_majority_tells_a_class_of_one_value_and_nothing_where_all_are_missing(clinic: Any) -> None:
@@ -266,8 +278,10 @@ def test_majority_tells_a_class_of_one_value_and_nothing_where_all_are_missing(c
     assert (row["guess"], row["confidence"], row["observed"], row["who"]) == ("HIV", 1, 1, ["0", "1", "2", "3"])
     assert summary(clinic, "majority")["accuracy"]["value"] == 5 / 8
     clinic.execute("UPDATE people SET disease = NULL; UPDATE safe SET disease = NULL")
-    told = summary(clinic, "majority")
-    assert (told["accuracy"]["value"], told["asked"]["value"]) == (None, 0) and attack(clinic, "majority") == []
+    actual_summary = summary(clinic, "majority")
+    assert (actual_summary["accuracy"]["value"], actual_summary["asked"]["value"]) == (None, 0) and attack(
+        clinic, "majority"
+    ) == []
 
 
 # --- reconstruction ---------------------------------------------------------------------------------------
@@ -286,9 +300,9 @@ def test_the_worked_reconstruction(six: Any) -> None:
     # Three ages and three leaves; three ages and seven leaves; values by their share in the class.
     assert [r["confidence"] for r in rows] == [pytest.approx(1 / 9 * 5 / 9), pytest.approx(1 / 21 * 1 / 3)]
     assert [r["note"][:9] for r in rows] == ["one of 9 ", "one of 21"]
-    told = summary(six, "reconstruction", source="six")["success"]
-    assert told["value"] == pytest.approx((5 / 81 + 1 / 63) / 2)
-    assert (told["by_mode"], told["on_raw"]) == (pytest.approx(1 / 6), 1)
+    success = summary(six, "reconstruction", source="six")["success"]
+    assert success["value"] == pytest.approx((5 / 81 + 1 / 63) / 2)
+    assert (success["by_mode"], success["on_raw"]) == (pytest.approx(1 / 6), 1)
 
 
 def test_reconstruction_names_exactly_the_planted_people(clinic: Any) -> None:
@@ -302,7 +316,7 @@ def test_reconstruction_names_exactly_the_planted_people(clinic: Any) -> None:
 @pytest.mark.exhaustive
 def test_confidence_of_reconstruction_is_the_share_of_right_guesses(clinic: Any) -> None:
     """An attacker draws a value of each published one and a disease as frequent as in the class, many times."""
-    stated = hits = tried = 0.0
+    stated = hits = tried_number = 0.0
     rng = random.Random(5)
     for seed in range(20):
         people = random_people(seed, 60, VALUES, [5, 2, 2, 1])
@@ -318,9 +332,9 @@ def test_confidence_of_reconstruction_is_the_share_of_right_guesses(clinic: Any)
             for person in members * 20:
                 guess = (rng.choice(domain), row["class"]["sex"], rng.choice(members)[2])
                 hits += guess == person
-                tried += 1
+                tried_number += 1
                 stated += row["confidence"]
-    assert is_calibrated(stated / tried, hits, tried)
+    assert is_calibrated(stated / tried_number, hits, tried_number)
 
 
 # --- downcoding -------------------------------------------------------------------------------------------
@@ -329,13 +343,13 @@ def test_confidence_of_reconstruction_is_the_share_of_right_guesses(clinic: Any)
 def test_tight_pairs_are_downcoded_and_named(clinic: Any) -> None:
     plant(clinic, [(11, "F", "Flu"), (18, "F", "HIV"), *((20 + i, "M", "Flu") for i in range(10))])
     clinic.execute("UPDATE safe SET age = '[11, 18]' WHERE age = '[10, 19]'")
-    pair, wide = attack(clinic, "downcoding", more="threshold=0")
+    pair, wide_result = attack(clinic, "downcoding", more="threshold=0")
     assert (pair["attribute"], pair["guess"], pair["confidence"], pair["observed"]) == ("age", "11 or 18", 1, 1)
     assert (pair["who"], pair["prior"], pair["records"]) == (["0", "1"], 0.25, 2)
-    assert (wide["guess"], wide["observed"], wide["records"]) == ("20 or 29", 0.2, 10)
+    assert (wide_result["guess"], wide_result["observed"], wide_result["records"]) == ("20 or 29", 0.2, 10)
     assert [r["who"] for r in attack(clinic, "downcoding")] == [["0", "1"]]
-    told = summary(clinic, "downcoding")
-    assert (told["tight"]["value"], told["known"]["value"]) == (1, 4)
+    actual_summary = summary(clinic, "downcoding")
+    assert (actual_summary["tight"]["value"], actual_summary["known"]["value"]) == (1, 4)
 
 
 def test_snapped_intervals_and_coarse_nodes_are_not_downcoded(clinic: Any) -> None:
@@ -353,8 +367,8 @@ def test_an_unlikely_child_that_must_be_occupied_is_guessed(clinic: Any) -> None
     dbanon.load_hierarchy(clinic, "zips", zips)
     clinic.execute("CREATE TABLE t AS FROM (VALUES (1, 'a1'), (2, 'b')) AS v (id, zip)")
     clinic.execute("CREATE TABLE r AS SELECT '*' AS zip FROM range(2)")
-    more = "qi=['zip'], hierarchies={'zip': 'zips'}, person='id'"
-    (row,) = attack(clinic, "downcoding", "r", "t", more)
+    extra_options = "qi=['zip'], hierarchies={'zip': 'zips'}, person='id'"
+    (row,) = attack(clinic, "downcoding", "r", "t", extra_options)
     assert (row["guess"], row["confidence"], row["prior"], row["observed"]) == ("B", 0.5, 0.1, 0.5)
     assert row["who"] == ["2"]
 
@@ -365,30 +379,30 @@ def test_confidence_of_downcoding_is_the_share_of_right_guesses(con: Any, size: 
     rng = random.Random(size)
     tree = [[f"a{i}", "A", "*"] for i in range(6)] + [["b1", "B", "*"], ["b2", "B", "*"]]
     dbanon.load_hierarchy(con, "wards", tree)
-    rows, published = [], []
+    rows, output = [], []
     for number in range(400):
         ages = [rng.randrange(6) for _ in range(size)]
         wards = [rng.choice(tree)[0] for _ in range(size)]
         nodes = {w[0] for w in wards}
         ward = wards[0] if len(set(wards)) == 1 else nodes.pop().upper() if len(nodes) == 1 else "*"
-        shown = f"[{min(ages)}, {max(ages)}]" if min(ages) < max(ages) else str(ages[0])
+        shown_text = f"[{min(ages)}, {max(ages)}]" if min(ages) < max(ages) else str(ages[0])
         rows += [(number, a, w) for a, w in zip(ages, wards, strict=True)]
-        published += [(str(number), shown, ward)] * size
+        output += [(str(number), shown_text, ward)] * size
     con.execute("CREATE TABLE t (g INTEGER, age INTEGER, ward VARCHAR)")
     con.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
     con.execute("CREATE TABLE r (g VARCHAR, age VARCHAR, ward VARCHAR)")
-    con.executemany("INSERT INTO r VALUES (?, ?, ?)", published)
-    more = "qi=['g', 'age', 'ward'], hierarchies={'ward': 'wards'}, threshold=0"
+    con.executemany("INSERT INTO r VALUES (?, ?, ?)", output)
+    extra_options = "qi=['g', 'age', 'ward'], hierarchies={'ward': 'wards'}, threshold=0"
     tallies: dict[tuple[str, float], list[float]] = defaultdict(lambda: [0, 0])
-    for row in attack(con, "downcoding", "r", "t", more):
+    for row in attack(con, "downcoding", "r", "t", extra_options):
         tally = tallies[row["attribute"], row["confidence"]]
         tally[0] += row["observed"] * size
         tally[1] += size
     assert {attribute for attribute, _ in tallies} == {"age", "ward"}
-    assert sum(tried for _, tried in tallies.values()) > 500
-    for (attribute, confidence), (hits, tried) in tallies.items():
+    assert sum(n_attempts for _, n_attempts in tallies.values()) > 500
+    for (attribute, confidence), (hits, n_attempts) in tallies.items():
         # The records of one class depend on each other.
-        assert is_calibrated(confidence, hits / size, tried / size), (attribute, confidence, hits, tried)
+        assert is_calibrated(confidence, hits / size, n_attempts / size), (attribute, confidence, hits, n_attempts)
 
 
 # --- any attack -------------------------------------------------------------------------------------------
@@ -398,13 +412,13 @@ def test_confidence_of_downcoding_is_the_share_of_right_guesses(con: Any, size: 
 def test_the_same_call_gives_the_same_rows_whatever_the_order(clinic: Any) -> None:
     plant(clinic, random_people(1, 80, VALUES, [5, 2, 2, 1]))
     clinic.execute("CREATE TABLE register AS SELECT id, age, sex FROM people")
-    more = {"linkage": "register='register', threshold=0"}
+    extra_parameters = {"linkage": "register='register', threshold=0"}
     for kind in KINDS:
-        first = attack(clinic, kind, more=more.get(kind, "threshold=0"))
+        first = attack(clinic, kind, more=extra_parameters.get(kind, "threshold=0"))
         assert first or kind in ("downcoding", "refinement")
         clinic.execute("CREATE OR REPLACE TABLE people AS FROM people ORDER BY hash(id)")
         clinic.execute("SET threads = 1")
-        assert attack(clinic, kind, more=more.get(kind, "threshold=0")) == first
+        assert attack(clinic, kind, more=extra_parameters.get(kind, "threshold=0")) == first
         clinic.execute("RESET threads")
 
 
@@ -430,13 +444,13 @@ def test_hostile_names_are_names(con: Any, name: str) -> None:
         for function in ("attack", "attack_summary"):
             call = f"{function}({quoted}, kind='{kind}', source={quoted}, qi=[{names[0]}, {names[1]}], "
             call += f"sensitive=[{names[3]}], person={names[2]}, threshold=0{register})"
-            plain = (
+            plain_text = (
                 f"{function}('t', kind='{kind}', source='t', qi=['q', 'r'], sensitive=['s'], person='p', threshold=0"
             )
-            plain += ", register='t')" if register else ")"
-            found, expected = (con.execute(f"FROM {c}").fetchall() for c in (call, plain))
+            plain_text += ", register='t')" if register else ")"
+            rows, expected = (con.execute(f"FROM {c}").fetchall() for c in (call, plain_text))
             skip = 2 if function == "attack" else 0
-            assert [r[skip:] if skip else (r[0], *r[2:]) for r in found] == [
+            assert [r[skip:] if skip else (r[0], *r[2:]) for r in rows] == [
                 r[skip:] if skip else (r[0], *r[2:]) for r in expected
             ]
     assert con.execute("SELECT count(*) FROM t").fetchall() == [(30,)]
@@ -453,17 +467,17 @@ def test_all_forms_of_published_values_are_attacked_alike(clinic: Any) -> None:
     plant(clinic, random_people(3, 90, VALUES, [5, 2, 2, 1]))
     clinic.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'id'")
     clinic.execute("CREATE TABLE register AS SELECT id, age, sex FROM people")
-    found = []
+    values = []
     for form in ("text", "bounds", "struct"):
         clinic.execute(f"CREATE OR REPLACE TABLE safe AS FROM mondrian('people', k=2, intervals='{form}')")
-        found.append([
+        values.append([
             {k: v for k, v in row.items() if k != "class"}
             for kind in KINDS
-            for more in ["threshold=0.4, person='id'" + ", register='register'" * (kind == "linkage")]
-            for row in attack(clinic, kind, more=more)
+            for extra_text in ["threshold=0.4, person='id'" + ", register='register'" * (kind == "linkage")]
+            for row in attack(clinic, kind, more=extra_text)
         ])  # fmt: skip
-    assert Counter(map(str, found[0])) == Counter(map(str, found[1])) == Counter(map(str, found[2]))
-    assert {row["attribute"] for row in found[0]} == {"disease", "age", None}
+    assert Counter(map(str, values[0])) == Counter(map(str, values[1])) == Counter(map(str, values[2]))
+    assert {row["attribute"] for row in values[0]} == {"disease", "age", None}
 
 
 @pytest.mark.parametrize(

@@ -48,21 +48,24 @@ def test_the_posterior_of_a_cut_is_that_of_counting(seed: int) -> None:
     rng = random.Random(seed)
     sizes = [rng.randint(1, 8) for _ in range(rng.randint(2, 4))]
     limits = [rng.randint(0, n) for n in sizes]
-    held = rng.randint(1, sum(sizes))
-    expected, found = by_counting(sizes, limits, held), cut_posterior.posteriors(sizes, limits, held)
+    stored_number = rng.randint(1, sum(sizes))
+    expected, posteriors = (
+        by_counting(sizes, limits, stored_number),
+        cut_posterior.posteriors(sizes, limits, stored_number),
+    )
     if expected is None:
-        assert found is None
+        assert posteriors is None
     else:
-        assert found == pytest.approx([float(e) for e in expected], abs=1e-9)
+        assert posteriors == pytest.approx([float(e) for e in expected], abs=1e-9)
 
 
 def test_the_posterior_of_large_classes_stays_a_chance() -> None:
-    found = cut_posterior.posteriors([1000, 4000], [500, 2000], 600)
-    assert found is None  # five hundred and one of a thousand hardly ever happens
-    found = cut_posterior.posteriors([10, 4000], [5, 2000], 900)
-    assert found is not None
-    assert 0.6 <= found[0] <= 0.7
-    assert 10 * found[0] + 4000 * found[1] == pytest.approx(900)
+    posteriors = cut_posterior.posteriors([1000, 4000], [500, 2000], 600)
+    assert posteriors is None  # five hundred and one of a thousand hardly ever happens
+    posteriors = cut_posterior.posteriors([10, 4000], [5, 2000], 900)
+    assert posteriors is not None
+    assert 0.6 <= posteriors[0] <= 0.7
+    assert 10 * posteriors[0] + 4000 * posteriors[1] == pytest.approx(900)
 
 
 def minimal(con: Any, women: Sequence[str], men: Sequence[str]) -> None:
@@ -81,9 +84,9 @@ def test_a_cut_that_was_not_made_names_the_planted_people(clinic: Any) -> None:
     assert row["who"] == ["0", "1", "2", "3"]
     assert row["note"] == "sex F: k would have allowed to cut there"
     assert [r["who"] for r in attack(clinic, "minimality", more="l=2, k=4")] == [row["who"]]
-    told = {name: r["value"] for name, r in summary(clinic, "minimality", more="alpha=0.5, k=4").items()}
+    values_by_name = {name: r["value"] for name, r in summary(clinic, "minimality", more="alpha=0.5, k=4").items()}
     expected = {"settled": 1, "judged": 1, "undecided": 0, "contradicted": 0, "exposed_people": 4}
-    assert told | expected == told
+    assert values_by_name | expected == values_by_name
     both = attack(clinic, "minimality", more="alpha=0.5, k=4, threshold=0")
     assert sum(r["confidence"] * r["records"] for r in both) == pytest.approx(4)
 
@@ -109,21 +112,21 @@ def test_medians_nodes_and_missing_values_are_cut_as_mondrian_cuts(con: Any) -> 
     con.execute("CREATE TABLE t (age INTEGER, ward VARCHAR, s VARCHAR)")
     con.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
     con.execute("CREATE TABLE r AS SELECT '[1, 13]' AS age, '*' AS ward, s FROM t")
-    more = "qi=['age', 'ward'], hierarchies={'ward': 'wards'}, sensitive=['s'], alpha=0.5, k=4, threshold=0"
-    rows_of = {r["note"].split(":")[0]: r["records"] for r in attack(con, "minimality", "r", "t", more)}
+    extra_options = "qi=['age', 'ward'], hierarchies={'ward': 'wards'}, sensitive=['s'], alpha=0.5, k=4, threshold=0"
+    rows_of = {r["note"].split(":")[0]: r["records"] for r in attack(con, "minimality", "r", "t", extra_options)}
     # Eight records up to the lower median could have four of three HIV at most: nothing forbids that cut.
     assert rows_of == {"ward A": 4, "ward B": 12}
-    assert summary(con, "minimality", "r", "t", more)["contradicted"]["value"] == 1
+    assert summary(con, "minimality", "r", "t", extra_options)["contradicted"]["value"] == 1
     con.execute("UPDATE t SET age = NULL WHERE ward = 'a1'")
     con.execute("UPDATE r SET age = '*'")
-    rows_of = {r["note"].split(":")[0]: r["records"] for r in attack(con, "minimality", "r", "t", more)}
+    rows_of = {r["note"].split(":")[0]: r["records"] for r in attack(con, "minimality", "r", "t", extra_options)}
     assert rows_of == {"age missing": 4, "age not missing": 12, "ward A": 4, "ward B": 12}
 
 
 def test_confidence_of_minimality_is_the_share_of_right_guesses(con: Any) -> None:
     """An algorithm that cuts whenever k and alpha allow it, on many small groups whose diseases depend on nothing."""
     rng = random.Random(7)
-    rows, published = [], []
+    rows, output = [], []
     for group in range(1500):
         women, men = rng.choice([(4, 9), (5, 12), (4, 6)])
         diseases = ["HIV" if rng.random() < 0.25 else rng.choice(OTHERS) for _ in range(women + men)]
@@ -132,45 +135,45 @@ def test_confidence_of_minimality_is_the_share_of_right_guesses(con: Any) -> Non
         def meets(values: Sequence[str]) -> bool:
             return all(values.count(v) <= 0.5 * len(values) for v in values)
 
-        cut = all(map(meets, sides.values()))
-        if not cut and not meets(diseases):
+        cut_has_all = all(map(meets, sides.values()))
+        if not cut_has_all and not meets(diseases):
             continue
         for sex, values in sides.items():
             rows += [(group, sex, v) for v in values]
-            published += [(str(group), sex if cut else "*", v) for v in values]
+            output += [(str(group), sex if cut_has_all else "*", v) for v in values]
     con.execute("CREATE TABLE t (g INTEGER, sex VARCHAR, s VARCHAR)")
     con.executemany("INSERT INTO t SELECT unnest(?), unnest(?), unnest(?)", [list(map(list, zip(*rows, strict=True)))])
     con.execute("CREATE TABLE r (g VARCHAR, sex VARCHAR, s VARCHAR)")
     con.executemany(
-        "INSERT INTO r SELECT unnest(?), unnest(?), unnest(?)", [list(map(list, zip(*published, strict=True)))]
+        "INSERT INTO r SELECT unnest(?), unnest(?), unnest(?)", [list(map(list, zip(*output, strict=True)))]
     )
-    more = "qi=['g', 'sex'], sensitive=['s'], alpha=0.5, k=4, threshold=0"
+    extra_options = "qi=['g', 'sex'], sensitive=['s'], alpha=0.5, k=4, threshold=0"
     tallies: dict[float, list[float]] = defaultdict(lambda: [0, 0, 0])
-    found = attack(con, "minimality", "r", "t", more)
-    for row in found:
+    actual_attack = attack(con, "minimality", "r", "t", extra_options)
+    for row in actual_attack:
         tally = tallies[round(row["confidence"], 1)]
         tally[0] += row["observed"] * row["records"]
         tally[1] += row["records"]
         tally[2] += row["confidence"] * row["records"]
-    assert len(found) > 80
-    assert any(row["confidence"] > 0.7 for row in found)
-    for hits, tried, stated in tallies.values():
+    assert len(actual_attack) > 80
+    assert any(row["confidence"] > 0.7 for row in actual_attack)
+    for hits, n_attempts, stated in tallies.values():
         # The people of one side depend on each other.
-        assert is_calibrated(stated / tried, hits / 4, tried / 4), (hits, tried, stated)
+        assert is_calibrated(stated / n_attempts, hits / 4, n_attempts / 4), (hits, n_attempts, stated)
 
 
 @pytest.mark.exhaustive
 def test_a_release_of_mondrian_can_be_attacked(clinic: Any) -> None:
     """Real classes: what is judged is never contradicted, since Mondrian cuts whatever it may."""
     clinic.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'id'")
-    judged = 0.0
+    checked_number = 0.0
     for seed in range(6):
         plant(clinic, random_people(seed, 120, ["HIV", *OTHERS], [12, *[1] * 30]))
         clinic.execute("CREATE OR REPLACE TABLE safe AS FROM mondrian('people', k=4, alpha=0.4, sensitive=['disease'])")
-        told = summary(clinic, "minimality", more="alpha=0.4, k=4, person='id'")
-        assert told["contradicted"]["value"] == 0
-        judged += told["judged"]["value"]
-    assert judged > 0
+        actual_summary = summary(clinic, "minimality", more="alpha=0.4, k=4, person='id'")
+        assert actual_summary["contradicted"]["value"] == 0
+        checked_number += actual_summary["judged"]["value"]
+    assert checked_number > 0
 
 
 # --- prediction -------------------------------------------------------------------------------------------
@@ -190,41 +193,41 @@ def test_prediction_names_the_people_whose_disease_follows(clinic: Any) -> None:
     rows = attack(clinic, "prediction", more="threshold=0.9")
     has = dict(clinic.execute("SELECT id::VARCHAR, disease FROM people").fetchall())
     assert all(has[row["who"][0]] == row["guess"] and row["observed"] == 1 for row in rows)
-    told = summary(clinic, "prediction", more="threshold=0.9")
-    assert told["accuracy"]["value"] == told["accuracy"]["on_raw"] == 1
-    assert told["accuracy"]["by_mode"] < 0.5
-    assert told["asked"]["value"] == len(rows) == len(exposed(rows))
-    assert told["asked"]["value"] + told["learned"]["value"] == 300
-    assert 0.27 < told["asked"]["value"] / 300 < 0.39
+    actual_summary = summary(clinic, "prediction", more="threshold=0.9")
+    assert actual_summary["accuracy"]["value"] == actual_summary["accuracy"]["on_raw"] == 1
+    assert actual_summary["accuracy"]["by_mode"] < 0.5
+    assert actual_summary["asked"]["value"] == len(rows) == len(exposed(rows))
+    assert actual_summary["asked"]["value"] + actual_summary["learned"]["value"] == 300
+    assert 0.27 < actual_summary["asked"]["value"] / 300 < 0.39
     assert {row["who"][0] for row in attack(clinic, "prediction", more="seed=2")} != exposed(rows)
     assert summary(clinic, "prediction", more="train := 0.9")["asked"]["value"] < 60
 
 
 @pytest.mark.exhaustive
 def test_prediction_says_how_far_it_has_come() -> None:
-    told: list[tuple[float, float]] = []
-    with dbanon.connect(progress=lambda *far: told.append(far)) as con:
+    result: list[tuple[float, float]] = []
+    with dbanon.connect(progress=lambda *far: result.append(far)) as con:
         con.execute("CREATE TABLE t AS SELECT i % 60 AS age, i // 20 % 3 AS s FROM range(300) AS r (i)")
         dbanon.declare(con, "t", age="quasi", s="sensitive")
         con.execute("CREATE TABLE safe AS FROM kacpc('t', k=5)")
-        told.clear()
+        result.clear()
         con.execute("FROM attack('safe', source='t', kind='prediction')").fetchall()
-        shares = [done for done, _ in told]
+        shares = [done for done, _ in result]
         assert shares[0] == 0.0 and shares == sorted(shares) and 0.9 < shares[-1] < 1.0
-        assert all(gone == 0.0 for _, gone in told)
-        told.clear()
+        assert all(removed == 0.0 for _, removed in result)
+        result.clear()
         con.cursor().execute("FROM influence('t', trees=20)").fetchall()
-        assert [done for done, _ in told] == pytest.approx([i / 20 for i in range(20)])
+        assert [done for done, _ in result] == pytest.approx([i / 20 for i in range(20)])
         con.progress = None
         con.execute("FROM influence('t', trees=21)").fetchall()
-        assert len(told) == 20
+        assert len(result) == 20
 
 
 def test_prediction_names_nobody_where_nothing_follows(clinic: Any) -> None:
     plant(clinic, random_people(1, 300, ["Flu", "HIV", "Cancer", "Lymphoma"], [1, 1, 1, 1]))
     assert attack(clinic, "prediction") == []
-    told = summary(clinic, "prediction")["accuracy"]
-    assert told["value"] < 0.45
+    accuracy = summary(clinic, "prediction")["accuracy"]
+    assert accuracy["value"] < 0.45
 
 
 @pytest.mark.exhaustive
@@ -242,11 +245,11 @@ def test_confidence_of_prediction_is_the_share_of_right_guesses(clinic: Any) -> 
             tally[0] += row["observed"]
             tally[1] += 1
             tally[2] += row["confidence"]
-    assert sum(tried for _, tried, _ in tallies.values()) > 1000
+    assert sum(n_attempts for _, n_attempts, _ in tallies.values()) > 1000
     assert len([t for t in tallies.values() if t[1] > 100]) >= 3
-    for hits, tried, stated in tallies.values():
+    for hits, n_attempts, stated in tallies.values():
         # The people of one class depend on each other.
-        assert is_calibrated(stated / tried, hits / 8, tried / 8), (hits, tried, stated)
+        assert is_calibrated(stated / n_attempts, hits / 8, n_attempts / 8), (hits, n_attempts, stated)
 
 
 def test_unseen_people_can_be_given(clinic: Any) -> None:
@@ -255,8 +258,12 @@ def test_unseen_people_can_be_given(clinic: Any) -> None:
     clinic.executemany("INSERT INTO unseen VALUES (?, ?, ?)", [(900, 5, "Flu"), (901, 25, "Cancer"), (902, 99, "Flu")])
     rows = attack(clinic, "prediction", more="register='unseen', threshold=0, qi=['age']")
     assert {row["who"][0] for row in rows} == {"900", "901", "902"}
-    told = summary(clinic, "prediction", more="register='unseen', qi=['age']")
-    assert (told["asked"]["value"], told["learned"]["value"], told["learned"]["on_raw"]) == (3, 200, 200)
+    actual_summary = summary(clinic, "prediction", more="register='unseen', qi=['age']")
+    assert (
+        actual_summary["asked"]["value"],
+        actual_summary["learned"]["value"],
+        actual_summary["learned"]["on_raw"],
+    ) == (3, 200, 200)
     clinic.execute("ALTER TABLE unseen DROP disease")
     with pytest.raises(duckdb.Error, match="unseen has no column 'disease'"):
         attack(clinic, "prediction", more="register='unseen', qi=['age']")
@@ -270,8 +277,8 @@ def test_numbers_are_guessed_by_ranges_and_rare_texts_not_at_all(con: Any) -> No
     con.execute(
         "CREATE TABLE r AS SELECT '[' || age // 2 * 2 || ', ' || age // 2 * 2 + 1 || ']' AS age, pay, job FROM t"
     )
-    told = summary(con, "prediction", "r", "t", "qi=['age'], sensitive=['pay']")
-    assert told["accuracy"]["value"] > 0.9
+    actual_summary = summary(con, "prediction", "r", "t", "qi=['age'], sensitive=['pay']")
+    assert actual_summary["accuracy"]["value"] > 0.9
     guesses = {
         row["guess"] for row in attack(con, "prediction", "r", "t", "qi=['age'], sensitive=['pay'], threshold=0")
     }
@@ -301,9 +308,9 @@ def test_uncommitted_people_are_guessed_too(clinic: Any) -> None:
     clinic.execute("BEGIN")
     clinic.execute("INSERT INTO people SELECT 1000 + id, age, sex, disease FROM people")
     clinic.execute("INSERT INTO safe FROM safe")
-    told = summary(clinic, "prediction")
+    actual_summary = summary(clinic, "prediction")
     clinic.execute("ROLLBACK")
-    assert told["asked"]["value"] + told["learned"]["value"] == 300
+    assert actual_summary["asked"]["value"] + actual_summary["learned"]["value"] == 300
 
 
 def test_without_scikit_learn_the_extra_is_named(clinic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,33 +326,35 @@ def test_shares_of_few_records_are_drawn_to_the_whole() -> None:
     """Labels that follow from features keep their share, labels that do not have that of everybody."""
     features = np.repeat(np.arange(40.0), 2)[:, None]
     labels = np.tile([0, 1], 40)
-    asked = np.array([[3.0], [99.0]])
-    told = prediction.label_probabilities(features, labels, np.tile([9, 1], 40), asked, np.array([0, 0]))
-    assert told == pytest.approx([0.9, 0.9], abs=0.01)
-    followed = np.where(np.arange(80) // 2 % 2 == 0, np.tile([9, 1], 40), np.tile([1, 9], 40))
-    told = prediction.label_probabilities(features, labels, followed, asked, np.array([1, 1]))
-    assert told == pytest.approx([0.82, 0.5], abs=0.05)
-    again = prediction.label_probabilities(features, labels, np.tile([1, 1], 40), asked, np.array([0, 0]))
-    assert again == pytest.approx([0.5, 0.5], abs=1e-9)
+    array = np.array([[3.0], [99.0]])
+    label_probabilities = prediction.label_probabilities(features, labels, np.tile([9, 1], 40), array, np.array([0, 0]))
+    assert label_probabilities == pytest.approx([0.9, 0.9], abs=0.01)
+    one_array = np.where(np.arange(80) // 2 % 2 == 0, np.tile([9, 1], 40), np.tile([1, 9], 40))
+    label_probabilities = prediction.label_probabilities(features, labels, one_array, array, np.array([1, 1]))
+    assert label_probabilities == pytest.approx([0.82, 0.5], abs=0.05)
+    second_label_probabilities = prediction.label_probabilities(
+        features, labels, np.tile([1, 1], 40), array, np.array([0, 0])
+    )
+    assert second_label_probabilities == pytest.approx([0.5, 0.5], abs=1e-9)
 
 
 @pytest.mark.parametrize(("follows", "off"), [(0.0, 0.04), (1.0, 0.08)])
 def test_guesses_of_many_small_classes_do_not_flatter_themselves(follows: float, off: float) -> None:
     """A forest on a hundred classes of three votes for whatever they happen to have. It may be too modest a bit."""
-    stated = hits = tried = 0.0
+    stated = hits = tried_number = 0.0
     for seed in range(8):
         rng = np.random.default_rng(seed)
         cells = rng.integers(0, 100, 450)
-        own = rng.integers(0, 4, 100)[cells]
-        labels = np.where(rng.random(450) < 0.8 * follows, own, rng.choice(4, 450, p=[0.4, 0.3, 0.2, 0.1]))
-        known, x = np.arange(450) < 300, cells[:, None].astype(float)
-        found = prediction.guess_labels(
-            "f", x[known], labels[known], np.ones(300, np.int64), x[~known], 1, lambda: None
+        own_integer = rng.integers(0, 4, 100)[cells]
+        labels = np.where(rng.random(450) < 0.8 * follows, own_integer, rng.choice(4, 450, p=[0.4, 0.3, 0.2, 0.1]))
+        known_values, x = np.arange(450) < 300, cells[:, None].astype(float)
+        guess_labels = prediction.guess_labels(
+            "f", x[known_values], labels[known_values], np.ones(300, np.int64), x[~known_values], 1, lambda: None
         )
-        stated += found.confidence.sum()
-        hits += (found.labels == labels[~known]).sum()
-        tried += (~known).sum()
-    assert -off < stated / tried - hits / tried < 0.04
+        stated += guess_labels.confidence.sum()
+        hits += (guess_labels.labels == labels[~known_values]).sum()
+        tried_number += (~known_values).sum()
+    assert -off < stated / tried_number - hits / tried_number < 0.04
 
 
 def test_nobody_to_learn_from_or_to_guess_gives_no_row(clinic: Any) -> None:
@@ -370,12 +379,13 @@ def test_hostile_names_are_names(con: Any, name: str) -> None:
     )
     con.execute("CREATE TABLE t AS SELECT i % 9 AS q, 'n' || i % 2 AS r, i AS p, i % 3 AS s FROM range(60) AS r (i)")
     quoted, names = text(str(identifier(name))), [text(name + end) for end in ("", "2", "3", "4")]
-    for more in ("kind='prediction'", "kind='minimality', alpha=0.5"):
-        call = f"attack({quoted}, {more}, source={quoted}, qi=[{names[0]}, {names[1]}], sensitive=[{names[3]}], "
-        plain = f"attack('t', {more}, source='t', qi=['q', 'r'], sensitive=['s'], "
-        found = con.execute(f"FROM {call}person={names[2]}, threshold=0)").fetchall()
-        assert [r[2:] for r in found] == [
-            r[2:] for r in con.execute(f"FROM {plain}person='p', threshold=0)").fetchall()
+    for extra_options in ("kind='prediction'", "kind='minimality', alpha=0.5"):
+        columns = f"qi=[{names[0]}, {names[1]}], sensitive=[{names[3]}]"
+        call = f"attack({quoted}, {extra_options}, source={quoted}, {columns}, "
+        plain_text = f"attack('t', {extra_options}, source='t', qi=['q', 'r'], sensitive=['s'], "
+        rows = con.execute(f"FROM {call}person={names[2]}, threshold=0)").fetchall()
+        assert [r[2:] for r in rows] == [
+            r[2:] for r in con.execute(f"FROM {plain_text}person='p', threshold=0)").fetchall()
         ]
     assert con.execute("SELECT count(*) FROM t").fetchall() == [(60,)]
 

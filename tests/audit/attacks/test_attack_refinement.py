@@ -34,9 +34,9 @@ def publish(con: Any, *classes: tuple[str, str, Sequence[int | None]]) -> None:
     con.execute("DELETE FROM safe")
     number = itertools.count()
     for sex, age, ages in classes:
-        for each in ages:
+        for each_age in ages:
             i = next(number)
-            con.execute("INSERT INTO people VALUES (?, ?, ?)", [i, sex, each])
+            con.execute("INSERT INTO people VALUES (?, ?, ?)", [i, sex, each_age])
             con.execute("INSERT INTO safe VALUES (?, ?, ?)", [i, sex, age])
 
 
@@ -96,11 +96,11 @@ def test_bounds_are_taken_together(clinic: Any) -> None:
 
 
 def test_a_class_without_a_spare_record_is_filled_up_from_one_within_it(clinic: Any) -> None:
-    wide, cheap = ("F", "[20, 40]", (20, 38, 40)), ("F", "[25, 30]", (25, 27, 30))
-    publish(clinic, wide, cheap, MEN)
+    wide_values, cheap = ("F", "[20, 40]", (20, 38, 40)), ("F", "[25, 30]", (25, 27, 30))
+    publish(clinic, wide_values, cheap, MEN)
     assert attack(clinic, "refinement", more=QI) == []
     assert told(clinic)["examined"] == told(clinic)["fewer"] == 0
-    publish(clinic, wide, cheap, ("F", "[32, 39]", (32, 33, 36, 39)), MEN)
+    publish(clinic, wide_values, cheap, ("F", "[32, 39]", (32, 33, 36, 39)), MEN)
     (row,) = (r for r in attack(clinic, "refinement", more=QI) if r["class"]["age"] == "[20, 40]")
     # What goes out saves 7/40, the loss of what comes in: less than that is lost from 25 to 30 alone.
     assert (row["guess"], row["observed"]) == ("not 25 to 30", 1)
@@ -113,15 +113,15 @@ def test_a_sensitive_value_is_read_off_the_class_that_is_left(clinic: Any) -> No
     for table in ("people", "safe"):
         clinic.execute(f"ALTER TABLE {table} ADD COLUMN disease VARCHAR")
         clinic.execute(f"UPDATE {table} SET disease = CASE WHEN id IN (0, 1, 4, 5, 6) THEN 'HIV' ELSE 'Flu' END")
-    more = "qi=['sex', 'age'], sensitive=['disease'], person='id', k=3"
-    (row,) = (r for r in attack(clinic, "refinement", more=more) if r["attribute"] == "disease")
+    extra_options = "qi=['sex', 'age'], sensitive=['disease'], person='id', k=3"
+    (row,) = (r for r in attack(clinic, "refinement", more=extra_options) if r["attribute"] == "disease")
     assert (row["guess"], row["confidence"], row["observed"]) == ("HIV", 1, 1)
     assert (row["class"]["age"], row["who"], row["records"]) == ("[25, 30]", ["4", "5", "6"], 3)
     assert row["prior"] == pytest.approx(5 / 7)
     # Nobody tells which class the three with HIV are in: both have it.
-    (row,) = (r for r in attack(clinic, "refinement", more=more) if r["attribute"] == "age")
+    (row,) = (r for r in attack(clinic, "refinement", more=extra_options) if r["attribute"] == "age")
     assert row["observed"] is None
-    assert told(clinic, more)["placed_right"] is None
+    assert told(clinic, extra_options)["placed_right"] is None
 
 
 def test_nothing_is_inferred_where_nothing_was_cheaper(clinic: Any) -> None:
@@ -158,14 +158,14 @@ def test_nodes_and_missing_values_are_ruled_out(con: Any) -> None:
     tree = [["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"], ["b2", "B", "*"], ["c1", "C", "*"]]
     dbanon.load_hierarchy(con, "wards", tree)
     wards = ["a1", "b1", "b2", "c1", *["a1", "a2", "a1"], *[None] * 3]
-    published = [*["*"] * 4, *["A"] * 3, *[None] * 3]
+    published_values = [*["*"] * 4, *["A"] * 3, *[None] * 3]
     con.execute("CREATE TABLE people AS SELECT unnest(range(10)) AS id, unnest(?) AS ward", [wards])
-    con.execute("CREATE TABLE safe AS SELECT unnest(range(10)) AS id, unnest(?) AS ward", [published])
-    more = "qi=['ward'], sensitive=['id'], hierarchies={'ward': 'wards'}, k=3"
-    (row,) = (r for r in attack(con, "refinement", more=more) if r["attribute"] == "ward")
+    con.execute("CREATE TABLE safe AS SELECT unnest(range(10)) AS id, unnest(?) AS ward", [published_values])
+    extra_options = "qi=['ward'], sensitive=['id'], hierarchies={'ward': 'wards'}, k=3"
+    (row,) = (r for r in attack(con, "refinement", more=extra_options) if r["attribute"] == "ward")
     assert (row["guess"], row["confidence"], row["prior"], row["observed"]) == ("not missing, A", 1, 0.6, 0.75)
     con.execute("UPDATE people SET ward = 'b1' WHERE id = 0")
-    (row,) = (r for r in attack(con, "refinement", more=more) if r["attribute"] == "ward")
+    (row,) = (r for r in attack(con, "refinement", more=extra_options) if r["attribute"] == "ward")
     assert row["observed"] == 1
 
 
@@ -174,7 +174,7 @@ def test_nodes_and_missing_values_are_ruled_out(con: Any) -> None:
 
 def by_counting(size: int, low: int, high: int, spans: Sequence[Span]) -> np.ndarray[Any, Any] | None:
     """The most records between two places by looking at every way to have so many at the values."""
-    width, most = high - low, None
+    width, maximum = high - low, None
     for counts in itertools.product(range(size + 1), repeat=width):
         if sum(counts) != size:
             continue
@@ -182,9 +182,9 @@ def by_counting(size: int, low: int, high: int, spans: Sequence[Span]) -> np.nda
         if all(
             n <= s.max_records if s.max_records >= 0 else n >= -s.max_records for n, s in zip(sums, spans, strict=True)
         ):
-            found = np.array([[sum(counts[i:j]) for j in range(width + 1)] for i in range(width + 1)])
-            most = found if most is None else np.maximum(most, found)
-    return most
+            array = np.array([[sum(counts[i:j]) for j in range(width + 1)] for i in range(width + 1)])
+            maximum = array if maximum is None else np.maximum(maximum, array)
+    return maximum
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -195,17 +195,17 @@ def test_the_optimum_of_the_program_is_that_of_counting(seed: int) -> None:
     for _ in range(rng.randint(0, 4)):
         first = rng.randrange(width)
         spans.append(Span(low + first, low + rng.randint(first + 1, width), rng.choice([-1, -1, 0, 1, 2])))
-    known, bounds = [s for s in spans if s.max_records < 0], [s for s in spans if s.max_records >= 0]
+    known_spans, bounds = [s for s in spans if s.max_records < 0], [s for s in spans if s.max_records >= 0]
     expected = by_counting(size, low, low + width, spans)
-    if by_counting(size, low, low + width, known) is None:
+    if by_counting(size, low, low + width, known_spans) is None:
         return
-    found = IntervalProgram.solve((low, low + width), size, known, bounds)
+    solve = IntervalProgram.solve((low, low + width), size, known_spans, bounds)
     if expected is None:
-        assert found is None
+        assert solve is None
         return
-    assert found is not None
-    for (i, a), (j, b) in itertools.combinations(enumerate(found.points), 2):
-        assert found.max_records[i, j] == expected[int(a) - low, int(b) - low]
+    assert solve is not None
+    for (i, a), (j, b) in itertools.combinations(enumerate(solve.points), 2):
+        assert solve.max_records[i, j] == expected[int(a) - low, int(b) - low]
 
 
 TREE = [["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"], ["b2", "B", "*"], ["b3", "B", "*"]]
@@ -231,14 +231,18 @@ def moves(classes: list[list[Person]], k: int) -> Iterator[dict[int, list[Person
     """Every change that is looked at: records go over, and a third class fills up what they left."""
     for c, d in itertools.permutations(range(len(classes)), 2):
         for size in range(1, len(classes[c]) - k + 3):
-            for gone in itertools.combinations(classes[c], size):
-                left = [p for p in classes[c] if p not in gone]
-                grown = [*classes[d], *gone]
-                if len(left) >= k:
-                    yield {c: left, d: grown}
+            for removed_combination in itertools.combinations(classes[c], size):
+                remaining_class = [p for p in classes[c] if p not in removed_combination]
+                grown_values = [*classes[d], *removed_combination]
+                if len(remaining_class) >= k:
+                    yield {c: remaining_class, d: grown_values}
                 for e in set(range(len(classes))) - {c, d}:
                     for back in itertools.combinations(classes[e], size) if len(classes[e]) - size >= k else ():
-                        yield {c: [*left, *back], d: grown, e: [p for p in classes[e] if p not in back]}
+                        yield {
+                            c: [*remaining_class, *back],
+                            d: grown_values,
+                            e: [p for p in classes[e] if p not in back],
+                        }
 
 
 def at_a_least(seed: int, k: int, size: int) -> list[list[Person]]:
@@ -252,13 +256,13 @@ def at_a_least(seed: int, k: int, size: int) -> list[list[Person]]:
     while better:
         better = False
         merged: dict[tuple[str, str], list[Person]] = {}
-        for each in classes:
-            merged.setdefault(published(each), []).extend(each)
+        for each_class in classes:
+            merged.setdefault(published(each_class), []).extend(each_class)
         classes = list(merged.values())
         for change in moves(classes, k):
-            before = sum(lost(classes[i], range_) for i in change)
-            if sum(lost(each, range_) for each in change.values()) < before - 1e-9:
-                classes = [change.get(i, each) for i, each in enumerate(classes)]
+            old_total = sum(lost(classes[i], range_) for i in change)
+            if sum(lost(each_class, range_) for each_class in change.values()) < old_total - 1e-9:
+                classes = [change.get(i, each_class) for i, each_class in enumerate(classes)]
                 better = True
                 break
     return classes
@@ -272,27 +276,27 @@ ENDS = {"*": (-np.inf, np.inf), "A": (0, 1), "B": (2, 4)} | {leaf: (i, i) for i,
 def test_all_that_is_inferred_is_so_where_nothing_could_be_cheaper() -> None:
     """The search of the test shares nothing with the attack, and knows of every change that it thinks of."""
     columns = [KnownColumn(is_number=True), KnownColumn(is_number=False, nodes=NODES)]
-    told, ruled_out = 0, 0
+    number, ruled_out = 0, 0
     for seed in range(70):
         classes = at_a_least(seed, 3, 14 + seed % 4)
-        ages = [[p[0] for p in each] for each in classes]
-        ends = [ENDS[published(each)[1]] for each in classes]
+        ages = [[p[0] for p in each_class] for each_class in classes]
+        ends = [ENDS[published(each_class)[1]] for each_class in classes]
         low = np.array([[min(a), e[0]] for a, e in zip(ages, ends, strict=True)], float)
         high = np.array([[max(a), e[1]] for a, e in zip(ages, ends, strict=True)], float)
-        records = np.array([len(each) for each in classes])
-        found = refinement.refine_classes(columns, low, high, records, 3, False, lambda: None)
-        values = [np.array([[p[0], LEAVES.index(p[1])] for p in each]) for each in classes]
-        for bound in found.bounds:
+        records = np.array([len(each_class) for each_class in classes])
+        refine_classes = refinement.refine_classes(columns, low, high, records, 3, False, lambda: None)
+        values = [np.array([[p[0], LEAVES.index(p[1])] for p in each_class]) for each_class in classes]
+        for bound in refine_classes.bounds:
             assert bound.max_records >= 0, "nothing is contradicted"
             inside = values[bound.class_index][:, bound.column]
             assert np.sum((inside >= bound.low) & (inside <= bound.high)) <= bound.max_records, (seed, bound)
-            told += 1
+            number += 1
         for c, d in itertools.permutations(range(len(classes)), 2):
             fitting = ((values[c] >= low[d]) & (values[c] <= high[d])).all(axis=1)
-            if found.losses[d] + 1e-9 < found.savings[c]:
+            if refine_classes.losses[d] + 1e-9 < refine_classes.savings[c]:
                 assert not fitting.any(), (seed, c, d)
                 ruled_out += bool((low[c] <= high[d]).all() and (low[d] <= high[c]).all())
-    assert told > 4 and ruled_out > 4, (told, ruled_out)
+    assert number > 4 and ruled_out > 4, (number, ruled_out)
 
 
 # --- releases ----------------------------------------------------------------------------------------------------
@@ -323,9 +327,9 @@ def visits() -> Iterator[Any]:
 def test_releases_of_the_ledger_are_attacked_by_their_k(visits: Any) -> None:
     numbers = {}
     for name in ("best", "mondrian"):
-        found = visits.execute(f"FROM attack_summary('{name}', kind='refinement')").fetchall()
-        assert found == visits.execute(f"FROM attack_summary('{name}', kind='refinement', k=10)").fetchall()
-        numbers[name] = {row[0]: row[2] for row in found if row[1] is None}
+        rows = visits.execute(f"FROM attack_summary('{name}', kind='refinement')").fetchall()
+        assert rows == visits.execute(f"FROM attack_summary('{name}', kind='refinement', k=10)").fetchall()
+        numbers[name] = {row[0]: row[2] for row in rows if row[1] is None}
         for row in visits.execute(f"FROM attack('{name}', kind='refinement', threshold=0)").fetchall():
             assert 0 <= row[4] <= 1 and 0 <= row[5] <= 1 and (row[6] is None or 0 <= row[6] <= 1)
     # Classes of best overlap, and its search left little that was cheaper; those of Mondrian never overlap.
@@ -352,12 +356,12 @@ def test_guesses_do_not_depend_on_the_records_behind_a_release(visits: Any) -> N
         "JOIN (SELECT DISTINCT ward FROM visits) AS w ON c.ward IN (w.ward, '*') "
         "JOIN (SELECT DISTINCT zip FROM visits) AS z ON c.zip IN (z.zip, z.zip[:3] || '**', '*')"
     )
-    found = [
+    rows = [
         visits.execute(f"SELECT {columns} FROM {call.format('copied', source)} ORDER BY ALL").fetchall()
         for source in ("visits", "others")
     ]
-    assert found[0] == found[1]
-    assert {row[0] for row in found[0]} == {"age", "zip"}
+    assert rows[0] == rows[1]
+    assert {row[0] for row in rows[0]} == {"age", "zip"}
 
 
 HOSTILE = {
@@ -374,10 +378,10 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_releases_are_attacked_or_tell_nothing(visits: Any, name: str) -> None:
     visits.execute(f"CREATE OR REPLACE TABLE odd AS {HOSTILE[name]}")
-    for more in ("", ", sensitive=[], k=1", ", k=1000, qi=['age']"):
-        call = f"('odd', kind='refinement', source='visits'{more})"
+    for extra_text in ("", ", sensitive=[], k=1", ", k=1000, qi=['age']"):
+        call = f"('odd', kind='refinement', source='visits'{extra_text})"
         rows = visits.execute(f"FROM attack{call}").fetchall()
-        if name in ("one class", "all suppressed", "nothing but missing") or "1000" in more:
+        if name in ("one class", "all suppressed", "nothing but missing") or "1000" in extra_text:
             assert rows == []
         assert visits.execute(f"FROM attack_summary{call}").fetchall()
 

@@ -15,12 +15,9 @@ import dbanon
 @pytest.fixture
 def people(con: Any) -> Any:
     """people(age, city, disease, who), of whom one disease is rare."""
-    drawn = random.Random(5)
+    rng = random.Random(5)
     con.execute("CREATE TABLE people (age INTEGER, city VARCHAR, disease VARCHAR, who INTEGER)")
-    rows = [
-        (drawn.randint(20, 60), drawn.choice("abcdef"), drawn.choice(["Flu", "Flu", "HIV", "TB"]), i)
-        for i in range(300)
-    ]
+    rows = [(rng.randint(20, 60), rng.choice("abcdef"), rng.choice(["Flu", "Flu", "HIV", "TB"]), i) for i in range(300)]
     con.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", rows)
     return con
 
@@ -35,18 +32,20 @@ def rows(con: Any, query: str) -> list[dict[str, Any]]:
 
 
 def test_each_row_is_what_is_said_of_the_release_that_its_statement_makes(people: Any) -> None:
-    found = rows(people, f"FROM choose({CALL}, algorithms := ['kacpc', 'mdav'], queries := 60)")
-    assert [(r["algorithm"], r["k"], r["l"], r["t"]) for r in found] == [
+    actual_rows = rows(people, f"FROM choose({CALL}, algorithms := ['kacpc', 'mdav'], queries := 60)")
+    assert [(r["algorithm"], r["k"], r["l"], r["t"]) for r in actual_rows] == [
         (*axes, 1) for axes in product(("kacpc", "mdav"), (4, 12), (1, 2, 3))
     ]
-    for row in found:
+    for row in actual_rows:
         called = row["statement"].removeprefix("SELECT * FROM ")
-        measured = dict(people.execute("SELECT metric, value FROM " + called.replace("(", "_metrics(", 1)).fetchall())
+        measured_metrics = dict(
+            people.execute("SELECT metric, value FROM " + called.replace("(", "_metrics(", 1)).fetchall()
+        )
         for name in ("precision", "ncp", "risk_highest", "risk_average", "homogeneous_share"):
-            assert row[name] == pytest.approx(measured[name]), row["statement"]
+            assert row[name] == pytest.approx(measured_metrics[name]), row["statement"]
         people.execute(f"CREATE OR REPLACE TABLE safe AS {row['statement']}")
-        asked = "query_error('safe', 'people', queries := 60, qi := ['age', 'city'])"
-        medians = people.execute(f"SELECT avg(median) FROM {asked} WHERE kind = 'count'").fetchone()
+        call_text = "query_error('safe', 'people', queries := 60, qi := ['age', 'city'])"
+        medians = people.execute(f"SELECT avg(median) FROM {call_text} WHERE kind = 'count'").fetchone()
         assert row["query_error"] == pytest.approx(medians[0])
         assert row["problem"] is None
 
@@ -59,14 +58,14 @@ def test_what_an_algorithm_asks_for_by_itself_is_in_its_row(
     row = rows(people, f"FROM choose({call.replace('[4, 12]', '[4]')}, algorithms := ['{algorithm}'])")[0]
     assert row[own[0]] == pytest.approx(own[1])
     called = row["statement"].removeprefix("SELECT * FROM ").replace("(", "_metrics(", 1)
-    measured = dict(people.execute(f"SELECT metric, value FROM {called}").fetchall())
-    assert row["precision"] == pytest.approx(measured["precision"])
+    measured_metrics = dict(people.execute(f"SELECT metric, value FROM {called}").fetchall())
+    assert row["precision"] == pytest.approx(measured_metrics["precision"])
 
 
 @pytest.mark.parametrize(("cost", "queries"), [("precision", 0), ("ncp", 0), ("query_error", 40)])
 def test_the_frontier_is_what_no_other_beats_in_both(people: Any, cost: str, queries: int) -> None:
-    asked = f"algorithms := ['kacpc', 'mdav', 'mondrian'], queries := {queries}, cost := '{cost}'"
-    found = rows(people, f"FROM choose({CALL}, {asked})")
+    text = f"algorithms := ['kacpc', 'mdav', 'mondrian'], queries := {queries}, cost := '{cost}'"
+    actual_rows = rows(people, f"FROM choose({CALL}, {text})")
 
     def beats(one: dict[str, Any], other: dict[str, Any]) -> bool:
         sign = -1 if cost == "precision" else 1
@@ -74,9 +73,9 @@ def test_the_frontier_is_what_no_other_beats_in_both(people: Any, cost: str, que
         pairs += [(one[r], other[r]) for r in ("risk_highest", "homogeneous_share")]
         return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
 
-    assert [r["frontier"] for r in found] == [not any(beats(o, r) for o in found) for r in found]
-    assert {r["frontier"] for r in found} == {True, False}
-    assert all((r["query_error"] is None) == (queries == 0) for r in found)
+    assert [r["frontier"] for r in actual_rows] == [not any(beats(o, r) for o in actual_rows) for r in actual_rows]
+    assert {r["frontier"] for r in actual_rows} == {True, False}
+    assert all((r["query_error"] is None) == (queries == 0) for r in actual_rows)
 
 
 def test_attacks_are_those_of_attack_summary(people: Any) -> None:
@@ -92,46 +91,50 @@ def test_attacks_are_those_of_attack_summary(people: Any) -> None:
 
 
 def test_what_cannot_be_released_is_a_row_that_says_why(people: Any) -> None:
-    found = rows(people, f"FROM choose({CALL.replace('[1, 2, 3]', '[2, 9]').replace('12', '400')}, queries := 30)")
-    assert [(r["k"], r["l"], r["frontier"]) for r in found] == [
+    actual_rows = rows(
+        people, f"FROM choose({CALL.replace('[1, 2, 3]', '[2, 9]').replace('12', '400')}, queries := 30)"
+    )
+    assert [(r["k"], r["l"], r["frontier"]) for r in actual_rows] == [
         (4, 2, True),
         (4, 9, None),
         (400, 2, None),
         (400, 9, None),
     ]
-    assert "do not meet l = 9" in found[1]["problem"]
-    assert "k must be between 2 and 300" in found[2]["problem"]
-    assert found[1]["precision"] is None
+    assert "do not meet l = 9" in actual_rows[1]["problem"]
+    assert "k must be between 2 and 300" in actual_rows[2]["problem"]
+    assert actual_rows[1]["precision"] is None
 
 
 def test_t_and_other_models_and_settings_are_in_the_statement(people: Any) -> None:
     dbanon.declare(
         people, "people", age={"role": "quasi", "grid": 5}, city="quasi", disease="sensitive", who="identifier"
     )
-    found = rows(people, "FROM choose('people', k := [5], t := [0.3, 1], emd := 'equal', alpha := 0.9, queries := 0)")
-    assert [r["t"] for r in found] == [0.3, 1]
-    assert "t = 0.3" in found[0]["statement"]
-    assert "alpha = 0.9" in found[0]["statement"]
-    assert "emd = 'equal'" in found[0]["statement"]
-    assert "t = " not in found[1]["statement"]
-    assert "emd" not in found[1]["statement"]
-    for row in found:
+    actual_rows = rows(
+        people, "FROM choose('people', k := [5], t := [0.3, 1], emd := 'equal', alpha := 0.9, queries := 0)"
+    )
+    assert [r["t"] for r in actual_rows] == [0.3, 1]
+    assert "t = 0.3" in actual_rows[0]["statement"]
+    assert "alpha = 0.9" in actual_rows[0]["statement"]
+    assert "emd = 'equal'" in actual_rows[0]["statement"]
+    assert "t = " not in actual_rows[1]["statement"]
+    assert "emd" not in actual_rows[1]["statement"]
+    for row in actual_rows:
         people.execute(row["statement"])
 
 
 def test_it_says_how_far_it_is_whatever_was_compared_before(people: Any) -> None:
-    told: list[float] = []
-    with dbanon.connect(progress=lambda done, saved: told.append(done)) as con:
+    result: list[float] = []
+    with dbanon.connect(progress=lambda done, saved: result.append(done)) as con:
         con.execute("CREATE TABLE t AS SELECT range % 50 AS age, range % 7 AS city FROM range(300)")
-        asked = "'t', k := {}, qi := ['age', 'city']"
-        con.execute(f"PREPARE compared AS FROM compare({asked.format([3, 4])}, algorithms := ['kacpc', 'mondrian'])")
+        text = "'t', k := {}, qi := ['age', 'city']"
+        con.execute(f"PREPARE compared AS FROM compare({text.format([3, 4])}, algorithms := ['kacpc', 'mondrian'])")
         # Clusters that are known are not made again, and nothing is told of them.
-        chosen = [f"FROM choose({asked.format(k)})" for k in ([3, 4], [5, 6])]
-        for query in ("EXECUTE compared", "EXECUTE compared", *chosen):
-            told.clear()
+        selected_queries = [f"FROM choose({text.format(k)})" for k in ([3, 4], [5, 6])]
+        for query in ("EXECUTE compared", "EXECUTE compared", *selected_queries):
+            result.clear()
             con.execute(query).fetchall()
-            assert told[0] < 0.5, query
-            assert told[-1] == 1, query
+            assert result[0] < 0.5, query
+            assert result[-1] == 1, query
 
 
 def test_temporary_tables_and_odd_names_are_chosen_for_too(people: Any) -> None:
@@ -139,9 +142,9 @@ def test_temporary_tables_and_odd_names_are_chosen_for_too(people: Any) -> None:
     with dbanon.connect() as con:
         con.execute(f'CREATE TEMP TABLE "{name}" AS SELECT range % 40 AS "a""b", range % 3 AS "Ö" FROM range(200)')
         call = "'\"x''); DROP TABLE t; --\"', k := [3, 6], qi := ['a\"b', 'Ö'], queries := 20"
-        found = rows(con, f"FROM choose({call})")
-        assert len(found) == 2
-        con.execute(found[0]["statement"])
+        actual_rows = rows(con, f"FROM choose({call})")
+        assert len(actual_rows) == 2
+        con.execute(actual_rows[0]["statement"])
 
 
 @pytest.mark.parametrize(

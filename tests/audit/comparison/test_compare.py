@@ -22,10 +22,10 @@ QI = "qi := ['age', 'city']"
 @pytest.fixture
 def people(con: Any) -> Any:
     """people(age, city, disease, who) of 240 rows; records of one person are alike in nothing."""
-    drawn = random.Random(4)
+    rng = random.Random(4)
     con.execute("CREATE TABLE people (age INTEGER, city VARCHAR, disease VARCHAR, who INTEGER)")
     rows = [
-        (drawn.choice([None, *range(20, 60)]), drawn.choice("abcdef"), drawn.choice(["Flu", "HIV", "TB"]), i // 2)
+        (rng.choice([None, *range(20, 60)]), rng.choice("abcdef"), rng.choice(["Flu", "HIV", "TB"]), i // 2)
         for i in range(240)
     ]
     con.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", rows)
@@ -39,8 +39,8 @@ def rows(con: Any, query: str) -> list[dict[str, Any]]:
 
 
 def released(con: Any, algorithm: str, table: str, options: str) -> dict[str, float]:
-    found = dict(con.execute(f"SELECT metric, value FROM {algorithm}_metrics('{table}', {options})").fetchall())
-    return found | {"suppressed": found["suppressed:outlier"]}
+    mapping = dict(con.execute(f"SELECT metric, value FROM {algorithm}_metrics('{table}', {options})").fetchall())
+    return mapping | {"suppressed": mapping["suppressed:outlier"]}
 
 
 @pytest.mark.parametrize("persons", ["", ", person := 'who'"])
@@ -51,11 +51,13 @@ def test_figures_are_those_of_releases_with_sensitive_values_and_persons(
     """Algorithms that publish more than clusters span, leave records out, read sensitive values or search."""
     options = f"{QI}, sensitive := ['disease']{persons}, suppress := 0.05"
     call = f"'people', k := [4], algorithms := '{algorithm}', metrics := {NAMES}, {options}"
-    found = rows(people, f"FROM compare({call})")
+    actual_rows = rows(people, f"FROM compare({call})")
     expected = released(people, algorithm, "people", f"k := 4, {options}")
-    assert [row["metric"] for row in found] == NAMES
-    assert {row["metric"]: row["mean"] for row in found} == pytest.approx({n: expected[n] for n in NAMES}, abs=1e-9)
-    assert {(row["algorithm"], row["k"], row["d"], row["rows"], row["n"]) for row in found} == {
+    assert [row["metric"] for row in actual_rows] == NAMES
+    assert {row["metric"]: row["mean"] for row in actual_rows} == pytest.approx(
+        {n: expected[n] for n in NAMES}, abs=1e-9
+    )
+    assert {(row["algorithm"], row["k"], row["d"], row["rows"], row["n"]) for row in actual_rows} == {
         (algorithm, 4, 2, None, 240)
     }
 
@@ -80,14 +82,16 @@ def test_algorithms_that_read_more_of_the_table_change_nothing_for_the_others(pe
 
 def test_every_combination_is_a_row_in_the_order_of_the_call(people: Any) -> None:
     call = "algorithms := ['mdav', 'kacpc'], k := [3, 5], d := [1, 2], rows := [60, 240], metrics := ['ncp', 'k']"
-    found = rows(people, f"FROM compare('people', {call}, {QI})")
-    assert [(r["d"], r["rows"], r["algorithm"], r["k"], r["metric"]) for r in found] == [
+    actual_rows = rows(people, f"FROM compare('people', {call}, {QI})")
+    assert [(r["d"], r["rows"], r["algorithm"], r["k"], r["metric"]) for r in actual_rows] == [
         (d, n, algorithm, k, metric)
         for d in (1, 2) for n in (60, 240) for algorithm in ("mdav", "kacpc") for k in (3, 5) for metric in ("ncp", "k")
     ]  # fmt: skip
-    assert all(r["n"] == r["rows"] and r["runs"] == 1 and r["stddev"] is None and r["seconds"] >= 0 for r in found)
+    assert all(
+        r["n"] == r["rows"] and r["runs"] == 1 and r["stddev"] is None and r["seconds"] >= 0 for r in actual_rows
+    )
     one = released(people, "mdav", "people", "k := 5, qi := ['age']")
-    assert [r["mean"] for r in found if (r["d"], r["n"], r["algorithm"], r["k"]) == (1, 240, "mdav", 5)] == [
+    assert [r["mean"] for r in actual_rows if (r["d"], r["n"], r["algorithm"], r["k"]) == (1, 240, "mdav", 5)] == [
         pytest.approx(one["ncp"]), one["k"],
     ]  # fmt: skip
 
@@ -109,26 +113,30 @@ def test_a_sample_is_a_table_of_its_own_and_has_the_smaller_ones(people: Any) ->
 def test_runs_of_several_seeds_have_a_mean_and_a_standard_deviation(people: Any) -> None:
     people.execute("CREATE TABLE t AS SELECT range * 7919 % 97 AS age, range % 11 AS city FROM range(300)")
     call = "algorithms := ['kmember', 'mdav'], k := [7], metrics := ['ncp'], repeat := 4"
-    found = {r["algorithm"]: r for r in rows(people, f"FROM compare('t', {call}, seed := 7, {QI})")}
-    each = [released(people, "kmember", "t", f"k := 7, seed := {seed}, {QI}")["ncp"] for seed in range(7, 11)]
-    assert len(set(each)) > 1
-    assert found["kmember"]["mean"] == pytest.approx(statistics.fmean(each))
-    assert found["kmember"]["stddev"] == pytest.approx(statistics.stdev(each))
-    assert (found["kmember"]["runs"], found["mdav"]["runs"], found["mdav"]["stddev"]) == (4, 1, None)
+    values_by_algorithm = {r["algorithm"]: r for r in rows(people, f"FROM compare('t', {call}, seed := 7, {QI})")}
+    each_ncps = [released(people, "kmember", "t", f"k := 7, seed := {seed}, {QI}")["ncp"] for seed in range(7, 11)]
+    assert len(set(each_ncps)) > 1
+    assert values_by_algorithm["kmember"]["mean"] == pytest.approx(statistics.fmean(each_ncps))
+    assert values_by_algorithm["kmember"]["stddev"] == pytest.approx(statistics.stdev(each_ncps))
+    assert (
+        values_by_algorithm["kmember"]["runs"],
+        values_by_algorithm["mdav"]["runs"],
+        values_by_algorithm["mdav"]["stddev"],
+    ) == (4, 1, None)
     always = rows(people, f"FROM compare('t', {call}, mode := 'deterministic', {QI})")
     assert [r["runs"] for r in always] == [1, 1]
 
 
 def test_what_an_algorithm_refuses_is_a_row_that_says_why_and_the_others_go_on(people: Any) -> None:
-    found = rows(
+    actual_rows = rows(
         people,
         f"FROM compare('people', algorithms := ['organized', 'mdav'], k := [3, 500], metrics := ['k'], {QI})",
     )
-    assert [(r["algorithm"], r["k"], r["mean"], r["runs"]) for r in found] == [
+    assert [(r["algorithm"], r["k"], r["mean"], r["runs"]) for r in actual_rows] == [
         ("organized", 3, None, 0), ("organized", 500, None, 0), ("mdav", 3, 3.0, 1), ("mdav", 500, None, 0),
     ]  # fmt: skip
-    assert "no column of people is sensitive" in found[0]["problem"]
-    assert "k must be between 2 and 240 (people has 240 rows), got 500" in found[3]["problem"]
+    assert "no column of people is sensitive" in actual_rows[0]["problem"]
+    assert "k must be between 2 and 240 (people has 240 rows), got 500" in actual_rows[3]["problem"]
     people.execute("CREATE TABLE few AS SELECT * FROM people WHERE who < 10")
     call = f"'few', k := [9, 11], algorithms := 'kacpc', person := 'who', metrics := 'k', {QI}"
     persons = rows(people, f"FROM compare({call})")
@@ -161,13 +169,13 @@ def test_a_number_and_a_name_may_stand_alone_and_tables_be_made(people: Any) -> 
 
 
 def test_it_says_how_far_it_is_and_ends_on_ctrl_c(people: Any) -> None:
-    told: list[float] = []
-    with dbanon.connect(progress=lambda done, saved: told.append(done)) as con:
+    result: list[float] = []
+    with dbanon.connect(progress=lambda done, saved: result.append(done)) as con:
         con.execute("CREATE TABLE t AS SELECT range % 50 AS age, range % 7 AS city FROM range(500)")
         con.execute(f"FROM compare('t', k := [3, 4], algorithms := ['kacpc', 'mondrian'], rows := [100, 500], {QI})")
-        assert told[0] < 0.2
-        assert max(told) <= 1
-        assert told == sorted(told)
+        assert result[0] < 0.2
+        assert max(result) <= 1
+        assert result == sorted(result)
 
         def press(done: float, saved: float) -> None:
             con.interrupt()
@@ -181,9 +189,9 @@ def test_roles_and_settings_are_those_of_the_policy(people: Any) -> None:
     grid = {"role": "quasi", "grid": 10}
     dbanon.declare(people, "people", age=grid, city="quasi", disease="sensitive", who="person")
     call = "'people', k := 4, algorithms := 'kacpc', metrics := ['ncp', 'homogeneous_share']"
-    found = rows(people, f"FROM compare({call})")
+    actual_rows = rows(people, f"FROM compare({call})")
     expected = dict(people.execute("SELECT metric, value FROM kacpc_metrics('people', k := 4)").fetchall())
     names = ("ncp", "homogeneous_share")
-    assert {r["metric"]: r["mean"] for r in found} == pytest.approx({n: expected[n] for n in names})
+    assert {r["metric"]: r["mean"] for r in actual_rows} == pytest.approx({n: expected[n] for n in names})
     wider = rows(people, f"FROM compare({call}, grid := {{'age': 20}})")
-    assert wider[0]["mean"] > found[0]["mean"]
+    assert wider[0]["mean"] > actual_rows[0]["mean"]

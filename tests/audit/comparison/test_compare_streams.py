@@ -22,13 +22,13 @@ ARRIVING = f"delta := 60, order_by := 'ts', {QI}"
 @pytest.fixture
 def events(con: Any) -> Any:
     """events(age, city, born, disease, who, note, ts) of 500 rows, some at a time; NULLs among the ages and cities."""
-    drawn = random.Random(8)
+    rng = random.Random(8)
     con.execute(
         "CREATE TABLE events (age INTEGER, city VARCHAR, disease VARCHAR, who INTEGER, note VARCHAR, ts INTEGER)"
     )
     rows = [
-        (drawn.choice([None, *range(20, 60)]), drawn.choice([None, *"abcdef"]), drawn.choice(["Flu", "HIV", "TB"]),
-         i // 2, drawn.choice("xyz"), i // 4)
+        (rng.choice([None, *range(20, 60)]), rng.choice([None, *"abcdef"]), rng.choice(["Flu", "HIV", "TB"]),
+         i // 2, rng.choice("xyz"), i // 4)
         for i in range(500)
     ]  # fmt: skip
     con.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", rows)
@@ -36,8 +36,8 @@ def events(con: Any) -> Any:
 
 
 def compared(con: Any, call: str, columns: str = "algorithm, metric, mean") -> list[tuple[Any, ...]]:
-    found: list[tuple[Any, ...]] = con.execute(f"SELECT {columns} FROM compare({call})").fetchall()
-    return found
+    rows: list[tuple[Any, ...]] = con.execute(f"SELECT {columns} FROM compare({call})").fetchall()
+    return rows
 
 
 def released(con: Any, system: str, options: str, table: str = "events") -> dict[str, float]:
@@ -50,10 +50,10 @@ def test_figures_are_those_of_the_streams_metrics(events: Any, persons: str, sen
     """All systems on one encoding, of which two look up what sensitive values are of."""
     options = ", ".join(part for part in ("k := 5", ARRIVING, persons, sensitive) if part)
     names = [name for name in SYSTEMS if sensitive or name != "puri_haritha"]  # which asks for l itself
-    found = compared(events, f"'events', algorithms := {names}, metrics := {NAMES}, {options}")
+    result = compared(events, f"'events', algorithms := {names}, metrics := {NAMES}, {options}")
     for name in names:
         expected = released(events, name, options)
-        figures = {metric: mean for system, metric, mean in found if system == name}
+        figures = {metric: mean for system, metric, mean in result if system == name}
         assert figures == {metric: pytest.approx(expected[metric], abs=1e-9) for metric in NAMES}, name
 
 
@@ -62,50 +62,59 @@ def test_what_classes_lose_is_what_their_rows_say(events: Any, name: str) -> Non
     """Measures of tables, from the rows that left alone."""
     options = f"k := 4, {ARRIVING}, sensitive := 'disease', l := 2"
     metrics = ["classes", "class_size_greatest", "class_size_average", "discernibility", "suppressed", "risk_highest"]
-    found = dict(compared(events, f"'events', algorithms := '{name}', metrics := {metrics}, {options}", "metric, mean"))
+    mapping = dict(
+        compared(events, f"'events', algorithms := '{name}', metrics := {metrics}, {options}", "metric, mean")
+    )
     sizes = events.execute(f"SELECT class_id, count(*) FROM {name}('events', {options}) GROUP BY ALL").fetchall()
-    kept = [size for number, size in sizes if number is not None]
-    assert found == {
-        "classes": len(kept), "class_size_greatest": max(kept),
-        "class_size_average": pytest.approx(sum(kept) / len(kept)), "discernibility": sum(size**2 for size in kept),
-        "suppressed": 500 - sum(kept), "risk_highest": pytest.approx(1 / min(kept)),
+    kept_sizes = [size for number, size in sizes if number is not None]
+    assert mapping == {
+        "classes": len(kept_sizes), "class_size_greatest": max(kept_sizes),
+        "class_size_average": pytest.approx(sum(kept_sizes) / len(kept_sizes)),
+        "discernibility": sum(size**2 for size in kept_sizes),
+        "suppressed": 500 - sum(kept_sizes), "risk_highest": pytest.approx(1 / min(kept_sizes)),
     }  # fmt: skip
 
 
 def test_streams_and_tables_stand_in_one_statement(events: Any) -> None:
     metrics = ["ncp", "average_loss", "average_delay", "suppression", "reuse"]
     call = f"'events', k := [3, 6], algorithms := ['fads', 'mdav'], d := [1, 2], metrics := {metrics}"
-    found = compared(
+    result = compared(
         events, f"{call}, delta := 60, order_by := 'ts', {QI}", "algorithm, k, d, n, metric, mean, problem"
     )
-    assert [row[:3] for row in found[::5]] == [
+    assert [row[:3] for row in result[::5]] == [
         (algorithm, k, d) for d in (1, 2) for algorithm in ("mdav", "fads") for k in (3, 6)
     ]
-    assert all(row[3] == 500 and row[6] is None for row in found)
-    of = {(row[0], row[4]): row[5] for row in found if row[1:3] == (6, 2)}
-    assert of["mdav", "average_loss"] == pytest.approx(of["mdav", "ncp"] / 1000)
-    assert of["mdav", "suppression"] == 0
-    assert of["mdav", "average_delay"] is of["mdav", "reuse"] is None
-    assert of["fads", "average_delay"] > 0
+    assert all(row[3] == 500 and row[6] is None for row in result)
+    values = {(row[0], row[4]): row[5] for row in result if row[1:3] == (6, 2)}
+    assert values["mdav", "average_loss"] == pytest.approx(values["mdav", "ncp"] / 1000)
+    assert values["mdav", "suppression"] == 0
+    assert values["mdav", "average_delay"] is values["mdav", "reuse"] is None
+    assert values["fads", "average_delay"] > 0
     alone = released(events, "fads", f"k := 6, delta := 60, order_by := 'ts', {QI}")
-    assert of["fads", "average_loss"] == pytest.approx(alone["average_loss"])
+    assert values["fads", "average_loss"] == pytest.approx(alone["average_loss"])
 
 
 def test_a_sample_is_a_stream_of_its_own(events: Any) -> None:
-    found = compared(events, f"'events', k := 5, algorithms := 'castle', rows := 100, metrics := {NAMES}, {ARRIVING}")
+    result = compared(events, f"'events', k := 5, algorithms := 'castle', rows := 100, metrics := {NAMES}, {ARRIVING}")
     order = "md5_number_lower(e::VARCHAR || '0'), e::VARCHAR"
     events.execute(f"CREATE TABLE few AS SELECT e.* FROM events AS e ORDER BY {order} LIMIT 100")
     expected = released(events, "castle", f"k := 5, {ARRIVING}", "few")
-    assert {metric: mean for _, metric, mean in found} == pytest.approx({name: expected[name] for name in NAMES})
+    assert {metric: mean for _, metric, mean in result} == pytest.approx({name: expected[name] for name in NAMES})
 
 
 def test_what_draws_runs_with_one_seed_after_another(events: Any) -> None:
     call = f"'events', k := 5, algorithms := ['faanst', 'fads'], metrics := 'average_loss', seed := 4, {ARRIVING}"
-    found = {row[0]: row[1:] for row in compared(events, f"{call}, repeat := 3", "algorithm, mean, stddev, runs")}
-    each = [released(events, "faanst", f"k := 5, seed := {seed}, {ARRIVING}")["average_loss"] for seed in (4, 5, 6)]
-    assert len(set(each)) > 1
-    assert found["faanst"] == (pytest.approx(statistics.fmean(each)), pytest.approx(statistics.stdev(each)), 3)
-    assert found["fads"][1:] == (None, 1)
+    rows = {row[0]: row[1:] for row in compared(events, f"{call}, repeat := 3", "algorithm, mean, stddev, runs")}
+    each_average_loss = [
+        released(events, "faanst", f"k := 5, seed := {seed}, {ARRIVING}")["average_loss"] for seed in (4, 5, 6)
+    ]
+    assert len(set(each_average_loss)) > 1
+    assert rows["faanst"] == (
+        pytest.approx(statistics.fmean(each_average_loss)),
+        pytest.approx(statistics.stdev(each_average_loss)),
+        3,
+    )
+    assert rows["fads"][1:] == (None, 1)
 
 
 def test_where_all_is_left_out_classes_have_no_figures(con: Any) -> None:
@@ -125,16 +134,16 @@ def test_where_all_is_left_out_classes_have_no_figures(con: Any) -> None:
         "precision",
     ]
     for name in SYSTEMS:
-        found = dict(
+        mapping = dict(
             compared(con, f"'events', algorithms := '{name}', metrics := {metrics}, {options}", "metric, mean")
         )
-        if found == {None: None}:
+        if mapping == {None: None}:
             continue  # asks for l
-        assert {m: found[m] for m in metrics[:5]} == {
+        assert {m: mapping[m] for m in metrics[:5]} == {
             "suppression": 1, "average_loss": 1, "classes": 0, "records": 600, "suppressed": 600,
         }, name  # fmt: skip
-        assert found["delay"] <= 10
-        assert found["ncp"] is found["k"] is found["reuse"] is found["precision"] is None
+        assert mapping["delay"] <= 10
+        assert mapping["ncp"] is mapping["k"] is mapping["reuse"] is mapping["precision"] is None
 
 
 @pytest.mark.parametrize(
@@ -184,7 +193,7 @@ def test_a_record_without_a_time_is_refused(events: Any) -> None:
 
 
 def test_a_kept_comparison_of_streams_goes_on(events: Any) -> None:
-    given = {"k": 5, "delta": 60, "order_by": "ts", "qi": ["age"], "metrics": ["delay"]}
-    dbanon.compare(events, "events", into="runs", algorithms=["fads"], **given)
-    found = dbanon.compare(events, "events", into="runs", algorithms=["fads", "castle", "mdav"], **given)
-    assert list(found["algorithm"]) == ["fads", "castle", "mdav"]
+    parameters = {"k": 5, "delta": 60, "order_by": "ts", "qi": ["age"], "metrics": ["delay"]}
+    dbanon.compare(events, "events", into="runs", algorithms=["fads"], **parameters)
+    result = dbanon.compare(events, "events", into="runs", algorithms=["fads", "castle", "mdav"], **parameters)
+    assert list(result["algorithm"]) == ["fads", "castle", "mdav"]

@@ -36,22 +36,24 @@ def test_the_error_of_a_release_is_found_from_codes(con: Any, seed: int) -> None
     con.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", rows)
     qi = rnd.sample(["age", "price", "weight", "born", "city", "job"], rnd.randint(1, 5))
     options = f"qi := {qi}" + (f", hierarchies := {{'city': '{TREE}'}}" if "city" in qi else "")
-    made = options
+    actual_options = options
     if "age" in qi and rnd.random() < 0.5:
-        made += ", grid := {'age': 5}"
+        actual_options += ", grid := {'age': 5}"
     if rnd.random() < 0.4:
-        made += ", suppress := 0.1"
+        actual_options += ", suppress := 0.1"
     algorithm, k = rnd.choice(["kacpc", "mondrian", "mdav", "datafly"]), rnd.randint(2, 6)
     count = rnd.choice([1, 30, 90])
-    con.execute(f"CREATE TABLE safe AS FROM {algorithm}('t', k := {k}, {made})")
-    asked = f"query_error('safe', 't', queries := {count}, seed := 1, {options})"
-    (expected,) = con.execute(f"SELECT avg(median) FROM {asked} WHERE kind = 'count'").fetchone()
-    call = f"'t', k := {k}, algorithms := '{algorithm}', metrics := ['query_error'], queries := {count}, {made}"
-    found = dict(con.execute(f"SELECT metric, mean FROM compare({call})").fetchall())
-    assert found["query_error"] == pytest.approx(expected, abs=1e-8), call
+    con.execute(f"CREATE TABLE safe AS FROM {algorithm}('t', k := {k}, {actual_options})")
+    text = f"query_error('safe', 't', queries := {count}, seed := 1, {options})"
+    (expected,) = con.execute(f"SELECT avg(median) FROM {text} WHERE kind = 'count'").fetchone()
+    call = (
+        f"'t', k := {k}, algorithms := '{algorithm}', metrics := ['query_error'], queries := {count}, {actual_options}"
+    )
+    mapping = dict(con.execute(f"SELECT metric, mean FROM compare({call})").fetchall())
+    assert mapping["query_error"] == pytest.approx(expected, abs=1e-8), call
 
 
 def test_no_question_is_no_error(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT range % 9 AS age FROM range(90)")
-    found = con.execute("SELECT mean FROM compare('t', k := 3, metrics := 'query_error', qi := ['age'], queries := 0)")
-    assert {row[0] for row in found.fetchall()} == {None}
+    result = con.execute("SELECT mean FROM compare('t', k := 3, metrics := 'query_error', qi := ['age'], queries := 0)")
+    assert {row[0] for row in result.fetchall()} == {None}

@@ -73,12 +73,12 @@ def test_one_value_of_each_axis_is_drawn_as_bars_with_their_numbers() -> None:
 def test_what_is_better_is_said_of_all_that_is_compared() -> None:
     figure = dbanon.plot([run("mdav", 5, metric, 1.0) for metric in STREAM_METRICS]).figure
     panels = [panel for panel in figure.axes if panel.axison]
-    said = {
+    actual_texts = {
         panel.get_title(loc="left"): [t.get_text() for t in panel.texts if "better" in t.get_text()] for panel in panels
     }
-    assert len(said) == len(STREAM_METRICS) + 1
-    assert all(of in (["higher is better"], ["lower is better"]) for of in said.values())
-    assert said["query error"] == said["seconds of clustering"] == ["lower is better"]
+    assert len(actual_texts) == len(STREAM_METRICS) + 1
+    assert all(value in (["higher is better"], ["lower is better"]) for value in actual_texts.values())
+    assert actual_texts["query error"] == actual_texts["seconds of clustering"] == ["lower is better"]
 
 
 def test_what_was_refused_is_left_out() -> None:
@@ -104,12 +104,12 @@ def test_choices_are_risk_against_utility_with_the_frontier_filled() -> None:
         "highest risk of re-identification", "average risk of re-identification",
         "records in classes of one sensitive value",
     ]  # fmt: skip
-    filled = {
+    filled_values = {
         (x, y)
         for line in panels[0].lines if line.get_fillstyle() == "full" and line.get_marker() not in ("None", "")
         for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)
     }  # fmt: skip
-    assert filled == {(0.9, 0.2), (0.8, 0.1)}
+    assert filled_values == {(0.9, 0.2), (0.8, 0.1)}
     assert {"k = 5", "k = 10", "mdav", "oka"} <= set(texts(figure))
     assert len(dbanon.plot([{**row, "homogeneous_share": None} for row in rows]).figure.axes) == 2
 
@@ -134,9 +134,9 @@ def test_a_plot_is_saved_whole_and_the_same_again(tmp_path: Path, ending: str) -
 
 
 def test_texts_of_an_svg_are_texts_and_a_notebook_shows_it() -> None:
-    made = dbanon.plot([run("mdav", k, "ncp", k) for k in (5, 10)])
-    found = {element.text for element in ElementTree.fromstring(made._repr_svg_()).iter() if element.text}
-    assert {"ncp", "mdav", "seconds of clustering"} <= found
+    plot = dbanon.plot([run("mdav", k, "ncp", k) for k in (5, 10)])
+    actual_texts = {element.text for element in ElementTree.fromstring(plot._repr_svg_()).iter() if element.text}
+    assert {"ncp", "mdav", "seconds of clustering"} <= actual_texts
 
 
 @pytest.mark.parametrize(
@@ -154,14 +154,14 @@ def test_other_rows_are_refused(found: Any, said: str) -> None:
 
 
 def test_other_files_and_a_missing_library_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = dbanon.plot([run("mdav", 5, "ncp", 1.0)])
+    plot = dbanon.plot([run("mdav", 5, "ncp", 1.0)])
     (tmp_path / "folder.svg").mkdir()
     with pytest.raises(errors.InvalidArgumentError, match=r"a file that ends in \.svg, \.png, \.pdf"):
-        made.save(tmp_path / "out.gif")
+        plot.save(tmp_path / "out.gif")
     with pytest.raises(errors.TargetNotLocalError):
-        made.save("s3://bucket/out.svg")
+        plot.save("s3://bucket/out.svg")
     with pytest.raises(errors.WriteFailedError):
-        made.save(tmp_path / "folder.svg")
+        plot.save(tmp_path / "folder.svg")
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     with pytest.raises(errors.MissingExtraError, match=r"pip install 'dbanon\[plot\]'"):
         dbanon.plot([run("mdav", 5, "ncp", 1.0)])

@@ -43,27 +43,27 @@ def test_every_source_names_an_entry() -> None:
 
 
 def test_papers_have_the_names_that_readers_know(texts: dict[Path, str]) -> None:
-    numbered = re.compile(r"\bS[0-4]\b(?!:)")
-    assert [str(path) for path, text in texts.items() if numbered.search(text)] == []
+    numbered_pattern = re.compile(r"\bS[0-4]\b(?!:)")
+    assert [str(path) for path, text in texts.items() if numbered_pattern.search(text)] == []
     for function in table_functions().values():
-        assert not numbered.search(f"{function.doc} {[p.doc for p in function.parameters]}"), function.name
+        assert not numbered_pattern.search(f"{function.doc} {[p.doc for p in function.parameters]}"), function.name
 
 
 def test_whoever_is_cited_by_name_and_year_has_an_entry(texts: dict[Path, str]) -> None:
     name = r"[A-Z][a-z]+(?:-[A-Z][a-z]+)?"
     citation = re.compile(rf"\b({name} (?:et al\.|and {name})) \(?((?:19|20)\d\d)\b")
-    known = [work.cited for work in bibliography.PAPERS]
-    found = {(path, f"{who} {year}") for path, text in texts.items() for who, year in citation.findall(text)}
-    assert len(found) > 100
-    assert [(str(path), cited) for path, cited in found if not any(k.endswith(cited) for k in known)] == []
+    known_citeds = [work.cited for work in bibliography.PAPERS]
+    values = {(path, f"{person} {year}") for path, text in texts.items() for person, year in citation.findall(text)}
+    assert len(values) > 100
+    assert [(str(path), cited) for path, cited in values if not any(k.endswith(cited) for k in known_citeds)] == []
 
 
 def test_every_entry_is_cited(texts: dict[Path, str]) -> None:
-    every = " ".join(texts.values()).lower()
+    all_text = " ".join(texts.values()).lower()
     for work in bibliography.WORKS:
         year = re.sub(r" (\d{4})$", r" \(?\1", re.escape(work.cited.lower()).replace(r"\ ", " "))
         names = [year, *(re.escape(name.lower()) for name in work.names[1:])]
-        assert re.search("|".join(names), every), work.cited
+        assert re.search("|".join(names), all_text), work.cited
 
 
 def test_entries_have_one_anchor_each_and_dois_that_look_like_some() -> None:
@@ -76,6 +76,6 @@ def test_entries_have_one_anchor_each_and_dois_that_look_like_some() -> None:
 
 
 def test_names_in_prose_are_linked_and_those_in_code_links_and_headings_are_not() -> None:
-    before, after = "# Cohen 2022\n\n", ", `Cohen 2022`, [Cohen 2022](x.md)\n\n```sql\n-- Cohen 2022\n```\n"
-    linked = f"{before}[Cohen 2022](b.md#cohen-2022){after}"
-    assert bibliography.link_citations(f"{before}Cohen 2022{after}", "b.md") == linked
+    old_text, new_text = "# Cohen 2022\n\n", ", `Cohen 2022`, [Cohen 2022](x.md)\n\n```sql\n-- Cohen 2022\n```\n"
+    linked_text = f"{old_text}[Cohen 2022](b.md#cohen-2022){new_text}"
+    assert bibliography.link_citations(f"{old_text}Cohen 2022{new_text}", "b.md") == linked_text

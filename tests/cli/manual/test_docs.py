@@ -75,13 +75,13 @@ class Reader:
 @pytest.fixture
 def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a report asks of a release is asked once, in however many ways a page shows how to get it."""
-    real, known = report._sections, dict[Any, Any]()
+    real, known_values = report._sections, dict[Any, Any]()
 
     def sections(asking: Any, before: Any, population: str | None) -> Any:
-        of = (asking.entry.display_name, asking.entry.version, asking.outgoing, before is None, population)
-        if of not in known:
-            known[of] = real(asking, before, population)
-        return known[of]
+        values = (asking.entry.display_name, asking.entry.version, asking.outgoing, before is None, population)
+        if values not in known_values:
+            known_values[values] = real(asking, before, population)
+        return known_values[values]
 
     monkeypatch.setattr(report, "_sections", sections)
 
@@ -116,7 +116,7 @@ def test_the_tutorial_gives_what_it_shows(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     reader = Reader("clinic.duckdb")
     steps = documents.steps(documents.ROOT / "docs" / "tutorial.md")
-    shown, repairs = 0, set[str]()
+    shown_number, repairs = 0, set[str]()
     for step in steps:
         if step.language != "sql":
             reader.type(step.language, step.code)
@@ -130,10 +130,10 @@ def test_the_tutorial_gives_what_it_shows(tmp_path: Path, monkeypatch: pytest.Mo
             assert len(repairs) == 2
         if step.table:
             assert step.table == [names, *[["" if cell is None else str(cell) for cell in row] for row in rows]]
-            shown += 1
+            shown_number += 1
     reader.names["con"].close()
     assert repairs == set(), "the page types what profile() gives"
-    assert shown >= 7
+    assert shown_number >= 7
     assert Path("safe_visits.parquet").exists()
 
 
@@ -167,9 +167,9 @@ def test_the_nightly_job_ends_with_the_code_of_what_stopped_it(
         '#!/bin/sh\necho "dbanon $*" >> calls\ncode=$(head -1 codes)\nsed -i 1d codes\nexit ${code:-0}\n'
     )
     (tmp_path / "dbanon").chmod(0o755)
-    given = ["sh", "nightly.sh", "dbanon_demo.duckdb", "safe_patients", "safe_patients.parquet"]
+    values = ["sh", "nightly.sh", "dbanon_demo.duckdb", "safe_patients", "safe_patients.parquet"]
     places = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "WAIT": "0"}
-    assert subprocess.run(given, cwd=tmp_path, env=places, check=False).returncode == ends
+    assert subprocess.run(values, cwd=tmp_path, env=places, check=False).returncode == ends
     typed = (tmp_path / "calls").read_text().splitlines()
     assert [line.split()[1] for line in typed] == calls
     assert set(typed) <= by_hand
@@ -192,8 +192,8 @@ def test_links_of_a_page_lead_to_a_file_and_a_heading(page: Path) -> None:
 def test_folders_and_files_that_pages_name_are_there() -> None:
     for page in [documents.README, documents.CONTRIBUTING, *documents.GUIDES]:
         for path in re.findall(r"`((?:dbanon|docs|hierarchies|sql|tests)/[^`\s]*)`", documents.text(page)):
-            there = re.split(r"NAME|FAMILY", path)[0]  # of what a reader adds, the folder
-            assert (documents.ROOT / there).exists(), f"{page.name}: {path}"
+            present_part = re.split(r"NAME|FAMILY", path)[0]  # of what a reader adds, the folder
+            assert (documents.ROOT / present_part).exists(), f"{page.name}: {path}"
 
 
 def test_the_contents_name_every_page() -> None:
@@ -203,8 +203,10 @@ def test_the_contents_name_every_page() -> None:
 
 
 def test_the_manual_in_docs_is_that_of_the_code() -> None:
-    written = {p.relative_to(documents.MANUAL).as_posix(): documents.text(p) for p in documents.MANUAL.rglob("*.md")}
-    stale = sorted(path for path, _ in written.items() ^ pages.manual_pages(documented_commands(main)).items())
+    written_values = {
+        p.relative_to(documents.MANUAL).as_posix(): documents.text(p) for p in documents.MANUAL.rglob("*.md")
+    }
+    stale = sorted(path for path, _ in written_values.items() ^ pages.manual_pages(documented_commands(main)).items())
     assert not stale, (
         f"docs/manual is stale ({', '.join(dict.fromkeys(stale))}). Make it again: "
         "rm -r docs/manual && dbanon docs --to docs/manual"

@@ -37,9 +37,9 @@ EXAMPLES = {f.name: f.example for f in (*table_functions().values(), *FUNCTIONS)
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     folder = tmp_path_factory.mktemp("manual")
     with contextlib.chdir(folder):
-        made = Demo(Path("dbanon_demo.duckdb"))
-        yield made
-        made.con.close()
+        demo = Demo(Path("dbanon_demo.duckdb"))
+        yield demo
+        demo.con.close()
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +62,9 @@ def made(linked: dict[str, str]) -> dict[str, str]:
 def test_a_function_has_a_page_with_its_parameters_and_an_example(made: dict[str, str], name: str) -> None:
     page = made[f"functions/{name}.md"]
     assert f"functions/{name}.md" in made["index.md"]
-    found = EXAMPLES[name]
-    assert re.search(rf"\b{name}\(", found.code)
-    assert found.code in page
+    example = EXAMPLES[name]
+    assert re.search(rf"\b{name}\(", example.code)
+    assert example.code in page
     if name in SCALARS:
         return
     function = table_functions()[name]
@@ -74,11 +74,11 @@ def test_a_function_has_a_page_with_its_parameters_and_an_example(made: dict[str
     for parameter in function.parameters:
         assert parameter.doc, parameter.name
         row = rf"^\| `{parameter.name}` \| .+ \| (.*) \| {re.escape(function_page.escape_markdown(parameter.doc))} \|$"
-        described = re.search(row, page, re.MULTILINE) or re.search(row, common, re.MULTILINE)
-        assert described, parameter.name
+        described_match = re.search(row, page, re.MULTILINE) or re.search(row, common, re.MULTILINE)
+        assert described_match, parameter.name
         default = list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default
         usual = "" if default is None else f"`{format_value(default)}`"
-        assert described[1] == ("required" if parameter.required else usual), parameter.name
+        assert described_match[1] == ("required" if parameter.required else usual), parameter.name
 
 
 def test_a_page_that_stands_alone_has_all_parameters() -> None:
@@ -126,8 +126,8 @@ def test_every_error_is_described_and_has_an_example_or_a_reason_for_none(made: 
         section = made["errors.md"].split(f"\n## {name}\n")[1].split("\n## ")[0]
         assert kind.__doc__
         assert kind.example is not None
-        shown = kind.example.code if isinstance(kind.example, Example) else kind.example.text
-        assert shown in section
+        shown_code = kind.example.code if isinstance(kind.example, Example) else kind.example.text
+        assert shown_code in section
         assert error_messages()[name] in section
 
 
@@ -135,8 +135,8 @@ def test_links_lead_somewhere(linked: dict[str, str]) -> None:
     for path, page in linked.items():
         for target in re.findall(r"\]\(([^)]+)\)", re.sub(r"```.*?```", "", page, flags=re.DOTALL)):
             if not target.startswith("https://doi.org/"):
-                found = posixpath.normpath(posixpath.join(posixpath.dirname(path), target.partition("#")[0]))
-                assert found in linked, f"{path}: {target}"
+                result = posixpath.normpath(posixpath.join(posixpath.dirname(path), target.partition("#")[0]))
+                assert result in linked, f"{path}: {target}"
 
 
 # --- what the pages say is so ------------------------------------------------------------------------------------
@@ -174,8 +174,8 @@ def test_the_command_prints_and_writes_the_same_pages(linked: dict[str, str], tm
     assert "--storage-version" in run.invoke(main, ["docs", "publish"]).output
     result = run.invoke(main, ["docs", "--to", str(tmp_path / "manual")])
     assert result.exit_code == 0
-    written = {p.relative_to(tmp_path / "manual").as_posix(): p.read_text() for p in tmp_path.rglob("*.md")}
-    assert written == linked
+    written_values = {p.relative_to(tmp_path / "manual").as_posix(): p.read_text() for p in tmp_path.rglob("*.md")}
+    assert written_values == linked
 
 
 def test_an_unknown_page_and_a_folder_that_cannot_be_made_are_one_line(tmp_path: Path) -> None:
@@ -197,6 +197,6 @@ SHOWING = [p for p in sorted(PACKAGE.rglob("*.py")) if "\n    >>> " in p.read_te
 @pytest.mark.parametrize("path", SHOWING, ids=lambda path: path.stem)
 def test_examples_in_docstrings_are_true(path: Path) -> None:
     name = ".".join(("dbanon", *path.relative_to(PACKAGE).with_suffix("").parts))
-    found = doctest.testmod(importlib.import_module(name))
-    assert found.attempted > 0
-    assert found.failed == 0
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.attempted > 0
+    assert result.failed == 0

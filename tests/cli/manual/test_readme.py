@@ -23,7 +23,7 @@ pytestmark = pytest.mark.whole
 
 def blocks(language: str) -> list[str]:
     """The README's code blocks of one language, in order."""
-    return [code for found, code in documents.blocks(documents.README) if found == language]
+    return [code for result, code in documents.blocks(documents.README) if result == language]
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +60,10 @@ def test_ten_statements_lead_from_a_csv_to_a_file(small: Path, tmp_path: Path, m
     with duckdb.connect(str(small), read_only=True) as con:
         con.execute("COPY patients TO 'patients.csv'")
     statements, command = blocks("")
-    given = documents.statements(statements)
-    assert len(given) == 10
+    given_statements = documents.statements(statements)
+    assert len(given_statements) == 10
     with dbanon.connect("visits.duckdb") as con:
-        results = [con.execute(s).fetchall() for s in given]
+        results = [con.execute(s).fetchall() for s in given_statements]
         assert results[4] == []
         assert len(results[5]) == 10
         assert len(results[9]) == 3
@@ -98,8 +98,8 @@ def test_the_tour_works_on_a_connection_that_was_only_attached(small: Path, tmp_
 
 
 def test_the_demo_is_the_same_every_time() -> None:
-    first, again = demo.make_patients(500), demo.make_patients(500)
-    assert first.equals(again)
+    first, second_patients = demo.make_patients(500), demo.make_patients(500)
+    assert first.equals(second_patients)
     assert not demo.make_patients(500, seed=1).equals(first)
 
 

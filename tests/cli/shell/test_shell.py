@@ -98,8 +98,8 @@ def names() -> Any:
 
 def offered(text: str, names: Any, *, asked: bool = False) -> list[str]:
     """Completions at the mark `|`."""
-    before, after = text.split("|")
-    return [c.text for c in completions(before, after, names, is_requested=asked)]
+    previous, following = text.split("|")
+    return [c.text for c in completions(previous, following, names, is_requested=asked)]
 
 
 @pytest.mark.parametrize(
@@ -147,9 +147,9 @@ def offered(text: str, names: Any, *, asked: bool = False) -> list[str]:
     ],
 )
 def test_completion_offers_what_fits(text: str, first: list[str], names: Any) -> None:
-    found = offered(text, names)
-    assert found[: len(first)] == first
-    assert found or not first
+    result = offered(text, names)
+    assert result[: len(first)] == first
+    assert result or not first
 
 
 @pytest.mark.parametrize(
@@ -166,10 +166,10 @@ def test_tab_offers_something_where_nothing_was_typed(names: Any) -> None:
 
 def test_each_function_and_each_of_its_parameters_is_offered_with_its_meaning(names: Any) -> None:
     for function in table_functions().values():
-        found = {c.text.rstrip("()"): c.meta for c in completions(f"FROM {function.name}", "", names)}
+        actual_metas = {c.text.rstrip("()"): c.meta for c in completions(f"FROM {function.name}", "", names)}
         rest = [f for f in table_functions() if f != function.name and f.startswith(function.name)]
-        assert function.doc in found[function.name]
-        assert set(rest) <= set(found)
+        assert function.doc in actual_metas[function.name]
+        assert set(rest) <= set(actual_metas)
         arguments = "".join("'x', " for _ in function.positional)
         metas = {c.text: c.meta for c in completions(f"FROM {function.name}({arguments}", "", names)}
         if function.parameters and (function.positional or not arguments):
@@ -242,8 +242,8 @@ def test_a_release_shows_its_quasi_identifiers_first_and_whole() -> None:
         assert max(map(cell_len, head)) <= 80
         assert re.search(r"8 columns, [4-7] shown", head[-1])
         # What is asked for by name stands where it was asked for; a table that is no release, too.
-        chosen = on_screen(con, f"SELECT ward, age FROM kacpc('people', k=4, {roles})")
-        assert re.findall(r"\w+", chosen[1]) == ["ward", "age"]
+        selection = on_screen(con, f"SELECT ward, age FROM kacpc('people', k=4, {roles})")
+        assert re.findall(r"\w+", selection[1]) == ["ward", "age"]
         assert re.findall(r"\w+", on_screen(con, "SELECT ward, age FROM people")[1]) == ["ward", "age"]
         # What leaves is in the order of the source, and has all digits.
         csv = on_screen(con, f"FROM kacpc('people', k=4, {roles})", "csv")
@@ -255,8 +255,8 @@ def test_a_release_shows_its_quasi_identifiers_first_and_whole() -> None:
 def test_columns_that_stand_first_are_not_cut() -> None:
     assert fit_with_pinned_columns([30, 9, 8, 30, 30], [1, 2], 60) == ([1, 2, 0, 3], [18, 9, 8, 12, 12])
     assert fit_with_pinned_columns([5, 5], [1], 80) == ([1, 0], [5, 5])
-    kept, widths = fit_with_pinned_columns([50, 50], [0, 1], 80)  # too wide together: cut like any others
-    assert kept == [0, 1] and sum(widths) + 7 <= 80
+    remaining, widths = fit_with_pinned_columns([50, 50], [0, 1], 80)  # too wide together: cut like any others
+    assert remaining == [0, 1] and sum(widths) + 7 <= 80
 
 
 def test_a_table_of_two_columns() -> None:
@@ -284,8 +284,8 @@ def test_a_table_is_never_wider_than_the_screen(width: int, columns: int) -> Non
 
 def test_columns_are_cut_before_any_is_left_out_and_both_ends_stay() -> None:
     assert fit_columns([4, 100, 4], 40) == ([0, 1, 2], [4, 22, 4])
-    kept, _ = fit_columns([12] * 20, 80)
-    assert kept[0] == 0 and kept[-1] == 19 and kept.count(None) == 1
+    remaining, _ = fit_columns([12] * 20, 80)
+    assert remaining[0] == 0 and remaining[-1] == 19 and remaining.count(None) == 1
 
 
 def test_a_long_result_says_how_much_is_not_shown() -> None:
@@ -395,9 +395,9 @@ def test_that_kernels_are_compiled_is_said_once_and_never_among_rows(watched: bo
         shell = made(con, mode="table" if watched else "csv", watched=watched)
         assert shell.run("SELECT 1 AS n") and "Compiling" not in told(shell) + out(shell)
         assert shell.run("SELECT compiled(7) AS n") and shell.run("SELECT compiled(8) AS n")
-        said, rows = told(shell), out(shell)
-        assert said.count(COMPILING_MESSAGE) == 1
-        assert watched or (said, rows) == (COMPILING_MESSAGE + "\n", "n\n7\nn\n8\n")
+        message, rows = told(shell), out(shell)
+        assert message.count(COMPILING_MESSAGE) == 1
+        assert watched or (message, rows) == (COMPILING_MESSAGE + "\n", "n\n7\nn\n8\n")
         shell.close()
 
 
@@ -574,9 +574,9 @@ def test_the_history_is_private_and_leaves_out_what_begins_with_a_blank(
 
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    kept = prompt.open_history()
-    kept.append_string("SELECT 1;")
-    kept.append_string(" SELECT 'secret';")
+    kept_history = prompt.open_history()
+    kept_history.append_string("SELECT 1;")
+    kept_history.append_string(" SELECT 'secret';")
     path = tmp_path / "state" / "dbanon" / "shell_history"
     assert "SELECT 1" in path.read_text() and "secret" not in path.read_text()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600 or os.name == "nt"
@@ -629,16 +629,16 @@ def test_readonly_reads_only(tmp_path: Path) -> None:
     assert not Path(path).exists()
     assert ran(path, "-c", "CREATE TABLE t AS SELECT range % 3 AS a FROM range(12)").returncode == 0
     assert ran(path, "--readonly", "-c", "SELECT count(*) AS n FROM kacpc('t', k=4, qi=['a'])").stdout == "n\n12\n"
-    refused = ran(path, "--readonly", "-c", "DROP TABLE t")
-    assert refused.returncode == 1 and "read-only" in refused.stderr
+    outcome = ran(path, "--readonly", "-c", "DROP TABLE t")
+    assert outcome.returncode == 1 and "read-only" in outcome.stderr
 
 
 def test_pipes_need_no_prompt_library_and_the_prompt_names_the_extra() -> None:
     without = "import sys; sys.modules['prompt_toolkit'] = sys.modules['pygments'] = None\n"
     assert ran("-c", "SELECT 1 AS a", code=without + MAIN).stdout == "a\n1\n"
-    seen = without + "from dbanon.cli.shell.command import _prompt_loop\n_prompt_loop(False)"
-    refused = ran(code=seen)
-    assert "pip install 'dbanon[shell]'" in refused.stderr
+    seen_without = without + "from dbanon.cli.shell.command import _prompt_loop\n_prompt_loop(False)"
+    outcome = ran(code=seen_without)
+    assert "pip install 'dbanon[shell]'" in outcome.stderr
 
 
 def test_output_that_nobody_reads_to_its_end_is_no_error() -> None:
@@ -681,14 +681,14 @@ def terminal(tmp_path: Path) -> Iterator[tuple[Callable[[str], None], Callable[[
 
     def until(text: str, seconds: float = 60) -> str:
         nonlocal unread
-        seen, end = unread, time.monotonic() + seconds
-        while text not in seen:
-            assert time.monotonic() < end, f"{text!r} did not appear in {seen[-2000:]!r}"
+        seen_unread, end = unread, time.monotonic() + seconds
+        while text not in seen_unread:
+            assert time.monotonic() < end, f"{text!r} did not appear in {seen_unread[-2000:]!r}"
             if select.select([ours], [], [], 0.2)[0]:
-                seen += os.read(ours, 65536).decode(errors="replace")
-        at = seen.index(text) + len(text)
-        unread = seen[at:]
-        return seen[:at]
+                seen_unread += os.read(ours, 65536).decode(errors="replace")
+        index = seen_unread.index(text) + len(text)
+        unread = seen_unread[index:]
+        return seen_unread[:index]
 
     yield send, until, child
     child.kill()
@@ -716,8 +716,8 @@ def test_ctrl_c_stops_a_statement_and_keeps_the_shell_and_ctrl_d_leaves(terminal
     until("clinic>")
     send("\x04")
     assert child.wait(30) == 0
-    kept = (tmp_path / "state" / "dbanon" / "shell_history").read_text()
-    assert "repeat('xy', 4)" in kept and "xyxyxyxy" not in kept and "half" not in kept
+    kept_text = (tmp_path / "state" / "dbanon" / "shell_history").read_text()
+    assert "repeat('xy', 4)" in kept_text and "xyxyxyxy" not in kept_text and "half" not in kept_text
 
 
 def test_a_long_statement_says_how_far_it_has_come() -> None:
@@ -741,9 +741,9 @@ def test_a_long_statement_says_how_far_it_has_come() -> None:
 
 def test_plan_shows_what_the_functions_of_a_statement_run(shell: Any) -> None:
     assert shell.script([".plan SELECT age FROM kacpc('patients', k=2) WHERE age <> '>';\n"])
-    said = out(shell)
-    assert said.startswith("-- What kacpc runs.\nWITH RECURSIVE\n-- The source, read once:")
-    assert '"age: domain" AS MATERIALIZED (' in said
+    message = out(shell)
+    assert message.startswith("-- What kacpc runs.\nWITH RECURSIVE\n-- The source, read once:")
+    assert '"age: domain" AS MATERIALIZED (' in message
     shell.script([".plan SELECT 1"])
     assert "a statement that calls a table function" in told(shell)
     shell.script([".plan"])
@@ -754,7 +754,7 @@ def test_csv_of_the_shell_executes_nothing_in_a_spreadsheet() -> None:
     query = "SELECT '=1' AS a, -1 AS \"-b\", -0.5 AS c, '-x' AS d, NULL AS e, '' AS f, '''@x' AS g, ['=1'] AS h"
     done = ran("-c", query)
     assert done.stdout == "a,'-b,c,d,e,f,g,h\n'=1,-1,-0.5,'-x,,\"\",''@x,[=1]\n"
-    kept = 'a,-b,c,d,e,f,g,h\n=1,-1,-0.5,-x,,"",\'@x,[=1]\n'
-    assert ran("--csv-formulas", "keep", "-c", query).stdout == kept
-    assert ran(given=f".csv_formulas\n.csv_formulas KEEP\n{query};\n").stdout.endswith(kept)
+    kept_text = 'a,-b,c,d,e,f,g,h\n=1,-1,-0.5,-x,,"",\'@x,[=1]\n'
+    assert ran("--csv-formulas", "keep", "-c", query).stdout == kept_text
+    assert ran(given=f".csv_formulas\n.csv_formulas KEEP\n{query};\n").stdout.endswith(kept_text)
     assert "Accepted: .csv_formulas escape|keep" in ran("-c", ".csv_formulas no").stderr

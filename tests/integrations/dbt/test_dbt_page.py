@@ -25,13 +25,13 @@ def test_the_commands_of_the_page_run_on_its_files(tmp_path: Path, monkeypatch: 
         assert step.language == "sh"
         typed += step.code.splitlines()
     while typed:
-        program, _, given = typed.pop(0).partition(" ")
+        program, _, arguments = typed.pop(0).partition(" ")
         if program == "dbanon":
-            result = CliRunner().invoke(main, shlex.split(given))
+            result = CliRunner().invoke(main, shlex.split(arguments))
             assert result.exit_code == 0, result.output
-            assert "--to dbanon_package" not in given or result.output == Path("packages.yml").read_text()
+            assert "--to dbanon_package" not in arguments or result.output == Path("packages.yml").read_text()
         else:
-            commands = [given]
+            commands = [arguments]
             while typed and typed[0].startswith("dbt "):  # one process, as starting dbt takes seconds
                 commands.append(typed.pop(0).removeprefix("dbt "))
             for ran in dbt.run(tmp_path, *commands):

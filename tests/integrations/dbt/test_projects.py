@@ -145,8 +145,10 @@ def test_a_build_makes_tables_views_and_releases_and_tests_them(project: Path, r
     assert nodes["too_much"][0] == "warn"
     assert rows(project, "SELECT count(*) FROM wards.ages") == [(300,)]
     assert rows(project, "SELECT count(*) FROM wards.hooked") == [(330,)]  # by the run after it
-    published = rows(project, "SELECT schema_name, name FROM dbanon.release WHERE status = 'published' ORDER BY ALL")
-    assert published == [("wards", "safe")]
+    published_rows = rows(
+        project, "SELECT schema_name, name FROM dbanon.release WHERE status = 'published' ORDER BY ALL"
+    )
+    assert published_rows == [("wards", "safe")]
 
 
 def test_seeds_are_the_policy_and_the_hierarchies(project: Path, ran: dict[str, dbt.Ran]) -> None:
@@ -182,9 +184,9 @@ def test_docs_are_generated(project: Path, ran: dict[str, dbt.Ran]) -> None:
 
 def test_what_dbt_writes_down_has_no_cell_of_the_source(project: Path, ran: dict[str, dbt.Ran]) -> None:
     """Names are put together in SQL, so that the text of no model has one."""
-    written = [path for folder in ("target", "logs") for path in (project / folder).rglob("*") if path.is_file()]
-    assert len(written) > 10
-    assert [path for path in written if b"gibson" in path.read_bytes()] == []
+    written_paths = [path for folder in ("target", "logs") for path in (project / folder).rglob("*") if path.is_file()]
+    assert len(written_paths) > 10
+    assert [path for path in written_paths if b"gibson" in path.read_bytes()] == []
     assert "gibson" not in ran["first"].text
     assert rows(project, "SELECT count(*) FROM wards.patients WHERE name LIKE 'gibson%'") == [(331,)]
 
@@ -218,10 +220,10 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, d
     """A project of mistakes, and what dbt came to."""
     dbt.python()
     folder = tmp_path_factory.mktemp("mistakes")
-    named = PROFILE.replace("{module: dbanon.dbt}", "{module: dbanon.dbt, alias: anon}").replace(
+    named_text = PROFILE.replace("{module: dbanon.dbt}", "{module: dbanon.dbt, alias: anon}").replace(
         "schema: wards", "schema: main"
     )
-    write(folder, {"profiles.yml": named, "dbt_project.yml": PROJECT.partition("seeds:")[0], **REFUSED})
+    write(folder, {"profiles.yml": named_text, "dbt_project.yml": PROJECT.partition("seeds:")[0], **REFUSED})
     write(folder, {"packages.yml": dbt_package.packages_yml(dbt_package.FOLDER)})
     commands = {
         "deps": "deps",
@@ -231,7 +233,7 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, d
         "run": "run --exclude appended",
         "plain": "run -s one --profiles-dir plain",
     }
-    write(folder, {"plain/profiles.yml": named.partition("      plugins")[0]})
+    write(folder, {"plain/profiles.yml": named_text.partition("      plugins")[0]})
     return folder, dict(zip(commands, dbt.run(folder, *commands.values()), strict=True))
 
 
@@ -250,9 +252,9 @@ def test_mistakes_are_errors_of_the_model_that_makes_them(refused: Any) -> None:
     assert "Did you mean 'composition'" in nodes["misspelled"][1]
     assert "could not be read or converted" in nodes["unread"][1]
     assert "the profile has no plugin dbanon.dbt" in refused[1]["plain"].error + str(refused[1]["plain"].nodes)
-    written = [path for path in (refused[0] / "logs").rglob("*") if path.is_file()]
-    assert written
-    assert [path for path in written if b"gibson" in path.read_bytes()] == []
+    written_paths = [path for path in (refused[0] / "logs").rglob("*") if path.is_file()]
+    assert written_paths
+    assert [path for path in written_paths if b"gibson" in path.read_bytes()] == []
 
 
 @pytest.mark.exhaustive

@@ -72,12 +72,12 @@ def test_the_first_run_makes_a_release_and_the_next_ones_refresh_it(clinic: Any)
 
 def test_a_run_that_would_show_too_few_is_refused_and_the_old_version_stays(clinic: Any) -> None:
     run(clinic)
-    before = clinic.execute("FROM safe ORDER BY ALL").fetchall()
+    old_rows = clinic.execute("FROM safe ORDER BY ALL").fetchall()
     newcomers(clinic, 40, 42)
     with pytest.raises(errors.SmallDifferencesRefusedError):
         run(clinic)
     assert versions(clinic) == [(1, "first", 40)]
-    assert clinic.execute("FROM safe ORDER BY ALL").fetchall() == before
+    assert clinic.execute("FROM safe ORDER BY ALL").fetchall() == old_rows
     run(clinic, refresh="hold")  # those two wait, and there is no new version
     assert [(version, records) for version, _, records in versions(clinic)] == [(1, 40)]
 
@@ -104,9 +104,9 @@ def test_if_stale_makes_no_version_of_what_is_as_it_was(clinic: Any) -> None:
 def test_a_changed_model_needs_a_full_refresh(clinic: Any, query: str, differs: str) -> None:
     clinic.execute("CREATE TABLE others AS FROM patients")
     run(clinic)
-    with pytest.raises(errors.DbtModelChangedError) as raised:
+    with pytest.raises(errors.DbtModelChangedError) as error_info:
         run(clinic, query)
-    assert differs in str(raised.value)
+    assert differs in str(error_info.value)
     assert versions(clinic) == [(1, "first", 40)]
 
 
@@ -116,9 +116,9 @@ def test_a_full_refresh_publishes_the_changed_call_and_is_held_against_what_was_
     with pytest.raises(errors.SmallDifferencesRefusedError):
         run(clinic, other, full_refresh=True)
     assert len(versions(clinic)) == 1
-    said = run(clinic, other, full_refresh=True, allow_delta=True)
+    message = run(clinic, other, full_refresh=True, allow_delta=True)
     assert versions(clinic) == [(1, "first", 40), (2, "recluster", 40)]
-    assert any("safe version 1" in line for line in said), said
+    assert any("safe version 1" in line for line in message), message
 
 
 @pytest.mark.exhaustive
@@ -176,9 +176,9 @@ def test_a_table_that_is_no_release_is_not_overwritten(clinic: Any) -> None:
 def test_no_value_of_the_source_is_in_an_error(clinic: Any) -> None:
     clinic.execute("UPDATE patients SET disease = 'secret' || id")
     clinic.execute("CREATE VIEW cast_away AS SELECT disease::INTEGER AS age FROM patients")
-    with pytest.raises(errors.DbanonError) as raised:
+    with pytest.raises(errors.DbanonError) as error_info:
         run(clinic, "SELECT * FROM kacpc('cast_away', k=5, qi=['age'])")
-    assert "secret" not in str(raised.value)
+    assert "secret" not in str(error_info.value)
     clinic.execute("DROP VIEW cast_away")
 
 
@@ -216,9 +216,9 @@ def test_a_model_is_one_statement(clinic: Any, query: str) -> None:
     ],
 )
 def test_a_configuration_that_is_misspelled_is_refused(config: dict[str, Any], says: str) -> None:
-    with pytest.raises(errors.DbanonError, match="model safe: ") as raised:
+    with pytest.raises(errors.DbanonError, match="model safe: ") as error_info:
         Model.of(("memory", "main", "safe"), CALL, config)
-    assert says in str(raised.value)
+    assert says in str(error_info.value)
 
 
 def test_what_means_something_to_dbt_or_to_others_is_left_to_them() -> None:

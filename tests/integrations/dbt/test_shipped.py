@@ -21,8 +21,8 @@ MACROS = sorted((dbt_package.FOLDER / "macros").glob("*.sql"))
 
 
 def test_the_package_has_the_version_of_dbanon() -> None:
-    said = (dbt_package.FOLDER / "dbt_project.yml").read_text()
-    assert re.findall(r'^version: "(.*)"$', said, re.MULTILINE) == [dbanon.__version__]
+    message = (dbt_package.FOLDER / "dbt_project.yml").read_text()
+    assert re.findall(r'^version: "(.*)"$', message, re.MULTILINE) == [dbanon.__version__]
 
 
 @pytest.mark.whole
@@ -36,12 +36,15 @@ def test_macros_begin_with_what_they_are_and_are_jinja(path: Path) -> None:
 
 
 def test_the_command_names_the_package_or_copies_it(tmp_path: Path) -> None:
-    named = CliRunner().invoke(main, ["dbt"])
-    assert (named.exit_code, named.output) == (0, f"packages:\n  - local: {dbt_package.FOLDER}\n")
-    to = tmp_path / "it's"
-    copied = CliRunner().invoke(main, ["dbt", "--to", str(to), "--json"])
-    assert json.loads(copied.output) == {"folder": str(to), "packages_yml": f'packages:\n  - local: "{to}"\n'}
-    files = {path.relative_to(to): path.read_text() for path in to.rglob("*") if path.is_file()}
+    outcome = CliRunner().invoke(main, ["dbt"])
+    assert (outcome.exit_code, outcome.output) == (0, f"packages:\n  - local: {dbt_package.FOLDER}\n")
+    one_path = tmp_path / "it's"
+    second_outcome = CliRunner().invoke(main, ["dbt", "--to", str(one_path), "--json"])
+    assert json.loads(second_outcome.output) == {
+        "folder": str(one_path),
+        "packages_yml": f'packages:\n  - local: "{one_path}"\n',
+    }
+    files = {path.relative_to(one_path): path.read_text() for path in one_path.rglob("*") if path.is_file()}
     assert files == {
         p.relative_to(dbt_package.FOLDER): p.read_text() for p in dbt_package.FOLDER.rglob("*") if p.is_file()
     }
@@ -52,9 +55,9 @@ def test_a_copy_that_is_there_stays_without_force(tmp_path: Path) -> None:
     (tmp_path / "macros" / "names.sql").write_text("mine")
     with pytest.raises(errors.TargetExistsError):
         dbt_package.copy(tmp_path)
-    refused = CliRunner().invoke(main, ["dbt", "--to", str(tmp_path)])
-    assert refused.exit_code != 0
-    assert "--force" in refused.output
+    outcome = CliRunner().invoke(main, ["dbt", "--to", str(tmp_path)])
+    assert outcome.exit_code != 0
+    assert "--force" in outcome.output
     assert (tmp_path / "macros" / "names.sql").read_text() == "mine"
     assert CliRunner().invoke(main, ["dbt", "--to", str(tmp_path), "--force"]).exit_code == 0
     assert (tmp_path / "macros" / "names.sql").read_text() != "mine"

@@ -49,8 +49,8 @@ def test_the_functions_are_there_with_equals_signs_and_limits(clinic: Any) -> No
 def test_materialized_views_and_temporary_tables_work(clinic: Any) -> None:
     clinic.execute("CREATE TEMP TABLE mine AS FROM patients")
     assert len(fetched(clinic, "FROM kacpc('mine', k=4, qi=['ward'])")) == 12
-    made = fetched(clinic, "CREATE MATERIALIZED ANONYMIZED VIEW safe AS FROM kacpc('patients', k=4, qi=['ward'])")
-    assert made[0]["records"] == 12
+    result = fetched(clinic, "CREATE MATERIALIZED ANONYMIZED VIEW safe AS FROM kacpc('patients', k=4, qi=['ward'])")
+    assert result[0]["records"] == 12
     assert len(fetched(clinic, "FROM safe")) == 12
 
 
@@ -63,16 +63,16 @@ def test_materialized_views_and_temporary_tables_work(clinic: Any) -> None:
     ],
 )
 def test_errors_are_what_harlequin_shows(clinic: Any, query: str, told: str) -> None:
-    with pytest.raises(HarlequinQueryError) as raised:
+    with pytest.raises(HarlequinQueryError) as error_info:
         clinic.execute(query).fetchall()
-    assert told in raised.value.msg
+    assert told in error_info.value.msg
     assert fetched(clinic, "SELECT 1 AS a") == [{"a": 1}]
 
 
 def test_functions_are_completed_and_the_catalog_is_read(clinic: Any) -> None:
     labels = {c.label for c in clinic.get_completions()}
     assert set(table_functions()) <= labels
-    assert [item.label for item in clinic.get_catalog().items] == ["clinic"]
+    assert [element.label for element in clinic.get_catalog().items] == ["clinic"]
 
 
 def test_cancel_stops_a_clustering(clinic: Any) -> None:

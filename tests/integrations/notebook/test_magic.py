@@ -47,16 +47,16 @@ def told(shell: Any, capsys: pytest.CaptureFixture[str], code: str) -> str:
     """What a cell that fails shows."""
     capsys.readouterr()
     assert not shell.run_cell(code).success
-    shown = capsys.readouterr()
-    return shown.out + shown.err
+    captured = capsys.readouterr()
+    return captured.out + captured.err
 
 
 def test_a_release_is_shown_with_its_metrics(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
     shell.run_cell("%dbanon con")
     assert capsys.readouterr().out == "The connection is con.\n"
-    made = shell.run_cell_magic("dbanon", "", f"{RELEASE};\n")
-    assert isinstance(made, Anonymized)
-    assert "<th>age</th>" in made._repr_html_() and "<td>classes</td>" in made._repr_html_()
+    output = shell.run_cell_magic("dbanon", "", f"{RELEASE};\n")
+    assert isinstance(output, Anonymized)
+    assert "<th>age</th>" in output._repr_html_() and "<td>classes</td>" in output._repr_html_()
     rows = shell.run_line_magic("dbanon", f"SELECT age, disease FROM ({RELEASE}) ORDER BY ALL")
     assert isinstance(rows, Answer) and len(rows) == 12
     assert "<p>12 rows, 10 shown</p>" in rows._repr_html_() and "12 rows, 10 shown" in repr(rows)
@@ -74,8 +74,8 @@ def test_rows_are_assigned_as_dataframes(shell: Any) -> None:
     assert shell.user_ns["later"]["a"].tolist() == [1]
     shell.run_cell("rows = %dbanon SELECT 5 << 1 AS ten")
     assert shell.user_ns["rows"].df()["ten"].tolist() == [10]
-    found = shell.run_cell_magic("dbanon", "con", RELEASE.replace("k=3", "k=$least"))
-    assert found.parameters["k"] == 3
+    output = shell.run_cell_magic("dbanon", "con", RELEASE.replace("k=3", "k=$least"))
+    assert output.parameters["k"] == 3
     assert shell.run_line_magic("dbanon", "DROP TABLE t") is None
 
 
@@ -91,16 +91,16 @@ def test_files_are_opened_and_closed(shell: Any, tmp_path: Path, capsys: pytest.
     shell.run_line_magic("dbanon", "'my clinic.duckdb'")
     shell.run_line_magic("dbanon", "CREATE TABLE t AS SELECT 1 AS a")
     shell.run_line_magic("dbanon", "other.db")
-    with duckdb.connect(str(tmp_path / "my clinic.duckdb")) as there:
-        assert there.execute("FROM t").fetchall() == [(1,)]
+    with duckdb.connect(str(tmp_path / "my clinic.duckdb")) as present_con:
+        assert present_con.execute("FROM t").fetchall() == [(1,)]
     assert capsys.readouterr().out.splitlines()[-1] == "The connection is other.db."
     shell.run_line_magic("dbanon", "--close")
     duckdb.connect(str(tmp_path / "other.db")).close()
-    with duckdb.connect() as plain:
-        shell.user_ns["plain"] = plain
+    with duckdb.connect() as plain_con:
+        shell.user_ns["plain"] = plain_con
         assert len(shell.run_cell_magic("dbanon", "plain", "FROM algorithms()")) > 10
         shell.run_line_magic("dbanon", ":memory:")
-        assert plain.execute("SELECT 1").fetchall() == [(1,)]
+        assert plain_con.execute("SELECT 1").fetchall() == [(1,)]
 
 
 def test_errors_are_one_message(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,29 +116,29 @@ def test_errors_are_one_message(shell: Any, capsys: pytest.CaptureFixture[str]) 
         ("SELEC 1", "syntax error"),
         ("CREATE MATERIALIZED ANONYMIZED VIEW v AS SELECT 1", "one call and nothing else"),
     ):
-        shown = told(shell, capsys, f"%%dbanon\n{statement}")
-        assert message in shown, shown
-        assert "Traceback" not in shown and "Invalid Input Error" not in shown and ".py" not in shown
+        display = told(shell, capsys, f"%%dbanon\n{statement}")
+        assert message in display, display
+        assert "Traceback" not in display and "Invalid Input Error" not in display and ".py" not in display
     assert shell.run_cell("%dbanon SELECT 1 AS one").success
 
 
 def test_values_are_inert_in_html(shell: Any, con: Any) -> None:
     rows = shell.run_cell_magic("dbanon", "con", f"SELECT '{HOSTILE.replace(chr(39), chr(39) * 2)}' AS \"<b>\"")
-    shown = rows._repr_html_()
-    assert "<script>" not in shown and "<b>" not in shown and "&lt;script&gt;" in shown
-    assert shown.startswith('<div class="tex2jax_ignore mathjax_ignore">')
+    shown_html = rows._repr_html_()
+    assert "<script>" not in shown_html and "<b>" not in shown_html and "&lt;script&gt;" in shown_html
+    assert shown_html.startswith('<div class="tex2jax_ignore mathjax_ignore">')
     people = pd.DataFrame({"<i>": range(6), "disease": [HOSTILE] * 6})
-    made = dbanon.anonymize(people, "mondrian", k=3, qi=["<i>"], sensitive=["disease"])
-    assert "<script>" not in made._repr_html_() and "<i>" not in made._repr_html_()
-    assert made._repr_html_().startswith('<div class="tex2jax_ignore mathjax_ignore">')
+    anonymized = dbanon.anonymize(people, "mondrian", k=3, qi=["<i>"], sensitive=["disease"])
+    assert "<script>" not in anonymized._repr_html_() and "<i>" not in anonymized._repr_html_()
+    assert anonymized._repr_html_().startswith('<div class="tex2jax_ignore mathjax_ignore">')
     long = shell.run_cell_magic("dbanon", "con", "SELECT repeat('x', 500) AS a, chr(27) || '[2J' AS b")
     assert "x" * 300 not in long._repr_html_() and "\x1b" not in repr(long)
 
 
 def test_a_query_of_a_connection_gives_what_anonymize_gives(con: Any) -> None:
-    made = dbanon.anonymize_query(con, RELEASE)
-    assert [len(frame) for frame in made[:2]] == [12, 4]
-    assert made.release.equals(con.sql(RELEASE).df())
+    anonymize_query = dbanon.anonymize_query(con, RELEASE)
+    assert [len(frame) for frame in anonymize_query[:2]] == [12, 4]
+    assert anonymize_query.release.equals(con.sql(RELEASE).df())
     folk = pd.DataFrame({"age": range(8)})
     assert len(dbanon.anonymize_query(con, "SELECT * FROM mondrian('folk', k=2, qi=['age'])").release) == len(folk)
     for query in (f"SELECT age {RELEASE}", "FROM mondrian_classes('patients', k=3)", "FROM patients", "", RELEASE * 2):
@@ -147,15 +147,15 @@ def test_a_query_of_a_connection_gives_what_anonymize_gives(con: Any) -> None:
 
 
 def test_a_bar_shows_how_far_it_is_and_goes(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[Any] = []
+    display: list[Any] = []
     monkeypatch.setattr(progress, "WAIT", 0)
     monkeypatch.setattr(progress, "EVERY", 0)
-    monkeypatch.setattr(shell.display_pub, "publish", lambda data, **given: shown.append((data, given.get("update"))))
+    monkeypatch.setattr(shell.display_pub, "publish", lambda data, **given: display.append((data, given.get("update"))))
     bar = dbanon.ProgressBar()
     shell.user_ns["bar"] = bar
     assert shell.run_cell("bar(0.25, 0.0); bar(0.5, 0.125)").success
-    assert [said["text/plain"] for said, _ in shown] == ["25% done", "50% done, 12.5% of the loss gone", ""]
-    assert 'value="0.250"' in shown[0][0]["text/html"] and [update for _, update in shown[1:]] == [True, True]
+    assert [message["text/plain"] for message, _ in display] == ["25% done", "50% done, 12.5% of the loss gone", ""]
+    assert 'value="0.250"' in display[0][0]["text/html"] and [update for _, update in display[1:]] == [True, True]
     assert bar.end not in shell.events.callbacks["post_run_cell"]
 
 

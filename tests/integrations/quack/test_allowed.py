@@ -36,8 +36,8 @@ def checked(con: Any, statement: str) -> statement_checker.CheckedStatement:
 @only_known
 @pytest.mark.parametrize("statement", ASKED)
 def test_what_a_reader_may_ask_gives_what_it_gives_without_us(con: Any, statement: str) -> None:
-    found = checked(con, statement)
-    rows = con.execute(found.statement).fetchall()
+    result = checked(con, statement)
+    rows = con.execute(result.statement).fetchall()
     assert sorted(map(repr, rows)) == sorted(map(repr, con.execute(statement).fetchall()))
 
 
@@ -89,11 +89,11 @@ def test_a_node_with_a_field_that_is_not_known_is_refused(con: Any) -> None:
     """What another DuckDB adds to a tree, we cannot judge."""
 
     def read(query: str, values: list[object]) -> Any:
-        found = con.execute(query, values).fetchall()[0][0]
+        value = con.execute(query, values).fetchall()[0][0]
         return (
-            found.replace('"where_clause":', '"new_clause":null,"where_clause":')
+            value.replace('"where_clause":', '"new_clause":null,"where_clause":')
             if "serialize_sql(?" in query
-            else found
+            else value
         )
 
     with pytest.raises(errors.ReaderStatementRefusedError):
@@ -112,8 +112,8 @@ def test_every_function_that_is_allowed_exists_and_follows_from_its_arguments(co
         "SELECT lower(function_name), stability, has_side_effects, function_type, parameters FROM duckdb_functions() "
         "WHERE internal"
     ).fetchall()
-    there = {row[0] for row in rows}
-    assert there >= function_allowlist.FUNCTIONS
+    present_values = {row[0] for row in rows}
+    assert present_values >= function_allowlist.FUNCTIONS
     for name, stability, has_side_effects, kind, parameters in rows:
         if name in function_allowlist.FUNCTIONS and kind in ("scalar", "aggregate"):
             # DuckDB 2.0.1, which serves nobody, counts what goes by the time zone of a session to those of a query
@@ -123,8 +123,8 @@ def test_every_function_that_is_allowed_exists_and_follows_from_its_arguments(co
 
 @only_known
 def test_the_order_that_is_asked_for_is_kept(con: Any) -> None:
-    found = con.execute(checked(con, "SELECT n FROM safe ORDER BY n DESC").statement).fetchall()
-    assert found == [(2,), (1,)]
+    rows = con.execute(checked(con, "SELECT n FROM safe ORDER BY n DESC").statement).fetchall()
+    assert rows == [(2,), (1,)]
 
 
 @only_known

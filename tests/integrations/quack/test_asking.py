@@ -18,8 +18,8 @@ pytestmark = pytest.mark.whole
 
 
 def releases(folder: Path, seconds: float) -> ReleaseResolver:
-    known = SimpleNamespace(permissions=[Permission("visits", ("kacpc",), 10)], releases={})
-    return ReleaseResolver(lambda: known, list, folder, "alice", seconds)
+    known_namespace = SimpleNamespace(permissions=[Permission("visits", ("kacpc",), 10)], releases={})
+    return ReleaseResolver(lambda: known_namespace, list, folder, "alice", seconds)
 
 
 def test_a_reader_waits_no_longer_than_a_statement_may_take(tmp_path: Path) -> None:

@@ -129,8 +129,8 @@ def test_readers_see_no_canary(server: Server) -> None:
             answer = json.dumps([[str(c) for c in row] for row in client.rows(statement)])
         except Exception as error:  # what the reader is told of a refusal
             answer = str(error).split("\n\nLINE ")[0]
-        own = statement.count(CANARY)  # a name that the reader wrote himself may be repeated
-        assert answer.lower().count(CANARY) <= own, (statement, answer)
+        own_count = statement.count(CANARY)  # a name that the reader wrote himself may be repeated
+        assert answer.lower().count(CANARY) <= own_count, (statement, answer)
 
 
 def _attach() -> list[str]:
@@ -141,10 +141,10 @@ def _attach() -> list[str]:
 
 
 def test_permissions_show_bounds_only(server: Server) -> None:
-    shown = [("patients", ["mondrian", "kacpc"], 5, '{"l": 2}')]
-    assert Client(server).rows("FROM permissions()") == shown
-    described = Client(server).rows("SELECT column_name, column_type FROM (DESCRIBE FROM permissions())")
-    assert described == [
+    shown_rows = [("patients", ["mondrian", "kacpc"], 5, '{"l": 2}')]
+    assert Client(server).rows("FROM permissions()") == shown_rows
+    described_rows = Client(server).rows("SELECT column_name, column_type FROM (DESCRIBE FROM permissions())")
+    assert described_rows == [
         ("source", "VARCHAR"),
         ("algorithms", "VARCHAR[]"),
         ("k", "INTEGER"),
@@ -161,14 +161,14 @@ def test_the_served_copy_contains_no_canary(server: Server) -> None:
 
 def test_redacted_permissions_find_the_releases_of_their_calls() -> None:
     mine = Permission("patients", ("kacpc",), 5, {"l": 2, **PRIVATE})
-    plain, other = Permission("patients", ("best",), 5), Permission("visits", ("kacpc",), 5, {"seed": 1})
-    listed = [mine, plain, other]
+    plain_permission, other = Permission("patients", ("best",), 5), Permission("visits", ("kacpc",), 5, {"seed": 1})
+    listed_values = [mine, plain_permission, other]
     calls = [("kacpc", "patients", {"k": 7}), ("best", "patients", {"k": 5, "l": 3}), ("kacpc", "visits", {})]
-    askings = [permissions.find_permission(listed, "alice", *call)[1] for call in calls]
+    askings = [permissions.find_permission(listed_values, "alice", *call)[1] for call in calls]
     forgotten = ReleaseRequest.from_call("kacpc", "patients", {"k": 7, "l": 2, "withhold": ["canary_other"]})
-    redacted, found = permissions.redact_private(listed, [*askings, forgotten])
-    assert [permissions.find_permission(redacted, "alice", *call)[1] for call in calls] == found[:3]
-    assert len(set(found)) == 4
-    assert CANARY not in repr((redacted, found)).lower() and "seed" not in repr((redacted, found))
-    assert [p.said for p in redacted] == [p.said for p in listed]
-    assert [a.said for a in found[:3]] == [a.said for a in askings]
+    redacted, result = permissions.redact_private(listed_values, [*askings, forgotten])
+    assert [permissions.find_permission(redacted, "alice", *call)[1] for call in calls] == result[:3]
+    assert len(set(result)) == 4
+    assert CANARY not in repr((redacted, result)).lower() and "seed" not in repr((redacted, result))
+    assert [p.said for p in redacted] == [p.said for p in listed_values]
+    assert [a.said for a in result[:3]] == [a.said for a in askings]

@@ -28,13 +28,13 @@ README = Path(__file__).resolve().parents[3] / "README.md"
 
 def command_line() -> str:
     """The official command line of the DuckDB that runs."""
-    found = importlib.util.find_spec("duckdb_cli")
-    path = None if found is None or found.origin is None else Path(found.origin).with_name("duckdb")
+    spec = importlib.util.find_spec("duckdb_cli")
+    path = None if spec is None or spec.origin is None else Path(spec.origin).with_name("duckdb")
     if path is None or not path.exists():
         pytest.skip("the package duckdb-cli is not installed")
-    said = subprocess.run([path, "-version"], capture_output=True, text=True, check=True).stdout
-    if not said.startswith(f"v{duckdb.__version__} "):
-        pytest.skip(f"the package duckdb-cli has {said.split()[0]}, not {duckdb.__version__}")
+    stdout = subprocess.run([path, "-version"], capture_output=True, text=True, check=True).stdout
+    if not stdout.startswith(f"v{duckdb.__version__} "):
+        pytest.skip(f"the package duckdb-cli has {stdout.split()[0]}, not {duckdb.__version__}")
     return str(path)
 
 
@@ -43,16 +43,16 @@ class Shell:
 
     def __init__(self, server: Server, folder: Path) -> None:
         self.server, self.file = server, folder / f"{server.role}.sql"
-        made = CliRunner().invoke(
+        outcome = CliRunner().invoke(
             main, ["client", "--to", str(self.file), "--role", server.role, "--server", f"127.0.0.1:{server.port}"]
         )
-        assert made.exit_code == 0, made.output
+        assert outcome.exit_code == 0, outcome.output
         self.command = command_line()
 
     def run(self, *statements: str, form: str = "-json") -> subprocess.CompletedProcess[str]:
-        given = [part for statement in statements for part in ("-c", statement)]
+        parts = [part for statement in statements for part in ("-c", statement)]
         return subprocess.run(
-            [self.command, "-init", str(self.file), form, *given],
+            [self.command, "-init", str(self.file), form, *parts],
             capture_output=True,
             text=True,
             env={"DBANON_TOKEN": self.server.token, "HOME": str(self.file.parent)},
@@ -97,8 +97,8 @@ def test_parameters_are_understood_in_every_spelling(custodian: Shell) -> None:
         "kacpc('patients', k=200, qi=['zip', 'sex'], weights={'zip': 1.0})",
     ):
         assert custodian.rows(f"SELECT count(*) AS n FROM {call}") == [{"n": 20000}]
-    said = custodian.run("FROM kacpc('patients', k=5, grit={'zip': 'x''y'})").stderr
-    assert "there is no parameter 'grit'. Did you mean 'grid'?" in said
+    stderr = custodian.run("FROM kacpc('patients', k=5, grit={'zip': 'x''y'})").stderr
+    assert "there is no parameter 'grit'. Did you mean 'grid'?" in stderr
     assert "k must be between 2 and 20000" in custodian.run("FROM kacpc('patients', k=1000000)").stderr
 
 
@@ -109,21 +109,21 @@ def test_the_tour_of_the_readme_can_be_typed(custodian: Shell) -> None:
     statements = [s.strip() for block in blocks for s in block.split(";") if s.strip()]
     assert len(statements) > 14
     for statement in statements:
-        there = "dbanon." in statement
-        typed = f"FROM clinic.query($tour${statement}$tour$)" if there else statement
+        present_result = "dbanon." in statement
+        typed = f"FROM clinic.query($tour${statement}$tour$)" if present_result else statement
         done = custodian.run(typed)
         assert done.returncode == 0, (statement, done.stderr)
         if not statement.startswith("CREATE"):
             assert statement.startswith("FROM policy_problems") or json.loads(done.stdout), statement
-    kept = custodian.rows(
+    kept_rows = custodian.rows(
         "CREATE TABLE safe_patients AS FROM best('patients', k=10)", "SELECT count(*) AS n FROM safe_patients"
     )
-    assert kept == [{"n": 20000}]
+    assert kept_rows == [{"n": 20000}]
 
 
 def test_a_call_works_wherever_a_table_does(custodian: Shell) -> None:
-    described = custodian.rows("DESCRIBE FROM kacpc_classes('patients', k=100)")
-    assert [row["column_name"] for row in described][:2] == ["class_id", "size"]
+    described_rows = custodian.rows("DESCRIBE FROM kacpc_classes('patients', k=100)")
+    assert [row["column_name"] for row in described_rows][:2] == ["class_id", "size"]
     assert custodian.rows(
         "SELECT a.value >= b.value AS more FROM kacpc_metrics('patients', k=100) AS a "
         "JOIN kacpc_metrics('patients', k=200) AS b USING (metric) WHERE metric = 'precision'"
@@ -156,8 +156,8 @@ def test_a_reader_reads_releases(reader: Shell) -> None:
     assert reader.rows("SELECT name, records FROM releases()") == [{"name": "safe", "records": 60}]
     assert len(reader.rows("FROM certificate('safe')")) > 20
     assert reader.rows("FROM certificate('no''body')") == []
-    found = reader.rows("SELECT count(*) AS n, sum(midpoint(age)) > 0 AS some FROM clinic.safe WHERE covers(age, 30)")
-    assert found[0]["n"] > 0 and found[0]["some"]
+    rows = reader.rows("SELECT count(*) AS n, sum(midpoint(age)) > 0 AS some FROM clinic.safe WHERE covers(age, 30)")
+    assert rows[0]["n"] > 0 and rows[0]["some"]
     assert reader.rows("FROM clinic.query('SELECT count(*) AS n FROM safe')") == [{"n": 60}]
     assert "here nothing" in reader.run("FROM kacpc('patients', k=5)").stderr
     with dbanon.connect(reader.server.database) as con:
@@ -169,10 +169,10 @@ def test_a_reader_reads_releases(reader: Shell) -> None:
 
 def test_a_database_that_is_handed_out_needs_neither_us_nor_a_server(reader: Shell, tmp_path: Path) -> None:
     handed_out = tmp_path / "safe.duckdb"
-    made = CliRunner().invoke(
+    outcome = CliRunner().invoke(
         main, ["publish", str(reader.server.database), "--release", "safe", "--to", str(handed_out)]
     )
-    assert made.exit_code == 0, made.output
+    assert outcome.exit_code == 0, outcome.output
     done = subprocess.run(
         [reader.command, "-readonly", "-json", str(handed_out), "-c", "SELECT count(*) AS n FROM safe"],
         capture_output=True,
@@ -185,15 +185,15 @@ def test_a_database_that_is_handed_out_needs_neither_us_nor_a_server(reader: She
 def test_a_file_that_is_there_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "client.sql"
     path.write_text("mine")
-    asked = ["client", "--to", str(path), "--role", "reader"]
-    assert CliRunner().invoke(main, asked).exit_code == 1
+    values = ["client", "--to", str(path), "--role", "reader"]
+    assert CliRunner().invoke(main, values).exit_code == 1
     assert path.read_text() == "mine"
-    assert CliRunner().invoke(main, [*asked, "--force", "--server", "[::1]:9600", "--name", "odd name"]).exit_code == 0
+    assert CliRunner().invoke(main, [*values, "--force", "--server", "[::1]:9600", "--name", "odd name"]).exit_code == 0
     assert "ATTACH 'quack:[::1]:9600' AS \"odd name\"" in path.read_text()
-    made = re.findall(
+    matches = re.findall(
         r'TEMP MACRO "?(\w+)"?\(', client_file.client_file_sql("quack:127.0.0.1:9494", "clinic", "reader")
     )
     calls = {f.name for f in table_functions().values() if f.algorithm and f.name.startswith(f.algorithm)}
-    assert set(made) > calls >= {"kacpc", "best_classes", "mondrian_metrics"}
-    assert {"releases", "permissions", "certificate"} < set(made)
-    assert not {"risk", "attack", "composition", "profile"} & set(made)
+    assert set(matches) > calls >= {"kacpc", "best_classes", "mondrian_metrics"}
+    assert {"releases", "permissions", "certificate"} < set(matches)
+    assert not {"risk", "attack", "composition", "profile"} & set(matches)

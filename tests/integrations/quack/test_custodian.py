@@ -38,16 +38,16 @@ def test_functions_and_statements_of_dbanon_work_in_any_spelling(client: Client)
     for call in ("kacpc('patients', k=5)", "kacpc('patients', k := 5)", "KACPC('patients', k => 5)"):
         assert client.rows(f"SELECT count(*), min(class_id) FROM {call}") == [(60, 1)]
     assert client.rows("SELECT role FROM dbanon.policy WHERE column_name = 'age'") == [("quasi",)]
-    made = "CREATE OR REPLACE MATERIALIZED ANONYMIZED VIEW kept AS SELECT * FROM kacpc('patients', k=5)"
-    assert client.rows(made)[0][:2] == ("kept", 1)
+    query = "CREATE OR REPLACE MATERIALIZED ANONYMIZED VIEW kept AS SELECT * FROM kacpc('patients', k=5)"
+    assert client.rows(query)[0][:2] == ("kept", 1)
     assert client.rows("SELECT count(*) FROM kept") == [(60,)]
     assert client.rows("DROP MATERIALIZED ANONYMIZED VIEW kept") is not None
     assert client.rows("SELECT name FROM releases() WHERE status = 'published'") == [("safe",)]
 
 
 def test_errors_are_those_of_dbanon(client: Client) -> None:
-    said = client.error("FROM kacpc('patients', k=100)")
-    assert said.removeprefix("Invalid Input Error: ").startswith("kacpc: k must be between 2 and 60")
+    error = client.error("FROM kacpc('patients', k=100)")
+    assert error.removeprefix("Invalid Input Error: ").startswith("kacpc: k must be between 2 and 60")
     assert "kk" in client.error("FROM kacpc('patients', kk=5)")
     assert "syntax error" in client.error("SELEC 1")
 
@@ -112,17 +112,17 @@ def test_a_release_that_is_being_made_is_finished_or_not_begun(tmp_path: Path, n
     server = Server(database, "custodian")
     client = Client(server)
     client.rows("INSERT INTO patients SELECT 100 + i, 'x', 20 + i % 60, 'F', 'flu' FROM range(20000) AS r (i)")
-    made = "CREATE OR REPLACE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('patients', k=5)"
-    found: list[Any] = []
-    asking = threading.Thread(target=lambda: found.extend(client.rows(made)))
+    query = "CREATE OR REPLACE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('patients', k=5)"
+    result: list[Any] = []
+    asking = threading.Thread(target=lambda: result.extend(client.rows(query)))
     asking.start()
     time.sleep(0.5)
-    assert not found, "the release is made too quickly for this test"
+    assert not result, "the release is made too quickly for this test"
     server.process.send_signal(number)
     assert server.process.wait(60) == 0
     server.stop()
     asking.join()
-    assert [row[:3] for row in found] == [("safe", 2, 20060)]
+    assert [row[:3] for row in result] == [("safe", 2, 20060)]
     with dbanon.connect(database) as con:
         assert con.execute("SELECT version, status FROM releases() ORDER BY version").fetchall()[-1] == (2, "published")
         assert con.execute("SELECT count(*) FROM safe").fetchall() == [(20060,)]
@@ -137,17 +137,17 @@ def test_a_script_is_told_in_json_where_it_listens(tmp_path: Path) -> None:
     needs_quack()
     database, port = clinic(tmp_path / "clinic.duckdb"), free_port()
     command = [sys.executable, "-m", "dbanon", "serve", str(database), "--role", "custodian", "--json"]
-    process = subprocess.Popen([*command, "--listen", f"127.0.0.1:{port}"], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    said = ""
+    child = subprocess.Popen([*command, "--listen", f"127.0.0.1:{port}"], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    message = ""
     try:
-        while not said.rstrip().endswith("}"):
-            line = process.stdout.readline()
-            assert line, said
-            said += line
+        while not message.rstrip().endswith("}"):
+            line = child.stdout.readline()
+            assert line, message
+            message += line
     finally:
-        process.terminate()
-        process.communicate(timeout=30)
-    told = json.loads(said)
-    assert (told["role"], told["host"], told["port"]) == ("custodian", "127.0.0.1", port)
-    assert told["database"] == str(database) and told["log"] == f"{database}.log.jsonl"
+        child.terminate()
+        child.communicate(timeout=30)
+    document = json.loads(message)
+    assert (document["role"], document["host"], document["port"]) == ("custodian", "127.0.0.1", port)
+    assert document["database"] == str(database) and document["log"] == f"{database}.log.jsonl"

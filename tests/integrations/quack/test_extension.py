@@ -82,10 +82,10 @@ def test_options_that_are_none_are_refused_before_anything_begins(tmp_path: Path
 def test_a_port_that_is_taken_is_named(tmp_path: Path, role: str) -> None:
     needs_quack()
     database = clinic(tmp_path / "clinic.duckdb")
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
+    with socket.socket() as taken_connection:
+        taken_connection.bind(("127.0.0.1", 0))
+        taken_connection.listen()
+        address = f"127.0.0.1:{taken_connection.getsockname()[1]}"
         done = subprocess.run(
             [sys.executable, "-m", "dbanon", "serve", str(database), "--role", role, "--listen", address],
             capture_output=True,
@@ -111,8 +111,8 @@ def test_the_log_is_written_where_it_is_asked_for(tmp_path: Path) -> None:
         assert Client(server).rows("SELECT 1") == [(1,)]
         assert "session" in (tmp_path / "who.jsonl").read_text(encoding="utf-8")
         client = Client(server)
-        asked = [f"quack:localhost:{server.port}", "SELECT 2", server.token]
-        assert client.con.execute("FROM quack_query(?, ?, token := ?)", asked).fetchall() == [(2,)]
+        values = [f"quack:localhost:{server.port}", "SELECT 2", server.token]
+        assert client.con.execute("FROM quack_query(?, ?, token := ?)", values).fetchall() == [(2,)]
 
 
 def test_amounts_of_memory_are_read() -> None:

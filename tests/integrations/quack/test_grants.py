@@ -91,10 +91,10 @@ def test_what_tells_more_beside_other_releases_is_refused_and_only_so_many_are_t
 ) -> None:
     client.rows("FROM kacpc('visits', k=20)")
     for _ in range(2):
-        said = client.error("FROM mondrian('visits', k=11)")
-        assert "mondrian('visits', k=11) cannot be released" in said
-        assert "There are: kacpc('visits', k=20)." in said
-        assert "hour" not in said and "persons" not in said
+        error = client.error("FROM mondrian('visits', k=11)")
+        assert "mondrian('visits', k=11) cannot be released" in error
+        assert "There are: kacpc('visits', k=20)." in error
+        assert "hour" not in error and "persons" not in error
     assert rows_of(server.database, ASKED)[-1] == ("mondrian", "visits", '{"k": 11}', "some_reader", None, True)
     ((why,),) = rows_of(server.database, "SELECT refused FROM dbanon.asked WHERE algorithm = 'mondrian'")
     assert "asked.kacpc_visits_k20 version 1" in why
@@ -137,9 +137,9 @@ REFUSED = {
 
 @pytest.mark.parametrize("statement", REFUSED)
 def test_nothing_else_is_made_and_it_is_said_whom_to_ask(server: Server, client: Client, statement: str) -> None:
-    before = rows_of(server.database, ASKED)
+    previous = rows_of(server.database, ASKED)
     assert REFUSED[statement] in client.error(statement)
-    assert rows_of(server.database, ASKED) == before
+    assert rows_of(server.database, ASKED) == previous
     assert not request_files.has_requests(published_copy.copy_folder(server.database))
     last = server.log[-1]
     assert last["event"] in ("refused", "failed") and last["who"] == "some_reader"
@@ -151,10 +151,10 @@ def test_whoever_asks_at_once_gets_one_release(tmp_path: Path) -> None:
     needs_quack()
     database = permitting(tmp_path / "clinic.duckdb", "'visits', ['best'], 10, '{}', '*', 10")
     with serving(database, "reader") as server:
-        found = together(12, lambda: Client(server).rows("FROM best('visits', k=10) ORDER BY ALL"))
-        made = [rows for rows in found if not isinstance(rows, duckdb.Error)]
-        assert len(made) >= request_files.MAX_REQUESTS and all(rows == made[0] for rows in made)
-        assert all("ask again" in str(error) for error in found if isinstance(error, duckdb.Error))
+        result = together(12, lambda: Client(server).rows("FROM best('visits', k=10) ORDER BY ALL"))
+        actual_rows = [rows for rows in result if not isinstance(rows, duckdb.Error)]
+        assert len(actual_rows) >= request_files.MAX_REQUESTS and all(rows == actual_rows[0] for rows in actual_rows)
+        assert all("ask again" in str(error) for error in result if isinstance(error, duckdb.Error))
         assert len(rows_of(database, ASKED)) == 1
     assert "asked for by some_reader: it is asked.best_visits_k10" in server.said
 
@@ -194,7 +194,7 @@ def test_a_request_is_judged_again_by_who_has_the_database(tmp_path: Path) -> No
         assert request_files.write_request(folder, request) is not None
     assert request_files.write_request(folder, RequestFile("alice", "kacpc", "visits", {"k": 11})) is None
     done = copy_process.run_copy_process(database, folder)
-    assert len(done["made"]) == 4 and all("readers may ask" in said for said in done["made"])
+    assert len(done["made"]) == 4 and all("readers may ask" in message for message in done["made"])
     assert not request_files.has_requests(folder) and rows_of(database, ASKED) == []
     for number, spoiled in enumerate(("{", "[]", '{"reader": "alice"}', _forged(source=[1]), _forged(parameters=[]))):
         (folder / f"ask-spoiled{number}.json").write_text(spoiled)
@@ -225,5 +225,5 @@ def test_a_permission_that_permits_nothing_is_named(tmp_path: Path) -> None:
     folder = published_copy.copy_folder(database)
     published_copy.prepare_folder(folder)
     left_out = json.dumps(copy_process.run_copy_process(database, folder)["left_out"])
-    for said in ("Did you mean 'kacpc'?", "must be a JSON object", "k is a column of its own", "l must be a number"):
-        assert said in left_out
+    for message in ("Did you mean 'kacpc'?", "must be a JSON object", "k is a column of its own", "l must be a number"):
+        assert message in left_out

@@ -76,12 +76,12 @@ def first_check(con: Any, statement: str, module: Any = statement_checker) -> An
 
 @pytest.mark.parametrize("statement", ASKED)
 def test_second_check_accepts_ordinary_statements(plans: PlanChecker, con: Any, statement: str) -> None:
-    found = first_check(con, statement)
+    actual_first_check = first_check(con, statement)
     cursor = plans.cursor()
     plans.check(cursor, statement)
-    plans.check(cursor, found.text)
-    if found.text != found.statement:
-        plans.check_serialized(cursor, found.statement)
+    plans.check(cursor, actual_first_check.text)
+    if actual_first_check.text != actual_first_check.statement:
+        plans.check_serialized(cursor, actual_first_check.statement)
     cursor.close()
 
 
@@ -97,14 +97,16 @@ def test_second_check_refuses_what_a_broken_first_check_accepts(
 ) -> None:
     text = SERVE_FAULTS[name].planted(Path(statement_checker.__file__).read_text("utf-8"))
     assert text is not None
-    broken = types.ModuleType("dbanon.serve.broken")
-    monkeypatch.setitem(sys.modules, broken.__name__, broken)  # dataclasses look their module up
-    exec(compile(text, "broken", "exec"), broken.__dict__)
-    accepted = [first_check(con, statement, broken) for statement in HOSTILE[name]]
+    broken_module_type = types.ModuleType("dbanon.serve.broken")
+    monkeypatch.setitem(
+        sys.modules, broken_module_type.__name__, broken_module_type
+    )  # dataclasses look their module up
+    exec(compile(text, "broken", "exec"), broken_module_type.__dict__)
+    accepted = [first_check(con, statement, broken_module_type) for statement in HOSTILE[name]]
     # The options of a sample have an unknown form, which the first check refuses all the same.
     assert any(accepted) or name == "readers: samples", "the statements do not show the fault"
     assert [s for s in HOSTILE[name] if is_accepted(plans, s)] == []
-    assert [found.text for found in accepted if found and is_accepted(plans, found.text)] == []
+    assert [result.text for result in accepted if result and is_accepted(plans, result.text)] == []
 
 
 # --- random statements: what one check accepts, the other one judges -------------------------------------------------
@@ -178,8 +180,8 @@ def query(r: random.Random, depth: int) -> str:
         lambda: f"LIMIT {scalar(r, depth)} OFFSET {scalar(r, depth)}",
         lambda: "USING SAMPLE 10%",
     ]
-    chosen = [clause() for clause in clauses if r.random() < 0.1]
-    return f"SELECT {scalar(r, depth)} FROM {relation(r, depth)} {' '.join(chosen)}"
+    selected_clauses = [clause() for clause in clauses if r.random() < 0.1]
+    return f"SELECT {scalar(r, depth)} FROM {relation(r, depth)} {' '.join(selected_clauses)}"
 
 
 def statement(r: random.Random) -> str:
@@ -195,15 +197,17 @@ def test_random_statements_pass_both_checks_or_neither_reads_more(plans: PlanChe
     r = random.Random(11)
     n_both = 0
     for _ in range(800):
-        asked = statement(r)
-        found = first_check(con, asked)
-        second = is_accepted(plans, found.text if found else asked)
-        if found is None:
+        statement_text = statement(r)
+        actual_first_check = first_check(con, statement_text)
+        second = is_accepted(plans, actual_first_check.text if actual_first_check else statement_text)
+        if actual_first_check is None:
             continue
         if second:
             n_both += 1
-            assert not any(name in found.text.replace("patients AS", "") for name in UNPUBLISHED[1:]), asked
+            assert not any(name in actual_first_check.text.replace("patients AS", "") for name in UNPUBLISHED[1:]), (
+                statement_text
+            )
         else:  # what binds on the published tables must not be refused by the second check alone
             with pytest.raises(duckdb.Error):
-                con.execute(f"EXPLAIN {found.statement}")
+                con.execute(f"EXPLAIN {actual_first_check.statement}")
     assert n_both > 40

@@ -61,9 +61,9 @@ def test_the_copy_has_the_release_as_it_is_and_nothing_of_the_source(con: Any, f
 
 def test_a_copy_is_made_anew_only_where_something_else_is_published(con: Any, folder: Path) -> None:
     first = published_copy.refresh_copy(con, folder).path
-    made = first.stat().st_mtime_ns
+    st_mtime_ns = first.stat().st_mtime_ns
     con.execute("INSERT INTO patients SELECT 100 + i, 'x', 30, 'F', 'flu' FROM range(10) AS r (i)")
-    assert published_copy.refresh_copy(con, folder).path == first and first.stat().st_mtime_ns == made
+    assert published_copy.refresh_copy(con, folder).path == first and first.stat().st_mtime_ns == st_mtime_ns
     con.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe")
     second = published_copy.refresh_copy(con, folder).path
     assert second != first and not first.exists()
@@ -115,13 +115,13 @@ def test_enumerations_are_text_as_their_list_names_what_was_not_released(con: An
 
 def test_the_process_that_copies_says_when_another_has_the_database(con: Any, folder: Path, tmp_path: Path) -> None:
     database = tmp_path / "clinic.duckdb"
-    found = copy_process.run_copy_process(database, folder)
-    assert found["busy"] and "lock" in found["error"]
+    actual_copy_process = copy_process.run_copy_process(database, folder)
+    assert actual_copy_process["busy"] and "lock" in actual_copy_process["error"]
     con.close()
-    before = database.read_bytes()
+    old_content = database.read_bytes()
     assert copy_process.run_copy_process(database, folder) == {"left_out": [], "made": []}
     assert published_copy.current_copy(folder) is not None
-    assert database.read_bytes() == before
+    assert database.read_bytes() == old_content
 
 
 def test_only_the_owner_may_look_into_the_folder(folder: Path) -> None:

@@ -28,10 +28,10 @@ pytestmark = pytest.mark.whole
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     needs_quack()
     database = clinic(tmp_path_factory.mktemp("readers") / "clinic.duckdb")
-    before = hashlib.sha256(database.read_bytes()).hexdigest()
+    old_digest = hashlib.sha256(database.read_bytes()).hexdigest()
     with serving(database, "reader", "--seconds", "3", "--rows", "5000", "--memory", "300MB") as server:
         yield server
-    assert hashlib.sha256(database.read_bytes()).hexdigest() == before, "serving readers changed the database"
+    assert hashlib.sha256(database.read_bytes()).hexdigest() == old_digest, "serving readers changed the database"
 
 
 @pytest.fixture
@@ -160,27 +160,27 @@ SELECT name FROM patients
 @pytest.mark.parametrize("attempt", ATTEMPTS)
 def test_no_statement_of_a_reader_reaches_more_than_what_was_published(client: Client, attempt: str) -> None:
     folder = client.server.database.parent
-    before = sorted(path.name for path in folder.iterdir())
-    said = client.error(attempt.format(database=client.server.database, folder=folder))
-    assert "readers may ask one SELECT" in said or "Authorization failed" in said
+    old_names = sorted(path.name for path in folder.iterdir())
+    error = client.error(attempt.format(database=client.server.database, folder=folder))
+    assert "readers may ask one SELECT" in error or "Authorization failed" in error
     for word in ("root:", "xyzzy", str(folder) if "{" not in attempt else "xyzzy", SECRETS[1]):
-        assert word not in said
-    assert sorted(path.name for path in folder.iterdir()) == before
+        assert word not in error
+    assert sorted(path.name for path in folder.iterdir()) == old_names
     assert client.rows("SELECT count(*) FROM safe") == [(60,)]
 
 
 def test_errors_tell_of_the_statement_and_not_of_the_machine(client: Client) -> None:
-    for statement, told in {
+    for statement, result in {
         "SELECT nothing FROM safe": "nothing",
         "SELECT age::INTEGER FROM safe WHERE age LIKE '[%'": "Could not convert string",
         "SELECT 1 +": "cannot be parsed",
         "SELECT abs('x', 2, 3)": "abs",
         "SELECT strptime('x', '%Y')": "Could not parse",
     }.items():
-        said = client.error(statement)
-        assert told in said
+        error = client.error(statement)
+        assert result in error
         for word in (str(client.server.database.parent), "releases-", ".duckdb", "Traceback", "python"):
-            assert word not in said
+            assert word not in error
 
 
 def test_what_takes_too_long_or_gives_too_much_ends_and_others_go_on(client: Client) -> None:
@@ -200,11 +200,11 @@ def test_what_takes_too_long_or_gives_too_much_ends_and_others_go_on(client: Cli
 def test_a_hundred_sessions_are_answered_at_once(client: Client) -> None:
     slow = threading.Thread(target=lambda: together(3, lambda: Client(client.server).error(SLOW)))
     slow.start()
-    asked = [client.server.uri, "SELECT count(*) FROM safe", client.token]
+    values = [client.server.uri, "SELECT count(*) FROM safe", client.token]
     query = "FROM quack_query(?, ?, token := ?)"
-    found = together(100, lambda: client.con.cursor().execute(query, asked).fetchall())
+    result = together(100, lambda: client.con.cursor().execute(query, values).fetchall())
     slow.join()
-    assert found == [[(60,)]] * 100
+    assert result == [[(60,)]] * 100
 
 
 def test_only_a_right_token_is_let_in_and_wrong_ones_are_slow(server: Server) -> None:
@@ -241,30 +241,30 @@ def test_sessions_and_refusals_are_logged_without_values(server: Server, client:
     client.error("SELECT age::INTEGER FROM safe WHERE age <> 'Lancelot'")
     Client(server, "Lancelot").error("SELECT 1")
     lines = server.log[-8:]
-    told = [(line["event"], line["who"], line.get("functions"), line.get("why")) for line in lines]
-    assert ("session", "some_reader", None, None) in told
-    assert ("refused", "some_reader", ["getvariable"], "The function") in told
-    assert ("refused", "some_reader", None, "The table") in told
-    assert any(event == "failed" and why == "ConversionException" for event, _, _, why in told)
-    assert told[-1][:2] == ("wrong token", None)
+    values = [(line["event"], line["who"], line.get("functions"), line.get("why")) for line in lines]
+    assert ("session", "some_reader", None, None) in values
+    assert ("refused", "some_reader", ["getvariable"], "The function") in values
+    assert ("refused", "some_reader", None, "The table") in values
+    assert any(event == "failed" and why == "ConversionException" for event, _, _, why in values)
+    assert values[-1][:2] == ("wrong token", None)
     text = server.database.with_name("clinic.duckdb.log.jsonl").read_text(encoding="utf-8")
     assert "Lancelot" not in text and server.token not in text
     assert server.database.with_name("clinic.duckdb.log.jsonl").stat().st_mode & 0o077 == 0
 
 
 def test_the_process_that_answers_has_neither_the_database_nor_the_environment(server: Server) -> None:
-    process = Path(f"/proc/{server.child()}")
-    held = [str(path.readlink()) for path in (process / "fd").iterdir() if path.is_symlink()]
-    assert not [path for path in held if path.endswith("clinic.duckdb")]
-    assert [path for path in held if "releases-" in path]
-    assert b"xyzzy" not in (process / "environ").read_bytes()
+    one_path = Path(f"/proc/{server.child()}")
+    stored_texts = [str(path.readlink()) for path in (one_path / "fd").iterdir() if path.is_symlink()]
+    assert not [path for path in stored_texts if path.endswith("clinic.duckdb")]
+    assert [path for path in stored_texts if "releases-" in path]
+    assert b"xyzzy" not in (one_path / "environ").read_bytes()
     for pid in (server.process.pid, server.child()):
         assert not [s for s in SECRETS if s.encode() in _memory(pid)]
 
 
 def _memory(pid: int) -> bytes:
     """What a process has in its memory that it can write to."""
-    found = []
+    contents = []
     with Path(f"/proc/{pid}/mem").open("rb", 0) as memory:
         for line in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8").splitlines():
             place, mode = line.split()[:2]
@@ -272,10 +272,10 @@ def _memory(pid: int) -> bytes:
             if mode.startswith("rw") and end - start < 2**28:
                 memory.seek(start)
                 try:
-                    found.append(memory.read(end - start))
+                    contents.append(memory.read(end - start))
                 except OSError:
                     continue
-    return b"".join(found)
+    return b"".join(contents)
 
 
 def test_a_server_that_dies_is_started_again(server: Server) -> None:
@@ -301,8 +301,8 @@ def test_who_asks_what_cannot_be_interrupted_is_named_in_the_log(tmp_path: Path)
         Client(server).error(f"SELECT levenshtein(x, x || 'y') FROM ({long})")
         until(lambda: _answers(server))
         assert server.child() != old
-        told = [(line["event"], line["who"], line.get("why")) for line in server.log]
-        assert ("gave up", "some_reader", "time") in told
+        values = [(line["event"], line["who"], line.get("why")) for line in server.log]
+        assert ("gave up", "some_reader", "time") in values
     assert "is started again" in server.said
 
 
@@ -329,7 +329,7 @@ def test_a_new_version_is_served_without_an_interruption(tmp_path: Path) -> None
     needs_quack()
     database = clinic(tmp_path / "clinic.duckdb")
     with serving(database, "reader") as server:
-        client, process = Client(server), server.child()
+        client, child = Client(server), server.child()
         assert client.rows("FROM releases()") == [("main", "safe", 1, 60)]
         with dbanon.connect(database) as con:
             con.execute("INSERT INTO patients SELECT 100 + i, 'x', 30, 'F', 'flu' FROM range(10) AS r (i)")
@@ -338,7 +338,7 @@ def test_a_new_version_is_served_without_an_interruption(tmp_path: Path) -> None
             con.execute("UPDATE dbanon.policy SET table_name = 'others'")
             con.execute("CREATE MATERIALIZED ANONYMIZED VIEW more AS SELECT * FROM mondrian('others', k=10)")
         until(lambda: client.rows("FROM releases()") == [("main", "more", 1, 70), ("main", "safe", 2, 70)])
-        assert server.child() == process
+        assert server.child() == child
         with dbanon.connect(database) as con:
             con.execute("DROP MATERIALIZED ANONYMIZED VIEW safe")
         until(lambda: client.rows("SELECT name FROM releases()") == [("more",)])
@@ -350,16 +350,16 @@ def test_sigterm_finishes_what_runs(tmp_path: Path) -> None:
     database = clinic(tmp_path / "clinic.duckdb")
     with serving(database, "reader", "--seconds", "90") as server:
         client = Client(server)
-        found: list[Any] = []
-        crossed = ", ".join(f"safe AS s{i}" for i in range(5))
-        slow = f"SELECT count(*) FROM {crossed}, (FROM safe LIMIT 20) AS t WHERE s0.age <> s4.age"
-        asking = threading.Thread(target=lambda: found.extend(client.rows(slow)))
+        result: list[Any] = []
+        text = ", ".join(f"safe AS s{i}" for i in range(5))
+        slow = f"SELECT count(*) FROM {text}, (FROM safe LIMIT 20) AS t WHERE s0.age <> s4.age"
+        asking = threading.Thread(target=lambda: result.extend(client.rows(slow)))
         asking.start()
         time.sleep(1.0)
-        assert not found, "the statement is too quick for this test"
+        assert not result, "the statement is too quick for this test"
         assert server.stop() == 0
         asking.join()
-    assert len(found) == 1 and found[0][0] > 0
+    assert len(result) == 1 and result[0][0] > 0
     assert not list((tmp_path / "clinic.duckdb.published").glob(".*"))
     with pytest.raises(duckdb.Error):
         client.rows("SELECT 1")

@@ -42,19 +42,21 @@ def test_the_file_has_no_token_and_nobody_else_may_read_it(path: Path) -> None:
 def test_a_token_that_is_revoked_or_expired_opens_nothing(path: Path) -> None:
     checker = tokens.TokenChecker(path, "reader")
     secret, other = tokens.add_token(path, "alice", "reader", "1m"), tokens.add_token(path, "bob", "reader")
-    held, kept = checker.find_token(secret), checker.find_token(other)
-    assert held is not None and kept is not None
-    assert held.is_valid(datetime.now(UTC)) and not held.is_valid(datetime.now(UTC) + timedelta(minutes=2))
+    stored_token, kept_token = checker.find_token(secret), checker.find_token(other)
+    assert stored_token is not None and kept_token is not None
+    assert stored_token.is_valid(datetime.now(UTC)) and not stored_token.is_valid(
+        datetime.now(UTC) + timedelta(minutes=2)
+    )
     tokens.revoke_token(path, "alice")
-    assert checker.find_token(secret) is None and not checker.is_valid(held)
-    assert checker.is_valid(kept)
-    again = tokens.add_token(path, "alice", "reader")
-    assert not checker.is_valid(held), "another token of that name"
-    found = json.loads(path.read_text())
-    for entry in found["tokens"]:
+    assert checker.find_token(secret) is None and not checker.is_valid(stored_token)
+    assert checker.is_valid(kept_token)
+    second_token = tokens.add_token(path, "alice", "reader")
+    assert not checker.is_valid(stored_token), "another token of that name"
+    document = json.loads(path.read_text())
+    for entry in document["tokens"]:
         entry["expires"] = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
-    path.write_text(json.dumps(found))
-    assert checker.find_token(again) is None and not checker.is_valid(kept)
+    path.write_text(json.dumps(document))
+    assert checker.find_token(second_token) is None and not checker.is_valid(kept_token)
 
 
 @pytest.mark.parametrize("damaged", ["", "{", "[]", '{"tokens": [{"name": "alice"}]}', '{"tokens": 1}'])
@@ -94,16 +96,18 @@ def test_the_commands_add_list_and_revoke(tmp_path: Path) -> None:
     database = tmp_path / "clinic.duckdb"
     database.write_bytes(b"")
     run = CliRunner()
-    shown = run.invoke(main, ["token", "add", str(database), "alice", "--role", "reader", "--expires", "30d"]).output
+    shown_output = run.invoke(
+        main, ["token", "add", str(database), "alice", "--role", "reader", "--expires", "30d"]
+    ).output
     checker = tokens.TokenChecker(tokens.token_file(database), "reader")
-    assert checker.find_token(shown.strip()) is not None
-    listed = json.loads(run.invoke(main, ["token", "list", str(database), "--json"]).output)
-    assert [(t["name"], t["role"], set(t)) for t in listed] == [
+    assert checker.find_token(shown_output.strip()) is not None
+    listed_document = json.loads(run.invoke(main, ["token", "list", str(database), "--json"]).output)
+    assert [(t["name"], t["role"], set(t)) for t in listed_document] == [
         ("alice", "reader", {"name", "role", "made", "expires"})
     ]
     assert "alice" in run.invoke(main, ["token", "list", str(database)]).output
-    assert shown.strip() not in run.invoke(main, ["token", "list", str(database)]).output
+    assert shown_output.strip() not in run.invoke(main, ["token", "list", str(database)]).output
     assert run.invoke(main, ["token", "revoke", str(database), "alice"]).exit_code == 0
-    assert checker.find_token(shown.strip()) is None
+    assert checker.find_token(shown_output.strip()) is None
     assert run.invoke(main, ["token", "revoke", str(database), "alice"]).exit_code == 1
     assert run.invoke(main, ["token", "add", str(database), "x", "--role", "owner"]).exit_code == 2

@@ -78,11 +78,11 @@ def larger(con: Any, of: Planned, persons: bool = False) -> LargerTable:
 
 def rows_of(dealt: pa.Table) -> Counter[tuple[str, ...]]:
     """What would be published, without class numbers."""
-    found: Counter[tuple[str, ...]] = Counter()
+    counts: Counter[tuple[str, ...]] = Counter()
     for row in dealt.to_pylist():
         if row["published"] is not None:
-            found[told((*row["published"].values(), row["own"]["disease"], row["own"]["ward"]))] += row["size"]
-    return found
+            counts[told((*row["published"].values(), row["own"]["disease"], row["own"]["ward"]))] += row["size"]
+    return counts
 
 
 def released(con: Any, function: str, **parameters: Any) -> Counter[tuple[str, ...]]:
@@ -108,13 +108,13 @@ def needed(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", [a.name for a in algorithms.algorithms()])
 def test_a_part_that_is_the_table_is_released_as_the_table(clinic: Any, name: str) -> None:
-    given = {"k": 5, **needed(name)}
-    of = Planned(asked(clinic, name, **given))
-    wanted = released(clinic, name, **given)
-    own, weights = kinds(clinic, of)
-    assert rows_of(of.dealt(own, weights, None)) == wanted
-    if not of.publication.run.preprocessing.description:
-        assert rows_of(of.dealt(own, weights, larger(clinic, of))) == wanted
+    parameters = {"k": 5, **needed(name)}
+    planned = Planned(asked(clinic, name, **parameters))
+    wanted = released(clinic, name, **parameters)
+    own_part, weights = kinds(clinic, planned)
+    assert rows_of(planned.dealt(own_part, weights, None)) == wanted
+    if not planned.publication.run.preprocessing.description:
+        assert rows_of(planned.dealt(own_part, weights, larger(clinic, planned))) == wanted
 
 
 @pytest.mark.parametrize(
@@ -140,17 +140,22 @@ def test_what_a_call_says_holds_for_parts(clinic: Any, given: dict[str, Any]) ->
         clinic.execute("UPDATE dbanon.policy SET role = 'person' WHERE column_name = 'name'")
         given.pop("person")
     try:
-        of = Planned(asked(clinic, "kacpc", **given))
+        planned = Planned(asked(clinic, "kacpc", **given))
         wanted = released(clinic, "kacpc", **given)
-        own, weights = kinds(clinic, of)
-        assert rows_of(of.dealt(own, weights, None)) == wanted
+        own_part, weights = kinds(clinic, planned)
+        assert rows_of(planned.dealt(own_part, weights, None)) == wanted
         if given.get("nulls") == "drop":
-            own = of.kept(clinic.sql(f"SELECT {', '.join(of.own)} FROM t").to_arrow_table())
-            assert len(own) == sum(wanted.values())
-            assert rows_of(of.dealt(own, pa.repeat(1, len(own)), None)) == wanted
+            own_part = planned.kept(clinic.sql(f"SELECT {', '.join(planned.own)} FROM t").to_arrow_table())
+            assert len(own_part) == sum(wanted.values())
+            assert rows_of(planned.dealt(own_part, pa.repeat(1, len(own_part)), None)) == wanted
         else:
             assert (
-                rows_of(of.dealt(own, weights, larger(clinic, of, of.publication.roles.person is not None))) == wanted
+                rows_of(
+                    planned.dealt(
+                        own_part, weights, larger(clinic, planned, planned.publication.roles.person is not None)
+                    )
+                )
+                == wanted
             )
     finally:
         clinic.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'name'")
@@ -158,52 +163,52 @@ def test_what_a_call_says_holds_for_parts(clinic: Any, given: dict[str, Any]) ->
 
 def test_a_part_is_measured_by_the_whole_table(clinic: Any) -> None:
     """Ranks of published ends, which order classes of all parts, and distances from the whole distribution."""
-    of = Planned(asked(clinic, "mondrian", k=5, qi=["age"], t=0.35, allow_rare=["ward"]))
-    own, weights = kinds(clinic, of, "age BETWEEN 35 AND 44")
-    whole = larger(clinic, of)
-    found = of.dealt(own, weights, whole).to_pylist()
+    planned = Planned(asked(clinic, "mondrian", k=5, qi=["age"], t=0.35, allow_rare=["ward"]))
+    own_part, weights = kinds(clinic, planned, "age BETWEEN 35 AND 44")
+    full_result = larger(clinic, planned)
+    values = planned.dealt(own_part, weights, full_result).to_pylist()
     ages = sorted(row[0] for row in clinic.execute("SELECT DISTINCT age FROM t WHERE age IS NOT NULL").fetchall())
-    for row in found:
+    for row in values:
         low, high = ages[row["keys"]["l0"]], ages[row["keys"]["h0"]]
         assert row["published"]["age"] == (f"[{low}, {high}]" if low < high else str(low))
         assert (row["lost"]["a0"], row["lost"]["b0"]) == (low - ages[0], high - ages[0])
-    alone = of.dealt(own, weights, None).to_pylist()
-    assert min(row["keys"]["l0"] for row in alone) == 0 < min(row["keys"]["l0"] for row in found)
+    alone = planned.dealt(own_part, weights, None).to_pylist()
+    assert min(row["keys"]["l0"] for row in alone) == 0 < min(row["keys"]["l0"] for row in values)
     # A part of one value only is far from the whole table, though not from itself.
-    one, counts = kinds(clinic, of, "age BETWEEN 35 AND 44 AND disease = 'Flu'")
-    assert of.dealt(one, counts, None).num_rows
+    one, counts = kinds(clinic, planned, "age BETWEEN 35 AND 44 AND disease = 'Flu'")
+    assert planned.dealt(one, counts, None).num_rows
     with pytest.raises(Exception, match=r"t = 0\.35"):
-        of.dealt(one, counts, whole)
+        planned.dealt(one, counts, full_result)
 
 
 def test_the_words_of_the_gate_find_what_is_wrong(clinic: Any) -> None:
-    of = Planned(asked(clinic, "kacpc", k=5))
-    own, weights = kinds(clinic, of)
-    found = of.dealt(own, weights, None)
-    rows = pa.Table.from_arrays(found.column("own").combine_chunks().flatten(), of.own)
-    shown = pa.Table.from_arrays(found.column("published").combine_chunks().flatten(), of.quasi)
-    assert of.refused(rows, shown) == (0, 0)
-    for column, wrong, refused in (
+    planned = Planned(asked(clinic, "kacpc", k=5))
+    own_part, weights = kinds(clinic, planned)
+    result = planned.dealt(own_part, weights, None)
+    rows = pa.Table.from_arrays(result.column("own").combine_chunks().flatten(), planned.own)
+    display = pa.Table.from_arrays(result.column("published").combine_chunks().flatten(), planned.quasi)
+    assert planned.refused(rows, display) == (0, 0)
+    for column, wrong, refusal in (
         ("age", "[1, 2]", "uncovered"),
         ("city", "Paris", "uncovered"),
         ("born", "1980-01-13", "finer"),
     ):
-        values = shown.column(column).to_pylist()
+        values = display.column(column).to_pylist()
         values[3] = wrong
-        spoiled = shown.set_column(of.quasi.index(column), column, pa.array(values))
-        uncovered, finer = of.refused(rows, spoiled)
-        assert (uncovered if refused == "uncovered" else finer) >= 1
+        spoiled = display.set_column(planned.quasi.index(column), column, pa.array(values))
+        uncovered, finer = planned.refused(rows, spoiled)
+        assert (uncovered if refusal == "uncovered" else finer) >= 1
 
 
 def test_models_and_persons_are_judged_by_class(clinic: Any) -> None:
-    of = Planned(asked(clinic, "kacpc", k=2, l=2, t=0.9))
-    rows = clinic.sql(f"SELECT {', '.join(of.own)} FROM t ORDER BY ALL LIMIT 40").to_arrow_table()
+    planned = Planned(asked(clinic, "kacpc", k=2, l=2, t=0.9))
+    rows = clinic.sql(f"SELECT {', '.join(planned.own)} FROM t ORDER BY ALL LIMIT 40").to_arrow_table()
     diseases = rows.column("disease").to_pylist()
-    whole = larger(clinic, of)
+    full_result = larger(clinic, planned)
     for classes in ([0] * 40, [0 if d == "Flu" else 1 for d in diseases]):
-        placed = pa.table({"class_id": classes, "size": [1] * 40})
-        found = {row["model"]: row for row in of.judged(rows, placed, whole).to_pylist()}
+        placed_table = pa.table({"class_id": classes, "size": [1] * 40})
+        rows_by_model = {row["model"]: row for row in planned.judged(rows, placed_table, full_result).to_pylist()}
         values = [len({d for d, c in zip(diseases, classes, strict=True) if c == number}) for number in set(classes)]
-        numbers = {of.publication.model_requirements[n].parameter: n for n in found}
-        assert found[numbers["l"]]["value"] == min(values)
-        assert found[numbers["l"]]["missed"] == sum(v < 2 for v in values)
+        numbers = {planned.publication.model_requirements[n].parameter: n for n in rows_by_model}
+        assert rows_by_model[numbers["l"]]["value"] == min(values)
+        assert rows_by_model[numbers["l"]]["missed"] == sum(v < 2 for v in values)

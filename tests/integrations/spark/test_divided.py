@@ -41,11 +41,11 @@ def divided(spark: Any, rows: Sequence[Row], function: str, most: int, **given: 
     call = frame_call(df, function, PolicySource(policy=POLICY), given).asked
     of = planned(call)
     kinds = df.groupBy(fn.struct(*of.own).alias("own")).agg(fn.count(fn.lit(1)).alias("weight"))
-    found: dict[int, Counter[Row]] = defaultdict(Counter)
+    groups: dict[int, Counter[Row]] = defaultdict(Counter)
     for row in partitioning.parts(call, kinds, larger_table(of, kinds), most).collect():
-        found[row["part"]][tuple(row["own"][name] for name in POLICY)] += row["weight"]
-    assert sum(found.values(), Counter()) == Counter(rows)
-    return dict(found)
+        groups[row["part"]][tuple(row["own"][name] for name in POLICY)] += row["weight"]
+    assert sum(groups.values(), Counter()) == Counter(rows)
+    return dict(groups)
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_records_are_in_the_part_of_the_nearest_center(spark: Any, function: str
         return abs(row[0] - to[0]) / reach + (row[1] != to[1])
 
     centers = [center(part) for part in parts]
-    for part, own in zip(parts, centers, strict=True):
-        assert all(away(row, own) <= min(away(row, other) for other in centers) + 1e-6 for row in part)
+    for part, own_part in zip(parts, centers, strict=True):
+        assert all(away(row, own_part) <= min(away(row, other) for other in centers) + 1e-6 for row in part)
 
 
 @pytest.mark.parametrize("function", ["pppc", "dhkmeans"])
@@ -85,8 +85,8 @@ def test_small_parts_join_that_of_the_nearest_center(spark: Any) -> None:
     rows = [*apart(60), *[(89, "Kiruna", "x")] * 3]
     parts = divided(spark, rows, "pppc", 1000, k=5, parts=30)
     assert min(part.total() for part in parts.values()) >= 5
-    (joined,) = [part for part in parts.values() if any(c == "Kiruna" for _, c, _ in part)]
-    assert {c for _, c, _ in joined} == {"Kiruna", "Turku"}
+    (joined_part,) = [part for part in parts.values() if any(c == "Kiruna" for _, c, _ in part)]
+    assert {c for _, c, _ in joined_part} == {"Kiruna", "Turku"}
 
 
 def test_parts_by_score_lie_in_a_row(spark: Any) -> None:
@@ -103,7 +103,7 @@ def test_parts_by_score_lie_in_a_row(spark: Any) -> None:
         return float(age + share[row[1]])
 
     ends = sorted((min(map(score, part)), max(map(score, part))) for part in parts.values())
-    assert all(before[1] <= after[0] + 2 / 2**15 for before, after in itertools.pairwise(ends))
+    assert all(previous[1] <= following[0] + 2 / 2**15 for previous, following in itertools.pairwise(ends))
 
 
 def test_parts_by_hash_keep_tuples_together_and_have_what_they_need(spark: Any) -> None:
@@ -111,6 +111,6 @@ def test_parts_by_hash_keep_tuples_together_and_have_what_they_need(spark: Any) 
     by_seed = [divided(spark, rows, "knn_gs", 6, k=5, seed=seed) for seed in (0, 0, 1)]
     assert by_seed[0] == by_seed[1] != by_seed[2]
     for parts in by_seed:
-        of = [{(a, c) for a, c, _ in part} for part in parts.values()]
-        assert sum(map(len, of)) == len(set().union(*of)) and len(parts) > 3
+        values = [{(a, c) for a, c, _ in part} for part in parts.values()]
+        assert sum(map(len, values)) == len(set().union(*values)) and len(parts) > 3
         assert min(part.total() for part in parts.values()) >= 5

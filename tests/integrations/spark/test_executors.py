@@ -34,14 +34,14 @@ def hashes(table: Any) -> dict[str, list[Any]]:
 
 def executors(port: str) -> list[int]:
     """The executors of the driver at a port."""
-    found = []
+    numbers = []
     for place in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            said = (place / "cmdline").read_bytes().decode(errors="replace").split("\0")
-            is_executor = any(word.endswith(".CoarseGrainedExecutorBackend") for word in said)
-            if is_executor and any(word.endswith(f":{port}") for word in said):
-                found.append(int(place.name))
-    return found
+            parts = (place / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            is_executor = any(word.endswith(".CoarseGrainedExecutorBackend") for word in parts)
+            if is_executor and any(word.endswith(f":{port}") for word in parts):
+                numbers.append(int(place.name))
+    return numbers
 
 
 def main() -> None:
@@ -66,9 +66,9 @@ def main() -> None:
     df = spark.createDataFrame(made(ROWS, 8)).repartition(4)
     with tempfile.TemporaryDirectory() as folder:
         first = dbanon.spark.anonymize(df, "mdav", k=4, cell=150, to=Path(folder, "first"), **GIVEN).toArrow()
-        begun = time.monotonic()
+        started = time.monotonic()
         dbanon.spark.anonymize(df, "mdav", k=4, cell=150, to=Path(folder, "again"), **GIVEN)
-        took = time.monotonic() - begun
+        took = time.monotonic() - started
         killed: list[int] = []
 
         def kill() -> None:
@@ -95,10 +95,10 @@ def test_an_executor_that_is_killed_changes_nothing() -> None:
         timeout=900, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr[-3000:]
-    found = json.loads(run.stdout.splitlines()[-1])
-    assert found["killed"] == 1
-    assert sum(n for n, _ in found["first"].values()) == ROWS and len(found["first"]) > 100
-    assert found["first"] == found["second"]
+    document = json.loads(run.stdout.splitlines()[-1])
+    assert document["killed"] == 1
+    assert sum(n for n, _ in document["first"].values()) == ROWS and len(document["first"]) > 100
+    assert document["first"] == document["second"]
 
 
 if __name__ == "__main__":

@@ -71,10 +71,10 @@ def counted(table: pa.Table) -> Counter[str]:
 
 @pytest.mark.parametrize("function", ["kacpc", "kacpc_classes", "mdav", "best"])
 def test_one_part_is_the_release_of_duckdb(people: Any, beside: Any, function: str) -> None:
-    found = dbanon.spark.anonymize(people, function, k=5, **GIVEN).toArrow()
+    arrow_table = dbanon.spark.anonymize(people, function, k=5, **GIVEN).toArrow()
     wanted = beside.sql(f"FROM {function}('people', k=5)").to_arrow_table()
-    assert found.column_names == wanted.column_names
-    assert counted(found) == counted(wanted)
+    assert arrow_table.column_names == wanted.column_names
+    assert counted(arrow_table) == counted(wanted)
 
 
 @pytest.mark.parametrize(
@@ -86,15 +86,15 @@ def test_measures_are_those_of_duckdb(people: Any, beside: Any, given: dict[str,
     beside.execute("UPDATE dbanon.policy SET role = $1 WHERE column_name = 'who'", [policy["who"]])
     call = "".join(f", {name} := ${name}" for name in given)
     measures = dbanon.spark.anonymize(people, "mondrian_metrics", k=5, **{**GIVEN, "policy": policy}, **given)
-    found = {row["metric"]: row.asDict() for row in measures.collect()}
+    mappings_by_metric = {row["metric"]: row.asDict() for row in measures.collect()}
     beside.execute(f"FROM mondrian_metrics('people', k=5{call})", given)
     wanted = {row[0]: row for row in beside.fetchall()}
-    assert {*wanted} - {*found} == {
+    assert {*wanted} - {*mappings_by_metric} == {
         "clusters", "c_avg_clusters", "discernibility_clusters", "discernibility_suppression_clusters",
         "square_error", "square_error_clusters", "square_error_raw:age", "square_error_raw_clusters:age", "sse_share",
         *(name for name in wanted if name.startswith("rare_sensitive_value:") or name == "k_clusters"),
     }  # fmt: skip
-    for name, row in found.items():
+    for name, row in mappings_by_metric.items():
         assert row["value"] == pytest.approx(wanted[name][1], abs=1e-9), name
         assert (row["better"], row["description"], row["published"]) == wanted[name][2:], name
     beside.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'who'")
@@ -102,12 +102,12 @@ def test_measures_are_those_of_duckdb(people: Any, beside: Any, given: dict[str,
 
 def released(spark: Any, rows: pa.Table, function: str, **given: Any) -> pa.Table:
     """A release that is the same however many partitions the rows come in."""
-    found = [
+    arrow_tables = [
         dbanon.spark.anonymize(spark.createDataFrame(rows).repartition(n), function, **{**GIVEN, **given}).toArrow()
         for n in (1, 7)
     ]
-    assert counted(found[0]) == counted(found[1])
-    return found[0]
+    assert counted(arrow_tables[0]) == counted(arrow_tables[1])
+    return arrow_tables[0]
 
 
 def by_duckdb(rows: pa.Table, function: str, **given: Any) -> Counter[str]:
@@ -177,18 +177,18 @@ def test_parts_of_tables_with_models_blocks_persons_and_nulls(spark: Any, given:
     rows = made(1200, 3)
     out = dbanon.spark.anonymize(spark.createDataFrame(rows), "kacpc", k=5, cell=100, **{**GIVEN, **given}).toArrow()
     frame = out.to_pandas()
-    kept = rows.to_pandas().dropna(subset=["age", "sex"]) if "nulls" in given else rows.to_pandas()
-    assert len(frame) == len(kept)
+    kept_dropna = rows.to_pandas().dropna(subset=["age", "sex"]) if "nulls" in given else rows.to_pandas()
+    assert len(frame) == len(kept_dropna)
     if "max_level" in given:
         assert "*" not in set(frame["city"])
     share = frame["disease"].value_counts(normalize=True)
     for _, of in frame.groupby("class_id"):
-        own = of["disease"].value_counts(normalize=True).reindex(share.index, fill_value=0)
-        assert (own - share).abs().sum() / 2 <= given.get("t", 1) + 1e-9
-        assert own.max() <= given.get("alpha", 1) + 1e-9
-        assert (own > 0).sum() >= given.get("p", 1)
-        assert ((own - share) / share).max() <= given.get("beta", math.inf) + 1e-9
-        assert -sum(p * math.log(p) for p in own if p > 0) >= math.log(given.get("l", 1)) - 1e-9
+        own_reindex = of["disease"].value_counts(normalize=True).reindex(share.index, fill_value=0)
+        assert (own_reindex - share).abs().sum() / 2 <= given.get("t", 1) + 1e-9
+        assert own_reindex.max() <= given.get("alpha", 1) + 1e-9
+        assert (own_reindex > 0).sum() >= given.get("p", 1)
+        assert ((own_reindex - share) / share).max() <= given.get("beta", math.inf) + 1e-9
+        assert -sum(p * math.log(p) for p in own_reindex if p > 0) >= math.log(given.get("l", 1)) - 1e-9
     assert frame.groupby("class_id").size().min() >= 5
 
 
@@ -232,8 +232,8 @@ def test_the_policy_comes_from_where_it_is(spark: Any, people: Any, tmp_path: Pa
         'who = "identifier"\nage = "quasi"\nsex = "quasi"\ndisease = "sensitive"\n'
         '[city]\nrole = "quasi"\nhierarchy = "cities"\n'
     )
-    said = {c: (r, None) if isinstance(r, str) else r for c, r in GIVEN["policy"].items()}
-    rows = [{"column_name": c, "role": role, "hierarchy": hierarchy} for c, (role, hierarchy) in said.items()]
+    values = {c: (r, None) if isinstance(r, str) else r for c, r in GIVEN["policy"].items()}
+    rows = [{"column_name": c, "role": role, "hierarchy": hierarchy} for c, (role, hierarchy) in values.items()]
     with dbanon.connect(tmp_path / "clinic.duckdb") as con:
         con.execute("CREATE TABLE people (who INTEGER, age INTEGER, sex VARCHAR, disease VARCHAR, city VARCHAR)")
         dbanon.load_hierarchy(con, "cities", CITIES)
@@ -244,10 +244,10 @@ def test_the_policy_comes_from_where_it_is(spark: Any, people: Any, tmp_path: Pa
         spark.createDataFrame(pa.Table.from_pylist(rows)),
         pa.Table.from_pylist(rows),
     ):
-        found = dbanon.spark.anonymize(people, "kacpc", k=5, policy=policy, hierarchies={"cities": CITIES})
-        assert counted(found.toArrow()) == wanted
-    found = dbanon.spark.anonymize(people, "kacpc", k=5, name="people", policy=str(tmp_path / "clinic.duckdb"))
-    assert counted(found.toArrow()) == wanted
+        anonymized = dbanon.spark.anonymize(people, "kacpc", k=5, policy=policy, hierarchies={"cities": CITIES})
+        assert counted(anonymized.toArrow()) == wanted
+    anonymized = dbanon.spark.anonymize(people, "kacpc", k=5, name="people", policy=str(tmp_path / "clinic.duckdb"))
+    assert counted(anonymized.toArrow()) == wanted
     for wrong in (str(tmp_path / "none.toml"), [1, 2], pd.DataFrame({"a": [1]})):
         with pytest.raises(errors.InvalidPolicyFileError):
             dbanon.spark.anonymize(people, "kacpc", k=5, policy=wrong)
@@ -258,10 +258,10 @@ def test_statements_of_the_session(spark: Any, people: Any) -> None:
     dbanon.spark.install(spark, policy={"people": GIVEN["policy"]}, hierarchies={"cities": CITIES})
     dbanon.spark.install(spark, policy={"people": GIVEN["policy"]}, hierarchies={"cities": CITIES})
     for call in ("k=5", "k := 5", "k => 5", "k = 5, qi = ['age', 'city', 'sex']"):
-        found = spark.sql(
+        rows = spark.sql(
             f"SELECT count(*) AS n, min(size) AS k FROM kacpc_classes('people', {call}) -- kacpc("
         ).collect()
-        assert found[0]["k"] >= 5
+        assert rows[0]["k"] >= 5
     both = spark.sql(
         "SELECT 'mdav(''people'', k=1)' AS said, a.n + b.n AS n "
         "FROM (SELECT count(*) AS n FROM kacpc('people', k=5)) AS a, "
@@ -284,11 +284,11 @@ def test_processes_run_the_python_that_calls(spark: Any, people: Any, tmp_path: 
     monkeypatch.setattr(spark.sparkContext, "pythonExec", "/there/is/no/python")
     assert counted(dbanon.spark.anonymize(people, "mondrian", k=5, **GIVEN).toArrow()) == wanted
     assert spark.sparkContext.pythonExec == "/there/is/no/python"
-    bare = tmp_path / "python"  # the same, without what is installed
-    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
-    bare.chmod(0o755)
-    monkeypatch.setenv("PYSPARK_PYTHON", str(bare))
-    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(bare))
+    bare_path = tmp_path / "python"  # the same, without what is installed
+    bare_path.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    bare_path.chmod(0o755)
+    monkeypatch.setenv("PYSPARK_PYTHON", str(bare_path))
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(bare_path))
     with pytest.raises(errors.ExecutorModuleMissingError, match="PYSPARK_PYTHON"):
         dbanon.spark.anonymize(people, "mondrian", k=5, **GIVEN)
 
@@ -315,9 +315,11 @@ def test_what_cannot_be_done_says_so(spark: Any, people: Any) -> None:
     odd = spark.createDataFrame(pa.table({'x"); DROP': list(range(50)), "b`c.d": ["u", "v"] * 25, "😀": ["s"] * 50}))
     out = dbanon.spark.anonymize(odd, "mondrian", k=5, qi=['x"); DROP', "b`c.d"], sensitive=["😀"])
     assert out.count() == 50 and out.columns == ['x"); DROP', "b`c.d", "😀", "class_id"]
-    named = spark.createDataFrame(pa.table({"table": list(range(50)), "records": ["u", "v"] * 25, "given": ["s"] * 50}))
+    named_frame = spark.createDataFrame(
+        pa.table({"table": list(range(50)), "records": ["u", "v"] * 25, "given": ["s"] * 50})
+    )
     policy = {"table": "quasi", "records": "quasi", "given": "sensitive"}
-    out = dbanon.spark.anonymize(named, "mondrian", k=5, cell=10, name="given", policy=policy)
+    out = dbanon.spark.anonymize(named_frame, "mondrian", k=5, cell=10, name="given", policy=policy)
     assert out.count() == 50 and out.columns == ["table", "records", "given", "class_id"]
 
 
@@ -340,37 +342,37 @@ def test_a_process_that_is_killed_changes_nothing(spark: Any) -> None:
     thread = threading.Thread(target=kill)
     thread.start()
     try:
-        found = counted(dbanon.spark.anonymize(df, "mondrian", k=4, cell=120, **GIVEN).toArrow())
+        result = counted(dbanon.spark.anonymize(df, "mondrian", k=4, cell=120, **GIVEN).toArrow())
     finally:
         done.set()
         thread.join()
-    assert len(killed) == 3 and found == wanted
+    assert len(killed) == 3 and result == wanted
 
 
 def workers() -> list[int]:
     """Processes of Spark that run Python at the moment: children of their daemon that take time."""
-    found = []
+    numbers = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
-            of = stat.read_text().rsplit(")", 1)[1].split()
+            parts = stat.read_text().rsplit(")", 1)[1].split()
             command = (stat.parent / "cmdline").read_bytes()
-            parent = Path("/proc", of[1], "cmdline").read_bytes()
-            if b"pyspark.daemon" in command and b"pyspark.daemon" in parent and of[0] == "R":
-                found.append(int(stat.parent.name))
-    return found
+            parent = Path("/proc", parts[1], "cmdline").read_bytes()
+            if b"pyspark.daemon" in command and b"pyspark.daemon" in parent and parts[0] == "R":
+                numbers.append(int(stat.parent.name))
+    return numbers
 
 
 def test_the_driver_is_told_values_and_counts_alone(spark: Any, monkeypatch: Any) -> None:
-    told: list[tuple[tuple[str, ...], int]] = []
+    result: list[tuple[tuple[str, ...], int]] = []
     frames = type(spark.range(1))
 
     def noted(name: str) -> None:
         honest = getattr(frames, name)
 
         def called(self: Any, *args: Any, **kwargs: Any) -> Any:
-            found = honest(self, *args, **kwargs)
-            told.append((tuple(self.columns), len(found)))
-            return found
+            result = honest(self, *args, **kwargs)
+            result.append((tuple(self.columns), len(result)))
+            return result
 
         monkeypatch.setattr(frames, name, called)
 
@@ -379,5 +381,5 @@ def test_the_driver_is_told_values_and_counts_alone(spark: Any, monkeypatch: Any
     dbanon.spark.anonymize(spark.createDataFrame(made(2000, 5)), "mondrian_metrics", k=4, l=2, cell=120, **GIVEN)
     # A column of the source is never told beside another one, nor a record at all.
     raw = {"age", "city", "sex", "disease", "who", "own", "published", "codes", "looked"}
-    assert told and not any(raw & {*columns} for columns, _ in told)
-    assert max(rows for columns, rows in told if "value" in columns and "size" in columns) <= 61
+    assert result and not any(raw & {*columns} for columns, _ in result)
+    assert max(rows for columns, rows in result if "value" in columns and "size" in columns) <= 61

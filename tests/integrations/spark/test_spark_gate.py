@@ -33,9 +33,9 @@ def made(spark: Any) -> Any:
     }
     df = spark.createDataFrame(pa.table(columns)).coalesce(1)
     call = frame_call(df, "mondrian", PolicySource(policy=ROLES), {"k": K, "l": 2}).asked
-    made = release.make(call, df, None)
-    yield replace(made, released=made.released.localCheckpoint())
-    made.forget()
+    result = release.make(call, df, None)
+    yield replace(result, released=result.released.localCheckpoint())
+    result.forget()
 
 
 @pytest.fixture(scope="module")
@@ -62,16 +62,18 @@ def test_classes_of_all_partitions_are_numbered_on(spark: Any) -> None:
     from dbanon.integrations.spark.release import _numbered
 
     classes = [(f"class {i}", "published", 0.0, K) for i in range(6)]
-    ordered = spark.createDataFrame(classes, "keys string, published string, lost double, size bigint")
-    ordered = ordered.repartition(3, "keys").withColumn("place", fn.monotonically_increasing_id()).localCheckpoint()
-    assert sorted(row["class_id"] for row in _numbered(ordered).collect()) == [1, 2, 3, 4, 5, 6]
+    sorted_frame = spark.createDataFrame(classes, "keys string, published string, lost double, size bigint")
+    sorted_frame = (
+        sorted_frame.repartition(3, "keys").withColumn("place", fn.monotonically_increasing_id()).localCheckpoint()
+    )
+    assert sorted(row["class_id"] for row in _numbered(sorted_frame).collect()) == [1, 2, 3, 4, 5, 6]
 
 
 def smallest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows without all but k - 1 of their first class."""
     first = rows[0]["class_id"]
-    own = [row for row in rows if row["class_id"] == first]
-    return [*own[: K - 1], *(row for row in rows if row["class_id"] != first)]
+    own_rows = [row for row in rows if row["class_id"] == first]
+    return [*own_rows[: K - 1], *(row for row in rows if row["class_id"] != first)]
 
 
 def backwards(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

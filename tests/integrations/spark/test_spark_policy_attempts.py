@@ -67,26 +67,36 @@ def plan(
     **parameters: Any,
 ) -> Planned:
     """What a process of Spark plans of a call, as `dbanon.spark.anonymize` hands it on."""
-    given = given_policy(PolicySource(name, policy, hierarchies or {}), columns.slice(0, 0))
-    if given.by_column:
-        parameters["hierarchies"] = dict(given.by_column)
-    shown = name or "data"
+    given_given_policy = given_policy(PolicySource(name, policy, hierarchies or {}), columns.slice(0, 0))
+    if given_given_policy.by_column:
+        parameters["hierarchies"] = dict(given_given_policy.by_column)
+    shown_name = name or "data"
     parameters = {"k": K, **parameters}
-    return Planned(Asked(function, shown, columns.slice(0, 0), given.policy, given.hierarchy, parameters, "UTC"))
+    return Planned(
+        Asked(
+            function,
+            shown_name,
+            columns.slice(0, 0),
+            given_given_policy.policy,
+            given_given_policy.hierarchy,
+            parameters,
+            "UTC",
+        )
+    )
 
 
 def release(planned: Planned, rows: pa.Table) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Columns and rows that a process releases of a table as one part."""
-    dealt = planned.dealt(rows.select(planned.own), pa.repeat(1, len(rows)), None).to_pylist()
-    kept = [name for name in planned.own if name in (*planned.tested, *planned.publication.roles.other)]
-    found = [
-        (*row["published"].values(), *(row["own"][name] for name in kept))
-        for row in dealt
+    assigned_values = planned.dealt(rows.select(planned.own), pa.repeat(1, len(rows)), None).to_pylist()
+    kept_names = [name for name in planned.own if name in (*planned.tested, *planned.publication.roles.other)]
+    values = [
+        (*row["published"].values(), *(row["own"][name] for name in kept_names))
+        for row in assigned_values
         if row["published"] is not None
         for _ in range(row["size"])
     ]
-    first = next(row["published"] for row in dealt if row["published"] is not None)
-    return [*first, *kept], found
+    first = next(row["published"] for row in assigned_values if row["published"] is not None)
+    return [*first, *kept_names], values
 
 
 # --- parameters --------------------------------------------------------------------------------------------
@@ -247,9 +257,9 @@ def frame(spark: Any, patients: pa.Table) -> Any:
 def test_a_release_of_spark_follows_the_policy(frame: Any, database: Path) -> None:
     import dbanon.spark
 
-    found = dbanon.spark.anonymize(frame, "mondrian", k=K, name="PATIENTS", policy=database)
-    rows = [tuple(row) for row in found.collect()]
-    assert len(rows) == frame.count() and problems(found.columns, rows) == []
+    anonymized = dbanon.spark.anonymize(frame, "mondrian", k=K, name="PATIENTS", policy=database)
+    rows = [tuple(row) for row in anonymized.collect()]
+    assert len(rows) == frame.count() and problems(anonymized.columns, rows) == []
 
 
 CALL = "SELECT * FROM mondrian('{}', k=5, qi=['age'], sensitive=['name'])"

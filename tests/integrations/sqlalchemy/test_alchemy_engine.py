@@ -55,12 +55,12 @@ def test_every_pool_gives_attached_connections(clinic: str, pool: Any) -> None:
 def test_connections_that_the_pool_has_already_are_attached_when_they_are_used(clinic: str) -> None:
     engine = sa.create_engine(clinic)
     with engine.connect() as connection:
-        before = raw_connection(connection)
+        raw_con = raw_connection(connection)
         with pytest.raises(sa.exc.DBAPIError):
             connection.execute(COUNT)
     install(engine)
     with engine.connect() as connection:
-        assert raw_connection(connection) is before
+        assert raw_connection(connection) is raw_con
         assert connection.scalar(COUNT) == 60
     engine.dispose()
 

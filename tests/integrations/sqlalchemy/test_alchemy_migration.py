@@ -51,16 +51,18 @@ def model(*, k: int = 2, kept: int = 2, view: bool = True) -> type[DeclarativeBa
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Any]:
-    made = install(sa.create_engine(f"duckdb:///{tmp_path / 'clinic.duckdb'}"))
-    yield made
-    made.dispose()
+    result = install(sa.create_engine(f"duckdb:///{tmp_path / 'clinic.duckdb'}"))
+    yield result
+    result.dispose()
 
 
 def proposed(engine: Any, base: Any, *, upgrade: bool = True, helped: bool = True, **options: Any) -> str:
     """The script that autogenerate writes, without its comments."""
     with engine.connect() as connection:
-        given = {"include_object": migration.include_object(connection)} if helped else {}
-        context = MigrationContext.configure(connection, opts={"target_metadata": base.metadata, **given, **options})
+        parameters = {"include_object": migration.include_object(connection)} if helped else {}
+        context = MigrationContext.configure(
+            connection, opts={"target_metadata": base.metadata, **parameters, **options}
+        )
         script = produce_migrations(context, base.metadata)
         text = str(render_python_code(script.upgrade_ops if upgrade else script.downgrade_ops))
     return "\n".join(line.strip() for line in text.splitlines() if not line.strip().startswith("#"))
@@ -106,9 +108,9 @@ def test_a_migration_makes_replaces_and_drops_anonymized_views(engine: Any) -> N
     assert rows(engine, "SELECT grid FROM dbanon.policy WHERE column_name = 'age'") == [("10",)]
     assert proposed(engine, base) == "pass"
 
-    changed, undo = proposed(engine, model(k=3)), proposed(engine, model(k=3), upgrade=False)
-    assert "drop" not in changed and changed.count("op.create_anonymized_view('safe'") == 1
-    run(engine, changed)
+    n_changed, undo = proposed(engine, model(k=3)), proposed(engine, model(k=3), upgrade=False)
+    assert "drop" not in n_changed and n_changed.count("op.create_anonymized_view('safe'") == 1
+    run(engine, n_changed)
     assert proposed(engine, model(k=3)) == "pass"
     assert rows(engine, "SELECT min(n) >= 3 FROM (SELECT count(*) AS n FROM safe GROUP BY class_id)") == [(True,)]
     run(engine, undo)
@@ -117,9 +119,9 @@ def test_a_migration_makes_replaces_and_drops_anonymized_views(engine: Any) -> N
     other = proposed(engine, model(kept=4))
     assert other.startswith("op.create_anonymized_view('kept', source='patients', parameters={'k': 4}")
 
-    gone = proposed(engine, model(view=False))
-    assert gone == "op.drop_anonymized_view('safe')"
-    run(engine, gone)
+    removed = proposed(engine, model(view=False))
+    assert removed == "op.drop_anonymized_view('safe')"
+    run(engine, removed)
     assert rows(engine, "SELECT count(*) FROM duckdb_views() WHERE view_name = 'safe'") == [(0,)]
 
 

@@ -47,9 +47,9 @@ class SafeAnswer(AnonymizedView, Base):
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Any]:
-    made = install(sa.create_engine("duckdb:///:memory:"))
-    Base.metadata.create_all(made)
-    with Session(made) as session:
+    result = install(sa.create_engine("duckdb:///:memory:"))
+    Base.metadata.create_all(result)
+    with Session(result) as session:
         session.execute(
             sa.text(
                 "INSERT INTO answers SELECT i, CASE WHEN i % 8 = 0 THEN 999 ELSE 20 + i % 6 END, "
@@ -58,8 +58,8 @@ def engine() -> Iterator[Any]:
             )
         )
         session.commit()
-    yield made
-    made.dispose()
+    yield result
+    result.dispose()
 
 
 def nulls(engine: Any, source: Any) -> Any:
@@ -87,15 +87,17 @@ def test_tables_and_queries_are_read_with_the_codes_of_the_model(engine: Any) ->
     of_table = nulls(engine, anonymized(Answer, k=4))
     assert of_table == nulls(engine, anonymized(sa.select(Answer), k=4))
     assert of_table[2:] == [20, 30]
-    more: dict[str, Any] = {"town": ["Rome", 5], "vote": ["B"]}
-    assert nulls(engine, anonymized(Answer, k=4, missing=more))[2:] == [40, 30]
-    assert nulls(engine, anonymized(sa.select(Answer), k=4, missing=more))[2:] == [40, 30]
+    extra_parameters: dict[str, Any] = {"town": ["Rome", 5], "vote": ["B"]}
+    assert nulls(engine, anonymized(Answer, k=4, missing=extra_parameters))[2:] == [40, 30]
+    assert nulls(engine, anonymized(sa.select(Answer), k=4, missing=extra_parameters))[2:] == [40, 30]
     assert nulls(engine, anonymized(Answer, k=4, missing=["B", 21]))[2:] == [40, 30]
     assert nulls(engine, anonymized(sa.select(Answer), k=4, missing=["B", 21]))[2:] == [40, 30]
-    counted = metrics(Answer, k=4)
+    counted_metrics = metrics(Answer, k=4)
     with Session(engine) as session:
-        found = session.execute(sa.select(counted.c.value).where(counted.c.metric == "missing:age")).scalar_one()
-    assert found == 8
+        value = session.execute(
+            sa.select(counted_metrics.c.value).where(counted_metrics.c.metric == "missing:age")
+        ).scalar_one()
+    assert value == 8
 
 
 def test_a_view_stores_a_list_that_mixes_texts_and_numbers(engine: Any) -> None:
@@ -108,9 +110,9 @@ def test_a_view_stores_a_list_that_mixes_texts_and_numbers(engine: Any) -> None:
 def test_migrations_say_the_codes(engine: Any) -> None:
     migration = pytest.importorskip("dbanon.integrations.sqlalchemy.migration")
     with engine.connect() as connection:
-        asked = migration.view_definition(connection, SafeAnswer.__table__)
-    assert asked.policy["age"] == {"role": "quasi", "missing": ("999", "-1")}
-    source = migration._source_table(asked)
+        view_definition = migration.view_definition(connection, SafeAnswer.__table__)
+    assert view_definition.policy["age"] == {"role": "quasi", "missing": ("999", "-1")}
+    source = migration._source_table(view_definition)
     assert {c.name: role_of(c) for c in source.c} == {c.name: role_of(c) for c in Answer.__table__.c}
 
 

@@ -30,11 +30,11 @@ from dbanon.sqlalchemy import (
 @pytest.fixture
 def engine() -> Iterator[Any]:
     """The clinic's tables in memory, without a policy."""
-    made = install(sa.create_engine("duckdb:///:memory:"))
+    result = install(sa.create_engine("duckdb:///:memory:"))
     for table in Base.metadata.sorted_tables:
-        table.create(made)
-    yield made
-    made.dispose()
+        table.create(result)
+    yield result
+    result.dispose()
 
 
 def run(engine: Any, statement: str) -> Any:
@@ -48,12 +48,12 @@ def test_declaring_twice_writes_once(engine: Any) -> None:
     assert {"patients.age", "visits.patient_id"} <= set(first.added)
     assert first.without_role == ("patients.note", "visits.ward_id")
     assert first and not first.changed and not first.removed
-    before = run(engine, "FROM dbanon.policy ORDER BY ALL")
-    again = declare_models(Base.registry, engine)
-    assert not again and again.without_role == first.without_role
-    assert run(engine, "FROM dbanon.policy ORDER BY ALL") == before
-    assert ("patients", "zip", "quasi", 2.0) in [(r[0], r[1], r[2], r[4]) for r in before]
-    assert not {r[0] for r in before} & {"wards", "safe_patient"}
+    previous = run(engine, "FROM dbanon.policy ORDER BY ALL")
+    second_models = declare_models(Base.registry, engine)
+    assert not second_models and second_models.without_role == first.without_role
+    assert run(engine, "FROM dbanon.policy ORDER BY ALL") == previous
+    assert ("patients", "zip", "quasi", 2.0) in [(r[0], r[1], r[2], r[4]) for r in previous]
+    assert not {r[0] for r in previous} & {"wards", "safe_patient"}
     assert run(engine, "FROM policy_problems()") == []
 
 
@@ -62,11 +62,11 @@ def test_drift_is_reported_and_ended(engine: Any) -> None:
     run(engine, "UPDATE dbanon.policy SET top = '80' WHERE column_name = 'age'")
     run(engine, "DELETE FROM dbanon.policy WHERE column_name = 'zip'")
     run(engine, "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('main.patients', 'NOTE', 'other')")
-    seen = declare_models(Base, engine, write=False)
-    assert seen.added == ("patients.zip",)
-    assert seen.changed == {"patients.age": ("quasi(top=80)", "quasi(top=90)")}
-    assert seen.removed == ("patients.NOTE",)
-    assert declare_models(Base.metadata, engine) == seen
+    seen_models = declare_models(Base, engine, write=False)
+    assert seen_models.added == ("patients.zip",)
+    assert seen_models.changed == {"patients.age": ("quasi(top=80)", "quasi(top=90)")}
+    assert seen_models.removed == ("patients.NOTE",)
+    assert declare_models(Base.metadata, engine) == seen_models
     assert not declare_models(Base, engine)
 
 

@@ -22,9 +22,9 @@ from dbanon.sqlalchemy import AnonymizedView, anonymized
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The clinic, with views over its table."""
-    made = clinic_engine(tmp_path_factory.mktemp("attempts"))
-    yield made
-    made.dispose()
+    actual_clinic_engine = clinic_engine(tmp_path_factory.mktemp("attempts"))
+    yield actual_clinic_engine
+    actual_clinic_engine.dispose()
 
 
 def released(engine: Any, source: Any, parameters: Any, algorithm: str = "mondrian") -> list[str]:
@@ -227,8 +227,8 @@ LOOSE: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
 @pytest.mark.whole
 def test_columns_without_a_role_cannot_be_published(engine: Any, query: str) -> None:
     make, parameters = LOOSE[query]
-    said = "would loosen|in two roles|differ about|leaves out"
-    with pytest.raises(errors.DbanonError, match=said):
+    message = "would loosen|in two roles|differ about|leaves out"
+    with pytest.raises(errors.DbanonError, match=message):
         released(engine, make(), parameters)
     with contextlib.suppress(errors.DbanonError):  # without roles from the call, such a column is withheld
         assert released(engine, make(), {}) == []
@@ -244,8 +244,13 @@ def mapped_view(parameters: Any, *, materialized: bool, source: Any = None, view
         pass
 
     table = Patient.__table__.to_metadata(Own.metadata) if source is None else source.to_metadata(Own.metadata)
-    given = {"__source__": table, "__algorithm__": "mondrian", "__k__": K, "__parameters__": dict(parameters)}
-    return type(view, (AnonymizedView, Own), {**given, "__materialized__": materialized}), Own
+    given_parameters = {
+        "__source__": table,
+        "__algorithm__": "mondrian",
+        "__k__": K,
+        "__parameters__": dict(parameters),
+    }
+    return type(view, (AnonymizedView, Own), {**given_parameters, "__materialized__": materialized}), Own
 
 
 def read(engine: Any, view: str) -> list[str]:

@@ -32,18 +32,18 @@ ALGORITHMS = [a.name for a in algorithms()]
 def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The clinic."""
     file = tmp_path_factory.mktemp("alchemy") / "clinic.duckdb"
-    made = install(sa.create_engine(f"duckdb:///{file}" if request.param == "file" else "duckdb:///:memory:"))
-    Base.metadata.create_all(made)
-    declare_models(Base, made)
-    fill(made)
-    yield made
-    made.dispose()
+    result = install(sa.create_engine(f"duckdb:///{file}" if request.param == "file" else "duckdb:///:memory:"))
+    Base.metadata.create_all(result)
+    declare_models(Base, result)
+    fill(result)
+    yield result
+    result.dispose()
 
 
 @pytest.fixture
 def session(engine: Any) -> Iterator[Session]:
-    with Session(engine) as opened:
-        yield opened
+    with Session(engine) as open_session:
+        yield open_session
 
 
 def rows(session: Session, source: Any) -> list[Any]:
@@ -63,14 +63,14 @@ def described(session: Session, call: str) -> list[str]:
 def test_columns_are_those_that_the_database_gives(session: Session, algorithm: str, ending: str) -> None:
     make = {"": anonymized, "_classes": classes, "_metrics": metrics}[ending]
     for intervals in ("text", "bounds", "struct"):
-        for of in (Patient, Visit):
-            given = f"k := 4, intervals := '{intervals}'"
-            names = described(session, f"{algorithm}{ending}('{of.__tablename__}', {given})")
-            for source in (of, sa.select(of)):
+        for patient in (Patient, Visit):
+            text = f"k := 4, intervals := '{intervals}'"
+            names = described(session, f"{algorithm}{ending}('{patient.__tablename__}', {text})")
+            for source in (patient, sa.select(patient)):
                 assert [c.name for c in make(source, algorithm, k=4, intervals=intervals).c] == names
-            made = make(of, algorithm, k=4, intervals=intervals, suppress=0.1)
-            names = described(session, f"{algorithm}{ending}('{of.__tablename__}', {given}, suppress := 0.1)")
-            assert [c.name for c in made.c] == names
+            result = make(patient, algorithm, k=4, intervals=intervals, suppress=0.1)
+            names = described(session, f"{algorithm}{ending}('{patient.__tablename__}', {text}, suppress := 0.1)")
+            assert [c.name for c in result.c] == names
 
 
 @pytest.mark.exhaustive
@@ -89,9 +89,9 @@ def test_types_are_those_of_the_published_values(session: Session) -> None:
     assert type(bounds.c.age_min.type) is sa.Integer
     assert type(bounds.c.born_max.type) is sa.Date
     assert type(bounds.c.weight_min.type) is sa.Numeric
-    for made in (bounds, classes(Patient, k=5), classes(Visit, k=5, intervals="bounds")):
-        row = rows(session, made)[0]
-        for column, value in zip(made.c, row, strict=True):
+    for actual_bounds in (bounds, classes(Patient, k=5), classes(Visit, k=5, intervals="bounds")):
+        row = rows(session, actual_bounds)[0]
+        for column, value in zip(actual_bounds.c, row, strict=True):
             try:
                 kind = column.type.python_type
             except NotImplementedError:
@@ -105,38 +105,38 @@ def test_types_are_those_of_the_published_values(session: Session) -> None:
 
 
 def test_every_parameter_is_reachable_and_bound(session: Session) -> None:
-    made = anonymized(
+    result = anonymized(
         Patient, "mondrian", k=5, l=2, t=0.9, qi=[Patient.age, "ZIP"], weights={Patient.age: 2, "zip": 3},
         hierarchies={"zip": "02138;021**;*\n02139;021**;*\n02140;021**;*"}, top={"age": 85}, nulls="drop",
         suppress=0.05, withhold=["insured"], grid={"age": 5},
     )  # fmt: skip
-    compiled = sa.select(made).compile(session.get_bind())
+    compiled = sa.select(result).compile(session.get_bind())
     assert "k := $" in str(compiled) and "'patients'" in str(compiled)
     assert "02138" not in str(compiled)
-    got = rows(session, made)
+    got = rows(session, result)
     assert len(got) >= 57
-    assert [c.name for c in made.c] == ["age", "zip", "disease", "class_id"]
-    literal = sa.select(made).compile(session.get_bind(), compile_kwargs={"literal_binds": True})
+    assert [c.name for c in result.c] == ["age", "zip", "disease", "class_id"]
+    literal = sa.select(result).compile(session.get_bind(), compile_kwargs={"literal_binds": True})
     assert session.execute(sa.text(str(literal).replace(":", r"\:"))).all() == got
 
 
 def test_it_joins_and_nests_like_a_table(session: Session) -> None:
-    released, groups = anonymized(Patient, k=6), classes(Patient, k=6)
-    joined = session.execute(
-        sa.select(released.c.class_id, groups.c.size, sa.func.count())
-        .join(groups, groups.c.class_id == released.c.class_id)
-        .group_by(released.c.class_id, groups.c.size)
+    result, groups = anonymized(Patient, k=6), classes(Patient, k=6)
+    joined_has_all = session.execute(
+        sa.select(result.c.class_id, groups.c.size, sa.func.count())
+        .join(groups, groups.c.class_id == result.c.class_id)
+        .group_by(result.c.class_id, groups.c.size)
     ).all()
-    assert joined and all(size == count >= 6 for _, size, count in joined)
-    inner = sa.select(released.c.disease).where(released.c.class_id == 1).subquery()
+    assert joined_has_all and all(size == count >= 6 for _, size, count in joined_has_all)
+    inner = sa.select(result.c.disease).where(result.c.class_id == 1).subquery()
     assert session.scalar(sa.select(sa.func.count()).select_from(inner)) >= 6
-    cte = sa.select(released.c.disease, sa.func.count().label("n")).group_by(released.c.disease).cte("diseases")
+    cte = sa.select(result.c.disease, sa.func.count().label("n")).group_by(result.c.disease).cte("diseases")
     assert session.scalar(sa.select(sa.func.sum(cte.c.n))) == 60
-    first, second = released.alias("a"), anonymized(Patient, k=6).alias("b")
+    first, second = result.alias("a"), anonymized(Patient, k=6).alias("b")
     both = sa.select(sa.func.count()).select_from(first).join(second, first.c.class_id == second.c.class_id)
-    assert session.scalar(both) == sum(count * count for _, _, count in joined)
-    known = sa.select(Patient.disease).where(Patient.disease.in_(sa.select(released.c.disease)))
-    assert len(session.scalars(known).all()) == 60
+    assert session.scalar(both) == sum(count * count for _, _, count in joined_has_all)
+    known_array = sa.select(Patient.disease).where(Patient.disease.in_(sa.select(result.c.disease)))
+    assert len(session.scalars(known_array).all()) == 60
 
 
 def test_a_release_goes_into_a_table(session: Session) -> None:
@@ -145,8 +145,8 @@ def test_a_release_goes_into_a_table(session: Session) -> None:
     )
     table.create(session.connection())
     for source in (Patient, sa.select(Patient)):
-        released = anonymized(source, k=6)
-        session.execute(table.insert().from_select(["age", "disease"], sa.select(released.c.age, released.c.disease)))
+        result = anonymized(source, k=6)
+        session.execute(table.insert().from_select(["age", "disease"], sa.select(result.c.age, result.c.disease)))
     assert session.scalar(sa.select(sa.func.count()).select_from(table)) == 120
     session.rollback()
 
@@ -202,15 +202,15 @@ def test_a_schema_is_translated(tmp_path: Path) -> None:
     table = sa.Table("people", metadata, sa.Column("age", sa.Integer, info=quasi()))
     engine = install(sa.create_engine(f"duckdb:///{tmp_path / 'tenants.duckdb'}"))
     for tenant, count in (("north", 4), ("south", 6)):
-        of = engine.execution_options(schema_translate_map={None: tenant})
-        with of.begin() as connection:
+        execution_options = engine.execution_options(schema_translate_map={None: tenant})
+        with execution_options.begin() as connection:
             connection.execute(sa.schema.CreateSchema(tenant))
             metadata.create_all(connection)
             connection.execute(table.insert(), [{"age": i} for i in range(count)])
-        assert declare_models(metadata, of).added == ("people.age",)
+        assert declare_models(metadata, execution_options).added == ("people.age",)
     for tenant, count in (("north", 4), ("south", 6), ("north", 4)):
-        of = engine.execution_options(schema_translate_map={None: tenant})
-        with of.connect() as connection:
+        execution_options = engine.execution_options(schema_translate_map={None: tenant})
+        with execution_options.connect() as connection:
             for source in (table, sa.select(table)):
                 assert len(connection.execute(sa.select(anonymized(source, k=2))).all()) == count
     engine.dispose()
@@ -221,10 +221,10 @@ def test_a_schema_is_translated(tmp_path: Path) -> None:
 
 def test_a_query_is_anonymized_in_the_transaction_of_the_session(session: Session) -> None:
     old = sa.select(Patient).where(Patient.age >= sa.bindparam("least"))
-    made = anonymized(old, k=3, l=2)
-    statement = sa.select(made.c.age, made.c.class_id)
-    before = len(session.execute(statement, {"least": 40}).all())
-    assert before == session.scalar(sa.select(sa.func.count()).where(Patient.age >= 40))
+    result = anonymized(old, k=3, l=2)
+    statement = sa.select(result.c.age, result.c.class_id)
+    old_count = len(session.execute(statement, {"least": 40}).all())
+    assert old_count == session.scalar(sa.select(sa.func.count()).where(Patient.age >= 40))
     session.add_all(patients(3, first=1000))
     session.flush()
     assert len(session.execute(statement, {"least": 0}).all()) == 63
@@ -238,9 +238,9 @@ def test_a_query_keeps_the_roles_of_its_columns(session: Session) -> None:
         .join(Visit, Visit.patient_id == Patient.id)
         .join(Ward, Ward.id == Visit.ward_id)
     )
-    made = anonymized(query, k=5)
-    assert [c.name for c in made.c] == ["years", "disease", "class_id"]
-    assert len(rows(session, made)) == 120
+    result = anonymized(query, k=5)
+    assert [c.name for c in result.c] == ["years", "disease", "class_id"]
+    assert len(rows(session, result)) == 120
     assert min(r.persons for r in rows(session, classes(query, k=5))) >= 5
     union = sa.union_all(*(sa.select(Visit.cost, Visit.patient_id).where(Visit.ward_id == i) for i in range(3)))
     assert len(rows(session, anonymized(union, k=5))) == 120
@@ -262,40 +262,40 @@ def test_a_query_may_tighten_its_roles_and_not_loosen_them() -> None:
 
 def test_round_stands_for_the_grid_of_the_model_in_tables_and_queries(session: Session) -> None:
     for source in (Patient, sa.select(Patient.born)):
-        made = anonymized(source, k=5, round={"born": "decade"})
-        ends = {end for born in session.scalars(sa.select(made.c.born)) for end in born.strip("[]").split(", ")}
+        result = anonymized(source, k=5, round={"born": "decade"})
+        ends = {end for born in session.scalars(sa.select(result.c.born)) for end in born.strip("[]").split(", ")}
         assert {end[3:] for end in ends} <= {"0", "9"}, "the years that begin and end decades"
     with pytest.raises(errors.LoosensPolicyError):
         anonymized(sa.select(Patient.born), k=5, round={"born": "month"})
 
 
 def test_a_stricter_policy_of_the_database_is_not_passed_by(engine: Any) -> None:
-    made = anonymized(sa.select(Patient.age, Patient.zip), k=5)
+    result = anonymized(sa.select(Patient.age, Patient.zip), k=5)
     with engine.begin() as connection:
         connection.execute(sa.text("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'zip'"))
     with Session(engine) as session, pytest.raises(errors.PolicyDriftError, match=r"patients: 'zip'"):
-        rows(session, made)
+        rows(session, result)
     assert declare_models(Base, engine).changed.keys() == {"patients.zip"}
     with Session(engine) as session:
-        assert len(rows(session, made)) == 60
+        assert len(rows(session, result)) == 60
 
 
 def test_the_rows_of_a_query_are_gone_after_the_transaction(engine: Any) -> None:
-    kept = sa.text("SELECT count(*) FROM duckdb_tables() WHERE temporary AND table_name LIKE 'dbanon%'")
-    made = anonymized(sa.select(Patient), k=5)
+    kept_text = sa.text("SELECT count(*) FROM duckdb_tables() WHERE temporary AND table_name LIKE 'dbanon%'")
+    result = anonymized(sa.select(Patient), k=5)
     with Session(engine) as session:
         for _ in range(3):
-            rows(session, made)
-            assert session.scalar(kept) == 1
+            rows(session, result)
+            assert session.scalar(kept_text) == 1
         session.commit()
-        assert session.scalar(kept) == 0
-        rows(session, made)
+        assert session.scalar(kept_text) == 0
+        rows(session, result)
         session.rollback()
-        assert session.scalar(kept) == 0
+        assert session.scalar(kept_text) == 0
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.execute(sa.select(made)).all()
+        connection.execute(sa.select(result)).all()
     with engine.connect() as connection:
-        assert connection.scalar(kept) == 0
+        assert connection.scalar(kept_text) == 0
 
 
 def test_two_queries_stand_in_one_statement_and_in_each_other(session: Session) -> None:
@@ -307,10 +307,10 @@ def test_two_queries_stand_in_one_statement_and_in_each_other(session: Session) 
 
 
 def test_results_are_read_while_others_are_made(session: Session) -> None:
-    made = anonymized(sa.select(Patient), k=5)
-    first = session.execute(sa.select(made))
+    result = anonymized(sa.select(Patient), k=5)
+    first = session.execute(sa.select(result))
     assert first.fetchone() is not None
-    assert len(rows(session, made)) == 60
+    assert len(rows(session, result)) == 60
     assert len(first.fetchall()) == 59
 
 

@@ -28,11 +28,11 @@ from dbanon.sqlalchemy import (
 def engine(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Any]:
     """The clinic, made by create_all alone."""
     url = f"duckdb:///{tmp_path / 'clinic.duckdb'}" if request.param == "file" else "duckdb:///:memory:"
-    made = install(sa.create_engine(url))
-    Base.metadata.create_all(made)
-    fill(made)
-    yield made
-    made.dispose()
+    result = install(sa.create_engine(url))
+    Base.metadata.create_all(result)
+    fill(result)
+    yield result
+    result.dispose()
 
 
 def tables(engine: Any) -> set[str]:
@@ -43,13 +43,13 @@ def tables(engine: Any) -> set[str]:
 def test_a_view_is_made_with_the_tables_and_read_like_one(engine: Any) -> None:
     assert "safe_patient" in tables(engine) and "safe_patient" not in Base.metadata.tables
     with Session(engine) as session:
-        found = session.scalars(sa.select(SafePatient).order_by(SafePatient.row_number)).all()
-        assert [p.row_number for p in found] == list(range(1, 61))
-        released = session.execute(sa.select(anonymized(Patient, "mondrian", k=5, l=2))).all()
-        assert sorted((p.age, p.class_id) for p in found) == sorted((r.age, r.class_id) for r in released)
-        again = session.scalars(sa.select(SafePatient).where(SafePatient.class_id == 1)).all()
-        assert len(again) >= 5 and again[0] is found[again[0].row_number - 1]
-        assert session.get(SafePatient, 7) is found[6]
+        has_all = session.scalars(sa.select(SafePatient).order_by(SafePatient.row_number)).all()
+        assert [p.row_number for p in has_all] == list(range(1, 61))
+        released_has_all = session.execute(sa.select(anonymized(Patient, "mondrian", k=5, l=2))).all()
+        assert sorted((p.age, p.class_id) for p in has_all) == sorted((r.age, r.class_id) for r in released_has_all)
+        second_has_all = session.scalars(sa.select(SafePatient).where(SafePatient.class_id == 1)).all()
+        assert len(second_has_all) >= 5 and second_has_all[0] is has_all[second_has_all[0].row_number - 1]
+        assert session.get(SafePatient, 7) is has_all[6]
         pairs = sa.select(sa.func.count()).join_from(SafePatient, Patient, SafePatient.disease == Patient.disease)
         assert (session.scalar(pairs) or 0) > 60
 
@@ -102,8 +102,8 @@ def test_a_materialized_view_has_versions_and_a_status(engine: Any) -> None:
         status = PublishedPatient.status(session)
         assert (status.version, status.status, status.came, status.definition_changed) == (1, "stale", 6, False)
         with pytest.warns(UserWarning, match="clustered anew"):
-            made = PublishedPatient.refresh(session, refresh="recluster", allow_delta=True)
-        assert made.version == 2 and first not in session
+            result = PublishedPatient.refresh(session, refresh="recluster", allow_delta=True)
+        assert result.version == 2 and first not in session
         assert len(session.scalars(sa.select(PublishedPatient)).all()) == 66
     Base.metadata.create_all(engine)
     with Session(engine) as session:
@@ -152,8 +152,8 @@ def test_a_mapped_release_is_refreshed_with_what_refresh_takes() -> None:
             view.refresh(session, if_stale=True)
         view.__table__.info["dbanon_read_only"].parameters["k"] = 4
         with pytest.warns(UserWarning, match="4 records are held back"):
-            made = view.refresh(session, erase=True, if_stale=True)
-        assert (made.version, made.records) == (2, 5) and first not in session
+            result = view.refresh(session, erase=True, if_stale=True)
+        assert (result.version, result.records) == (2, 5) and first not in session
         assert view.status(session).definition_changed
     engine.dispose()
 
@@ -185,24 +185,28 @@ def test_a_materialized_view_of_a_filled_table_is_made_with_the_tables() -> None
 def test_a_flush_that_would_write_is_refused(engine: Any) -> None:
     with Session(engine) as session:
         PublishedPatient.refresh(session)
-    for of in (SafePatient, PublishedPatient):
+    for safepatient in (SafePatient, PublishedPatient):
         with Session(engine) as session:
-            session.add(of(row_number=1000, age="1"))
-            with pytest.raises(errors.ReadOnlyViewError, match=of.__name__):
+            session.add(safepatient(row_number=1000, age="1"))
+            with pytest.raises(errors.ReadOnlyViewError, match=safepatient.__name__):
                 session.flush()
         with Session(engine) as session:
-            session.get_one(of, 5).age = "1"
+            session.get_one(safepatient, 5).age = "1"
             with pytest.raises(errors.ReadOnlyViewError, match="cannot be written"):
                 session.commit()
         with Session(engine) as session:
-            session.delete(session.get_one(of, 5))
+            session.delete(session.get_one(safepatient, 5))
             with pytest.raises(errors.ReadOnlyViewError):
                 session.flush()
-        for statement in (sa.update(of).values(age="1"), sa.delete(of), sa.insert(of).values(row_number=1, age="1")):
+        for statement in (
+            sa.update(safepatient).values(age="1"),
+            sa.delete(safepatient),
+            sa.insert(safepatient).values(row_number=1, age="1"),
+        ):
             with Session(engine) as session, pytest.raises(errors.ReadOnlyViewError):
                 session.execute(statement)
         with Session(engine) as session, pytest.raises(errors.ReadOnlyViewError):
-            session.execute(sa.insert(of), [{"row_number": 1, "age": "1"}, {"row_number": 2, "age": "1"}])
+            session.execute(sa.insert(safepatient), [{"row_number": 1, "age": "1"}, {"row_number": 2, "age": "1"}])
 
 
 def test_views_stand_in_the_schema_of_their_source(tmp_path: Any) -> None:

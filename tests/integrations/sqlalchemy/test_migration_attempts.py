@@ -24,9 +24,9 @@ from dbanon.sqlalchemy import migration
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    made = clinic_engine(tmp_path_factory.mktemp("migrations"))
-    yield made
-    made.dispose()
+    actual_clinic_engine = clinic_engine(tmp_path_factory.mktemp("migrations"))
+    yield actual_clinic_engine
+    actual_clinic_engine.dispose()
 
 
 def migrated(engine: Any, **given: Any) -> None:
@@ -61,10 +61,10 @@ def test_migrations_refuse_looser_parameters(engine: Any, source: Any) -> None:
 @pytest.mark.parametrize("query", [None, OVER_A_VIEW])
 @pytest.mark.parametrize("roles", [{}, ROLES])
 def test_migrations_of_a_sql_view_are_refused(engine: Any, query: str | None, roles: Any) -> None:
-    asked = {"k": K, "qi": ["age"], "sensitive": ["name"]}
+    parameters = {"k": K, "qi": ["age"], "sensitive": ["name"]}
     with pytest.raises((errors.DbanonError, duckdb.Error), match="has no policy of its own"):
-        migrated(engine, query=query, source="over_patients", parameters=asked, policy=roles)
-    with pytest.raises((errors.DbanonError, duckdb.Error), match="has no policy of its own"), engine.begin() as made:
-        made.execute(sa.text("CREATE VIEW unseen AS FROM patients"))  # in the transaction of the migration
+        migrated(engine, query=query, source="over_patients", parameters=parameters, policy=roles)
+    with pytest.raises((errors.DbanonError, duckdb.Error), match="has no policy of its own"), engine.begin() as result:
+        result.execute(sa.text("CREATE VIEW unseen AS FROM patients"))  # in the transaction of the migration
         source = sa.Table("unseen", sa.MetaData(), *plain("name", "age"))
-        migration.view.refuse_derived(made, "create_anonymized_view", source)
+        migration.view.refuse_derived(result, "create_anonymized_view", source)

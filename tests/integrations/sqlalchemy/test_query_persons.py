@@ -68,10 +68,10 @@ class Ward(Base):
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Any]:
-    made = install(sa.create_engine("duckdb:///:memory:"))
-    Base.metadata.create_all(made)
-    declare_models(Base, made)
-    with made.begin() as connection:
+    result = install(sa.create_engine("duckdb:///:memory:"))
+    Base.metadata.create_all(result)
+    declare_models(Base, result)
+    with result.begin() as connection:
         for statement in (
             "INSERT INTO wards SELECT i, 'ward ' || i FROM range(3) AS r(i)",
             "INSERT INTO patients SELECT i, 20 + i, ['Flu', 'Cold'][1 + i % 2], i % 3 FROM range(40) AS r(i)",
@@ -80,8 +80,8 @@ def engine() -> Iterator[Any]:
             "CREATE TABLE tags AS SELECT i % 40 AS pid, i AS tag FROM range(400) AS r(i)",
         ):
             connection.execute(sa.text(statement))
-    yield made
-    made.dispose()
+    yield result
+    result.dispose()
 
 
 P, V, S, W = Patient, Visit, Specimen, Ward
@@ -166,8 +166,8 @@ REPEATED: dict[str, Callable[[], Any]] = {
 
 def _twice() -> Any:
     rows = sa.select(P.age, P.pid).cte("rows")
-    again = rows.alias("again")
-    return sa.select(rows.c.age, again.c.pid).join(again, sa.true())
+    second_alias = rows.alias("again")
+    return sa.select(rows.c.age, second_alias.c.pid).join(second_alias, sa.true())
 
 
 def _recursive() -> Any:
@@ -203,13 +203,13 @@ def test_queries_of_repeated_records_are_refused(engine: Any, query: str) -> Non
 
 
 def test_model_without_the_person_column_is_refused(engine: Any) -> None:
-    few = sa.Table(
+    few_table = sa.Table(
         "patients",
         sa.MetaData(),
         sa.Column("age", sa.Integer, info=quasi()),
         sa.Column("disease", sa.String, info=sensitive()),
     )
     with engine.connect() as connection:
-        for more in ({}, {"person": "disease"}):
+        for extra_parameters in ({}, {"person": "disease"}):
             with pytest.raises(errors.DbanonError, match=r"patients\.pid|would loosen"):
-                connection.execute(sa.select(anonymized(sa.select(few), "mondrian", k=K, **more)))
+                connection.execute(sa.select(anonymized(sa.select(few_table), "mondrian", k=K, **extra_parameters)))

@@ -22,17 +22,17 @@ P = Patient
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    made = clinic_engine(tmp_path_factory.mktemp("queries"))
-    with made.begin() as connection:
+    actual_clinic_engine = clinic_engine(tmp_path_factory.mktemp("queries"))
+    with actual_clinic_engine.begin() as connection:
         for statement in (
             "CREATE TABLE raw AS SELECT 'N' || i AS name, i AS pid, 20 + i % 5 AS age FROM range(80) AS r(i)",
             "CREATE VIEW people AS SELECT * FROM raw WHERE age > 0",
             "CREATE VIEW seniors AS WITH q AS (FROM patients) SELECT name, pid, age, sex FROM q WHERE age > 40",
         ):
             connection.execute(sa.text(statement))
-    declare_models(VIEWS, made)
-    yield made
-    made.dispose()
+    declare_models(VIEWS, actual_clinic_engine)
+    yield actual_clinic_engine
+    actual_clinic_engine.dispose()
 
 
 VIEWS = sa.MetaData()
@@ -141,9 +141,9 @@ def test_changes_of_the_transaction_do_not_loosen(engine: Any, change: str) -> N
     with engine.connect() as connection:
         for statement in statements:
             connection.execute(sa.text(statement))
-        with pytest.raises((errors.DbanonError, sa.exc.DBAPIError)) as raised:
+        with pytest.raises((errors.DbanonError, sa.exc.DBAPIError)) as error_info:
             released(connection, make(), **parameters)
-        assert "mondrian: " in str(raised.value)
+        assert "mondrian: " in str(error_info.value)
         connection.rollback()
 
 
@@ -182,10 +182,10 @@ def test_the_rows_of_another_query_are_not_read_as_they_are(engine: Any, read: s
     rows = rows_of(inner)
     direct = fragment(f"SELECT name, age {read.format(rows)}", "name", "age")
     raw = direct.subquery()
-    beside = sa.select(inner.c.disease, raw.c.name).join(raw, sa.true())
+    other_text = sa.select(inner.c.disease, raw.c.name).join(raw, sa.true())
     released_twice = anonymized(direct, "mondrian", k=K, qi=["age"], sensitive=["name"])
     for statement in (
-        sa.select(anonymized(beside, "mondrian", k=K, qi=["disease"], sensitive=["name"])),
+        sa.select(anonymized(other_text, "mondrian", k=K, qi=["disease"], sensitive=["name"])),
         sa.select(released_twice.c.name, inner.c.disease).join(inner, sa.true()),
     ):
         with engine.connect() as connection, pytest.raises((errors.UnmappedTableError, sa.exc.ProgrammingError)):
@@ -241,9 +241,9 @@ def test_queries_of_a_view_have_the_policy_of_the_view(engine: Any, query: str) 
 @pytest.mark.parametrize("query", FORBIDDEN)
 def test_queries_of_a_view_do_not_loosen_its_policy(engine: Any, query: str) -> None:
     make, parameters = FORBIDDEN[query]
-    with engine.connect() as connection, pytest.raises((errors.DbanonError, sa.exc.DBAPIError)) as raised:
+    with engine.connect() as connection, pytest.raises((errors.DbanonError, sa.exc.DBAPIError)) as error_info:
         released(connection, make(), **parameters)
-    assert "mondrian: " in str(raised.value)
+    assert "mondrian: " in str(error_info.value)
 
 
 # --- plans -----------------------------------------------------------------------------------------------------------
@@ -285,8 +285,8 @@ def test_branches_of_a_union_are_followed_apart() -> None:
     connection = duckdb.connect()
     connection.execute("CREATE TABLE t (pid INTEGER, name VARCHAR, age INTEGER)")
     plan = serialized_plan(connection, "SELECT name FROM t UNION ALL SELECT upper(name) FROM t UNION SELECT 'x'")
-    found = [[origin and origin.column for origin in branch.columns] for branch in plan_branches(plan, {})]
-    assert found == [["name"], [None], [None]]
+    origins = [[origin and origin.column for origin in branch.columns] for branch in plan_branches(plan, {})]
+    assert origins == [["name"], [None], [None]]
 
 
 def test_statements_without_a_plan_are_not_followed() -> None:

@@ -55,15 +55,15 @@ def oracle(con: Any, a: str, b: str, k: int, l: int) -> list[tuple[Any, ...]]:  
     """Every person and pair of classes whose common persons are fewer than k, or common diseases fewer than l."""
     people_a, values_a = classes_of(con, a)
     people_b, values_b = classes_of(con, b)
-    found = []
+    values = []
     for person in people_a.keys() & people_b.keys():
         for x in people_a[person]:
             for y in people_b[person]:
                 both = {p for p in people_a if x in people_a[p] and y in people_b.get(p, set())}
-                left = len(values_a[x] & values_b[y])
-                if len(both) < k or left < l:
-                    found.append((person, x, y, len(both), left))
-    return sorted(found)
+                remaining_count = len(values_a[x] & values_b[y])
+                if len(both) < k or remaining_count < l:
+                    values.append((person, x, y, len(both), remaining_count))
+    return sorted(values)
 
 
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
@@ -72,15 +72,15 @@ def test_composition_finds_whom_a_plain_search_finds(con: Any, seed: int) -> Non
     visits(con, seed)
     k = random.Random(seed).choice([2, 3, 4])
     l = 2 if seed % 2 else 1  # noqa: E741
-    asked = {"k": k} | ({"l": l} if l > 1 else {})
-    dbanon.create_release(con, "a", "kacpc", "visits", **asked)
+    parameters = {"k": k} | ({"l": l} if l > 1 else {})
+    dbanon.create_release(con, "a", "kacpc", "visits", **parameters)
     dbanon.create_release(con, "b", "mondrian", "visits", k=2, qi=["age"], sensitive=["disease"], withhold=["ward"])
     rows = con.execute(
         "SELECT person_key, class_a, class_b, candidates, sensitive_values FROM composition('a', 'b')"
     ).fetchall()
     assert sorted(rows) == oracle(con, "a", "b", k, l)
-    counted = con.execute("SELECT composition FROM dbanon.release WHERE name = 'b'").fetchall()[0][0]
-    assert counted == {"a version 1": len({row[0] for row in rows})}
+    counted_value = con.execute("SELECT composition FROM dbanon.release WHERE name = 'b'").fetchall()[0][0]
+    assert counted_value == {"a version 1": len({row[0] for row in rows})}
 
 
 def patients(con: Any, key: str = "PRIMARY KEY") -> None:
@@ -96,11 +96,11 @@ def test_materialize_warns_of_people_whom_two_releases_narrow(con: Any) -> None:
     patients(con)
     dbanon.create_release(con, "by_age", "kacpc", "patients", k=5, withhold=["size"])
     with pytest.warns(dbanon.DisclosureWarning, match="with by_age version 1"):
-        made = dbanon.create_release(con, "by_size", "kacpc", "patients", k=5, withhold=["age"])
-    assert made.composition is not None
-    assert made.composition["by_age version 1"] > 0
+        release = dbanon.create_release(con, "by_size", "kacpc", "patients", k=5, withhold=["age"])
+    assert release.composition is not None
+    assert release.composition["by_age version 1"] > 0
     people = con.execute("SELECT count(DISTINCT person_key) FROM composition('by_size', 'by_age')").fetchall()
-    assert people == [(made.composition["by_age version 1"],)]
+    assert people == [(release.composition["by_age version 1"],)]
 
 
 def test_materialize_refuses_if_asked_and_leaves_nothing(con: Any) -> None:
@@ -119,19 +119,19 @@ def test_composition_lists_who_is_in_only_one_of_two_versions(con: Any) -> None:
     """One went and one came, each alone in a class beside those who are in both; five went who are a class."""
     patients(con)
     dbanon.create_release(con, "a", "kacpc", "patients", k=5, withhold=["size"])
-    whole = con.execute("SELECT class_id FROM a GROUP BY ALL ORDER BY min(age)").fetchall()[0][0]
+    full_value = con.execute("SELECT class_id FROM a GROUP BY ALL ORDER BY min(age)").fetchall()[0][0]
     went = con.execute(
-        "SELECT person_key::INTEGER FROM dbanon.membership WHERE class_id = ? ORDER BY ALL", [whole]
+        "SELECT person_key::INTEGER FROM dbanon.membership WHERE class_id = ? ORDER BY ALL", [full_value]
     ).fetchall()
     con.execute("DELETE FROM patients WHERE list_contains(?, pid) OR pid = 17", [[pid for (pid,) in went]])
     con.execute("INSERT INTO patients VALUES (100, 33, 150, 'Flu')")
     with pytest.warns(dbanon.DisclosureWarning):
         dbanon.create_release(con, "a", "kacpc", "patients", k=5, withhold=["size"], replace=True, allow_delta=True)
     alone = "(class_a IS NULL) <> (class_b IS NULL) ORDER BY ALL"
-    shown = "SELECT person_key, class_a IS NULL, class_b IS NULL, candidates, k, sensitive_values"
-    found = con.execute(f"{shown} FROM composition('a', 'a', version_a=1) WHERE {alone}").fetchall()
-    assert found == [("100", True, False, 1, 5, 1), ("17", False, True, 1, 5, 1)]
-    turned = con.execute(f"{shown} FROM composition('a', 'a', version_b=1) WHERE {alone}").fetchall()
+    shown_query = "SELECT person_key, class_a IS NULL, class_b IS NULL, candidates, k, sensitive_values"
+    rows = con.execute(f"{shown_query} FROM composition('a', 'a', version_a=1) WHERE {alone}").fetchall()
+    assert rows == [("100", True, False, 1, 5, 1), ("17", False, True, 1, 5, 1)]
+    turned = con.execute(f"{shown_query} FROM composition('a', 'a', version_b=1) WHERE {alone}").fetchall()
     assert turned == [("100", False, True, 1, 5, 1), ("17", True, False, 1, 5, 1)]
     assert con.execute("FROM composition('a', 'a')").fetchall() == []
     with pytest.raises(duckdb.Error, match=r"composition: a has no version 3; it has 1 \(replaced\), 2 \(published\)"):
@@ -142,8 +142,8 @@ def test_composition_lists_who_is_in_only_one_of_two_versions(con: Any) -> None:
 def test_the_same_classes_twice_narrow_nobody(con: Any) -> None:
     patients(con)
     dbanon.create_release(con, "a", "kacpc", "patients", k=5)
-    made = dbanon.create_release(con, "b", "kacpc", "patients", k=5, composition="refuse")
-    assert made.composition == {"a version 1": 0}
+    release = dbanon.create_release(con, "b", "kacpc", "patients", k=5, composition="refuse")
+    assert release.composition == {"a version 1": 0}
 
 
 @pytest.mark.exhaustive
@@ -154,15 +154,15 @@ def test_a_dropped_release_still_counts_until_it_is_forgotten(con: Any) -> None:
     with pytest.raises(errors.CompositionRefusedError):
         dbanon.create_release(con, "a", "kacpc", "patients", k=5, withhold=["age"], composition="refuse")
     dbanon.forget_release(con, "a")
-    made = dbanon.create_release(con, "a", "kacpc", "patients", k=5, withhold=["age"], composition="refuse")
-    assert made.composition == {}
+    release = dbanon.create_release(con, "a", "kacpc", "patients", k=5, withhold=["age"], composition="refuse")
+    assert release.composition == {}
 
 
 @pytest.mark.exhaustive
 def test_people_who_cannot_be_told_apart_are_said(con: Any) -> None:
     patients(con, key="")
-    made = dbanon.create_release(con, "a", "kacpc", "patients", k=5)
-    assert made.composition is None
+    release = dbanon.create_release(con, "a", "kacpc", "patients", k=5)
+    assert release.composition is None
     assert con.execute("SELECT person_key, composition FROM releases()").fetchall() == [(None, None)]
     with pytest.raises(Exception, match="nobody knows who is in a"):
         con.execute("FROM composition('a', 'a')").fetchall()

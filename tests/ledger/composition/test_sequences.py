@@ -73,13 +73,13 @@ def test_one_who_is_in_only_one_of_two_releases_is_found_whatever_its_name(con: 
     assert ledger(con) == [("safe", 1, "dropped", 0, {})]
     with pytest.warns(dbanon.DisclosureWarning, match="with safe version 1"):
         dbanon.create_release(con, "other", "kacpc", "patients", k=5)
-    (found,) = con.execute("SELECT composition FROM releases() WHERE name = 'other'").fetchall()
-    assert found[0]["safe version 1"] > 0
+    (actual_row,) = con.execute("SELECT composition FROM releases() WHERE name = 'other'").fetchall()
+    assert actual_row[0]["safe version 1"] > 0
     history = con.execute("SELECT value FROM certificate('other') WHERE section = 'other releases'").fetchall()
     assert "told apart" in history[0][0]
     with pytest.warns(dbanon.DisclosureWarning):
-        made = dbanon.create_release(con, "safe", "kacpc", "patients", k=5, allow_delta=True)
-    assert made.version == 2
+        release = dbanon.create_release(con, "safe", "kacpc", "patients", k=5, allow_delta=True)
+    assert release.version == 2
     row = con.execute("SELECT delta_classes > 0, allow_delta FROM releases() WHERE name = 'safe' AND version = 2")
     assert row.fetchall() == [(True, True)]
 
@@ -112,14 +112,14 @@ def test_sums_of_classes_that_cover_the_same_are_warned_of_or_refused(con: Any) 
     declared(con, "patients")
     dbanon.create_release(con, "safe", "mondrian", "patients", k=4)
     con.execute("INSERT INTO patients VALUES (20, 24, 'TB'), (21, 25, 'TB'), (22, 70, 'Flu'), (23, 71, 'HIV')")
-    wide: dict[str, Any] = {"k": 4, "grid": {"age": "20"}, "replace": True}
+    wide_mapping: dict[str, Any] = {"k": 4, "grid": {"age": "20"}, "replace": True}
     with pytest.raises(errors.CompositionRefusedError, match="4 with safe version 1"):
-        dbanon.create_release(con, "safe", "mondrian", "patients", composition="refuse", **wide)
+        dbanon.create_release(con, "safe", "mondrian", "patients", composition="refuse", **wide_mapping)
     with pytest.warns(
         dbanon.DisclosureWarning, match="sums of classes can be subtracted: people 4 with safe version 1"
     ):
-        made = dbanon.create_release(con, "safe", "mondrian", "patients", **wide)
-    assert made.composition == {"safe version 1": 4}
+        release = dbanon.create_release(con, "safe", "mondrian", "patients", **wide_mapping)
+    assert release.composition == {"safe version 1": 4}
 
 
 @pytest.mark.exhaustive
@@ -191,16 +191,16 @@ def rare(con: Any) -> None:
 
 def missed_in(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The parameters that sets of records miss, as they are found."""
-    missed: set[str] = set()
-    apart = version_differences.small_differences
+    missed_values: set[str] = set()
+    separate_small_differences = version_differences.small_differences
 
     def noted(*given: Any, **more: Any) -> Any:
-        found = apart(*given, **more)
-        missed.update(m for one in found for m in one.missed)
-        return found
+        result = separate_small_differences(*given, **more)
+        missed_values.update(m for one in result for m in one.missed)
+        return result
 
     monkeypatch.setattr(version_differences, "small_differences", noted)
-    return missed
+    return missed_values
 
 
 @pytest.mark.exhaustive
@@ -212,15 +212,15 @@ def test_people_who_went_are_owed_every_model_of_the_versions_that_showed_them(
     rare(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=4, **MODELS)
     con.execute("DELETE FROM patients WHERE disease = 'Rare'")
-    missed = missed_in(monkeypatch)
+    missed_result = missed_in(monkeypatch)
     for work in (
         lambda: dbanon.refresh_release(con, "safe", refresh="recluster"),
         lambda: dbanon.create_release(con, "safe", "kacpc", "patients", k=4, replace=True),
     ):
-        missed.clear()
+        missed_result.clear()
         with pytest.raises(errors.SmallDifferencesRefusedError, match="version 1"):
             work()
-        assert missed == set(MODELS)
+        assert missed_result == set(MODELS)
 
 
 @pytest.mark.exhaustive
@@ -252,12 +252,12 @@ def test_an_erasure_takes_the_whole_class_and_readers_can_subtract_only_that(con
     with pytest.raises(errors.SmallDifferencesRefusedError, match="erase = true"):
         dbanon.refresh_release(con, "safe")
     with pytest.warns(dbanon.DisclosureWarning, match="8 records are held back"):
-        made = dbanon.refresh_release(con, "safe", erase=True)
-    assert (made.version, made.records, len(classes)) == (2, 20, 6)
+        release = dbanon.refresh_release(con, "safe", erase=True)
+    assert (release.version, release.records, len(classes)) == (2, 20, 6)
     assert con.execute("SELECT * EXCLUDE (class_id) FROM safe EXCEPT ALL FROM old").fetchall() == []
     assert con.execute("SELECT held_back, delta_classes FROM releases() WHERE version = 2").fetchall() == [(8, 0)]
-    said = con.execute("SELECT value FROM certificate('safe') WHERE item = 'held back since an erasure'").fetchall()
-    assert said == [("8",)]
+    messages = con.execute("SELECT value FROM certificate('safe') WHERE item = 'held back since an erasure'").fetchall()
+    assert messages == [("8",)]
     # The two who came or changed are to come; the eight stay out, whoever comes with them.
     assert con.execute("SELECT status, came, went FROM release_status()").fetchall() == [("stale", 2, 0)]
     con.execute("INSERT INTO patients SELECT 200 + i, 60 + i, 'Flu' FROM range(4) AS r (i)")
@@ -268,8 +268,8 @@ def test_an_erasure_takes_the_whole_class_and_readers_can_subtract_only_that(con
     # Nobody has the first version any more: they may come back.
     dbanon.forget_release(con, "safe", 1)
     with pytest.warns(dbanon.DisclosureWarning, match="clustered anew"):
-        made = dbanon.refresh_release(con, "safe", refresh="recluster", allow_delta=True)
-    assert made.records == 34
+        release = dbanon.refresh_release(con, "safe", refresh="recluster", allow_delta=True)
+    assert release.records == 34
 
 
 def test_an_erasure_that_leaves_nothing_is_refused(con: Any) -> None:
@@ -307,54 +307,56 @@ class World:
 
     def change(self) -> None:
         rng, con = self.rng, self.con
-        what = rng.choice(["none", "many", "many", "one", "delete", "class", "update", "back"])
-        if what in ("many", "one"):
-            self.insert(6 if what == "many" else 1)
-        elif what == "update":
+        choice = rng.choice(["none", "many", "many", "one", "delete", "class", "update", "back"])
+        if choice in ("many", "one"):
+            self.insert(6 if choice == "many" else 1)
+        elif choice == "update":
             con.execute("UPDATE patients SET disease = 'Cut' WHERE pid = (SELECT min(pid) FROM patients)")
-        elif what == "back" and self.went:
+        elif choice == "back" and self.went:
             con.executemany("INSERT INTO patients VALUES (?, ?, ?)", self.went)
             self.went = []
-        elif what in ("delete", "class"):
-            where = f"pid = {rng.randrange(self.next)}"
-            if what == "class" and self.versions:
+        elif choice in ("delete", "class"):
+            text = f"pid = {rng.randrange(self.next)}"
+            if choice == "class" and self.versions:
                 last = self.versions[-1]
                 label = rng.choice(sorted({label for label, _ in last.values()}))
                 people = ", ".join(str(pid) for (pid, _), (of, _) in last.items() if of == label)
-                where = f"pid IN ({people})"
-            self.went += con.execute(f"SELECT * FROM patients WHERE {where}").fetchall()
-            con.execute(f"DELETE FROM patients WHERE {where}")
+                text = f"pid IN ({people})"
+            self.went += con.execute(f"SELECT * FROM patients WHERE {text}").fetchall()
+            con.execute(f"DELETE FROM patients WHERE {text}")
 
     def release(self, composition: str) -> str:
         """Some release, published if it is allowed; tells how it went."""
         rng, con = self.rng, self.con
         elsewhere = ["other", "part"] if composition == "refuse" else []
-        what = rng.choice(["keep", "keep", "keep", "keep", "recluster", "replace", "again", *elsewhere])
-        name = "other" if what == "other" else "part" if what == "part" else "safe"
-        if what in ("keep", "recluster") and self.names and composition == "refuse":
+        choice = rng.choice(["keep", "keep", "keep", "keep", "recluster", "replace", "again", *elsewhere])
+        name = "other" if choice == "other" else "part" if choice == "part" else "safe"
+        if choice in ("keep", "recluster") and self.names and composition == "refuse":
             name = rng.choice(sorted(self.names))
         source = "part" if name == "part" else "patients"
         try:
-            if what in ("keep", "recluster") and name in self.names:
-                made = dbanon.refresh_release(con, name, refresh=what, composition=composition)
+            if choice in ("keep", "recluster") and name in self.names:
+                actual_release = dbanon.refresh_release(con, name, refresh=choice, composition=composition)
             else:
-                if name in self.names and what != "replace":
+                if name in self.names and choice != "replace":
                     dbanon.drop_release(con, name)
                     self.names.discard(name)
                 algorithm = rng.choice(["kacpc", "mondrian"])
-                asked: dict[str, Any] = {"k": K, "l": L, "key": "pid", "replace": name in self.names}
-                made = dbanon.create_release(con, name, algorithm, source, composition=composition, **asked)
+                parameters: dict[str, Any] = {"k": K, "l": L, "key": "pid", "replace": name in self.names}
+                actual_release = dbanon.create_release(
+                    con, name, algorithm, source, composition=composition, **parameters
+                )
         except (errors.DbanonError, duckdb.Error):
             return "refused"
         self.names.add(name)
-        self.lineage += what != "keep"
+        self.lineage += choice != "keep"
         rows = con.execute(
             f"SELECT DISTINCT m.person_key::INTEGER, m.cluster_id, r.age, p.disease FROM dbanon.membership AS m "
             f"JOIN {name} AS r USING (class_id) JOIN patients AS p ON p.pid = m.person_key::INTEGER "
             "WHERE m.release = ? AND m.version = ?",
-            [name, made.version],
+            [name, actual_release.version],
         ).fetchall()
-        assert len(rows) == made.records
+        assert len(rows) == actual_release.records
         self.versions.append({(pid, d): (age, (self.lineage, cluster)) for pid, cluster, age, d in rows})
         return "released"
 
@@ -368,22 +370,22 @@ def exposed(versions: Sequence[dict[Any, tuple[Any, Any]]]) -> list[Any]:
     each label, of each kept cluster."""
     sets: list[list[set[Any]]] = [[set(v) for v in versions]]
     for place in (0, 1):
-        labels = {found[place] for v in versions for found in v.values()}
-        sets += [[{r for r, found in v.items() if found[place] == label} for v in versions] for label in labels]
-    found = []
+        labels = {value[place] for v in versions for value in v.values()}
+        sets += [[{r for r, value in v.items() if value[place] == label} for v in versions] for label in labels]
+    value = []
     for tracked in sets:
         atoms: dict[tuple[bool, ...], set[Any]] = {}
         for record in set().union(*tracked):
             atoms.setdefault(tuple(record in version for version in tracked), set()).add(record)
         sides = set()
         for signs in itertools.product((-1, 0, 1), repeat=len(versions)):
-            sums = {a: sum(s for s, there in zip(signs, a, strict=True) if there) for a in atoms}
+            sums = {a: sum(s for s, present_result in zip(signs, a, strict=True) if present_result) for a in atoms}
             sides |= {frozenset(a for a in atoms if sums[a] > 0), frozenset(a for a in atoms if sums[a] < 0)}
         for side in sides - {frozenset()}:
             records = set().union(*(atoms[a] for a in side))
             if not meets(records):
-                found.append(records)
-    return found
+                value.append(records)
+    return value
 
 
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
@@ -440,20 +442,20 @@ class Drawn:
 
     def change(self, rng: random.Random) -> None:
         """Nobody, one or a class goes, and comes back perhaps; one or several come."""
-        what = rng.choice(["none", "class", "class", "back", "back", "some", "some", "one", "many", "many"])
+        choice = rng.choice(["none", "class", "class", "back", "back", "some", "some", "one", "many", "many"])
         last = self.versions[-1] if self.versions else {}
-        if what == "class" and last:
-            cluster = rng.choice(sorted({found[1] for found in last.values()}))
-            went = {r for r, found in last.items() if found[1] == cluster}
+        if choice == "class" and last:
+            cluster = rng.choice(sorted({value[1] for value in last.values()}))
+            went = {r for r, value in last.items() if value[1] == cluster}
             self.went, self.there = self.went | went, self.there - went
-        elif what == "back":
+        elif choice == "back":
             self.there, self.went = self.there | self.went, set()
-        elif what == "some" and last:  # of those with one label
-            label = rng.choice([found[0] for found in last.values()])
-            alike = sorted(r for r, found in last.items() if found[0] == label)
-            self.there = self.there - set(rng.sample(alike, min(len(alike), 4)))
-        elif what != "none":
-            pids = rng.sample(sorted(set(range(60)) - {pid for pid, _ in self.there}), 1 if what == "one" else 5)
+        elif choice == "some" and last:  # of those with one label
+            label = rng.choice([value[0] for value in last.values()])
+            equal_values = sorted(r for r, value in last.items() if value[0] == label)
+            self.there = self.there - set(rng.sample(equal_values, min(len(equal_values), 4)))
+        elif choice != "none":
+            pids = rng.sample(sorted(set(range(60)) - {pid for pid, _ in self.there}), 1 if choice == "one" else 5)
             self.there |= {(pid, rng.choice(DISEASES[:2])) for pid in pids}
 
     def clusters(self, rng: random.Random, records: set[Any], first: int) -> Version:
@@ -471,26 +473,26 @@ class Drawn:
                 return {}
             groups[0] += last
         labels = [rng.choice([1, first + 10 + i]) for i in range(len(groups))]
-        found = zip(range(first, first + len(groups)), labels, groups, strict=True)
-        return {r: (label, (self.lineage, i)) for i, label, group in found for r in group}
+        pairs = zip(range(first, first + len(groups)), labels, groups, strict=True)
+        return {r: (label, (self.lineage, i)) for i, label, group in pairs for r in group}
 
     def version(self, rng: random.Random) -> bool:
         """Draws a version, and whether it is one that may be published beside the earlier ones; then it is."""
         how = "keep" if self.versions and rng.random() < 0.6 else "recluster"
-        drawn: Version = {}
+        sampled_values: Version = {}
         if how == "keep":
-            drawn = {r: found for r, found in self.versions[-1].items() if r in self.there}
+            sampled_values = {r: result for r, result in self.versions[-1].items() if r in self.there}
         else:
             self.lineage += 1
-        drawn |= self.clusters(rng, self.there - drawn.keys(), 1000 * len(self.versions))
+        sampled_values |= self.clusters(rng, self.there - sampled_values.keys(), 1000 * len(self.versions))
         entry = replace(self.first, version=len(self.entries) + 1, how=how)
-        self.store(entry, drawn)
+        self.store(entry, sampled_values)
         told = version_differences.small_differences(self.cursor, entry, self.publication, self.entries)
         if told:
             self.cursor.execute("DELETE FROM dbanon.membership WHERE version = ?", [entry.version])
         else:
             self.entries.append(entry)
-            self.versions.append(drawn)
+            self.versions.append(sampled_values)
         return not told
 
     def store(self, entry: LedgerEntry, drawn: Version) -> None:
@@ -500,12 +502,12 @@ class Drawn:
         columns["class_id"] = columns["label_hash"] = [label for label, _ in drawn.values()]
         columns["cluster_id"] = [cluster for _, (_, cluster) in drawn.values()]
         columns["value_hash"], columns["cells"] = (
-            list(of) for of in zip(*(self.hashes[d] for _, d in drawn), strict=True)
+            list(pair) for pair in zip(*(self.hashes[d] for _, d in drawn), strict=True)
         )
-        listed = ", ".join(f'unnest(?) AS "{name}"' for name in columns)
+        ages_text = ", ".join(f'unnest(?) AS "{name}"' for name in columns)
         self.cursor.execute(
             "INSERT INTO dbanon.membership BY NAME SELECT 'main' AS schema_name, 'safe' AS \"release\", "
-            f"{entry.version} AS version, 1 AS records, {listed}",
+            f"{entry.version} AS version, 1 AS records, {ages_text}",
             list(columns.values()),
         )
 
@@ -518,21 +520,21 @@ def meets(records: Collection[Any]) -> bool:
 @pytest.mark.parametrize("person", [False, True])
 def test_no_sum_of_versions_that_may_be_published_shows_fewer_than_k_or_l(con: Any, person: bool) -> None:
     """Sequences of up to ten versions with any clusters at all, of which what is exposed is counted out."""
-    drawn, ends = Drawn(con, person), []
+    sampled_drawn, ends = Drawn(con, person), []
     for seed in range(SEQUENCES):
         rng = random.Random(seed)
-        drawn.start(rng)
-        drawn.version(rng)
+        sampled_drawn.start(rng)
+        sampled_drawn.version(rng)
         for _ in range(9):
-            before = drawn.there, drawn.went
-            drawn.change(rng)
-            ends.append(drawn.version(rng))
+            old_values = sampled_drawn.there, sampled_drawn.went
+            sampled_drawn.change(rng)
+            ends.append(sampled_drawn.version(rng))
             if not ends[-1]:  # else the next would be refused, too
-                drawn.there, drawn.went = before
-            if len(drawn.versions) == 7:  # 2187 sums
+                sampled_drawn.there, sampled_drawn.went = old_values
+            if len(sampled_drawn.versions) == 7:  # 2187 sums
                 break
-        assert exposed(drawn.versions) == [], seed
-    drawn.cursor.close()
+        assert exposed(sampled_drawn.versions) == [], seed
+    sampled_drawn.cursor.close()
     assert ends.count(True) > 2 * SEQUENCES
     assert ends.count(False) > 2 * SEQUENCES
 
@@ -540,10 +542,10 @@ def test_no_sum_of_versions_that_may_be_published_shows_fewer_than_k_or_l(con: A
 def test_the_checker_finds_what_it_looks_for() -> None:
     """All, all but one, and the sum of three versions of which no two differ by too few."""
     everybody = {(i, DISEASES[i % 4]): ("*", (0, 0)) for i in range(20)}
-    most = {r: found for r, found in everybody.items() if r[0] != 7}
-    found = exposed([everybody, most])
-    assert found
-    assert all(records == {(7, DISEASES[3])} for records in found)
+    max_values = {r: result for r, result in everybody.items() if r[0] != 7}
+    result = exposed([everybody, max_values])
+    assert result
+    assert all(records == {(7, DISEASES[3])} for records in result)
     first = {(i, DISEASES[i % 4]): ("*", (0, 0)) for i in range(10)}
     second = {(i, DISEASES[i % 4]): ("*", (0, 0)) for i in range(10, 20)}
     both = {**first, **second, (99, "HIV"): ("*", (0, 0))}

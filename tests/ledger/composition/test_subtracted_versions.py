@@ -55,12 +55,12 @@ class Clinic:
             self.people = {n: (age + 1, *rest) for n, (age, *rest) in self.people.items()}
 
     def rows(self) -> list[tuple[object, ...]]:
-        found = [
+        values = [
             (self.key.format(n), age, f"1{town:03}", size, self.value.format(_VALUES[value]))
             for n, (age, town, size, value) in self.people.items()
         ]
-        self.rnd.shuffle(found)
-        return found
+        self.rnd.shuffle(values)
+        return values
 
 
 def write(connection: Any, clinic: Clinic) -> None:
@@ -98,7 +98,7 @@ def test_no_two_releases_differ_by_too_few_people(seed: int, has_key: bool) -> N
         connection.execute("CREATE TABLE p (id VARCHAR, age INTEGER, zip VARCHAR, size INTEGER, disease VARCHAR)")
         key = "id" if has_key else None
         dbanon.declare(connection, "p", id="identifier", age="quasi", zip="quasi", size="quasi", disease="sensitive")
-        published: list[tuple[str, set[int]]] = []
+        published_values: list[tuple[str, set[int]]] = []
         outcomes = Counter[bool]()
         for _ in range(10):
             for event in rnd.sample(["keys", "values", "ages"], rnd.choice([0, 1, 1])):
@@ -117,7 +117,7 @@ def test_no_two_releases_differ_by_too_few_people(seed: int, has_key: bool) -> N
             done = is_published(connection, name, how, key)
             outcomes[done] += 1
             if done and how != "hold":
-                published.append((f"{name} by {how}", set(clinic.people)))
-        for (one, mine), (other, theirs) in combinations(published, 2):
+                published_values.append((f"{name} by {how}", set(clinic.people)))
+        for (one, mine), (other, theirs) in combinations(published_values, 2):
             assert not too_few(mine, theirs), (one, other, len(mine - theirs), len(theirs - mine), outcomes)
         assert outcomes[True]

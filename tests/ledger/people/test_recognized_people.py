@@ -91,8 +91,8 @@ def test_one_record_that_came_is_noticed_after_every_age_changed(people: Any) ->
     people.execute("UPDATE v SET age = age + 1; INSERT INTO v VALUES (33, '13', 'hiv')")
     with pytest.raises(errors.SmallDifferencesRefusedError):
         publish(people, "a", "v", replace=True)
-    (said,) = publish(people, "b", "v")
-    assert "200 of 200 have the same records in zip, disease" in said
+    (message,) = publish(people, "b", "v")
+    assert "200 of 200 have the same records in zip, disease" in message
 
 
 def test_a_value_that_changed_is_noticed_where_all_are_spelled_otherwise(people: Any) -> None:
@@ -111,8 +111,8 @@ def test_the_ledger_says_how_many_were_recognised(people: Any) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         dbanon.create_release(people, "b", "kacpc", "p", k=12, l=2)
-    said = [str(warning.message) for warning in caught]
-    assert any("100 of 132 people are recognised by their keys" in text and "32 of 132" in text for text in said)
+    texts = [str(warning.message) for warning in caught]
+    assert any("100 of 132 people are recognised by their keys" in text and "32 of 132" in text for text in texts)
     query = "SELECT recognized FROM releases() WHERE name = 'b'"
     assert people.execute(query).fetchall() == [({"a version 1": 132},)]
 
@@ -186,14 +186,14 @@ def test_a_stream_is_refused_beside_a_release_that_refuses(people: Any) -> None:
 
 
 def test_groups_of_different_people_are_seldom_taken_for_the_same() -> None:
-    rnd, taken = random.Random(5), 0
+    rnd, taken_number = random.Random(5), 0
     for _ in range(400):
         values, count = rnd.choice([2, 5, 30, 300]), rnd.choice([30, 200, 1000])
         groups = [Counter(rnd.randrange(values) for _ in range(count)) for _ in range(2)]
         counts = Counter((groups[0][v], groups[1][v]) for v in groups[0] | groups[1])
         rows = [(mine, theirs, n) for (mine, theirs), n in counts.items()]
-        taken += chance_agreement.agreement(rows, (0,)).is_no_chance
-    assert taken <= 2
+        taken_number += chance_agreement.agreement(rows, (0,)).is_no_chance
+    assert taken_number <= 2
 
 
 @pytest.mark.parametrize("values", [8, 30, 300])
@@ -202,5 +202,5 @@ def test_a_group_without_one_record_is_recognised(values: int) -> None:
     mine = Counter(rnd.randrange(values) for _ in range(600))
     theirs = mine - Counter([next(iter(mine))])
     counts = Counter((mine[v], theirs[v]) for v in mine)
-    found = chance_agreement.agreement([(x, y, n) for (x, y), n in counts.items()], (0,))
-    assert (found.is_no_chance, found.common) == (True, 599)
+    agreement = chance_agreement.agreement([(x, y, n) for (x, y), n in counts.items()], (0,))
+    assert (agreement.is_no_chance, agreement.common) == (True, 599)

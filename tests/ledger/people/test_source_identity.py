@@ -37,13 +37,13 @@ def ward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 def released(con: Any, name: str, source: str, composition: str = "refuse", k: int = 5) -> list[str]:
     """The warnings of a release of a source, which gets its roles in the call or a policy."""
     if Path(source).exists():
-        given: dict[str, Any] = {"qi": ["age"], "sensitive": ["disease"], "person": "id"}
+        parameters: dict[str, Any] = {"qi": ["age"], "sensitive": ["disease"], "person": "id"}
     else:
         dbanon.declare(con, source, **ROLES)
-        given = {}
+        parameters = {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        dbanon.create_release(con, name, "mondrian", source, k=k, composition=composition, **given)
+        dbanon.create_release(con, name, "mondrian", source, k=k, composition=composition, **parameters)
     return [str(w.message) for w in caught]
 
 

@@ -32,16 +32,16 @@ def reported(con: Any) -> list[list[str]]:
         "SELECT finding FROM policy_review('t') WHERE topic = 'problem'",
         "SELECT unnest(problems) FROM profile('t') WHERE column_name = 'patient_id'",
     )
-    found = ([row[0] for row in con.execute(query).fetchall()] for query in queries)
-    return [[said for said in rows if "leading zeros" in said] for rows in found]
+    values = ([row[0] for row in con.execute(query).fetchall()] for query in queries)
+    return [[actual_row for actual_row in rows if "leading zeros" in actual_row] for rows in values]
 
 
 @pytest.mark.parametrize("name", SPELLINGS)
 def test_spellings_of_persons_are_reported_and_warned_of(con: Any, name: str) -> None:
     people(con, SPELLINGS[name])
-    found = reported(con)
-    assert [len(rows) for rows in found] == [1, 1, 1]
-    assert all("400" in rows[0] for rows in found)
+    result = reported(con)
+    assert [len(rows) for rows in result] == [1, 1, 1]
+    assert all("400" in rows[0] for rows in result)
     with pytest.warns(PersonSpellingsWarning, match="patient_id: 400 ids of persons differ"):
         dbanon.create_release(con, "r", "kacpc", "t", k=4)
 
@@ -65,8 +65,8 @@ def test_anonymize_warns_of_spellings_of_the_person(con: Any, name: str, count: 
     people(con, (SPELLINGS | DISTINCT)[name])
     path = tmp_path / "people.parquet"
     con.execute(f"COPY t TO '{path}'")
-    for data in (con.execute("FROM t").fetch_df(), str(path)):
+    for df in (con.execute("FROM t").fetch_df(), str(path)):
         with warnings.catch_warnings(record=True) as issued:
             warnings.simplefilter("always")
-            dbanon.anonymize(data, "kacpc", k=4, qi=["age"], person="patient_id")
+            dbanon.anonymize(df, "kacpc", k=4, qi=["age"], person="patient_id")
         assert sum(w.category is PersonSpellingsWarning for w in issued) == count

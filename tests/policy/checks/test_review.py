@@ -96,8 +96,8 @@ def test_problems_of_the_policy_are_those_of_the_table_alone(clinic: Any) -> Non
     )
     problems = [(c, f) for t, c, f, _ in reviewed(clinic) if t == "problem"]
     assert {column for column, _ in problems} == {"nothing", "disease, ward"}
-    every = clinic.execute("SELECT table_name, column_name FROM policy_problems() ORDER BY ALL").fetchall()
-    assert every == [("other", "b"), ("t", "disease, ward"), ("t", "nothing")], "of all tables, one after another"
+    all_rows = clinic.execute("SELECT table_name, column_name FROM policy_problems() ORDER BY ALL").fetchall()
+    assert all_rows == [("other", "b"), ("t", "disease, ward"), ("t", "nothing")], "of all tables, one after another"
 
 
 @pytest.mark.parametrize(
@@ -112,16 +112,16 @@ def test_problems_of_the_policy_are_those_of_the_table_alone(clinic: Any) -> Non
 )
 def test_the_statement_of_a_finding_changes_it(clinic: Any, topic: str, column: str, after: dict[str, str]) -> None:
     clinic.execute(changes(reviewed(clinic), topic, column))
-    found = {t: f for t, c, f, _ in reviewed(clinic) if c == column and t not in ("flat", "problem")}
-    assert found == after
+    values = {t: f for t, c, f, _ in reviewed(clinic) if c == column and t not in ("flat", "problem")}
+    assert values == after
     assert clinic.execute("SELECT count(*) > 0 FROM kacpc('t', k=2, withhold=['ward'])").fetchall() == [(True,)]
 
 
 @pytest.mark.parametrize("odd", ["x'); DROP TABLE t; --", 'a "b" {{ q }}', "é\n;"])
 def test_statements_are_right_for_every_name(con: Any, odd: str) -> None:
     con.execute("CREATE SCHEMA ward")
-    made = f"i % 9 AS {identifier(odd)}, i AS o, lpad((i % 40)::VARCHAR, 4, '0') AS z"
-    con.execute(f"CREATE TABLE ward.{identifier(odd)} AS SELECT {made} FROM range(80) r (i)")
+    actual_text = f"i % 9 AS {identifier(odd)}, i AS o, lpad((i % 40)::VARCHAR, 4, '0') AS z"
+    con.execute(f"CREATE TABLE ward.{identifier(odd)} AS SELECT {actual_text} FROM range(80) r (i)")
     source = f"ward.{identifier(odd)}"
     dbanon.declare(con, source, **{odd: "quasi", "o": "other", "z": "quasi"})
     for topic, column in (("generalized", odd), ("as it is", "o"), ("flat", "z")):
@@ -139,9 +139,9 @@ def test_no_cell_is_quoted(con: Any) -> None:
 
 
 def test_the_text_fits_eighty_columns_and_one_screen(clinic: Any) -> None:
-    made = review.format_review(reviewed(clinic), "t")
-    assert len(made) <= 24
-    assert [line for line in made if len(line) > 80 and not line.startswith("    ")] == []
+    actual_review = review.format_review(reviewed(clinic), "t")
+    assert len(actual_review) <= 24
+    assert [line for line in actual_review if len(line) > 80 and not line.startswith("    ")] == []
 
 
 # --- on the command line and in the shell ----------------------------------------------------------------
@@ -153,21 +153,21 @@ def run(*arguments: object) -> Result:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    made = tmp_path / "clinic.duckdb"
-    with dbanon.connect(made) as con:
+    actual_path = tmp_path / "clinic.duckdb"
+    with dbanon.connect(actual_path) as con:
         con.execute(
             "CREATE TABLE t AS SELECT 20 + i % 40 AS age, i AS pid, ['a', 'b'][i % 2 + 1] AS d FROM range(80) r (i)"
         )
         dbanon.declare(con, "t", age="quasi", pid="person", d="sensitive")
-    return made
+    return actual_path
 
 
 def test_a_first_release_is_reviewed_and_no_later_one(path: Path) -> None:
     call = ("materialize", path, "safe", "mondrian", "t", "-p", "k=4")
     first = run(*call)
     assert first.stdout.startswith("safe version 1")
-    said = first.stderr.splitlines()
-    assert said[:4] == [
+    lines = first.stderr.splitlines()
+    assert lines[:4] == [
         "First release of t as safe: 80 records of 80 persons",
         "  as it is    d (sensitive, 2 values)",
         "  generalized age (ranges)",
@@ -180,17 +180,17 @@ def test_a_first_release_is_reviewed_and_no_later_one(path: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_the_review_is_of_the_roles_that_the_call_has(path: Path) -> None:
-    said = run("materialize", path, "safe", "mondrian", "t", "-p", "k=4", "-p", "withhold=['d']").stderr
-    assert "as it is    nothing" in said and "d (by the call)" in said
+    stderr = run("materialize", path, "safe", "mondrian", "t", "-p", "k=4", "-p", "withhold=['d']").stderr
+    assert "as it is    nothing" in stderr and "d (by the call)" in stderr
 
 
 def test_a_file_is_reviewed_before_it_is_there(tmp_path: Path) -> None:
     source, out = tmp_path / "people.csv", tmp_path / "safe.csv"
     source.write_text("age,d,pid\n" + "".join(f"{20 + i % 40},{'ab'[i % 2]},{i}\n" for i in range(80)))
     call = ("anonymize", source, "-k", 4, "--qi", "age", "--sensitive", "d", "-o", out)
-    said = run(*call).stderr
-    assert said.startswith("First release of people.csv as safe: 80 records\n")
-    assert "--identifier COLUMN withholds a column" in said and "dbanon.policy" not in said
+    stderr = run(*call).stderr
+    assert stderr.startswith("First release of people.csv as safe: 80 records\n")
+    assert "--identifier COLUMN withholds a column" in stderr and "dbanon.policy" not in stderr
     assert "First release" not in run(*call, "--force").stderr
     out.unlink()
     assert run(*call, "--quiet", "--force").stderr == ""
@@ -204,9 +204,9 @@ def test_policy_and_doctor_show_the_review(path: Path) -> None:
         assert result.exit_code == 0, result.output
         assert result.stdout.startswith("t: 80 records of 80 persons\n  as it is    d (sensitive, 2 values)\n")
         assert len(result.stdout.splitlines()) <= 24
-    found = json.loads(run("doctor", path, "--json").stdout)
-    assert found["problems"] == []
-    assert found["tables"]["t"][1]["column_name"] == "d"
+    document = json.loads(run("doctor", path, "--json").stdout)
+    assert document["problems"] == []
+    assert document["tables"]["t"][1]["column_name"] == "d"
     assert run("policy", path, "nowhere").stdout == ""
     with dbanon.connect(path) as con:
         con.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('gone', 'a', 'quasi')")

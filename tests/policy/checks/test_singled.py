@@ -59,12 +59,12 @@ def test_risk_counts_what_is_published_unchanged_as_the_metrics_do(goods: Any) -
         return goods.execute(query).fetchall()
 
     dbanon.declare(goods, "t", age="quasi", product="sensitive", shop="other")
-    for further, least in (("", 2), (", withhold := ['shop']", 20)):
-        asked = f"'t', k := 2, allow_rare := ['shop']{further}" if not further else f"'t', k := 2{further}"
-        goods.execute(f"CREATE OR REPLACE TABLE release AS FROM kacpc({asked})")
-        measured = goods.execute(f"SELECT value FROM kacpc_metrics({asked}) WHERE metric = 'k_all'").fetchall()
-        assert measured == [(least,)]
-        assert counted("'release', source := 't'") == [(least, 5, 200)]
+    for further, minimum in (("", 2), (", withhold := ['shop']", 20)):
+        text = f"'t', k := 2, allow_rare := ['shop']{further}" if not further else f"'t', k := 2{further}"
+        goods.execute(f"CREATE OR REPLACE TABLE release AS FROM kacpc({text})")
+        measured_rows = goods.execute(f"SELECT value FROM kacpc_metrics({text}) WHERE metric = 'k_all'").fetchall()
+        assert measured_rows == [(minimum,)]
+        assert counted("'release', source := 't'") == [(minimum, 5, 200)]
     goods.execute("INSERT INTO release SELECT * REPLACE (77 AS product) FROM release ORDER BY ALL LIMIT 3")
     assert counted("'release', source := 't'") == [(3, 1, 43)]
     assert counted("'release', qi := ['age']") == []
@@ -86,35 +86,35 @@ def test_columns_that_make_records_unique_are_a_problem_of_the_policy(goods: Any
 def test_the_certificate_says_what_unchanged_columns_make_unique(goods: Any) -> None:
     dbanon.create_release(goods, "safe", "kacpc", "t", k=10, qi=["age"], sensitive=["income"])
     rows = goods.execute("SELECT item, value, sql FROM certificate('safe')").fetchall()
-    lines = {item: (value, sql) for item, value, sql in rows}
-    for item, value in (
+    lines = {element: (value, sql) for element, value, sql in rows}
+    for element, value in (
         ("smallest group by everything published", "1"),
         ("records unique by all unchanged columns", "200"),
     ):
-        assert lines[item][0] == value
-        assert goods.execute(lines[item][1]).fetchall() == [(int(value),)]
+        assert lines[element][0] == value
+        assert goods.execute(lines[element][1]).fetchall() == [(int(value),)]
 
 
 @pytest.mark.exhaustive
 def test_the_command_line_says_how_many_records_unchanged_columns_make_unique(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text("age,income\n" + "".join(f"{20 + i % 5},{1000 + i}\n" for i in range(100)))
-    said = CliRunner().invoke(
+    outcome = CliRunner().invoke(
         main,
         ["anonymize", str(path), "-k", "10", "--qi", "age", "--sensitive", "income", "-o", str(tmp_path / "o.csv")],
     )
-    assert said.exit_code == 0, said.output
-    assert "100 of these records are unique by the values of their unchanged columns" in said.output
+    assert outcome.exit_code == 0, outcome.output
+    assert "100 of these records are unique by the values of their unchanged columns" in outcome.output
 
 
 def test_the_hint_for_a_table_without_policy_names_a_quasi_identifier_or_none(con: Any) -> None:
     con.execute(
         'CREATE TABLE t AS SELECT i AS "Patienten Nr", \'x\' AS "Geburtsname", i AS "Alter" FROM range(30) r(i)'
     )
-    with pytest.raises(duckdb.Error) as said:
+    with pytest.raises(duckdb.Error) as error_info:
         con.execute("FROM kacpc('t', k=5)")
-    assert "'Alter', 'quasi'" in str(said.value) and "Patienten" not in str(said.value)
+    assert "'Alter', 'quasi'" in str(error_info.value) and "Patienten" not in str(error_info.value)
     con.execute('CREATE TABLE u AS SELECT i AS "Patienten Nr" FROM range(30) r(i)')
-    with pytest.raises(duckdb.Error) as said:
+    with pytest.raises(duckdb.Error) as error_info:
         con.execute("FROM kacpc('u', k=5)")
-    assert "Patienten" not in str(said.value)
+    assert "Patienten" not in str(error_info.value)

@@ -18,8 +18,8 @@ YEAR = {"role": "quasi", "grid": "year"}
 def undone(con: Any) -> set[tuple[str, str]]:
     """Limited columns, each with the column that undoes its limit."""
     rows = con.execute("SELECT column_name, problem FROM policy_problems()").fetchall()
-    found = ((column, re.search(r"is undone by the column (\w+),", problem)) for column, problem in rows)
-    return {(column, match[1]) for column, match in found if match}
+    values = ((column, re.search(r"is undone by the column (\w+),", problem)) for column, problem in rows)
+    return {(column, match[1]) for column, match in values if match}
 
 
 def people(con: Any, columns: str, rows: int = 2000) -> None:
@@ -160,8 +160,8 @@ def test_nothing_of_a_table_is_quoted(con: Any) -> None:
 
 @pytest.mark.exhaustive
 def test_wide_tables_stay_fast(con: Any) -> None:
-    many = ", ".join(f"(hash(i * 64 + {n}) % {n * 7 + 2})::INTEGER AS c{n}" for n in range(60))
-    con.execute(f"CREATE TABLE p AS SELECT {many} FROM range(200000) AS r (i)")
+    many_text = ", ".join(f"(hash(i * 64 + {n}) % {n * 7 + 2})::INTEGER AS c{n}" for n in range(60))
+    con.execute(f"CREATE TABLE p AS SELECT {many_text} FROM range(200000) AS r (i)")
     limits = {f"c{n}": {"role": "quasi", "grid": 10} for n in range(0, 60, 12)}
     dbanon.declare(con, "p", **({f"c{n}": "other" for n in range(60)} | limits))
     start = time.process_time()

@@ -56,8 +56,10 @@ def fresh() -> Iterator[None]:
 
 def listed_words() -> set[str]:
     """Every word of the vocabulary without its signs, as names are compared with it."""
-    every = (word for listed in VOCABULARY.values() for word in listed.split() if not word.endswith(":"))
-    return {hints._normalize(word.strip("*")) for word in every}
+    all_words = (
+        word for listed_value in VOCABULARY.values() for word in listed_value.split() if not word.endswith(":")
+    )
+    return {hints._normalize(word.strip("*")) for word in all_words}
 
 
 def groups(found: tuple[hints.VocabularyMatch, ...]) -> set[str]:
@@ -75,8 +77,8 @@ def collisions() -> dict[str, str]:
 
 
 def test_every_collision_of_the_vocabulary_is_resolved() -> None:
-    resolved = {word: taken for taken, words in RESOLVED.items() for word in words.split()}
-    assert {hints._normalize(word): taken for word, taken in resolved.items()} == collisions()
+    resolved_values_by_word = {word: used for used, words in RESOLVED.items() for word in words.split()}
+    assert {hints._normalize(word): used for word, used in resolved_values_by_word.items()} == collisions()
 
 
 def test_words_that_would_be_generalized_or_unchanged_are_ambiguous() -> None:
@@ -93,22 +95,22 @@ def test_words_that_would_be_generalized_or_unchanged_are_ambiguous() -> None:
 def test_new_words_that_collide_are_found(
     monkeypatch: pytest.MonkeyPatch, kind: str, language: str, word: str, taken: str
 ) -> None:
-    before = collisions()
+    old_collisions = collisions()
     hints._vocabulary.cache_clear()
     hints._stem_pattern.cache_clear()
     all_matches.cache_clear()
     monkeypatch.setitem(VOCABULARY, kind, f"{VOCABULARY[kind]} {language}: {word}")
-    added = {found: how for found, how in collisions().items() if found not in before}
+    added = {result: how for result, how in collisions().items() if result not in old_collisions}
     assert added[word.strip("*")] == taken
     assert is_ambiguous(word.strip("*")) == (taken == "generalized, unchanged")
 
 
 def test_each_word_is_listed_once_in_a_language() -> None:
-    for kind, listed in VOCABULARY.items():
-        language, seen = "", set()
-        for word in listed.split():
+    for kind, entries in VOCABULARY.items():
+        language, seen_values = "", set()
+        for word in entries.split():
             if word.endswith(":"):
                 language = word
             else:
-                assert (language, word) not in seen, (kind, language, word)
-                seen.add((language, word))
+                assert (language, word) not in seen_values, (kind, language, word)
+                seen_values.add((language, word))

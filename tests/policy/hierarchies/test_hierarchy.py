@@ -167,11 +167,11 @@ def test_line_ends_marks_padding_and_quotes_do_not_matter(store: Any, tmp_path: 
 
 def test_spaces_at_the_ends_of_a_label_survive(store: Any, tmp_path: Path) -> None:
     table(store, [" a", "a", "a "])
-    before = built(store, "hierarchy_flat('h', 't', 'v')")
-    assert [path[0] for path in before] == [" a", "a", "a "]
+    previous = built(store, "hierarchy_flat('h', 't', 'v')")
+    assert [path[0] for path in previous] == [" a", "a", "a "]
     dbanon.save_hierarchy(store, "h", tmp_path / "h.csv")
     dbanon.load_hierarchy(store, "h", tmp_path / "h.csv")
-    assert paths(store, "h") == before
+    assert paths(store, "h") == previous
 
 
 NAMES = ["it's", 'a"b', "a.b", "memory.h", "🙂", "{{ x }}", "-- x", "$1"]
@@ -319,12 +319,12 @@ def test_the_view_of_nodes_agrees_with_the_reference(store: Any) -> None:
     for name in trees:
         rows = {"workclass": WORKCLASS, "hostile": HOSTILE}.get(name) or random_rows(int(name[1:]))
         dbanon.load_hierarchy(store, name, rows)
-    found = store.execute("""
+    actual_rows = store.execute("""
         SELECT name, path, label, depth, height_top, height_loss, height_sub, leaves, is_leaf
         FROM dbanon.hierarchy_node ORDER BY name, preorder
     """).fetchall()
     for name, tree in trees.items():
-        nodes = [(tuple(reversed(row[1])), *row[2:]) for row in found if row[0] == name]
+        nodes = [(tuple(reversed(row[1])), *row[2:]) for row in actual_rows if row[0] == name]
         assert {node[0] for node in nodes} == set(tree.children), name
         for node, label, *numbers in nodes:
             assert label == node[-1]
@@ -398,11 +398,11 @@ def test_a_value_that_looks_like_a_published_path_is_refused_or_told_apart(store
     dbanon.load_hierarchy(store, "h", rows)
     table(store, ["a", "b", "A > X", "A > X"])
     try:
-        seen = published(store, 2)
+        visited = published(store, 2)
     except duckdb.Error as error:
         assert "could not tell" in str(error)
     else:
-        assert len(set(seen)) == 2
+        assert len(set(visited)) == 2
 
 
 def test_a_ragged_tree_generalizes_to_the_lowest_common_ancestor(store: Any) -> None:
@@ -443,11 +443,11 @@ def test_values_that_look_generalized_are_refused_without_escape(store: Any) -> 
 def test_escape_marks_a_star_and_what_looks_marked(store: Any) -> None:
     values = ["*", "\\*", "\\a", "a", "b"]
     table(store, values * 2)
-    seen = sorted(["\\*", "\\\\*", "\\\\a", "a", "b"] * 2)
-    assert published(store, 2, "escape := true") == seen
+    seen_values = sorted(["\\*", "\\\\*", "\\\\a", "a", "b"] * 2)
+    assert published(store, 2, "escape := true") == seen_values
     rows = [("*", "S", "*"), ("\\*", "S", "*"), ("\\a", "G", "*"), ("a", "G", "*"), ("b", "G", "*")]
     dbanon.load_hierarchy(store, "h", rows)
-    assert published(store, 2, "hierarchies := {'v': 'h'}, escape := true") == seen
+    assert published(store, 2, "hierarchies := {'v': 'h'}, escape := true") == seen_values
     assert published(store, 4, "hierarchies := {'v': 'h'}, escape := true") == ["G"] * 6 + ["S"] * 4
 
 
@@ -461,8 +461,8 @@ def test_escape_takes_a_value_for_the_inner_node_of_its_label(store: Any) -> Non
     """Data that was generalized before: such a value is as coarse as its node."""
     dbanon.load_hierarchy(store, "h", [("a", "G", "*"), ("b", "G", "*"), ("c", "*")])
     table(store, ["G", "G", "a", "a", "c", "c"])
-    seen = published(store, 2, "hierarchies := {'v': 'h'}, escape := true")
-    assert seen in (sorted(["G", "G", "a", "a", "c", "c"]), sorted(["\\G", "\\G", "a", "a", "c", "c"]))
+    visited = published(store, 2, "hierarchies := {'v': 'h'}, escape := true")
+    assert visited in (sorted(["G", "G", "a", "a", "c", "c"]), sorted(["\\G", "\\G", "a", "a", "c", "c"]))
     table(store, ["G", "a", "c", "c"])
     assert published(store, 2, "hierarchies := {'v': 'h'}, escape := true") == ["G", "G", "c", "c"]
 
@@ -515,16 +515,16 @@ def test_intervals_begin_at_multiples_below_zero_too(store: Any) -> None:
 
 @pytest.mark.parametrize("type_", ["TINYINT", "UBIGINT", "BIGINT", "HUGEINT", "DECIMAL(10, 2)", "DOUBLE", "FLOAT"])
 def test_intervals_hold_their_values(store: Any, type_: str) -> None:
-    whole = type_ in ("TINYINT", "UBIGINT", "BIGINT", "HUGEINT")
+    full_result = type_ in ("TINYINT", "UBIGINT", "BIGINT", "HUGEINT")
     values: list[Any] = [0, 4, 5, 99] if type_ == "UBIGINT" else [-10, -6, -5, -1, 0, 4, 5, 99]
-    if not whole:
+    if not full_result:
         values += [-5.5, -0.25, 4.75, 9.5]
     table(store, values, type_)
     rows = built(store, "hierarchy_intervals('h', 't', 'v', widths=[5, 20])")
     assert [float(row[0]) for row in rows] == sorted(values)
-    for value, narrow, wide, star in rows:
+    for value, narrow, wide_result, star in rows:
         assert star == "*"
-        for label, width in ((narrow, 5), (wide, 20)):
+        for label, width in ((narrow, 5), (wide_result, 20)):
             low, high = (int(end) for end in label[1:-1].split(", "))
             assert low % width == 0
             if label.endswith("]"):
@@ -715,14 +715,14 @@ def test_a_missing_value_is_as_far_from_a_hierarchy_of_one_node_as_the_gate_has_
     """Ten of 20 are sick and the others missing: a class of the sick alone is 0.5 away from all."""
     store.execute("INSERT INTO dbanon.hierarchy (name, node, label) VALUES ('h', 's', 'sick')")
     store.execute("CREATE OR REPLACE TABLE t AS SELECT i AS age, IF(i < 10, 'sick', NULL) AS v FROM range(20) AS r (i)")
-    asked = (
+    asked_text = (
         f"'t', k := 2, qi := ['age'], sensitive := ['v'], hierarchies := {{'v': 'h'}}, t := {t}, emd := 'hierarchical'"
     )
-    ((classes, least, most),) = store.execute(
+    ((classes, minimum, maximum),) = store.execute(
         f"SELECT count(*), min(sick / size), max(sick / size) FROM (SELECT count(v) AS sick, count(*) AS size "
-        f"FROM {algorithm}({asked}) GROUP BY class_id)"
+        f"FROM {algorithm}({asked_text}) GROUP BY class_id)"
     ).fetchall()
-    assert max(0.5 - least, most - 0.5) <= t
+    assert max(0.5 - minimum, maximum - 0.5) <= t
     assert classes > 1 or t < 0.5
 
 
@@ -758,9 +758,9 @@ def test_a_broken_tree_is_reported_and_stops_the_query(store: Any, nodes: Any, p
         store.execute("INSERT INTO dbanon.hierarchy (name, node, parent, label) VALUES ('h', ?, ?, ?)",
                       [node, parent, label])  # fmt: skip
     dbanon.load_hierarchy(store, "sound", WORKCLASS)
-    found = store.execute("FROM hierarchy_problems()").fetchall()
-    assert {row[:2] for row in found} == {("memory", "h")}
-    assert any(problem in row[3] for row in found)
+    rows = store.execute("FROM hierarchy_problems()").fetchall()
+    assert {row[:2] for row in rows} == {("memory", "h")}
+    assert any(problem in row[3] for row in rows)
     table(store, ["a", "a", "b", "b"])
     for function in ("kacpc", "kacpc_classes", "kacpc_metrics", "mondrian"):
         with pytest.raises(duckdb.Error, match=f"hierarchy 'h' is not well-formed.*{message}"):
@@ -768,13 +768,13 @@ def test_a_broken_tree_is_reported_and_stops_the_query(store: Any, nodes: Any, p
 
 
 def test_every_error_that_points_to_hierarchy_problems_is_listed_there() -> None:
-    said = [
+    messages = [
         message
         for message in map(str, hierarchy_messages("t", "v", "h", None).values())
         if "hierarchy_problems" in message
     ]
-    assert all(any(re.search(message, text) for _, _, message in BROKEN.values()) for text in said)
-    assert len(said) == 6
+    assert all(any(re.search(message, text) for _, _, message in BROKEN.values()) for text in messages)
+    assert len(messages) == 6
 
 
 def test_a_value_that_could_be_several_inner_nodes_is_no_fault_of_the_hierarchy(store: Any) -> None:
@@ -855,9 +855,9 @@ def test_shipped_hierarchies_load_in_the_order_of_their_files(store: Any, name: 
 
 def test_a_shipped_hierarchy_is_planned_in_little_time(store: Any) -> None:
     """ICD-10 has 2,564 leaves: rows must not be made of every pair of them."""
-    explained = store.execute("SELECT count(*), max(ord) FROM hierarchy_shipped('icd10')").fetchall()
-    assert explained[0][0] == 2587
-    assert explained[0][1] == 2564
+    rows = store.execute("SELECT count(*), max(ord) FROM hierarchy_shipped('icd10')").fetchall()
+    assert rows[0][0] == 2587
+    assert rows[0][1] == 2564
 
 
 def test_no_name_reaches_a_file_outside_the_shipped_ones(store: Any) -> None:
@@ -871,8 +871,8 @@ def test_no_name_reaches_a_file_outside_the_shipped_ones(store: Any) -> None:
 
 def test_arx_text_stands_for_a_hierarchy(store: Any) -> None:
     table(store, ["M", "F"])
-    for label, written in (("any", "any"), ('any "one"; or two', '"any ""one""; or two"')):
-        lines = f"E'M;{written};*\\nF;{written};*\\n'"
+    for label, output in (("any", "any"), ('any "one"; or two', '"any ""one""; or two"')):
+        lines = f"E'M;{output};*\\nF;{output};*\\n'"
         assert published(store, 2, f"hierarchies := {{'v': {lines}}}") == [label, label]
     assert store.execute("SELECT count(*) FROM dbanon.hierarchy").fetchall() == [(0,)]
     dbanon.declare(store, "t", v=("quasi", "M;any;*\nF;any;*"))

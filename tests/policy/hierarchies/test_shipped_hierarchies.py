@@ -38,11 +38,11 @@ def parents(name: str) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("name", FILES)
 def test_text(name: str) -> None:
-    data = (FOLDER / f"{name}.csv").read_bytes()
-    assert data.endswith(b"\n")
-    assert b"\r" not in data
-    assert not data.startswith(b"\xef\xbb\xbf")
-    data.decode("utf-8")
+    content = (FOLDER / f"{name}.csv").read_bytes()
+    assert content.endswith(b"\n")
+    assert b"\r" not in content
+    assert not content.startswith(b"\xef\xbb\xbf")
+    content.decode("utf-8")
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -47,11 +47,11 @@ def test_rows_of_labels_become_a_policy(monkeypatch: pytest.MonkeyPatch) -> None
         con.execute(f"ATTACH '{server.conninfo()}' AS pg (TYPE postgres)")
         con.execute("CALL postgres_execute('pg', 'CREATE TABLE people (name text, birth date, zip text, ward text)')")
         assert rows(con, "FROM policy_from_labels('pg.public.people')") == []
-        asked = postgres_labels.postgres.security_labels
+        security_labels = postgres_labels.postgres.security_labels
 
         def labelled(cursor: Any, place: tuple[str, str, str]) -> list[tuple[str, str, str]]:
             return [
-                *asked(cursor, place),
+                *security_labels(cursor, place),
                 ("name", "anon", "MASKED WITH FUNCTION anon.fake_last_name()"),
                 ("birth", "k_anonymity", "QUASI IDENTIFIER"),
                 ("zip", "k_anonymity", "QUASI IDENTIFIER"),
@@ -73,5 +73,5 @@ def test_rows_of_labels_become_a_policy(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def rows(con: Any, query: str) -> list[Any]:
-    found: list[Any] = con.execute(query).fetchall()
-    return found
+    actual_rows: list[Any] = con.execute(query).fetchall()
+    return actual_rows

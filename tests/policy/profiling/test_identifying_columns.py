@@ -62,10 +62,10 @@ def table(con: Any, names: tuple[str, ...], value: str, rows: int = 400) -> None
 @pytest.mark.parametrize("shape", [*UNIQUE, *(f"repeated {shape}" for shape in REPEATED)])
 def test_columns_named_by_an_id_word_are_withheld(con: Any, shape: str) -> None:
     table(con, IDENTIFIERS, UNIQUE.get(shape) or REPEATED[shape.removeprefix("repeated ")])
-    found = roles(con)
+    actual_roles = roles(con)
     if shape == "repeated five":  # `numero` before another word may say how many
-        found = {name: role for name, role in found.items() if hints.hints_from_name(name).count is None}
-    assert {name: role for name, role in found.items() if role in PUBLISHED} == {}
+        actual_roles = {name: role for name, role in actual_roles.items() if hints.hints_from_name(name).count is None}
+    assert {name: role for name, role in actual_roles.items() if role in PUBLISHED} == {}
 
 
 @pytest.mark.parametrize("shape", UNIQUE)
@@ -80,9 +80,9 @@ def test_values_of_one_person_each_are_withheld(con: Any, name: str) -> None:
         f"CREATE TABLE t AS SELECT i // 10 AS patient_id, i AS visit_no, 800000000 + i // 10 * 17 AS {name}, "
         "20 + i // 10 % 30 AS age FROM range(1000) AS r (i)"
     )
-    found = roles(con)
-    assert (found["patient_id"], found["age"]) == ("person", "quasi")
-    assert found[name] not in PUBLISHED
+    actual_roles = roles(con)
+    assert (actual_roles["patient_id"], actual_roles["age"]) == ("person", "quasi")
+    assert actual_roles[name] not in PUBLISHED
 
 
 CONTROLS = {
@@ -136,9 +136,9 @@ POSITIONS = (
 )
 def test_positions_are_never_published_unchanged(con: Any, value: str, allowed: set[str]) -> None:
     table(con, POSITIONS, value)
-    found = roles(con)
-    assert {n: r for n, r in found.items() if r not in allowed} == {}
-    unchanged = {name for name, role in found.items() if role in ("sensitive", "other")}
+    actual_roles = roles(con)
+    assert {n: r for n, r in actual_roles.items() if r not in allowed} == {}
+    unchanged = {name for name, role in actual_roles.items() if role in ("sensitive", "other")}
     assert unchanged <= {"payment_lon", "lon"} and (not unchanged or value.startswith("389912"))
 
 
@@ -166,20 +166,22 @@ def test_init_leaves_no_number_of_a_person_in_a_release(tmp_path: Any) -> None:
             "CREATE TABLE insured AS SELECT 20 + i % 50 AS age, 800000000 + i * 17 AS insurance_number, "
             "500000000 + i * 13 AS plan, ['F', 'M'][i % 2 + 1] AS sex FROM range(800) AS r (i)"
         )
-    said = CliRunner().invoke(main, ["init", str(path), "insured", "--yes"])
-    assert said.exit_code == 0, said.output
+    outcome = CliRunner().invoke(main, ["init", str(path), "insured", "--yes"])
+    assert outcome.exit_code == 0, outcome.output
     with dbanon.connect(path) as con:
-        released = str(con.execute("FROM kacpc('insured', k=10)").fetchall())
+        released_text = str(con.execute("FROM kacpc('insured', k=10)").fetchall())
         tops = con.execute("SELECT * FROM dbanon.policy WHERE top IS NOT NULL").fetchall()
-    assert not [n for n in range(800) if str(800000000 + n * 17) in released or str(500000000 + n * 13) in released]
+    assert not [
+        n for n in range(800) if str(800000000 + n * 17) in released_text or str(500000000 + n * 13) in released_text
+    ]
     assert tops == []
 
 
 def test_reasons_name_what_was_found(con: Any) -> None:
     table(con, ("insurance_number", "plan"), UNIQUE["numbers"])
-    found = profiled(con)
-    assert "its name says number, and nearly every record" in found["insurance_number"]["reason"]
-    assert "its name says plan, but nearly every record" in found["plan"]["reason"]
+    result = profiled(con)
+    assert "its name says number, and nearly every record" in result["insurance_number"]["reason"]
+    assert "its name says plan, but nearly every record" in result["plan"]["reason"]
 
 
 @pytest.mark.parametrize(

@@ -23,19 +23,19 @@ def found(con: Any, table: str = "t") -> Found:
 
 def mend(con: Any, table: str = "t") -> Found:
     """Runs every statement that is given, once; what was found."""
-    before = found(con, table)
-    for statement in dict.fromkeys(s for each in before.values() for _, s in each if s is not None):
+    previous = found(con, table)
+    for statement in dict.fromkeys(s for each_value in previous.values() for _, s in each_value if s is not None):
         con.execute(statement)
-    return before
+    return previous
 
 
 def column(con: Any, values: list[str | None], name: str = "x") -> str | None:
     """The problem of a column of texts, beside a column that makes 20 rows of it."""
-    made = f"SELECT {identifier(name)}, i FROM (SELECT unnest(?) AS {identifier(name)}), range(20) r (i)"
-    con.execute(f"CREATE OR REPLACE TABLE t AS {made}", [values])
-    said = found(con).get(name, [])
-    assert len(said) <= 1
-    return said[0][0] if said else None
+    query = f"SELECT {identifier(name)}, i FROM (SELECT unnest(?) AS {identifier(name)}), range(20) r (i)"
+    con.execute(f"CREATE OR REPLACE TABLE t AS {query}", [values])
+    message = found(con).get(name, [])
+    assert len(message) <= 1
+    return message[0][0] if message else None
 
 
 # --- dates and numbers as text ---------------------------------------------------------------------------
@@ -67,8 +67,8 @@ def test_dates_as_text_become_dates(con: Any, written: str) -> None:
 
 
 def test_a_date_that_could_be_read_both_ways_says_which_one_was_taken_and_why(con: Any) -> None:
-    said = column(con, [f"0{i}/0{j}/2020" for i in range(1, 10) for j in range(1, 10)])
-    assert said == (
+    actual_column = column(con, [f"0{i}/0{j}/2020" for i in range(1, 10) for j in range(1, 10)])
+    assert actual_column == (
         "dates as text, %d/%m/%Y; ambiguous, as no number is above 12: taken as day before month, as most countries "
         "write"
     )
@@ -93,9 +93,9 @@ NUMBERS = {
 
 @pytest.mark.parametrize("written", NUMBERS)
 def test_numbers_as_text_become_numbers(con: Any, written: tuple[str, ...]) -> None:
-    said, numbers = NUMBERS[written]
+    message, numbers = NUMBERS[written]
     problem = column(con, list(written))
-    assert problem is not None and problem.startswith(f"numbers as text{said}") and "ambiguous" not in problem
+    assert problem is not None and problem.startswith(f"numbers as text{message}") and "ambiguous" not in problem
     mend(con)
     assert con.execute("SELECT list(DISTINCT x ORDER BY x) FILTER (x IS NOT NULL) FROM t").fetchall() == [(numbers,)]
     assert found(con) == {}
@@ -151,8 +151,8 @@ def test_codes_in_texts_numbers_and_dates_are_declared_missing(con: Any) -> None
         "ELSE DATE '1980-01-01' + i::INT END AS admitted, ['flu', 'cold', 'n/a'][i % 3 + 1] AS disease "
         "FROM range(300) r (i)"
     )
-    before = mend(con)
-    assert {name: [problem for problem, _ in each] for name, each in before.items()} == {
+    previous = mend(con)
+    assert {name: [problem for problem, _ in entry] for name, entry in previous.items()} == {
         "sex": ["codes for missing values: '', '?', 'NA' in records: 102"],
         "age": ["codes for missing values: '-1', '999' in records: 20"],
         "admitted": ["codes for missing values: '1900-01-01', '9999-12-31' in records: 20"],
@@ -187,10 +187,10 @@ def test_codes_that_are_declared_are_mended_with_the_texts_around_them(con: Any)
         "ELSE strftime(DATE '1950-01-01' + (i * 37)::INTEGER, '%d.%m.%Y') END AS x FROM range(200) r (i)"
     )
     dbanon.declare(con, "t", x={"role": "quasi", "missing": ["NA"]})
-    before = con.execute("SELECT count(*) FROM t WHERE x IN ('NA', '?')").fetchall()
+    old_rows = con.execute("SELECT count(*) FROM t WHERE x IN ('NA', '?')").fetchall()
     mend(con)
-    after = con.execute("SELECT count(*), any_value(typeof(x)) FROM t WHERE x IS NULL").fetchall()
-    assert after == [(*before[0], "DATE")]
+    new_rows = con.execute("SELECT count(*), any_value(typeof(x)) FROM t WHERE x IS NULL").fetchall()
+    assert new_rows == [(*old_rows[0], "DATE")]
     assert con.execute("SELECT missing FROM dbanon.policy").fetchall() == [(None,)]
     assert found(con) == {} and con.execute("FROM policy_problems()").fetchall() == []
 
@@ -238,8 +238,8 @@ MESSY = {
 
 @pytest.mark.parametrize("odd", HOSTILE)
 def test_statements_are_right_for_every_name_of_table_and_column(con: Any, odd: str) -> None:
-    made = ", ".join(f"{sql} AS {identifier(f'{name} {odd}')}" for name, sql in MESSY.items())
-    con.execute(f"CREATE TABLE {identifier(odd)} AS SELECT {made} FROM range(90) r (i)")
+    actual_text = ", ".join(f"{sql} AS {identifier(f'{name} {odd}')}" for name, sql in MESSY.items())
+    con.execute(f"CREATE TABLE {identifier(odd)} AS SELECT {actual_text} FROM range(90) r (i)")
     source = str(identifier(odd))
     assert [name.split(" ")[0] for name in mend(con, source)] == list(MESSY)
     assert found(con, source) == {}
@@ -249,14 +249,16 @@ def test_statements_are_right_for_every_name_of_table_and_column(con: Any, odd: 
 
 @pytest.mark.parametrize("kind", ["view", "file", "temporary"])
 def test_what_is_no_table_is_mended_in_a_view(tmp_path: Path, kind: str) -> None:
-    made = ", ".join(f"{sql} AS {identifier(name)}" for name, sql in MESSY.items())
+    actual_text = ", ".join(f"{sql} AS {identifier(name)}" for name, sql in MESSY.items())
     with dbanon.connect() as con:
-        con.execute(f"CREATE {'TEMP ' * (kind == 'temporary')}TABLE visits AS SELECT {made} FROM range(90) r (i)")
+        con.execute(
+            f"CREATE {'TEMP ' * (kind == 'temporary')}TABLE visits AS SELECT {actual_text} FROM range(90) r (i)"
+        )
         con.execute("CREATE VIEW seen AS FROM visits") if kind == "view" else None
         path = str(tmp_path / "visits.parquet")
         con.execute(f"COPY visits TO {text(path)}")
         source = {"view": "seen", "file": path, "temporary": "visits"}[kind]
-        statements = {statement for each in found(con, source).values() for _, statement in each}
+        statements = {statement for each_value in found(con, source).values() for _, statement in each_value}
         assert len(statements) == 1, "a view has all columns at once"
         mend(con, source)
         view = "seen_mended" if kind == "view" else "visits_mended"
@@ -278,8 +280,8 @@ def test_no_cell_is_quoted(con: Any) -> None:
         "CREATE TABLE t AS SELECT ['SECRET-1', ' SECRET-2', 'NA'][i % 3 + 1] AS ward, '0' || i || '/SECRET' AS x, "
         "CASE WHEN i = 3 THEN 4711000 ELSE i % 7 END AS age FROM range(90) r (i)"
     )
-    said = str(con.execute("FROM profile('t')").fetchall())
-    assert "SECRET" not in said and "4711000" not in said
+    message = str(con.execute("FROM profile('t')").fetchall())
+    assert "SECRET" not in message and "4711000" not in message
 
 
 def test_all_codes_are_told_apart_and_no_form_is_there_twice() -> None:

@@ -55,8 +55,8 @@ def unique(rows: Sequence[tuple[Any, ...]], places: Sequence[int]) -> float:
 
 def test_the_numbers_of_a_table_that_is_checked_by_hand(con: Any) -> None:
     con.execute("CREATE TABLE t AS FROM (VALUES (1, 'x', 7), (1, 'y', 7), (2, 'x', 7), (NULL, 'x', 7)) AS v (a, b, c)")
-    found = profiled(con)
-    a, b, c = (found[name] for name in "abc")
+    result = profiled(con)
+    a, b, c = (result[name] for name in "abc")
     assert (a["type"], a["distinct_values"], a["missing"]) == ("INTEGER", 2, 1)
     assert a["unique_alone"] == 0.5
     assert (a["unique_in_pairs"], a["pair_with"], a["combinations"]) == (1.0, ["b"], "exact")
@@ -76,10 +76,10 @@ def test_numbers_are_those_of_the_definitions_on_random_tables(con: Any) -> None
     names = [f"v{'abcde'[i]}" for i in range(len(sizes))]
     con.execute(f"CREATE TABLE t ({', '.join(n + ' INTEGER' for n in names)})")
     con.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(names))})", rows)
-    found = profiled(con)
+    result = profiled(con)
     for i, name in enumerate(names):
         values = Counter(row[i] for row in rows)
-        row = found[name]
+        row = result[name]
         assert row["distinct_values"] == len(set(values) - {None})
         assert row["unique_alone"] == close(unique(rows, [i]))
         assert row["distinction"] == close(len(values) / 400)
@@ -110,11 +110,11 @@ def test_only_some_of_many_columns_are_combined_and_the_others_say_so(con: Any) 
     con.execute(
         f"CREATE TABLE t AS SELECT {', '.join(f'i % {n + 2} AS c{n}' for n in range(200))} FROM range(500) AS r (i)"
     )
-    found = list(profiled(con).values())
-    counted = [row for row in found if row["combinations"] == "exact"]
-    assert len(counted) == profile.N_COMBINED
-    assert all(row["unique_in_triples"] >= row["unique_in_pairs"] for row in counted)
-    assert {r["combinations"] for r in found} == {
+    values = list(profiled(con).values())
+    counted_rows = [row for row in values if row["combinations"] == "exact"]
+    assert len(counted_rows) == profile.N_COMBINED
+    assert all(row["unique_in_triples"] >= row["unique_in_pairs"] for row in counted_rows)
+    assert {r["combinations"] for r in values} == {
         "exact",
         f"not counted: {profile.N_COMBINED} other columns matter more",
     }
@@ -134,8 +134,8 @@ def test_outliers_say_how_they_are_judged(con: Any) -> None:
         "CASE WHEN i < 3 THEN 'odd' ELSE 'usual' END AS word, "
         "CASE i WHEN 1 THEN 'nan' WHEN 2 THEN 'inf' ELSE '1' END::DOUBLE AS wild FROM range(300) AS r (i)"
     )
-    found = {name: (row["outliers"], row["outliers_by"]) for name, row in profiled(con).items()}
-    assert found == {
+    values_by_name = {name: (row["outliers"], row["outliers_by"]) for name, row in profiled(con).items()}
+    assert values_by_name == {
         "spread": (1, "beyond the middle 50 % by more than 3 times their width"),
         "mostly": (0, "beyond the middle 98 % by more than 3 times their width"),
         "rarely": (1, "other than the middle 98 %, which are equal"),
@@ -195,10 +195,10 @@ def test_every_role_is_found(clinic: Any) -> None:
 
 
 def test_hierarchies_that_cover_a_column_are_proposed(clinic: Any) -> None:
-    found = profiled(clinic)
-    covers = {n: (r["proposed_hierarchy"], r["covered_values"]) for n, r in found.items() if r["proposed_hierarchy"]}
+    result = profiled(clinic)
+    covers = {n: (r["proposed_hierarchy"], r["covered_values"]) for n, r in result.items() if r["proposed_hierarchy"]}
     assert covers == {"sex": ("sex", 2), "whence": ("us_state", 3), "code": ("icd10", 10)}
-    assert "hierarchy_prefix" in found["zip"]["reason"]
+    assert "hierarchy_prefix" in result["zip"]["reason"]
 
 
 def test_a_hierarchy_that_misses_values_is_named_but_not_in_the_statement(con: Any) -> None:
@@ -245,25 +245,34 @@ def test_the_no_policy_error_names_profile(clinic: Any) -> None:
 
 def test_the_proposals_for_adult_are_sensible(con: Any, data: Path) -> None:
     con.execute(f"CREATE TABLE adult AS FROM '{data / 'adult.csv'}'")
-    found = profiled(con, "adult")
-    named = {"workclass", "education", "marital_status", "occupation", "relationship", "race", "sex", "native_country"}
-    for name in named:
-        assert (found[name]["proposed_role"], found[name]["proposed_hierarchy"]) == ("quasi", f"adult_{name}")
-        assert found[name]["covered_values"] == found[name]["distinct_values"]
-    assert {found[n]["proposed_role"] for n in ("age", "hours_per_week")} == {"quasi"}
-    assert found["fnlwgt"]["proposed_role"] == "withheld"
-    assert {found[n]["proposed_role"] for n in ("salary", "capital_gain", "capital_loss")} == {"sensitive"}
-    assert found["age"]["unique_in_pairs"] == pytest.approx(0.8109, abs=1e-4)
+    result = profiled(con, "adult")
+    named_values = {
+        "workclass",
+        "education",
+        "marital_status",
+        "occupation",
+        "relationship",
+        "race",
+        "sex",
+        "native_country",
+    }
+    for name in named_values:
+        assert (result[name]["proposed_role"], result[name]["proposed_hierarchy"]) == ("quasi", f"adult_{name}")
+        assert result[name]["covered_values"] == result[name]["distinct_values"]
+    assert {result[n]["proposed_role"] for n in ("age", "hours_per_week")} == {"quasi"}
+    assert result["fnlwgt"]["proposed_role"] == "withheld"
+    assert {result[n]["proposed_role"] for n in ("salary", "capital_gain", "capital_loss")} == {"sensitive"}
+    assert result["age"]["unique_in_pairs"] == pytest.approx(0.8109, abs=1e-4)
 
 
 @pytest.mark.exhaustive
 def test_the_proposals_for_diabetes_are_sensible(con: Any, data: Path) -> None:
-    found = roles(con, str(data / "diabetes130.parquet"))
-    assert found["encounter_id"] == "identifier"
-    assert found["patient_nbr"] == "person"
-    assert {found[n] for n in ("race", "gender", "age", "weight", "discharge_disposition_id")} == {"quasi"}
-    assert {found[n] for n in ("diag_1", "diag_2", "diag_3", "readmitted", "num_medications")} == {"sensitive"}
-    assert {found[n] for n in ("examide", "metformin", "change")} == {"withheld"}
+    actual_roles = roles(con, str(data / "diabetes130.parquet"))
+    assert actual_roles["encounter_id"] == "identifier"
+    assert actual_roles["patient_nbr"] == "person"
+    assert {actual_roles[n] for n in ("race", "gender", "age", "weight", "discharge_disposition_id")} == {"quasi"}
+    assert {actual_roles[n] for n in ("diag_1", "diag_2", "diag_3", "readmitted", "num_medications")} == {"sensitive"}
+    assert {actual_roles[n] for n in ("examide", "metformin", "change")} == {"withheld"}
 
 
 # --- odd tables ------------------------------------------------------------------------------------------
@@ -321,14 +330,14 @@ def test_empty_tables_one_row_and_columns_without_values(con: Any) -> None:
         "disease": "sensitive",
         "x": "withheld",
     }
-    found = profiled(con)
-    assert {n: r["proposed_role"] for n, r in found.items()} == expected
-    assert {(r["distinct_values"], r["unique_alone"], r["separation"]) for r in found.values()} == {(0, 0, 0)}
+    result = profiled(con)
+    assert {n: r["proposed_role"] for n, r in result.items()} == expected
+    assert {(r["distinct_values"], r["unique_alone"], r["separation"]) for r in result.values()} == {(0, 0, 0)}
     con.execute("INSERT INTO t VALUES ('a', 1, 2, 'b', 3)")
     assert {r["unique_alone"] for r in profiled(con).values()} == {1}
     con.execute("UPDATE t SET age = NULL, x = NULL, name = NULL")
-    found = profiled(con)
-    assert [found[n]["proposed_role"] for n in ("name", "age", "x")] == ["identifier", "withheld", "withheld"]
+    result = profiled(con)
+    assert [result[n]["proposed_role"] for n in ("name", "age", "x")] == ["identifier", "withheld", "withheld"]
     con.execute("CREATE TABLE one (x INTEGER)")
     con.execute("INSERT INTO one VALUES (1), (2)")
     assert profiled(con, "one")["x"]["combinations"] == "not counted: there is no other column to combine it with"
@@ -336,8 +345,8 @@ def test_empty_tables_one_row_and_columns_without_values(con: Any) -> None:
 
 def test_a_million_distinct_values(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT i AS n, 'v' || i AS s, i % 7 AS few FROM range(1000000) AS r (i)")
-    found = profiled(con)
-    assert [(r["distinct_values"], r["proposed_role"]) for r in found.values()] == [
+    result = profiled(con)
+    assert [(r["distinct_values"], r["proposed_role"]) for r in result.values()] == [
         (1_000_000, "identifier"), (1_000_000, "identifier"), (7, "withheld")
     ]  # fmt: skip
 
@@ -360,9 +369,9 @@ def test_hostile_names_are_only_names(con: Any) -> None:
     table = "x'); DROP TABLE t; --\"{{ 1 }}"
     columns = ", ".join(f"i % 3 AS {identifier(n)}" for n in HOSTILE)
     con.execute(f"CREATE TABLE {identifier(table)} AS SELECT {columns} FROM range(60) AS r (i)")
-    found = profiled(con, str(identifier(table)))
-    assert list(found) == HOSTILE
-    for name, row in found.items():
+    result = profiled(con, str(identifier(table)))
+    assert list(result) == HOSTILE
+    for name, row in result.items():
         assert row["proposed_role"] in ("withheld", "identifier"), name
         assert (row["statement"] is None) == (row["proposed_role"] == "withheld")
         con.execute(row["statement"] or "SELECT 1")
@@ -374,8 +383,8 @@ def test_hostile_names_are_only_names(con: Any) -> None:
 def test_values_that_are_hostile_and_collated_texts(con: Any) -> None:
     con.execute("CREATE TABLE t (word VARCHAR COLLATE NOCASE, x VARCHAR)")
     con.execute("INSERT INTO t VALUES ('a', '*'), ('A', ''), ('a', ''''), ('{{', '🦆')")
-    found = profiled(con)
-    assert (found["word"]["distinct_values"], found["x"]["distinct_values"]) == (3, 4)
+    result = profiled(con)
+    assert (result["word"]["distinct_values"], result["x"]["distinct_values"]) == (3, 4)
 
 
 def test_views_files_schemas_and_temporary_tables(con: Any, tmp_path: Path) -> None:
@@ -389,9 +398,9 @@ def test_views_files_schemas_and_temporary_tables(con: Any, tmp_path: Path) -> N
     con.execute(statement)
     assert con.execute("SELECT schema_name, table_name FROM dbanon.policy").fetchall() == [("ward", "t")]
     assert con.execute("SELECT count(*) > 0 FROM kacpc('ward.t', k=5)").fetchall() == [(True,)]
-    with dbanon.connect() as own:
-        own.execute("CREATE TEMP TABLE visits AS SELECT i % 30 AS age FROM range(300) AS r (i)")
-        assert roles(own, "visits") == {"age": "quasi"}
+    with dbanon.connect() as own_con:
+        own_con.execute("CREATE TEMP TABLE visits AS SELECT i % 30 AS age FROM range(300) AS r (i)")
+        assert roles(own_con, "visits") == {"age": "quasi"}
 
 
 def test_a_temporary_table_in_front_is_an_error_on_a_plain_connection(con: Any) -> None:

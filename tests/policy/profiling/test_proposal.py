@@ -38,9 +38,9 @@ ENGLISH = {
 
 def visits(con: Any, table: str, columns: dict[str, str], rows: int = 1000) -> None:
     """Ten visits of each patient, so that every value belongs to ten records."""
-    made = ", ".join(f"{sql} AS {identifier(name)}" for name, sql in columns.items())
+    text = ", ".join(f"{sql} AS {identifier(name)}" for name, sql in columns.items())
     con.execute(
-        f"CREATE TABLE {table} AS SELECT {made} FROM (SELECT i, {list(GIVEN)}[i // 10 % 10 + 1] AS given, "
+        f"CREATE TABLE {table} AS SELECT {text} FROM (SELECT i, {list(GIVEN)}[i // 10 % 10 + 1] AS given, "
         f"{list(FAMILY)}[i // 100 % 10 + 1] AS family FROM range({rows}) AS r (i))"
     )
 
@@ -60,34 +60,34 @@ def test_nothing_personal_is_published_by_what_init_proposes(tmp_path: Path, col
     path, out = tmp_path / "clinic.duckdb", tmp_path / "out.parquet"
     with dbanon.connect(path) as con:
         visits(con, "visits", columns)
-    said = run("init", path, "visits", "--yes")
-    assert said.exit_code == 0, said.output
+    message = run("init", path, "visits", "--yes")
+    assert message.exit_code == 0, message.output
     room = next(name for name in columns if name in ("Zimmer", "room"))
-    assert "To be reviewed, and withheld until then:" in said.output
-    assert room in said.output.split("To be reviewed")[1]
-    assert "INSERT INTO" in said.output
-    released = run("anonymize", path, "--table", "visits", "-k", 10, "-o", out)
-    assert released.exit_code == 0, released.output
+    assert "To be reviewed, and withheld until then:" in message.output
+    assert room in message.output.split("To be reviewed")[1]
+    assert "INSERT INTO" in message.output
+    result = run("anonymize", path, "--table", "visits", "-k", 10, "-o", out)
+    assert result.exit_code == 0, result.output
     with duckdb.connect() as con:
-        published = con.execute(f"FROM '{out}' LIMIT 0").fetch_df().columns
+        published_columns = con.execute(f"FROM '{out}' LIMIT 0").fetch_df().columns
         cells = con.execute(f"SELECT CAST(t AS VARCHAR) FROM '{out}' AS t").fetchall()
     text = "\n".join(cell for (cell,) in cells)
     assert not [word for word in (*GIVEN, *FAMILY, "0171", "555-", "@") if word in text]
     secret = {"Geschlecht", "Geburtsdatum", "Aufnahme Datum", "Diagnose", "Krankenhaus"}
     secret |= {"sex", "date of birth", "admitted", "discharge_date", "diagnosis", "hospital"}
-    assert set(published) <= {"class_id", *secret}
+    assert set(published_columns) <= {"class_id", *secret}
 
 
 @pytest.mark.parametrize("columns", [GERMAN, ENGLISH], ids=["german", "english"])
 def test_what_is_not_known_is_withheld_and_says_so(con: Any, columns: dict[str, str]) -> None:
     visits(con, "visits", columns)
-    found = proposed(con, "visits")
-    roles = [role for role, _ in found.values()]
+    result = proposed(con, "visits")
+    roles = [role for role, _ in result.values()]
     assert roles.count("person") == 1
-    assert found[next(iter(columns))][0] == "person"
-    for name, (role, reason) in found.items():
+    assert result[next(iter(columns))][0] == "person"
+    for name, (role, reason) in result.items():
         assert (role == "withheld") == reason.startswith("review: "), name
-    other = {name for name, (role, _) in found.items() if role == "other"}
+    other = {name for name, (role, _) in result.items() if role == "other"}
     assert other == {"Krankenhaus"} & set(columns) | {"hospital"} & set(columns)
 
 
@@ -146,9 +146,9 @@ PERSONAL = {
 def test_values_that_name_or_reach_people_are_never_published(con: Any) -> None:
     called = [(f"{word} {n}", n) for word in ("thing", "department", "admitted") for n in range(len(PERSONAL))]
     visits(con, "t", {name: list(PERSONAL)[n] for name, n in called})
-    found = proposed(con, "t")
+    result = proposed(con, "t")
     for name, n in called:
-        role, reason = found[name]
+        role, reason = result[name]
         assert (role, list(PERSONAL.values())[n] in reason) == ("identifier", True), (name, list(PERSONAL)[n], reason)
 
 
@@ -178,9 +178,9 @@ def test_columns_that_single_out_together_are_not_proposed_to_be_published_as_th
         "CREATE TABLE t AS SELECT 20 + i % 40 AS age, i % 10 AS product, i // 10 % 10 AS quantity, i // 100 AS shop "
         "FROM range(1000) AS r (i)"
     )
-    found = proposed(con, "t")
-    assert {found[name][0] for name in ("product", "quantity", "shop")} == {"quasi"}
-    assert "with others like it" in found["shop"][1]
+    result = proposed(con, "t")
+    assert {result[name][0] for name in ("product", "quantity", "shop")} == {"quasi"}
+    assert "with others like it" in result["shop"][1]
     con.execute("ALTER TABLE t DROP shop")
     assert {proposed(con, "t")[name][0] for name in ("product", "quantity")} == {"other"}
 

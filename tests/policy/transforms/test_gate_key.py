@@ -38,10 +38,10 @@ SPELLINGS = {
 def test_gate_and_release_read_equal_keys(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, spelling: str, kind: str
 ) -> None:
-    written = SPELLINGS[spelling]
-    monkeypatch.setenv("OWN_KEY", written)
+    written_spelling = SPELLINGS[spelling]
+    monkeypatch.setenv("OWN_KEY", written_spelling)
     monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / "own.key").write_text(written, "ascii")
+    (tmp_path / "own.key").write_text(written_spelling, "ascii")
     for reference in ["env:OWN_KEY"] if kind == "env" else [f"file:{tmp_path / 'own.key'}", "file:~/own.key"]:
         assert pseudonym_key.read_key(reference) == secret_keys.find_key(reference).secret
         is_same = pseudonym_key.fingerprint(reference) == pseudonym_key.fingerprint("env:DBANON_KEY")
@@ -61,8 +61,8 @@ def test_gate_and_release_read_equal_keys(
     ],
 )
 def test_gate_refuses_what_is_no_key(monkeypatch: pytest.MonkeyPatch, reference: str, error: type[Exception]) -> None:
-    for name, written in (("EMPTY", " "), ("SHORT", SECRET[:62]), ("NO_CODE", "no code of bytes, " * 4)):
-        monkeypatch.setenv(name, written)
+    for name, output in (("EMPTY", " "), ("SHORT", SECRET[:62]), ("NO_CODE", "no code of bytes, " * 4)):
+        monkeypatch.setenv(name, output)
     with pytest.raises(error) as caught:
         pseudonym_key.read_key(reference)
     assert SECRET[:62] not in str(caught.value)

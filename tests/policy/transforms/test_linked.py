@@ -25,8 +25,8 @@ def visits(opened: Any) -> Any:
 
 def test_linked_rows_that_enough_persons_share_are_published(visits: Any) -> None:
     assert len(visits.sql(VISITS).fetchall()) == 400
-    found = visits.sql(f"SELECT patient, list(class_id ORDER BY class_id) AS seen FROM ({VISITS}) GROUP BY patient")
-    assert min(n for (n,) in found.aggregate("count(*)", "seen").fetchall()) >= 10
+    relation = visits.sql(f"SELECT patient, list(class_id ORDER BY class_id) AS seen FROM ({VISITS}) GROUP BY patient")
+    assert min(n for (n,) in relation.aggregate("count(*)", "seen").fetchall()) >= 10
 
 
 @pytest.mark.parametrize(
@@ -135,20 +135,20 @@ def test_pseudonyms_that_several_values_would_share_are_refused_with_the_least_l
     )
     with pytest.raises(Exception, match=r"values of many.patient would have a pseudonym that another") as caught:
         con.sql("FROM mondrian('many', k=10)").fetchall()
-    least = int(str(caught.value).split("The least length that holds is ")[1].split()[0])
-    for length in (least - 1, least):
+    minimum = int(str(caught.value).split("The least length that holds is ")[1].split()[0])
+    for length in (minimum - 1, minimum):
         con.execute(
             f"UPDATE dbanon.policy SET form = {{'format': 'digits', 'length': {length}, 'scope': 's'}} "
             "WHERE role = 'pseudonym'"
         )
-        if length < least:
+        if length < minimum:
             refused(con, "FROM mondrian('many', k=10)", "would have a pseudonym that another")
     assert con.sql("SELECT count(DISTINCT patient) FROM mondrian('many', k=10)").fetchall() == [(2000,)]
 
 
 def test_a_pseudonym_is_no_quasi_identifier_and_no_value_that_makes_records_unique(con: Any) -> None:
-    found = dict(con.sql("SELECT metric, value FROM mondrian_metrics('patients', k=10)").fetchall())
-    assert found["unique_unchanged"] == 0 and found["k_all"] > 1 and found["linked"] == 0
+    mapping = dict(con.sql("SELECT metric, value FROM mondrian_metrics('patients', k=10)").fetchall())
+    assert mapping["unique_unchanged"] == 0 and mapping["k_all"] > 1 and mapping["linked"] == 0
 
 
 def test_measures_and_comparisons_of_the_table_count_its_persons_and_need_no_key(

@@ -144,8 +144,8 @@ def test_neither_database_nor_files_nor_certificates_have_the_key(own: Any, tmp_
     assert "key and scope: key " in own_certificate
     dbanon.publish(own, "safe", tmp_path / "out.parquet")
     assert not dbanon.verify(tmp_path / "out.parquet")
-    told = (tmp_path / "out_certificate.parquet.txt").read_text()
-    assert "pseudonym of patient" in told and "key and scope" not in told
+    text = (tmp_path / "out_certificate.parquet.txt").read_text()
+    assert "pseudonym of patient" in text and "key and scope" not in text
     own.execute("CHECKPOINT")
     shutil.copy(tmp_path / "clinic.duckdb", tmp_path / "copy.duckdb")
     for file in tmp_path.iterdir():

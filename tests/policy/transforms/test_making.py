@@ -34,17 +34,19 @@ def how(**more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(("name", "length"), [("hex", 64), ("hex", 5), ("base32", 51), ("base32", 26), ("digits", 60),
                                               ("digits", 4), ("uuid", 36)])  # fmt: skip
 def test_the_gates_own_code_agrees(name: str, length: int) -> None:
-    of = formats.parse_format("t.c", name, length, "P-")
-    made = pseudonymize.compute_pseudonyms([*TEXTS, None], secret_keys.find_key(), "visits", of)
-    assert made == pseudonyms.expected_pseudonyms([*TEXTS, None], how(format=name, length=length, prefix="P-"))
-    assert made[-1] is None and all(len(p) == length + 2 for p in made[:-1] if p)
+    one_format = formats.parse_format("t.c", name, length, "P-")
+    actual_pseudonyms = pseudonymize.compute_pseudonyms([*TEXTS, None], secret_keys.find_key(), "visits", one_format)
+    assert actual_pseudonyms == pseudonyms.expected_pseudonyms(
+        [*TEXTS, None], how(format=name, length=length, prefix="P-")
+    )
+    assert actual_pseudonyms[-1] is None and all(len(p) == length + 2 for p in actual_pseudonyms[:-1] if p)
 
 
 def test_a_pseudonym_is_the_hmac_of_the_text_by_the_key_of_the_scope() -> None:
     of_scope = hmac.new(bytes.fromhex(SECRET), b"dbanon scope 1\0visits", "sha256").digest()
-    whole = hmac.new(of_scope, "pseudonym\0Jörg".encode(), "sha256").hexdigest()
+    full_digest = hmac.new(of_scope, "pseudonym\0Jörg".encode(), "sha256").hexdigest()
     assert pseudonymize.compute_pseudonyms(["Jörg"], secret_keys.find_key(), "visits", formats.PseudonymFormat()) == [
-        whole[:32]
+        full_digest[:32]
     ]
 
 
@@ -65,16 +67,16 @@ def test_shifts_are_never_zero_and_take_all_days_alike() -> None:
 
 def test_the_least_length_is_the_first_that_tells_all_apart() -> None:
     texts = [str(i) for i in range(2000)]
-    of = formats.parse_format("t.c", "digits", 4)
-    short = pseudonymize.compute_pseudonyms(texts, secret_keys.find_key(), "visits", of)
+    one_format = formats.parse_format("t.c", "digits", 4)
+    short = pseudonymize.compute_pseudonyms(texts, secret_keys.find_key(), "visits", one_format)
     shared = [t for t, p in zip(texts, short, strict=True) if short.count(p) > 1]
-    least = pseudonymize.min_unique_length(shared, secret_keys.find_key(), "visits", of)
-    assert shared and least is not None
-    for length in range(4, least + 2):
-        made = pseudonymize.compute_pseudonyms(
+    min_unique_length = pseudonymize.min_unique_length(shared, secret_keys.find_key(), "visits", one_format)
+    assert shared and min_unique_length is not None
+    for length in range(4, min_unique_length + 2):
+        actual_pseudonyms = pseudonymize.compute_pseudonyms(
             texts, secret_keys.find_key(), "visits", formats.parse_format("t.c", "digits", length)
         )
-        assert (len(set(made)) == len(texts)) == (length >= least)
+        assert (len(set(actual_pseudonyms)) == len(texts)) == (length >= min_unique_length)
 
 
 @pytest.mark.parametrize(
@@ -109,9 +111,9 @@ def test_random_keys_are_taken_in_every_encoding(monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_is_shown_of_a_key_is_where_it_was() -> None:
-    found = secret_keys.find_key()
-    assert SECRET not in repr(found) and repr(found.secret) not in repr(found) and found.id not in SECRET
-    assert len(found.id) == 16
+    key = secret_keys.find_key()
+    assert SECRET not in repr(key) and repr(key.secret) not in repr(key) and key.id not in SECRET
+    assert len(key.id) == 16
 
 
 def test_a_missing_key_says_where_it_was_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
@@ -126,9 +128,9 @@ def test_a_missing_key_says_where_it_was_looked_for(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_key_in_place_of_a_reference_is_not_repeated() -> None:
-    for given in (SECRET, f"env:{SECRET[:20]} ", f"hex:{SECRET}", "file:relative/key", "env:A-B"):
+    for secret in (SECRET, f"env:{SECRET[:20]} ", f"hex:{SECRET}", "file:relative/key", "env:A-B"):
         with pytest.raises(errors.UnreadableKeyReferenceError) as caught:
-            secret_keys.find_key(given)
+            secret_keys.find_key(secret)
         assert SECRET not in str(caught.value)
 
 
@@ -150,20 +152,24 @@ def test_a_form_that_is_none_is_refused(asked: tuple[Any, ...]) -> None:
 
 
 def test_an_attacker_without_the_key_finds_nobody_by_enumeration() -> None:
-    published = set(
+    published_pseudonyms = set(
         pseudonymize.compute_pseudonyms(
             [str(i) for i in range(1000)], secret_keys.find_key(), "visits", formats.PseudonymFormat()
         )
     )
-    guessed = [
+    one_secret_keys = [
         secret_keys.SecretKey("", hashlib.sha256(word).digest())
         for word in (b"", b"password", b"DBANON_KEY", b"visits")
     ]
     space = [str(i) for i in range(3000)]
-    for of in guessed:
-        assert not published & set(pseudonymize.compute_pseudonyms(space, of, "visits", formats.PseudonymFormat()))
-    plain = {hash_(t.encode()).hexdigest()[:32] for t in space for hash_ in (hashlib.sha256, hashlib.md5, hashlib.sha1)}
-    assert not published & plain
+    for of in one_secret_keys:
+        assert not published_pseudonyms & set(
+            pseudonymize.compute_pseudonyms(space, of, "visits", formats.PseudonymFormat())
+        )
+    plain_digests = {
+        hash_(t.encode()).hexdigest()[:32] for t in space for hash_ in (hashlib.sha256, hashlib.md5, hashlib.sha1)
+    }
+    assert not published_pseudonyms & plain_digests
 
 
 def test_functions_of_duckdb_give_the_same_and_never_see_the_key() -> None:
@@ -174,12 +180,12 @@ def test_functions_of_duckdb_give_the_same_and_never_see_the_key() -> None:
     con.execute("CREATE TABLE t AS SELECT unnest($1::VARCHAR[]) AS v", [texts])
     sql = f"""SELECT v, dbanon_pseudonym(v, '{json.dumps(how())}'), dbanon_pseudonym_again(v, '{json.dumps(how())}'),
         dbanon_shift(v, '{json.dumps(how(days=9))}'), dbanon_shift_again(v, '{json.dumps(how(days=9))}') FROM t"""
-    for v, made, again, day, day_again in con.execute(sql).fetchall():
-        assert [made] == pseudonymize.compute_pseudonyms(
+    for v, result, repeated, day, day_again in con.execute(sql).fetchall():
+        assert [result] == pseudonymize.compute_pseudonyms(
             [v], secret_keys.find_key(), "visits", formats.PseudonymFormat()
         )
         assert (
-            made == again
+            result == repeated
             and [day] == pseudonymize.compute_shifts([v], secret_keys.find_key(), "visits", 9)
             and day == day_again
         )

@@ -57,8 +57,8 @@ def test_trailing_blanks_differ_and_null_stays_null(con: Any) -> None:
 
 def test_k_counts_persons_by_the_pseudonym(con: Any) -> None:
     con.execute("INSERT INTO patients FROM patients")
-    found = dict(con.sql("SELECT metric, value FROM mondrian_metrics('patients', k=10)").fetchall())
-    assert found["persons"] == 300 and found["records"] == 600 and found["linked"] == 600
+    mapping = dict(con.sql("SELECT metric, value FROM mondrian_metrics('patients', k=10)").fetchall())
+    assert mapping["persons"] == 300 and mapping["records"] == 600 and mapping["linked"] == 600
     assert con.sql("SELECT min(persons) FROM mondrian_classes('patients', k=10)").fetchall()[0][0] >= 10
     con.execute("DELETE FROM patients WHERE patient >= 1009")
     refused(con, RELEASE, "k must be between 2 and 9")
@@ -70,8 +70,8 @@ def test_a_call_may_withhold_a_pseudonym_and_publishes_no_identifier_as_it_is(co
     refused(con, f"FROM mondrian('patients', k=10, {asked}=['patient'])", "patient is declared pseudonym")
     refused(con, "FROM mondrian('patients', k=10, person='sex')", "patient is declared pseudonym")
     for tighter in ("withhold=['patient']", "identifier=['patient']", "person='patient'"):
-        shown = con.sql(f"FROM mondrian('patients', k=10, {tighter})").columns
-        assert shown == ["age", "disease", "class_id"]
+        shown_columns = con.sql(f"FROM mondrian('patients', k=10, {tighter})").columns
+        assert shown_columns == ["age", "disease", "class_id"]
 
 
 def test_masks_keep_whole_graphemes_and_hide_short_values(con: Any) -> None:
@@ -105,10 +105,10 @@ def test_dates_of_a_person_are_shifted_alike_and_never_stay(con: Any) -> None:
         "FROM mondrian('events', k=2, allow_rare=['event', 'day', 'moment', 'zoned']) GROUP BY event"
     )
     for event, days in con.sql(query).fetchall():
-        (moved,) = pseudonymize.compute_shifts([event[1:]], secret_keys.find_key(), _scope(con, query), 20)
-        for (day, at, zoned), was in zip(days, ("1950-02-27", "2020-02-28", "2024-12-31"), strict=True):
-            assert moved and day == datetime.date.fromisoformat(was) + datetime.timedelta(days=moved)
-            assert at == datetime.datetime.combine(day, datetime.time(1, 30))
+        (moves,) = pseudonymize.compute_shifts([event[1:]], secret_keys.find_key(), _scope(con, query), 20)
+        for (day, position, zoned), was in zip(days, ("1950-02-27", "2020-02-28", "2024-12-31"), strict=True):
+            assert moves and day == datetime.date.fromisoformat(was) + datetime.timedelta(days=moves)
+            assert position == datetime.datetime.combine(day, datetime.time(1, 30))
             assert zoned.astimezone(datetime.UTC).date() - day in (
                 datetime.timedelta(0),
                 datetime.timedelta(-1),
@@ -213,12 +213,12 @@ def test_the_gate_refuses_a_column_that_leaves_as_it_is(con: Any, kind: str, mon
 
 
 def test_neither_macros_nor_settings_bend_a_pseudonym(con: Any) -> None:
-    before = con.sql(RELEASE).fetchall()
+    old_rows = con.sql(RELEASE).fetchall()
     con.execute("CREATE MACRO dbanon_pseudonym(a, b) AS 'x'")
     con.execute("CREATE MACRO dbanon_pseudonym_again(a, b) AS 'x'")
     con.execute("SET default_collation = 'NOCASE'")
     try:
-        assert con.sql(RELEASE).fetchall() == before
+        assert con.sql(RELEASE).fetchall() == old_rows
     finally:
         con.execute("RESET default_collation")
         con.execute("DROP MACRO dbanon_pseudonym; DROP MACRO dbanon_pseudonym_again")
@@ -227,9 +227,9 @@ def test_neither_macros_nor_settings_bend_a_pseudonym(con: Any) -> None:
 def test_the_key_is_in_no_plan_and_no_cell(con: Any) -> None:
     plan = dbanon.explain(con, RELEASE)
     assert "env:DBANON_KEY" in plan
-    for said in (plan, str(con.sql(f"EXPLAIN (FORMAT json) {RELEASE}").fetchall()),
+    for actual_plan in (plan, str(con.sql(f"EXPLAIN (FORMAT json) {RELEASE}").fetchall()),
                  str(con.sql("FROM explain_release('mondrian', 'patients', k=10)").fetchall())):  # fmt: skip
-        assert SECRET not in said and secret_keys.find_key().derive_scope_key("x").hex() not in said
+        assert SECRET not in actual_plan and secret_keys.find_key().derive_scope_key("x").hex() not in actual_plan
 
 
 def test_a_missing_or_guessed_key_is_said_before_anything_is_read(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,17 +251,17 @@ def test_a_file_that_others_may_read_is_warned_of(con: Any, tmp_path: Any) -> No
 
 
 def test_an_attacker_who_has_the_release_and_the_list_of_numbers_finds_nobody(con: Any) -> None:
-    published = {p for (p,) in con.sql(f"SELECT patient FROM ({RELEASE})").fetchall()}
+    published_values = {p for (p,) in con.sql(f"SELECT patient FROM ({RELEASE})").fetchall()}
     scope = "call anything"
     for guess in (bytes(32), b"DBANON_KEY".ljust(32, b"0"), bytes(range(32))):
-        of = secret_keys.SecretKey("", guess)
-        tried = pseudonymize.compute_pseudonyms(
-            map(str, range(3000)), of, scope, formats.parse_format("t.c", "hex", 12, "P-")
+        secret_key = secret_keys.SecretKey("", guess)
+        tried_pseudonyms = pseudonymize.compute_pseudonyms(
+            map(str, range(3000)), secret_key, scope, formats.parse_format("t.c", "hex", 12, "P-")
         )
-        assert not published & set(tried)
+        assert not published_values & set(tried_pseudonyms)
     assert (
         pseudonyms.expected_pseudonyms(
             ["1000"], {"key": "env:DBANON_KEY", "scope": scope, "format": "hex", "length": 12, "prefix": "P-"}
         )[0]
-        not in published
+        not in published_values
     )

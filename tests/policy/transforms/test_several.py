@@ -37,23 +37,23 @@ def stays(opened: Any) -> Any:
 def test_every_column_has_pseudonyms_of_its_own_and_persons_are_counted(stays: Any) -> None:
     rows = stays.sql(CALL).fetchall()
     assert stays.sql(CALL).columns == ["patient", "stay", "age", "disease", "class_id"]
-    patients, found = {r[0] for r in rows}, {r[1] for r in rows}
-    assert len(rows) == 800 and len(patients) == 200 and len(found) == 400 and not patients & found
+    patients, values = {r[0] for r in rows}, {r[1] for r in rows}
+    assert len(rows) == 800 and len(patients) == 200 and len(values) == 400 and not patients & values
     assert Counter(Counter((r[0], r[1]) for r in rows).values()) == {2: 400}
-    told = dict(stays.sql("SELECT metric, value FROM mondrian_metrics('stays', k=10)").fetchall())
-    assert (told["persons"], told["records"], told["linked"], told["k"]) == (200, 800, 800, 50)
+    mapping = dict(stays.sql("SELECT metric, value FROM mondrian_metrics('stays', k=10)").fetchall())
+    assert (mapping["persons"], mapping["records"], mapping["linked"], mapping["k"]) == (200, 800, 800, 50)
 
 
 def test_persons_are_counted_by_the_column_that_says_so_whatever_is_withheld(stays: Any) -> None:
     refused(stays, "FROM mondrian('stays', k=201)", "k must be between 2 and 200")
     for withheld in (["stay"], ["patient"], ["patient", "stay"]):
         refused(stays, f"FROM mondrian('stays', k=201, withhold={withheld})", "k must be between 2 and 200")
-        shown = stays.sql(f"FROM mondrian('stays', k=10, withhold={withheld})").columns
-        assert shown == [c for c in ("patient", "stay", "age", "disease", "class_id") if c not in withheld]
+        shown_columns = stays.sql(f"FROM mondrian('stays', k=10, withhold={withheld})").columns
+        assert shown_columns == [c for c in ("patient", "stay", "age", "disease", "class_id") if c not in withheld]
     refused(stays, "FROM mondrian('stays', k=10, person='stay')", "patient is declared pseudonym")
     assert "patient" not in stays.sql("FROM mondrian('stays', k=10, person='patient')").columns
-    told = stays.sql("SELECT achieved FROM anonymity('stays') WHERE model = 'k_anonymity'").fetchall()
-    assert told == [(50,)]
+    rows = stays.sql("SELECT achieved FROM anonymity('stays') WHERE model = 'k_anonymity'").fetchall()
+    assert rows == [(50,)]
 
 
 def test_nothing_is_released_where_nobody_knows_which_is_the_person(stays: Any) -> None:
@@ -116,8 +116,8 @@ def test_a_value_of_another_column_links_where_scopes_are_one(stays: Any) -> Non
 def test_who_hangs_together_as_nobody_else_stops_the_release(stays: Any, change: str, persons: int) -> None:
     stays.execute(change)
     for kind in ("", "_classes", "_metrics"):
-        said = f"{persons} persons of stays are alone by their linked rows: the pseudonyms patient, stay show"
-        refused(stays, f"FROM mondrian{kind}('stays', k=10)", said)
+        message = f"{persons} persons of stays are alone by their linked rows: the pseudonyms patient, stay show"
+        refused(stays, f"FROM mondrian{kind}('stays', k=10)", message)
     assert stays.sql("FROM mondrian('stays', k=10, withhold=['patient', 'stay'])").fetchall()
 
 
@@ -161,16 +161,18 @@ def visits(r: random.Random) -> list[Visit]:
         shape = [(r.randrange(2), r.choice([None, 0, 1, 2]), r.choice([20, 21])) for _ in range(r.randrange(1, 5))]
         house = r.choice([True, True, False])
         for copy in range(4 * kind, 4 * kind + r.choice([3, 4])):
-            own = copy if house else None
-            for who, visit, age in shape:
-                rows.append((2 * copy + who, None if visit is None else 10 * copy + visit, own, age, r.choice("xy")))
+            own_copy = copy if house else None
+            for person, visit, age in shape:
+                rows.append(
+                    (2 * copy + person, None if visit is None else 10 * copy + visit, own_copy, age, r.choice("xy"))
+                )
     for _ in range(r.choice([0, 0, 1, 2])):
-        at = r.randrange(len(rows))
-        who, visit, house_of, age, disease = rows[at]
-        rows[at] = r.choice([
-            (who, visit, house_of, 41 - age, disease), (who, 5, house_of, age, disease),
-            (who, None, house_of, age, disease), (who, visit, 5, age, disease),
-            (who ^ 1, visit, house_of, age, disease),
+        randrange = r.randrange(len(rows))
+        person, visit, house_of, age, disease = rows[randrange]
+        rows[randrange] = r.choice([
+            (person, visit, house_of, 41 - age, disease), (person, 5, house_of, age, disease),
+            (person, None, house_of, age, disease), (person, visit, 5, age, disease),
+            (person ^ 1, visit, house_of, age, disease),
         ])  # fmt: skip
     return rows + [(1000 + i, 1000 + i, 1000 + i, 20 + i % 2, "xy"[i // 2 % 2]) for i in range(40)]
 
@@ -179,9 +181,9 @@ def is_alone(shown: list[tuple[int, int, int | None, int | None]], k: int) -> bo
     """Whether something hangs together as fewer than k others do: (class, patient, visit, household) of records."""
     names = [(age, *(None if n is None else f"{c}{n}" for c, n in zip("pvh", of, strict=True))) for age, *of in shown]
     rows = [(str(age), size, links) for (age, *links_), size in Counter(names).items() for links in [tuple(links_)]]
-    alike, parts = oracle.alike(rows), oracle.components(rows)
-    own = {row: i for i, part in enumerate(parts) for row in part}
-    return any(len({own[other] for other in alike[row]}) < k for row in rows)
+    equal_result, parts = oracle.alike(rows), oracle.components(rows)
+    own_values_by_row = {row: i for i, part in enumerate(parts) for row in part}
+    return any(len({own_values_by_row[other] for other in equal_result[row]}) < k for row in rows)
 
 
 @pytest.mark.parametrize("seed", range(80))
@@ -195,17 +197,19 @@ def test_the_gate_refuses_what_every_way_to_lay_rows_over_tells_apart(opened: An
     opened.execute("DELETE FROM dbanon.policy")
     dbanon.declare(opened, "calls", patient=PERSON, visit="pseudonym", house="pseudonym", age="quasi",
                    disease="sensitive")  # fmt: skip
-    plain = opened.sql("SELECT DISTINCT age FROM mondrian('calls', k=3, withhold=['patient', 'visit', 'house'])")
-    cut = sorted(plain.fetchall()) == [("20",), ("21",)]
-    alone = is_alone([(age if cut else 20, *rest) for *rest, age, _ in table], 3)
+    plain_relation = opened.sql(
+        "SELECT DISTINCT age FROM mondrian('calls', k=3, withhold=['patient', 'visit', 'house'])"
+    )
+    cut_result = sorted(plain_relation.fetchall()) == [("20",), ("21",)]
+    alone = is_alone([(age if cut_result else 20, *rest) for *rest, age, _ in table], 3)
     try:
-        found = opened.sql("SELECT patient, visit, house FROM mondrian('calls', k=3)").fetchall()
+        rows = opened.sql("SELECT patient, visit, house FROM mondrian('calls', k=3)").fetchall()
     except Exception as error:
         assert alone and "are alone by their linked rows" in str(error)
     else:
         assert not alone
-        (told,) = opened.sql("SELECT value FROM mondrian_metrics('calls', k=3) WHERE metric = 'linked'").fetchall()
-        assert told[0] == metrics.linked(found)
+        (row,) = opened.sql("SELECT value FROM mondrian_metrics('calls', k=3) WHERE metric = 'linked'").fetchall()
+        assert row[0] == metrics.linked(rows)
 
 
 def test_the_gate_judges_rows_that_a_maker_would_have_let_through(stays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,9 +268,9 @@ def test_linked_counts_records_that_share_a_pseudonym(opened: Any, seed: int) ->
     for size, links in rows:
         opened.execute(f"INSERT INTO released VALUES (?{', ?' * columns})", [size, *links])
     query = fill("release/metrics/linked.sql", links=[{"i": i} for i in range(columns)])
-    (found,) = opened.sql(query).fetchall()
+    (row,) = opened.sql(query).fetchall()
     records = [tuple(links) for size, links in rows for _ in range(size)]
-    assert found == (None, metrics.linked(records))
+    assert row == (None, metrics.linked(records))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -279,8 +283,8 @@ def test_linked_is_of_the_records_that_are_released(opened: Any, seed: int) -> N
     opened.executemany("INSERT INTO calls VALUES (?, ?)", rows)
     opened.execute("DELETE FROM dbanon.policy")
     dbanon.declare(opened, "calls", age="quasi", caller="pseudonym")
-    (told,) = opened.sql("SELECT value FROM mondrian_metrics('calls', k=5) WHERE metric = 'linked'").fetchall()
-    assert told[0] == metrics.linked([(None if c is None else str(c),) for _, c in rows]) > 0
+    (row,) = opened.sql("SELECT value FROM mondrian_metrics('calls', k=5) WHERE metric = 'linked'").fetchall()
+    assert row[0] == metrics.linked([(None if c is None else str(c),) for _, c in rows]) > 0
 
 
 # --- versions -----------------------------------------------------------------------------------------------
@@ -292,8 +296,11 @@ def test_a_view_with_several_pseudonyms_has_one_version(tmp_path: Path) -> None:
         dbanon.declare(con, "stays", patient=PERSON, stay="pseudonym", age="quasi")
         dbanon.create_release(con, "safe", "kacpc", "stays", k=10)
         assert con.sql("SELECT count(DISTINCT patient), count(DISTINCT stay) FROM safe").fetchall() == [(200, 200)]
-        told = dbanon.certificate(con, "safe", "text")
-        assert "pseudonym of stay" in told and "readers see which records share a pseudonym" in told
+        certificate_text = dbanon.certificate(con, "safe", "text")
+        assert (
+            "pseudonym of stay" in certificate_text
+            and "readers see which records share a pseudonym" in certificate_text
+        )
         assert con.sql("FROM risk('safe') LIMIT 1").fetchall()
         assert con.sql("SELECT status FROM release_status()").fetchall() == [("fresh",)]
         con.execute("INSERT INTO stays SELECT 500 + i, 500 + i, 20 + i % 4 FROM range(40) r (i)")
@@ -308,7 +315,7 @@ def test_a_view_with_several_pseudonyms_has_one_version(tmp_path: Path) -> None:
 
 def test_the_parts_of_a_component_are_what_the_gate_is_told(opened: Any) -> None:
     rows = [linked_patterns.LinkedRow("1", 1, ("a", None)), linked_patterns.LinkedRow("1", 1, ("b", "b"))]
-    listed = ", ".join(f"{{'label': '{r.label}', 'size': {r.size}, 'links': {list(r.links)!r}}}" for r in rows)
-    listed = listed.replace("None", "NULL")
-    assert opened.sql(f"SELECT dbanon_together([{listed}])").fetchall() == [(linked_patterns.pattern_numbers(rows),)]
+    ages_text = ", ".join(f"{{'label': '{r.label}', 'size': {r.size}, 'links': {list(r.links)!r}}}" for r in rows)
+    ages_text = ages_text.replace("None", "NULL")
+    assert opened.sql(f"SELECT dbanon_together([{ages_text}])").fetchall() == [(linked_patterns.pattern_numbers(rows),)]
     assert pseudonyms.__doc__ is not None and opened.sql("SELECT dbanon_together(NULL)").fetchall() == [([],)]

@@ -28,9 +28,9 @@ def made_up(r: random.Random, most: int = 7, columns: int = 2) -> list[oracle.Ro
         for label, size, links in r.choice(shapes):
             rows.append((label, size, tuple(None if n is None else f"{copy}-{c}-{n}" for c, n in enumerate(links))))
     unique = {(label, links): (label, size, links) for label, size, links in rows}
-    found = list(unique.values())
-    r.shuffle(found)
-    return found
+    values = list(unique.values())
+    r.shuffle(values)
+    return values
 
 
 def numbers(rows: list[oracle.Row]) -> list[list[int]]:
@@ -41,19 +41,19 @@ def numbers(rows: list[oracle.Row]) -> list[list[int]]:
 def test_rows_of_one_number_are_alike_by_every_way_to_lay_them_over(seed: int) -> None:
     r = random.Random(seed)
     rows = made_up(r, columns=r.choice([1, 2, 3]))
-    found, expected = numbers(rows), oracle.alike(rows)
+    actual_numbers, expected = numbers(rows), oracle.alike(rows)
     same = 0
     for i, row in enumerate(rows):
         for j, other in enumerate(rows):
-            if found[i][0] == found[j][0]:
+            if actual_numbers[i][0] == actual_numbers[j][0]:
                 assert other in expected[row]
                 same += 1
-            assert (found[i][-1] == found[j][-1]) <= any(other in expected[a] for a in rows)
+            assert (actual_numbers[i][-1] == actual_numbers[j][-1]) <= any(other in expected[a] for a in rows)
         # Nothing is lost but places that could be changed within a component.
         component = next(c for c in oracle.components(rows) if row in c)
-        assert len({found[rows.index(a)][-1] for a in component}) == 1
+        assert len({actual_numbers[rows.index(a)][-1] for a in component}) == 1
         laid = {rows.index(b) for a in component for b in expected[a]}
-        assert {found[j][-1] for j in laid} == {found[i][-1]}
+        assert {actual_numbers[j][-1] for j in laid} == {actual_numbers[i][-1]}
     assert same > len(rows)
 
 
@@ -63,30 +63,30 @@ def test_the_same_components_by_other_names_and_in_another_order_are_the_same() 
     renamed = [(label, size, tuple(p and p[::-1] + "x" for p in links)) for label, size, links in rows]
     both = rows + renamed
     r.shuffle(both)
-    found = dict(zip(both, numbers(both), strict=True))
+    mapping = dict(zip(both, numbers(both), strict=True))
     for row, other in zip(rows, renamed, strict=True):
-        assert found[row][-1] == found[other][-1]
+        assert mapping[row][-1] == mapping[other][-1]
 
 
 def test_what_hangs_together_is_more_than_the_classes_of_its_rows() -> None:
     """Two persons of a household: one twice in a and one in b, or one in a and b and one in a. Classes are the same."""
     one = [("a", 1, ("h1", "p1", "v1")), ("a", 1, ("h1", "p1", "v2")), ("b", 1, ("h1", "p2", "v3"))]
     other = [("a", 1, ("h2", "p3", "v4")), ("b", 1, ("h2", "p3", "v5")), ("a", 1, ("h2", "p4", "v6"))]
-    found = numbers([*one, *other])
-    assert found[0][-1] != found[3][-1]
-    assert not {n for parts in found[:3] for n in parts} & {n for parts in found[3:] for n in parts}
+    actual_numbers = numbers([*one, *other])
+    assert actual_numbers[0][-1] != actual_numbers[3][-1]
+    assert not {n for parts in actual_numbers[:3] for n in parts} & {n for parts in actual_numbers[3:] for n in parts}
 
 
 def test_a_component_that_is_too_large_is_like_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [("a", 1, (f"p{i}", f"v{i}-{j}")) for i in range(2) for j in range(6)]
-    whole = numbers(rows)
-    assert len({parts[-1] for parts in whole}) == 1
+    full_numbers = numbers(rows)
+    assert len({parts[-1] for parts in full_numbers}) == 1
     monkeypatch.setattr(linked_patterns, "MAX_COMPARED_ROWS", 5)
     assert len({n for parts in numbers(rows) for n in parts}) == 12 + 2 + 12 + 2
 
 
 def test_many_rows_that_look_alike_are_put_in_order_in_time() -> None:
     rows = [("a", 1, (f"p{i}", f"v{i}-{j}")) for i in range(2) for j in range(120)]
-    found = numbers(rows)
-    assert {parts[-1] for parts in found[:120]} == {parts[-1] for parts in found[120:]}
-    assert len({parts[0] for parts in found}) == 120
+    actual_numbers = numbers(rows)
+    assert {parts[-1] for parts in actual_numbers[:120]} == {parts[-1] for parts in actual_numbers[120:]}
+    assert len({parts[0] for parts in actual_numbers}) == 120

@@ -25,8 +25,8 @@ def test_every_number_is_what_its_sql_gives(clinic: Any) -> None:
     con, _, custodians, _ = clinic
     page = Page(custodians)
     assert check_numbers(page, con) > 150
-    measured = [key for key in page.facts if key[0] in ("achieved", "risk", "left out", "loss")]
-    assert len(measured) > 15 and all(page.facts[key][1] is not None for key in measured)
+    measured_keys = [key for key in page.facts if key[0] in ("achieved", "risk", "left out", "loss")]
+    assert len(measured_keys) > 15 and all(page.facts[key][1] is not None for key in measured_keys)
     used = {number for number, _ in page.tables} | {number for _, number in page.facts.values() if number}
     assert len(page.queries) - len(used) <= 2, "those of plots beside them"
 
@@ -34,8 +34,8 @@ def test_every_number_is_what_its_sql_gives(clinic: Any) -> None:
 def test_what_goes_out_can_be_recomputed_from_what_is_published(clinic: Any, tmp_path: Path) -> None:
     con, _, _, outgoing = clinic
     dbanon.publish(con, "safe", tmp_path / "safe.duckdb", classes=True)
-    with duckdb.connect(tmp_path / "safe.duckdb", read_only=True) as plain:
-        assert check_numbers(Page(outgoing), plain) > 30
+    with duckdb.connect(tmp_path / "safe.duckdb", read_only=True) as plain_con:
+        assert check_numbers(Page(outgoing), plain_con) > 30
 
 
 def test_what_goes_out_says_what_the_certificate_that_goes_out_says(clinic: Any) -> None:
@@ -43,16 +43,19 @@ def test_what_goes_out_says_what_the_certificate_that_goes_out_says(clinic: Any)
     current = session.find_session(con.raw)
     with current.cursor() as cursor:
         entry = releases.find_published("certificate", "safe", cursor, SearchPath.here(con))
-        made = certificate.Certificate(entry, current, cursor)
-        lines = {(line.section, line.label): line for line in made.lines(made.published_tables(classes=True))}
+        actual_certificate = certificate.Certificate(entry, current, cursor)
+        lines = {
+            (line.section, line.label): line
+            for line in actual_certificate.lines(actual_certificate.published_tables(classes=True))
+        }
     facts = Page(outgoing).facts
     assert facts.keys() - lines.keys() == {k for k in facts if k[0] == "loss"}
     assert lines.keys() == {k for k in facts if k[0] != "loss"}
     for key, line in lines.items():
         assert facts[key][0] == (format_cell(float(line.value)) if line.sql else line.value)
-    published = {row[0] for row in con.execute("SELECT metric FROM safe_metrics").fetchall()}
-    columns = {item.split(":")[0] for section, item in facts if section == "loss"}
-    assert columns and {f"fully_generalized:{column}" for column in columns} <= published
+    published_values = {row[0] for row in con.execute("SELECT metric FROM safe_metrics").fetchall()}
+    columns = {element.split(":")[0] for section, element in facts if section == "loss"}
+    assert columns and {f"fully_generalized:{column}" for column in columns} <= published_values
 
 
 def test_what_goes_out_has_no_value_and_no_name_of_the_source(clinic: Any) -> None:
@@ -73,8 +76,8 @@ def test_no_value_of_too_few_is_shown_of_the_source(clinic: Any) -> None:
     con, _, custodians, _ = clinic
     rare = con.execute(f"SELECT born::VARCHAR FROM {SOURCE} GROUP BY born HAVING count(*) < 5").fetchall()
     common = con.execute("SELECT DISTINCT born FROM safe").fetchall()
-    there = [value for (value,) in rare if f">{value}<" in custodians and (value,) not in common]
-    assert len(rare) > 50 and there == []
+    present_values = [value for (value,) in rare if f">{value}<" in custodians and (value,) not in common]
+    assert len(rare) > 50 and present_values == []
     assert not re.search(r"Surname\d+x", custodians)
 
 
@@ -87,15 +90,15 @@ def test_class_sizes_and_leading_values_by_hand(clinic: Any) -> None:
     led = []
     for cells, size in sizes.items():
         values = Counter(row[3] for row in rows if row[:3] == cells and row[3] is not None)
-        most = max(values.values(), default=0)
-        led += [(most / size, size, value) for value, count in values.items() if count == most]
+        maximum = max(values.values(), default=0)
+        led += [(maximum / size, size, value) for value, count in values.items() if count == maximum]
     worst = sorted(led, key=lambda found: -found[0])[:10]
     for page in (Page(custodians), Page(outgoing)):
         cells = [of[1:] for number, of in page.tables]
         assert expected in cells
-    (named,) = [of[1:] for _, of in Page(custodians).tables if of and len(of[1]) == 7]
-    assert [line[6] for line in named] == [format_cell(share) for share, *_ in worst]
-    for line in named:
+    (name_text,) = [of[1:] for _, of in Page(custodians).tables if of and len(of[1]) == 7]
+    assert [line[6] for line in name_text] == [format_cell(share) for share, *_ in worst]
+    for line in name_text:
         assert (float(line[6]), int(line[3]), line[5]) in {(float(format_cell(s) or 0), n, v) for s, n, v in led}
 
 
@@ -108,8 +111,10 @@ def covers(published: Any, value: Any) -> bool:
 
 
 def numbers_of(page: Page, head: Any) -> dict[str, list[str]]:
-    (found,) = [cells[1:] for _, cells in page.tables if len(cells) > 1 and len(cells[1]) == 6 and cells[1][1] == head]
-    return {line[1]: line[2:5] for line in found}
+    (actual_cells,) = [
+        cells[1:] for _, cells in page.tables if len(cells) > 1 and len(cells[1]) == 6 and cells[1][1] == head
+    ]
+    return {line[1]: line[2:5] for line in actual_cells}
 
 
 def test_linkage_and_inference_by_hand(clinic: Any) -> None:
@@ -117,27 +122,29 @@ def test_linkage_and_inference_by_hand(clinic: Any) -> None:
     source = con.execute(f"SELECT born::VARCHAR, town, weight, disease FROM {SOURCE}").fetchall()
     safe = con.execute("SELECT born, town, weight, disease FROM safe").fetchall()
     common = Counter(row[3] for row in safe if row[3])
-    fitting, right, asked = [], Counter[str](), 0
+    fitting, right, number = [], Counter[str](), 0
     for person in source:
         fits = [row for row in safe if all(covers(row[i], person[i]) for i in range(3))]
         fitting.append(len(fits))
         if person[3] is None:
             continue
-        asked += 1
-        alike = [row for row in source if row[:3] == person[:3]]
-        for name, rows in (("value", fits), ("mode", safe), ("raw", alike)):
-            held = Counter(row[3] for row in rows if row[3])
-            right[name] += max(held, key=lambda v: (held[v], common[v], [-ord(c) for c in v])) == person[3]
+        number += 1
+        equal_rows = [row for row in source if row[:3] == person[:3]]
+        for name, rows in (("value", fits), ("mode", safe), ("raw", equal_rows)):
+            stored_counts = Counter(row[3] for row in rows if row[3])
+            right[name] += (
+                max(stored_counts, key=lambda v: (stored_counts[v], common[v], [-ord(c) for c in v])) == person[3]
+            )
     linkage = numbers_of(Page(custodians), "registered")
     assert linkage["linked"][0] == str(len(source)) and linkage["candidates_least"][0] == str(min(fitting))
     assert linkage["candidates_median"][0] == str(sorted(fitting)[(len(fitting) - 1) // 2])
     assert linkage["exact_matches"][0] == str(fitting.count(1))
     inference = numbers_of(Page(custodians), "accuracy")
-    assert inference["accuracy"] == [format_cell(right[name] / asked) for name in ("value", "mode", "raw")]
-    assert inference["asked"][0] == str(asked)
-    said = Page(custodians).text
-    assert f"disease: a share of {inference['accuracy'][0]} is guessed right" in said
-    assert f"fits at least {linkage['candidates_least'][0]}, in the median" in said
+    assert inference["accuracy"] == [format_cell(right[name] / number) for name in ("value", "mode", "raw")]
+    assert inference["asked"][0] == str(number)
+    message = Page(custodians).text
+    assert f"disease: a share of {inference['accuracy'][0]} is guessed right" in message
+    assert f"fits at least {linkage['candidates_least'][0]}, in the median" in message
     assert "Linkage" not in outgoing and "Inference" not in outgoing and "is guessed right" not in outgoing
 
 

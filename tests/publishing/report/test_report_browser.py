@@ -16,19 +16,19 @@ style-src 'unsafe-inline'"></head><body style="background:#fff;color:#aaa"><p st
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("form", ["custodian", "outgoing"])
 def test_a_page_fits_a_phone_and_is_read_in_light_and_dark(clinic: Any, form: str, dark: bool, tmp_path: Path) -> None:
-    seen = browser.look(clinic[3 if form == "outgoing" else 2], tmp_path, dark=dark)
-    assert seen.console == []
-    for width, at in seen.at.items():
-        assert at["width"] == width and at["needed"] <= width, at
-        assert at["wide"] == [] and at["pale"] == [] and at["asked"] == []
-        assert at["texts"] > 200
-        assert (sum(map(int, at["background"][4:-1].split(", "))) < 150) == dark
-    assert seen.at[360]["boxes"] > 5, "wide tables and SQL scroll by themselves"
+    visited = browser.look(clinic[3 if form == "outgoing" else 2], tmp_path, dark=dark)
+    assert visited.console == []
+    for width, position in visited.at.items():
+        assert position["width"] == width and position["needed"] <= width, position
+        assert position["wide"] == [] and position["pale"] == [] and position["asked"] == []
+        assert position["texts"] > 200
+        assert (sum(map(int, position["background"][4:-1].split(", "))) < 150) == dark
+    assert visited.at[360]["boxes"] > 5, "wide tables and SQL scroll by themselves"
 
 
 def test_the_browser_notices_what_is_wrong(tmp_path: Path) -> None:
-    seen = browser.look(NETWORK, tmp_path)
-    assert len(seen.console) >= 2 and any("https://example.invalid" in line for line in seen.console)
-    at = seen.at[360]
-    assert at["needed"] > 360 and at["wide"] == ["P: pale and wide"]
-    assert at["pale"] == [["pale and wide", 2.32]] and at["asked"] == ["https://example.invalid/a.png"]
+    visited = browser.look(NETWORK, tmp_path)
+    assert len(visited.console) >= 2 and any("https://example.invalid" in line for line in visited.console)
+    position = visited.at[360]
+    assert position["needed"] > 360 and position["wide"] == ["P: pale and wide"]
+    assert position["pale"] == [["pale and wide", 2.32]] and position["asked"] == ["https://example.invalid/a.png"]

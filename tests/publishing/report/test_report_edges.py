@@ -71,7 +71,7 @@ def test_what_follows_from_a_source_that_changed_is_left_out(clinic: Any, tmp_pa
     assert "not what they were" not in clinic[2]
     with build(tmp_path / "clinic.duckdb") as con:
         dbanon.create_release(con, "safe", "mondrian", SOURCE, k=5)
-        before = dbanon.report(con, "safe", outgoing=True)
+        old_report = dbanon.report(con, "safe", outgoing=True)
         con.execute(f"UPDATE {SOURCE} SET town = 'Elsewhere' WHERE surname = 'Surname3x'")
         stale = dbanon.report(con, "safe")
         assert "not what they were when this version was released" in stale
@@ -79,7 +79,7 @@ def test_what_follows_from_a_source_that_changed_is_left_out(clinic: Any, tmp_pa
         assert not re.search("query_error|attack_summary|distortion", " ".join(read.queries.values()))
         assert not any(SOURCE in sql for sql in read.queries.values()) and "Elsewhere" not in stale
         assert "No attack was tried: the source is not there as it was released" in read.text
-        assert dateless(dbanon.report(con, "safe", outgoing=True)) == dateless(before)
+        assert dateless(dbanon.report(con, "safe", outgoing=True)) == dateless(old_report)
         con.execute(f"UPDATE {SOURCE} SET town = 'Wexbury' WHERE town = 'Elsewhere'")
         con.execute(f"DROP TABLE {SOURCE}")
         assert dateless(dbanon.report(con, "safe")) == dateless(stale)
@@ -147,13 +147,13 @@ def test_releases_of_every_form_have_a_report_whose_numbers_hold(call: dict[str,
         assert "journalist_highest" in read.text
         outgoing = dbanon.report(con, "safe", outgoing=True)
         dbanon.publish(con, "safe", tmp_path / "safe.duckdb", classes=True)
-    with duckdb.connect(tmp_path / "safe.duckdb", read_only=True) as plain:
-        check_numbers(Page(outgoing), plain)
+    with duckdb.connect(tmp_path / "safe.duckdb", read_only=True) as plain_con:
+        check_numbers(Page(outgoing), plain_con)
 
 
 def test_guesses_about_nobody_are_told_as_such() -> None:
     """Numbers that are 0 are left out of the table."""
-    said = attacks._result_sentences(
+    result_sentences = attacks._result_sentences(
         [("age", "guesses", 17, "how many"), ("age", "observed", 0.5, "how many of them are right")]
     )
-    assert "17 guesses are sure enough, about 0 people, and a share of 0.5 is right" in said
+    assert "17 guesses are sure enough, about 0 people, and a share of 0.5 is right" in result_sentences

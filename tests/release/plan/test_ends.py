@@ -26,16 +26,16 @@ def table(con: Any, type_: str, values: Sequence[object], times: int = 2) -> Non
 
 
 def ends(text: str) -> tuple[str, str]:
-    found = re.fullmatch(r"\[(.*), (.*)\]", text)
-    return (found[1], found[2]) if found else (text, text)
+    match = re.fullmatch(r"\[(.*), (.*)\]", text)
+    return (match[1], match[2]) if match else (text, text)
 
 
 def intervals(con: Any, call: str) -> dict[str, list[tuple[str, str]]]:
     """The published ends of each value, as texts."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    result: dict[str, list[tuple[str, str]]] = {}
     for value, text in con.execute(f"SELECT t.v::VARCHAR, r.v FROM {call} AS r JOIN t USING (uid)").fetchall():
-        found.setdefault(value, []).append(ends(text))
-    return found
+        result.setdefault(value, []).append(ends(text))
+    return result
 
 
 # --- distances and losses ---------------------------------------------------------------------------------
@@ -58,8 +58,8 @@ NEAR: list[tuple[str, list[int], int]] = [
 def scaled(number: int, scale: int) -> str:
     """A number of steps as a decimal text."""
     digits = str(abs(number)).rjust(scale + 1, "0")
-    whole, fraction = digits[: len(digits) - scale], digits[len(digits) - scale :]
-    return ("-" if number < 0 else "") + whole + ("." + fraction if scale else "")
+    full_digits, fraction = digits[: len(digits) - scale], digits[len(digits) - scale :]
+    return ("-" if number < 0 else "") + full_digits + ("." + fraction if scale else "")
 
 
 @pytest.mark.parametrize(("type_", "steps", "scale"), NEAR, ids=lambda v: v if isinstance(v, str) else "")
@@ -70,8 +70,8 @@ def test_losses_of_great_numbers_are_those_of_exact_differences(
     call = "('t', k := {}, qi := ['v'], sensitive := ['uid'])"
     for k in (4, 2 * len(steps)):
         losses = []
-        for value, found in intervals(con, f"kacpc{call.format(k)}").items():
-            for low, high in found:
+        for value, result in intervals(con, f"kacpc{call.format(k)}").items():
+            for low, high in result:
                 assert Fraction(low) <= Fraction(value) <= Fraction(high)
                 losses.append((Fraction(high) - Fraction(low)) * 10**scale / (max(steps) - min(steps)))
         metrics = dict(con.execute(f"SELECT metric, value FROM kacpc_metrics{call.format(k)}").fetchall())
@@ -86,8 +86,11 @@ def test_near_records_of_great_numbers_are_near(con: Any) -> None:
         table(con, type_, [first + i for i in (0, 1, 100, 101, 500, 501, 1000, 1001)], times=1)
         for algorithm in ("kacpc", "mondrian"):
             call = f"{algorithm}('t', k := 2, qi := ['v'], sensitive := ['uid'])"
-            found = {end for all_ends in intervals(con, call).values() for end in all_ends}
-            assert found == {(str(first + i), str(first + i + 1)) for i in (0, 100, 500, 1000)}, (type_, algorithm)
+            actual_ends = {end for all_ends in intervals(con, call).values() for end in all_ends}
+            assert actual_ends == {(str(first + i), str(first + i + 1)) for i in (0, 100, 500, 1000)}, (
+                type_,
+                algorithm,
+            )
 
 
 # --- grids --------------------------------------------------------------------------------------------------
@@ -129,8 +132,8 @@ def test_ends_on_a_grid_are_those_of_exact_arithmetic(con: Any, case: Any) -> No
     snap = exact(grid, closed, low_limit, high_limit)
     lows, highs = ({snap(Fraction(v))[end] for v in values} for end in (0, 1))
     call = f"kacpc('t', k := 3, qi := ['v'], sensitive := ['uid'], grid := {{'v': '{grid}'}})"
-    for value, found in intervals(con, call).items():
-        for low, high in found:
+    for value, result in intervals(con, call).items():
+        for low, high in result:
             assert Fraction(low) <= Fraction(value) <= Fraction(high)
             assert Fraction(low) in lows and Fraction(high) in highs, (value, low, high)
     assert con.execute(f"FROM {call.replace('kacpc', 'kacpc_metrics')}").fetchall()
@@ -139,12 +142,12 @@ def test_ends_on_a_grid_are_those_of_exact_arithmetic(con: Any, case: Any) -> No
 @pytest.mark.parametrize("type_", ["DOUBLE", "FLOAT"])
 def test_a_grid_of_floats_is_finite_and_covers(con: Any, type_: str) -> None:
     """Where numbers are further apart than the grid, they are their own ends; ends beyond the type are its limits."""
-    most = "1.7976931348623157e308" if type_ == "DOUBLE" else "3.4028235e38"
-    table(con, type_, ["-" + most, "-8", "-0.3", "0", "1e-40", "0.7", "16777216", "1e16", "1e30", most])
+    text = "1.7976931348623157e308" if type_ == "DOUBLE" else "3.4028235e38"
+    table(con, type_, ["-" + text, "-8", "-0.3", "0", "1e-40", "0.7", "16777216", "1e16", "1e30", text])
     for grid in ("1e-320", "0.1", "1e16", "1e308"):
         call = f"kacpc('t', k := 3, qi := ['v'], sensitive := ['uid'], grid := {{'v': '{grid}'}})"
-        for value, found in intervals(con, call).items():
-            for low, high in found:
+        for value, result in intervals(con, call).items():
+            for low, high in result:
                 assert -math.inf < float(low) <= float(value) <= float(high) < math.inf, (grid, value, low, high)
         metrics = dict(con.execute(f"SELECT metric, value FROM {call.replace('(', '_metrics(', 1)}").fetchall())
         assert 0 <= metrics["precision"] <= 1
@@ -176,11 +179,17 @@ def test_a_grid_that_the_type_cannot_hold_is_refused(con: Any, type_: str, grid:
 
 def test_ends_of_a_call_are_held_exactly_to_large_grids(con: Any) -> None:
     """A top begins a cell of the declared grid and a bottom ends one, wherever doubles cannot tell them from others."""
-    half, wide, steps = 2 * 10**38, 10**36, 10**20
+    half, wide_result, steps = 2 * 10**38, 10**36, 10**20
     for type_, grid, values, fits, cuts in (
         ("UHUGEINT", half, [1, 2, half, half + 1], f"top := {{'v': '{half}'}}", f"top := {{'v': '{half + 1}'}}"),
         ("UHUGEINT", half, [1, 2, half, half + 1], f"bottom := {{'v': '{half - 1}'}}", f"bottom := {{'v': '{half}'}}"),
-        ("DECIMAL(38,1)", steps, [1, 2, wide, wide], f"top := {{'v': '{wide}'}}", f"top := {{'v': '{wide}.1'}}"),
+        (
+            "DECIMAL(38,1)",
+            steps,
+            [1, 2, wide_result, wide_result],
+            f"top := {{'v': '{wide_result}'}}",
+            f"top := {{'v': '{wide_result}.1'}}",
+        ),
         ("BIGINT", steps, [-1, -2, 1, 2], "bottom := {'v': -1}", f"bottom := {{'v': '{2**63 - 1}'}}"),
     ):
         table(con, type_, values)
@@ -200,16 +209,16 @@ MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
 
 def civil(day: int) -> tuple[int, int]:
     """Year (1 BC is 0) and month of a day: the calendar repeats every 146,097 days."""
-    shift, within = divmod(day - date(2000, 1, 1).toordinal() + date(1970, 1, 1).toordinal(), 146_097)
-    there = date.fromordinal(date(2000, 1, 1).toordinal() + within)
-    return there.year + 400 * shift, there.month
+    shift, inner_result = divmod(day - date(2000, 1, 1).toordinal() + date(1970, 1, 1).toordinal(), 146_097)
+    present_fromordinal = date.fromordinal(date(2000, 1, 1).toordinal() + inner_result)
+    return present_fromordinal.year + 400 * shift, present_fromordinal.month
 
 
 def first_day(month: int) -> int:
     """Day on which a month begins, counted from January of the year 0."""
     year, place = divmod(month, 12)
-    shift, within = divmod(year - 2000, 400)
-    return date(2000 + within, place + 1, 1).toordinal() - date(1970, 1, 1).toordinal() + 146_097 * shift
+    shift, inner_result = divmod(year - 2000, 400)
+    return date(2000 + inner_result, place + 1, 1).toordinal() - date(1970, 1, 1).toordinal() + 146_097 * shift
 
 
 def cell(grid: str, day: int) -> tuple[int, int]:
@@ -241,8 +250,8 @@ def test_the_day_of_an_instant_is_not_rounded(con: Any) -> None:
     for type_ in ("TIMESTAMP", "TIMESTAMP_NS"):
         last = "1969-12-31 23:59:59.999999" + ("999" if type_ == "TIMESTAMP_NS" else "")
         table(con, type_, [last, "2262-04-11 23:47:16.854775" + ("806" if type_ == "TIMESTAMP_NS" else "")])
-        for more in ("", ", top := {'v': '2000-01-01'}", ", bottom := {'v': '1800-01-01'}"):
-            call = f"kacpc('t', k := 2, qi := ['v'], sensitive := ['uid'], grid := {{'v': 'day'}}{more})"
+        for extra_text in ("", ", top := {'v': '2000-01-01'}", ", bottom := {'v': '1800-01-01'}"):
+            call = f"kacpc('t', k := 2, qi := ['v'], sensitive := ['uid'], grid := {{'v': 'day'}}{extra_text})"
             assert intervals(con, call)[last] == [("1969-12-31", "1969-12-31")] * 2
 
 
@@ -252,9 +261,9 @@ def test_ends_on_a_grid_of_fractions_are_its_decimals(con: Any, type_: str) -> N
     con.execute(f"CREATE TABLE t AS SELECT i AS uid, (i * 0.0137 - 2)::{type_} AS v FROM range(300) AS r (i)")
     for grid in ("0.1", "0.3", "0.05", "0.007", "2.5"):
         call = f"kacpc('t', k := 5, qi := ['v'], sensitive := ['uid'], grid := {{'v': {grid}}})"
-        found = {end for both in intervals(con, call).values() for pair in both for end in pair}
-        assert len(found) > 1
-        assert [end for end in sorted(found) if Fraction(end) % Fraction(grid)] == [], grid
+        actual_ends = {end for both in intervals(con, call).values() for pair in both for end in pair}
+        assert len(actual_ends) > 1
+        assert [end for end in sorted(actual_ends) if Fraction(end) % Fraction(grid)] == [], grid
 
 
 # --- noise --------------------------------------------------------------------------------------------------
@@ -280,18 +289,18 @@ def test_noise_stays_on_its_grid_and_in_its_type(con: Any, call: str) -> None:
     for type_, (value, grids) in columns.items():
         con.execute(f"CREATE OR REPLACE TABLE t AS SELECT ({value})::{type_} AS v FROM range(40) AS r (i)")
         for grid in grids:
-            found = con.execute(f"SELECT v FROM {call} k := 4, qi := ['v'], grid := {{'v': '{grid}'}})").fetchall()
-            assert len(found) == 40, (type_, grid)
+            rows = con.execute(f"SELECT v FROM {call} k := 4, qi := ['v'], grid := {{'v': '{grid}'}})").fetchall()
+            assert len(rows) == 40, (type_, grid)
             if type_ in ("DECIMAL(18,0)", "HUGEINT", "UHUGEINT", "BIGINT") and grid != "none":
-                assert {int(v) % int(grid) for (v,) in found} == {0}
+                assert {int(v) % int(grid) for (v,) in rows} == {0}
 
 
 def test_a_decade_of_a_hierarchy_has_ten_years_before_christ_too(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT make_date(y, 5, 5) AS v FROM range(-25, 25) AS r (y)")
-    found = con.execute(
+    rows = con.execute(
         "SELECT label, leaves FROM (SELECT h.label, count(*) AS leaves "
         "FROM hierarchy_dates('d', 't', 'v', levels := ['decade']) AS h "
         "JOIN hierarchy_dates('d', 't', 'v', levels := ['decade']) AS leaf ON leaf.parent = h.node "
         "WHERE h.parent IS NOT NULL GROUP BY h.label)"
     ).fetchall()
-    assert dict(found) == {"-30s": 5, "-20s": 10, "-10s": 10, "0s": 10, "10s": 10, "20s": 5}
+    assert dict(rows) == {"-30s": 5, "-20s": 10, "-10s": 10, "0s": 10, "10s": 10, "20s": 5}

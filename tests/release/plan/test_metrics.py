@@ -33,7 +33,7 @@ def found(con: Any, call: str) -> dict[str, float]:
 
 def test_the_published_partition_has_the_published_numbers(six: Any) -> None:
     """P* of the fixture: {1, 2, 3} as ([25, 29], Gov) and {4, 5, 6} as ([40, 55], *)."""
-    said = found(six, "mondrian_metrics('six', k=3)")
+    message = found(six, "mondrian_metrics('six', k=3)")
     expected = {
         "precision": 0.466667,  # 1 - 6.4 / 12
         "information_loss": 6.4,  # 3 (4/30 + 1/2) + 3 (15/30 + 1)
@@ -54,8 +54,8 @@ def test_the_published_partition_has_the_published_numbers(six: Any) -> None:
         "square_error": 0.135556 + 3,  # of Gov two are not the mode, of Private, Private, Self-emp-inc one
         "square_error_clusters": 0.135556 + 3,
     }
-    assert {name: said[name] for name in expected} == pytest.approx(expected, abs=5e-7)
-    assert "kl_divergence" not in said
+    assert {name: message[name] for name in expected} == pytest.approx(expected, abs=5e-7)
+    assert "kl_divergence" not in message
 
 
 def test_divergence_of_the_published_partition(six: Any) -> None:
@@ -70,9 +70,9 @@ def test_divergence_of_the_published_partition(six: Any) -> None:
 def test_records_left_out_count_n_each_in_discernibility_with_suppression(con: Any) -> None:
     """Groups of 3, 2 and 1 for k = 3: 9 + 6 * 2 + 6 * 1 = 27."""
     con.execute("CREATE TABLE t AS SELECT unnest([1, 1, 1, 40, 40, 90]) AS age")
-    said = found(con, "kacpc_metrics('t', k=3, qi=['age'], suppress := 0.5)")
-    assert (said["records"], said["suppressed:outlier"]) == (3, 3)
-    assert (said["discernibility"], said["discernibility_suppression"]) == (9, 27)
+    message = found(con, "kacpc_metrics('t', k=3, qi=['age'], suppress := 0.5)")
+    assert (message["records"], message["suppressed:outlier"]) == (3, 3)
+    assert (message["discernibility"], message["discernibility_suppression"]) == (9, 27)
     con.execute("CREATE TABLE u AS SELECT unnest([1, 1, 1, NULL, NULL, NULL]) AS age")
     assert found(con, "kacpc_metrics('u', k=3, qi=['age'], nulls := 'drop')")["discernibility_suppression"] == 27
 
@@ -84,31 +84,31 @@ def test_clusters_that_publish_the_same_are_one_class(con: Any) -> None:
     """{20, 21} and {28, 29} both publish [20, 29]. Around 24.5: 20.25 + 12.25 + 12.25 + 20.25; by themselves 0.5 each.
     The range is 9."""
     con.execute("CREATE TABLE t AS SELECT unnest([20, 21, 28, 29]) AS age")
-    said = found(con, "mondrian_metrics('t', k=2, qi=['age'], grid := {'age': 10}, divergence := true)")
-    assert (said["classes"], said["clusters"]) == (1, 2)
-    assert (said["c_avg"], said["c_avg_clusters"]) == (2, 1)
-    assert (said["discernibility"], said["discernibility_clusters"]) == (16, 8)
-    assert (said["square_error_raw:age"], said["square_error_raw_clusters:age"]) == pytest.approx((65, 1))
-    assert (said["square_error"], said["square_error_clusters"]) == pytest.approx((65 / 81, 1 / 81))
-    assert said["kl_divergence"] == pytest.approx(np.log(0.25 / 0.1)), "each of ten cells has 1/10, four had 1/4"
+    message = found(con, "mondrian_metrics('t', k=2, qi=['age'], grid := {'age': 10}, divergence := true)")
+    assert (message["classes"], message["clusters"]) == (1, 2)
+    assert (message["c_avg"], message["c_avg_clusters"]) == (2, 1)
+    assert (message["discernibility"], message["discernibility_clusters"]) == (16, 8)
+    assert (message["square_error_raw:age"], message["square_error_raw_clusters:age"]) == pytest.approx((65, 1))
+    assert (message["square_error"], message["square_error_clusters"]) == pytest.approx((65 / 81, 1 / 81))
+    assert message["kl_divergence"] == pytest.approx(np.log(0.25 / 0.1)), "each of ten cells has 1/10, four had 1/4"
 
 
 def test_a_release_that_changes_nothing_loses_and_diverges_by_nothing(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT i % 3 AS age, ['a', 'b', NULL][1 + i % 3] AS sex FROM range(12) AS r (i)")
-    said = found(con, "kacpc_metrics('t', k=4, qi=['age', 'sex'], divergence := true)")
-    assert said["precision"] == 1
+    message = found(con, "kacpc_metrics('t', k=4, qi=['age', 'sex'], divergence := true)")
+    assert message["precision"] == 1
     names = ("total_information_loss", "ncp", "gcp", "square_error", "square_error_raw:age", "kl_divergence")
-    assert [said[name] for name in names] == [0] * 6
+    assert [message[name] for name in names] == [0] * 6
 
 
 def test_a_class_that_mixes_null_and_values_loses_all_of_the_attribute(con: Any) -> None:
     """One class of everything: 4 records lose all of both; `*` covers 10 ages and NULL, and two leaves and NULL."""
     con.execute("CREATE TABLE t (age INTEGER, sex VARCHAR)")
     con.execute("INSERT INTO t VALUES (1, 'F'), (10, 'F'), (NULL, NULL), (4, 'M')")
-    said = found(con, "kacpc_metrics('t', k=4, qi=['age', 'sex'], divergence := true)")
-    assert (said["total_information_loss"], said["ncp"], said["gcp"]) == (8, 8, 1)
-    assert (said["square_error"], said["square_error_raw:age"]) == (8, 4 * 81)
-    assert said["kl_divergence"] == pytest.approx(np.log(0.25 * 11 * 3))
+    message = found(con, "kacpc_metrics('t', k=4, qi=['age', 'sex'], divergence := true)")
+    assert (message["total_information_loss"], message["ncp"], message["gcp"]) == (8, 8, 1)
+    assert (message["square_error"], message["square_error_raw:age"]) == (8, 4 * 81)
+    assert message["kl_divergence"] == pytest.approx(np.log(0.25 * 11 * 3))
 
 
 @pytest.mark.parametrize(
@@ -130,39 +130,39 @@ def test_what_a_cell_is_and_the_unit_of_the_raw_square_error(
     """Mean 4.25, so 10.5625 + 5.0625 + 0.5625 + 22.5625 = 38.75. One class of four records."""
     con.execute(f"CREATE TABLE t (x {type_})")
     con.executemany("INSERT INTO t VALUES (?)", [[v] for v in values])
-    said = found(con, "kacpc_metrics('t', k=4, qi=['x'], grid := {'x': 'none'}, divergence := true)")
-    assert said["square_error_raw:x"] == pytest.approx(raw, rel=1e-9, abs=1e-12)
-    assert said["square_error"] == pytest.approx(38.75 / 64)
-    assert said["kl_divergence"] == pytest.approx(np.log(0.25 * cells))
+    message = found(con, "kacpc_metrics('t', k=4, qi=['x'], grid := {'x': 'none'}, divergence := true)")
+    assert message["square_error_raw:x"] == pytest.approx(raw, rel=1e-9, abs=1e-12)
+    assert message["square_error"] == pytest.approx(38.75 / 64)
+    assert message["kl_divergence"] == pytest.approx(np.log(0.25 * cells))
 
 
 def test_a_constant_number_has_no_square_error(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT 7 AS x, 0.5::DOUBLE AS y, unnest([1, 2]) AS z")
-    said = found(con, "kacpc_metrics('t', k=2, qi=['x', 'y', 'z'])")
-    assert (said["square_error"], said["square_error_raw:x"], said["square_error_raw:y"]) == (0.5, 0, 0)
+    message = found(con, "kacpc_metrics('t', k=2, qi=['x', 'y', 'z'])")
+    assert (message["square_error"], message["square_error_raw:x"], message["square_error_raw:y"]) == (0.5, 0, 0)
 
 
 def test_the_share_of_squares_is_the_average_of_the_columns(con: Any) -> None:
     """Of x 0.5 + 0.5 of 26 is left, of y all, and c is constant. The class of 1 and NULL is half the squared distance
     of the two: of 1 to the mean, -1/3, on one axis, and of NULL, one standard deviation off, on the other."""
     con.execute("CREATE TABLE t AS FROM (VALUES (0, 0, 1), (1, 1, 1), (5, 0, 1), (6, 1, 1)) AS v (x, y, c)")
-    said = found(con, "mdav_metrics('t', k=2, qi=['x', 'y', 'c'], weights := {'y': 0.001})")
-    assert said["sse_share"] == pytest.approx(100 * (1 / 26 + 1) / 2)
+    message = found(con, "mdav_metrics('t', k=2, qi=['x', 'y', 'c'], weights := {'y': 0.001})")
+    assert message["sse_share"] == pytest.approx(100 * (1 / 26 + 1) / 2)
     con.execute("CREATE OR REPLACE TABLE t AS SELECT unnest([0, 2, NULL]) AS x")
     assert found(con, "mdav_metrics('t', k=3, qi=['x'])")["sse_share"] == pytest.approx(100)
     con.execute("CREATE OR REPLACE TABLE t AS SELECT unnest([-1, -1, 1, NULL]) AS x, unnest([0, 0, 9, 9]) AS g")
-    said = found(con, "mdav_metrics('t', k=2, qi=['x', 'g'], weights := {'x': 0.001})")
-    variance, known = 8 / 9, 8 / 3
-    of_x = (1 / 2 * ((1 + 1 / 3) ** 2 + variance)) / (known * (1 + 1 / 4))
-    assert said["sse_share"] == pytest.approx(100 * of_x / 2)
+    message = found(con, "mdav_metrics('t', k=2, qi=['x', 'g'], weights := {'x': 0.001})")
+    variance, known_values = 8 / 9, 8 / 3
+    of_x = (1 / 2 * ((1 + 1 / 3) ** 2 + variance)) / (known_values * (1 + 1 / 4))
+    assert message["sse_share"] == pytest.approx(100 * of_x / 2)
 
 
 def test_an_open_end_reaches_to_the_last_value(con: Any) -> None:
     """[85, >=90] of 85 and 95 covers 85 to 95, eleven ages; the square error is that of 85 and 90 over a range of 5."""
     con.execute("CREATE TABLE t AS SELECT unnest([85, 95]) AS age")
-    said = found(con, "kacpc_metrics('t', k=2, qi=['age'], top := {'age': 90}, divergence := true)")
-    assert said["kl_divergence"] == pytest.approx(np.log(0.5 * 11))
-    assert (said["square_error_raw:age"], said["square_error"]) == (12.5, 0.5)
+    message = found(con, "kacpc_metrics('t', k=2, qi=['age'], top := {'age': 90}, divergence := true)")
+    assert message["kl_divergence"] == pytest.approx(np.log(0.5 * 11))
+    assert (message["square_error_raw:age"], message["square_error"]) == (12.5, 0.5)
 
 
 def test_an_unbalanced_hierarchy_tells_edges_from_leaves_and_levels(con: Any) -> None:
@@ -170,16 +170,16 @@ def test_an_unbalanced_hierarchy_tells_edges_from_leaves_and_levels(con: Any) ->
     2 of 4 leaves, and it stands on level 2 of 4: 1 of 3 from the root down."""
     dbanon.load_hierarchy(con, "h", [["a", "*"], ["c", "b", "*"], ["e", "d", "b", "*"], ["f", "d", "b", "*"]])
     con.execute("CREATE TABLE t AS SELECT unnest(['a', 'a', 'e', 'f']) AS v")
-    said = found(con, "kacpc_metrics('t', k=2, qi=['v'], hierarchies := {'v': 'h'}, divergence := true)")
-    assert said["total_information_loss"] == pytest.approx(2 / 3)
-    assert (said["ncp"], said["gcp"]) == (1, 0.25)
-    assert said["square_error"] == 1
-    assert said["kl_divergence"] == 0
+    message = found(con, "kacpc_metrics('t', k=2, qi=['v'], hierarchies := {'v': 'h'}, divergence := true)")
+    assert message["total_information_loss"] == pytest.approx(2 / 3)
+    assert (message["ncp"], message["gcp"]) == (1, 0.25)
+    assert message["square_error"] == 1
+    assert message["kl_divergence"] == 0
     con.execute("CREATE OR REPLACE TABLE t AS SELECT unnest(['a', 'a', 'c', 'e']) AS v")
-    said = found(con, "kacpc_metrics('t', k=2, qi=['v'], hierarchies := {'v': 'h'}, divergence := true)")
-    assert said["total_information_loss"] == pytest.approx(2 * 2 / 3)
-    assert said["ncp"] == pytest.approx(2 * 3 / 4)
-    assert said["kl_divergence"] == pytest.approx(0.5 * np.log(0.25 / (0.5 / 3)))
+    message = found(con, "kacpc_metrics('t', k=2, qi=['v'], hierarchies := {'v': 'h'}, divergence := true)")
+    assert message["total_information_loss"] == pytest.approx(2 * 2 / 3)
+    assert message["ncp"] == pytest.approx(2 * 3 / 4)
+    assert message["kl_divergence"] == pytest.approx(0.5 * np.log(0.25 / (0.5 / 3)))
 
 
 # --- against plain loops --------------------------------------------------------------------------------------------
@@ -189,15 +189,15 @@ def test_an_unbalanced_hierarchy_tells_edges_from_leaves_and_levels(con: Any) ->
 def test_measures_of_clusters_as_formed_are_those_of_the_plain_loops(con: Any, seed: int) -> None:
     """Ragged hierarchies, weights, NULLs; the clusters are those of the reference."""
     table = replace(large(seed), persons=None)
-    made = encoded(table)
-    clusters = reference.mondrian(made.records, table.attributes, table.k)
+    encoded_table = encoded(table)
+    clusters = reference.mondrian(encoded_table.records, table.attributes, table.k)
     kinds: list[Number | Category] = [
         Category(a.tree) if isinstance(a, reference.Category) else Number() for a in table.attributes
     ]
     names = [f"q{j}" for j in range(len(kinds))]
-    expected = measures(made.records, kinds, clusters, table.k, 0, names, "_clusters")
-    said = found(con, f"mondrian_metrics({stored(con, table)})")
-    assert {name: said[name] for name in expected} == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    expected = measures(encoded_table.records, kinds, clusters, table.k, 0, names, "_clusters")
+    message = found(con, f"mondrian_metrics({stored(con, table)})")
+    assert {name: message[name] for name in expected} == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 TREE = reference.Tree(
@@ -234,27 +234,29 @@ def test_measures_of_random_releases_are_those_of_the_plain_loops(con: Any, seed
     types = ("INTEGER", "DOUBLE", "DECIMAL(8, 2)", "DATE", "VARCHAR", "VARCHAR", "INTEGER")
     con.execute(f"CREATE TABLE t (uid INTEGER, {', '.join(map(' '.join, zip([*pools, 'p'], types, strict=True)))})")
     con.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [[i, *row] for i, row in enumerate(rows)])
-    kept = [
+    kept_values = [
         i for i, row in enumerate(rows) if "nulls" not in options or None not in [row[[*pools].index(q)] for q in qi]
     ]
-    units = len({rows[i][-1] for i in kept}) if rnd.random() < 0.25 else 0
+    units = len({rows[i][-1] for i in kept_values}) if rnd.random() < 0.25 else 0
     if units > 1:
         options["person"] = "'p'"
-    k = rnd.randint(2, max(2, min(6, units or len(kept))))
+    k = rnd.randint(2, max(2, min(6, units or len(kept_values))))
     per_column = ("grid", "top", "bottom", "hierarchies", "min_level", "weights")
     for name in per_column:
         options[name] = {q: v for q, v in options[name].items() if q in qi}
     for name in per_column:
         options[name] = options[name] and "{" + ", ".join(f"{q}: {v}" for q, v in options[name].items()) + "}"
-    written = "".join(f", {name} := {value}" for name, value in options.items() if value)
-    call = f"{PLAIN[seed % len(PLAIN)]}%s('t', k := {k}, qi := {qi}, other := ['uid'], allow_rare := ['uid']{written})"
-    if len(kept) < max(k, 2):
+    options_sql = "".join(f", {name} := {value}" for name, value in options.items() if value)
+    call = (
+        f"{PLAIN[seed % len(PLAIN)]}%s('t', k := {k}, qi := {qi}, other := ['uid'], allow_rare := ['uid']{options_sql})"
+    )
+    if len(kept_values) < max(k, 2):
         return
-    released = con.execute(f"SELECT class_id, uid FROM {call % ''} ORDER BY ALL").fetchall()
-    original = {i: [rows[i][[*pools].index(q)] for q in qi] for i in kept}
+    released_rows = con.execute(f"SELECT class_id, uid FROM {call % ''} ORDER BY ALL").fetchall()
+    original = {i: [rows[i][[*pools].index(q)] for q in qi] for i in kept_values}
     classes: dict[int, list[int]] = {}
     records: list[Sequence[Any]] = []
-    for class_id, uid in released:
+    for class_id, uid in released_rows:
         classes.setdefault(class_id, []).append(len(records))
         records.append(original[uid])
     columns = list(zip(*original.values(), strict=True))
@@ -262,12 +264,12 @@ def test_measures_of_random_releases_are_those_of_the_plain_loops(con: Any, seed
         records, [_flat(a, column) for a, column in zip(attributes, columns, strict=True)], list(classes.values()),
         k, n - len(records), qi, bare="intervals" in options,
     )  # fmt: skip
-    said = found(con, _with_divergence(call))
-    assert {name: said[name] for name in expected} == pytest.approx(expected, rel=1e-8, abs=1e-8), call
+    message = found(con, _with_divergence(call))
+    assert {name: message[name] for name in expected} == pytest.approx(expected, rel=1e-8, abs=1e-8), call
     if "intervals" not in options:
-        asked = f"algorithms := ['{call.partition('%')[0]}'], k := [{k}], qi := {qi}, metrics := {NAMES}"
-        compared = con.execute(f"SELECT metric, mean FROM compare('t', {asked}{written})").fetchall()
-        same = said | {"suppressed": said["suppressed:outlier"], "homogeneous_share": None}
+        text = f"algorithms := ['{call.partition('%')[0]}'], k := [{k}], qi := {qi}, metrics := {NAMES}"
+        compared = con.execute(f"SELECT metric, mean FROM compare('t', {text}{options_sql})").fetchall()
+        same = message | {"suppressed": message["suppressed:outlier"], "homogeneous_share": None}
         wanted = {n: same.get(n, 0.0) for n in NAMES}  # of no number there is no loss
         assert {n: v for n, v in compared if v is not None} == pytest.approx(
             {n: v for n, v in wanted.items() if v is not None}, rel=1e-8, abs=1e-8

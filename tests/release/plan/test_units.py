@@ -107,22 +107,25 @@ def test_years_that_have_not_four_digits_are_published_as_days(con: Any) -> None
 
 def pairs(con: Any) -> list[tuple[str, str]]:
     """Texts that are published under every grid and bound, and the same in days, as they were published before."""
-    found = {}
+    result = {}
     people(con)
     for grid in some(GRIDS[:1:-1], 3):
         for top, bottom in BOUNDS[:3]:
             for _, text, _ in released(con, grid, more=bounds(top, bottom)):
-                found[text] = in_days(text)
-    return sorted(found.items())
+                result[text] = in_days(text)
+    return sorted(result.items())
 
 
 def in_days(text: str) -> str:
     """A text with the days that it says; an open end is its bound."""
     first, pair, last = text.strip("[]").partition(", ")
     names = [first, last] if pair else [first]
-    said = [(name, name.lstrip("<>=")) for name in names]
-    days = [dates.ends(bare)[(name is not said[0][0] and name[0] != ">") or name[0] == "<"] for name, bare in said]
-    spelled = [f"{name[:2] if name[0] in '<>' else ''}{day}" for (name, _), day in zip(said, days, strict=True)]
+    values = [(name, name.lstrip("<>=")) for name in names]
+    days = [
+        dates.ends(plain_name)[(name is not values[0][0] and name[0] != ">") or name[0] == "<"]
+        for name, plain_name in values
+    ]
+    spelled = [f"{name[:2] if name[0] in '<>' else ''}{day}" for (name, _), day in zip(values, days, strict=True)]
     if not pair:
         return spelled[0] if first[0] in "<>" or first.count("-") == 2 else f"[{days[0]}, {dates.ends(first)[1]}]"
     return f"[{', '.join(spelled)}]"
@@ -133,11 +136,11 @@ def test_every_function_reads_years_as_it_reads_their_days(con: Any) -> None:
     assert {">=1990", "<=1930"} <= {text for text, _ in texts}
     con.execute("CREATE TABLE said (named VARCHAR, days VARCHAR)")
     con.executemany("INSERT INTO said VALUES (?, ?)", texts)
-    asked = (
+    values = (
         "lower_date_of({0})", "upper_date_of({0})", "midpoint_date({0})", "covers({0}, d)", "covers({0}, d::TIMESTAMP)",
         "share_within({0}, d, DATE '1950-06-01')", "share_within({0}, DATE '1931-02-03', d)",
     )  # fmt: skip
-    for function in asked:
+    for function in values:
         differ = con.execute(
             f"SELECT named, days, d FROM said, (SELECT DATE '1919-12-31' + i::INTEGER * 97 AS d FROM range(330) r(i)) "
             f"WHERE {function.format('named')} IS DISTINCT FROM {function.format('days')}"
@@ -174,10 +177,10 @@ def test_a_column_of_birth_years_and_one_of_birth_dates_publish_the_same_and_are
     texts = [con.execute(f"SELECT DISTINCT {c} FROM by_{c} ORDER BY 1").fetchall() for c in ("born", "year")]
     assert texts[0] == texts[1] == [("[1926, 1929]",), ("[1930, 1933]",), ("[1934, 1937]",)]
     for column in ("born", "year"):
-        found = con.execute(
+        rows = con.execute(
             f"FROM risk('by_{column}', source := 'people', qi := ['{column}'], sensitive := ['ward'])"
         ).fetchall()
-        assert found
+        assert rows
         assert con.execute(f"FROM query_error('by_{column}', 'people', qi := ['{column}'], queries := 40)").fetchall()
 
 
@@ -188,8 +191,8 @@ def spoiled(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
     def statement(request: plan.ReleaseSpec) -> str:
         text = real(request)
         start = text.index("published AS MATERIALIZED (\n    SELECT\n        g.class_id")
-        at = text.index("g.p0", start)
-        return f"{text[:at]}CASE WHEN g.p0 = '{old}' THEN '{new}' ELSE g.p0 END AS p0{text[at + 4 :]}"
+        index = text.index("g.p0", start)
+        return f"{text[:index]}CASE WHEN g.p0 = '{old}' THEN '{new}' ELSE g.p0 END AS p0{text[index + 4 :]}"
 
     monkeypatch.setattr(plan, "release_sql", statement)
 
@@ -221,20 +224,20 @@ def test_the_gate_refuses_a_unit_that_is_not_of_the_grid(
     con.execute("CREATE TABLE people AS SELECT i AS uid, make_date(1926 + i // 3 * 4, 3, 1) AS born FROM range(9) r(i)")
     assert old in {text for _, text, _ in released(con, grid, k=3)}
     spoiled(monkeypatch, old, new)
-    with pytest.raises(duckdb.Error) as refused:
+    with pytest.raises(duckdb.Error) as error_info:
         released(con, grid, k=3)
-    assert why in str(refused.value)
+    assert why in str(error_info.value)
 
 
 def test_the_gate_refuses_years_beyond_top(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     con.execute("CREATE TABLE people AS SELECT i AS uid, make_date(1926 + i // 3 * 4, 3, 1) AS born FROM range(9) r(i)")
-    more = ", top := {'born': '1934-01-01'}"
-    assert ">=1934" in {text for _, text, _ in released(con, "year", k=3, more=more)}
+    extra_options = ", top := {'born': '1934-01-01'}"
+    assert ">=1934" in {text for _, text, _ in released(con, "year", k=3, more=extra_options)}
     for new in ("1934", "[1934, >=1935]", ">=1935"):
         spoiled(monkeypatch, ">=1934", new)
-        with pytest.raises(duckdb.Error) as refused:
-            released(con, "year", k=3, more=more)
-        assert any(why in str(refused.value) for why in (FINER, UNCOVERED)), new
+        with pytest.raises(duckdb.Error) as error_info:
+            released(con, "year", k=3, more=extra_options)
+        assert any(why in str(error_info.value) for why in (FINER, UNCOVERED)), new
         monkeypatch.undo()
 
 

@@ -16,7 +16,7 @@ CASES = [(algorithm, seed) for algorithm in ALGORITHMS for seed in range(4)]
 @pytest.mark.parametrize(("algorithm", "seed"), CASES)
 def test_nobody_is_alone_by_a_row_and_all_rows_about_the_person(con: Any, algorithm: str, seed: int) -> None:
     k = 2 + seed
-    made = clinic(con, seed, 14 + 9 * seed)
+    actual_clinic = clinic(con, seed, 14 + 9 * seed)
     all_tables = "children := ['visits', 'labs'], max_children := 4"
     of_rows = f"{algorithm}(TABLE, k := {k}, entity := 'patients', {all_tables}, {KEY})"
     of_people = f"{algorithm}(TABLE, k := {k}, {all_tables}, {KEY})"
@@ -25,12 +25,15 @@ def test_nobody_is_alone_by_a_row_and_all_rows_about_the_person(con: Any, algori
         published(con, "visits", "patient_id, day, code", of_rows),
         published(con, "labs", "patient_id, value", of_rows),
     ]
-    assert len(people) == len(made.people)
+    assert len(people) == len(actual_clinic.people)
     assert all(set(table) <= set(people) for table in tables)
     assert max(len(rows) for table in tables for rows in table.values()) <= 4
     assert min(look_alikes(people, tables).values()) >= k
-    for key, own in made.people.items():
-        assert len(candidates((own, (made.visits[key], made.labs[key])), people, tables, KINDS)) >= k
+    for key, own_part in actual_clinic.people.items():
+        assert (
+            len(candidates((own_part, (actual_clinic.visits[key], actual_clinic.labs[key])), people, tables, KINDS))
+            >= k
+        )
 
 
 def test_the_attack_finds_who_is_alone() -> None:
@@ -49,22 +52,22 @@ def test_the_attack_finds_who_is_alone() -> None:
     ("algorithm", "seed"), [(a, s) for a in ("kacpc", "mondrian", "best", "mdav") for s in range(6)]
 )
 def test_no_sensitive_value_is_held_by_too_many_of_those_who_can_be_meant(con: Any, algorithm: str, seed: int) -> None:
-    least = 2 + seed % 2
-    made = clinic(con, seed, 20 + 9 * seed)
+    minimum = 2 + seed % 2
+    actual_clinic = clinic(con, seed, 20 + 9 * seed)
     con.execute("UPDATE patients SET blood = ['A', 'B', 'AB', '0'][1 + (rowid % 4)::INTEGER]")
     con.execute("UPDATE visits SET disease = ['Flu', 'HIV', 'TB', 'Cold', NULL][1 + (hash(rowid) % 5)::INTEGER]")
-    call = f"{algorithm}(TABLE, k := 3, l := {least}, max_children := {1 + seed}, {KEY}, PARAMETER)"
+    call = f"{algorithm}(TABLE, k := 3, l := {minimum}, max_children := {1 + seed}, {KEY}, PARAMETER)"
     of_rows = call.replace("PARAMETER", "entity := 'patients'")
     of_people = call.replace("PARAMETER", "children := 'visits'")
     people = {p: rows[0] for p, rows in published(con, "patients", "id, age, zip", of_people).items()}
     visits = published(con, "visits", "patient_id, day, code, disease", of_rows)
     blood = published(con, "patients", "id, blood", of_people)
-    known = {p: [row[:2] for row in rows] for p, rows in visits.items()}
-    assert min(look_alikes(people, [known]).values()) >= 3
-    for key, own in made.people.items():
-        found = candidates((own, [made.visits[key]]), people, [known], KINDS)
-        told = filter(None, (guessed(found, visits, 2), guessed(found, blood, 0)))
-        assert all(share <= 1 / least and values >= least for share, values in told)
+    known_rows = {p: [row[:2] for row in rows] for p, rows in visits.items()}
+    assert min(look_alikes(people, [known_rows]).values()) >= 3
+    for key, own_part in actual_clinic.people.items():
+        actual_candidates = candidates((own_part, [actual_clinic.visits[key]]), people, [known_rows], KINDS)
+        actual_values = filter(None, (guessed(actual_candidates, visits, 2), guessed(actual_candidates, blood, 0)))
+        assert all(share <= 1 / minimum and values >= minimum for share, values in actual_values)
 
 
 def test_the_guess_counts_people_and_not_rows() -> None:

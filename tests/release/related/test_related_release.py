@@ -28,48 +28,50 @@ def columns(con: Any, call: str) -> list[tuple[str, str]]:
 
 
 def test_both_tables_of_a_release_have_the_same_pseudonyms_which_are_no_keys(opened: Any) -> None:
-    con, made = opened
+    con, result = opened
     people = con.execute(f"SELECT id, class_id FROM {PEOPLE}").fetchall()
     rows = con.execute(f"SELECT DISTINCT patient_id, class_id FROM {ROWS}").fetchall()
-    assert [person for person, _ in people] == list(range(1, len(made.people) + 1))
+    assert [person for person, _ in people] == list(range(1, len(result.people) + 1))
     assert set(rows) <= set(people)
     assert [name for name, _ in columns(con, ROWS)] == ["patient_id", "day", "code", "disease", "class_id"]
     assert [name for name, _ in columns(con, PEOPLE)] == ["id", "age", "zip", "blood", "class_id"]
 
 
 def test_what_is_left_out_is_counted(opened: Any) -> None:
-    con, made = opened
+    con, result = opened
     call = ROWS.replace("kacpc", "kacpc_metrics").replace("k := 3", "k := 3, max_children := 2")
-    measured = dict(con.execute(f"SELECT metric, value FROM {call}").fetchall())
+    measured_metrics = dict(con.execute(f"SELECT metric, value FROM {call}").fetchall())
     rows = con.execute(f"SELECT count(*) FROM {ROWS.replace('k := 3', 'k := 3, max_children := 2')}").fetchall()[0][0]
-    had = [len(rows) for rows in made.visits.values()]
-    assert measured["persons"] == len(made.people)
-    assert measured["k"] >= 3
-    assert measured["rows:visits"] == rows > 0
-    assert measured["rows_above_cap:visits"] == sum(max(n - 2, 0) for n in had) > 0
-    assert measured["rows:visits"] + measured["rows_surplus:visits"] + measured["rows_above_cap:visits"] == sum(had)
-    told = con.execute(f"SELECT metric FROM {call} WHERE published").fetchall()
-    assert ("rows_surplus:visits",) not in told
-    assert ("rows:visits",) in told
+    had = [len(rows) for rows in result.visits.values()]
+    assert measured_metrics["persons"] == len(result.people)
+    assert measured_metrics["k"] >= 3
+    assert measured_metrics["rows:visits"] == rows > 0
+    assert measured_metrics["rows_above_cap:visits"] == sum(max(n - 2, 0) for n in had) > 0
+    assert measured_metrics["rows:visits"] + measured_metrics["rows_surplus:visits"] + measured_metrics[
+        "rows_above_cap:visits"
+    ] == sum(had)
+    actual_rows = con.execute(f"SELECT metric FROM {call} WHERE published").fetchall()
+    assert ("rows_surplus:visits",) not in actual_rows
+    assert ("rows:visits",) in actual_rows
 
 
 def test_classes_say_how_many_rows_everybody_of_a_class_has(opened: Any) -> None:
     con, _ = opened
     classes = con.execute(f"FROM {ROWS.replace('kacpc', 'kacpc_classes')}").fetchall()
-    again = con.execute(f"""
+    second_rows = con.execute(f"""
         SELECT class_id, count(*), any_value(age), any_value(zip), min(rows)
         FROM {PEOPLE} AS p
         LEFT JOIN (SELECT patient_id, count(*) AS rows FROM {ROWS} GROUP BY ALL) AS r ON r.patient_id = p.id
         GROUP BY class_id ORDER BY class_id""").fetchall()
-    assert [row[:4] for row in classes] == [row[:4] for row in again]
-    assert [row[4] for row in classes] == [row[4] or 0 for row in again]
+    assert [row[:4] for row in classes] == [row[:4] for row in second_rows]
+    assert [row[4] for row in classes] == [row[4] or 0 for row in second_rows]
     assert columns(con, ROWS.replace("kacpc", "kacpc_classes"))[-1][0] == "visits_rows"
 
 
 @pytest.mark.parametrize("threads", [1, 4])
 def test_neither_the_order_of_rows_nor_the_keys_nor_threads_change_a_release(opened: Any, threads: int) -> None:
     con, _ = opened
-    before = [con.execute(f"FROM {call}").fetchall() for call in (PEOPLE, ROWS)]
+    old_rows = [con.execute(f"FROM {call}").fetchall() for call in (PEOPLE, ROWS)]
     with duckdb.connect() as other:
         dbanon.attach(other)
         clinic(other, 3, 25)
@@ -79,7 +81,7 @@ def test_neither_the_order_of_rows_nor_the_keys_nor_threads_change_a_release(ope
         )
         other.execute("CREATE OR REPLACE TABLE visits AS SELECT * REPLACE (7 * patient_id::INTEGER AS patient_id) "
                       "FROM visits ORDER BY code DESC, day, disease")  # fmt: skip
-        assert [other.execute(f"FROM {call}").fetchall() for call in (PEOPLE, ROWS)] == before
+        assert [other.execute(f"FROM {call}").fetchall() for call in (PEOPLE, ROWS)] == old_rows
 
 
 @pytest.mark.exhaustive
@@ -102,8 +104,8 @@ def test_names_with_an_equals_sign(opened: Any) -> None:
         clinic(other.raw, 3, 25)
         rows = other.execute("FROM kacpc('visits', k=3, entity='patients', key={'patient_id': 'id'})").fetchall()
     assert rows == con.execute(f"FROM {ROWS}").fetchall()
-    plain = "kacpc('visits', k = 3, entity = 'patients', key := {'patient_id': 'id'})"
-    assert con.execute(f"FROM {plain}").fetchall() == rows
+    plain_call = "kacpc('visits', k = 3, entity = 'patients', key := {'patient_id': 'id'})"
+    assert con.execute(f"FROM {plain_call}").fetchall() == rows
 
 
 def test_a_view_is_a_source_though_it_has_no_order(opened: Any) -> None:
@@ -165,8 +167,8 @@ def test_tables_without_quasi_identifiers_are_told_apart_by_numbers_of_rows_alon
         con.execute("CREATE TABLE c AS SELECT i AS id FROM range(9) AS r (i), range(3) AS s (j) WHERE j <= i % 3")
         dbanon.declare(con, "p", id="person", s="sensitive")
         dbanon.declare(con, "c", id="person")
-        found = con.execute("FROM kacpc_classes('c', k := 3, entity := 'p', key := 'id')").fetchall()
-        assert found == [(1, 3, 1), (2, 3, 2), (3, 3, 3)]
+        rows = con.execute("FROM kacpc_classes('c', k := 3, entity := 'p', key := 'id')").fetchall()
+        assert rows == [(1, 3, 1), (2, 3, 2), (3, 3, 3)]
         assert con.execute("SELECT count(*) FROM kacpc('c', k := 3, entity := 'p', key := 'id')").fetchall() == [(18,)]
 
 

@@ -36,12 +36,12 @@ def test_rows_of_each_visit_are_those_of_its_place(opened: Any) -> None:
     assert people == [(n, "[20, 22]" if n < 4 else "[60, 62]", 1 if n < 4 else 2) for n in range(1, 7)]
     visits = opened.execute(f"FROM kacpc('visits', k := 3, entity := 'patients', {KEY})").fetchall()
     diseases = ["Flu" if n < 4 else "HIV" for n in range(1, 7)]
-    rows = [(n, of[d], d, 1 if n < 4 else 2) for n, d in enumerate(diseases, 1) for of in (FIRST, SECOND)]
+    rows = [(n, first[d], d, 1 if n < 4 else 2) for n, d in enumerate(diseases, 1) for first in (FIRST, SECOND)]
     assert sorted(visits) == sorted(rows)
     call = f"FROM kacpc_metrics('visits', k := 3, entity := 'patients', {KEY})"
     figures = dict(opened.execute(f"SELECT metric, value FROM ({call})").fetchall())
-    counted = {"persons": 6, "classes": 2, "k": 3, "risk_average": 1 / 3, "rows:visits": 12}
-    assert {name: round(figures[name], 9) for name in counted} == {n: round(v, 9) for n, v in counted.items()}
+    value_counts = {"persons": 6, "classes": 2, "k": 3, "risk_average": 1 / 3, "rows:visits": 12}
+    assert {name: round(figures[name], 9) for name in value_counts} == {n: round(v, 9) for n, v in value_counts.items()}
     assert figures["l_diversity:visits.disease"] == 1
 
 
