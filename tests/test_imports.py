@@ -65,7 +65,7 @@ MAX_LINES = 2_500
 CATALOGUES = {"kernels", "kernels/streams", "errors"}
 """Packages of any size: one file per algorithm, or per kind of error."""
 
-TEST_FOLDERS = {"bench", "mutations", "oracle", "support", "traced", "unchanged"}
+TEST_FOLDERS = {"bench", "mutations", "oracle", "support", "hand_traced", "unchanged"}
 """Folders of tests/ that are no folder of dbanon/."""
 
 

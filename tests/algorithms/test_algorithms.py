@@ -10,13 +10,13 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+from hand_traced import tables
+from hand_traced.tables import NUMBER, TREE, Groups, Traced, numbers
 from oracle import reference
 from oracle.reference import Attribute, Category, Number, Value
 from support import by_row, model_tables
 from support.model_tables import MODELS, case, constraint
 from support.tables import Table, encoded, groups_of
-from traced import tables
-from traced.tables import NUMBER, TREE, Groups, Traced, numbers
 
 from dbanon import algorithms
 from dbanon.algorithms.base.class_bounds import cluster_members
@@ -74,7 +74,7 @@ def test_best_cuts_for_the_model_and_leaves_the_repair_little(model: str) -> Non
     assert sum(values_by_name["best"]) < sum(values_by_name["oka"]) / 2
 
 
-# --- each by hand (see tests/traced) ----------------------------------------------------------------------------------
+# --- each by hand (see tests/hand_traced) ---------------------------------------------------------------------------
 
 TRACED: Traced = tables()
 

@@ -8,15 +8,15 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+from hand_traced.tables import LETTERS, letters
 from hypothesis import given, strategies as st
 from oracle import assign as slow_assign, diversity as slow
 from oracle.greedy import Plain
-from support import by_row, sixty
-from support.sixty import ASKED
+from support import by_row, small_table
+from support.small_table import ASKED
 from support.tables import SOME, Table, encoded, tables
 from test_gather import alike, with_unit
 from test_greedy import records, unit
-from traced.tables import LETTERS, letters
 
 import dbanon
 from dbanon import algorithms
@@ -245,7 +245,7 @@ def test_s_cpm_takes_what_the_plain_loop_takes(
 
 @pytest.fixture
 def people(con: Any) -> Any:
-    return sixty.people(con)
+    return small_table.people(con)
 
 
 NAMES = ["loukides_shao", "mckl", "knn_gs", "pppc", "s_cpm"]
@@ -254,9 +254,9 @@ NAMES = ["loukides_shao", "mckl", "knn_gs", "pppc", "s_cpm"]
 @pytest.mark.parametrize("call", NAMES)
 @pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20"])
 def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
-    sixty.all_are_in_classes(people, call, more, classes=2, values=2 if ", l=2" in more else 1)
+    small_table.all_are_in_classes(people, call, more, classes=2, values=2 if ", l=2" in more else 1)
 
 
 @pytest.mark.parametrize("call", [name for name in NAMES if not algorithms.find(name).deterministic])
 def test_choices_are_drawn_by_the_seed(people: Any, call: str) -> None:
-    sixty.drawn_by_the_seed(people, call)
+    small_table.drawn_by_the_seed(people, call)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 from oracle import gather as slow
 from oracle.greedy import Plain, plain
-from support import by_row, sixty
-from support.sixty import ASKED
+from support import by_row, small_table
+from support.small_table import ASKED
 from support.tables import SOME, Table, encoded, tables
 from test_greedy import clusters_of, records, unit
 
@@ -97,13 +97,13 @@ def alike(table: Plain, clusters: list[list[int]]) -> list[list[tuple[int, ...]]
 
 @pytest.fixture
 def people(con: Any) -> Any:
-    return sixty.people(con)
+    return small_table.people(con)
 
 
 @pytest.mark.parametrize("call", ["knn_anon", "kmcssa", "gccg", "multilevel_mdav"])
 @pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}"])
 def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
-    sixty.all_are_in_classes(people, call, more, classes=4, values=2 if ", l=2" in more else 1)
+    small_table.all_are_in_classes(people, call, more, classes=4, values=2 if ", l=2" in more else 1)
 
 
 def test_seeds_of_knn_are_drawn_by_the_seed(people: Any) -> None:

@@ -12,13 +12,13 @@ import duckdb
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hand_traced.tables import LETTERS, letters
 from hypothesis import given
 from oracle import assign as slow
 from oracle.reference import Attribute, Category, Number, Record, Value
-from support import by_row, sixty
-from support.sixty import ASKED
+from support import by_row, small_table
+from support.small_table import ASKED
 from support.tables import SOME, Table, encoded, groups_of, labels_of, tables
-from traced.tables import LETTERS, letters
 
 from dbanon import algorithms
 from dbanon.algorithms.base.registry import MAX_SUPPRESSED
@@ -136,7 +136,7 @@ def test_seeds_that_all_records_lie_on_are_followed_by_evenly_spread_ones() -> N
 
 @pytest.fixture
 def people(con: Any) -> Any:
-    return sixty.people(con, oldest=500)
+    return small_table.people(con, oldest=500)
 
 
 @pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20", ", weights={'age': 3}"])
@@ -160,7 +160,7 @@ def test_who_is_far_from_the_mean_is_left_out_and_told(people: Any) -> None:
 
 
 def test_choices_are_drawn_by_the_seed(people: Any) -> None:
-    sixty.drawn_by_the_seed(people, "kmeanspp_cloud")
+    small_table.drawn_by_the_seed(people, "kmeanspp_cloud")
 
 
 def test_no_deviation_is_below_one(people: Any) -> None:

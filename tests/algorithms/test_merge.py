@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from oracle import merge as slow
-from support import by_row, sixty
-from support.sixty import ASKED
+from support import by_row, small_table
+from support.small_table import ASKED
 from support.tables import SOME, Table, tables
 from test_gather import alike, found, small, with_unit
 
@@ -69,14 +69,14 @@ def test_kapp_deals_and_merges_as_the_plain_loop_does(
 
 @pytest.fixture
 def people(con: Any) -> Any:
-    return sixty.people(con)
+    return small_table.people(con)
 
 
 @pytest.mark.parametrize("call", ["kaca", "kapp"])
 @pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20"])
 def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
     more += ", t=1" if call == "kapp" else ", stub := true" if more == ", l=2" else ""
-    sixty.all_are_in_classes(people, call, more, classes=3, values=2 if ", l=2" in more else 1)
+    small_table.all_are_in_classes(people, call, more, classes=3, values=2 if ", l=2" in more else 1)
 
 
 def test_a_stub_leaves_more_classes(con: Any) -> None:

@@ -8,16 +8,16 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+from hand_traced.tables import LETTERS, letters
 from hypothesis import given, strategies as st
 from oracle import poles as slow
 from oracle.reference import Number
-from support import by_row, sixty
+from support import by_row, small_table
 from support.model_tables import demanded
-from support.sixty import ASKED
+from support.small_table import ASKED
 from support.tables import SOME, Table, encoded, large, tables
 from test_gather import alike, with_unit
 from test_greedy import records, unit
-from traced.tables import LETTERS, letters
 
 from dbanon import algorithms
 from dbanon.algorithms.partitioning import dissimilarity_tree, partition_tree
@@ -132,14 +132,14 @@ def test_a_side_that_misses_the_model_takes_what_is_least_on_the_other_side() ->
 
 @pytest.fixture
 def people(con: Any) -> Any:
-    return sixty.people(con, disease=sixty.FOUR)
+    return small_table.people(con, disease=small_table.FOUR)
 
 
 @pytest.mark.parametrize("call", ["dissimilarity_tree", "dhkmeans"])
 @pytest.mark.parametrize("more", ["", ", l=3", ", t=0.4", ", max_level={'town': 0}", ", cell=20"])
 def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
     minimum = 3 if "l=3" in more else 2 if call == "dhkmeans" else 1
-    sixty.all_are_in_classes(people, call, more, classes=2, values=minimum)
+    small_table.all_are_in_classes(people, call, more, classes=2, values=minimum)
 
 
 def test_dhkmeans_draws_pairs_by_the_seed_and_asks_for_two_values(people: Any) -> None:

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 from oracle import sorted_seeds as slow
 from oracle.greedy import Plain
-from support import by_row, sixty
-from support.sixty import ASKED
+from support import by_row, small_table
+from support.small_table import ASKED
 from support.tables import SOME, Table, encoded, tables
 from test_gather import alike, with_unit
 from test_greedy import records
@@ -71,18 +71,18 @@ def test_combinations_take_what_the_plain_loops_take(table: Table, a: int, b: in
 
 @pytest.fixture
 def people(con: Any) -> Any:
-    return sixty.people(con)
+    return small_table.people(con)
 
 
 @pytest.mark.parametrize("call", ["systematic", "bhaladhare", "organized", "adaptive_k"])
 @pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20"])
 def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
-    sixty.all_are_in_classes(people, call, more, classes=4, values=2 if ", l=2" in more else 1)
+    small_table.all_are_in_classes(people, call, more, classes=4, values=2 if ", l=2" in more else 1)
 
 
 @pytest.mark.parametrize("call", ["systematic", "bhaladhare", "adaptive_k"])
 def test_seeds_are_drawn_by_the_seed(people: Any, call: str) -> None:
-    sixty.drawn_by_the_seed(people, call)
+    small_table.drawn_by_the_seed(people, call)
 
 
 def test_combinations_are_of_sensitive_columns_too(people: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from oracle import wfcmeans as slow
 from oracle.reference import Number, places
-from support import by_row, sixty
+from support import by_row, small_table
 from support.tables import SOME, Table, encoded, groups_of, large, tables
 from test_assign import drawn
 from test_kmeanspp import as_numbers
@@ -84,13 +84,13 @@ def test_a_small_cluster_moves_the_center_of_what_it_joins() -> None:
 
 @pytest.fixture
 def people(con: Any) -> Any:
-    return sixty.people(con, disease=sixty.FOUR)
+    return small_table.people(con, disease=small_table.FOUR)
 
 
 @pytest.mark.parametrize("more", ["", ", l=3", ", max_level={'town': 0}", ", cell=20", ", weights={'age': 3}"])
 def test_classes_meet_the_model(people: Any, more: str) -> None:
-    sixty.all_are_in_classes(people, "wfcmeans", more, classes=2, values=3 if ", l=3" in more else 1)
+    small_table.all_are_in_classes(people, "wfcmeans", more, classes=2, values=3 if ", l=3" in more else 1)
 
 
 def test_choices_are_drawn_by_the_seed(people: Any) -> None:
-    sixty.drawn_by_the_seed(people, "wfcmeans")
+    small_table.drawn_by_the_seed(people, "wfcmeans")

@@ -19,16 +19,16 @@ _FAULTS = {
         "dbanon/source/type_families.py",
         "({grid} - 1 - {rest})",
         "({grid} - {rest})",
-        ("tests/policy/test_round.py",),
+        ("tests/policy/test_coarsening.py",),
     ),
     "weeks begin on Sunday": Fault(
         "sql/release/plan/number_column.sql",
         "7000000003",
         "7000000004",
-        ("tests/policy/test_round.py", "tests/policy/test_coded.py"),
+        ("tests/policy/test_coarsening.py", "tests/policy/test_missing_codes_profile.py"),
     ),
     "months are counted from the next one": Fault(
-        "sql/release/plan/number_column.sql", "95999999", "96000000", ("tests/policy/test_coded.py",)
+        "sql/release/plan/number_column.sql", "95999999", "96000000", ("tests/policy/test_missing_codes_profile.py",)
     ),
     "NULL counts as a value of its class": Fault(
         "sql/release/plan/generalize.sql",
@@ -46,7 +46,7 @@ _FAULTS = {
         "sql/release/plan/classes_of_records.sql",
         "greatest(p.first, d.last - d.size + 1)",
         "greatest(p.first, d.last - d.size)",
-        ("tests/release/test_order.py",),
+        ("tests/release/test_row_order.py",),
     ),
     # The gate
     "the gate lets a class of k - 1 pass": Fault(
@@ -71,7 +71,7 @@ _FAULTS = {
         "sql/gate/policy_conformance.sql",
         "{%- if r.top %} AND {{ end }} < {{ r.top }}{% endif %}",
         "",
-        ("tests/policy/test_coded.py", "tests/gate/test_mutants.py", "tests/gate/test_gate.py"),
+        ("tests/policy/test_missing_codes_profile.py", "tests/gate/test_mutants.py", "tests/gate/test_gate.py"),
     ),
     "nobody counts who is alone by the rows that a pseudonym links": Fault(
         "sql/gate/linked_rows.sql",
@@ -83,13 +83,13 @@ _FAULTS = {
         "dbanon/gate/linked_patterns.py",
         '("component", tuple(normalized_rows))',
         '("component", tuple(line[:2] for line in normalized_rows))',
-        ("tests/policy/transforms/test_together.py", "tests/policy/transforms/test_several.py"),
+        ("tests/policy/transforms/test_linked_patterns.py", "tests/policy/transforms/test_multiple_pseudonyms.py"),
     ),
     "k counts the values of any pseudonym": Fault(
         "dbanon/policy/column_roles.py",
         "if name == pseudonym and roles[name] in",
         'if declared == "pseudonym" and roles[name] in',
-        ("tests/policy/transforms/test_several.py",),
+        ("tests/policy/transforms/test_multiple_pseudonyms.py",),
     ),
     "groups are followed by a pseudonym that is no person's": Fault(
         "dbanon/ledger/composition/linked_versions.py",
@@ -257,7 +257,7 @@ _FAULTS = {
         """    same_name = version_differences.same_name(entry, others)
     differences: list[version_differences.SmallDifference] = []
 """,
-        ("tests/views/test_refresh.py", "tests/ledger/composition/test_sequences.py"),
+        ("tests/views/test_refresh.py", "tests/ledger/composition/test_version_differences.py"),
     ),
     "a renamed table is another one": Fault(
         "dbanon/ledger/same_source.py",
@@ -297,13 +297,13 @@ _FAULTS = {
         "sql/release/plan/withheld_records.sql",
         "> coalesce(w.records, 0)",
         ">= coalesce(w.records, 0)",
-        ("tests/views/test_hold.py",),
+        ("tests/views/test_refresh_hold.py",),
     ),
     "who came back is not held against earlier classes": Fault(
         "dbanon/views/build_version.py",
         "    if entry.keeps_classes:\n        differences += version_differences.returned_people(",
         "    if False:\n        differences += version_differences.returned_people(",
-        ("tests/views/test_hold.py",),
+        ("tests/views/test_refresh_hold.py",),
     ),
     "other releases of the same people are not looked at": Fault(
         "sql/ledger/composition/composition.sql",
@@ -365,19 +365,19 @@ _FAULTS = {
         "dbanon/audit/release_lookup.py",
         'hashes.version_changes(call.cursor, entry, endings=("",))',
         "None",
-        ("tests/audit/test_ledgered.py",),
+        ("tests/audit/test_ledger_sources.py",),
     ),
     "another source than that of the release is taken": Fault(
         "dbanon/audit/release_lookup.py",
         "    if not _is_same_relation(ledger_source, call_source):\n",
         "    if False:\n",
-        ("tests/audit/test_ledgered.py",),
+        ("tests/audit/test_ledger_sources.py",),
     ),
     "hierarchies that have changed are read by": Fault(
         "dbanon/audit/release_lookup.py",
         "_hierarchy_fingerprint(call, entry, hierarchies) != entry.hierarchy_fingerprint",
         "False",
-        ("tests/audit/test_ledgered.py",),
+        ("tests/audit/test_ledger_sources.py",),
     ),
     "files go out in the newest storage version": Fault(
         "dbanon/publishing/release_files.py",

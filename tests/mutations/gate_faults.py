@@ -46,7 +46,7 @@ GATE_FAULTS: dict[str, Fault] = {
         "sql/release/plan/hierarchy_columns.sql",
         "t.line[t.depth - t.depth % c.round + 1]",
         "t.line[least(t.depth, t.depth - t.depth % c.round + 2) + 1]",
-        ("tests/policy/test_round.py",),
+        ("tests/policy/test_coarsening.py",),
     ),
     "codes of a tree are those of its neighbour": Fault(
         "sql/release/plan/encoded.sql",
@@ -88,13 +88,13 @@ GATE_FAULTS: dict[str, Fault] = {
         "sql/release/plan/classes_of_records.sql",
         "ORDER BY tie ASC, rid ASC ROWS",
         "ORDER BY rid ASC ROWS",
-        ("tests/release/test_order.py",),
+        ("tests/release/test_row_order.py",),
     ),
     "one less of each group in several classes": Fault(
         "sql/release/plan/classes_of_records.sql",
         "greatest(p.first, d.last - d.size + 1) + 1)::BIGINT AS size",
         "greatest(p.first, d.last - d.size + 1))::BIGINT AS size",
-        ("tests/release/test_order.py",),
+        ("tests/release/test_row_order.py",),
     ),
     "rows leave in reverse": Fault(
         "sql/release/plan/output_rows.sql",
@@ -127,7 +127,7 @@ GATE_FAULTS: dict[str, Fault] = {
         ("tests/gate/test_recomputed_rows.py",),
     ),
     "a group in several classes is in each (shared with the gate)": Fault(
-        "sql/shared/record_assignment.sql", "coalesce(l.size, s.size)", "s.size", ("tests/release/test_order.py",)
+        "sql/shared/record_assignment.sql", "coalesce(l.size, s.size)", "s.size", ("tests/release/test_row_order.py",)
     ),
     "outliers are released (shared with the gate)": Fault(
         "sql/shared/record_assignment.sql",
@@ -238,13 +238,13 @@ GATE_FAULTS: dict[str, Fault] = {
         "dbanon/policy/transforms/pseudonymize.py",
         "base_mac = hmac.new(key, purpose, hashlib.sha256)",
         'base_mac = hmac.new(b"", purpose, hashlib.sha256)',
-        ("tests/policy/transforms/test_making.py",),
+        ("tests/policy/transforms/test_pseudonym_generation.py",),
     ),
     "a shift may be zero": Fault(
         "dbanon/policy/transforms/pseudonymize.py",
         "return offset if offset < 0 else offset + 1",
         "return offset",
-        ("tests/policy/transforms/test_making.py",),
+        ("tests/policy/transforms/test_pseudonym_generation.py",),
     ),
     "dates are shifted by their month": Fault(
         "dbanon/release/spec/transformed_columns.py",
@@ -361,13 +361,13 @@ GATE_FAULTS: dict[str, Fault] = {
         "dbanon/views/deferred_records.py",
         "spec = spec.with_version_constraints(deferred_members=entry.deferred_members)",
         "spec = spec.with_version_constraints(deferred_members=None)",
-        ("tests/views/test_hold.py",),
+        ("tests/views/test_refresh_hold.py",),
     ),
     "erase: other classes go": Fault(
         "dbanon/views/erasure.py",
         "WHERE class_id NOT IN ({ids}))",
         "WHERE class_id IN ({ids}))",
-        ("tests/ledger/composition/test_sequences.py", "tests/views/test_hold.py"),
+        ("tests/ledger/composition/test_version_differences.py", "tests/views/test_refresh_hold.py"),
     ),
     "versions: nothing is compared with the version before": Fault(
         "dbanon/views/build_version.py",

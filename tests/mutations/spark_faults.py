@@ -39,7 +39,7 @@ SPARK_FAULTS: dict[str, Fault] = {
         "sql/integrations/spark/partition_release.sql",
         ") AS c ON c.class_id = p.class_id",
         ") AS c ON c.class_id = p.class_id % 3 + 1",
-        ("tests/integrations/spark/test_dealt.py",),
+        ("tests/integrations/spark/test_executor_tasks.py",),
     ),
     "spark: the gate does not look for rare values": Fault(
         "dbanon/integrations/spark/gate.py",

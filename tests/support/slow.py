@@ -22,9 +22,9 @@ SECONDS = 0.5
 DAILY = (
     "tests/cli/manual/",
     "tests/gate/test_gate.py",
-    "tests/gate/test_trust.py",
+    "tests/gate/test_gate_independence.py",
     "tests/integrations/quack/",
-    "tests/sqltext/test_outside.py",
+    "tests/sqltext/test_shadowed_functions.py",
 )
 """Where slow tests are everyday ones: what is documented, what privacy rests on, and what runs on one DuckDB alone."""
 

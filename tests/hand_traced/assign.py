@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traced.tables import LETTERS, NUMBER, Traced, letters, numbers
+from hand_traced.tables import LETTERS, NUMBER, Traced, letters, numbers
 
 TRACED: Traced = {
     # Centers a (0) and a (2). a (1) to the first. b is at 1/2 from both: to the first, whose center becomes A. f is at

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from oracle import assign as slow_assign, greedy as slow
-from support import by_row, sixty
-from support.sixty import ASKED
+from support import by_row, small_table
+from support.small_table import ASKED
 from support.tables import SOME, Table, encoded, tables
 from test_assign import drawn
 from test_gather import alike, with_unit
@@ -95,13 +95,13 @@ def test_the_hybrid_takes_what_the_plain_loop_takes(table: Table) -> None:
 
 @pytest.fixture
 def people(con: Any) -> Any:
-    return sixty.people(con, oldest=500)
+    return small_table.people(con, oldest=500)
 
 
 @pytest.mark.parametrize("call", ["wkmca", "oka_kmember"])
 @pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20"])
 def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
-    sixty.all_are_in_classes(people, call, more, classes=4, values=2 if ", l=2" in more else 1)
+    small_table.all_are_in_classes(people, call, more, classes=4, values=2 if ", l=2" in more else 1)
 
 
 def test_outliers_begin_no_cluster(people: Any) -> None:
@@ -116,4 +116,4 @@ def test_outliers_begin_no_cluster(people: Any) -> None:
 
 @pytest.mark.parametrize("call", ["wkmca", "oka_kmember"])
 def test_choices_are_drawn_by_the_seed(people: Any, call: str) -> None:
-    sixty.drawn_by_the_seed(people, call)
+    small_table.drawn_by_the_seed(people, call)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oracle.reference import Category, Number
 
-from traced.tables import TREE, Traced
+from hand_traced.tables import TREE, Traced
 
 TRACED: Traced = {
     # Letters have three values, numbers five: the line goes by letter, then number. {d2, d3}, {d4, e0, g8} loses

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traced.tables import NUMBER, Traced, numbers
+from hand_traced.tables import NUMBER, Traced, numbers
 
 TRACED: Traced = {
     # As oka_kmember: {4, 7, 9} and {6, 11}, both lose 5/7 a record. 4 and 11 are farthest apart: 4 takes 6, 11 takes 9;

@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from traced.tables import Traced
+from hand_traced.tables import Traced
 
 
 def tables() -> Traced:

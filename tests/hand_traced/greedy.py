@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oracle.reference import Category, Number
 
-from traced.tables import LETTERS, TREE, Traced, letters
+from hand_traced.tables import LETTERS, TREE, Traced, letters
 
 TRACED: Traced = {
     # Far from a: d, f, f at 1 (b: 1/2): seed 2. All others cost 1: takes a. Far from d: all at 1: seed b takes f, the

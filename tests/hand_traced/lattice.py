@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oracle.reference import Category, Number
 
-from traced.tables import TREE, Traced
+from hand_traced.tables import TREE, Traced
 
 TRACED: Traced = {
     # Letters have four values, numbers three: letters are raised to B, *: now they have two: numbers to {2, 3}, {6}.

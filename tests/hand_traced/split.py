@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traced.tables import NUMBER, Traced, numbers
+from hand_traced.tables import NUMBER, Traced, numbers
 
 TRACED: Traced = {
     # The lower median is 12: {3, 7, 12}, {17, 18}. 7 would leave 12 alone.

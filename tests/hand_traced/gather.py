@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oracle.reference import Number
 
-from traced.tables import LETTERS, Traced, letters
+from hand_traced.tables import LETTERS, Traced, letters
 
 TRACED: Traced = {
     # Unused leaves are pruned: A (a, b), B (d, e). The mode is d: centroid 2 with 3, at distance 0. Nearest to it is e,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traced.tables import LETTERS, Traced, letters
+from hand_traced.tables import LETTERS, Traced, letters
 
 TRACED: Traced = {
     # Ways to the root: 1 from a letter below A or B, 2/3 from these, f and g. a with b: both up to A, 1/3 + 1/3; with
