@@ -12,7 +12,7 @@ from dbanon.algorithms import streams as stream_algorithms
 from tests.bench import apart, bounded, data as tables, large, own, streams
 
 
-def test_what_is_resampled_by_codes_is_what_is_resampled_by_values(data: Path, tmp_path: Path) -> None:
+def test_resampling_by_codes_equals_by_values(data: Path, tmp_path: Path) -> None:
     tables.resampled(3_000, tmp_path / "t.parquet")
     expected = tables.adult(3_000)
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "t.parquet").astype(expected.dtypes), expected)
@@ -43,7 +43,7 @@ def test_the_most_that_lies_in_a_directory_is_seen(tmp_path: Path) -> None:
     assert 200_000 <= spilled.most < 300_000
 
 
-def test_growth_is_told_by_its_exponent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_growth_reported_as_exponent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten times the rows in twenty times the CPU seconds: log 20 / log 10."""
     iterator = iter([{}, {"rows": 100, "cpu": 1.0}, {}, {"rows": 1_000, "cpu": 20.0}])
     monkeypatch.setattr(apart, "run", lambda *_, **__: next(iterator))

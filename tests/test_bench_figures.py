@@ -18,7 +18,7 @@ def words(text: str) -> str:
 
 
 @pytest.mark.parametrize("name", figures.FIGURES)
-def test_what_the_documentation_shows_is_what_is_run(name: str) -> None:
+def test_documented_figures_match_commands(name: str) -> None:
     assert words(figures.FIGURES[name][1]) in words(PAPERS.read_text(encoding="utf-8"))
 
 

@@ -21,7 +21,7 @@ def written() -> str:
     return PAGE.read_text(encoding="utf-8")
 
 
-def test_every_algorithm_is_in_it_with_what_the_registry_says(written: str) -> None:
+def test_guide_lists_every_algorithm_like_registry(written: str) -> None:
     figures = guide.read(written)
     assert set(figures) == {a.name for a in algorithms.algorithms()}
     assert guide.page(figures) == written, "python -m tests.support.generated"
@@ -40,6 +40,6 @@ def test_the_figures_are_what_is_measured(data: Path, written: str) -> None:
 
 
 @pytest.mark.exhaustive
-def test_so_are_those_of_the_slow_ones(data: Path, written: str) -> None:
+def test_guide_lists_slow_algorithms(data: Path, written: str) -> None:
     figures = guide.read(written)
     check(figures, [n for n, f in figures.items() if f.precision is not None and (f.seconds or 0) >= QUICK])

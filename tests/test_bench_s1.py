@@ -10,7 +10,7 @@ import dbanon
 from tests.bench import s1
 
 
-def test_the_paper_has_a_number_for_every_method_and_k_of_its_tables() -> None:
+def test_paper_has_number_for_every_method_and_k() -> None:
     for metric in ("DM", "IQR"):
         for case in ("careplans", "diabetes"):
             for method in ("proposed", *s1.OTHERS):
@@ -52,7 +52,7 @@ def test_the_best_and_the_improvement_are_counted() -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", s1.CASES)
-def test_a_data_set_is_made_with_its_hierarchies_and_measured(data: Any, name: str) -> None:
+def test_data_set_created_with_hierarchies_and_measured(data: Any, name: str) -> None:
     pytest.importorskip("sklearn", reason="influence needs the extra learn")
     case = s1.CASES[name]
     with dbanon.connect(":memory:") as con:

@@ -19,7 +19,7 @@ def test_steps_of_a_profile_are_those_of_the_statement(six: Any) -> None:
     assert profile.steps["answer"].rows == 1
 
 
-def test_planning_and_clustering_are_told_apart_and_nothing_is_lost(six: Any) -> None:
+def test_planning_and_clustering_times_add_up(six: Any) -> None:
     profile = steps.profile(six, "CREATE OR REPLACE TABLE safe AS FROM kacpc('six', k=2)", 1)
     assert all(seconds > 0 for name, seconds in profile.clustering.items()), profile.clustering
     assert profile.planning["of the call, in Python"] > 0

@@ -129,7 +129,7 @@ def test_file_imports_only_lower_packages_and_its_libraries(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=str)
-def test_file_imports_the_modules_that_it_reads(path: Path) -> None:
+def test_file_imports_modules_it_reads(path: Path) -> None:
     names = imported(path)
     packages = {name.rpartition(".")[2]: name for name in names if name.startswith("dbanon.") and name in MODULES}
     for node in ast.walk(ast.parse((PACKAGE / path).read_text(encoding="utf-8"))):

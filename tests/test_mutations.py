@@ -9,12 +9,12 @@ pytestmark = pytest.mark.whole
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_stands_in_its_file_once(name: str) -> None:
+def test_fault_occurs_once_in_its_file(name: str) -> None:
     fault = FAULTS[name]
     assert fault.planted((ROOT / fault.file).read_text(encoding="utf-8")) is not None
     assert bool(fault.tests) != bool(fault.harmless)
     assert all((ROOT / path.partition("::")[0]).exists() for path in fault.tests)
 
 
-def test_there_are_thirty() -> None:
+def test_at_least_thirty_faults() -> None:
     assert len(FAULTS) >= 30

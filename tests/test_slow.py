@@ -10,7 +10,7 @@ from support import slow
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def test_what_is_listed_is_there() -> None:
+def test_listed_tests_exist() -> None:
     files = {name.split("::")[0] for name in slow.listed()}
     present_texts = {
         f"{file}::{node.name}"
@@ -24,7 +24,7 @@ def test_what_is_listed_is_there() -> None:
     assert not [name for name in slow.listed() if name.startswith(slow.DAILY)]
 
 
-def test_a_test_is_slow_by_its_slowest_case_without_what_its_fixtures_cost() -> None:
+def test_slowness_is_slowest_case_without_fixtures() -> None:
     values = [
         "12.00s setup    tests/a/test_b.py::test_fixture",
         "0.01s call     tests/a/test_b.py::test_fixture",

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_answers_are_those_that_were_recorded(group: str) -> None:
+def test_answers_equal_recorded_hashes(group: str) -> None:
     """In a process of its own, as the command is used; a change that is meant is recorded anew."""
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, "-m", "tests.unchanged", "--group", group]
@@ -23,7 +23,7 @@ def test_answers_are_those_that_were_recorded(group: str) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-def test_what_differs_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_differing_answers_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert compare({"a": "1", "b": "2"}, {"a": "1", "b": "2"}) == 0
     assert compare({"a": "1", "b": "3", "d": "5"}, {"a": "1", "b": "2", "c": "4"}) == 1
     out = capsys.readouterr().out

@@ -24,7 +24,7 @@ from dbanon.privacy_models import registry
 from dbanon.privacy_models.constraint import Constraint
 
 
-def test_algorithms_are_listed_with_what_they_are(con: Any) -> None:
+def test_algorithms_function_lists_properties(con: Any) -> None:
     rows = con.execute("SELECT name, meets, own_parameters, parameters FROM algorithms()").fetchall()
     assert [name for name, *_ in rows] == [a.name for a in algorithms.algorithms()]
     by_name = {name: rest for name, *rest in rows}
@@ -50,7 +50,7 @@ def missed(algorithm: algorithms.Algorithm, model: str, seed: int) -> int | None
 
 @pytest.mark.parametrize("model", [m for m in MODELS if m != "several"])
 @pytest.mark.parametrize("name", ["mondrian", "kacpc", "kmember", "oka", "mdav"])
-def test_only_algorithms_that_say_so_meet_models_by_their_own_means(name: str, model: str) -> None:
+def test_only_declared_algorithms_meet_models_themselves(name: str, model: str) -> None:
     """kacpc lets each cluster grow until it meets the model; leftovers can spoil some, so it has fewer that miss."""
     algorithm = algorithms.find(name)
     values = [n for seed in range(50_000, 50_040) if (n := missed(algorithm, model, seed)) is not None]
@@ -104,13 +104,13 @@ def test_some_have_the_clusters_of_another(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TRACED)
-def test_an_algorithm_makes_the_clusters_that_were_traced_by_hand(name: str) -> None:
+def test_clusters_equal_hand_traced_tables(name: str) -> None:
     attributes, records, expected = TRACED[name]
     assert partition(name, records, attributes) == expected
 
 
 @pytest.mark.parametrize("name", TESTED)
-def test_no_other_algorithm_makes_the_same_clusters_of_all_tables(name: str) -> None:
+def test_algorithms_differ_on_some_table(name: str) -> None:
     for other in TESTED:
         if other != name:
             assert any(partition(other, *t) != partition(name, *t) for t in _by_likeness(name, other)), other
@@ -143,7 +143,7 @@ def partitions(records: Sequence[int], k: int) -> Iterator[Groups]:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_no_algorithm_loses_less_than_the_best_of_all_partitions(seed: int) -> None:
+def test_no_algorithm_beats_optimal_partition(seed: int) -> None:
     """Up to eight records: every partition into groups of k or more is looked at."""
     rng = random.Random(seed)
     attributes: list[Attribute] = [Number(), Category(TREE), Number()][: rng.randint(1, 3)]
@@ -230,7 +230,7 @@ CALL = "('sick', k := 3, qi := ['age', 'sex'], sensitive := ['disease']{})"
 
 
 @pytest.mark.parametrize("algorithm", ["dhkmeans", "eld", "ldiversity_mondrian"])
-def test_two_values_are_asked_for_where_nothing_else_is(sick: Any, algorithm: str) -> None:
+def test_default_sensitive_models_ask_two_values(sick: Any, algorithm: str) -> None:
     for parameters, minimum in (("", 2), (", l := 2", 2)):
         rows = sick.execute(f"SELECT len(disease) FROM {algorithm}_classes{CALL.format(parameters)}").fetchall()
         assert len(rows) > 1 and min(n for (n,) in rows) >= minimum
@@ -251,7 +251,7 @@ def test_the_l_diverse_mondrian_is_mondrian_with_l(sick: Any) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["mwck", "rka", "eld"])
-def test_the_same_seed_gives_the_same_release_in_any_order(sick: Any, algorithm: str) -> None:
+def test_seed_determines_release_in_any_order(sick: Any, algorithm: str) -> None:
     first = sick.execute(f"FROM {algorithm}{CALL.format(', seed := 5')}").fetchall()
     sick.execute("CREATE OR REPLACE TABLE sick AS FROM sick ORDER BY hash(age)")
     assert sick.execute(f"FROM {algorithm}{CALL.format(', seed := 5')}").fetchall() == first

@@ -73,7 +73,7 @@ def test_every_record_is_in_the_cluster_of_the_plain_loop(
 
 @pytest.mark.parametrize(("name", "center"), KINDS)
 @pytest.mark.parametrize("seed", range(3))
-def test_every_record_of_a_larger_table_is_in_the_cluster_of_the_plain_loop(
+def test_large_table_equals_plain_loop(
     name: str, seed: int, center: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(moving_centers, "STEPS_PER_CALL", 30)
@@ -142,7 +142,7 @@ def test_adjust_by_hand() -> None:
     assert array.tolist() == [0, 1, 0, 2, 0, 1, 2]
 
 
-def test_records_are_dealt_out_in_the_order_that_was_drawn() -> None:
+def test_records_assigned_in_drawn_order() -> None:
     code_table = encoded(Table([(v,) for v in (0, 1, 1, 3, 4, 10, 20)], [Number()], 2)).space
     work = moving_centers.MovingCenters(
         code_table, 2, np.array([0, 5, 6]), np.arange(7)[::-1].copy(), True, 1, lambda: None
@@ -179,7 +179,7 @@ def test_nulls_gather_with_nulls_and_leave_means_alone() -> None:
 
 @pytest.mark.parametrize("mode", ["random", "deterministic"])
 @pytest.mark.parametrize("name", NAMES)
-def test_clusters_have_k_records_and_one_at_most_has_up_to_2k_less_1(name: str, mode: str) -> None:
+def test_cluster_sizes_are_k_except_one_below_2k(name: str, mode: str) -> None:
     rng = np.random.default_rng(5)
     table = Table([(int(a), int(b)) for a, b in rng.integers(0, 30, (397, 2))], [Number(), Number(0.5)], 6)
     sizes = np.bincount(labels(table, name, mode=mode))
@@ -193,7 +193,7 @@ def test_fewer_than_2k_records_are_one_cluster(name: str, n: int) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_same_seed_gives_the_same_clusters_and_another_seed_others(name: str) -> None:
+def test_seed_determines_clusters(name: str) -> None:
     rng = np.random.default_rng(6)
     table = Table([(int(a), int(b)) for a, b in rng.integers(0, 50, (300, 2))], [Number(), Number()], 5)
     assert labels(table, name) == labels(table, name, seed=0)
@@ -253,7 +253,7 @@ def test_a_run_looks_for_interrupts_and_can_be_stopped_anywhere(name: str, monke
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_table_that_takes_very_long_must_be_asked_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_table_requires_consent(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "MAX_STEPS", 20)
     monkeypatch.setattr(moving_centers, "STEPS_PER_CALL", 2)
     code_table = encoded(Table([(v,) for v in AGES], [Number()], 2)).space

@@ -86,7 +86,7 @@ def lost(made: Case, name: str, moves: int | None = None, **more: object) -> flo
 
 
 @pytest.mark.parametrize("make", [sparse, continuous])
-def test_best_with_high_effort_loses_less_than_every_other_algorithm(make: Make) -> None:
+def test_best_high_effort_beats_every_algorithm(make: Make) -> None:
     result = make(300, 5)
     minimum = lost(result, "best", 4_000, effort="high")
     for algorithm in algorithms.algorithms():
@@ -98,9 +98,7 @@ def test_best_with_high_effort_loses_less_than_every_other_algorithm(make: Make)
 
 
 @pytest.mark.parametrize(("make", "k"), [(sparse, 5), (skewed, 5), (skewed, 30)])
-def test_best_loses_less_than_every_other_algorithm_where_covers_are_tried(
-    make: Make, k: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_best_with_covers_beats_every_algorithm(make: Make, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the least effort, too, as in tables of many tuples."""
     monkeypatch.setattr(best, "MIN_TUPLES", 0)
     result = make(300, k)
@@ -124,7 +122,7 @@ def small_cells(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.whole
 @pytest.mark.usefixtures("small_cells")
 @pytest.mark.parametrize("make", [continuous, sparse])
-def test_what_grows_is_the_start_where_it_loses_less(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_best_grows_clusters_only_where_start_loses_less(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     result = make(1_000, 5)
     start = lost(result, "best", 0)
     monkeypatch.setattr(seeded_starts, "GROWING_ALGORITHMS", ())
@@ -132,7 +130,7 @@ def test_what_grows_is_the_start_where_it_loses_less(make: Make, monkeypatch: py
 
 
 @pytest.mark.usefixtures("small_cells")
-def test_what_does_not_pay_on_some_cells_is_made_on_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unprofitable_step_on_sample_cells_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     parameters = []
 
     def careless(part: EncodedTable, limits: Constraint, options: Mapping[str, object], check: Check) -> Ints:
@@ -148,7 +146,7 @@ def test_what_does_not_pay_on_some_cells_is_made_on_no_others(monkeypatch: pytes
 
 
 @pytest.mark.usefixtures("small_cells")
-def test_what_grows_meets_a_model_of_sensitive_values() -> None:
+def test_grown_clusters_meet_sensitive_models() -> None:
     copy = replace(continuous(1_000, 5), asked={"k": 5, "l": 3})
     assert copy.unmet(classes(copy, "best", 0)) == []
 

@@ -62,7 +62,7 @@ SEEDS = st.integers(0, 10**6)
 
 @given(tables(), SEEDS, st.integers(1, 2), st.sampled_from([0.0, 0.3, 0.5, 1.0]), st.sampled_from([0.0, 0.2, 0.6]))
 @SOME
-def test_loukides_and_shao_take_what_the_plain_loop_takes(
+def test_loukides_shao_equals_plain_loop(
     table: Table, seed: int, columns: int, protection: float, threshold: float
 ) -> None:
     encoded_table, k, pairs, values = drawn(table, seed, columns)
@@ -89,7 +89,7 @@ def test_loukides_and_shao_by_hand() -> None:
     assert left_out == [[0, 1, 2, 3]]
 
 
-def test_the_small_clusters_of_loukides_and_shao_are_left_out_as_far_as_that_is_allowed(people: Any) -> None:
+def test_loukides_shao_suppresses_small_clusters_if_allowed(people: Any) -> None:
     call = "SELECT value FROM loukides_shao_metrics" + ASKED.format(", threshold=0.2{}") + " WHERE metric = '{}'"
     out = [
         people.execute(call.format(extra_text, "suppressed:outlier")).fetchone()[0]
@@ -103,7 +103,7 @@ def test_the_small_clusters_of_loukides_and_shao_are_left_out_as_far_as_that_is_
 
 @given(tables(), SEEDS, st.integers(1, 2), st.integers(2, 3), st.sampled_from([0, 2, 100]))
 @SOME
-def test_mckl_takes_what_the_plain_loop_takes(table: Table, seed: int, columns: int, least: int, spare: int) -> None:
+def test_mckl_equals_plain_loop(table: Table, seed: int, columns: int, least: int, spare: int) -> None:
     encoded_table, k, pairs, values = drawn(table, seed, columns, 4)
     if encoded_table.rows < k:
         return
@@ -132,9 +132,7 @@ def test_mckl_takes_what_the_plain_loop_takes(table: Table, seed: int, columns: 
 
 @given(tables(), SEEDS, st.integers(1, 2), st.integers(1, 3), st.one_of(st.none(), st.integers(1, 3)))
 @SOME
-def test_knn_gs_takes_what_the_plain_loop_takes(
-    table: Table, seed: int, columns: int, groups: int, each: int | None
-) -> None:
+def test_knn_gs_equals_plain_loop(table: Table, seed: int, columns: int, groups: int, each: int | None) -> None:
     encoded_table, k, pairs, values = drawn(table, seed, columns, 5)
     if encoded_table.rows < 2 * k:
         return
@@ -154,7 +152,7 @@ def test_knn_gs_by_hand() -> None:
     assert clusters("knn_gs", result, 2) == [[0, 2, 4], [1, 3]]
 
 
-def test_values_are_grouped_in_their_order_or_by_their_hierarchy() -> None:
+def test_values_grouped_by_order_or_hierarchy() -> None:
     codes = np.repeat([0, 1, 2, 3], [5, 1, 1, 3]).astype(np.int32)
     tree = CategoricalAttribute(np.array([-1, 0, 1, 1, 0, 4, 4], np.int32), np.array([2, 3, 5, 6], np.int32))
     disease = SensitiveColumn(codes, np.array([5, 1, 1, 3, 0]), tree)
@@ -164,7 +162,7 @@ def test_values_are_grouped_in_their_order_or_by_their_hierarchy() -> None:
     assert by_node[0] == by_node[1] != by_node[2] == by_node[3] != by_node[4]
 
 
-def test_level_goes_by_the_hierarchy_that_is_declared_or_asked_for(con: Any) -> None:
+def test_level_uses_declared_or_requested_hierarchy(con: Any) -> None:
     """Whatever the models; without one it means nothing, and says so."""
     con.execute(
         "CREATE TABLE t AS SELECT i * 7 % 40 AS age, ['flu', 'cold', 'hiv', 'tb', 'ulcer'][1 + i * 3 % 5] AS d "
@@ -195,7 +193,7 @@ def combined(values: Values) -> list[int]:
 
 @given(tables(), SEEDS, st.integers(1, 2), st.integers(1, 4))
 @SOME
-def test_pppc_takes_what_the_plain_loop_takes(table: Table, seed: int, columns: int, parts: int) -> None:
+def test_pppc_equals_plain_loop(table: Table, seed: int, columns: int, parts: int) -> None:
     encoded_table, k, pairs, values = drawn(table, seed, columns)
     if encoded_table.rows < 2 * k:
         return
@@ -225,9 +223,7 @@ def test_s_cpm_by_hand() -> None:
 
 @given(tables(), SEEDS, st.integers(1, 2), st.integers(1, 4), st.sampled_from([0.0, 0.1, 3.0]))
 @SOME
-def test_s_cpm_takes_what_the_plain_loop_takes(
-    table: Table, seed: int, columns: int, parts: int, penalty: float
-) -> None:
+def test_s_cpm_equals_plain_loop(table: Table, seed: int, columns: int, parts: int, penalty: float) -> None:
     encoded_table, k, pairs, values = drawn(table, seed, columns)
     if encoded_table.rows < 2 * k:
         return
@@ -253,7 +249,7 @@ NAMES = ["loukides_shao", "mckl", "knn_gs", "pppc", "s_cpm"]
 
 @pytest.mark.parametrize("call", NAMES)
 @pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20"])
-def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
+def test_published_classes_meet_model(people: Any, call: str, more: str) -> None:
     small_table.all_are_in_classes(people, call, more, classes=2, values=2 if ", l=2" in more else 1)
 
 

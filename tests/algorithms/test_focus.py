@@ -64,7 +64,7 @@ def test_focused_sets_aside_only_classes_without_loss(
     assert classes_of(reunite_classes(problem, searched, aside)) == classes_of(classes)
 
 
-def test_focused_keeps_neighbours_of_the_same_block() -> None:
+def test_focused_keeps_neighbours_of_same_block() -> None:
     """Two blocks that differ only in the second column: the neighbours come from the block of the class with loss."""
     _, problem, classes = table_of(5, 2_000, 10, False)
     blocks = np.arange(len(problem.codes), dtype=np.int64)

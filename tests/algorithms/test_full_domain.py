@@ -33,7 +33,7 @@ def small(table: Table) -> tuple[EncodedTable, Lattice, int]:
 
 @given(tables(), st.integers(0, 3))
 @SOME
-def test_incognito_finds_a_least_sum_of_levels_of_all_that_there_are(table: Table, most: int) -> None:
+def test_incognito_finds_minimal_sum_of_levels(table: Table, most: int) -> None:
     encoded_table, lattice, k = small(table)
     if encoded_table.rows < 2:
         return
@@ -46,7 +46,7 @@ def test_incognito_finds_a_least_sum_of_levels_of_all_that_there_are(table: Tabl
 
 @given(tables(), st.integers(0, 3))
 @SOME
-def test_samarati_finds_the_least_height_of_all_that_there_are(table: Table, most: int) -> None:
+def test_samarati_finds_minimal_height(table: Table, most: int) -> None:
     encoded_table, lattice, k = small(table)
     if encoded_table.rows < 2:
         return
@@ -99,7 +99,7 @@ def test_built_levels_are_told(people: Any, name: str) -> None:
     assert "built_levels" not in numbers(people, f"kacpc_metrics{ASKED.format('')}")
 
 
-def test_datafly_leaves_out_k_records_at_most_and_says_how_many(people: Any) -> None:
+def test_datafly_suppresses_at_most_k_records(people: Any) -> None:
     by_default = numbers(people, f"datafly_metrics{ASKED.format('')}")
     assert 0 < by_default["suppressed:outlier"] <= 5
     none = numbers(people, f"datafly_metrics{ASKED.format(', most=0')}")
@@ -117,7 +117,7 @@ def test_datafly_leaves_out_k_records_at_most_and_says_how_many(people: Any) -> 
 
 
 @pytest.mark.parametrize("name", ["incognito", "samarati"])
-def test_the_others_leave_out_nobody_unless_they_may(people: Any, name: str) -> None:
+def test_others_suppress_only_if_allowed(people: Any, name: str) -> None:
     nobody = numbers(people, f"{name}_metrics{ASKED.format('')}")
     sample_numbers = numbers(people, f"{name}_metrics{ASKED.format(', suppress=0.05')}")
     assert nobody["suppressed:outlier"] == 0

@@ -19,7 +19,7 @@ from dbanon.privacy_models.constraint import Constraint
 
 @given(tables(), st.integers(0, 40), st.integers(1, 12), st.integers(-1, 10**6))
 @SOME
-def test_crossing_takes_what_the_plain_loop_takes(table: Table, generations: int, patience: int, seed: int) -> None:
+def test_crossover_equals_plain_loop(table: Table, generations: int, patience: int, seed: int) -> None:
     encoded_table, k = small(table)
     k = min(k, max(encoded_table.rows // 2, 1))
     if encoded_table.rows < 4:
@@ -55,7 +55,7 @@ ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
 
 
 @pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'sex': 0}", ", cell=20"])
-def test_it_publishes_classes_that_meet_the_model(people: Any, more: str) -> None:
+def test_published_classes_meet_model(people: Any, more: str) -> None:
     sizes = people.execute(f"SELECT size, len(disease) FROM ga_clustering_classes{ASKED.format(more)}").fetchall()
     assert sum(size for size, _ in sizes) == 90
     assert min(size for size, _ in sizes) >= 5

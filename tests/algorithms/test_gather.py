@@ -40,7 +40,7 @@ def with_unit(made: EncodedTable, k: int, heights: str) -> Plain:
 
 @given(tables())
 @SOME
-def test_knn_takes_what_the_plain_loop_takes(table: Table) -> None:
+def test_knn_equals_plain_loop(table: Table) -> None:
     encoded_table, k = small(table)
     if encoded_table.rows >= 2:
         assert found("knn_anon", encoded_table, k, mode="deterministic") == sets(
@@ -50,7 +50,7 @@ def test_knn_takes_what_the_plain_loop_takes(table: Table) -> None:
 
 @given(tables())
 @SOME
-def test_kmcssa_takes_what_the_plain_loop_takes(table: Table) -> None:
+def test_kmcssa_equals_plain_loop(table: Table) -> None:
     encoded_table, k = small(table)
     if encoded_table.rows >= 2:
         assert found("kmcssa", encoded_table, k) == sets(slow.kmcssa(with_unit(encoded_table, k, "edges"), k))
@@ -58,7 +58,7 @@ def test_kmcssa_takes_what_the_plain_loop_takes(table: Table) -> None:
 
 @given(tables())
 @SOME
-def test_sums_to_all_are_those_of_all_pairs(table: Table) -> None:
+def test_sums_equal_all_pairwise_sums(table: Table) -> None:
     encoded_table, _ = small(table)
     if encoded_table.rows >= 2:
         pairs = with_unit(encoded_table, 1, "edges")
@@ -69,7 +69,7 @@ def test_sums_to_all_are_those_of_all_pairs(table: Table) -> None:
 
 @given(tables(), st.integers(1, 3), st.integers(1, 3))
 @SOME
-def test_levels_of_mdav_take_what_the_plain_loop_takes(table: Table, levels: int, coarser: int) -> None:
+def test_multilevel_mdav_equals_plain_loop(table: Table, levels: int, coarser: int) -> None:
     encoded_table, k = small(table)
     if encoded_table.rows >= 2:
         pairs = with_unit(encoded_table, 1, "edges")
@@ -79,7 +79,7 @@ def test_levels_of_mdav_take_what_the_plain_loop_takes(table: Table, levels: int
 
 @given(tables(), st.integers(1, 3))
 @SOME
-def test_gccg_takes_what_the_plain_loop_takes(table: Table, parts: int) -> None:
+def test_gccg_equals_plain_loop(table: Table, parts: int) -> None:
     encoded_table, k = small(table)
     if encoded_table.rows < 2:
         return
@@ -102,7 +102,7 @@ def people(con: Any) -> Any:
 
 @pytest.mark.parametrize("call", ["knn_anon", "kmcssa", "gccg", "multilevel_mdav"])
 @pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}"])
-def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
+def test_published_classes_meet_model(people: Any, call: str, more: str) -> None:
     small_table.all_are_in_classes(people, call, more, classes=4, values=2 if ", l=2" in more else 1)
 
 

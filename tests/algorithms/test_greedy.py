@@ -44,7 +44,7 @@ def partition(clusters: list[list[int]]) -> list[set[int]]:
 
 @given(tables(), st.booleans())
 @SOME
-def test_growing_takes_what_the_plain_loop_takes(table: Table, leaves: bool) -> None:
+def test_growth_equals_plain_loop(table: Table, leaves: bool) -> None:
     code_table = encoded(table).space
     k = min(max(table.k, 2), code_table.rows)
     if code_table.rows < 2:
@@ -201,7 +201,7 @@ def test_eld_by_hand() -> None:
     assert labelled("eld", actual_ages, Constraint(2, (demanded(l=2),)), **FIRST) == [{0, 1, 2, 3, 4}, {5, 6}]
 
 
-def test_eld_leaves_what_is_too_little_to_join_where_it_costs_least() -> None:
+def test_eld_drops_small_remainder_at_least_cost() -> None:
     """After {0, 1} (a, b) the cluster from 13 takes 12, both c, and 11 (b); 10 alone is left. In the second table 0 to
     3 are a, a, b, c; 20 to 22 have three values and are fewer than k = 4."""
     diverse = Constraint(2, (demanded(l=2),))

@@ -63,7 +63,7 @@ class Neighbours:
         return self.labels
 
 
-def test_groups_grow_until_what_is_left_is_too_little_which_is_placed() -> None:
+def test_groups_grow_until_remainder_is_placed() -> None:
     rules = Neighbours(numbers(5, 6), 2)
     assert by_row.labels(grow_groups(numbers(5, 6), rules, lambda: None)).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 9]
     assert rules.left_over.tolist() == [10]
@@ -71,7 +71,7 @@ def test_groups_grow_until_what_is_left_is_too_little_which_is_placed() -> None:
     assert [first for first, _ in rules.asked_for] == [0, 4], "numbers go on where the groups before ended"
 
 
-def test_growth_ends_where_rules_form_nothing_more() -> None:
+def test_growth_ends_if_rules_form_no_group() -> None:
     assert by_row.labels(grow_groups(numbers(7), Neighbours(numbers(7), 2, limit=2), lambda: None)).tolist() == [
         0,
         0,
@@ -84,11 +84,11 @@ def test_growth_ends_where_rules_form_nothing_more() -> None:
 
 
 @pytest.mark.parametrize("rules", [Neighbours(numbers(3), 4), Neighbours(numbers(3), 2, limit=0)])
-def test_records_that_make_no_group_are_one(rules: Neighbours) -> None:
+def test_records_without_group_form_one(rules: Neighbours) -> None:
     assert by_row.labels(grow_groups(numbers(3), rules, lambda: None)).tolist() == [0, 0, 0]
 
 
-def test_nothing_is_placed_where_nothing_is_left() -> None:
+def test_nothing_placed_without_remaining_records() -> None:
     rules = Neighbours(numbers(4), 2)
     assert by_row.labels(grow_groups(numbers(4), rules, lambda: None)).tolist() == [0, 0, 1, 1]
     assert len(rules.left_over) == 0
@@ -108,7 +108,7 @@ def test_growth_can_be_interrupted_between_groups() -> None:
     assert rules.taken == 2 * grow_clusters.MIN_BATCH
 
 
-def test_records_of_a_tuple_are_dealt_in_canonical_order_over_several_calls() -> None:
+def test_equal_records_assigned_in_canonical_order() -> None:
     """Tuples of 4 and 3 records, at rows 0 and 4. First {0, 0, 1} and {0}, then {1, 0, 1}."""
     space = numbers(4, 3)
     index = TupleIndex(space, [NumericDistances(np.array([0, 1]), 0)])

@@ -128,7 +128,7 @@ def searched(made: Case, name: str, rng: random.Random) -> str:
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_a_search_never_loses_more_and_keeps_the_model_and_who_is_in(name: str, model: str) -> None:
+def test_search_never_raises_loss_or_breaks_model(name: str, model: str) -> None:
     """NULLs, weights, persons, joint columns, blocks of max_level, outliers."""
     rng = random.Random(f"{name} {model}")
     ends = Counter(searched(weighted(case(model, seed), rng), name, rng) for seed in range(70_000, 70_006))
@@ -161,7 +161,7 @@ ASKED: list[dict[str, Any]] = [{"k": 4}, {"k": 4, "l": 2}, {"k": 3, "l": 2, "mul
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_the_same_moves_and_seed_give_the_same_labels(asked: dict[str, Any]) -> None:
+def test_moves_and_seed_determine_labels(asked: dict[str, Any]) -> None:
     actual_people = replace(people(300), asked=asked)
     for name in ("kacpc", "best"):
         assert run(actual_people, name, SearchBudget(700)) == run(actual_people, name, SearchBudget(700))
@@ -170,7 +170,7 @@ def test_the_same_moves_and_seed_give_the_same_labels(asked: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_more_moves_go_on_where_fewer_stopped_and_lose_no_more(asked: dict[str, Any]) -> None:
+def test_more_moves_continue_and_lose_no_more(asked: dict[str, Any]) -> None:
     actual_people = replace(people(300), asked=asked)
     losses = []
     for moves in (0, 100, 1_000, 10_000):
@@ -183,7 +183,7 @@ def test_more_moves_go_on_where_fewer_stopped_and_lose_no_more(asked: dict[str, 
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_a_search_of_some_time_is_that_of_the_moves_it_counted(asked: dict[str, Any]) -> None:
+def test_timed_search_equals_counted_moves(asked: dict[str, Any]) -> None:
     actual_people = replace(people(300), asked=asked)
     timed = SearchBudget(0, seconds=0.1)
     labels, _ = run(actual_people, "kacpc", timed)
@@ -206,7 +206,7 @@ class Stop:
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_an_interrupt_stops_the_search_or_keeps_the_best_so_far(asked: dict[str, Any]) -> None:
+def test_interrupt_stops_search_or_keeps_best(asked: dict[str, Any]) -> None:
     actual_people = replace(people(300), asked=asked)
     counted_stop = Stop(10**9)
     start, order = run(actual_people, "kacpc", SearchBudget(0), check=counted_stop)
@@ -224,7 +224,7 @@ def test_an_interrupt_stops_the_search_or_keeps_the_best_so_far(asked: dict[str,
     assert actual_people.unmet(kept(actual_people, order, labels)) == []
 
 
-def test_what_is_done_is_told() -> None:
+def test_progress_is_reported() -> None:
     result: list[tuple[float, float]] = []
     actual_people = people(300)
     start, order = run(actual_people, "mondrian", SearchBudget(0))
@@ -305,7 +305,7 @@ def test_all_distinct_numbers_are_improved() -> None:
     assert losses[1] < 0.97 * losses[0]
 
 
-def test_persons_of_many_records_and_nobody_known() -> None:
+def test_persons_with_many_records_and_unknown_persons() -> None:
     """Three persons in all: k = 3 is one class however many records there are; nothing can be cut."""
     copy = replace(of_columns([list(range(30))], 3), persons=[i % 3 if i % 5 else None for i in range(30)])
     budget = SearchBudget(300)
@@ -315,7 +315,7 @@ def test_persons_of_many_records_and_nobody_known() -> None:
     assert one_person_less.unmet(kept(copy, order, labels)) == ["k"]
 
 
-def test_null_among_values_and_the_root_of_a_hierarchy_are_published_alike() -> None:
+def test_null_and_root_are_published_equally() -> None:
     """a1 and c, a2 and NULL: both clusters are `*`, one class for a reader."""
     result = of_columns([["a1", "c", "a2", None]], 2)
     built, order = model_tables.encoded(result)
@@ -428,7 +428,7 @@ def test_an_empty_table_is_as_it_is_without(db: Any) -> None:
     assert texts[0] == texts[1]
 
 
-def test_the_release_follows_from_moves_and_seed_whatever_the_order_of_the_rows(db: Any) -> None:
+def test_release_independent_of_row_order(db: Any) -> None:
     db.execute("CREATE OR REPLACE TABLE up AS SELECT hash(i) % 50 AS a, hash(i + 1) % 7 AS b FROM range(300) AS r (i)")
     db.execute("CREATE OR REPLACE TABLE down AS FROM up ORDER BY b DESC, a")
     arguments: dict[str, object] = {"k": 4, "qi": ["a", "b"], "improve": 800}
@@ -438,7 +438,7 @@ def test_the_release_follows_from_moves_and_seed_whatever_the_order_of_the_rows(
     assert db.execute(f"FROM {call_of('best', arguments, 'up')}").fetchall() == up
 
 
-def test_best_searches_by_its_effort_and_improve_says_it_exactly(db: Any) -> None:
+def test_best_uses_effort_and_improve_reports_moves(db: Any) -> None:
     db.execute("CREATE OR REPLACE TABLE t AS SELECT hash(i) % 90 AS a, hash(i + 1) % 40 AS b FROM range(500) AS r (i)")
     arguments: dict[str, object] = {"k": 5, "qi": ["a", "b"]}
     fast, same, none = (
@@ -451,14 +451,14 @@ def test_best_searches_by_its_effort_and_improve_says_it_exactly(db: Any) -> Non
 
 @pytest.mark.parametrize("given", ["-1", "2.5", "'ten'", "true", "[5]", "'5'"])
 @pytest.mark.parametrize("name", ["kacpc", "best"])
-def test_a_hostile_number_of_moves_is_refused_by_the_one_clear_error(db: Any, name: str, given: str) -> None:
+def test_invalid_move_count_raises_one_clear_error(db: Any, name: str, given: str) -> None:
     db.execute("CREATE OR REPLACE TABLE t AS SELECT i AS a FROM range(20) AS r (i)")
     for form in ("improve := {}", "improve => {}"):
         with pytest.raises(duckdb.Error, match=rf"{name}: improve must be an integer of at least 0 \(a time such"):
             db.execute(f"FROM {name}('t', k := 2, qi := ['a'], {form.format(given)})").fetchall()
 
 
-def test_null_moves_are_those_that_are_not_given(db: Any) -> None:
+def test_null_moves_mean_default(db: Any) -> None:
     db.execute("CREATE OR REPLACE TABLE t AS SELECT i * i AS a FROM range(20) AS r (i)")
     rows = [db.execute(f"FROM kacpc('t', k := 2, qi := ['a']{m})").fetchall() for m in ("", ", improve := NULL")]
     assert rows[0] == rows[1]

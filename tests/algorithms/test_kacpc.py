@@ -104,7 +104,7 @@ def test_published_category_distances(a: str, b: str, published: float, prune_un
     assert dist_c(WORKCLASS, a, b, prune_unused) == dist_c(WORKCLASS, b, a, prune_unused)
 
 
-def test_a_leaf_that_does_not_occur_is_pruned_and_a_one_child_node_is_not_collapsed() -> None:
+def test_absent_leaf_pruned_and_single_child_kept() -> None:
     rows = [*WORKCLASS[:-1], ["Without-pay", "not-work", "*"], ["Never-worked", "not-work", "*"]]
     assert dist_c(rows, "State-gov", "Local-gov", prune_unused=True) == pytest.approx(0.4628, abs=5e-5)
     assert dist_c(rows, "State-gov", "Local-gov", prune_unused=False) == pytest.approx(0.3544, abs=5e-5)
@@ -169,7 +169,7 @@ def test_distances_are_those_of_the_reference_to_the_last_bit(table: Table, prun
 
 @SOME
 @given(trees(), st.randoms(use_true_random=False))
-def test_distances_of_values_stored_at_inner_nodes_follow_equation_5(tree: reference.Tree, rng: Any) -> None:
+def test_inner_node_distances_follow_equation_5(tree: reference.Tree, rng: Any) -> None:
     nodes = preorder(tree)
     selected_values = sorted(rng.sample(range(len(nodes)), rng.randint(1, len(nodes))))
     attribute = encoded_table.CategoricalAttribute(parents(tree), np.array(selected_values, np.int32))
@@ -188,7 +188,7 @@ def _equation_5(tree: reference.Tree, a: reference.Node, b: reference.Node) -> f
     return reference.dist(tree, a, above) * reference.dist(tree, b, above)
 
 
-def test_a_value_is_at_distance_0_from_a_value_stored_at_its_ancestor() -> None:
+def test_value_has_distance_0_to_its_ancestor() -> None:
     """Tree * > Gov > Local, State and * > Private; values Gov, Local, State, Private."""
     tree = encoded_table.CategoricalAttribute(np.array([-1, 0, 1, 1, 0], np.int32), np.array([1, 2, 3, 4], np.int32))
     code_table, _ = encoded_table.encode_table([tree], [np.arange(4, dtype=np.int32)], np.zeros(4, np.uint64), None)
@@ -253,7 +253,7 @@ def test_every_record_is_in_the_cluster_of_the_plain_loop(table: Table, prune_un
 
 
 @pytest.mark.parametrize("seed", range(16))
-def test_every_record_of_a_larger_table_is_in_the_cluster_of_the_plain_loop(seed: int) -> None:
+def test_large_table_equals_plain_loop(seed: int) -> None:
     table, prune_unused = large(seed), seed % 2 == 0
     code_table = encoded(table)
     slow = expected(table, code_table, prune_unused)
@@ -281,14 +281,14 @@ def test_fewer_than_2k_records_are_one_cluster(n: int) -> None:
     assert ages(*range(n), k=3) == [0] * n
 
 
-def test_leftovers_go_to_the_nearest_centroid_and_ties_to_the_earlier_cluster() -> None:
+def test_leftovers_join_nearest_centroid_earliest_on_ties() -> None:
     assert ages(0, 0, 2, 4, 4, k=2) == [0, 0, 1, 1, 1], "2 is the second centroid, it is nearer to 0 than 4 is"
     letters: list[Value] = ["a", "a", "b", "b", "c"]
     flat = Category(reference.flat(letters))
     assert run(Table([[letter] for letter in letters], [flat], 2))[1] == [0, 0, 1, 1, 0], "c is as far from a as from b"
 
 
-def test_nulls_gather_with_nulls_and_a_modal_null_is_the_first_seed() -> None:
+def test_nulls_cluster_together_and_seed_first() -> None:
     assert ages(1, 2, None, None, k=2) == [1, 1, 0, 0]
     assert ages(1, 1, None, None, k=2) == [0, 0, 1, 1], "NULL loses ties"
 
@@ -300,7 +300,7 @@ def test_a_cluster_grows_until_it_has_k_persons() -> None:
 
 
 @pytest.mark.parametrize("seed", range(100, 108))
-def test_published_classes_and_precision_are_those_of_the_plain_loop_in_sql(con: Any, seed: int) -> None:
+def test_sql_classes_and_precision_equal_plain_loop(con: Any, seed: int) -> None:
     table = replace(large(seed), persons=None)
     code_table = encoded(table)
     clusters = reference.kacpc(code_table.records, table.attributes, table.k)
@@ -314,7 +314,7 @@ def test_published_classes_and_precision_are_those_of_the_plain_loop_in_sql(con:
     assert con.execute(query).fetchall()[0][0] == pytest.approx(precision, abs=1e-9)
 
 
-def test_ties_go_to_the_first_leaf_in_the_order_of_the_file_in_sql(con: Any) -> None:
+def test_sql_ties_resolve_to_first_leaf_in_file(con: Any) -> None:
     """b and a are modal: b, the first in the file, is the first seed; c is as far from a as from b and joins b."""
     con.execute("CREATE TABLE t AS SELECT unnest(['a', 'a', 'b', 'b', 'c']) AS x")
     query = "SELECT x, size FROM kacpc_classes('t', k=2, qi=['x'], hierarchies={'x': 'b;*\na;*\nc;*'})"

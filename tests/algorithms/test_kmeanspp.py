@@ -89,7 +89,7 @@ def test_every_record_is_in_the_cluster_of_the_plain_loop(table: Table, mode: st
 
 @SOME
 @given(table=tables(st.integers(-40, 40).map(lambda eighths: eighths / 8)), deviations=st.sampled_from([1.0, 1.5, 2.0]))
-def test_left_out_are_the_records_beyond_the_deviations(table: Table, deviations: float) -> None:
+def test_records_beyond_deviations_are_suppressed(table: Table, deviations: float) -> None:
     encoded_table = encoded(replace(table, persons=None))
     expected = set()
     for j, attribute in enumerate(table.attributes):
@@ -112,7 +112,7 @@ def test_left_out_are_the_records_beyond_the_deviations(table: Table, deviations
         assert out < expected and encoded_table.space.rows - len(out) >= table.k
 
 
-def test_the_farthest_are_left_out_first() -> None:
+def test_farthest_records_suppressed_first() -> None:
     """Deviations from the mean 20: 100, 20 (three times) and 60. Two may go: 120, and one at -40."""
     values = [-40, 20 - 20, 20, 20, 20, 20, 20, 120]
     encoded_table = encoded(Table([(v,) for v in values], [Number()], 2)).space
@@ -127,7 +127,7 @@ def test_categories_are_numbers_in_the_order_of_the_leaves() -> None:
     assert groups_of(labels(encoded_table, 2, mode="deterministic")) == [[0, 1], [2, 3, 4]]
 
 
-def test_seeds_that_all_records_lie_on_are_followed_by_evenly_spread_ones() -> None:
+def test_seeds_covering_all_records_then_evenly_spread() -> None:
     values = [5] * 8 + [9] * 4
     encoded_table = encoded(Table([(v,) for v in values], [Number()], 2)).space
     result = np.bincount(labels(encoded_table, 2))
@@ -150,7 +150,7 @@ def test_classes_meet_the_model(people: Any, more: str) -> None:
     assert more != ", l=2" or min(len(c["disease"]) for c in kept_classes) >= 2
 
 
-def test_who_is_far_from_the_mean_is_left_out_and_told(people: Any) -> None:
+def test_records_far_from_mean_suppressed_and_reported(people: Any) -> None:
     out = "SELECT value FROM kmeanspp_cloud_metrics{} WHERE metric = 'suppressed:outlier'"
     for extra, expected in (("", 1), (", suppress=0", 0), (", deviations=9", 0)):
         assert people.execute(out.format(ASKED.format(extra))).fetchall() == [(expected,)]

@@ -150,7 +150,7 @@ def test_k_alone_finds_the_best_of_all_nodes(table: Table, k: int) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_every_model_finds_the_best_of_all_nodes(model: str) -> None:
+def test_every_model_finds_best_node(model: str) -> None:
     """Records and persons, one sensitive column and two, judged apart and within equal values of the other."""
     searched = 0
     for seed in range(14):
@@ -170,7 +170,7 @@ def test_every_model_finds_the_best_of_all_nodes(model: str) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_the_published_classes_meet_the_model_and_keep_blocks_apart(model: str) -> None:
+def test_classes_meet_model_and_keep_blocks_separate(model: str) -> None:
     released_number = 0
     for seed in range(100, 140):
         actual_case = case(model, seed)
@@ -192,7 +192,7 @@ def test_the_published_classes_meet_the_model_and_keep_blocks_apart(model: str) 
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_what_max_level_keeps_apart_is_searched_apart(seed: int) -> None:
+def test_max_level_blocks_searched_separately(seed: int) -> None:
     rng = random.Random(seed)
     attributes: list[Attribute] = [Category(Hierarchy(AREA)), Number()]
     pool = [row[0] for row in AREA if row[0] != "c"]
@@ -243,7 +243,7 @@ def kept(made: Case) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_union_of_classes_meets_what_they_meet(model: str) -> None:
+def test_union_of_classes_meets_their_models(model: str) -> None:
     """The generalization and the subset property rest on it; judged by the definitions."""
     pairs = 0
     for seed in range(150):
@@ -272,7 +272,7 @@ def meets(made: Case, group: list[int], asked: dict[str, Any]) -> bool:
     return models.first_meets(made.classes([group, rest]), asked, made.orders, made.trees)
 
 
-def test_a_union_can_miss_what_classes_of_the_same_persons_meet() -> None:
+def test_union_can_miss_model_with_shared_persons() -> None:
     """1 and 2 have a, 3 and 4 have b; 5 and 6 have a, 3 and 4 again b: exp of the entropy 2 each, but together four
     persons have a and two b. (x, *) and (y, *) are the first and the others, though no node of the second column alone
     passes: u is one record, and all records together fail."""
@@ -339,12 +339,12 @@ def test_by_hand_the_loss_is_shares_of_leaves() -> None:
     ]
 
 
-def test_by_hand_the_first_level_vector_decides_between_equal_losses() -> None:
+def test_first_level_vector_breaks_ties_hand_traced() -> None:
     records = [("f", "f"), ("f", "m"), ("m", "f"), ("m", "m")]
     assert found(spaced([SEX, SEX], records), Constraint(2)) == [[0, 1], [2, 3]]
 
 
-def test_null_joins_the_others_at_the_top_only() -> None:
+def test_null_joins_others_only_at_top() -> None:
     """Five ages and two NULLs: at level 2 these are {0 .. 3}, {4} and the NULLs; only the top has 2 in each class."""
     records: list[Record] = [(0,), (1,), (2,), (3,), (4,), (None,), (None,)]
     assert found(spaced([Number()], records), Constraint(2)) == [list(range(7))]
@@ -371,7 +371,7 @@ def test_levels_of_a_ragged_tree_are_steps_up() -> None:
 # --- hostile --------------------------------------------------------------------------------------------------------
 
 
-def test_columns_that_cannot_be_told_apart_have_one_class() -> None:
+def test_indistinguishable_columns_have_one_class() -> None:
     assert found(spaced([SEX, Number()], [("f", 1)] * 5), Constraint(2)) == [[0, 1, 2, 3, 4]]
     assert found(spaced([SEX, Number()], [("f", None)] * 5), Constraint(2)) == [[0, 1, 2, 3, 4]]
     assert found(spaced([Number()], [(1,)]), Constraint(2)) == [[0]]
@@ -453,7 +453,7 @@ def call(name: str, **asked: object) -> str:
 
 
 @pytest.mark.parametrize("asked", [{"k": 5}, {"k": 20, "l": 3}, {"k": 3, "t": 0.2}, {"k": 4, "person": "who"}])
-def test_a_release_meets_k_and_l_as_sql_counts_them(sick: Any, asked: dict[str, object]) -> None:
+def test_release_meets_k_and_l_counted_in_sql(sick: Any, asked: dict[str, object]) -> None:
     sick.execute(f"CREATE TABLE safe AS FROM {call('ldiversity_mondrian', **asked)}")
     rows = sick.execute("SELECT count(*), count(DISTINCT disease) FROM safe GROUP BY age, zip, sex").fetchall()
     assert sum(n for n, _ in rows) == 600 and len(rows) > 1
@@ -473,7 +473,7 @@ def test_each_column_of_a_release_is_on_one_level(sick: Any) -> None:
         assert (rows == [(0,)]) == separate_result
 
 
-def test_what_is_given_for_base_is_checked(sick: Any) -> None:
+def test_base_argument_is_validated(sick: Any) -> None:
     with pytest.raises(duckdb.Error, match="base must be one of 'mondrian', 'incognito', got 'datafly'"):
         sick.execute(f"FROM {call('ldiversity_mondrian', k=4, base='datafly')}")
     default = call("ldiversity_mondrian", k=4).replace(", base := 'incognito'", "")

@@ -84,7 +84,7 @@ def plain(table: EncodedTable, k: int) -> list[list[int]]:
 
 @pytest.mark.parametrize("kind", ["apart", "grid", "nulls"])
 @pytest.mark.parametrize(("rows", "k"), [(2000, 3), (900, 25)])
-def test_many_tuples_are_clustered_as_a_plain_loop_clusters_them(kind: str, rows: int, k: int) -> None:
+def test_many_tuples_equal_plain_loop(kind: str, rows: int, k: int) -> None:
     table = made(np.random.default_rng(rows), rows, kind)
     labels = by_row.run(algorithms.find("mdav"), table, Constraint(k), {"scale": "range"})
     assert [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)] == plain(table, k)

@@ -74,7 +74,7 @@ def people(con: Any) -> Any:
 
 @pytest.mark.parametrize("call", ["kaca", "kapp"])
 @pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20"])
-def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
+def test_published_classes_meet_model(people: Any, call: str, more: str) -> None:
     more += ", t=1" if call == "kapp" else ", stub := true" if more == ", l=2" else ""
     small_table.all_are_in_classes(people, call, more, classes=3, values=2 if ", l=2" in more else 1)
 
@@ -119,7 +119,7 @@ def test_centers_of_kapp_are_drawn_by_the_seed(people: Any) -> None:
     assert any(one != other for other in others)
 
 
-def test_vultures_come_to_where_the_points_are() -> None:
+def test_vultures_move_to_points() -> None:
     """Three heaps: no center of any is far from one, and the best place is better than a random one or a worse seed."""
     heaps = [(0.1, 0.1), (0.9, 0.2), (0.5, 0.9)]
     draws = np.random.default_rng(5)

@@ -90,7 +90,7 @@ def test_the_relaxed_partition_is_that_of_the_plain_recursion(table: Table) -> N
 
 
 @pytest.mark.parametrize("seed", range(16))
-def test_the_relaxed_partition_of_a_larger_table_is_that_of_the_plain_recursion(seed: int) -> None:
+def test_relaxed_partition_equals_plain_recursion(seed: int) -> None:
     table = large(seed)
     code_table = encoded(table)
     labels = by_row.run(algorithms.find("mondrian"), code_table.space, Constraint(table.k), {"strict": False})
@@ -100,7 +100,7 @@ def test_the_relaxed_partition_of_a_larger_table_is_that_of_the_plain_recursion(
 
 
 @pytest.mark.parametrize("seed", range(16))
-def test_the_partition_of_a_larger_table_is_that_of_the_plain_recursion(seed: int) -> None:
+def test_partition_equals_plain_recursion(seed: int) -> None:
     table = large(seed)
     code_table = encoded(table)
     labels = by_row.run(algorithms.find("mondrian"), code_table.space, Constraint(table.k), {})
@@ -109,7 +109,7 @@ def test_the_partition_of_a_larger_table_is_that_of_the_plain_recursion(seed: in
 
 
 @pytest.mark.parametrize("seed", range(100, 108))
-def test_published_classes_and_precision_are_those_of_the_plain_recursion_in_sql(con: Any, seed: int) -> None:
+def test_sql_classes_and_precision_equal_plain_recursion(con: Any, seed: int) -> None:
     table = replace(large(seed), persons=None)
     code_table = encoded(table)
     parts = reference.mondrian(code_table.records, table.attributes, table.k)
@@ -149,20 +149,20 @@ def test_the_widest_attribute_that_can_be_cut_is_cut() -> None:
     assert classes([row[::-1] for row in records], [WORKCLASS, Number()]) == [[0, 1, 2], [3, 4, 5]]
 
 
-def test_ties_go_to_the_earlier_attribute_and_weights_break_them() -> None:
+def test_ties_prefer_earlier_attribute_weights_break_them() -> None:
     records: list[list[Value]] = [[1, "Private"], [2, "Local-gov"], [3, "Private"], [4, "Local-gov"]]
     assert classes(records, [Number(), WORKCLASS]) == [[0, 1], [2, 3]]
     assert classes([row[::-1] for row in records], [WORKCLASS, Number()]) == [[0, 2], [1, 3]]
     assert classes(records, [Number(), Category(WORKCLASS.tree, 2.0)]) == [[0, 2], [1, 3]]
 
 
-def test_a_category_is_cut_into_all_children_of_the_lowest_common_ancestor_at_once() -> None:
+def test_category_cut_into_all_children_of_common_ancestor() -> None:
     labels: list[Value] = ["Private", "Local-gov", "State-gov", "Private", "Local-gov", "State-gov"]
     assert classes(column(*labels, "Without-pay", "Without-pay"), [WORKCLASS]) == [[0, 3], [1, 4], [2, 5], [6, 7]]
     assert classes(column(*labels, "Without-pay"), [WORKCLASS]) == [[0, 1, 2, 3, 4, 5, 6]]
 
 
-def test_a_value_stored_at_the_lowest_common_ancestor_is_a_side_of_its_own() -> None:
+def test_value_at_common_ancestor_forms_own_side() -> None:
     """* > Gov > Local, State; values Gov, Local, State with two records each."""
     tree = encoded_table.CategoricalAttribute(np.array([-1, 0, 1, 1], np.int32), np.array([1, 2, 3], np.int32))
     codes = np.array([0, 0, 1, 1, 2, 2], np.int32)
@@ -181,7 +181,7 @@ def test_a_side_needs_k_persons() -> None:
     assert classes(column(1, 2, 3, 4), [Number()], persons=["A", "B", "A", None]) == [[0, 1, 2, 3]]
 
 
-def test_numbers_are_cut_beside_a_value_that_stands_for_missing() -> None:
+def test_numbers_cut_next_to_missing_code() -> None:
     """-2^63 is 2^63 steps away: as DOUBLE the others are at the same distance from it, but they are not equal."""
     missing = -(2**63)
     expected = [[0, 1], [2, 3], [4, 5], [6, 7]]
@@ -195,7 +195,7 @@ def relaxed(values: Sequence[Value], k: int = 2, persons: Sequence[str | None] |
     return groups_of([int(label) for _, label in sorted(zip(code_table.order, labels, strict=True))])
 
 
-def test_relaxed_cuts_give_the_left_side_half_of_the_records_rounded_up() -> None:
+def test_relaxed_cut_left_side_is_half_rounded_up() -> None:
     assert relaxed([1, 2, 2, 2, 2, 3]) == [[0, 1, 2], [3, 4, 5]], "strict cannot cut this at all"
     assert relaxed([1, 2, 2, 2, 3]) == [[0, 1, 2], [3, 4]]
     assert relaxed([1, 1, 1, 1, 1, 9]) == [[0, 1, 2], [3, 4, 5]], "1, 1, 1 alone has nothing left to cut"
@@ -203,7 +203,7 @@ def test_relaxed_cuts_give_the_left_side_half_of_the_records_rounded_up() -> Non
     assert relaxed([None, 1, 2, 3, 4]) == [[0, 1, 2, 3, 4]], "NULLs are cut from values first"
 
 
-def test_where_half_misses_the_model_the_nearest_that_meets_it_by_steps_is_taken() -> None:
+def test_cut_moves_from_half_to_nearest_valid_position() -> None:
     """Of 1 2 2 2 2 2 2 3, half is four. Persons A, A, A, A | B, C, B, D: the left has one person, as with three; of
     five, A and B, and on the right C, B, D."""
     persons = ["A", "A", "A", "A", "B", "C", "B", "D"]

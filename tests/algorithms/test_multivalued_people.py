@@ -64,7 +64,7 @@ def test_a_cluster_holds_as_the_definition_says(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_clusters_are_merged_until_all_hold(seed: int) -> None:
+def test_clusters_merged_until_model_holds(seed: int) -> None:
     rng = random.Random(seed)
     columns, minimum = [drawn(rng, 60, 7), drawn(rng, 60, 12)], rng.randint(2, 3)
     labels = np.repeat(np.arange(12), 5)
@@ -78,7 +78,7 @@ def test_clusters_are_merged_until_all_hold(seed: int) -> None:
     assert all(len({int(merged[p]) for p in np.flatnonzero(labels == c)}) == 1 for c in range(12))
 
 
-def test_what_holds_is_left_as_it_is() -> None:
+def test_valid_clusters_remain_unchanged() -> None:
     rows: Rows = [[0], [1], [0], [1]]
     space = line(4)
     labels = np.array([0, 0, 1, 1])
@@ -100,7 +100,7 @@ def test_a_partner_without_rows_is_the_last_choice() -> None:
     assert merged.tolist() == [0, 0, 1, 1, 0, 0]
 
 
-def test_all_people_together_may_not_hold() -> None:
+def test_all_people_together_may_miss_model() -> None:
     space = line(4)
     with pytest.raises(
         errors.ModelNotMetError, match="do not meet l = 3 on column 0; the most that they allow is l = 2"
@@ -110,7 +110,7 @@ def test_all_people_together_may_not_hold() -> None:
         )
 
 
-def test_what_max_level_keeps_apart_is_not_merged() -> None:
+def test_max_level_blocks_are_not_merged() -> None:
     tree = CategoricalAttribute(
         np.array([-1, 0, 0, 1, 1, 2, 2], np.int32), np.array([3, 4, 5, 6], np.int32), max_level=1
     )

@@ -66,7 +66,7 @@ def test_best_finds_the_least_of_small_tables(con: Any, seed: int) -> None:
     assert told(con, "best_metrics('t', k = 2)")["ncp"] >= result["ncp"] - 1e-9
 
 
-def test_the_objectives_disagree_where_levels_and_leaves_do(con: Any) -> None:
+def test_objectives_disagree_where_levels_and_leaves_do(con: Any) -> None:
     draw = random.Random(7)
     fill(con, [(draw.randrange(40), draw.choice(LINES)[0]) for _ in range(300)])
     values_by_name = {
@@ -90,7 +90,7 @@ def test_a_search_never_ends_above_its_start(con: Any, algorithm: str) -> None:
     assert by_levels == told(con, f"{algorithm}_metrics('t', k = 4, improve = 3000, objective = 'precision')")
 
 
-def test_a_search_that_is_not_made_lowers_nothing(con: Any) -> None:
+def test_disabled_search_lowers_nothing(con: Any) -> None:
     with pytest.raises(duckdb.Error, match=r"kacpc: objective has no effect.*improve = 20000, or algorithm best"):
         con.execute("FROM kacpc('t', k = 2, objective = 'ncp')")
     with pytest.raises(duckdb.Error, match="objective must be one of 'precision', 'ncp', 'sse'"):

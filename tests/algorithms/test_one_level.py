@@ -115,7 +115,7 @@ def test_categories_are_published_on_one_level(name: str, setting: str, seed: in
         assert dict(compared) == pytest.approx({metric: metrics[metric] for metric in METRICS})
 
 
-def test_the_node_is_published_where_one_of_its_values_occurs() -> None:
+def test_node_published_if_its_value_occurs() -> None:
     connection = duckdb.connect()
     dbanon.attach(connection)
     connection.execute("CREATE TABLE t AS SELECT unnest(['02138', '02139', '99999', '99999']) AS z")

@@ -40,7 +40,7 @@ def with_values(made: EncodedTable) -> EncodedTable:
 
 @given(tables())
 @SOME
-def test_wkmca_takes_what_the_plain_loop_takes(table: Table) -> None:
+def test_wkmca_equals_plain_loop(table: Table) -> None:
     result = with_values(records(encoded(table).space))
     k = max(table.k, 2)
     if result.rows < 2 * k:
@@ -69,7 +69,7 @@ def plain_variation(made: EncodedTable, j: int) -> float:
     return column_variation(made, j, attribute)
 
 
-def test_the_weight_of_a_number_is_its_standard_deviation_over_its_mean() -> None:
+def test_number_weight_is_coefficient_of_variation() -> None:
     codes = np.array([[0], [1], [2]], np.int32)
     for values, expected in (([10.0, 20.0, 30.0], math.sqrt(200 / 3) / 20), ([-1.0, 0.0, 1.0], 1.0)):
         number = NumericAttribute(np.arange(3.0), True, magnitudes=np.array(values))
@@ -80,7 +80,7 @@ def test_the_weight_of_a_number_is_its_standard_deviation_over_its_mean() -> Non
 
 @given(tables())
 @SOME
-def test_the_hybrid_takes_what_the_plain_loop_takes(table: Table) -> None:
+def test_hybrid_equals_plain_loop(table: Table) -> None:
     encoding = encoded(replace(table, persons=None))
     encoded_table, k = encoding.space, max(table.k, 2)
     if encoded_table.rows < 2 * k:
@@ -100,7 +100,7 @@ def people(con: Any) -> Any:
 
 @pytest.mark.parametrize("call", ["wkmca", "oka_kmember"])
 @pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20"])
-def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
+def test_published_classes_meet_model(people: Any, call: str, more: str) -> None:
     small_table.all_are_in_classes(people, call, more, classes=4, values=2 if ", l=2" in more else 1)
 
 

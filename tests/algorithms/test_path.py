@@ -268,7 +268,7 @@ def test_runs_of_many_records_end_at_some_places_alone(seed: int, monkeypatch: p
     assert actual_partition.loss == pytest.approx(best[n], abs=1e-9)
 
 
-def test_a_hierarchy_of_more_values_than_have_a_table_is_climbed() -> None:
+def test_large_hierarchy_climbed_without_table() -> None:
     """300 values below 20 nodes: the number of a node of two of its values is 1/2, of any others 1."""
     parent = np.array([-1, *(n for i in range(20) for n in (0, *[1 + 16 * i] * 15))], np.int32)
     node = np.array([n for n in range(len(parent)) if parent[n] > 0], np.int32)
@@ -303,7 +303,7 @@ def strict(made: model_tables.Case) -> bool:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_every_run_of_the_cut_meets_the_model_and_none_loses_less(model: str) -> None:
+def test_every_cut_run_meets_model_and_is_optimal(model: str) -> None:
     """Persons, joint columns, NULLs; some rows of a table whose other rows only tell the distribution."""
     ends, modes = [], set()
     for seed in range(40):
@@ -393,7 +393,7 @@ def test_cut_all_labels_the_runs_of_the_cut() -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_groups_hold_where_all_algorithms_say_so(model: str) -> None:
+def test_groups_hold_if_algorithms_agree(model: str) -> None:
     """Random groups of every size, alike and unlike; for beta of persons the kernel asks for as much or more."""
     result: dict[tuple[int, bool], int] = {}
     rng = random.Random(model)
@@ -422,9 +422,7 @@ def test_groups_hold_where_all_algorithms_say_so(model: str) -> None:
 
 @pytest.mark.parametrize("tallies", [layouts.MAX_VALUE_COUNTS, 0], ids=["counted", "from scratch"])
 @pytest.mark.parametrize("model", MODELS)
-def test_growing_group_holds_where_the_whole_group_does(
-    model: str, tallies: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_growing_group_holds_if_whole_group_does(model: str, tallies: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layouts, "MAX_VALUE_COUNTS", tallies)
     rng = random.Random(model)
     for seed in range(8):
@@ -451,7 +449,7 @@ def test_growing_group_holds_where_the_whole_group_does(
 
 
 @pytest.mark.parametrize("n", [31, 63, 127, 255])
-def test_all_records_may_be_in_runs_that_miss_the_model(n: int) -> None:
+def test_all_records_may_be_in_runs_missing_model(n: int) -> None:
     """No run holds: all lose what their runs lose and the penalty, twice all that can be lost. The sums of losses are
     scaled to just below 2^62 where n is just below a power of two."""
     codes = np.arange(n, dtype=np.int32)

@@ -53,7 +53,7 @@ def test_a_dissimilarity_tree_has_the_leaves_of_the_plain_loop(table: Table) -> 
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_larger_dissimilarity_tree_has_the_leaves_of_the_plain_loop(seed: int) -> None:
+def test_large_dissimilarity_tree_equals_plain_loop(seed: int) -> None:
     table = large(seed)
     actual_records = records(encoded(replace(table, records=table.records[:120], persons=None, ties=None)).space)
     check_tree(actual_records, 3)
@@ -89,7 +89,7 @@ def test_dhkmeans_cuts_a_larger_table_as_the_plain_loop(seed: int) -> None:
     check_halves(actual_records, 3, [], Constraint(3), 100)
 
 
-def test_pairs_are_alike_in_what_is_sensitive() -> None:
+def test_pairs_share_sensitive_values() -> None:
     """0 and 10 are farthest, by 1, and have other values; 0 and 8 have the same one: 0.8 + 1."""
     encoded_table = encoded(Table([(v,) for v in (0, 1, 2, 8, 9, 10)], [Number()], 2)).space
     values = np.array([0, 1, 0, 0, 1, 1], np.int32)
@@ -118,7 +118,7 @@ def test_equal_records_are_not_cut() -> None:
     assert clusters("dissimilarity_tree", encoded_table, Constraint(2)) == [list(range(20))]
 
 
-def test_a_side_that_misses_the_model_takes_what_is_least_on_the_other_side() -> None:
+def test_side_missing_model_takes_cheapest_records() -> None:
     """Poles 0 and 20. The side of 0 has one value; of the others 11 is nearest to the middle, but has the same one."""
     encoded_table = encoded(Table([(v,) for v in (0, 1, 2, 11, 12, 18, 19, 20)], [Number()], 2)).space
     values = np.array([0, 0, 0, 0, 1, 0, 1, 1], np.int32)
@@ -137,12 +137,12 @@ def people(con: Any) -> Any:
 
 @pytest.mark.parametrize("call", ["dissimilarity_tree", "dhkmeans"])
 @pytest.mark.parametrize("more", ["", ", l=3", ", t=0.4", ", max_level={'town': 0}", ", cell=20"])
-def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
+def test_published_classes_meet_model(people: Any, call: str, more: str) -> None:
     minimum = 3 if "l=3" in more else 2 if call == "dhkmeans" else 1
     small_table.all_are_in_classes(people, call, more, classes=2, values=minimum)
 
 
-def test_dhkmeans_draws_pairs_by_the_seed_and_asks_for_two_values(people: Any) -> None:
+def test_dhkmeans_pairs_by_seed_and_requires_two_values(people: Any) -> None:
     call = f"FROM dhkmeans{ASKED.format(', pairs=3, seed={}')}"
     one, same = (people.execute(call.format(1)).fetchall() for _ in range(2))
     assert one == same and any(one != people.execute(call.format(seed)).fetchall() for seed in range(2, 6))

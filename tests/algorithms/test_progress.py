@@ -22,7 +22,7 @@ from dbanon.encoding.encoded_table import EncodedTable, NumericAttribute, encode
 from dbanon.privacy_models.constraint import Constraint
 
 
-def test_a_part_of_a_stretch_says_its_share_of_the_whole_and_little_is_not_said() -> None:
+def test_nested_progress_reports_share_of_total() -> None:
     message: list[float] = []
     full_progress_check = ProgressCheck(lambda: None, message.append)
     full_progress_check.advance(0.5)
@@ -34,7 +34,7 @@ def test_a_part_of_a_stretch_says_its_share_of_the_whole_and_little_is_not_said(
     as_progress_check(lambda: None).advance(1)  # nobody listens
 
 
-def test_the_check_of_a_part_is_that_of_the_whole() -> None:
+def test_check_of_part_equals_whole() -> None:
     def stop() -> None:
         raise KeyboardInterrupt
 
@@ -45,7 +45,7 @@ def test_the_check_of_a_part_is_that_of_the_whole() -> None:
 @pytest.mark.parametrize(
     "call", ["best('people', k=5", "mondrian('people', k=5", "mondrian('people', k=5, improve=500"]
 )
-def test_the_share_grows_from_the_beginning_to_the_end_and_the_release_is_the_same(call: str) -> None:
+def test_progress_is_monotonic_and_release_unchanged(call: str) -> None:
     rows = np.random.default_rng(7).integers(0, (400, 300, 4), (3000, 3))
     result: list[tuple[float, float]] = []
     releases = []
@@ -104,9 +104,7 @@ def test_algorithms_of_superlinear_complexity_have_large() -> None:
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_what_takes_too_long_is_refused_with_its_time_unless_it_is_asked_for(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slow_call_refused_with_estimate_unless_allowed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     in_small_steps(monkeypatch)
     actual_points, constraint = points(600), Constraint(3)
     usual = by_row.run(algorithms.find(name), actual_points, constraint, options(name))
@@ -127,7 +125,7 @@ def test_a_few_records_are_never_too_many(name: str) -> None:
         by_row.run(algorithms.find(name), points(rows), Constraint(2), options(name))
 
 
-def test_cells_that_are_not_too_large_are_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_cells_are_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     actual_points, constraint, kmember = points(1500), Constraint(3), algorithms.find("kmember")
     message: list[float] = []
     kmember.run(
@@ -144,9 +142,7 @@ def test_cells_that_are_not_too_large_are_not_refused(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("name", GROWN)
-def test_the_first_groups_tell_about_how_many_steps_all_take_and_say_the_same_each_time(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_first_groups_estimate_steps_consistently(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     remaining: list[grow_clusters.GrowthRules] = []
 
     class Sampling(grow_clusters._GrowthEstimate):
@@ -163,7 +159,7 @@ def test_the_first_groups_tell_about_how_many_steps_all_take_and_say_the_same_ea
     assert remaining[0].steps / 5 < message[0] < remaining[0].steps * 5
 
 
-def test_a_sample_is_what_its_share_of_the_whole_takes() -> None:
+def test_sample_equals_its_share_of_whole() -> None:
     assert progress.WorkSample(0.01, 500, 0.2).extrapolate() == pytest.approx((50_000, 20))
     assert progress.WorkSample(0.01, 500, 0.2).extrapolate(2) == pytest.approx((100_000, 40))
     assert progress.cost_factor(10, 1000, 5) == 5 > 1 > progress.cost_factor(900, 1000, 5)
@@ -180,14 +176,14 @@ def test_a_length_of_time_is_said_roughly(seconds: float, said: str) -> None:
     assert progress.humanize_duration(seconds) == said
 
 
-def test_what_is_left_is_said_once_it_can_be_told() -> None:
+def test_remaining_time_reported_once_known() -> None:
     assert progress.remaining_text(60, 0.2) == ", some 4 minutes left"
     assert progress.remaining_text(2, 0.01) == "", "too early"
     assert progress.remaining_text(60, 0.0) == "", "nothing is done yet"
     assert progress.remaining_text(60, 0.99) == "", "all but done"
 
 
-def test_a_call_that_takes_too_long_is_an_error_with_what_helps(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_call_error_contains_hint(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     con.execute("CREATE TABLE people AS SELECT (i * 7919) % 10007 AS a, (i * 104729) % 9973 AS b FROM range(900) t(i)")
     call = "SELECT count(*) FROM kmember('people', k = 3, qi = ['a', 'b']{})"
     monkeypatch.setattr(progress, "MAX_STEPS", 1000)

@@ -47,7 +47,7 @@ def small(table: Table) -> tuple[EncodedTable, int, Plain, int]:
 
 @given(tables())
 @SOME
-def test_each_center_has_k_records_within_the_limit_and_the_others_are_nearest_to_theirs(table: Table) -> None:
+def test_centers_have_k_records_within_limit(table: Table) -> None:
     encoded_table, k, pairs, widest = small(table)
     if encoded_table.rows < 4:
         return
@@ -64,7 +64,7 @@ def test_each_center_has_k_records_within_the_limit_and_the_others_are_nearest_t
 
 @given(tables(), st.sampled_from([0.1, 0.2, 0.5]))
 @SOME
-def test_with_eps_a_center_has_k_records_and_few_are_left_out(table: Table, eps: float) -> None:
+def test_eps_centers_have_k_records_with_few_suppressed(table: Table, eps: float) -> None:
     encoded_table, k, pairs, widest = small(table)
     spare = int(eps * encoded_table.rows + 1e-9)
     if encoded_table.rows >= 4 and spare:
@@ -93,7 +93,7 @@ def test_the_radius_is_at_most_twice_the_least(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_with_eps_it_is_at_most_three_times_the_least_with_as_many_left_out(seed: int) -> None:
+def test_eps_radius_within_three_times_optimum(seed: int) -> None:
     encoded_table, pairs, k = drawn(seed, 8)
     spare, everybody = encoded_table.rows // 4, range(encoded_table.rows)
     kept_everybodies = [[r for r in everybody if r not in out] for out in itertools.combinations(everybody, spare)]
@@ -106,7 +106,7 @@ def test_with_eps_it_is_at_most_three_times_the_least_with_as_many_left_out(seed
     assert minimum is None or slow.radius(pairs, groups(partition)) <= 3 * minimum
 
 
-def test_records_flow_to_centers_that_lack_them() -> None:
+def test_records_flow_to_centers_below_k() -> None:
     """0, 3, 3, 6, 6, 9 with k = 3: within 3 all have two others. 0 marks both 3, 6 the others: both have three. With 3
     once more 9 would have none to spare, and does not need any."""
     actual_records = records(encoded(Table([[v] for v in (0, 3, 3, 6, 6, 9)], [Number()], 3)).space)
@@ -127,7 +127,7 @@ ASKED = "('people', k=5, qi=['age', 'sex'], sensitive=['disease']{})"
 
 
 @pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'sex': 0}", ", cell=20", ", eps := 0.05"])
-def test_it_publishes_classes_that_meet_the_model(people: Any, more: str) -> None:
+def test_published_classes_meet_model(people: Any, more: str) -> None:
     call = f"SELECT size, len(disease) FROM r_gather_classes{ASKED.format(more)} WHERE suppressed IS NULL"
     sizes = people.execute(call).fetchall()
     kept_total = sum(size for size, _ in sizes)
@@ -136,7 +136,7 @@ def test_it_publishes_classes_that_meet_the_model(people: Any, more: str) -> Non
     assert more != ", l=2" or min(values for _, values in sizes) >= 2
 
 
-def test_one_that_lies_far_off_makes_all_clusters_wide_unless_it_is_left_out(people: Any) -> None:
+def test_distant_record_widens_clusters_unless_suppressed(people: Any) -> None:
     precision = "SELECT value FROM r_gather_metrics" + ASKED + " WHERE metric = 'precision'"
     full_value, lean, none = (
         people.execute(precision.format(extra_text)).fetchone()[0]

@@ -72,7 +72,7 @@ def test_heights_of_the_workclass_tree() -> None:
     assert [WORKCLASS.leaves(node) for node in nodes] == [7, 3, 2, 1, 1]
 
 
-def test_an_inner_node_over_shallow_leaves_has_htop_above_hsub_plus_one() -> None:
+def test_inner_node_above_shallow_leaves_has_larger_htop() -> None:
     tree = Tree([["a", "A", "*"], ["c", "b", "B", "*"]])
     assert (tree.levels, tree.htop(("*", "A")), tree.hsub(("*", "A"))) == (4, 3, 1)
     assert (tree.hloss(("*", "A")), tree.hloss(tree.leaf("a"))) == (3, 1)
@@ -98,7 +98,7 @@ def test_leaf_order_is_depth_first_in_file_order() -> None:
     assert tree.pruned(["a1", "b0"]).leaf_order() == ["b0", "a1"], "B stays before A"
 
 
-def test_pruning_drops_empty_inner_nodes_and_keeps_one_child_nodes() -> None:
+def test_pruning_drops_empty_and_keeps_single_child_nodes() -> None:
     pruned = WORKCLASS.pruned(["Private", "Local-gov"])
     assert pruned.children[ROOT] == [("*", "Private"), GOV]
     assert pruned.children[GOV] == [("*", "Gov", "Local-gov")]
@@ -160,13 +160,13 @@ def test_two_values_of_a_flat_tree_are_4_apart() -> None:
     assert dist_c(flat(["f", "m"]), "f", "m") == 4
 
 
-def test_integer_positions_are_steps_of_the_greatest_common_divisor() -> None:
+def test_integer_positions_are_gcd_steps() -> None:
     assert positions([10, 30, None, 60, 10]) == {10: 0, 30: 2, 60: 5}
     assert positions([7, 7]) == {7: 0}
     assert positions([None]) == {}
 
 
-def test_float_positions_are_halved_so_that_they_cannot_overflow() -> None:
+def test_float_positions_halved_against_overflow() -> None:
     assert positions([1, 1.5, 4]) == {1: 0.0, 1.5: 0.25, 4: 1.5}
     assert positions([1, 1.0, 3]) == {1: 0.0, 3: 1.0}, "one float makes the column float"
     assert positions([-1.5e308, 1.5e308]) == {-1.5e308: 0.0, 1.5e308: 1.5e308}
@@ -224,7 +224,7 @@ def test_weights_scale_every_distance() -> None:
     assert distance([0, "Private"], [0, "Without-pay"]) == distance([0, "Private"], [0, None]) == 18 * one
 
 
-def test_a_null_is_the_largest_distance_away_from_values_and_equal_to_null() -> None:
+def test_null_has_largest_distance_to_values() -> None:
     records: list[list[Value]] = [[1, "Private"], [2, "Local-gov"], [None, None], [1, "Without-pay"]]
     distance = kacpc_distance(records, ATTRIBUTES, 2)
     s = scale(records, [Number(), Category(WORKCLASS.pruned(["Private", "Local-gov", "Without-pay"]))], 2)
@@ -274,7 +274,7 @@ def test_later_centroids_have_the_least_summed_distance() -> None:
     assert kacpc(records, AGE, 3) == expected
 
 
-def test_kacpc_ties_go_to_the_first_record_and_the_first_cluster() -> None:
+def test_kacpc_ties_prefer_first_record_and_cluster() -> None:
     letters: list[Value] = ["a", "a", "b", "b", "c"]
     assert kacpc(column(*letters), [Category(flat(letters))], 2) == [[0, 1, 4], [2, 3]]
     assert kacpc(column(5, 5, 5, 5), AGE, 2) == [[0, 1], [2, 3]]
@@ -337,7 +337,7 @@ def test_mondrian_cuts_the_widest_attribute_that_can_be_cut() -> None:
     assert mondrian([row[::-1] for row in records], ATTRIBUTES[::-1], 2) == [[0, 1, 2], [3, 4, 5]]
 
 
-def test_mondrian_ties_go_to_the_earlier_attribute_and_weights_break_them() -> None:
+def test_mondrian_ties_prefer_earlier_attribute() -> None:
     records: list[list[Value]] = [[1, "Private"], [2, "Local-gov"], [3, "Private"], [4, "Local-gov"]]
     assert mondrian(records, ATTRIBUTES, 2) == [[0, 1], [2, 3]]
     assert mondrian([row[::-1] for row in records], ATTRIBUTES[::-1], 2) == [[0, 2], [1, 3]]
@@ -345,7 +345,7 @@ def test_mondrian_ties_go_to_the_earlier_attribute_and_weights_break_them() -> N
     assert mondrian(records, [Number(0.0), Category(WORKCLASS, 0.0)], 2) == [[0, 1, 2, 3]]
 
 
-def test_mondrian_cuts_a_category_into_all_children_at_once() -> None:
+def test_mondrian_cuts_category_into_all_children() -> None:
     labels: list[Value] = ["Private", "Local-gov", "State-gov", "Private", "Local-gov", "State-gov"]
     labels += ["Without-pay", "Without-pay"]
     assert mondrian(column(*labels), [Category(WORKCLASS)], 2) == [[0, 3], [1, 4], [2, 5], [6, 7]]
@@ -376,7 +376,7 @@ def test_precision_of_the_published_partition() -> None:
     assert eloss_precision(PATIENTS, ATTRIBUTES, [[0, 1, 2], [3, 4, 5]]) == pytest.approx(0.466667, abs=5e-7)
 
 
-def test_precision_is_1_for_unchanged_and_0_for_suppressed_tables() -> None:
+def test_precision_is_1_unchanged_and_0_suppressed() -> None:
     assert eloss_precision(PATIENTS, ATTRIBUTES, [[r] for r in range(6)]) == 1
     assert eloss_precision(PATIENTS, ATTRIBUTES, [list(range(6))]) == 0
 
@@ -410,7 +410,7 @@ def test_every_record_is_in_one_class_of_at_least_k(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_persons_of_one_record_each_change_nothing(seed: int) -> None:
+def test_single_record_persons_change_nothing(seed: int) -> None:
     rng = random.Random(seed)
     records: list[list[Value]] = [[rng.randint(0, 9), rng.choice(ROWS)[0]] for _ in range(20)]
     persons = [f"p{r}" for r in range(20)]
@@ -466,7 +466,7 @@ def test_a_release_that_lost_a_row_is_rejected() -> None:
         ("disease", "HIV", "Flu"),
     ],
 )
-def test_a_release_that_says_something_false_is_rejected(name: str, true: str, false: str | None) -> None:
+def test_false_release_is_rejected(name: str, true: str, false: str | None) -> None:
     result = true_release()
     for row in result:
         row[name] = false if row[name] == true else row[name]
@@ -507,7 +507,7 @@ def test_rows_that_fit_one_by_one_but_not_together_are_rejected() -> None:
         ("9007199254740993", 9007199254740992, False),
     ],
 )
-def test_what_a_published_number_covers(public: object, original: object, expected: bool) -> None:
+def test_number_coverage(public: object, original: object, expected: bool) -> None:
     assert covers(public, original, Number()) is expected
 
 
@@ -525,7 +525,7 @@ def test_what_a_published_number_covers(public: object, original: object, expect
         ("State-gov", "Local-gov", False),
     ],
 )
-def test_what_a_published_label_covers(public: object, original: object, expected: bool) -> None:
+def test_label_coverage(public: object, original: object, expected: bool) -> None:
     assert covers(public, original, Category(WORKCLASS)) is expected
 
 

@@ -47,7 +47,7 @@ def test_runs_are_the_labels(counts: list[int], seed: int) -> None:
     ]
 
 
-def test_runs_of_a_tuple_stay_in_their_order_whatever_that_of_the_tuples() -> None:
+def test_runs_of_tuple_keep_order() -> None:
     runs = RunLengthLabels.from_runs(
         *(np.array(column) for column in ([1, 0, 1, 1, 0], [5, 7, 6, 6, 3], [2, 1, 1, 3, 2]))
     )
@@ -68,7 +68,7 @@ def test_two_divisions_of_a_line_meet(first: list[int], seed: int) -> None:
     assert pieces.sum() == total
 
 
-def test_records_that_are_left_out_stay_so_where_others_are_dealt_anew() -> None:
+def test_suppressed_records_stay_suppressed_on_reassignment() -> None:
     """Tuple 0 has records a b c d, of which b and c are left out; tuple 1 has e f g, of which e is."""
     previous = RunLengthLabels.from_labels(numbers([4, 3]), np.array([0, -1, -1, 0, -1, 1, 1]))
     following = previous.reassigned(
@@ -87,7 +87,7 @@ def test_some_tuples_are_numbered_anew() -> None:
     "name", ["kacpc", "ikac", "mdav", "kmember", "gaa_cp", "mondrian", "ldiversity_mondrian", "best"]
 )
 @pytest.mark.parametrize("more", [{}, {"max_suppressed_share": 0.1}, {"budget": algorithms.SearchBudget(50)}])
-def test_counts_do_what_as_many_records_do(name: str, more: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_equal_repeated_records(name: str, more: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Where only k is asked, nobody makes an array a record."""
     monkeypatch.setattr(EncodedTable, "tuple_of", property(lambda _: pytest.fail("an array a record")))
     monkeypatch.setattr(RunLengthLabels, "labels", lambda _: pytest.fail("an array a record"))
@@ -117,7 +117,7 @@ def test_an_algorithm_must_place_every_record() -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["kacpc", "kmember", "mondrian"])
-def test_memory_grows_with_tuples_and_clusters_and_not_with_records(name: str) -> None:
+def test_memory_grows_with_tuples_not_records(name: str) -> None:
     """50 million records of 20,000 tuples at k = 20,000: 400 MB for an array of numbers a record."""
     script = f"""
         import resource, numpy as np

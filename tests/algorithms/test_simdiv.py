@@ -67,9 +67,7 @@ OPTIONS = st.fixed_dictionaries(
 
 @given(tables(), OPTIONS, st.integers(0, 10**6), st.sampled_from([1, 1, 2]))
 @MANY
-def test_it_makes_the_clusters_of_the_plain_loop(
-    table: Table, options: dict[str, Any], seed: int, columns: int
-) -> None:
+def test_clusters_equal_plain_loop(table: Table, options: dict[str, Any], seed: int, columns: int) -> None:
     result = diverse(encoded(table).space, seed, columns)
     k = max(table.k, 2)
     if result.rows < 2 * k:
@@ -80,7 +78,7 @@ def test_it_makes_the_clusters_of_the_plain_loop(
 
 @given(st.integers(0, 10**6), st.integers(2, 13), OPTIONS)
 @SOME
-def test_it_does_on_larger_tables(seed: int, k: int, options: dict[str, Any]) -> None:
+def test_large_tables_equal_plain_loop(seed: int, k: int, options: dict[str, Any]) -> None:
     rng = random.Random(seed)
     records = [(rng.randrange(20, 60), rng.randrange(3)) for _ in range(45)]
     ages, sexes = sorted({a for a, _ in records}), 3
@@ -190,7 +188,7 @@ def test_the_rows_of_figure_9(options: dict[str, Any], expected: list[set[int]])
     assert [{NUMBERS[r] for r in c} for c in result] == expected
 
 
-def test_figure_9c_raises_the_country_of_clusters_without_diversity() -> None:
+def test_figure_9c_raises_country_without_diversity() -> None:
     """All stands one level up already: 75-80, North (code 0) and Central America (1). The cluster of 1 and 2 has both
     diseases; those of 3 and 4 and of 5 and 6 have one each and publish America (0 to 1)."""
     ages = encoded_table.CategoricalAttribute(np.array([-1, 0], np.int32), np.array([1], np.int32), influence=0.2)
@@ -229,7 +227,7 @@ def test_cosines_and_diversities_of_the_algorithm_reference() -> None:
     assert diversities(sensitive_column, groups, True) == pytest.approx([0.579380, 1.0, 0.0], abs=1e-6)
 
 
-def test_what_follows_from_reproduce() -> None:
+def test_reproduce_option_sets_defaults() -> None:
     assert {n: PAPER[n] for n in simdiv.REPRODUCE_DEFAULTS} == {
         "div": "pair", "imbalance": "paper", "div_scale": "raw", "cs_scale": "raw", "influence": "paper",
     }  # fmt: skip
@@ -237,7 +235,7 @@ def test_what_follows_from_reproduce() -> None:
     assert (options["div"], options["imbalance"]) == ("cluster", "paper")
 
 
-def test_a_union_of_raised_clusters_must_meet_the_model_of_persons() -> None:
+def test_union_of_raised_clusters_meets_person_model() -> None:
     """Two clusters of two persons each, the same two: raised they would be one class, with each person once."""
     number = encoded_table.NumericAttribute(np.arange(4.0), True)
     codes = np.array([[0], [1], [2], [3]], np.int32)
@@ -283,7 +281,7 @@ def published(con: Any, arguments: str, columns: str = "age, zip, size") -> list
 SIMILAR = "k := 3, influence := 'weights', alpha_pr := 0, avoid_uniform := false, t_cs := 0, cs_scale := 'minmax'"
 
 
-def test_numbers_and_hierarchies_are_published_a_level_up_in_clusters_of_one_disease(people: Any) -> None:
+def test_single_disease_clusters_published_one_level_up(people: Any) -> None:
     people.execute("UPDATE people SET disease = 'Flu'")
     tight = published(people, SIMILAR + ", imbalance := 'paper'")
     wide_result = published(people, SIMILAR)
@@ -317,9 +315,7 @@ def test_nulls_and_top_codes_go_with_raised_clusters(people: Any) -> None:
     assert published(people, SIMILAR + ", nulls := 'drop'", "sum(size)") == [(8,)]
 
 
-def test_numbers_are_their_values_among_the_coordinates_with_a_hierarchy_too(
-    people: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_numbers_are_own_coordinates_with_hierarchy(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     visited: list[EncodedTable] = []
     run = cluster.algorithms.run
     monkeypatch.setattr(
@@ -342,7 +338,7 @@ def test_numbers_are_their_values_among_the_coordinates_with_a_hierarchy_too(
     assert actual_values == [[[1, 1000, 2], values, None], [[1, 2], values, None], [None, None, None]]
 
 
-def test_models_and_suppression_hold_beside_it(people: Any) -> None:
+def test_models_and_suppression_still_apply(people: Any) -> None:
     for arguments in ("l := 2", "alpha := 0.5", "t := 0.2", "l := 2, suppress := 0.2"):
         for size, disease in published(people, f"{SIMILAR}, {arguments}", "size, disease"):
             assert size >= 3 and (disease is None or len(disease) == 2), arguments
@@ -382,7 +378,7 @@ def test_columns_of_every_type_are_clustered_and_raised(people: Any, type_: str)
         assert people.execute(f"SELECT count(*) > 5 FROM simdiv_metrics{call}").fetchall() == [(True,)]
 
 
-def test_it_is_a_function_among_the_others(people: Any) -> None:
+def test_is_listed_among_functions(people: Any) -> None:
     call = f"('people', qi := ['age', 'zip'], sensitive := ['disease'], {TREES}, {SIMILAR}"
     rows = people.execute(f"FROM simdiv{call})").fetchall()
     assert people.execute(f"FROM anonymize{call}, algorithm := 'simdiv')").fetchall() == rows
@@ -417,7 +413,7 @@ def test_memory_grows_with_the_rows_and_not_with_their_square() -> None:
     assert peak < 50 * 2**20
 
 
-def test_a_chain_that_would_take_very_long_must_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_chain_requires_consent(monkeypatch: pytest.MonkeyPatch) -> None:
     n = 400
     number = encoded_table.NumericAttribute(np.arange(float(n)), True)
     code_table = EncodedTable((number,), np.arange(n, dtype=np.int32)[:, None], np.ones(n, np.int64), None, n)
@@ -446,12 +442,12 @@ def test_adult_is_clustered_in_seconds_for_every_k(con: Any, data: Any, file: st
         assert min(sizes) >= (k,)
 
 
-def test_it_needs_a_sensitive_column(people: Any) -> None:
+def test_requires_sensitive_column(people: Any) -> None:
     with pytest.raises(duckdb.Error, match="simdiv: simdiv is about sensitive values, and no column of people"):
         people.execute("FROM simdiv('people', k := 3, qi := ['age'])")
 
 
-def test_influence_comes_from_a_forest_of_the_same_settings(people: Any) -> None:
+def test_influence_uses_forest_with_same_settings(people: Any) -> None:
     pytest.importorskip("sklearn", reason="influence needs the extra learn")
     from dbanon.runtime import session
 
@@ -467,7 +463,7 @@ def test_influence_comes_from_a_forest_of_the_same_settings(people: Any) -> None
 
 
 @pytest.mark.exhaustive
-def test_a_release_of_it_is_clustered_anew_when_it_is_refreshed(tmp_path: Any) -> None:
+def test_refreshed_release_is_clustered_again(tmp_path: Any) -> None:
     with dbanon.connect(tmp_path / "x.duckdb") as con:
         con.execute("CREATE TABLE people AS SELECT i AS age, i % 3 AS disease, i AS n FROM range(30) AS r (i)")
         dbanon.declare(con, "people", age="quasi", disease="sensitive", n="person")

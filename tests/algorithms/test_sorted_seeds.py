@@ -36,7 +36,7 @@ def small(table: Table) -> tuple[EncodedTable, int, Plain]:
 
 @given(tables())
 @SOME
-def test_systematic_takes_what_the_plain_loop_takes(table: Table) -> None:
+def test_systematic_equals_plain_loop(table: Table) -> None:
     encoded_table, k, pairs = small(table)
     if encoded_table.rows >= 4:
         assert alike(pairs, clusters("systematic", encoded_table, k)) == alike(pairs, slow.systematic(pairs, k))
@@ -44,7 +44,7 @@ def test_systematic_takes_what_the_plain_loop_takes(table: Table) -> None:
 
 @given(tables())
 @SOME
-def test_adaptive_k_takes_what_the_plain_loop_takes(table: Table) -> None:
+def test_adaptive_k_equals_plain_loop(table: Table) -> None:
     encoded_table, k, pairs = small(table)
     if encoded_table.rows >= 4:
         assert alike(pairs, clusters("adaptive_k", encoded_table, k)) == alike(pairs, slow.adaptive(pairs, k))
@@ -76,7 +76,7 @@ def people(con: Any) -> Any:
 
 @pytest.mark.parametrize("call", ["systematic", "bhaladhare", "organized", "adaptive_k"])
 @pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20"])
-def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
+def test_published_classes_meet_model(people: Any, call: str, more: str) -> None:
     small_table.all_are_in_classes(people, call, more, classes=4, values=2 if ", l=2" in more else 1)
 
 

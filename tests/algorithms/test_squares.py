@@ -127,7 +127,7 @@ def test_neither_order_nor_repetition_changes_a_class(con: Any) -> None:
 
 
 @pytest.mark.parametrize("asked", [{}, {"l": 2}])
-def test_a_time_is_written_down_as_moves_that_give_the_same(asked: dict[str, Any]) -> None:
+def test_time_limit_stored_as_equivalent_moves(asked: dict[str, Any]) -> None:
     with dbanon.connect() as con:
         con.execute("CREATE TABLE t (x DOUBLE, y INTEGER, d VARCHAR)")
         dbanon.declare(con, "t", x="quasi", y="quasi", d="sensitive")
@@ -147,7 +147,7 @@ def test_a_time_is_written_down_as_moves_that_give_the_same(asked: dict[str, Any
         assert far[-1][1] == pytest.approx(1 - new_sse_share / old_sse_share, abs=1e-6)
 
 
-def test_records_that_are_alike_and_columns_of_one_value(con: Any) -> None:
+def test_equal_records_and_constant_columns(con: Any) -> None:
     fill(con, [(1.5, 3, "a")] * 7)
     assert told(con, "best_metrics('t', k = 3, objective = 'sse')")["sse_share"] == 0
     fill(con, [(x, 3, "a") for x in [1.0] * 4 + [2.0] * 5 + [9.0] * 3])

@@ -42,7 +42,7 @@ CALL = "('people', k := 4, qi := ['age', 'sex'], sensitive := ['disease'], suppr
 
 
 @pytest.mark.parametrize("algorithm", ["kacpc", "mondrian"])
-def test_the_far_ones_are_left_out_and_it_is_told(people: Any, algorithm: str) -> None:
+def test_outliers_suppressed_and_reported(people: Any, algorithm: str) -> None:
     none, sample_text = (f"{algorithm}{{}}{CALL.format(share)}" for share in (0, 0.1))
     old_metrics, new_metrics = metrics(people, none.format("_metrics")), metrics(people, sample_text.format("_metrics"))
     assert old_metrics["suppressed:outlier"] == 0
@@ -77,7 +77,7 @@ def test_nulls_and_outliers_are_told_apart(people: Any) -> None:
     assert reasons == [("null", 2), ("outlier", actual_metrics["suppressed:outlier"])]
 
 
-def test_nobody_is_left_out_where_that_helps_nobody(con: Any) -> None:
+def test_suppress_keeps_records_if_no_loss_saved(con: Any) -> None:
     con.execute("CREATE TABLE same AS SELECT 5 AS age FROM range(20)")
     actual_metrics = metrics(con, "kacpc_metrics('same', k := 2, qi := ['age'], suppress := 0.5)")
     assert (actual_metrics["suppressed:outlier"], actual_metrics["records"]) == (0, 20)
@@ -90,7 +90,7 @@ def test_never_the_whole_table(con: Any) -> None:
     assert actual_metrics["records"] + actual_metrics["suppressed:outlier"] == 20
 
 
-def test_persons_are_counted_among_those_left_out(people: Any) -> None:
+def test_suppressed_persons_are_counted(people: Any) -> None:
     people.execute("CREATE VIEW visits AS SELECT *, row_number() OVER () // 2 AS pid FROM people")
     call = "kacpc{}('visits', k := 3, qi := ['age', 'sex'], person := 'pid', suppress := 0.1)"
     actual_metrics = metrics(people, call.format("_metrics"))
@@ -152,7 +152,7 @@ def alternating(rows: int, values: list[int]) -> encoded_table.EncodedTable:
 
 
 @pytest.mark.parametrize(("share", "may"), [(0.0, 0), (0.2, 4), (1.0, 5)])
-def test_an_own_rule_is_told_how_many_it_may_leave_out(share: float, may: int) -> None:
+def test_own_suppression_rule_receives_limit(share: float, may: int) -> None:
     result: list[int] = []
     made, leave = alternating(20, [0, 1] * 10), algorithms.Refinement(max_suppressed_share=share)
     labels = by_row.run(halves(5, result), made, Constraint(3), {}, refinement=leave)
@@ -161,14 +161,14 @@ def test_an_own_rule_is_told_how_many_it_may_leave_out(share: float, may: int) -
     assert np.bincount(labels[labels >= 0]).min() >= 3
 
 
-def test_more_than_it_may_leave_out_is_a_defect() -> None:
+def test_suppressing_above_limit_is_defect() -> None:
     result = alternating(20, [0, 1] * 10)
     wrong = replace(halves(5, []), run=lambda *given: np.arange(20) - 6)
     with pytest.raises(ValueError, match="halves gave no cluster to 6 of 20 records, more than 4"):
         by_row.run(wrong, result, Constraint(3), {}, refinement=algorithms.Refinement(max_suppressed_share=0.2))
 
 
-def test_what_is_left_out_comes_back_where_the_others_cannot_meet_the_model() -> None:
+def test_suppressed_returned_if_rest_misses_model() -> None:
     """The four records that go have all of a value."""
     result = alternating(20, [1] * 4 + [0] * 16)
     labels = by_row.run(
@@ -182,7 +182,7 @@ def test_what_is_left_out_comes_back_where_the_others_cannot_meet_the_model() ->
     assert all(len(set(result.sensitive[0].codes[labels == c].tolist())) == 2 for c in set(labels.tolist()))
 
 
-def test_all_left_out_is_one_cluster() -> None:
+def test_fully_suppressed_table_is_one_cluster() -> None:
     everything = replace(halves(0, []), run=lambda *given: np.full(20, -1), abilities=(Suppression("all"),))
     labels = by_row.run(
         everything,

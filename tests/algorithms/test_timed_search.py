@@ -50,7 +50,7 @@ def moves_of(con: Any, name: str) -> int:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("algorithm", ["kacpc", "best"])
-def test_a_timed_release_is_that_of_its_moves(con: Any, algorithm: str) -> None:
+def test_timed_release_equals_its_moves(con: Any, algorithm: str) -> None:
     result: list[tuple[float, float]] = []
     release = dbanon.create_release(
         con, "safe", algorithm, "patients", k=5, l=2, improve="300ms", progress=lambda *far: result.append(far)
@@ -126,7 +126,7 @@ def test_the_command_line(tmp_path: Path, people: pd.DataFrame) -> None:
 
 
 @pytest.mark.parametrize("given", ["5", "five", "5 hours", "-1s", "", "1e9s x", "nan s"])
-def test_what_is_no_time(con: Any, given: str) -> None:
+def test_invalid_time_raises(con: Any, given: str) -> None:
     with pytest.raises(InvalidArgumentError, match="a time such as '5s'"):
         dbanon.create_release(con, "safe", "kacpc", "patients", k=5, improve=given)
     assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'safe'").fetchall() == [(0,)]
@@ -177,7 +177,7 @@ CHILD = textwrap.dedent(
 
 
 @pytest.mark.exhaustive
-def test_ctrl_c_takes_the_best_so_far() -> None:
+def test_ctrl_c_keeps_best_so_far() -> None:
     done = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout.splitlines()[0])

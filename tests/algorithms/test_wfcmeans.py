@@ -52,15 +52,13 @@ def test_every_record_is_in_the_cluster_of_the_plain_loop(table: Table, mode: st
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_every_record_of_a_larger_table_is_in_the_cluster_of_the_plain_loop(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_table_equals_plain_loop(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moving_centers, "STEPS_PER_CALL", 30)
     table = large(seed)
     check(replace(table, records=table.records[:80], k=3, persons=None, ties=None), "random", seed, 5)
 
 
-def test_a_column_that_tells_clusters_apart_counts_more() -> None:
+def test_distinguishing_column_weighs_more() -> None:
     """Clusters {0, 2} and {8, 10}: of the first column 4 within and 64 between; of the other 50 and nothing. The shares
     are 1 and 0, and the weights go from a half each halfway there."""
     encoded_table = encoded(Table([(0, 0), (2, 10), (8, 5), (10, 5)], [Number(), Number()], 2)).space
@@ -72,7 +70,7 @@ def test_a_column_that_tells_clusters_apart_counts_more() -> None:
     assert means.column_factors.tolist() == pytest.approx([0.75**0.5, 0.5])
 
 
-def test_a_small_cluster_moves_the_center_of_what_it_joins() -> None:
+def test_small_cluster_moves_center_of_joined_cluster() -> None:
     """Of {1 1}, {2}, {4}, {7 7 7} the second joins the first, whose center moves to 4/3. 4 is at 8/3 from it, at 3 from
     7; it would be at 3 from both if the center had stayed."""
     encoded_table = encoded(Table([(v,) for v in (1, 1, 2, 4, 7, 7, 7)], [Number()], 2)).space

@@ -34,7 +34,7 @@ def made() -> dbanon.Anonymized:
     return dbanon.anonymize(PEOPLE, "mondrian", **CALL)
 
 
-def test_what_anonymize_gives_shows_the_head_and_five_measures_in_eighty_columns(made: dbanon.Anonymized) -> None:
+def test_anonymized_repr_shows_head_and_metrics_in_80_columns(made: dbanon.Anonymized) -> None:
     lines = repr(made).splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[0].split() == ["age", "born", "name_of_the_ward", "score", "disease", "class_id"]
@@ -52,7 +52,7 @@ def test_what_anonymize_gives_shows_the_head_and_five_measures_in_eighty_columns
     assert (len(release), len(classes)) == (8, 2)
 
 
-def test_what_is_shown_is_escaped_and_stays_on_its_line() -> None:
+def test_anonymized_repr_is_escaped_and_single_line() -> None:
     glance = ReleaseSummary(("q", "x"), (("[1, 2]", "<b>\n\x1b[2J"),), 3, ("q",), (("k", 2.0, "Size: in records."),))
     assert "<b>" not in glance.html() and "&lt;b&gt;" in glance.html()
     assert glance.text().splitlines()[1] == "[1, 2]  <b>  [2J"
@@ -64,7 +64,7 @@ def test_what_is_shown_is_escaped_and_stays_on_its_line() -> None:
     ]  # fmt: skip
 
 
-def test_risk_attack_and_profile_of_what_anonymize_gives(made: dbanon.Anonymized) -> None:
+def test_risk_attack_and_profile_accept_anonymized(made: dbanon.Anonymized) -> None:
     risks = dbanon.risk(made, source=PEOPLE).set_index("name")["value"]
     assert risks["prosecutor_highest"] == 0.25
     guesses = dbanon.attack(made, kind="homogeneity", source=PEOPLE)
@@ -99,7 +99,7 @@ def test_risk_attack_and_profile_on_a_connection() -> None:
         assert str(error_info.value) == str(in_sql.value)
 
 
-def test_what_is_no_release_is_named(made: dbanon.Anonymized) -> None:
+def test_invalid_release_argument_is_named(made: dbanon.Anonymized) -> None:
     with pytest.raises(errors.UnsupportedInputError, match="attack"):
         dbanon.attack(3, kind="homogeneity")
     with pytest.raises(
@@ -108,7 +108,7 @@ def test_what_is_no_release_is_named(made: dbanon.Anonymized) -> None:
         dbanon.certificate(made, "safe")
 
 
-def test_the_names_cost_nothing_before_they_are_used() -> None:
+def test_lazy_names_are_not_imported_early() -> None:
     seen_text = "import sys, dbanon; print(sorted({'duckdb', 'pandas', 'numpy', 'dbanon.api'} & set(sys.modules)))"
     completed = subprocess.run([sys.executable, "-c", seen_text], capture_output=True, text=True, check=True)
     assert completed.stdout.strip() == "[]"

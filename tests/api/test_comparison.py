@@ -40,7 +40,7 @@ def runs_made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     return result
 
 
-def test_what_is_kept_is_not_run_again_and_more_can_be_added(clinic: Path, runs_made: list[tuple[str, int]]) -> None:
+def test_stored_runs_not_repeated_and_extended(clinic: Path, runs_made: list[tuple[str, int]]) -> None:
     with dbanon.connect(clinic) as con:
         first = dbanon.compare(con, "people", into="runs", k=[3, 5], algorithms="mdav", **ASKED)
         assert runs_made == [("mdav", 3), ("mdav", 5)]
@@ -59,7 +59,7 @@ def test_what_is_kept_is_not_run_again_and_more_can_be_added(clinic: Path, runs_
         assert extra[key].sort_values(key).reset_index(drop=True).equals(expected)
 
 
-def test_all_quasi_identifiers_are_others_than_some_of_them(clinic: Path, runs_made: list[tuple[str, int]]) -> None:
+def test_all_quasi_identifiers_differ_from_subset(clinic: Path, runs_made: list[tuple[str, int]]) -> None:
     parameters: dict[str, Any] = {"into": "runs", "algorithms": "mdav", **ASKED}
     with dbanon.connect(clinic) as con:
         dbanon.compare(con, "people", k=[3], d=[1], **parameters)
@@ -75,7 +75,7 @@ def test_all_quasi_identifiers_are_others_than_some_of_them(clinic: Path, runs_m
         assert refusal.loc[refusal["problem"].notna(), "d"].tolist() == [1, 2]
 
 
-def test_a_comparison_that_was_stopped_goes_on_where_it_was(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_comparison_resumes(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run, called = algorithms.run_algorithm, []
 
     def failing(algorithm: Any, space: Any, *more: Any, **named: Any) -> Any:
@@ -97,7 +97,7 @@ def test_a_comparison_that_was_stopped_goes_on_where_it_was(clinic: Path, monkey
         assert not all_result.duplicated(["algorithm", "k", "d", "rows", "metric"]).any()
 
 
-def test_what_was_refused_is_tried_again(clinic: Path) -> None:
+def test_refused_runs_are_retried(clinic: Path) -> None:
     with dbanon.connect(clinic) as con:
         result = dbanon.compare(con, "people", into="runs", k=[3, 500], algorithms="mdav", **ASKED)
         assert result["problem"].notna().sum() == 1
@@ -117,9 +117,7 @@ def test_what_was_refused_is_tried_again(clinic: Path) -> None:
         ("", {"seed": 4}, "compare('people', qi = ['age', 'city'])"),
     ],
 )
-def test_a_table_that_holds_something_else_is_left_alone(
-    clinic: Path, before: str, other: dict[str, Any], held: str
-) -> None:
+def test_unrelated_table_is_not_modified(clinic: Path, before: str, other: dict[str, Any], held: str) -> None:
     with dbanon.connect(clinic) as con:
         if before:
             con.execute(before)
@@ -133,7 +131,7 @@ def test_a_table_that_holds_something_else_is_left_alone(
         assert con.execute("FROM runs").fetchall() == kept_rows
 
 
-def test_what_changes_no_figure_is_no_other_comparison(clinic: Path) -> None:
+def test_irrelevant_options_reuse_comparison(clinic: Path) -> None:
     with dbanon.connect(clinic) as con:
         dbanon.compare(con, "people", into='main."The Runs"', k=[3], algorithms="mdav", **ASKED)
         dbanon.compare(con, "people", into='"The Runs"', k=[3, 4], algorithms="mdav", large=True, **ASKED)

@@ -100,7 +100,7 @@ KINDS: dict[str, tuple[Any, str, str]] = {
 
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # of pandas 3.1, about what DuckDB 1.5 does
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_kind_that_came_goes_back_with_its_types(kind: str) -> None:
+def test_output_frame_type_and_dtypes_match_input(kind: str) -> None:
     make, release, classes = KINDS[kind]
     table = typed()
     if kind in ("ibis", "relation"):
@@ -132,7 +132,7 @@ def test_the_kind_that_came_goes_back_with_its_types(kind: str) -> None:
 # --- nothing that is no released row ------------------------------------------------------------------------
 
 
-def test_the_index_of_pandas_is_not_read_and_tells_nothing_of_the_order() -> None:
+def test_pandas_index_ignored_and_order_not_revealed() -> None:
     names = [f"Ann No. {i}" for i in range(COUNT)]
     frame = pd.DataFrame(arrow().to_pandas()).set_index(pd.Index(names, name="name"))
     frame.attrs["study"] = "secret"
@@ -146,7 +146,7 @@ def test_the_index_of_pandas_is_not_read_and_tells_nothing_of_the_order() -> Non
 
 
 @pytest.mark.parametrize("algorithm", ["mondrian", "kacpc", "mdav"])
-def test_another_order_of_the_source_gives_the_same_release_row_by_row(algorithm: str) -> None:
+def test_source_order_does_not_change_release(algorithm: str) -> None:
     table = pa.table({"age": [i // 2 for i in range(40)], "disease": ["Flu", "Cold", "HIV", "Flu"] * 10})
     first = dbanon.anonymize(table, algorithm, **CALL).release
     for seed in (1, 2):
@@ -155,7 +155,7 @@ def test_another_order_of_the_source_gives_the_same_release_row_by_row(algorithm
         assert dbanon.anonymize(shuffled.to_pandas(), algorithm, **CALL).release.equals(first.to_pandas())
 
 
-def test_no_category_leaves_that_no_released_row_has() -> None:
+def test_unused_categories_are_not_published() -> None:
     disease = pd.Categorical(["Flu", "Cold", "HIV"] * 4, categories=["Flu", "Cold", "HIV", "Ann Smith's"])
     release = dbanon.anonymize(pd.DataFrame({"age": AGES, "disease": disease}), "mondrian", **CALL).release
     assert not isinstance(release["disease"].dtype, pd.CategoricalDtype)
@@ -174,7 +174,7 @@ def test_no_category_leaves_that_no_released_row_has() -> None:
 # --- values -------------------------------------------------------------------------------------------------
 
 
-def test_missing_values_of_pandas_are_null_and_those_of_arrow_are_as_they_are() -> None:
+def test_pandas_missing_is_null_arrow_nan_kept() -> None:
     weights = [1.5, float("nan"), None] * 4
     parameters = {**CALL, "other": ["weight"]}
     table = arrow().append_column("weight", pa.array(weights))
@@ -187,7 +187,7 @@ def test_missing_values_of_pandas_are_null_and_those_of_arrow_are_as_they_are() 
     assert pa.array(back).null_count == 4
 
 
-def test_integers_that_know_missing_values_come_back_as_such() -> None:
+def test_nullable_integers_keep_dtype() -> None:
     frame = arrow().to_pandas()
     frame["number"] = pd.array([2**60 + 1, None, 2**60 + 1] * 4, dtype="Int64")
     frame["yes"] = pd.array([True, None, True] * 4, dtype="boolean")
@@ -221,7 +221,7 @@ def test_a_plan_is_run_once() -> None:
 # --- relations ----------------------------------------------------------------------------------------------
 
 
-def test_a_relation_comes_back_on_its_own_connection() -> None:
+def test_relation_returned_on_own_connection() -> None:
     with duckdb.connect() as con:
         con.execute("CREATE TABLE people AS SELECT 20 + range AS age, 'Flu' AS disease FROM range(12)")
         con.execute("CREATE TABLE prices AS SELECT 'Flu' AS disease, 3 AS price")
@@ -233,7 +233,7 @@ def test_a_relation_comes_back_on_its_own_connection() -> None:
         assert len(safe.fetchall()) == 12 and anonymized.classes.aggregate("sum(size)").fetchall() == [(12,)]
 
 
-def test_a_relation_of_a_connection_that_reads_no_python_objects_comes_back_elsewhere() -> None:
+def test_relation_without_python_scan_returned_elsewhere() -> None:
     with duckdb.connect(config={"enable_external_access": "false"}) as con:
         con.execute("CREATE TABLE people AS SELECT 20 + range AS age, 'Flu' AS disease FROM range(12)")
         assert len(dbanon.anonymize(con.table("people"), "mondrian", **CALL).release.fetchall()) == 12
@@ -244,7 +244,7 @@ def test_a_relation_of_a_connection_that_reads_no_python_objects_comes_back_else
 
 
 @pytest.mark.parametrize("library", ["pandas", "pyarrow"])
-def test_columns_that_duckdb_cannot_tell_apart_are_refused(library: str) -> None:
+def test_columns_differing_by_case_refused(library: str) -> None:
     for names in (["age", "age"], ["Age", "age"]):
         columns = [pa.array(AGES), pa.array(AGES)]
         table: Any = pa.table(columns, names=names)
@@ -254,7 +254,7 @@ def test_columns_that_duckdb_cannot_tell_apart_are_refused(library: str) -> None
             dbanon.anonymize(table, k=3, qi=["age"])
 
 
-def test_frames_without_columns_or_rows_and_what_is_no_frame_are_one_error() -> None:
+def test_empty_frames_and_non_frames_raise_one_error() -> None:
     for empty in (pd.DataFrame(), pa.table({}), pd.DataFrame(index=[1, 2])):
         with pytest.raises(errors.EmptySourceError):
             dbanon.anonymize(empty, k=2, qi=["age"])
@@ -267,7 +267,7 @@ def test_frames_without_columns_or_rows_and_what_is_no_frame_are_one_error() -> 
             dbanon.anonymize(nothing, k=2, qi=["age"])
 
 
-def test_frames_are_sources_by_their_name_and_a_stream_gives_its_rows_once() -> None:
+def test_frames_usable_by_name_and_streams_read_once() -> None:
     with dbanon.connect() as con:
         mine = Stream(arrow())
         assert mine is not None
@@ -285,7 +285,7 @@ def test_frames_are_sources_by_their_name_and_a_stream_gives_its_rows_once() -> 
 
 
 @pytest.mark.exhaustive
-def test_importing_and_anonymizing_import_no_library_of_frames_that_nobody_uses() -> None:
+def test_unused_frame_libraries_are_not_imported() -> None:
     code = (
         "import sys, time; t = time.process_time(); import dbanon; assert time.process_time() - t < 0.1\n"
         "import pyarrow as pa\n"

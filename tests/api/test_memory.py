@@ -20,7 +20,7 @@ def limit(con: Any) -> str:
     return str(con.execute("SELECT current_setting('memory_limit')").fetchall()[0][0])
 
 
-def test_a_connection_with_little_memory_writes_to_its_directory_and_tidies_up(tmp_path: Path) -> None:
+def test_low_memory_spills_to_directory_and_cleans_up(tmp_path: Path) -> None:
     folder = tmp_path / "spilled"
     folder.mkdir()
     with dbanon.connect(tmp_path / "clinic.duckdb", memory="100MB", temp_directory=folder) as con:
@@ -41,7 +41,7 @@ def test_amounts_are_written_as_duckdb_writes_them(given: str, kept: str) -> Non
 
 
 @pytest.mark.parametrize("given", ["2", "lots", "", "GB", "-2GB", "99MB", "100KB", "50%", "2 GB or so", 2_000_000_000])
-def test_what_is_no_amount_is_named(given: Any) -> None:
+def test_invalid_memory_limit_is_named(given: Any) -> None:
     with pytest.raises(InvalidArgumentError) as error_info:
         dbanon.connect(memory=given)
     assert str(error_info.value) == (
@@ -69,7 +69,7 @@ def test_a_directory_is_found_from_here_and_from_home(tmp_path: Path, monkeypatc
         ("locked", "'locked' (Permission denied)"),
     ],
 )
-def test_what_is_no_directory_to_write_to_is_named(
+def test_invalid_spill_directory_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, why: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -99,7 +99,7 @@ def typed(*words: str) -> Result:
     return CliRunner().invoke(main, list(words))
 
 
-def test_commands_have_them_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_accept_memory_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("people.csv").write_text(PEOPLE)
     Path("spilled").mkdir()

@@ -147,7 +147,7 @@ def test_salaries_are_moved_by_rank(con: Any) -> None:
     assert (actual_values["P1"], actual_values["P2"]) == (close(0.375), close(1 / 6))
 
 
-def test_ranks_are_those_of_numbers_and_dates_or_of_a_hierarchys_leaves(con: Any) -> None:
+def test_ranks_follow_numbers_dates_or_hierarchy_leaves(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT i AS g, [9, 10, 100][i] AS n, ['9', '10', '100'][i] AS s, "
         "[9, 10, 100][i]::DECIMAL(9, 2) AS d, DATE '2000-01-01' + [9, 10, 100][i] AS day FROM range(1, 4) AS r (i)"
@@ -161,7 +161,7 @@ def test_ranks_are_those_of_numbers_and_dates_or_of_a_hierarchys_leaves(con: Any
     assert values(con, "t_closeness", sensitive=["n"], **order)[1] == close(1 / 3)
 
 
-def test_a_gain_above_the_logarithm_of_the_share_is_infinite_in_the_enhanced_form(con: Any) -> None:
+def test_enhanced_gain_above_log_share_is_infinite(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT i // 3 AS g, ['a', 'a', 'a', 'b', 'b', 'c'][i + 1] AS s FROM range(6) AS r (i)"
     )
@@ -235,7 +235,7 @@ def definitions(classes: Sequence[models.Class], column: int, joint: bool) -> di
 
 
 @pytest.mark.parametrize("seed", range(16))
-def test_every_model_is_what_its_definition_says(con: Any, seed: int) -> None:
+def test_every_model_equals_its_definition(con: Any, seed: int) -> None:
     """NULLs, persons, records of nobody known, and joint judgement among them."""
     table = sample(seed)
     table.store(con)
@@ -277,7 +277,7 @@ def test_every_model_is_what_its_definition_says(con: Any, seed: int) -> None:
                 assert row["size"] == models.size(table.classes[row["class"]["g"]])
 
 
-def test_persons_are_counted_once_for_each_value(con: Any) -> None:
+def test_persons_counted_once_per_value(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS FROM (VALUES ('a', 'p', 'Flu'), ('a', 'p', 'Flu'), ('a', 'p', 'HIV'), ('a', 'q', 'Flu'), "
         "('a', NULL, 'TB'), ('b', NULL, 'TB'), ('b', NULL, 'Flu')) AS v (g, person, s)"
@@ -290,7 +290,7 @@ def test_persons_are_counted_once_for_each_value(con: Any) -> None:
     assert values(con, "t_closeness", **known_mapping) == {"a": 0, "b": 1}
 
 
-def test_a_null_is_nothing_to_diversity_and_a_category_to_the_others(con: Any) -> None:
+def test_diversity_ignores_null_others_count_it(con: Any) -> None:
     con.execute("CREATE TABLE t AS FROM (VALUES (1, 'Flu'), (1, NULL), (1, NULL), (2, NULL), (2, NULL)) AS v (g, s)")
     assert values(con, "l_diversity", sensitive=["s"]) == {1: 1, 2: 0}
     assert values(con, "l_diversity", sensitive=["s"], diversity="entropy") == {1: 1, 2: 0}
@@ -301,7 +301,7 @@ def test_a_null_is_nothing_to_diversity_and_a_category_to_the_others(con: Any) -
     assert values(con, "beta_likeness", sensitive=["s"]) == {1: close((1 / 3 - 1 / 5) * 5), 2: close(1 / 4)}
 
 
-def test_joint_is_within_equal_values_of_the_other_sensitive_columns(con: Any) -> None:
+def test_joint_is_within_equal_other_sensitive_values(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS FROM (VALUES (1, 'a', 'x'), (1, 'b', 'x'), (1, 'a', 'y'), (1, 'c', 'y')) AS v (g, s, u)"
     )
@@ -362,7 +362,7 @@ def test_the_values_are_those_of_pycanon(con: Any, seed: int) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_lone_null_is_a_class_which_pycanon_leaves_out(con: Any) -> None:
+def test_lone_null_is_class_unlike_pycanon(con: Any) -> None:
     canon = pytest.importorskip("pycanon.anonymity")
     con.execute("CREATE TABLE t AS FROM (VALUES ('a', 1), ('a', 2), (NULL, 1)) AS v (g, s)")
     assert canon.k_anonymity(con.execute("FROM t").df(), ["g"]) == 2
@@ -416,7 +416,7 @@ def test_nan_null_and_minus_zero(con: Any) -> None:
     assert actual_rows[2]["class"]["g"] is None
 
 
-def test_texts_are_told_apart_by_every_character(con: Any) -> None:
+def test_texts_differ_by_every_character(con: Any) -> None:
     con.execute("CREATE TABLE t (g VARCHAR COLLATE NOCASE, s VARCHAR COLLATE NOCASE)")
     con.execute("INSERT INTO t VALUES ('a', 'x'), ('A', 'X'), ('a', 'X')")
     assert values(con, "k_anonymity") == {"A": 1, "a": 2}
@@ -550,7 +550,7 @@ GIVEN: dict[str, object] = {
 
 
 @pytest.mark.parametrize("function", [f.name for f in anonymity.FUNCTIONS])
-def test_every_parameter_takes_all_three_forms(star: Any, function: str) -> None:
+def test_parameters_accept_all_three_forms(star: Any, function: str) -> None:
     star.execute("ALTER TABLE t ADD COLUMN nobody INTEGER DEFAULT 1")
     names = next([p.name for p in f.parameters] for f in anonymity.FUNCTIONS if f.name == function)
     values_by_name = {name: GIVEN[name] for name in names}
@@ -600,7 +600,7 @@ def test_mistakes_are_told(star: Any, query: str, match: str) -> None:
 
 
 @pytest.mark.parametrize("type_", ["INTEGER[]", "STRUCT(x INTEGER)", "INTERVAL"])
-def test_persons_that_a_column_cannot_tell_apart_are_refused(con: Any, type_: str) -> None:
+def test_indistinguishable_person_columns_refused(con: Any, type_: str) -> None:
     con.execute(f"CREATE TABLE t (g INTEGER, person {type_})")
     refused(con, call("k_anonymity", qi=["g"], person="person"), "cannot tell people apart")
 
@@ -608,7 +608,7 @@ def test_persons_that_a_column_cannot_tell_apart_are_refused(con: Any, type_: st
 # --- the policy ------------------------------------------------------------------------------------------
 
 
-def test_columns_are_those_declared_unless_the_call_names_them(star: Any) -> None:
+def test_call_columns_override_declared_columns(star: Any) -> None:
     star.execute("ALTER TABLE t ADD COLUMN who INTEGER")
     star.execute("UPDATE t SET who = rowid // 2")
     dbanon.declare(star, "t", g="quasi", disease="sensitive", who="person")
@@ -658,7 +658,7 @@ def test_a_policy_that_cannot_be_read_is_refused(star: Any) -> None:
     refused(star, call("k_anonymity"), "t.g is in two roles")
 
 
-def test_a_policy_changed_in_the_open_transaction_is_not_ignored(star: Any) -> None:
+def test_policy_change_in_open_transaction_applies(star: Any) -> None:
     dbanon.declare(star, "t", g="quasi", disease="sensitive")
     star.execute("BEGIN")
     star.execute("DELETE FROM dbanon.policy WHERE column_name = 'disease'")
@@ -667,7 +667,7 @@ def test_a_policy_changed_in_the_open_transaction_is_not_ignored(star: Any) -> N
     assert achieved(star, "k_anonymity") == 3
 
 
-def test_a_release_achieves_what_was_asked_for(six: Any) -> None:
+def test_release_achieves_requested_models(six: Any) -> None:
     six.execute("CREATE TABLE safe AS FROM kacpc('six', k=3)")
     actual_summary = summary(six, "safe", qi=["age", "workclass"], sensitive=["disease"])
     assert actual_summary["k_anonymity", None]["achieved"] >= 3

@@ -96,7 +96,7 @@ def plainly(made: EncodedTable, settings: influence_forest.ForestSettings) -> tu
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("numeric", [False, True])
-def test_grouped_records_give_what_single_records_give(seed: int, numeric: bool) -> None:
+def test_grouped_records_equal_single_records(seed: int, numeric: bool) -> None:
     code_table = table(drawn(seed), [0.0, 3.0] if numeric else None)
     settings = influence_forest.ForestSettings(trees=12, seed=seed)
     attribute_influence = influence_forest.attribute_influence(code_table, code_table.sensitive[0], settings)
@@ -106,7 +106,7 @@ def test_grouped_records_give_what_single_records_give(seed: int, numeric: bool)
     assert attribute_influence.accuracy == pytest.approx(np.mean(accuracies), abs=1e-12)
 
 
-def test_what_decides_has_all_the_influence_and_what_is_constant_none() -> None:
+def test_deciding_column_has_all_influence_constant_none() -> None:
     code_table = table([(i % 2, i % 3, 0, i % 2) for i in range(90)])
     attribute_influence = influence_forest.attribute_influence(
         code_table, code_table.sensitive[0], influence_forest.ForestSettings(trees=40)
@@ -129,7 +129,7 @@ def test_scores_are_those_of_the_equations() -> None:
     assert influence_forest.combine_scores([np.array([3.0, 1.0]), np.array([0.0, 8.0])]).tolist() == [0.375, 0.625]
 
 
-def test_a_sensitive_null_is_a_class_and_is_left_out_of_a_regression() -> None:
+def test_sensitive_null_is_class_but_not_in_regression() -> None:
     rows = [(i % 2, 0, 2 if i % 2 else i % 4 // 2) for i in range(80)]
     code_table = table(rows, [0.0, 1.0])  # code 2: NULL
     settings = influence_forest.ForestSettings(trees=10)
@@ -197,7 +197,7 @@ def test_order_other_columns_and_declared_weights_do_not_matter(con: Any) -> Non
 
 
 @pytest.mark.exhaustive
-def test_it_is_computed_once_for_the_same_data_and_parameters(con: Any) -> None:
+def test_computed_once_per_data_and_parameters(con: Any) -> None:
     from dbanon.runtime import session
 
     cache = session.find_session(con).cache
@@ -248,12 +248,12 @@ def test_numbers_and_times_are_regressed(con: Any) -> None:
     assert con.execute(classes).fetchall()[0][6] < 0.9
 
 
-def test_every_sensitive_column_has_its_scores(con: Any) -> None:
+def test_every_sensitive_column_has_scores(con: Any) -> None:
     rows = con.execute("FROM influence('people', qi := ['x', 'z'], sensitive := ['n', 's'], trees := 5)").fetchall()
     assert [(r[0], r[3]) for r in rows] == [("s", 1), ("s", 2), ("n", 1), ("n", 2)]
 
 
-def test_what_cannot_be_is_said(con: Any) -> None:
+def test_impossible_influence_is_reported(con: Any) -> None:
     for call, message in (
         ("influence('people', qi := ['x'])", "influence: influence is about sensitive values, and no column of people"),
         ("kacpc('people', k := 5, qi := ['x'], weights := 'influence')", "weights = 'influence' is about sensitive"),

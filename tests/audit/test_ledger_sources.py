@@ -101,7 +101,7 @@ def test_persons_are_counted_as_though_they_had_been_released(con: Any) -> None:
     assert min(row[2] for row in rows(con, "k_anonymity('safe', qi = ['age'])")) >= 5
 
 
-def test_records_are_counted_where_the_ledger_tells_of_others(con: Any) -> None:
+def test_records_counted_if_ledger_lists_other_people(con: Any) -> None:
     con.execute(ODD)
     options = {"k": 5, "person": "who", "qi": ["age", "city"], "sensitive": ["d"], "withhold": ["copy"]}
     dbanon.create_release(con, "safe", "kacpc", "odd", **options)
@@ -149,7 +149,7 @@ def test_measures_of_models_know_the_columns_of_a_release(shared: Any) -> None:
     assert len(rows(shared, "k_anonymity('safe', qi = ['sex'])")) < 4, "what is given wins"
 
 
-def test_what_the_call_says_otherwise_than_the_ledger_is_refused(made: Any) -> None:
+def test_call_contradicting_ledger_refused(made: Any) -> None:
     made.execute(VISITS.format(name="others"))
     for call in ("query_error('safe', 'others')", "disclosure('safe', source = 'others')"):
         message = refused(made, call)
@@ -226,12 +226,12 @@ def test_roles_are_those_of_the_release(made: Any) -> None:
     assert rows(made, "disclosure('safe', source = 'visits')") == old_rows["disclosure"]
 
 
-def test_what_is_declared_of_the_released_table_itself_decides(made: Any) -> None:
+def test_policy_of_released_table_takes_precedence(made: Any) -> None:
     dbanon.declare(made, "safe", age="quasi", disease="sensitive")
     assert rows(made, "disclosure('safe')") == rows(made, "disclosure('safe', qi = ['age'], sensitive = ['disease'])")
 
 
-def test_other_hierarchies_than_those_of_the_release_are_refused(made: Any) -> None:
+def test_hierarchies_other_than_release_refused(made: Any) -> None:
     old_rows = rows(made, "distortion('safe')")
     made.execute("UPDATE dbanon.policy SET hierarchy = NULL WHERE column_name = 'zip'")
     for call in ("risk('safe')", "attack('safe', kind = 'downcoding')", "query_error('safe')"):
@@ -244,7 +244,7 @@ def test_other_hierarchies_than_those_of_the_release_are_refused(made: Any) -> N
     assert "not those that safe was released with" in refused(made, "distortion('safe')")
 
 
-def test_hierarchies_of_the_call_that_made_it_count(con: Any) -> None:
+def test_call_hierarchies_of_release_count(con: Any) -> None:
     con.execute(VISITS.format(name="visits"))
     dbanon.load_hierarchy(con, "zips", TREE)
     dbanon.declare(con, "visits", zip="quasi")
@@ -292,7 +292,7 @@ def test_a_copy_elsewhere_is_measured_as_any_table(made: Any, tmp_path: Path) ->
         assert rows(con, "disclosure('safe', qi = ['age', 'sex', 'zip'], sensitive = ['disease'])")
 
 
-def test_a_temporary_table_of_the_name_of_a_source_is_not_taken_for_it(made: Any) -> None:
+def test_temporary_table_does_not_shadow_source(made: Any) -> None:
     old_rows = rows(made, "distortion('safe')")
     made.execute("CREATE TEMP TABLE visits AS FROM memory.main.visits LIMIT 30")
     assert rows(made, "distortion('safe')") == old_rows

@@ -47,7 +47,7 @@ def told(con: Any, release: str, more: str = "") -> dict[str, dict[str, Any]]:
     return {row["trained_on"]: row for row in rows}
 
 
-def test_what_decides_is_kept_or_lost(con: Any) -> None:
+def test_decisive_attribute_kept_or_lost(con: Any) -> None:
     by = told(con, "safe")
     assert by["source"]["accuracy"] > 0.98 and by["release"]["accuracy"] > 0.95
     assert by["majority"]["kept"] == 0 and by["source"]["kept"] == 1 and by["release"]["kept"] > 0.9
@@ -65,7 +65,7 @@ def test_one_value_has_nothing_to_gain(con: Any) -> None:
         assert row["accuracy"] == 1 and row["kept"] is None
 
 
-def test_it_follows_from_the_rows_and_the_seed_alone(con: Any) -> None:
+def test_scores_depend_only_on_rows_and_seed(con: Any) -> None:
     once = told(con, "safe", ", seed = 4")
     con.execute("CREATE OR REPLACE TABLE other AS SELECT * FROM safe ORDER BY hash(safe::VARCHAR)")
     dbanon.clear_cache(con)
@@ -96,7 +96,7 @@ def rows_of(draw: random.Random, number: int) -> WeightedRecords:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_scores_are_near_those_of_another_forest(seed: int) -> None:
+def test_scores_close_to_reference_forest(seed: int) -> None:
     from sklearn.ensemble import RandomForestClassifier
 
     draw = random.Random(seed)
@@ -124,7 +124,7 @@ def plain(labels: Sequence[int], guesses: Sequence[int], records: Sequence[int])
     return sum(label == guess for label, guess in all_values) / len(all_values), math.fsum(shares) / len(shares)
 
 
-def test_who_is_tested_is_not_learned_from() -> None:
+def test_test_records_are_not_trained_on() -> None:
     """Of each a record of the same label whose box holds them, while there is one, and no other."""
     draw = random.Random(2)
     for turn in range(60):
@@ -150,7 +150,7 @@ def test_who_is_tested_is_not_learned_from() -> None:
         assert all(one in pairs for one in kept_values)
 
 
-def test_boxes_that_overlap_lose_their_share() -> None:
+def test_overlapping_boxes_lose_their_share() -> None:
     """Three times the records, three times as often: a narrow box does not lose those of a wide one."""
     rows = WeightedRecords(np.array([[1.0], [2.0]]), np.array([0, 0]), np.array([3000, 1000]))
     weighted_records = WeightedRecords(np.array([[1.5]]), np.array([0]), np.array([800]))
@@ -160,7 +160,7 @@ def test_boxes_that_overlap_lose_their_share() -> None:
     assert abs(people.counts[1] - 800) < 40 and people.counts.sum() == 3200
 
 
-def test_raw_records_as_a_release_are_worth_what_they_are(con: Any) -> None:
+def test_unchanged_release_keeps_full_utility(con: Any) -> None:
     draw = random.Random(11)
     rows = [(age := draw.randrange(50), "x" if draw.random() < age / 50 else "y") for _ in range(4000)]
     con.execute("CREATE OR REPLACE TABLE noisy (age INTEGER, of VARCHAR)")
@@ -181,7 +181,7 @@ def test_scores_count_records() -> None:
         assert score.n_tested == sum(records)
 
 
-def test_what_cannot_be_learned_says_so(con: Any) -> None:
+def test_unlearnable_target_reported(con: Any) -> None:
     def refused(match: str, call: str) -> None:
         with pytest.raises(duckdb.Error, match=match):
             con.execute(f"FROM ml_utility({call})").fetchall()

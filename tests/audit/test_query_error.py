@@ -122,7 +122,7 @@ def text_of(cell: Interval, form: str = "{:g}") -> str | None:
 
 
 @pytest.mark.parametrize(("seed", "most"), [(0, 3), (1, 4), (2, 1), (3, 9)])
-def test_it_equals_the_slow_implementation(con: Any, seed: int, most: int) -> None:
+def test_equals_slow_implementation(con: Any, seed: int, most: int) -> None:
     rng = random.Random(seed)
     rows_in, rows_out, source, release = [], [], [], []
     for _ in range(60):
@@ -180,7 +180,7 @@ EVERY_TYPE = """
 """
 
 
-def test_a_release_that_says_everything_has_no_error(con: Any) -> None:
+def test_exact_release_has_no_error(con: Any) -> None:
     con.execute(EVERY_TYPE)
     con.execute("CREATE OR REPLACE TABLE rel AS SELECT * REPLACE (zoned AT TIME ZONE 'UTC' AS zoned) FROM src")
     con.execute("CREATE OR REPLACE TABLE texts AS SELECT CAST(COLUMNS(*) AS VARCHAR) FROM rel")
@@ -206,7 +206,7 @@ def test_a_coarser_release_has_greater_errors(con: Any) -> None:
         assert all(a < b for a, b in zip(finer, coarser, strict=True))
 
 
-def test_the_same_seed_asks_the_same_questions_whatever_the_order_of_the_rows(con: Any) -> None:
+def test_seed_determines_queries_in_any_order(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE src AS SELECT (i * i) % 97 AS age, 'w' || i % 5 AS ward FROM range(500) r (i)")
     con.execute(
         "CREATE OR REPLACE TABLE rel AS SELECT '[' || age // 10 * 10 || ', ' || age // 10 * 10 + 9 || ']' AS age, "
@@ -247,12 +247,12 @@ def test_real_releases_in_every_form_and_a_file(con: Any, tmp_path: Path) -> Non
     assert len(rows(con, "safe", "people", "queries=60")) == 4  # what is withheld is not asked about
 
 
-def test_without_a_number_there_are_counts_only(con: Any) -> None:
+def test_without_numbers_only_counts_queried(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE src AS SELECT 'w' || i % 5 AS ward FROM range(50) AS r (i)")
     assert [(r["kind"], r["predicates"]) for r in rows(con, "src", more="qi=['ward']")] == [("count", 1)]
 
 
-def test_masks_stand_for_the_values_that_they_cover(con: Any) -> None:
+def test_masks_represent_values_they_cover(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE src AS SELECT (10000 + i % 40)::VARCHAR AS zip FROM range(400) AS r (i)")
     con.execute("CREATE OR REPLACE TABLE rel AS SELECT left(zip, 4) || '*' AS zip FROM src")
     (row,) = rows(con, more="qi=['zip']")

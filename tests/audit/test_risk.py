@@ -82,7 +82,7 @@ def test_the_worked_numbers_of_six_records(star: Any) -> None:
     assert numbers(star, "infeasible_classes('safe', source='six', qi=['age'], w=0.4)") == {"infeasible_classes": 1}
 
 
-def test_each_number_names_the_classes_that_drive_it(star: Any) -> None:
+def test_every_figure_names_its_classes(star: Any) -> None:
     star.execute("INSERT INTO safe VALUES ('60', 'Private', 'Flu')")
     rows_by_name = {row["name"]: row for row in rows(star, "risk('safe', source='six')")}
     alone = {"class": {"age": "60", "workclass": "Private"}, "records": 1, "value": 1.0}
@@ -203,7 +203,7 @@ def oracle(classes: dict[Any, list[str | None]], threshold: float) -> dict[str, 
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_it_equals_plain_python(con: Any, seed: int) -> None:
+def test_equals_plain_python(con: Any, seed: int) -> None:
     rng = random.Random(seed)
     values: Sequence[str | None] = ["Flu", "HIV", "Cancer", None][: rng.randint(2, 4)]
     classes: dict[Any, list[str | None]] = defaultdict(list)
@@ -237,7 +237,7 @@ def drawn(con: Any, cells: Sequence[tuple[str, int]], sample: float, seed: int) 
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_exposure_of_a_sample_is_that_of_its_classes_and_the_value_that_of_the_table(con: Any, seed: int) -> None:
+def test_sample_exposure_equals_its_classes(con: Any, seed: int) -> None:
     rng = random.Random(seed)
     cells = [("odd, 'one'", i) for i in range(5)] + [("NULL", i) for i in range(rng.randint(1, 4))]
     classes = {cell: rng.choices(["Flu", "HIV", "Cancer", None], k=rng.randint(1, 9)) for cell in cells}
@@ -265,7 +265,7 @@ def test_exposure_of_a_sample_is_that_of_its_classes_and_the_value_that_of_the_t
             assert {(w["class"]["a"], int(w["class"]["b"])) for w in row["worst"]} <= subset
 
 
-def test_the_whole_sample_is_no_sample_and_small_ones_have_a_class(star: Any) -> None:
+def test_full_sample_and_tiny_samples_have_classes(star: Any) -> None:
     plain_rows = rows(star, "exposure('safe', source='six')")
     assert rows(star, "exposure('safe', source='six', sample=1, seed=5)") == plain_rows
     assert plain_rows[0]["value"] == close(2 / 3)
@@ -378,7 +378,7 @@ def test_a_fraction_stands_for_a_population(con: Any) -> None:
     assert actual_numbers["journalist_highest"] == actual_numbers["marketer_average"] == close(0.02)
 
 
-def test_persons_are_counted_where_they_were_released(con: Any) -> None:
+def test_persons_counted_if_released_by_person(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT i // 10 AS a, i // 5 AS who, 'Flu' AS s FROM range(40) AS r (i)")
     assert numbers(con, "reidentification('t', qi=['a'])")["prosecutor_highest"] == close(0.1)
     assert numbers(con, "reidentification('t', qi=['a'], person='who')")["prosecutor_highest"] == close(0.5)
@@ -391,7 +391,7 @@ def test_persons_are_counted_where_they_were_released(con: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_real_releases_in_every_form_give_the_same_numbers(con: Any) -> None:
+def test_every_interval_form_gives_same_numbers(con: Any) -> None:
     con.execute(
         "CREATE TABLE people AS SELECT (i * i) % 71 AS age, ['a1', 'a2', 'b1', 'b2'][1 + i % 4] AS ward, "
         "DATE '1960-01-01' + ((i * 13) % 9000)::INTEGER AS born, ((i * 7) % 31) / 2 AS dose, "
@@ -413,7 +413,7 @@ def test_real_releases_in_every_form_give_the_same_numbers(con: Any) -> None:
     assert 0 < actual_numbers[0]["distortion"] < 4
 
 
-def test_without_a_source_only_what_the_release_tells_is_given(con: Any) -> None:
+def test_without_source_only_release_metrics_given(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT i // 5 AS a FROM range(50) AS r (i)")
     names = set(numbers(con, "risk('t', qi=['a'])"))
     assert names == {f"{a}_{n}" for a in ("prosecutor", "marketer") for n in ("highest", "average", "above")} | {
@@ -457,7 +457,7 @@ def test_nothing_is_exposed_by_missing_values(con: Any) -> None:
 
 
 @pytest.mark.parametrize("function", [f.name for f in risk.FUNCTIONS])
-def test_every_function_gives_its_own_numbers_as_risk_does(star: Any, function: str) -> None:
+def test_single_functions_equal_risk(star: Any, function: str) -> None:
     full_rows_by_name = {row["name"]: row for row in rows(star, "risk('safe', source='six')")}
     own_rows = rows(star, f"{function}('safe', source='six')")
     assert own_rows
@@ -515,7 +515,7 @@ def test_views_and_temporary_tables_work_on_our_connections(star: Any) -> None:
         assert math.isclose(actual_numbers["journalist_highest"], 0.1)
 
 
-def test_a_class_of_nobody_known_is_at_risk_as_one_person_is(con: Any) -> None:
+def test_class_of_unknown_persons_counts_as_one(con: Any) -> None:
     con.execute("CREATE TABLE odd AS SELECT i % 2 AS a, IF(i % 2 = 0, i, NULL) AS who FROM range(8) AS r (i)")
     for further in ("", ", population='odd', source='odd'"):
         actual_numbers = numbers(con, f"risk('odd', qi=['a'], person='who'{further})")

@@ -169,7 +169,7 @@ def test_a_file_becomes_files(people: str, tmp_path: Path, ending: str) -> None:
 
 
 @pytest.mark.exhaustive
-def test_files_that_are_there_stay_unless_forced(people: str, tmp_path: Path) -> None:
+def test_existing_files_kept_unless_forced(people: str, tmp_path: Path) -> None:
     out = tmp_path / "safe.csv"
     out.write_text("mine")
     call = ("anonymize", people, "-k", "5", "--qi", "age", "-o", str(out))
@@ -204,7 +204,7 @@ def test_a_policy_file_and_a_hierarchy_file(people: str, tmp_path: Path) -> None
 
 
 @pytest.mark.exhaustive
-def test_a_table_of_a_database_keeps_its_policy(clinic: str, tmp_path: Path) -> None:
+def test_database_table_uses_its_policy(clinic: str, tmp_path: Path) -> None:
     out = tmp_path / "safe.parquet"
     done("anonymize", clinic, "--table", "patients", "-k", "4", "-o", str(out), "--quiet")
     assert [d[0] for d in duckdb.sql(f"FROM '{out}'").description] == ["age", "zip", "d", "class_id"]
@@ -254,7 +254,7 @@ def test_policy_hierarchies_and_algorithms_are_shown(clinic: str, tmp_path: Path
 
 
 @pytest.mark.exhaustive
-def test_every_column_that_nothing_names_is_listed_for_review(tmp_path: Path) -> None:
+def test_unmentioned_columns_listed_for_review(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_text("age,Bemerkung,d,name,pid,x\n" + "".join(f"{i},b{i},{i % 3},n{i},{i},{i}\n" for i in range(40)))
     out = str(tmp_path / "out.csv")

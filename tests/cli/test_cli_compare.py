@@ -70,7 +70,7 @@ def test_sizes_and_columns_are_lists_too(clinic: str) -> None:
     ]
 
 
-def test_configurations_are_shown_and_drawn_and_json_has_their_statements(clinic: str, tmp_path: Path) -> None:
+def test_configurations_shown_plotted_and_as_json(clinic: str, tmp_path: Path) -> None:
     words = (
         "choose",
         clinic,
@@ -99,7 +99,7 @@ def test_configurations_are_shown_and_drawn_and_json_has_their_statements(clinic
         con.execute(document[0]["statement"])
 
 
-def test_what_cannot_be_drawn_is_shown_all_the_same(clinic: str, tmp_path: Path) -> None:
+def test_unplottable_comparison_still_printed(clinic: str, tmp_path: Path) -> None:
     plot = tmp_path / "runs.svg"
     words = ("compare", clinic, "people", "-k", "5000", "--algorithms", "mdav", "-p", "qi=age", "--plot", str(plot))
     shown_call, as_json = call(*words), call(*words, "--json")
@@ -121,7 +121,7 @@ def test_what_cannot_be_drawn_is_shown_all_the_same(clinic: str, tmp_path: Path)
         ((), "Missing option '-k'"),
     ],
 )
-def test_what_is_not_understood_is_said_and_nothing_is_run(clinic: str, words: tuple[str, ...], said: str) -> None:
+def test_invalid_arguments_reported_and_nothing_run(clinic: str, words: tuple[str, ...], said: str) -> None:
     actual_call = call("compare", clinic, "people", "-p", "qi=age", *words)
     assert actual_call.exit_code == 2
     assert said in actual_call.stderr

@@ -42,7 +42,7 @@ def test_the_statements_that_the_demo_ends_with_work(shown: tuple[str, str]) -> 
             assert con.execute(statement.strip()).fetchall()
 
 
-def test_the_headline_has_eight_rows_and_the_measures_of_the_models() -> None:
+def test_headline_has_eight_rows_and_model_metrics() -> None:
     names = ["c_avg", "records", "k_all", "k", "homogeneous_share", "homogeneous_share:d", "t_closeness:d", "classes",
              "risk_highest", "precision", "gcp", "risk_average", "suppressed:outlier"]  # fmt: skip
     assert [names[i] for i in key_metric_positions(names)] == [
@@ -52,7 +52,7 @@ def test_the_headline_has_eight_rows_and_the_measures_of_the_models() -> None:
     assert shorten_description("Achieved k: least records.", 40) == "Achieved k"
 
 
-def test_what_is_compiled_first_is_said_once_on_stderr(
+def test_compiling_notice_once_on_stderr(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     def twice(n: int) -> int:

@@ -43,7 +43,7 @@ NEVER_TEXT = {
 
 
 @pytest.mark.parametrize("name", documented_errors())
-def test_an_error_means_the_same_as_text_that_duckdb_hands_on(name: str) -> None:
+def test_error_text_from_duckdb_keeps_exit_code(name: str) -> None:
     kind = documented_errors()[name]
     assert kind.outcome in EXIT_CODES
     error = error_messages()[name]
@@ -56,7 +56,7 @@ def test_an_error_means_the_same_as_text_that_duckdb_hands_on(name: str) -> None
         assert name in NEVER_TEXT
 
 
-def test_a_new_error_means_that_something_failed() -> None:
+def test_unclassified_error_exits_with_failed() -> None:
     class NewError(DbanonError):
         pass
 
@@ -96,7 +96,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("call", REFUSED)
-def test_what_privacy_forbids_ends_with_3(shared: str, call: tuple[str, ...]) -> None:
+def test_privacy_refusal_exits_with_3(shared: str, call: tuple[str, ...]) -> None:
     plain_result = run("materialize", shared, "other", "kacpc", "patients", *call)
     assert (plain_result.exit_code, plain_result.stdout) == (3, "")
     assert REFUSED[call] in plain_result.stderr
@@ -117,7 +117,7 @@ def test_the_shell_ends_with_the_same_codes(shared: str) -> None:
     assert code("SELECT 1") == 0
 
 
-def test_a_database_that_another_process_has_open_is_busy(shared: str) -> None:
+def test_database_open_elsewhere_is_busy(shared: str) -> None:
     holds = "import duckdb, sys; con = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-c", holds, shared], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -177,7 +177,7 @@ def leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple
         yield path, command
 
 
-def test_every_command_that_takes_k_takes_it_in_the_same_ways_and_answers_json() -> None:
+def test_k_options_equal_in_all_commands_with_json() -> None:
     for path, command in leaves(main):
         options = {option for p in command.params for option in p.opts}
         if path != ("shell",):  # which has --mode json
@@ -219,7 +219,7 @@ def test_the_answers_of_commands_are_json(shared: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("call", [("nonsense",), ("releases",), ("releases", "missing.duckdb"), ("drop", "--nope")])
-def test_what_is_not_understood_is_json_where_that_is_asked_for(call: tuple[str, ...]) -> None:
+def test_usage_error_is_json_on_request(call: tuple[str, ...]) -> None:
     result = run(*call, "--json")
     assert result.exit_code == 2
     assert only(result.stdout)["error"]["kind"] == "usage"
@@ -242,7 +242,7 @@ def test_tables_are_read_at_80_columns(shared: str) -> None:
     assert len(shown_lines) <= 8  # one release: a title, a head and a few lines
 
 
-def test_what_is_alike_in_all_rows_stands_below_where_the_screen_is_narrow(capsys: pytest.CaptureFixture[str]) -> None:
+def test_constant_columns_shown_below_narrow_table(capsys: pytest.CaptureFixture[str]) -> None:
     wide_mappings = [{"name": f"a{i}", "same": "x" * 70, "n": 1.5, "m": "[b]y" * 4} for i in range(3)]
     print_table("Title", wide_mappings)
     lines = capsys.readouterr().out.splitlines()

@@ -61,7 +61,7 @@ def test_commands_read_what_is_attached(clinic: Path, ward: Path) -> None:
         dbanon.refresh_release(con, "safe")
 
 
-def test_what_is_attached_is_only_read_unless_it_is_said(clinic: Path, ward: Path) -> None:
+def test_attached_database_read_only_by_default(clinic: Path, ward: Path) -> None:
     write = "CREATE TABLE lite.more AS SELECT 1 AS a"
     refusal = run("shell", clinic, "--attach", f"lite=sqlite:{ward}", "-c", write)
     assert refusal.exit_code == 1 and "read-only" in refusal.output
@@ -88,7 +88,7 @@ def test_a_name_is_a_name(clinic: Path, ward: Path) -> None:
         "=postgres:swordfish",
     ],
 )
-def test_what_is_not_understood_is_one_usage_error_that_repeats_no_password(clinic: Path, given: str) -> None:
+def test_invalid_attach_is_usage_error_without_password(clinic: Path, given: str) -> None:
     for command in (
         ["shell", clinic, "-c", "SELECT 1"],
         ["doctor", clinic],
@@ -102,7 +102,7 @@ def test_what_is_not_understood_is_one_usage_error_that_repeats_no_password(clin
 
 @pytest.mark.whole
 @pytest.mark.parametrize("command", ["shell", "doctor"])
-def test_a_database_that_is_not_there_is_one_error(clinic: Path, tmp_path: Path, command: str) -> None:
+def test_missing_database_is_one_error(clinic: Path, tmp_path: Path, command: str) -> None:
     needs_scanner("sqlite")
     message = run(command, clinic, "--attach", f"lite=sqlite:{tmp_path / 'none' / 'there.sqlite'}", input="")
     assert message.exit_code == 1 and "lite could not be attached as a database of sqlite" in message.output

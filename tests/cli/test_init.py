@@ -48,7 +48,7 @@ def written(path: Path) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.exhaustive
-def test_yes_takes_every_proposal_and_the_policy_releases(clinic: Path) -> None:
+def test_yes_accepts_every_proposal_and_policy_works(clinic: Path) -> None:
     result = run(clinic, "patients", "--yes")
     assert result.exit_code == 0, result.output
     assert "sex          quasi       hierarchy sex" in result.output
@@ -74,7 +74,7 @@ def test_enter_accepts_and_answers_change(clinic: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_hierarchies_that_do_not_exist_are_asked_for_again(clinic: Path) -> None:
+def test_unknown_hierarchy_asked_again(clinic: Path) -> None:
     result = run(clinic, "patients", answers="\n\n\n\n\n\nadult_sexx\nadult_sex\n\n\ny\n")
     assert result.exit_code == 0, result.output
     assert "there is no hierarchy 'adult_sexx'. Did you mean 'adult_sex'?" in result.output
@@ -96,7 +96,7 @@ def test_skipping_everything_writes_nothing(clinic: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_policy_that_is_there_is_replaced_with_force_only(clinic: Path) -> None:
+def test_existing_policy_replaced_only_with_force(clinic: Path) -> None:
     with dbanon.connect(clinic) as con:
         dbanon.declare(con, "patients", name="other", disease="quasi")
         con.execute("CREATE TABLE ward AS SELECT 1 AS age")
@@ -129,7 +129,7 @@ def test_tables_that_do_not_exist(clinic: Path, table: str, says: str) -> None:
     assert "Traceback" not in result.output
 
 
-def test_a_database_that_does_not_exist_is_not_made(tmp_path: Path) -> None:
+def test_missing_database_is_not_created(tmp_path: Path) -> None:
     assert run(tmp_path / "no.duckdb", "patients").exit_code == 2
     assert not (tmp_path / "no.duckdb").exists()
     (tmp_path / "text.duckdb").write_text("no database")
@@ -186,7 +186,7 @@ TAKEN = {
 }
 
 
-def test_yes_takes_what_publishes_no_more_and_says_what_it_left(messy: Path) -> None:
+def test_yes_accepts_only_proposals_publishing_no_more(messy: Path) -> None:
     result = run(messy, "visits", "--yes")
     assert result.exit_code == 0, result.output
     assert settings(messy) == TAKEN
@@ -199,7 +199,7 @@ def test_yes_takes_what_publishes_no_more_and_says_what_it_left(messy: Path) -> 
     assert not [age for (age,) in ages if age and ("103" in age or "999" in age)]
 
 
-def test_hierarchies_are_previewed_built_and_written_with_the_policy(messy: Path) -> None:
+def test_hierarchies_previewed_built_and_stored_with_policy(messy: Path) -> None:
     # person; age: role, codes, intervals; born: role, dates; zip: role, prefix; the rest as proposed; write
     answers = ["", "", "", "intervals", "", "dates", "", "", "", "", "", "", "", "", "", "", "y"]
     result = run(messy, "visits", answers="\n".join(answers) + "\n")
@@ -238,7 +238,7 @@ def test_offers_can_be_refused_and_changed(messy: Path) -> None:
     ) == (None, None, None, None)
 
 
-def test_a_hierarchy_is_not_built_where_the_policy_is_not_written(messy: Path) -> None:
+def test_hierarchy_not_built_if_policy_not_written(messy: Path) -> None:
     assert run(messy, "visits", answers="\n" * 18 + "n\n").exit_code == 1
     with dbanon.connect(messy) as con:
         assert con.execute("SELECT count(*) FROM dbanon.hierarchy").fetchall() == [(0,)]
@@ -246,7 +246,7 @@ def test_a_hierarchy_is_not_built_where_the_policy_is_not_written(messy: Path) -
 
 
 @pytest.mark.exhaustive
-def test_a_built_hierarchy_takes_no_name_that_there_is(messy: Path) -> None:
+def test_built_hierarchy_avoids_existing_names(messy: Path) -> None:
     with dbanon.connect(messy) as con:
         dbanon.load_hierarchy(con, "zip", [["a", "*"], ["b", "*"]])
     result = run(messy, "visits", answers="\n" * 18 + "y\n")
@@ -255,7 +255,7 @@ def test_a_built_hierarchy_takes_no_name_that_there_is(messy: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_top_is_what_fewer_than_k_persons_go_beyond(messy: Path) -> None:
+def test_top_is_value_exceeded_by_fewer_than_k_persons(messy: Path) -> None:
     with dbanon.connect(messy) as con:
         con.execute("CREATE TABLE even AS SELECT i % 80 AS age FROM range(1600) AS r (i)")
     assert run(messy, "even", "--yes").exit_code == 0

@@ -74,7 +74,7 @@ def test_a_statement_that_is_a_command_is_named_as_one() -> None:
 
 
 @pytest.mark.exhaustive
-def test_what_the_command_line_says_can_be_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_suggested_commands_can_be_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("raw.csv").write_text("age,d\n" + "1,a\n" * 4)
     Path("safe.csv").write_text("mine")
@@ -130,7 +130,7 @@ def test_every_pointer_in_a_message_leads_somewhere(name: str) -> None:
 
 
 @pytest.mark.exhaustive
-def test_help_of_the_shell_knows_what_it_points_to() -> None:
+def test_shell_help_refers_to_existing_topics() -> None:
     def said(line: str) -> str:
         result = CliRunner().invoke(main, ["shell", "-c", line])
         assert result.exit_code == 0, result.output
@@ -182,9 +182,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, where: tuple[Any, str], *order:
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_ctrl_c_is_one_line_and_nothing_is_half_made(
-    clinic: Path, monkeypatch: pytest.MonkeyPatch, moment: str
-) -> None:
+def test_ctrl_c_prints_one_line_and_leaves_no_files(clinic: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
     interrupted(monkeypatch, MOMENTS[moment], "materialize", str(clinic), "safe", "kacpc", "p", "-p", "k=3", "--quiet")
     with duckdb.connect(str(clinic), read_only=True) as con:
         assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'").fetchall() == [(0,)]

@@ -71,7 +71,7 @@ def test_anonymize_refuses_an_output_name_with_one_error(people: Path, name: str
     assert [p.name for p in people.parents[1].iterdir()] == ["people.source"]
 
 
-def test_anonymize_says_where_the_other_metrics_are(people: Path) -> None:
+def test_anonymize_names_file_of_other_metrics(people: Path) -> None:
     for name, other_result in (("x.csv.csv", "x.csv_metrics.csv"), ("input.csv", "input_metrics.csv")):
         assert f"in {other_result}" in anonymized(people, name)[1]
 

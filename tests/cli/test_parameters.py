@@ -59,12 +59,12 @@ def test_nothing_but_a_literal_is_evaluated(value: str) -> None:
 
 
 @pytest.mark.parametrize("given", ["k", "", "=5", "k=", "qi=['age'", "k=(SELECT 1)", "k=$1", 'qi="age"', "qi=[now()]"])
-def test_what_is_no_parameter_is_one_clear_error(given: str) -> None:
+def test_unknown_parameter_raises_one_clear_error(given: str) -> None:
     with pytest.raises(click.BadParameter, match=r"NAME=VALUE|no SQL literal"):
         parse_assignment(given, KINDS)
 
 
-def test_giving_one_twice_differently_is_refused_however_it_is_given() -> None:
+def test_conflicting_values_for_parameter_refused() -> None:
     def asked(*given: str, **options: object) -> dict[str, Any]:
         return merge_parameters("kacpc", given, **options)
 

@@ -131,7 +131,7 @@ def test_anonymize_refuses_views_over_the_table(database: Path) -> None:
 @pytest.mark.parametrize(
     "table", ["dbanon", "people.csv", "memory.dbanon.policy", "input", "nowhere.patients", "(FROM patients)"]
 )
-def test_anonymize_refuses_what_is_no_table_of_it(database: Path, table: str) -> None:
+def test_anonymize_refuses_policy_of_other_table(database: Path, table: str) -> None:
     text = str(write_people(database.parent)) if table == "people.csv" else table
     assert_refused(anonymize(database, ["--qi", "age"], text), "has no table or view")
 

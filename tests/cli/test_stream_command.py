@@ -66,14 +66,14 @@ def test_a_view_is_read_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", [[], ["clinic.duckdb"], ["--from", "-"], ["--to", "-"]])
-def test_half_of_what_it_needs_is_an_error(given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incomplete_options_raise(given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     clinic(tmp_path / "clinic.duckdb", 0)
     failed = run(*given)
     assert (failed.exit_code, "Give a database and the name" in failed.output) == (2, True)
 
 
-def test_it_follows_while_others_write(tmp_path: Path) -> None:
+def test_follow_reads_rows_of_concurrent_writers(tmp_path: Path) -> None:
     path = clinic(tmp_path / "clinic.duckdb", 30)
     command = [sys.executable, "-m", "dbanon", "stream", str(path), "safe", "--follow", "--every", "0.1", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
@@ -134,7 +134,7 @@ def test_lines_in_lines_out(form: str, tmp_path: Path) -> None:
     assert sorted(map(texts, shown_values)) == sorted(map(texts, replayed))
 
 
-def test_who_waits_leaves_when_a_line_cannot_be_read() -> None:
+def test_pending_records_published_after_unreadable_line() -> None:
     wrong = [*lines(0, 100).splitlines(), '{"ts": 100, "age": "old"}']
     piped = subprocess.run(
         [sys.executable, "-c", _SLOW, *ROLES], input="\n".join(wrong), capture_output=True, text=True, timeout=120
@@ -153,7 +153,7 @@ main(["stream", "--from", "-", "--to", "-", *sys.argv[1:]])
 """
 
 
-def test_the_first_lines_say_what_columns_are_unless_types_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_lines_determine_types_unless_given(monkeypatch: pytest.MonkeyPatch) -> None:
     from dbanon.cli.terminal import line_formats as read
 
     monkeypatch.setattr(read, "CHUNK_BYTES", 30)
@@ -185,7 +185,7 @@ def test_batches_of_several_kinds() -> None:
         list(anonymize_stream(batches, "kacpc", **values_by_name))
 
 
-def test_a_batch_that_fails_is_left_out_and_who_waits_leaves() -> None:
+def test_failing_batch_dropped_and_pending_published() -> None:
     import pandas as pd
 
     values_by_name = {name: value for name, value in CALL.items() if name != "order_by"}

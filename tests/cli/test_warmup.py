@@ -36,7 +36,7 @@ def test_warming_up_again_compiles_nothing() -> None:
     )
 
 
-def test_an_algorithm_that_is_not_there() -> None:
+def test_unknown_algorithm_raises() -> None:
     result = CliRunner().invoke(main, ["warmup", "kapc"])
     assert result.exit_code == 2 and "Did you mean 'kacpc'?" in result.stderr
 

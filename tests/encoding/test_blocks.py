@@ -72,12 +72,12 @@ def test_level_0_publishes_values_as_they_are(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_null_is_kept_apart_from_values_at_every_level(name: str) -> None:
+def test_null_separate_from_values_at_every_level(name: str) -> None:
     assert groups_of(run(name, two_branches([0, 2, 4, 4], 99), 2)) == [[0, 1], [2, 3]]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_block_that_cannot_meet_the_model_is_an_error_that_counts_its_records(name: str) -> None:
+def test_block_missing_model_raises_with_record_count(name: str) -> None:
     expected = (
         f"{name}: max_level of workclass separates 3 records into groups that cannot meet k = 3. "
         "Hint: raise max_level, or ask for less."
@@ -201,7 +201,7 @@ def test_max_level_can_be_declared(staff: Any) -> None:
 
 
 @pytest.mark.parametrize("function", ["kacpc", "kacpc_classes", "kacpc_metrics", "mondrian"])
-def test_a_block_that_is_too_small_is_refused_in_sql(staff: Any, function: str) -> None:
+def test_small_block_refused_in_sql(staff: Any, function: str) -> None:
     expected = (
         ": max_level of workclass separates 5 records into groups that cannot meet k = 2. "
         "Hint: raise max_level, or ask for less."
@@ -225,7 +225,7 @@ def test_equal_values_are_lifted_too(staff: Any) -> None:
     assert classes(staff, "kacpc_classes('staff', k=2, min_level := {'workclass': 1})") == [("*", 2)]
 
 
-def test_max_level_counts_from_the_value_itself_where_min_level_lifts_it(staff: Any) -> None:
+def test_max_level_counts_from_leaf_despite_min_level(staff: Any) -> None:
     """One step up is Gov (3), Self-emp (2) and, for Private, * (2): k = 3 would need two steps."""
     both = "min_level := {'workclass': 1}, max_level := {'workclass': 1}"
     assert classes(staff, f"kacpc_classes('staff', k=2, {both})") == [("*", 2), ("Gov", 3), ("Self-emp", 2)]

@@ -30,7 +30,7 @@ def run(name: str, made: encoded_table.EncodedTable, asked: Constraint, cell: in
 
 @given(tables(), st.integers(1, 12), st.integers(1, 4))
 @MANY
-def test_cells_are_those_that_are_found_by_looking_at_each_tuple(table: Table, most: int, least: int) -> None:
+def test_cells_equal_search_over_every_tuple(table: Table, most: int, least: int) -> None:
     code_table = encoded(table).space
     result = coarse_partitions(code_table, most, lambda tuples: int(code_table.counts[tuples].sum()) >= least)
     assert [cell.tolist() for cell in result] == slow.cells(
@@ -39,7 +39,7 @@ def test_cells_are_those_that_are_found_by_looking_at_each_tuple(table: Table, m
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_cells_of_many_tuples_are_those_too(seed: int) -> None:
+def test_cells_of_many_tuples_equal_search(seed: int) -> None:
     code_table = encoded(large(seed)).space
     for maximum, minimum in ((20, 12), (70, 2)):
 
@@ -51,7 +51,7 @@ def test_cells_of_many_tuples_are_those_too(seed: int) -> None:
         )
 
 
-def test_what_a_cut_narrows_most_is_cut_and_subtrees_and_null_stay_together() -> None:
+def test_cell_cut_narrows_most_and_keeps_subtrees() -> None:
     tree = Hierarchy([["a", "A", "*"], ["b", "A", "*"], ["c", "A", "*"], ["d", "B", "*"]])
     flat = Hierarchy([["x", "*"], ["y", "*"], ["z", "*"]])
     code_table = encoded(
@@ -81,7 +81,7 @@ def grid(draws: np.random.Generator, rows: int) -> encoded_table.EncodedTable:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_clusters_lie_in_cells_and_a_cell_is_clustered_as_a_table_of_its_own(name: str) -> None:
+def test_clusters_stay_in_cells_clustered_separately(name: str) -> None:
     actual_grid, k = grid(np.random.default_rng(1), 300), 4
     constraint = Constraint(k)
     result = coarse_partitions(actual_grid, 60, lambda tuples: int(actual_grid.counts[tuples].sum()) >= 2 * k)
@@ -119,7 +119,7 @@ def test_models_and_persons_hold_in_cells(name: str) -> None:
         assert len(set(code_table.sensitive[0].codes[positions][known_values])) >= 3
 
 
-def test_clusters_of_two_cells_that_publish_the_same_are_judged_together() -> None:
+def test_clusters_of_two_cells_with_equal_values_gated_together() -> None:
     """Values x and y below 10, where all is published as [0, 9]: in either cell two of four people have x. In both
     there are five, four of whom have x."""
     remaining_rows = [(0, 0, 0), (1, 1, 0), (2, 2, 1), (3, 3, 1)]  # number, person, value
@@ -153,7 +153,7 @@ def test_clusters_of_two_cells_that_publish_the_same_are_judged_together() -> No
         )
 
 
-def test_a_call_takes_a_cell_and_the_release_is_the_same_in_any_order_of_rows(con: Any) -> None:
+def test_cell_argument_gives_release_independent_of_row_order(con: Any) -> None:
     con.execute(
         "CREATE TABLE people AS SELECT (i * 7919) % 1009 AS a, (i * 104729) % 997 AS b, (i % 7)::VARCHAR AS disease "
         "FROM range(900) t(i)"

@@ -81,7 +81,7 @@ def whole(members: Ints) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("case", range(40))
-def test_parts_make_the_groups_that_the_tree_makes(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_form_same_groups_as_tree(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(case)
     space = sparse(rng, rng.randint(1, 9), rng.choice([12, 80, 500]))
     k = rng.randint(2, 12)
@@ -95,7 +95,7 @@ def test_parts_make_the_groups_that_the_tree_makes(case: int, monkeypatch: pytes
     assert by_parts == groups(space, k, by_parts=False)
 
 
-def test_parts_answer_where_few_tuples_repeat_and_neighbours_have_little_in_common(
+def test_parts_answer_for_dissimilar_unique_tuples(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def has_parts(space: EncodedTable) -> bool:
@@ -123,7 +123,7 @@ def test_parts_answer_where_few_tuples_repeat_and_neighbours_have_little_in_comm
 
 
 @pytest.mark.parametrize("values", [3, 5000])
-def test_regions_of_a_hierarchy_are_whole_subtrees_or_children_of_its_root(values: int) -> None:
+def test_hierarchy_regions_are_subtrees_or_root_children(values: int) -> None:
     """A flat hierarchy is parted evenly; where 100 subtrees are too many, those above them are kept whole."""
     flat = CategoricalAttribute(np.array([-1, *[0] * values], np.int32), np.arange(1, values + 1, dtype=np.int32))
     deep = CategoricalAttribute(

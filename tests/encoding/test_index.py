@@ -116,7 +116,7 @@ def both(space: EncodedTable) -> tuple[TupleIndex, Plain]:
 
 @MANY
 @given(spaces(), st.data())
-def test_every_answer_is_that_of_a_plain_sort(space: EncodedTable, data: st.DataObject) -> None:
+def test_index_answers_equal_plain_sort(space: EncodedTable, data: st.DataObject) -> None:
     """Questions, taking and putting back in any order; ties go to the first tuple."""
     fast, plain_result = both(space)
     sums = fast.distance_sum_query()
@@ -157,7 +157,7 @@ def whole(members: list[tuple[int, int]]) -> dict[int, int]:
 
 @MANY
 @given(spaces(), st.integers(2, 6), st.sampled_from([1, -1]), st.integers(1, 4))
-def test_whole_clusterings_are_those_of_single_questions(space: EncodedTable, k: int, sign: int, steps: int) -> None:
+def test_batch_clustering_equals_single_queries(space: EncodedTable, k: int, sign: int, steps: int) -> None:
     fast, plain_result = both(space)
     gathering = ClusterGatherer(fast, fast.distance_sum_query(), sign)
     begin = plain_result.least(plain_result.to(np.array(modal_codes(space))))
@@ -188,7 +188,7 @@ def test_whole_clusterings_are_those_of_single_questions(space: EncodedTable, k:
 
 @MANY
 @given(spaces(), st.integers(2, 5), st.sampled_from([1, -1]))
-def test_compiled_and_single_steps_give_the_same_labels(space: EncodedTable, k: int, sign: int) -> None:
+def test_compiled_and_single_steps_give_same_labels(space: EncodedTable, k: int, sign: int) -> None:
     """A model that says it does not just count records takes the loop over single questions."""
 
     class Slow(Constraint):

@@ -43,7 +43,7 @@ def made(
 # Canonical order
 
 
-def test_records_are_ordered_by_code_of_the_first_attribute_first_then_by_tie() -> None:
+def test_records_ordered_by_first_code_then_tie() -> None:
     """Rows (1,0), (0,2), (1,0), (0,1), (1,0): 3, 1, then rows 0, 2, 4 by their ties 9, 7, 8."""
     result, order = made([1, 0, 1, 0, 1], [0, 2, 0, 1, 0], sizes=[2, 3], tie=[9, 0, 7, 0, 8])
     assert order == [3, 1, 2, 4, 0]
@@ -53,7 +53,7 @@ def test_records_are_ordered_by_code_of_the_first_attribute_first_then_by_tie() 
     assert (result.rows, result.total, result.persons) == (5, 5, None)
 
 
-def test_a_null_comes_after_all_values() -> None:
+def test_null_ordered_after_values() -> None:
     result, order = made([2, 0, 2, 1], sizes=[2])
     assert order == [1, 3, 0, 2]
     assert result.codes.tolist() == [[0], [1], [2]]
@@ -140,7 +140,7 @@ def test_large_domains_overflow_no_key() -> None:
 
 @MANY
 @given(st.data())
-def test_keys_order_rows_like_their_codes_whatever_the_domains(data: st.DataObject) -> None:
+def test_keys_order_rows_like_codes(data: st.DataObject) -> None:
     sizes = data.draw(st.lists(st.sampled_from([1, 2, 3, 1000, 2**20, 2**31 - 1]), min_size=1, max_size=9))
     row = st.tuples(*(st.one_of(st.integers(0, min(size, 3) - 1), st.integers(0, size - 1)) for size in sizes))
     rows = data.draw(st.lists(row, min_size=1, max_size=12))
@@ -161,7 +161,7 @@ def test_rows_of_some_tuples_in_the_order_of_the_tuples() -> None:
     assert result.rows_of(np.array([], np.int64)).tolist() == []
 
 
-def test_a_part_keeps_the_attributes_and_the_size_of_the_whole() -> None:
+def test_subset_keeps_attributes_and_total() -> None:
     result, _ = made([0, 0, 1, 2, 2, 2], sizes=[3], persons=[4, 5, 6, 7, 8, 5])
     part = result.subset(np.array([0, 2]))
     assert part.attributes is result.attributes
@@ -222,7 +222,7 @@ def test_a_tree_of_a_column_of_nulls_is_pruned_to_its_root() -> None:
     assert (pruned.parent.tolist(), pruned.node.tolist(), pruned.values) == ([-1], [], 0)
 
 
-def test_blocks_are_the_ancestors_some_levels_up_and_null_is_its_own(workclass: CategoricalAttribute) -> None:
+def test_blocks_are_ancestors_and_null_is_own_block(workclass: CategoricalAttribute) -> None:
     assert workclass.block(0).tolist() == [1, 6, 8, 10, -1]
     assert workclass.block(1).tolist() == [0, 5, 5, 9, -1]
     assert workclass.block(2).tolist() == workclass.block(99).tolist() == [0, 0, 0, 0, -1]

@@ -31,13 +31,13 @@ def con() -> Any:
 @pytest.mark.parametrize(
     "call", ["kacpc('{}', k = 2, qi = ['age'], sensitive = ['code'])", "kacpc_metrics('{}', k = 2, qi = ['code'])"]
 )
-def test_every_value_that_a_view_cannot_convert_stays_out_of_the_error(con: Any, view: str, call: str) -> None:
+def test_unconvertible_view_value_not_quoted_in_error(con: Any, view: str, call: str) -> None:
     with pytest.raises(errors.UnreadableValueError, match=f"a value of {view}") as caught:
         con.execute(f"FROM {call.format(view)}").fetchall()
     assert SECRET not in str(caught.value)
 
 
-def test_every_line_that_a_file_cannot_have_stays_out_of_the_error(con: Any, tmp_path: Path) -> None:
+def test_invalid_file_line_not_quoted_in_error(con: Any, tmp_path: Path) -> None:
     file = tmp_path / "visits.csv"
     file.write_text("age,code\n" + "".join(f"{i},{i}\n" for i in range(25_000)) + f"{SECRET},1,2\n")
     with pytest.raises(errors.UnreadableValueError, match="CSV Error on Line: 25002") as caught:
@@ -49,12 +49,12 @@ def test_every_line_that_a_file_cannot_have_stays_out_of_the_error(con: Any, tmp
     assert SECRET not in done.output
 
 
-def test_a_release_that_fails_on_a_value_does_not_quote_it(con: Any) -> None:
+def test_failing_release_does_not_quote_value(con: Any) -> None:
     with pytest.raises(errors.UnreadableValueError) as caught:
         dbanon.create_release(con.raw, "safe", "kacpc", "typed", k=2, qi=["age"], sensitive=["code"])
     assert SECRET not in str(caught.value)
 
 
-def test_statements_that_call_none_of_our_functions_keep_duckdb_s_message(con: Any) -> None:
+def test_foreign_statements_keep_duckdb_message(con: Any) -> None:
     with pytest.raises(Exception, match=SECRET):
         con.execute("FROM typed").fetchall()

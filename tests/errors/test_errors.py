@@ -169,13 +169,13 @@ def test_k_of_all_rows_is_possible(con: Any) -> None:
     assert len(con.execute("FROM kacpc('patients', k := 8, qi := ['age'])").fetchall()) == 8
 
 
-def test_k_above_the_persons_says_the_largest_k_and_the_person_count(con: Any) -> None:
+def test_k_above_persons_states_maximum_k(con: Any) -> None:
     arguments = "qi := ['age'], person := 'person'"
     mistake(con, f"k := 5, {arguments}", "k must be between 2 and 4", "patients has 4 persons", "got 5")
     assert len(con.execute(f"FROM kacpc('patients', k := 4, {arguments})").fetchall()) == 8
 
 
-def test_k_above_the_rows_that_are_left_says_how_many_are_left(con: Any) -> None:
+def test_k_above_remaining_rows_states_count(con: Any) -> None:
     mistake(con, "k := 8, qi := ['hole'], nulls := 'drop'", "between 2 and 7", "7 rows", "got 8")
 
 
@@ -214,7 +214,7 @@ UNKNOWN: dict[str, tuple[str, ...]] = {
 
 
 @pytest.mark.parametrize("arguments", UNKNOWN)
-def test_an_unknown_name_is_named_with_the_parameter_and_the_nearest_one(con: Any, arguments: str) -> None:
+def test_unknown_name_states_parameter_and_nearest_name(con: Any, arguments: str) -> None:
     mistake(con, arguments, *UNKNOWN[arguments])
 
 
@@ -235,7 +235,7 @@ def test_an_unknown_name_is_named_with_the_parameter_and_the_nearest_one(con: An
         ("information_schema.tables", "no table, view or file"),
     ],
 )
-def test_what_is_no_table_is_refused(con: Any, table: str, says: str) -> None:
+def test_missing_table_refused(con: Any, table: str, says: str) -> None:
     mistake(con, "k := 2, qi := ['age']", says, table=table.replace("'", "''"))
 
 
@@ -310,7 +310,7 @@ def test_a_mistake_of_the_data_or_the_roles_is_one_error(con: Any, arguments: st
 
 
 @pytest.mark.parametrize("column", ["list", "blob", "span"])
-def test_a_type_that_cannot_tell_people_apart_is_named(con: Any, column: str) -> None:
+def test_type_unsuitable_for_persons_is_named(con: Any, column: str) -> None:
     arguments = f"k := 2, qi := ['age'], person := '{column}'"
     mistake(con, arguments, f"patients.{column} has the type", "cannot tell people apart")
 
@@ -345,7 +345,7 @@ def test_an_empty_table_is_said_to_be_empty(con: Any) -> None:
     mistake(con, "k := 2, qi := ['age'], nulls := 'drop', person := 'person'", "empty has no rows", table="empty")
 
 
-def test_dropping_every_row_is_said(con: Any) -> None:
+def test_dropping_every_row_is_reported(con: Any) -> None:
     mistake(con, "k := 2, qi := ['b', 'c'], nulls := 'drop'", "nulls := 'drop' leaves none", table="holes")
     assert len(con.execute("FROM kacpc('holes', k := 2, qi := ['b', 'c'])").fetchall()) == 8
 
@@ -521,7 +521,7 @@ def test_mistakes_in_python_are_exceptions_of_the_package(con: Any, tmp_path: Pa
     assert not (tmp_path / "out.csv").exists()
 
 
-def test_arguments_of_a_plain_connection_are_read_whole_or_refused(con: Any) -> None:
+def test_plain_connection_arguments_read_fully_or_refused(con: Any) -> None:
     mistake(con, "k = 2, k := 3, qi := ['age']", "k is given twice")
     mistake(con, "k = 2, age, qi := ['age']", "age")
     mistake(con, "k = 2, x > 3, qi := ['age']", "cannot read the argument")
@@ -734,7 +734,7 @@ SAMPLES: dict[str, Any] = {p: ["aa"] for p in LISTS} | {
 """Arguments of exceptions that are no text."""
 
 
-def test_messages_say_what_and_what_to_do() -> None:
+def test_messages_state_problem_and_remedy() -> None:
     """Every message ends as a sentence, and those that can be helped have a hint or a list of what is accepted."""
     for name, kind in documented_errors().items():
         parameters = message_fields(kind.message) or [

@@ -59,7 +59,7 @@ def fails_well(con: Any, call: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_every_hostile_table_gives_rows_or_one_error_of_ours(con: Any, seed: int, tmp_path: Path) -> None:
+def test_hostile_table_gives_rows_or_own_error(con: Any, seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
     path = str(tmp_path / "hostile.duckdb")
     parameters = []

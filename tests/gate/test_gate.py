@@ -261,7 +261,7 @@ def _rows_in(path: Path) -> int:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("function", KINDS)
-def test_views_and_prepared_statements_and_cursors_are_refused_too(people: Any, spoil: Any, function: str) -> None:
+def test_gate_refuses_in_views_prepared_statements_and_cursors(people: Any, spoil: Any, function: str) -> None:
     people.execute(f"CREATE VIEW safe AS FROM {function}{CALL}")
     people.execute(f"PREPARE later AS SELECT * FROM {function}{CALL} LIMIT 1")
     assert len(people.execute("FROM safe").fetchall()) > 0
@@ -319,9 +319,7 @@ def _planted_cluster(request: Any, rows: Any, *domains: Any) -> Any:
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-def test_a_planted_row_among_very_many_lets_none_out(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, threads: int
-) -> None:
+def test_one_planted_row_blocks_large_release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, threads: int) -> None:
     monkeypatch.setattr(cluster, "dbanon_cluster", _planted_cluster)
     con = dbanon.attach(duckdb.connect())
     con.execute(f"SET threads = {threads}")
@@ -413,7 +411,7 @@ AGES = {
 
 
 @pytest.mark.exhaustive
-def test_an_interval_that_does_not_contain_the_original_is_refused(people: Any, rewrite: Any) -> None:
+def test_interval_without_original_refused(people: Any, rewrite: Any) -> None:
     assert ("[21, 23]",) in people.execute(f"SELECT age FROM kacpc{CALL}").fetchall()
     for text in AGES:
         rewrite(first(f"'{text}'"))
@@ -505,7 +503,7 @@ def test_a_snapped_date_that_does_not_reach_is_refused(people: Any, rewrite: Any
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("intervals", ["bounds", "struct"])
-def test_typed_bounds_that_do_not_contain_the_original_are_refused(people: Any, rewrite: Any, intervals: str) -> None:
+def test_typed_bounds_without_original_refused(people: Any, rewrite: Any, intervals: str) -> None:
     call = f"('people', k := 3, intervals := '{intervals}')"
     assert len(people.execute(f"FROM kacpc{call}").fetchall()) == 13
     low, high = "g.low0 = 21", "g.high0 = 23"
@@ -537,7 +535,7 @@ def test_top_and_bottom_that_do_not_cover_are_refused(people: Any, rewrite: Any)
 # --- classes, persons and unchanged columns -----------------------------------------------------------------
 
 
-def test_equal_published_values_under_several_class_ids_are_refused(people: Any, rewrite: Any) -> None:
+def test_equal_values_with_several_class_ids_refused(people: Any, rewrite: Any) -> None:
     rewrite(("g.class_id", "CASE WHEN g.class_id = 1 THEN 100 ELSE g.class_id END AS class_id"))
     for function in KINDS:
         refuses(people, shaped("*", function))
@@ -546,7 +544,7 @@ def test_equal_published_values_under_several_class_ids_are_refused(people: Any,
         assert CONFUSED in refuses(people, shaped("*", function))
 
 
-def test_different_published_values_under_one_class_id_are_refused(people: Any, rewrite: Any) -> None:
+def test_different_values_with_one_class_id_refused(people: Any, rewrite: Any) -> None:
     rewrite(("g.class_id", "1::BIGINT AS class_id"))
     for function in KINDS:
         refuses(people, shaped("*", function))
@@ -612,7 +610,7 @@ def test_a_lossier_but_true_release_passes(people: Any, rewrite: Any, swaps: Any
         assert "figures that do not follow from the released rows" in refuses(people, f"FROM {function}{CALL}")
 
 
-def test_parts_that_say_nothing_new_change_nothing(people: Any, spoil: Any) -> None:
+def test_redundant_partition_changes_nothing(people: Any, spoil: Any) -> None:
     old_rows = people.execute(f"FROM kacpc{CALL}").fetchall()
     nobody = {"cluster": 0, "first": 1, "last": 1}
     spoil(lambda parts: [*parts, {"gid": 99, **nobody}, {"gid": None, **nobody}])
@@ -672,7 +670,7 @@ WRONG_LABELS: dict[str, Callable[[int], Any]] = {
 
 
 @pytest.mark.parametrize("wrong", WRONG_LABELS)
-def test_a_registered_algorithm_that_answers_wrongly_gives_no_row(algorithm: Any, wrong: str) -> None:
+def test_wrong_registered_algorithm_gives_no_row(algorithm: Any, wrong: str) -> None:
     con = algorithm(lambda space, constraint, options, check: WRONG_LABELS[wrong](space.rows))
     for ending in ("", "_classes", "_metrics"):
         for query in ("FROM {}", "SELECT count(*) FROM {}", "SELECT EXISTS (FROM {})", "FROM {} LIMIT 1"):
@@ -681,7 +679,7 @@ def test_a_registered_algorithm_that_answers_wrongly_gives_no_row(algorithm: Any
             assert con.execute("SELECT 42").fetchall() == [(42,)]
 
 
-def test_an_algorithm_that_raises_gives_no_row(algorithm: Any) -> None:
+def test_raising_algorithm_gives_no_row(algorithm: Any) -> None:
     def fail(*_: Any) -> Any:
         raise ZeroDivisionError("no reason")
 
@@ -699,7 +697,7 @@ def counted(con: Any) -> int:
     return session.find_session(con).cache.calls
 
 
-def test_one_statement_clusters_once_whatever_it_references(people: Any) -> None:
+def test_one_statement_clusters_once(people: Any) -> None:
     people.execute(
         f"SELECT * FROM kacpc{CALL} AS r JOIN kacpc_classes{CALL} AS c USING (class_id), kacpc_metrics{CALL} AS m "
         f"WHERE c.size > (SELECT count(*) FROM kacpc{CALL}) / 100 OR EXISTS (FROM kacpc{CALL})"
@@ -714,7 +712,7 @@ def test_one_reference_calls_the_clustering_function_once(people: Any, function:
 
 
 @pytest.mark.exhaustive
-def test_release_classes_and_metrics_of_unchanged_data_cluster_once(people: Any) -> None:
+def test_release_classes_and_metrics_cluster_once(people: Any) -> None:
     for function in KINDS:
         people.execute(f"FROM {function}{CALL}").fetchall()
     people.execute(f"CREATE TABLE safe AS FROM kacpc{CALL}")
@@ -748,7 +746,7 @@ def test_changed_data_or_parameters_cluster_again(people: Any) -> None:
     assert run() == 10, "the earlier results are still known"
 
 
-def test_a_table_of_the_same_name_with_other_rows_is_not_answered_from_the_cache(people: Any) -> None:
+def test_cache_not_used_for_changed_table(people: Any) -> None:
     old_rows = people.execute(f"FROM kacpc{CALL}").fetchall()
     people.execute("CREATE TABLE other AS SELECT * REPLACE (age + 1 AS age) FROM people")
     people.execute("DROP TABLE people")
@@ -790,7 +788,7 @@ def test_a_failed_clustering_is_not_kept(algorithm: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_two_threads_at_once_cluster_once(algorithm: Any) -> None:
+def test_concurrent_threads_cluster_once(algorithm: Any) -> None:
     def slowly(space: Any, *_: Any) -> Any:
         time.sleep(0.4)
         return np.zeros(space.rows, np.int64)
@@ -814,7 +812,7 @@ def test_two_threads_at_once_cluster_once(algorithm: Any) -> None:
     assert counted(con) == 1
 
 
-def test_one_flight_ends_only_when_its_labels_are_kept() -> None:
+def test_shared_computation_ends_after_labels_cached() -> None:
     """A caller that comes just as a computation ends must find either the flight or the labels."""
     cache = label_cache.LabelCache()
     late: list[threading.Thread] = []
@@ -849,7 +847,7 @@ def test_one_flight_ends_only_when_its_labels_are_kept() -> None:
     assert cache.calls == 1
 
 
-def test_the_cache_keeps_to_its_size() -> None:
+def test_cache_respects_size_limit() -> None:
     cache = label_cache.LabelCache(max_bytes=1000)
     for i in range(10):
         cache.get(bytes([i]), lambda: np.zeros(100, np.int32))
@@ -859,7 +857,7 @@ def test_the_cache_keeps_to_its_size() -> None:
     assert cache.calls == 11
 
 
-def test_another_instance_has_its_own_cache(people: Any) -> None:
+def test_instances_have_separate_caches(people: Any) -> None:
     people.execute(f"FROM kacpc{CALL}").fetchall()
     with duckdb.connect() as other:
         dbanon.attach(other)

@@ -262,7 +262,7 @@ def check_three(table: Table, release: list[Row], classes: list[Row], metrics: l
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("batch", range(8))
-def test_random_tables_are_released_truly_and_their_numbers_can_be_recomputed(trees: Any, batch: int) -> None:
+def test_random_releases_true_and_recomputable(trees: Any, batch: int) -> None:
     for seed in range(batch * 12, batch * 12 + 12):
         table = random_table(seed)
         write(trees, table.rows)
@@ -271,7 +271,7 @@ def test_random_tables_are_released_truly_and_their_numbers_can_be_recomputed(tr
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("batch", range(8))
-def test_a_shuffled_source_and_other_threads_give_the_same_release(trees: Any, batch: int) -> None:
+def test_shuffled_source_and_threads_give_same_release(trees: Any, batch: int) -> None:
     for seed in range(1000 + batch * 15, 1000 + batch * 15 + 15):
         table = random_table(seed)
         write(trees, table.rows)
@@ -289,7 +289,7 @@ def test_a_shuffled_source_and_other_threads_give_the_same_release(trees: Any, b
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_large_tables_do_not_depend_on_physical_order_or_threads(con: Any, algorithm: str) -> None:
+def test_large_release_independent_of_order_and_threads(con: Any, algorithm: str) -> None:
     con.execute(
         "CREATE TABLE base AS SELECT i AS uid, (hash(i) % 60)::INTEGER AS age, 'c' || hash(i + 1) % 9 AS city, "
         "CASE WHEN hash(i + 2) % 20 > 0 THEN (hash(i + 2) % 5)::INTEGER END AS s, hash(i + 3) % 3 AS note, "
@@ -360,7 +360,7 @@ def test_no_setting_of_the_session_changes_the_release(con: Any, setting: str) -
 
 
 @pytest.mark.exhaustive
-def test_a_default_order_of_desc_changes_nothing_and_does_not_hang() -> None:
+def test_default_order_desc_changes_nothing() -> None:
     script = (
         "import duckdb, dbanon\n"
         "con = dbanon.attach(duckdb.connect())\n"
@@ -378,7 +378,7 @@ def test_a_default_order_of_desc_changes_nothing_and_does_not_hang() -> None:
 
 
 @pytest.mark.parametrize(("collate", "setting"), [(" COLLATE NOCASE", None), ("", "SET default_collation = 'NOCASE'")])
-def test_values_that_a_collation_holds_equal_stay_what_they_are(con: Any, collate: str, setting: str | None) -> None:
+def test_collated_equal_values_remain_distinct(con: Any, collate: str, setting: str | None) -> None:
     if setting:
         con.execute(setting)
     rnd = random.Random(7)
@@ -404,7 +404,7 @@ def test_values_that_a_collation_holds_equal_stay_what_they_are(con: Any, collat
 
 
 @pytest.mark.parametrize("names", [*itertools.permutations(["u0", "u1", "class_id"]), ("rid", "tie", "cluster")])
-def test_rows_are_ordered_by_all_that_is_published_whatever_the_columns_are_called(con: Any, names: Any) -> None:
+def test_rows_ordered_by_all_published_columns(con: Any, names: Any) -> None:
     rnd = random.Random(3)
     rows = [(i // 40, rnd.randint(0, 3), rnd.randint(0, 2), i) for i in range(200)]
     rnd.shuffle(rows)
@@ -427,9 +427,7 @@ def test_rows_are_ordered_by_all_that_is_published_whatever_the_columns_are_call
         ("STRUCT(a DOUBLE)", ["{'a': 0.0}", "{'a': '-0.0'::DOUBLE}"]),
     ],
 )
-def test_values_that_compare_equal_but_read_differently_do_not_show_the_order_of_the_source(
-    con: Any, type_: str, values: list[str]
-) -> None:
+def test_equal_comparing_values_hide_source_order(con: Any, type_: str, values: list[str]) -> None:
     choice = "CASE " + " ".join(f"WHEN i % {len(values)} = {j} THEN {v}" for j, v in enumerate(values)) + " END"
     answers = []
     for threads, order in ((1, "i"), (4, "hash(i)"), (4, "-i")):
@@ -622,7 +620,7 @@ def test_class_ids_are_in_the_order_of_the_published_values(con: Any) -> None:
     assert places == sorted(places)
 
 
-def test_clusters_that_publish_the_same_are_one_class(con: Any) -> None:
+def test_clusters_with_equal_values_form_one_class(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT 5 AS age, i AS uid FROM range(20) AS r (i)")
     assert con.execute("SELECT class_id, size FROM kacpc_classes('t', k := 4, qi := ['age'])").fetchall() == [(1, 20)]
     metrics = dict(con.execute("SELECT metric, value FROM kacpc_metrics('t', k := 4, qi := ['age'])").fetchall())
@@ -635,7 +633,7 @@ SECRET = "SECRET-4711"
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_no_row_id_identifier_or_withheld_column_comes_out(con: Any, function: str) -> None:
+def test_no_row_id_identifier_or_withheld_column_published(con: Any, function: str) -> None:
     con.execute(
         f"CREATE TABLE t AS SELECT '{SECRET}' || i AS name, '{SECRET}' || i // 2 AS person, '{SECRET}' AS undeclared, "
         f"'{SECRET}' AS left_out, i // 6 AS age, 'x' AS note, 'Flu' AS s FROM range(60) AS r (i)"
@@ -753,7 +751,7 @@ def test_the_gate_says_no_cell(trees: Any, monkeypatch: pytest.MonkeyPatch) -> N
 # --- NULL ---------------------------------------------------------------------------------------------------
 
 
-def test_dropped_rows_are_left_out_and_reported(con: Any) -> None:
+def test_dropped_rows_reported(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT i AS uid, CASE WHEN i % 4 > 0 THEN i END AS a FROM range(20) AS r (i)")
     call = "('t', k := 3, qi := ['a'], sensitive := ['uid'], nulls := 'drop')"
     uids = {uid for (uid,) in con.execute(f"SELECT uid FROM kacpc{call}").fetchall()}

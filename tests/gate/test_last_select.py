@@ -91,7 +91,7 @@ def test_another_last_select_is_refused(opened: Any, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_another_last_select_is_refused_in_every_form(
+def test_final_select_with_other_rows_refused(
     opened: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, form: str
 ) -> None:
     _, name, old, new = MUTANTS["a limit before copies"]

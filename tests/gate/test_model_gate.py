@@ -86,7 +86,7 @@ def refuses(con: Any, arguments: Mapping[str, object], model: str, column: str =
 
 
 @pytest.mark.parametrize(("model", "asked"), REFUSED, ids=str)
-def test_the_gate_refuses_classes_that_only_meet_k(broken: Any, model: str, asked: Asked) -> None:
+def test_gate_refuses_classes_that_only_meet_k(broken: Any, model: str, asked: Asked) -> None:
     arguments = people(broken, ALIKE)
     assert len(broken.execute(f"FROM {call_of('kacpc', arguments)}").fetchall()) == 12, "k alone is met"
     refuses(broken, arguments | asked, model)

@@ -197,7 +197,7 @@ def test_a_source_that_is_misread_is_noticed(people: Any, spoil: Any, what: str)
 
 
 @pytest.mark.parametrize("what", LEAVING)
-def test_rows_that_are_spoiled_on_the_way_out_are_noticed(people: Any, spoil: Any, what: str) -> None:
+def test_corrupted_output_rows_detected(people: Any, spoil: Any, what: str) -> None:
     spoil(*LEAVING[what])
     refused(people, "kacpc")
     if what in ("another class", "a copy more"):
@@ -272,7 +272,7 @@ def test_a_round_that_is_forgotten_is_noticed(people: Any, monkeypatch: pytest.M
 
 
 @pytest.mark.exhaustive
-def test_columns_that_must_not_leave_are_noticed(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_withheld_columns_in_output_detected(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     real = column_roles.resolve_roles
     for published_text in ("note", "pid"):
         for role in ("sensitive", "other"):
@@ -317,7 +317,7 @@ CLASSES = {
 
 
 @pytest.mark.parametrize("what", CLASSES)
-def test_classes_that_are_said_wrongly_are_noticed(people: Any, spoil: Any, what: str) -> None:
+def test_wrong_class_statements_detected(people: Any, spoil: Any, what: str) -> None:
     spoil(*CLASSES[what])
     both(people, "kacpc_classes", "('people', k := 3, suppress := 0.1, withhold := ['sex'])")
 
@@ -334,9 +334,7 @@ LOOSER = {
 
 
 @pytest.mark.parametrize("what", LOOSER)
-def test_a_call_that_loosens_the_policy_is_noticed_where_nothing_else_does(
-    people: Any, monkeypatch: pytest.MonkeyPatch, what: str
-) -> None:
+def test_loosened_policy_detected_by_gate_alone(people: Any, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     call = f"('people', k := 3, {LOOSER[what]})"
     with pytest.raises(duckdb.Error, match=r"would loosen the policy|lies within a cell"):
         people.execute(f"FROM kacpc{call}")

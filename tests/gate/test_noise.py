@@ -131,7 +131,7 @@ def test_whatever_the_table(table: Table, seed: int, epsilon: float, by_column: 
                 ).all()
 
 
-def test_noise_of_the_range_of_a_column_hides_values_that_doubles_cannot_tell_apart() -> None:
+def test_range_noise_hides_values_beyond_double_precision() -> None:
     """Beside -2^50, which is left out, 0 and 0.1 are at one place: each is hidden as a value of its own."""
     actual_numbers = numbers([-(2.0**50), 0.0, 0.1], integral=False)
     assert actual_numbers.attributes[0].positions[1] == actual_numbers.attributes[0].positions[2]
@@ -273,7 +273,7 @@ def test_the_clusters_are_those_of_the_classes(sick: Any) -> None:
     assert rows(sick, "FROM rka('sick', k := 4)") == rows(sick, "FROM rka('sick', k := 4, release := 'class')")
 
 
-def test_asking_again_gives_the_same_and_another_table_another(sick: Any) -> None:
+def test_noise_reproducible_per_table(sick: Any) -> None:
     first = rows(sick, f"FROM rka{CALL.format('')}")
     assert rows(sick, f"FROM rka{CALL.format('')}") == first
     assert rows(sick, "FROM anonymize('sick', algorithm = 'rka', k = 4, release = 'noise')") == first
@@ -291,7 +291,7 @@ def test_asking_again_gives_the_same_and_another_table_another(sick: Any) -> Non
     assert sum(a == b for a, b in zip(*ages, strict=True)) < 60
 
 
-def test_what_the_policy_holds_back_stays_back(sick: Any) -> None:
+def test_policy_withheld_columns_stay_withheld(sick: Any) -> None:
     extra_options = (
         ", top := {'age': 70}, bottom := {'age': 30}, grid := {'pay': 0.5, 'born': 'year'}, min_level := {'zip': 1}"
     )
@@ -442,7 +442,7 @@ def test_every_type(con: Any, type_: str) -> None:
 
 
 @pytest.mark.exhaustive
-def test_what_is_nobodys_to_hide(con: Any) -> None:
+def test_noise_for_unprotected_values_raises(con: Any) -> None:
     con.execute("CREATE TABLE few AS SELECT i AS a, 1.5 AS b, NULL::INTEGER AS c FROM range(3) AS r (i)")
     con.execute("CREATE TABLE none AS FROM few LIMIT 0")
     with pytest.raises(duckdb.Error, match="k"):
@@ -472,14 +472,14 @@ def test_what_is_nobodys_to_hide(con: Any) -> None:
         ("kacpc('sick', k = 4, release = 'noise')", "there is no parameter 'release'"),
     ],
 )  # fmt: skip
-def test_what_does_not_go_together(sick: Any, call: str, says: str) -> None:
+def test_incompatible_noise_options_raise(sick: Any, call: str, says: str) -> None:
     with pytest.raises((duckdb.Error, errors.DbanonError), match=says), dbanon.connect() as con:
         con.execute("CREATE TABLE sick AS SELECT i AS age, i % 3 AS disease FROM range(30) AS r (i)")
         dbanon.declare(con, "sick", age="quasi", disease="sensitive")
         con.execute(f"FROM {call}").fetchall()
 
 
-def test_it_is_not_kept_as_a_materialized_view(sick: Any) -> None:
+def test_noisy_release_cannot_be_materialized(sick: Any) -> None:
     with pytest.raises(errors.NoiseNotMaterializableError, match=r"CREATE TABLE \.\.\. AS SELECT \* FROM rka"):
         dbanon.create_release(sick, "noisy", "rka", "sick", k=4, release="noise")
     with pytest.raises(errors.NoiseNotMaterializableError):
@@ -572,7 +572,7 @@ def test_no_broken_drawing_gets_through(people: Any, monkeypatch: pytest.MonkeyP
     refuses(people, query)
 
 
-def test_no_category_of_another_class_gets_through(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_category_of_other_class_refused(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "_how", elsewhere)
     refuses(people, f"FROM {NOISY['rka'].format('')}", "published values of zip that none of their records may have")
 

@@ -42,7 +42,7 @@ CHILD = textwrap.dedent(
 
 
 @pytest.mark.parametrize("function", ["kacpc", "best"])
-def test_the_first_call_compiles_each_kernel_once_and_no_model(function: str, tmp_path: Path) -> None:
+def test_first_call_compiles_every_kernel_once(function: str, tmp_path: Path) -> None:
     cold = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     completed = subprocess.run(
         [sys.executable, "-c", CHILD, function], capture_output=True, text=True, env=cold, check=False
@@ -57,7 +57,7 @@ def test_the_first_call_compiles_each_kernel_once_and_no_model(function: str, tm
 
 
 @pytest.mark.parametrize("known", [False, True])
-def test_another_numba_compiles_parts_as_it_compiles_all(known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_numba_compiles_parts_consistently(known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jit, "IS_KNOWN_NUMBA", known)
     twice = jit.kernel_part(lambda x: 2 * x)
     compiled = numba.njit(lambda x: twice(x) + twice(x + 1))

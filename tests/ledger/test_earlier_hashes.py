@@ -59,20 +59,20 @@ def test_a_refresh_replaces_the_hashes_and_compares(earlier: Any) -> None:
         dbanon.refresh_release(earlier, "safe", composition="refuse")
 
 
-def test_who_went_before_the_first_refresh_is_noticed(earlier: Any) -> None:
+def test_removal_before_first_refresh_noticed(earlier: Any) -> None:
     earlier.execute("DELETE FROM p WHERE id = 3")
     with pytest.raises(errors.SmallDifferencesRefusedError):
         dbanon.refresh_release(earlier, "safe", composition="refuse")
 
 
-def test_its_state_is_not_told_before(earlier: Any) -> None:
+def test_status_unknown_before_rehash(earlier: Any) -> None:
     ((problem,),) = earlier.execute("SELECT problem FROM release_status()").fetchall()
     assert "an earlier version of dbanon made safe" in problem
     with pytest.raises((duckdb.Error, dbanon.DbanonError), match="an earlier version of dbanon made safe"):
         earlier.execute("FROM delta_problems('safe')")
 
 
-def test_a_version_without_any_record_of_its_source_is_not_comparable(earlier: Any) -> None:
+def test_version_without_known_records_not_comparable(earlier: Any) -> None:
     earlier.execute("UPDATE p SET age = age + 50, disease = upper(disease)")
     with pytest.raises(errors.PeopleNotRecognizedError, match="hashes of values cannot be compared"):
         dbanon.create_release(earlier, "other", "kacpc", "p", k=10, composition="refuse")

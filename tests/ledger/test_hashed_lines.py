@@ -32,7 +32,7 @@ SIZES = [
 
 
 @pytest.mark.parametrize("rows", SIZES)
-def test_it_is_what_sql_gives(rows: int) -> None:
+def test_hash_equals_sql(rows: int) -> None:
     with duckdb.connect() as con:
         con.execute(f"CREATE TABLE t AS SELECT repeat('é', (range % 7)::BIGINT) || range AS line FROM range({rows})")
         expected = con.execute(IN_SQL).fetchall()[0][0]

@@ -32,7 +32,7 @@ PERMITTED = (
         ("alice", "mondrian", "lab.tests", {"t": 0.2}, '{"k": 5, "t": 0.2}'),
     ],
 )
-def test_readers_may_ask_for_what_is_at_least_as_strict(
+def test_readers_may_request_stricter_parameters(
     reader: str, algorithm: str, source: str, given: dict[str, Any], parameters: str
 ) -> None:
     _, asking = permissions.find_permission(PERMITTED, reader, algorithm, source, given)
@@ -58,7 +58,7 @@ def test_readers_may_ask_for_what_is_at_least_as_strict(
         ("alice", "mondrian", "lab.tests", {"t": -1}, errors.InvalidArgumentError),
     ],
 )
-def test_and_for_nothing_else(
+def test_readers_may_request_nothing_else(
     reader: str, algorithm: str, source: str, given: dict[str, Any], error: type[Exception]
 ) -> None:
     with pytest.raises(error) as caught:
@@ -78,7 +78,7 @@ def con(tmp_path: Path) -> Iterator[Any]:
         yield con
 
 
-def test_one_release_is_made_and_others_are_held_against_it(con: Any) -> None:
+def test_one_release_created_and_others_checked_against_it(con: Any) -> None:
     first = release_requests.fulfil_request(
         con, "alice", "kacpc", "patients", {"k": 5}
     )  # as 'safe' is: it tells nothing more
@@ -98,7 +98,7 @@ def test_one_release_is_made_and_others_are_held_against_it(con: Any) -> None:
     assert con.execute("SELECT count(*) FROM releases() WHERE schema_name = 'asked'").fetchall() == [(1,)]
 
 
-def test_a_release_of_a_process_that_ended_is_found_and_one_that_was_dropped_is_not_made_again(con: Any) -> None:
+def test_orphaned_release_found_and_dropped_not_recreated(con: Any) -> None:
     first = release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 5})
     con.execute("UPDATE dbanon.asked SET refused = 'as it is while the release is made'")
     assert release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 5}) == first
@@ -109,7 +109,7 @@ def test_a_release_of_a_process_that_ended_is_found_and_one_that_was_dropped_is_
     assert second_release == ("asked", "kacpc_patients_k5_2")
 
 
-def test_what_comes_and_goes_is_no_refusal(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transient_error_is_not_stored_as_refusal(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def busy(*_: object, **__: object) -> None:
         raise errors.LedgerBusyError("materialize", "safe", "somebody else")
 
@@ -119,7 +119,7 @@ def test_what_comes_and_goes_is_no_refusal(con: Any, monkeypatch: pytest.MonkeyP
     assert con.execute("FROM dbanon.asked").fetchall() == []
 
 
-def test_doctor_names_a_permission_that_permits_nothing(con: Any) -> None:
+def test_doctor_names_ineffective_permission(con: Any) -> None:
     con.execute("INSERT INTO dbanon.permission (source, algorithms, k) VALUES ('patients', ['kacpcc'], 5)")
     (result,) = [p for p in doctor.problems(con) if p.kind == "permission"]
     assert result.about == "patients" and "Did you mean 'kacpc'?" in result.problem

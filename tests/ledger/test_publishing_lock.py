@@ -167,7 +167,7 @@ PAIRS = [(state, *pair) for state, named in OPERATIONS.items() for pair in combi
 
 
 @pytest.mark.parametrize(("state", "first", "second"), PAIRS)
-def test_two_at_once_give_a_serial_result(databases: Databases, state: str, first: str, second: str) -> None:
+def test_concurrent_publications_are_serialized(databases: Databases, state: str, first: str, second: str) -> None:
     done, rows = databases.serial(state, first, second)
     turned, other_rows = databases.serial(state, second, first)
     named_operation = OPERATIONS[state]

@@ -77,7 +77,7 @@ def test_every_change_of_a_release_is_refused_and_named(clinic: Path, change: st
     assert [p.name for p in tmp_path.iterdir()] == ["clinic.duckdb"]
 
 
-def test_nothing_is_taken_for_a_change_that_is_none(clinic: Path, tmp_path: Path) -> None:
+def test_unchanged_release_reports_no_change(clinic: Path, tmp_path: Path) -> None:
     """Other zones and calendars, a file that is written anew, threads that need not keep an order."""
     with dbanon.connect(clinic) as con:
         con.execute("SET TimeZone = 'Asia/Tokyo'; SET Calendar = 'japanese'; SET threads = 4")
@@ -93,7 +93,7 @@ def test_nothing_is_taken_for_a_change_that_is_none(clinic: Path, tmp_path: Path
 
 
 @pytest.mark.exhaustive
-def test_a_release_of_an_earlier_version_is_unknown_until_it_is_refreshed(clinic: Path, tmp_path: Path) -> None:
+def test_earlier_release_unknown_until_refreshed(clinic: Path, tmp_path: Path) -> None:
     with duckdb.connect(clinic) as plain_con:
         plain_con.execute("ALTER TABLE dbanon.release DROP hashes")
     with dbanon.connect(clinic, read_only=True) as con:
@@ -112,7 +112,7 @@ def test_a_release_of_an_earlier_version_is_unknown_until_it_is_refreshed(clinic
         assert old[0] is None and new[0] is not None
 
 
-def test_what_goes_wrong_in_the_middle_is_told(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_during_hashing_is_raised(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not that the transaction was aborted by it, nor that somebody else had changed the release."""
 
     def full(header: str, lines: Any) -> str:

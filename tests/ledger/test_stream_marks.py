@@ -232,7 +232,7 @@ def test_a_null_after_pruning_is_an_error_of_the_refresh(tmp_path: Path) -> None
         ("refresh flush", "prune; CHECKPOINT; refresh pruned; insert 5; refresh", ["0", "0", "5"]),
     ],
 )
-def test_a_ledger_without_marks_goes_on_or_says_how(
+def test_ledger_without_marks_continues_or_explains(
     tmp_path: Path, before: str, after: str, expected: list[str]
 ) -> None:
     """As an earlier version wrote it: without the column, and with a hash of one row."""

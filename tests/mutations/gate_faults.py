@@ -226,7 +226,7 @@ GATE_FAULTS: dict[str, Fault] = {
         "dbanon/release/spec/resolve.py",
         'return f"call {json.dumps(call, default=str)}"',
         'return "call"',
-        ("tests/policy/transforms/test_roles.py::test_everybody_has_one_pseudonym_and_the_identifier_does_not_leave",),
+        ("tests/policy/transforms/test_roles.py::test_one_pseudonym_per_person_without_identifier",),
     ),
     "any reference is DBANON_KEY (shared)": Fault(
         "dbanon/runtime/secret_keys.py",
@@ -290,8 +290,8 @@ GATE_FAULTS: dict[str, Fault] = {
         "coalesce(l.again, c.class_id) END AS class_id",
         "coalesce(l.again + 1, c.class_id) END AS class_id",
         (
-            "tests/views/test_streaming.py::test_in_pieces_it_publishes_what_the_function_gives_at_once[l-castle]",
-            "tests/views/test_streaming.py::test_rows_of_a_class_are_not_in_the_order_in_which_they_came",
+            "tests/views/test_streaming.py::test_refreshes_in_pieces_equal_function[l-castle]",
+            "tests/views/test_streaming.py::test_class_rows_not_in_arrival_order",
         ),
     ),
     "streams: k is one less": Fault(
@@ -305,8 +305,8 @@ GATE_FAULTS: dict[str, Fault] = {
         'Sql(f"rowid > {last_row}")',
         'Sql(f"rowid >= {last_row}")',
         (
-            "tests/views/test_streaming.py::test_in_pieces_it_publishes_what_the_function_gives_at_once[l-castle]",
-            "tests/views/test_streaming.py::test_rows_of_a_class_are_not_in_the_order_in_which_they_came",
+            "tests/views/test_streaming.py::test_refreshes_in_pieces_equal_function[l-castle]",
+            "tests/views/test_streaming.py::test_class_rows_not_in_arrival_order",
         ),
     ),
     "streaming view: who left goes on waiting (shared)": Fault(
@@ -314,8 +314,8 @@ GATE_FAULTS: dict[str, Fault] = {
         'WHERE {reading.cluster} <> -2)"',
         'WHERE {reading.cluster} < -2)"',
         (
-            "tests/views/test_streaming.py::test_in_pieces_it_publishes_what_the_function_gives_at_once[l-castle]",
-            "tests/views/test_streaming.py::test_rows_of_a_class_are_not_in_the_order_in_which_they_came",
+            "tests/views/test_streaming.py::test_refreshes_in_pieces_equal_function[l-castle]",
+            "tests/views/test_streaming.py::test_class_rows_not_in_arrival_order",
         ),
     ),
     "streaming view: arrivals are counted anew (shared)": Fault(
@@ -323,8 +323,8 @@ GATE_FAULTS: dict[str, Fault] = {
         '"arrived": entry.arrived + result.read',
         '"arrived": result.read',
         (
-            "tests/views/test_streaming.py::test_in_pieces_it_publishes_what_the_function_gives_at_once[l-castle]",
-            "tests/views/test_streaming.py::test_rows_of_a_class_are_not_in_the_order_in_which_they_came",
+            "tests/views/test_streaming.py::test_refreshes_in_pieces_equal_function[l-castle]",
+            "tests/views/test_streaming.py::test_class_rows_not_in_arrival_order",
         ),
     ),
     "related: as many rows as the one with most": Fault(
@@ -404,8 +404,8 @@ GATE_FAULTS: dict[str, Fault] = {
         "WHERE (SELECT passed FROM gate)",
         "WHERE true OR (SELECT passed FROM gate)",
         (
-            "tests/views/test_streaming.py::test_in_pieces_it_publishes_what_the_function_gives_at_once[l-castle]",
-            "tests/views/test_streaming.py::test_rows_of_a_class_are_not_in_the_order_in_which_they_came",
+            "tests/views/test_streaming.py::test_refreshes_in_pieces_equal_function[l-castle]",
+            "tests/views/test_streaming.py::test_class_rows_not_in_arrival_order",
         ),
     ),
     "stream release: arrival order of classes": Fault(
@@ -419,8 +419,8 @@ GATE_FAULTS: dict[str, Fault] = {
         "WHERE {reserved['suppressed']} IS NOT NULL ORDER BY",
         "WHERE true ORDER BY",
         (
-            "tests/views/test_streaming.py::test_in_pieces_it_publishes_what_the_function_gives_at_once[l-castle]",
-            "tests/views/test_streaming.py::test_rows_of_a_class_are_not_in_the_order_in_which_they_came",
+            "tests/views/test_streaming.py::test_refreshes_in_pieces_equal_function[l-castle]",
+            "tests/views/test_streaming.py::test_class_rows_not_in_arrival_order",
         ),
     ),
     "streaming view: rows in the order of their arrival": Fault(
@@ -428,8 +428,8 @@ GATE_FAULTS: dict[str, Fault] = {
         "md5(row({columns})::VARCHAR) ASC",
         "1",
         (
-            "tests/views/test_streaming.py::test_in_pieces_it_publishes_what_the_function_gives_at_once[l-castle]",
-            "tests/views/test_streaming.py::test_rows_of_a_class_are_not_in_the_order_in_which_they_came",
+            "tests/views/test_streaming.py::test_refreshes_in_pieces_equal_function[l-castle]",
+            "tests/views/test_streaming.py::test_class_rows_not_in_arrival_order",
         ),
     ),
     "related out": Fault(

@@ -54,7 +54,7 @@ TREE = "hierarchies := {'place': 'places'}"
 # --- categories ---------------------------------------------------------------------------------------------
 
 
-def test_a_class_publishes_an_inner_node_of_every_nth_level_or_its_one_value(con: Any) -> None:
+def test_class_publishes_nth_level_node_or_its_value(con: Any) -> None:
     """Pairs of neighbours meet in a1, a2 and c; b11 occurs twice. Height of depth d: (3 - d) / 3."""
     rows(con, PAIRS)
     third, two = 0.333333, 0.666667
@@ -94,7 +94,7 @@ def test_a_flat_tree_is_published_as_without(con: Any) -> None:
         assert classes(con, f"k := 2, round := {{'place': {steps}}}") == [("*", 2, 1.0), ("x", 2, 0.0)]
 
 
-def test_values_that_min_level_lifts_are_raised_too(con: Any) -> None:
+def test_min_level_values_are_rounded_too(con: Any) -> None:
     """One step up b11 is b1 (2), c2 is c (1), which is no multiple of 2."""
     rows(con, ["b11", "b11", "c2", "c2", "d", "d"])
     lifted = f"k := 2, {TREE}, min_level := {{'place': 1}}"
@@ -102,7 +102,7 @@ def test_values_that_min_level_lifts_are_raised_too(con: Any) -> None:
     assert [c[:2] for c in classes(con, f"{lifted}, round := {{'place': 2}}")] == [("*", 4), ("b1", 2)]
 
 
-def test_max_level_wins_over_round_or_says_so(con: Any) -> None:
+def test_max_level_overrides_round_or_raises(con: Any) -> None:
     """Two steps above values of depth 3 is depth 1: round = 2 would publish them higher. One step is depth 2."""
     rows(con, ["a11", "a12", "a21", "a22", "b11", "b12"])
     one = f"k := 2, {TREE}, max_level := {{'place': 1}}, round := {{'place': 2}}"
@@ -117,7 +117,7 @@ def test_max_level_wins_over_round_or_says_so(con: Any) -> None:
     assert [c[:2] for c in classes(con, one.replace("'place': 1", "'place': 0"))] == [("a11", 2), ("b11", 2)]
 
 
-def test_a_value_that_is_an_inner_node_is_published_on_a_level_of_round(con: Any) -> None:
+def test_inner_node_value_published_on_round_level(con: Any) -> None:
     """With escape the value a1 (2) is no leaf. A reader cannot tell it from a generalized one."""
     rows(con, ["a1", "a1", "a", "a", "b11", "b11"])
     escaped = f"k := 2, {TREE}, escape := true"
@@ -125,13 +125,13 @@ def test_a_value_that_is_an_inner_node_is_published_on_a_level_of_round(con: Any
     assert [c[:2] for c in classes(con, f"{escaped}, round := {{'place': 2}}")] == [("*", 2), ("a1", 2), ("b11", 2)]
 
 
-def test_nulls_stay_what_they_are(con: Any) -> None:
+def test_nulls_remain_null(con: Any) -> None:
     rows(con, ["a11", "a12", None, None])
     actual_classes = classes(con, f"k := 2, {TREE}, round := {{'place': 3}}", "place, size")
     assert actual_classes == [("*", 2), (None, 2)]
 
 
-def test_every_algorithm_takes_it_and_the_generic_form_too(con: Any) -> None:
+def test_every_algorithm_accepts_round(con: Any) -> None:
     rows(con, [*PAIRS, "b12", "d"])
     for name in some(("kacpc", "kmember", "gaa_cp", "mondrian", "oka", "mdav"), 3):
         arguments = f"algorithm := '{name}', k := 2, {TREE}, round := {{'place': 2}}"
@@ -232,7 +232,7 @@ def test_grid_and_round_of_one_column_are_one_error(con: Any) -> None:
         refused(con, f"k := 2, qi := ['place'], round := {value}", "round must be")
 
 
-def test_round_stands_for_the_declared_grid_and_cannot_loosen_it(con: Any) -> None:
+def test_round_replaces_declared_grid_never_loosens(con: Any) -> None:
     rows(con, [21, 24, 38, 39], "INTEGER")
     dbanon.declare(con, "t", place={"role": "quasi", "grid": 5})
     call = "SELECT DISTINCT place FROM kacpc('t', k := 2{}) ORDER BY 1"
@@ -242,7 +242,7 @@ def test_round_stands_for_the_declared_grid_and_cannot_loosen_it(con: Any) -> No
         refused(con, f"k := 2, round := {{'place': {looser}}}", "grid = 5 .*round = .*would loosen the policy")
 
 
-def test_the_default_grid_of_a_declared_date_is_not_loosened_but_a_tree_of_dates_has_levels(con: Any) -> None:
+def test_default_date_grid_not_loosened_tree_has_levels(con: Any) -> None:
     rows(con, ["2000-01-01", "2000-01-09", "2001-02-03", "2001-03-04"], "DATE")
     dbanon.declare(con, "t", place="quasi")
     for looser in ("none", "day"):
@@ -272,7 +272,7 @@ def random_paths(rng: random.Random) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("seed", range(16))
-def test_every_published_inner_node_is_on_a_level_of_round_and_covers_its_values(con: Any, seed: int) -> None:
+def test_published_nodes_on_round_levels_cover_values(con: Any, seed: int) -> None:
     """A value is beside what was published for it: an inner node above it, nearest to what is published without."""
     rng = random.Random(seed)
     paths = random_paths(rng)
@@ -343,7 +343,7 @@ def test_an_algorithm_weighs_the_loss_that_is_published(seed: int) -> None:
         )
 
 
-def test_raised_nodes_are_those_of_every_nth_level() -> None:
+def test_rounded_nodes_are_every_nth_level() -> None:
     """A chain 0 > 1 > 2 > 3 > leaf 4, and the leaf 5 below 1."""
     tree = encoded_table.CategoricalAttribute(np.array([-1, 0, 1, 2, 3, 1], np.int32), np.array([4, 5], np.int32))
     raised_values_by_steps = {steps: replace(tree, round=steps).published_node.tolist() for steps in (1, 2, 3, 4)}
@@ -406,7 +406,7 @@ def test_a_materialized_view_and_its_refresh_keep_round(con: Any) -> None:
     assert {place for (place,) in con.execute("SELECT place FROM live").fetchall()} <= {"*", *(p[0] for p in PLACES)}
 
 
-def test_what_reads_a_release_reads_the_raised_nodes(con: Any) -> None:
+def test_release_readers_accept_rounded_nodes(con: Any) -> None:
     """kl_divergence by hand: 6 records of * over 9 leaves are 2/3 a cell, b11 gets its 2 and 2/3 of the 6."""
     rows(con, PAIRS)
     call = f"FROM kacpc_metrics('t', k := 2, qi := ['place'], {TREE}, round := {{'place': 3}}, divergence := true)"
@@ -415,7 +415,7 @@ def test_what_reads_a_release_reads_the_raised_nodes(con: Any) -> None:
     assert value == pytest.approx(6 * (1 / 8) * np.log(1 / cell) + (2 / 8) * np.log(2 / (2 + cell)))
 
 
-def test_python_takes_it(con: Any) -> None:
+def test_python_accepts_round(con: Any) -> None:
     anonymized = dbanon.anonymize(
         duckdb.sql("SELECT 20 + i AS age FROM range(20) AS r (i)").df(), k=5, qi=["age"], round={"age": 10}
     )

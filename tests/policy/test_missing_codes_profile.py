@@ -17,9 +17,7 @@ AGES = (3, 5, 7, 12, 14, 16, 88, 93, 96, 99, 101, 104)
         ("bottom := {'age': 10}, top := {'age': 95}", ["<=10", "[<=10, 19]", "[80, >=95]", ">=95"]),
     ],
 )
-def test_every_class_beyond_top_or_bottom_publishes_the_bound_alone(
-    con: Any, settings: str, expected: list[str]
-) -> None:
+def test_class_beyond_top_or_bottom_publishes_bound(con: Any, settings: str, expected: list[str]) -> None:
     """3, 5 and 7 are <=10, though the cell of 10 on the grid reaches to 19; 99, 101 and 104 are >=95."""
     con.execute(f"CREATE TABLE people AS SELECT unnest({list(AGES)}) AS age")
     call = f"kacpc('people', k := 3, qi := ['age'], grid := {{'age': 10}}, {settings})"

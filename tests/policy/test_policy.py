@@ -103,7 +103,7 @@ def test_columns_may_be_named_as_the_arguments_of_declare() -> None:
         assert rows == [("connection", "sensitive"), ("table", "quasi")]
 
 
-def test_name_role_and_nothing_else_is_enough(clinic: Any) -> None:
+def test_name_and_role_suffice(clinic: Any) -> None:
     insert(clinic, ("patients", "age", "quasi"), ("patients", "disease", "sensitive"))
     assert published(clinic) == ["age", "disease"]
     assert clinic.execute("SELECT DISTINCT weight FROM dbanon.policy").fetchall() == [(1.0,)]
@@ -123,7 +123,7 @@ def test_insert_update_and_delete_act_at_once(clinic: Any) -> None:
     refused(clinic, "k=2", "no quasi-identifier")
 
 
-def test_a_policy_of_another_connection_acts_at_once(clinic: Any) -> None:
+def test_policy_of_other_connection_applies_at_once(clinic: Any) -> None:
     insert(clinic, ("patients", "age", "quasi"))
     with clinic.cursor() as other:
         insert(other, ("patients", "region", "other"))
@@ -137,7 +137,7 @@ def test_a_call_without_policy_or_qi_shows_both_ways(clinic: Any) -> None:
     refused(clinic, "k=2", "no quasi-identifier")
 
 
-def test_undeclared_columns_are_withheld_and_identifiers_dropped(clinic: Any) -> None:
+def test_undeclared_withheld_and_identifiers_dropped(clinic: Any) -> None:
     insert(
         clinic, ("patients", "rid", "identifier"), ("patients", "age", "quasi"), ("patients", "disease", "sensitive")
     )
@@ -174,7 +174,7 @@ def test_a_policy_belongs_to_its_schema(clinic: Any) -> None:
     assert published(clinic, source="memory.ward.patients") == ["sex", "region"]
 
 
-def test_the_table_keeps_out_what_cannot_be(clinic: Any) -> None:
+def test_policy_table_rejects_invalid_rows(clinic: Any) -> None:
     for column, value in (("weight", 0), ("weight", -1), ("weight", 1e7), ("min_level", -1), ("max_level", -1)):
         with pytest.raises(duckdb.ConstraintException):
             insert(clinic, ("patients", "age", "quasi", value), columns=f"table_name, column_name, role, {column}")
@@ -188,7 +188,7 @@ def test_the_table_keeps_out_what_cannot_be(clinic: Any) -> None:
 
 
 @pytest.mark.parametrize("second", [("patients", "AGE"), ("main.patients", "age")])
-def test_two_roles_of_a_column_are_an_error_and_a_reported_problem(clinic: Any, second: tuple[str, str]) -> None:
+def test_two_roles_for_column_raise_and_are_reported(clinic: Any, second: tuple[str, str]) -> None:
     insert(clinic, ("patients", "age", "quasi"), (*second, "other"))
     refused(clinic, "k=2", r"patients\.age is in two roles: ")
     assert problems(clinic)
@@ -250,7 +250,7 @@ def test_declare_takes_a_role_a_pair_or_a_dict(clinic: Any) -> None:
     assert published(clinic) == ["age", "sex", "ward", "disease"]
 
 
-def test_declare_replaces_the_columns_it_names_and_no_others(clinic: Any) -> None:
+def test_declare_replaces_only_named_columns(clinic: Any) -> None:
     dbanon.declare(clinic, "patients", age={"role": "quasi", "top": 24}, disease="sensitive")
     dbanon.declare(clinic, "ward.patients", age="quasi", disease="identifier")
     dbanon.declare(clinic, "patients", AGE="quasi", sex="quasi")
@@ -376,7 +376,7 @@ def test_a_call_may_tighten_a_role_and_never_loosen_it(clinic: Any, declared: st
     assert published(clinic) == (["age", "region"] if display else ["age"])
 
 
-def test_a_list_of_a_call_narrows_the_declared_columns_of_that_role(clinic: Any) -> None:
+def test_call_list_narrows_declared_columns(clinic: Any) -> None:
     dbanon.declare(
         clinic,
         "patients",
@@ -617,7 +617,7 @@ def test_bounds_of_a_call_do_not_narrow_what_the_policy_rounds(
     "asked",
     ["qi := ['age', 'note']", "other := ['NOTE'], allow_rare := ['note']", "sensitive := ['note']"],
 )
-def test_no_call_publishes_a_column_that_the_policy_does_not_name(clinic: Any, asked: str) -> None:
+def test_call_cannot_publish_undeclared_column(clinic: Any, asked: str) -> None:
     dbanon.declare(clinic, "patients", age="quasi")
     for source in ("patients", "PATIENTS", 'main."Patients"', "memory.patients"):
         with pytest.raises(duckdb.Error, match="in which note has no role, so it is withheld"):
@@ -668,7 +668,7 @@ READS = (
 
 @pytest.mark.whole
 @pytest.mark.parametrize("query", READS)
-def test_every_way_in_which_a_view_reads_a_table_with_a_policy_is_seen(clinic: Any, query: str) -> None:
+def test_policy_found_through_every_view(clinic: Any, query: str) -> None:
     clinic.execute("CREATE TABLE ages AS SELECT DISTINCT age FROM patients")
     clinic.execute("CREATE MACRO all_of() AS TABLE SELECT * FROM main.patients AS x")
     clinic.execute("CREATE MACRO all_of_all() AS TABLE FROM all_of()")
@@ -704,7 +704,7 @@ def test_policy_problems_is_empty_for_a_sound_policy(clinic: Any) -> None:
     assert problems(clinic) == []
 
 
-def test_policy_problems_names_columns_roles_hierarchies_and_orphans(clinic: Any) -> None:
+def test_policy_problems_lists_every_kind_of_problem(clinic: Any) -> None:
     columns = "table_name, column_name, role, hierarchy, schema_name"
     insert(
         clinic,
@@ -792,7 +792,7 @@ def stays(clinic: Any) -> Any:
     return clinic
 
 
-def test_an_identifier_that_repeats_is_reported_and_a_unique_one_is_not(stays: Any) -> None:
+def test_repeated_identifier_reported_unique_not(stays: Any) -> None:
     assert repeats(stays) == [("stays", "patient", True)]
     (row,) = stays.execute("FROM policy_problems()").fetchall()
     assert row[4].startswith("stays.patient: 6 values of this identifier occur in more than one row")
@@ -801,7 +801,7 @@ def test_an_identifier_that_repeats_is_reported_and_a_unique_one_is_not(stays: A
     assert names == ["database_name", "schema_name", "table_name", "column_name", "problem", "statement"]
 
 
-def test_running_the_statement_ends_the_problem_and_k_counts_persons(stays: Any) -> None:
+def test_suggested_statement_fixes_problem_and_counts_persons(stays: Any) -> None:
     old_rows = stays.execute("SELECT min(size) FROM kacpc_classes('stays', k=3)").fetchall()
     assert old_rows == [(3,)]
     (statement,) = stays.execute("SELECT statement FROM policy_problems()").fetchall()[0]
@@ -814,7 +814,7 @@ def test_running_the_statement_ends_the_problem_and_k_counts_persons(stays: Any)
         stays.execute("FROM kacpc('stays', k=7)")
 
 
-def test_a_declared_person_silences_every_identifier_of_its_table(stays: Any) -> None:
+def test_declared_person_silences_identifiers_of_table(stays: Any) -> None:
     dbanon.declare(stays, "stays", name="identifier")
     assert repeats(stays) == [("stays", "name", True), ("stays", "patient", True)]
     insert(stays, ("main.stays", "PATIENT", "person"))
@@ -822,7 +822,7 @@ def test_a_declared_person_silences_every_identifier_of_its_table(stays: Any) ->
     assert repeats(stays) == []
 
 
-def test_names_repeat_by_chance_and_the_hint_says_so(stays: Any) -> None:
+def test_hint_explains_names_repeating_by_chance(stays: Any) -> None:
     dbanon.declare(stays, "stays", name="identifier", patient="sensitive")
     (row,) = stays.execute("FROM policy_problems()").fetchall()
     assert row[3] == "name"
@@ -842,7 +842,7 @@ def test_repeats_are_counted_when_the_statement_runs(stays: Any) -> None:
     assert repeats(stays) == [("stays", "patient", True)]
 
 
-def test_values_that_tell_no_people_apart_get_another_hint(stays: Any) -> None:
+def test_unsuitable_person_values_get_other_hint(stays: Any) -> None:
     stays.execute("CREATE OR REPLACE VIEW keys AS SELECT [patient] AS patient, age FROM stays")
     stays.execute("DELETE FROM dbanon.policy")
     dbanon.declare(stays, "keys", patient="identifier")
@@ -865,7 +865,7 @@ def test_a_broken_view_is_a_problem_and_hides_no_other(stays: Any) -> None:
     stays.execute("DROP VIEW broken")
 
 
-def test_a_temporary_table_is_read_where_it_is_known() -> None:
+def test_temporary_table_read_on_its_connection() -> None:
     with dbanon.connect() as connection:
         connection.execute("CREATE TEMP TABLE visits AS SELECT i // 2 AS patient, i AS age FROM range(8) AS r (i)")
         insert(connection, ("visits", "patient", "identifier"), ("visits", "age", "quasi"))
@@ -888,12 +888,12 @@ def test_a_file_is_read(stays: Any, tmp_path: Path, format: str) -> None:
     assert problems(stays) == []
 
 
-def test_a_file_that_is_gone_stops_nothing(stays: Any, tmp_path: Path) -> None:
+def test_missing_file_stops_nothing(stays: Any, tmp_path: Path) -> None:
     insert(stays, (str(tmp_path / "gone.csv"), "patient", "identifier"))
     assert repeats(stays) == [("stays", "patient", True)]
 
 
-def test_a_read_only_database_is_reported_too(tmp_path: Path) -> None:
+def test_read_only_database_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     with dbanon.connect(path) as connection:
         connection.execute("CREATE TABLE visits AS SELECT i // 2 AS patient, i AS age FROM range(8) AS r (i)")
@@ -1026,7 +1026,7 @@ def test_rows_of_unknown_persons_do_not_count(visits: Any) -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("view", ["FROM patients", "FROM between", "SELECT * FROM temp.between AS p"])
-def test_a_temporary_view_over_a_table_with_a_policy_needs_one_of_its_own(view: str) -> None:
+def test_temporary_view_over_policy_table_needs_policy(view: str) -> None:
     with dbanon.connect() as con:
         con.execute("CREATE TABLE patients AS SELECT i AS pid, i % 5 AS age, 'flu' AS disease FROM range(40) AS r (i)")
         dbanon.declare(con, "patients", pid="identifier", age="quasi", disease="sensitive")

@@ -52,7 +52,7 @@ def test_a_relation_comes_before_a_foreign_key() -> None:
         assert con.execute(f"SELECT value {call}").fetchall() == [(12,)]
 
 
-def test_a_call_that_says_otherwise_is_refused(opened: Any) -> None:
+def test_contradicting_call_refused(opened: Any) -> None:
     with pytest.raises(duckdb.Error, match=r"dbanon.relation says that key = \{'pid': 'id'\}, and the call says some"):
         opened.execute("FROM kacpc('visits', k := 3, entity := 'people', key := {'cost': 'id'})").fetchall()
     opened.execute("INSERT INTO dbanon.relation (table_name, entity_name, key, entity_key) VALUES "
@@ -105,7 +105,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("given", "said"), MISTAKES)
-def test_what_cannot_be_related_is_not_written(opened: Any, given: tuple[Any, Any, Any], said: str) -> None:
+def test_unrelatable_tables_not_written(opened: Any, given: tuple[Any, Any, Any], said: str) -> None:
     with pytest.raises(dbanon.DbanonError, match=said):
         dbanon.relate(opened, *given)
     assert opened.execute("SELECT key, entity_key FROM dbanon.relation").fetchall() == [(["pid"], ["id"])]
@@ -133,7 +133,7 @@ def test_problems_of_relations_are_found(opened: Any) -> None:
     assert {finding.split(". Hint")[0] for (finding,) in reviewed} >= set(list(statements)[1:])
 
 
-def test_relations_of_what_is_not_there_are_problems(opened: Any) -> None:
+def test_relations_of_missing_objects_are_problems(opened: Any) -> None:
     opened.execute("INSERT INTO dbanon.relation (table_name, entity_name, key, entity_key) VALUES "
                    "('gone', 'people', ['pid'], ['id']), ('people', 'nobody', ['id'], NULL)")  # fmt: skip
     dbanon.relate(opened, "visits", "people", {"cost": "id"})
@@ -150,7 +150,7 @@ def test_relations_of_what_is_not_there_are_problems(opened: Any) -> None:
     assert any("people.bits" in problem for _, problem in problems(opened))
 
 
-def test_a_database_that_was_made_before_gets_the_table(tmp_path: Any) -> None:
+def test_older_database_receives_relation_table(tmp_path: Any) -> None:
     with duckdb.connect(tmp_path / "old.duckdb") as con:
         dbanon.attach(con)
         con.execute("DROP TABLE dbanon.relation")

@@ -157,9 +157,7 @@ def _nodes(rows: Sequence[Sequence[str]]) -> tuple[list[tuple[str, str | None, s
 
 
 @every_form
-def test_all_records_together_meet_it_or_the_call_says_how_much_they_allow(
-    model: PrivacyModel, form: ModelForm
-) -> None:
+def test_all_records_meet_model_or_call_states_limit(model: PrivacyModel, form: ModelForm) -> None:
     ends = set()
     for seed in range(TABLES):
         encoded_table, _ = table_of(model, form, seed)
@@ -188,7 +186,7 @@ def test_all_records_together_meet_it_or_the_call_says_how_much_they_allow(
 
 @every_form
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_every_algorithm_meets_it(algorithm: str, model: PrivacyModel, form: ModelForm) -> None:
+def test_every_algorithm_meets_model(algorithm: str, model: PrivacyModel, form: ModelForm) -> None:
     number = 0
     for seed in range(6):
         encoded_table, _ = table_of(model, form, seed)
@@ -260,7 +258,7 @@ def arguments(model: PrivacyModel, form: ModelForm, k: int = 3) -> str:
 
 
 @every_form
-def test_the_gate_refuses_a_class_that_misses_it(
+def test_gate_refuses_class_missing_model(
     broken: Any, monkeypatch: pytest.MonkeyPatch, model: PrivacyModel, form: ModelForm
 ) -> None:
     monkeypatch.setitem(globals(), "_cuts", [])
@@ -272,7 +270,7 @@ def test_the_gate_refuses_a_class_that_misses_it(
 
 
 @every_form
-def test_the_certificate_says_it_and_computes_it_anew(model: PrivacyModel, form: ModelForm, tmp_path: Path) -> None:
+def test_certificate_states_and_recomputes_model(model: PrivacyModel, form: ModelForm, tmp_path: Path) -> None:
     path = tmp_path / "people.duckdb"
     with dbanon.connect(path) as con:
         dbanon.load_hierarchy(con, "illness", ILLNESS)
@@ -293,7 +291,7 @@ def test_the_certificate_says_it_and_computes_it_anew(model: PrivacyModel, form:
 
 
 @every_form
-def test_any_table_is_measured_by_it(model: PrivacyModel, form: ModelForm) -> None:
+def test_model_measured_on_any_table(model: PrivacyModel, form: ModelForm) -> None:
     with dbanon.connect() as con:
         for name, rows in (("illness", ILLNESS), ("cause", CAUSE)):
             dbanon.load_hierarchy(con, name, rows)
@@ -332,7 +330,7 @@ def test_any_table_is_measured_by_it(model: PrivacyModel, form: ModelForm) -> No
 # --- what is said of it --------------------------------------------------------------------------------------------
 
 
-def test_parameters_of_models_stand_together_in_the_order_of_their_places() -> None:
+def test_model_parameters_in_registered_order() -> None:
     all_names = [p.name for p in COMMON]
     first = all_names.index(registry.models()[0].parameter)
     own_names = [p.name for m in registry.models() for p in m.parameters]
@@ -341,7 +339,7 @@ def test_parameters_of_models_stand_together_in_the_order_of_their_places() -> N
 
 
 @pytest.mark.parametrize("model", registry.models(), ids=lambda m: m.name)
-def test_it_is_documented(model: PrivacyModel) -> None:
+def test_manual_page_exists(model: PrivacyModel) -> None:
     page = function_page.common_parameters_page()
     for parameter in model.parameters:
         assert f"`{parameter.name}`" in page

@@ -59,7 +59,7 @@ def test_needed_counts_records() -> None:
     assert Constraint(5).n_records_needed(space, ints(5, 0, 2, 1)) is None
 
 
-def test_needed_counts_persons_in_the_order_in_which_they_join() -> None:
+def test_needed_counts_persons_in_joining_order() -> None:
     space = space_of([2, 1, 3], [A, A, B, A, C, UNKNOWN])
     assert Constraint(2).n_records_needed(space, ints(0, 1, 3, 2, 4)) == 4, "A, A, A, B"
     assert Constraint(2).n_records_needed(space, ints(5, 0, 1, 4)) == 4, "unknown, A, A, C"
@@ -67,7 +67,7 @@ def test_needed_counts_persons_in_the_order_in_which_they_join() -> None:
     assert Constraint(3).n_records_needed(space, ints(0, 1, 3, 4, 5)) is None
 
 
-def test_what_is_left_is_enough_until_fewer_than_k_records_remain() -> None:
+def test_remainder_sufficient_until_below_k() -> None:
     remaining = Constraint(3).remaining(space_of([2, 1, 3]))
     remaining.remove(ints(0, 4, 5))
     assert remaining.can_form_class()
@@ -75,7 +75,7 @@ def test_what_is_left_is_enough_until_fewer_than_k_records_remain() -> None:
     assert not remaining.can_form_class()
 
 
-def test_a_person_is_left_while_one_row_is_left() -> None:
+def test_person_remains_while_row_remains() -> None:
     remaining = Constraint(2).remaining(space_of([2, 1, 3], [A, A, B, A, C, UNKNOWN]))
     remaining.remove(ints(2, 0))
     assert remaining.can_form_class(), "A and C"

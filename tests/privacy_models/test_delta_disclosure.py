@@ -37,7 +37,7 @@ def ORACLE(  # noqa: N802
     return Achieved(by_class, max(by_class))
 
 
-def test_a_share_may_neither_grow_nor_shrink_too_much_and_none_may_vanish() -> None:
+def test_share_bounded_both_ways_and_never_vanishes() -> None:
     """Flu: 3/4 and 1/4 for 1/2; the other value likewise, so the greatest is ln 2 where it shrinks."""
     classes = models.alone([[("Flu",)] * 3 + [("HIV",)], [("Flu",)] + [("HIV",)] * 3])
     assert ORACLE(classes, {}, 0, False, None, None).classes == pytest.approx((math.log(2), math.log(2)))
@@ -67,7 +67,7 @@ def test_the_bound_itself_is_not_enough(db: Any) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_every_algorithm_meets_it_in_sql(db: Any, algorithm: str) -> None:
+def test_every_algorithm_meets_delta_in_sql(db: Any, algorithm: str) -> None:
     arguments = {"k": 2, "qi": ["age"], "sensitive": ["disease"], "delta_disclosure": 0.7}
     rows = db.execute(f"SELECT class_id, disease FROM {call_of(algorithm, arguments)}").fetchall()
     assert len(rows) == 8
@@ -76,13 +76,13 @@ def test_every_algorithm_meets_it_in_sql(db: Any, algorithm: str) -> None:
 
 
 @pytest.mark.parametrize("improve", [0, 200])
-def test_a_search_keeps_it_though_compiled_code_does_not_know_it(db: Any, improve: int) -> None:
+def test_search_keeps_delta_without_kernel_support(db: Any, improve: int) -> None:
     arguments = {"k": 2, "qi": ["age"], "sensitive": ["disease"], "delta_disclosure": 0.7, "improve": improve}
     query = f"SELECT value FROM {call_of('kacpc_metrics', arguments)} WHERE metric = 'delta_disclosure:disease'"
     assert db.execute(query).fetchall()[0][0] < 0.7
 
 
-def test_what_cannot_be_met_is_said(db: Any) -> None:
+def test_impossible_delta_is_reported(db: Any) -> None:
     """Judged within equal values of the other column, a disease that never comes with a cause is missing."""
     table_of(db, {"age": "INTEGER", "disease": "VARCHAR", "cause": "VARCHAR"}, [(1, "a", "x"), (2, "b", "y")] * 4, "u")
     arguments = {"k": 2, "qi": ["age"], "sensitive": ["disease", "cause"], "delta_disclosure": 5, "multi": "joint"}

@@ -72,7 +72,7 @@ VALUES = [(name, value) for name, (_, values) in BAD.items() for value in values
 
 
 @pytest.mark.parametrize(("name", "value"), VALUES, ids=[f"{name} = {value}" for name, value in VALUES])
-def test_a_value_out_of_range_is_an_error_that_says_what_is_accepted(people: Any, name: str, value: str) -> None:
+def test_out_of_range_value_states_accepted_range(people: Any, name: str, value: str) -> None:
     message = refused(people, f"{NEEDS.get(name, '')}{name} := {value}")
     assert f"kacpc: {name} must be {BAD[name][0]}, got " in message
 
@@ -132,7 +132,7 @@ def test_the_hierarchical_distance_needs_a_hierarchy(people: Any, sensitive: lis
     assert "kacpc: emd = 'hierarchical' needs a hierarchy of people.disease. Hint: " in message
 
 
-def test_every_column_needs_a_hierarchy_for_the_hierarchical_distance(people: Any) -> None:
+def test_hierarchical_distance_requires_hierarchies(people: Any) -> None:
     both = ", sensitive := ['disease', 'cause']"
     arguments = "t := 0.5, emd := 'hierarchical', hierarchies := {'disease': 'infectious'"
     assert "needs a hierarchy of people.cause" in refused(people, arguments + "}", sensitive=both)
@@ -144,7 +144,7 @@ def test_an_unknown_hierarchy_of_a_sensitive_column_is_an_error(people: Any) -> 
     assert "there is no hierarchy 'infectius' (of people.disease)" in message
 
 
-def test_a_value_that_the_hierarchy_misses_is_an_error_that_does_not_quote_it(people: Any) -> None:
+def test_uncovered_value_error_does_not_quote_it(people: Any) -> None:
     for emd in ("ordered", "hierarchical"):
         arguments = f"t := 0.5, emd := '{emd}', hierarchies := {{'disease': E'Flu;*\\nCancer;*'}}"
         message = refused(people, arguments)
@@ -167,7 +167,7 @@ NOT_MET: list[tuple[str, str, str, str]] = [
 
 @pytest.mark.parametrize(("asked", "model", "most", "works"), NOT_MET, ids=[case[0] for case in NOT_MET])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_what_the_table_does_not_allow_is_said_with_the_most_that_it_does(
+def test_impossible_parameter_states_maximum(
     people: Any, algorithm: str, asked: str, model: str, most: str, works: str
 ) -> None:
     for kind in ("", "_classes", "_metrics"):
@@ -187,7 +187,7 @@ def _released_or_left_out(people: Any, algorithm: str, works: str) -> int:
     return len(rows) + sum(value for (value,) in people.execute(left_out).fetchall())
 
 
-def test_what_no_value_can_meet_is_said(people: Any) -> None:
+def test_unsatisfiable_value_is_reported(people: Any) -> None:
     assert "the most that they allow is a smaller l." in refused(people, "l := 4, diversity := 'recursive'")
     con = people.cursor()
     dbanon.attach(con)
@@ -206,7 +206,7 @@ def test_what_no_value_can_meet_is_said(people: Any) -> None:
         ({"beta": 0.2, "multi": "joint"}, "beta = 2"),
     ],
 )
-def test_a_share_is_rounded_so_that_asking_for_it_works(people: Any, asked: Asked, most: str) -> None:
+def test_suggested_share_is_rounded_to_be_accepted(people: Any, asked: Asked, most: str) -> None:
     """Two of three have Flu; who is at work has HIV, and who is at home has not."""
     con = dbanon.attach(people.cursor())
     rows = "('Flu', 'home'), ('Flu', 'home'), ('HIV', 'work'), ('Flu', 'home'), ('Flu', 'home'), ('HIV', 'work')"
@@ -230,7 +230,7 @@ def test_a_share_is_rounded_so_that_asking_for_it_works(people: Any, asked: Aske
     assert asked[name] == float(value)
 
 
-def test_the_policy_says_what_is_sensitive_and_in_which_order(people: Any) -> None:
+def test_policy_declares_sensitive_columns_and_order(people: Any) -> None:
     con = people.cursor()
     dbanon.attach(con)
     con.execute(f"CREATE OR REPLACE TABLE ruled AS FROM (VALUES {ROWS}) AS p (rid, age, disease, cause, score)")

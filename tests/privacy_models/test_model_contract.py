@@ -80,7 +80,7 @@ def contract(made: Case, algorithm: str) -> str:
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_every_published_class_meets_the_model_or_the_whole_table_does_not(algorithm: str, model: str) -> None:
+def test_classes_meet_model_or_whole_table_misses(algorithm: str, model: str) -> None:
     seeds = CASES // (len(ALGORITHMS) * len(MODELS))
     ends = Counter(contract(case(model, seed), algorithm) for seed in range(seeds))
     assert ends["released"] > 0, ends
@@ -130,7 +130,7 @@ def bounds(made: Case) -> Asked | None:
 
 @pytest.mark.parametrize("model", [model for model in MODELS if model != "k"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_exactly_what_the_whole_table_has_can_be_asked_for_and_no_more(algorithm: str, model: str) -> None:
+def test_whole_table_value_is_strictest_accepted(algorithm: str, model: str) -> None:
     """More is an error that names the most there is, and asking for that works."""
     tried_number = 0
     for seed in range(20_000, 20_024):
@@ -256,7 +256,7 @@ def measures(made: Case, classes: list[list[int]]) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_every_released_class_meets_the_model_or_the_call_says_what_the_table_cannot(db: Any, model: str) -> None:
+def test_released_classes_meet_model_or_call_explains(db: Any, model: str) -> None:
     ends = Counter[str]()
     for i in range(SQL_CASES // len(MODELS)):
         actual_case = case(model, 10_000 + i, least_k=2)

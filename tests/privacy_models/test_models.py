@@ -50,14 +50,14 @@ def test_the_salaries_of_the_t_closeness_paper() -> None:
     assert models.t_ordered(SALARIES).classes[:2] == (Fraction(3, 8), SIXTH)
 
 
-def test_a_gain_above_the_logarithm_of_the_share_is_never_enhanced_likeness() -> None:
+def test_gain_above_log_share_violates_enhanced_likeness() -> None:
     """Flu: q = 1/2, p = 1, gain 1 > 0.693."""
     classes = models.alone([[("Flu",)] * 3, [("Cancer",), ("Cancer",), ("HIV",)]])
     assert models.beta(classes).table == 1
     assert models.beta(classes, enhanced=True).classes == (math.inf, 1), "Cancer: gain 1 < 1.099; HIV: 1 < 1.792"
 
 
-def test_a_null_is_nothing_to_diversity_and_a_category_to_the_others() -> None:
+def test_diversity_ignores_null_others_count_it() -> None:
     classes = models.alone([[("Flu",), ("HIV",), (None,), (None,)], [(None,), (None,), (None,), ("Flu",)]])
     assert models.distinct_l(classes).classes == (2, 1)
     assert models.entropy_l(classes).classes == pytest.approx((2, 1))
@@ -71,7 +71,7 @@ def test_a_null_is_nothing_to_diversity_and_a_category_to_the_others() -> None:
     assert models.entropy_l(models.alone([[(None,)]])).table == 0
 
 
-def test_persons_count_not_records_and_nobody_never_counts() -> None:
+def test_persons_counted_and_unknown_never_count() -> None:
     """A has Flu twice and HIV, B Flu; whose the Cancer is nobody knows. In the other class A has Flu again."""
     first = [(("Flu",), "A"), (("Flu",), "A"), (("HIV",), "A"), (("Flu",), "B"), (("Cancer",), None)]
     classes = [first, [(("Flu",), "A"), (("HIV",), "C")]]
@@ -93,7 +93,7 @@ def test_joint_is_within_equal_values_of_the_other_columns() -> None:
     assert models.t_equal(one, joint=True).classes == (Fraction(2, 3), Fraction(1, 3)), "the table's share stays"
 
 
-def test_every_distance_is_the_least_work_of_moving_one_distribution_to_the_other() -> None:
+def test_distance_is_minimal_transport_work() -> None:
     """Six grains each: of all ways of pairing them the one with the least mean distance."""
     rng = random.Random(2)
     order = ["TB", "Flu", "HIV", "Stroke", "Cancer", None]
@@ -212,9 +212,7 @@ def test_salaries_are_ranked_as_numbers_in_sql(db: Any, algorithm: str) -> None:
 
 
 @pytest.mark.parametrize("algorithm", PLAIN)
-def test_a_gain_above_the_logarithm_of_the_share_is_refused_by_enhanced_likeness_in_sql(
-    db: Any, algorithm: str
-) -> None:
+def test_enhanced_likeness_refuses_large_gain_in_sql(db: Any, algorithm: str) -> None:
     rows = [("E1", "Flu")] * 3 + [("E2", "Cancer"), ("E2", "Cancer"), ("E2", "HIV")]
     table_of(db, {"class": "VARCHAR", "disease": "VARCHAR"}, rows, "sick")
     parameters = {"k": 3, "qi": ["class"], "sensitive": ["disease"], "beta": 1, **whole(algorithm)}

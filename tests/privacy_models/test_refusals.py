@@ -30,7 +30,7 @@ def closeness(whole: list[int], counts: list[int], emd: str = "ordered") -> tupl
     return float(measurement[0]), float(compiled)
 
 
-def test_ranks_are_those_of_the_values_that_are_released() -> None:
+def test_ranks_use_released_values() -> None:
     """Half of the table has each of two values: all of one is half a table away, whatever lies between or beyond."""
     for full_result, counts in (
         ([2, 2, 0], [2, 0, 0]),
@@ -45,7 +45,7 @@ def test_ranks_are_those_of_the_values_that_are_released() -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["kacpc", "best", "mondrian"])
-def test_values_of_those_left_out_have_no_rank(con: Any, algorithm: str) -> None:
+def test_suppressed_values_have_no_rank(con: Any, algorithm: str) -> None:
     """Five people far away, with pays of their own, may be left out: pay has five ranks then, else ten."""
     con.execute(
         "CREATE TABLE t AS SELECT CASE WHEN i < 95 THEN i ELSE i * 1000 END AS age, "
@@ -62,7 +62,7 @@ def test_values_of_those_left_out_have_no_rank(con: Any, algorithm: str) -> None
         assert measured_value <= t + 1e-9
 
 
-def test_values_of_nobody_known_have_no_rank(con: Any) -> None:
+def test_values_of_unknown_persons_have_no_rank(con: Any) -> None:
     rng = random.Random(3)
     rows = [(i, i // 2 if i % 5 else None, rng.choice([1, 2]) if i % 5 else 100 + i) for i in range(100)]
     con.execute("CREATE TABLE t (age INTEGER, person INTEGER, pay INTEGER)")

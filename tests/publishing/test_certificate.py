@@ -77,7 +77,7 @@ CALLS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda c: "-".join(c))
 @pytest.mark.parametrize("algorithm", ["kacpc", "mondrian"])
-def test_every_sql_gives_its_number_in_a_plain_duckdb(call: dict[str, Any], algorithm: str, tmp_path: Path) -> None:
+def test_every_sql_gives_number_in_plain_duckdb(call: dict[str, Any], algorithm: str, tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     with build(path) as con:
         if call.get("emd") == "hierarchical" or call.get("multi"):
@@ -102,7 +102,7 @@ def test_every_sql_gives_its_number_in_a_plain_duckdb(call: dict[str, Any], algo
         (60, False, False),  # only the custodian can count persons
     ],
 )
-def test_certificate_recomputes_persons_where_rows_reveal_them(
+def test_certificate_recomputes_persons_if_revealed(
     people: int, pseudonym: bool, recomputed_items: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DBANON_KEY", random.Random(1).randbytes(32).hex())
@@ -140,7 +140,7 @@ def test_risks_by_hand(tmp_path: Path) -> None:
     assert values["risk", "marketer, average"] == pytest.approx(2 / 6)
 
 
-def test_it_says_what_was_released_and_what_is_not_protected(tmp_path: Path) -> None:
+def test_states_release_and_unprotected_risks(tmp_path: Path) -> None:
     with build(tmp_path / "clinic.duckdb") as con:
         dbanon.create_release(con, "safe", "kacpc", "visits", k=5, l=2)
         document = json.loads(dbanon.certificate(con, "safe", "json"))
@@ -162,7 +162,7 @@ def test_it_says_what_was_released_and_what_is_not_protected(tmp_path: Path) -> 
 
 
 @pytest.mark.exhaustive
-def test_with_a_person_column_it_counts_people(tmp_path: Path) -> None:
+def test_person_column_counts_people(tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     with build(path) as con:
         dbanon.create_release(con, "safe", "kacpc", "visits", k=5, person="pid")
@@ -175,7 +175,7 @@ def test_with_a_person_column_it_counts_people(tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_it_tells_of_versions_and_of_other_releases(tmp_path: Path) -> None:
+def test_reports_versions_and_other_releases(tmp_path: Path) -> None:
     with build(tmp_path / "clinic.duckdb") as con, pytest.warns(dbanon.DisclosureWarning):
         dbanon.create_release(con, "safe", "kacpc", "visits", k=5, person="pid")
         dbanon.create_release(con, "other", "mondrian", "visits", k=4, person="pid")
@@ -188,7 +188,7 @@ def test_it_tells_of_versions_and_of_other_releases(tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_it_outlives_its_source(tmp_path: Path) -> None:
+def test_available_after_source_is_gone(tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     with build(path) as con:
         dbanon.create_release(con, "safe", "kacpc", "visits", k=5, t=0.9, emd="ordered")

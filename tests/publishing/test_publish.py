@@ -81,7 +81,7 @@ def source(request: pytest.FixtureRequest, clinic: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("classes", [False, True])
-def test_no_byte_of_the_source_is_in_what_is_handed_out(source: Any, to: str, classes: bool, tmp_path: Path) -> None:
+def test_published_files_contain_no_source_byte(source: Any, to: str, classes: bool, tmp_path: Path) -> None:
     output = dbanon.publish(source, "safe_patients", f"{tmp_path}/{to}", classes=classes)
     assert sorted(output) == files(tmp_path), "nothing else remains, no draft and no log"
     assert leaks(tmp_path) == []
@@ -119,9 +119,7 @@ def relation(to: str, ending: str) -> str:
 
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("classes", [False, True])
-def test_the_release_is_whole_and_its_certificate_can_be_checked(
-    clinic: Path, to: str, classes: bool, tmp_path: Path
-) -> None:
+def test_published_release_complete_and_verifiable(clinic: Path, to: str, classes: bool, tmp_path: Path) -> None:
     dbanon.publish(clinic, "safe_patients", f"{tmp_path}/{to}", classes=classes)
     with duckdb.connect(clinic, read_only=True) as con:
         expected = con.execute("SELECT * FROM safe_patients").fetchall()
@@ -158,7 +156,7 @@ def test_a_database_holds_three_tables_and_nothing_more(clinic: Path, tmp_path: 
         assert con.execute("SELECT count(*) FROM duckdb_schemas() WHERE schema_name = 'dbanon'").fetchall() == [(0,)]
 
 
-def test_a_recipient_is_told_what_he_may_know(clinic: Path, tmp_path: Path) -> None:
+def test_recipient_sees_only_permitted_lines(clinic: Path, tmp_path: Path) -> None:
     dbanon.publish(clinic, "safe_patients", tmp_path / "out.parquet")
     message = (tmp_path / "out_certificate.parquet.txt").read_text(encoding="utf-8")
     assert "age: quasi" in message and "disease: sensitive" in message and "as outliers:" in message
@@ -175,7 +173,7 @@ def test_a_database_for_an_older_shell(clinic: Path, version: str | None, number
     assert leaks(tmp_path) == []
 
 
-def test_a_storage_version_that_does_not_exist_or_does_not_apply(clinic: Path, tmp_path: Path) -> None:
+def test_unknown_or_inapplicable_storage_version_raises(clinic: Path, tmp_path: Path) -> None:
     with pytest.raises(dbanon.DbanonError, match=r"could not be written: .*v9\.9"):
         dbanon.publish(clinic, "safe_patients", tmp_path / "out.duckdb", storage_version="v9.9")
     with pytest.raises(dbanon.DbanonError, match="storage_version"):
@@ -258,7 +256,7 @@ def test_other_mistakes(clinic: Path, tmp_path: Path) -> None:
     assert files(tmp_path) == []
 
 
-def test_a_read_only_connection_can_hand_out(clinic: Path, tmp_path: Path) -> None:
+def test_read_only_connection_can_publish(clinic: Path, tmp_path: Path) -> None:
     with dbanon.connect(clinic, read_only=True) as con:
         for target in TARGETS:
             assert dbanon.publish(con, "safe_patients", f"{tmp_path}/{TARGETS.index(target)}/{target}")
@@ -315,7 +313,7 @@ def test_types_come_through_a_database(tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_rows_of_a_file_stand_in_the_order_of_the_release_whatever_the_settings(tmp_path: Path) -> None:
+def test_file_rows_in_release_order_under_any_settings(tmp_path: Path) -> None:
     with dbanon.connect() as con:
         con.execute("CREATE TABLE t AS SELECT (i * 7919) % 80 AS place FROM range(150000) AS r (i)")
         dbanon.declare(con, "t", place="quasi")
@@ -328,7 +326,7 @@ def test_rows_of_a_file_stand_in_the_order_of_the_release_whatever_the_settings(
     assert len(class_id) == 150000 and (class_id[1:] >= class_id[:-1]).all()
 
 
-def test_what_an_erasure_leaves_can_be_handed_out(tmp_path: Path) -> None:
+def test_release_after_erasure_can_be_published(tmp_path: Path) -> None:
     """Nine are held back, which is not the same as left out for a NULL."""
     with dbanon.connect() as con:
         con.execute(
@@ -350,7 +348,7 @@ def test_what_an_erasure_leaves_can_be_handed_out(tmp_path: Path) -> None:
     assert dict(remaining_rows).items() >= {("for a NULL", "1"), ("held back since an erasure", "9")}
 
 
-def test_an_overwritten_file_leaves_no_certificate_of_the_one_before(clinic: Path, tmp_path: Path) -> None:
+def test_overwritten_file_removes_previous_certificate(clinic: Path, tmp_path: Path) -> None:
     """Certificates were called out_certificate.txt once; that of another file, or a text of the user, stays."""
     out, old = tmp_path / "out.csv", tmp_path / "out_certificate.txt"
     dbanon.publish(clinic, "safe_patients", out)
@@ -364,7 +362,7 @@ def test_an_overwritten_file_leaves_no_certificate_of_the_one_before(clinic: Pat
     assert old.exists()
 
 
-def test_an_enumeration_goes_out_with_the_values_that_rows_have(tmp_path: Path) -> None:
+def test_enumeration_published_with_occurring_values(tmp_path: Path) -> None:
     """Its type lists all values, those of nobody too; the order of the others stays, as ordered distances go by it."""
     with dbanon.connect() as con:
         con.execute("CREATE TYPE stage AS ENUM ('late', 'unseen''1', 'early')")

@@ -68,7 +68,7 @@ def readable(query: str) -> None:
 
 
 @pytest.mark.parametrize("function", functions.release_functions())
-def test_every_step_of_a_release_has_a_comment_and_the_name_of_its_column(six: Any, function: str) -> None:
+def test_every_step_has_comment_and_column_names(six: Any, function: str) -> None:
     query, runs = explained(six, function, "six", **GIVEN)
     readable(query)
     assert {'"age: domain"', "hierarchy", "nodes"} <= {name for name, _ in relations(query)}
@@ -91,7 +91,7 @@ def test_every_step_of_a_release_has_a_comment_and_the_name_of_its_column(six: A
     ids=str,
 )
 @pytest.mark.parametrize("ending", ["", "_classes", "_metrics"])
-def test_whatever_a_call_asks_for_can_be_read(six: Any, ending: str, given: dict[str, object]) -> None:
+def test_explanation_readable_for_every_call(six: Any, ending: str, given: dict[str, object]) -> None:
     extra_parameters = {"divergence": True} if ending == "_metrics" else {}
     query, runs = explained(six, f"kacpc{ending}", "six", **(GIVEN | given | extra_parameters))
     readable(query)
@@ -112,7 +112,7 @@ def test_explain_release_lists_the_steps_of_the_call_it_names(six: Any) -> None:
     assert six.execute(second_query).fetchall() == six.execute("FROM kacpc_metrics('six', k=3, l := 2)").fetchall()
 
 
-def test_ten_records_can_be_followed_from_the_source_to_the_release(six: Any) -> None:
+def test_ten_records_traceable_from_source_to_release(six: Any) -> None:
     def step(name: str, more: str = "follow := [1, 4]") -> Any:
         return six.execute(f"FROM explain_step('kacpc', 'six', '{name}', k=3, {more})")
 
@@ -133,7 +133,7 @@ def test_ten_records_can_be_followed_from_the_source_to_the_release(six: Any) ->
     assert step("result", "records := 6").fetchall() == six.execute("FROM kacpc('six', k=3)").fetchall()
 
 
-def test_explanations_take_what_the_call_takes_in_every_form(six: Any) -> None:
+def test_explanations_accept_every_form_of_call(six: Any) -> None:
     first = six.execute("FROM explain_release('kacpc', 'six', k=3)").fetchall()
     assert six.execute("FROM explain_release('KACPC', 'six', k := 3)").fetchall() == first
     six.execute("PREPARE p AS FROM explain_release('kacpc', 'six', k := 3) WHERE position = $1")
@@ -178,7 +178,7 @@ def test_names_of_any_kind_are_steps_of_their_own(con: Any) -> None:
         assert con.execute("FROM explain_step('kacpc', 't', $1, k := 3, qi := $2)", [name, parameters["qi"]]).fetchall()
 
 
-def test_explain_gives_the_text_of_every_function_in_a_statement(six: Any) -> None:
+def test_explain_covers_every_function_in_statement(six: Any) -> None:
     message = dbanon.explain(
         six, "SELECT r.age FROM kacpc('six', k=3) AS r, mondrian_classes('six', k=3) WHERE r.age <> ?", ["x"]
     )

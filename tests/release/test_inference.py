@@ -50,7 +50,7 @@ def inferred(connection: Any, arguments: str, table: str = "clinic") -> list[tup
 # --- by hand ------------------------------------------------------------------------------------------------
 
 
-def test_a_disease_of_men_tells_the_sex_that_is_not_published(clinic: Any) -> None:
+def test_male_disease_reveals_unpublished_sex(clinic: Any) -> None:
     classes = clinic.execute("SELECT class_id, sex, age FROM kacpc_classes('clinic', k=4) ORDER BY ALL").fetchall()
     assert classes == [(1, "*", "[30, 31]"), (2, "*", "[60, 61]")]
     assert inferred(clinic, "k=4, support=3") == [
@@ -79,7 +79,7 @@ def test_values_of_other_columns_narrow_too(clinic: Any) -> None:
     assert {row[1:3] + tuple(row[6]) for row in result if row[4] == "sex"} == {("ward", "A", "M"), ("ward", "W", "F")}
 
 
-def test_what_few_records_have_says_nothing_about_the_others(clinic: Any) -> None:
+def test_rare_values_imply_nothing_about_others(clinic: Any) -> None:
     def values(arguments: str) -> set[str]:
         return {row[2] for row in inferred(clinic, arguments) if row[4] == "sex"}
 
@@ -92,7 +92,7 @@ def test_what_few_records_have_says_nothing_about_the_others(clinic: Any) -> Non
     assert values("k=4, support=1") == {"Prostate cancer", "Gout"}
 
 
-def test_support_counts_persons_where_they_are_known(clinic: Any) -> None:
+def test_support_counts_persons_if_known(clinic: Any) -> None:
     clinic.execute("INSERT INTO clinic FROM clinic")
     assert {row[2] for row in inferred(clinic, "k=4, support=6")} == {"Prostate cancer"}
     dbanon.declare(clinic, "clinic", pid="person")
@@ -100,7 +100,7 @@ def test_support_counts_persons_where_they_are_known(clinic: Any) -> None:
     assert {row[2] for row in inferred(clinic, "k=4, support=3")} == {"Prostate cancer"}
 
 
-def test_a_record_elsewhere_that_does_not_fit_ends_the_inference(clinic: Any) -> None:
+def test_contradicting_record_elsewhere_ends_inference(clinic: Any) -> None:
     """What is narrowed is what all records with the value tell, not those of the class alone."""
     clinic.execute("UPDATE clinic SET disease = 'Prostate cancer' WHERE pid = 7")
     assert [row for row in inferred(clinic, "k=4, support=3") if row[4] == "sex"] == []
@@ -119,7 +119,7 @@ def test_a_narrower_range_counts_below_half_of_the_width(con: Any) -> None:
     assert [row[2] for row in inferred(con, arguments, "t")] == ["many"]
 
 
-def test_values_beyond_top_are_covered_by_what_is_published_for_them(con: Any) -> None:
+def test_values_beyond_top_covered_by_published_bound(con: Any) -> None:
     con.execute("""
         CREATE TABLE t AS SELECT unnest([60, 61, 90, 91, 95, 102]) AS age, unnest(['a', 'b', 'a', 'a', 'c', 'b']) AS d
     """)
@@ -133,7 +133,7 @@ def test_values_beyond_top_are_covered_by_what_is_published_for_them(con: Any) -
     ]
 
 
-def test_null_is_a_value_that_may_be_all_that_remains(con: Any) -> None:
+def test_null_can_be_only_remaining_value(con: Any) -> None:
     con.execute("""
         CREATE TABLE t AS SELECT unnest([1, 2, NULL, NULL]) AS age, unnest(['M', 'F', NULL, NULL]) AS sex,
             unnest(['a', 'a', 'b', 'b']) AS d
@@ -222,7 +222,7 @@ def test_an_unknown_table_is_named(clinic: Any) -> None:
         inferred(clinic, "k=4", "clinics")
 
 
-def test_nothing_is_shown_that_the_gate_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_shown_that_gate_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     real: Callable[..., Any] = cluster.dbanon_cluster
 
     def alone(request: Any, rows: Any, *domains: Any) -> Any:

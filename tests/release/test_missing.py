@@ -61,7 +61,7 @@ CALLS = [
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_release_is_that_of_the_table_with_null_in_place_of_codes(both: Any, call: str) -> None:
+def test_codes_equal_table_with_null(both: Any, call: str) -> None:
     expected = rows(both, f"FROM {call.format('plain')}")
     assert expected
     assert rows(both, f"FROM {call.format('coded')}") == expected
@@ -79,7 +79,7 @@ def test_a_view_and_a_file_of_codes_are_read_alike(both: Any, tmp_path: Path) ->
     assert actual_rows == expected
 
 
-def test_a_call_adds_to_the_codes_of_the_policy_and_takes_none_back(both: Any) -> None:
+def test_call_adds_codes_but_removes_none(both: Any) -> None:
     dbanon.declare(both, "coded", town={"role": "quasi", "missing": "NA"}, disease="sensitive", ward="other")
     expected = rows(both, "FROM kacpc('plain', k := 4)")
     assert rows(both, "FROM kacpc('coded', k := 4)") != expected
@@ -88,7 +88,7 @@ def test_a_call_adds_to_the_codes_of_the_policy_and_takes_none_back(both: Any) -
     assert rows(both, f"FROM kacpc('coded', k := 4, missing := {each_text})") == expected
 
 
-def test_codes_of_all_columns_leave_the_person_alone(con: Any) -> None:
+def test_codes_of_all_columns_exclude_person(con: Any) -> None:
     """Person 999 is a person; named for the column, a code is nobody, who counts no more than NULL does."""
     con.execute("CREATE TABLE t AS SELECT 996 + i AS pid, 30 AS age FROM range(4) AS r (i)")
     call = "kacpc_metrics('t', k := {}, qi := ['age'], person := 'pid', missing := {})"
@@ -149,9 +149,7 @@ def _filled(con: Any, type_: str, values: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("type_", "values", "code", "hits"), TYPES)
-def test_a_code_is_a_value_of_the_column_whatever_its_type(
-    con: Any, type_: str, values: list[str], code: str, hits: int
-) -> None:
+def test_code_is_column_value_of_any_type(con: Any, type_: str, values: list[str], code: str, hits: int) -> None:
     """Both the plan and the gate, which reads codes by itself; as a quasi-identifier and as it is."""
     _filled(con, type_, values)
     call = f"('t', k := 2, qi := ['x', 'n'], sensitive := ['u'], missing := [{text(code)}])"
@@ -190,7 +188,7 @@ def test_many_codes_of_a_column_are_all_read(con: Any) -> None:
 
 
 @pytest.mark.parametrize("given", ["true", "[NULL]", "['NA', NULL]", "[['NA']]", "{'age': [true]}", "{'age': [NULL]}"])
-def test_what_is_no_code_is_refused(both: Any, given: str) -> None:
+def test_invalid_code_refused(both: Any, given: str) -> None:
     with pytest.raises(duckdb.Error, match="missing must be a list of codes, such as"):
         rows(both, f"FROM kacpc('coded', k := 4, missing := {given})")
 
@@ -202,7 +200,7 @@ def test_codes_of_columns_that_are_not_read_are_refused(both: Any) -> None:
         rows(both, "FROM kacpc('coded', k := 4, withhold := ['ward'], missing := {'ward': ['0']})")
 
 
-def test_a_bound_list_may_mix_texts_and_numbers_and_say_a_code_twice(both: Any) -> None:
+def test_code_list_may_mix_types_and_repeat(both: Any) -> None:
     dbanon.declare(both, "coded", town={"role": "quasi", "missing": "NA"}, disease="sensitive", ward="other")
     expected = rows(both, "FROM kacpc('plain', k := 4)")
     codes = {"codes": ["?", -1, "-", "", 7.5, "?"]}
@@ -234,7 +232,7 @@ def mine() -> Iterator[Any]:
     ],
 )
 @pytest.mark.parametrize("sign", ["=", ":="])
-def test_what_users_type_on_a_connection(mine: Any, given: str, ages: int, sexes: int, sign: str) -> None:
+def test_codes_accepted_as_typed_by_users(mine: Any, given: str, ages: int, sexes: int, sign: str) -> None:
     query = f"FROM kacpc('t', k{sign}2, qi{sign}['age', 'sex'], missing {sign} {given})"
     actual_rows = rows(mine, "SELECT count(*) - count(age), count(*) - count(sex) " + query)
     assert actual_rows == [(ages, sexes)]
@@ -364,7 +362,7 @@ AUDITS = [
 
 
 @pytest.mark.parametrize("call", AUDITS)
-def test_a_release_is_audited_against_what_it_was_made_of(both: Any, call: str) -> None:
+def test_audit_uses_codes_of_release(both: Any, call: str) -> None:
     both.execute("CREATE TABLE safe AS FROM kacpc('plain', k := 4)")
     expected = rows(both, f"FROM {call.replace('{}', 'plain')}")
     assert expected
@@ -422,7 +420,7 @@ def _before_codes(path: Path) -> list[Any]:
     return fingerprint
 
 
-def test_a_database_that_was_made_before_goes_on_working(tmp_path: Path) -> None:
+def test_older_database_keeps_working(tmp_path: Path) -> None:
     path = tmp_path / "old.duckdb"
     fingerprint = _before_codes(path)
     with dbanon.connect(path, read_only=True) as con:
@@ -439,7 +437,7 @@ def test_a_database_that_was_made_before_goes_on_working(tmp_path: Path) -> None
         assert rows(con, "SELECT status, policy_changed FROM release_status()") == [("stale", True)]
 
 
-def test_a_policy_whose_codes_change_in_the_open_transaction_is_told(both: Any) -> None:
+def test_code_changes_in_open_transaction_detected(both: Any) -> None:
     both.execute("BEGIN")
     both.execute("UPDATE dbanon.policy SET missing = NULL WHERE column_name = 'town'")
     with pytest.raises(duckdb.Error, match="the policy of coded changed after this statement was planned"):
@@ -447,7 +445,7 @@ def test_a_policy_whose_codes_change_in_the_open_transaction_is_told(both: Any) 
     both.execute("ROLLBACK")
 
 
-def test_the_review_counts_what_is_read(both: Any) -> None:
+def test_review_counts_values_after_codes(both: Any) -> None:
     """Of the policy, and of the call that makes the first release."""
     findings = "SELECT * FROM policy_review('{}')"
     expected = [[str(cell).replace("plain", "coded") for cell in row] for row in rows(both, findings.format("plain"))]
@@ -477,7 +475,7 @@ def coarse(con: Any) -> Any:
 
 @pytest.mark.parametrize("setting", COARSE)
 @pytest.mark.parametrize("form", ["of the column", "of all columns"])
-def test_a_call_has_no_codes_of_values_that_the_policy_keeps_together(
+def test_call_codes_exclude_protected_values(
     coarse: Any, setting: str, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All records that are NULL would be known to be 37, though the policy publishes [30, 39]."""
@@ -493,7 +491,7 @@ def test_a_call_has_no_codes_of_values_that_the_policy_keeps_together(
             coarse.execute(f"FROM kacpc{kind}('p', k := 2, missing := {asked_text})").fetchall()
 
 
-def test_codes_that_are_none_of_its_values_or_that_the_policy_has_go_with_a_grid(coarse: Any) -> None:
+def test_redundant_codes_combine_with_grid(coarse: Any) -> None:
     dbanon.declare(coarse, "p", age={"role": "quasi", "grid": "10", "missing": ["37"]}, ill="sensitive")
     for asked_text in ("['NA', '?', 'd1', '37']", "{'age': ['37'], 'ill': ['d1']}"):
         call = f"kacpc('p', k := 3, missing := {asked_text})"

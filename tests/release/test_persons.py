@@ -59,7 +59,7 @@ def test_every_class_has_k_patients_and_l_values(stays: Any, algorithm: str) -> 
 
 
 @pytest.mark.exhaustive
-def test_without_a_person_the_stays_of_few_patients_make_a_class_and_the_policy_says_so(stays: Any) -> None:
+def test_few_patients_stays_form_class_and_are_reported(stays: Any) -> None:
     actual_classes = classes(stays, "kacpc", "l := 2")
     assert min(records for records, *_ in actual_classes) >= K
     assert min(patients for _, patients, *_ in actual_classes) < K

@@ -40,7 +40,7 @@ def metrics(con: Any, more: str) -> dict[str, float]:
     return dict(con.execute(f"SELECT metric, value FROM simdiv_metrics{CALL.format(more)}").fetchall())
 
 
-def test_records_beyond_bounds_are_left_out_and_counted(people: Any) -> None:
+def test_records_beyond_bounds_dropped_and_counted(people: Any) -> None:
     assert not any(name.startswith("left_out") for name in metrics(people, ""))
     extra_options = ", bounds := {'age': [0, 120], 'born': ['1900-01-01', '2025-12-31']}"
     actual_metrics = metrics(people, extra_options)
@@ -87,7 +87,7 @@ def test_values_that_are_equal_and_read_differently_both_stay(con: Any) -> None:
     assert len(actual_rows) == 2
 
 
-def test_too_little_may_be_left(people: Any) -> None:
+def test_too_few_remaining_records_raise(people: Any) -> None:
     people.execute("DELETE FROM t WHERE age IS NULL")
     with pytest.raises(duckdb.Error, match="t, within bounds, has no rows"):
         people.execute(f"FROM simdiv{CALL.format(', bounds := ' + str({'age': [900, 901]}))}")
@@ -120,7 +120,7 @@ def test_hostile_ends_are_values(people: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_materialized_view_keeps_to_it(tmp_path: Path) -> None:
+def test_materialized_view_keeps_bounds(tmp_path: Path) -> None:
     with dbanon.connect(tmp_path / "c.duckdb") as con:
         con.execute(
             "CREATE TABLE t AS SELECT i AS pid, 20 + i % 20 AS age, 'd' || i % 2 AS disease FROM range(60) AS r (i)"

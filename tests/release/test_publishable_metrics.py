@@ -46,9 +46,7 @@ CALL: dict[str, Any] = {"k": 5, "qi": ["age", "sex"], "sensitive": ["disease"]}
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("algorithm", ["kacpc", "mondrian", "simdiv"])
-def test_every_value_of_a_record_that_is_left_out_gives_the_same_release_classes_and_measures(
-    db: Any, algorithm: str
-) -> None:
+def test_suppressed_record_values_change_nothing_published(db: Any, algorithm: str) -> None:
     """Who else had 500, 5,000 or 60,000 for the age of the outlier would have to publish something else."""
     own_options = {"influence": "weights"} if algorithm == "simdiv" else {}
     values = [
@@ -68,7 +66,7 @@ def test_every_value_of_a_record_that_is_left_out_gives_the_same_release_classes
         ({"bounds": {"age": [0, 100]}, "influence": "weights"}, [(age, "M", "Flu") for age in (300, 9_000)]),
     ],
 )
-def test_every_record_that_is_left_out_before_counts_by_its_number_alone(
+def test_dropped_record_counts_only_by_number(
     db: Any, options: dict[str, Any], records: Sequence[tuple[Any, ...]]
 ) -> None:
     algorithm = "simdiv" if "bounds" in options else "kacpc"
@@ -98,7 +96,7 @@ def test_every_inner_value_of_a_class_is_unknown(db: Any) -> None:
     assert values[0] == values[1] == values[2]
 
 
-def test_clusters_that_publish_the_same_are_not_told_apart(db: Any) -> None:
+def test_clusters_with_equal_values_not_distinguished(db: Any) -> None:
     """With a grid of ten, four records are two clusters or one; the class and its measures are the same."""
     values = [
         made(db, [(age, "M", "x") for age in ages], "mondrian", k=2, qi=["age"], grid={"age": 10})
@@ -108,7 +106,7 @@ def test_clusters_that_publish_the_same_are_not_told_apart(db: Any) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_a_range_is_never_widened_to_a_value_that_is_left_out(db: Any, seed: int) -> None:
+def test_range_never_widened_to_suppressed_value(db: Any, seed: int) -> None:
     """Clusters of little diversity publish more than their records span: as far as released records go."""
     rnd = random.Random(seed)
     rows = [(rnd.randint(20, 40), "M", "Flu") for _ in range(40)] + [(1_000 + seed, "M", "Flu")]
@@ -256,7 +254,7 @@ def _measures(
 
 
 @pytest.mark.exhaustive
-def test_the_ledger_keeps_what_does_not_go_out(tmp_path: Path) -> None:
+def test_ledger_keeps_custodian_metrics(tmp_path: Path) -> None:
     with dbanon.connect(tmp_path / "a.duckdb") as con:
         con.execute("CREATE TABLE t (age INTEGER, sex VARCHAR, disease VARCHAR)")
         con.executemany("INSERT INTO t VALUES (?, ?, ?)", PEOPLE)
@@ -271,7 +269,7 @@ def test_the_ledger_keeps_what_does_not_go_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_every_published_file_is_the_same_whatever_the_values_that_nobody_sees(tmp_path: Path) -> None:
+def test_published_files_independent_of_unseen_values(tmp_path: Path) -> None:
     """The outlier has another age, and only the time of the release differs."""
     lines_by_names = []
     for far in (5_000, 90_000):

@@ -46,7 +46,7 @@ def answers(type_: str, values: list[str], order: int) -> list[Any]:
     return actual_rows
 
 
-def test_arrays_stand_in_their_order() -> None:
+def test_arrays_keep_their_order() -> None:
     """The rows of a class are in the order of their arrays, which DuckDB 2.0 cannot compare within rows."""
     values = ["[2, 1]", "[1, NULL]", "NULL", "[1, 2]", "[NULL, NULL]"]
     first = answers("INTEGER[2]", values, 0)

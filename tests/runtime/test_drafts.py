@@ -58,7 +58,7 @@ def names(folder: Path) -> list[str]:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_a_kill_at_every_rename_leaves_what_was_or_what_does_not_fit_its_certificate(
+def test_kill_at_any_rename_leaves_consistent_files(
     clinic: Any, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / f"out.{form}"
@@ -82,7 +82,7 @@ def test_a_kill_at_every_rename_leaves_what_was_or_what_does_not_fit_its_certifi
         assert dbanon.verify(target) == []
 
 
-def test_a_folder_that_is_new_appears_at_once(clinic: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_folder_appears_atomically(clinic: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(atomic_write, "_may_be_running", lambda *_: False)
     with killed(0):
         dbanon.publish(clinic, "safe3", f"{tmp_path}/above/out/", classes=True)
@@ -109,7 +109,7 @@ def test_a_database_appears_with_its_certificate(clinic: Any, tmp_path: Path, mo
     assert names(tmp_path) == ["out.duckdb"]
 
 
-def test_only_drafts_of_ours_of_that_target_and_of_no_running_process_are_removed(clinic: Any, tmp_path: Path) -> None:
+def test_only_stale_own_drafts_are_removed(clinic: Any, tmp_path: Path) -> None:
     child = subprocess.Popen([sys.executable, "-c", ""])
     child.wait()
     old = f"{child.pid}-0123abcd.dbanon-draft"
@@ -151,7 +151,7 @@ def test_every_change_of_a_published_file_is_seen(clinic: Any, form: str, tmp_pa
     assert ["is that of other files" in problem for problem in dbanon.verify(target)] == [True]
 
 
-def test_what_has_no_certificate_is_not_verified(tmp_path: Path) -> None:
+def test_file_without_certificate_not_verified(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a\n1\n")
     for path in (tmp_path / "a.csv", tmp_path):
         with pytest.raises(dbanon.DbanonError, match="beside its certificate"):
@@ -159,7 +159,7 @@ def test_what_has_no_certificate_is_not_verified(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_a_process_that_is_really_killed_leaves_a_draft_that_the_next_removes(clinic: Any, tmp_path: Path) -> None:
+def test_killed_process_leaves_draft_removed_later(clinic: Any, tmp_path: Path) -> None:
     dbanon.publish(clinic, "safe3", tmp_path / "out.csv")
     script = (
         "import time\nfrom pathlib import Path\nfrom dbanon.runtime import atomic_write\n"

@@ -50,7 +50,7 @@ print(len(raw.execute("FROM kacpc('patients', k := 5, qi := ['age'])").df()))
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("script", [MAPPED, FRAMES], ids=["mapped view", "DataFrame of an engine"])
-def test_every_engine_that_is_left_open_ends_without_a_word_at_exit(script: str) -> None:
+def test_open_engines_end_silently_at_exit(script: str) -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout.endswith("10\n")  # DuckDB shows how far it is where it takes long
     assert done.stderr == ""

@@ -54,7 +54,7 @@ def test_no_call_reads_what_the_connection_may_not_read(attached: Any, tmp_path:
             call()
 
 
-def test_allowed_directories_and_paths_are_read_and_others_are_not(attached: Any, tmp_path: Path) -> None:
+def test_allowed_paths_readable_others_not(attached: Any, tmp_path: Path) -> None:
     for folder in ("open", "closed"):
         (tmp_path / folder).mkdir()
         for name in ("x.csv", "y.csv"):
@@ -132,7 +132,7 @@ def test_anonymize_takes_a_file_and_a_relation(tmp_path: Path, monkeypatch: pyte
             dbanon.anonymize(wrong, k=2, qi=["a"])
 
 
-def test_a_name_of_relation_query_is_answered_clearly_and_a_relation_by_its_name_works() -> None:
+def test_relation_name_clash_explained_and_name_works() -> None:
     with dbanon.connect() as con:
         con.execute("CREATE TABLE t AS SELECT range // 2 AS a FROM range(4)")
         relation = con.table("t")

@@ -45,14 +45,12 @@ def test_a_folder_of_ones_own_is_fine(cache: Path) -> None:
         ("own", 0o1777, False), ("own/cache/kernel.nbi", 0o666, True), ("own/cache", 0o700, False), (".", 0o777, True),
     ],
 )  # fmt: skip
-def test_modes_that_let_others_write_are_found(
-    cache: Path, tmp_path: Path, path: str, mode: int, is_found: bool
-) -> None:
+def test_group_writable_modes_found(cache: Path, tmp_path: Path, path: str, mode: int, is_found: bool) -> None:
     (tmp_path / path).chmod(mode)
     assert (shared_write_reason(cache) is not None) == is_found
 
 
-def test_links_are_followed_to_what_others_can_write(cache: Path, tmp_path: Path) -> None:
+def test_links_followed_to_writable_targets(cache: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("own/../own/cache")
     assert shared_write_reason(tmp_path / "link") is None
     (tmp_path / "own").chmod(0o777)
@@ -88,14 +86,14 @@ def test_a_group_is_open_unless_it_is_the_owners_own(cache: Path) -> None:
         assert shared_write_reason(cache) == f"other users can write to {cache}"
 
 
-def test_nothing_is_reported_where_there_is_no_folder_or_no_mode(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_folder_or_mode_reports_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert shared_write_reason(cache / "none") is None
     cache.chmod(0o777)
     monkeypatch.setattr(shared_folders.os, "name", "nt")
     assert shared_write_reason(cache) is None
 
 
-def test_doctor_reports_a_cache_that_others_can_write(con: Any, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_writable_cache(con: Any, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jit, "cache_folder", lambda: str(cache))
     assert [p for p in doctor.problems(con) if p.kind == "cache"] == []
     cache.chmod(0o777)

@@ -41,7 +41,7 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_files_that_go_out_are_read_by_duckdb_1_4(clinic: Path, tmp_path: Path) -> None:
+def test_published_files_readable_by_duckdb_1_4(clinic: Path, tmp_path: Path) -> None:
     dbanon.publish(clinic, "safe", tmp_path / "published.duckdb", classes=True)
     order = ["anonymize", str(clinic), "--table", "visits", "-k", "5", "-o", str(tmp_path / "anonymized.duckdb")]
     assert CliRunner().invoke(main, order).exit_code == 0
@@ -91,7 +91,7 @@ def test_a_variant_is_published_for_duckdb_1_5_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("type_", ["TIMESTAMPTZ_NS", "TIMESTAMPTZ_NS[]", "STRUCT(variant INTEGER, s TIMESTAMPTZ_NS)"])
-def test_a_type_that_only_duckdb_2_reads(type_: str) -> None:
+def test_type_only_duckdb_2_reads_is_refused(type_: str) -> None:
     """DuckDB 2.0 writes it to older files without a word, and older versions then read nothing of the table."""
     with pytest.raises(errors.StorageVersionTooOldError, match="TIMESTAMPTZ_NS"):
         runtime_storage_version.check_column_types("publish", {"seen": type_}, "v1.5.0")
@@ -124,7 +124,7 @@ def newer(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_of_a_newer_duckdb_says_what_helps(newer: Path, tmp_path: Path) -> None:
+def test_newer_file_error_contains_hint(newer: Path, tmp_path: Path) -> None:
     def opened_by_sqlalchemy() -> Any:
         return install(sa.create_engine(f"duckdb:///{newer}")).connect()
 

@@ -102,7 +102,7 @@ def test_other_files_that_anonymize_reads_are_never_overwritten(folder: Path) ->
 
 
 @pytest.mark.exhaustive
-def test_publishing_and_saving_never_overwrite_a_database_or_a_file_that_is_read(clinic: Any, folder: Path) -> None:
+def test_outputs_never_overwrite_input_or_database(clinic: Any, folder: Path) -> None:
     (folder / "link.duckdb").symlink_to(folder / "clinic.duckdb")
     (folder / "hard.duckdb").hardlink_to(folder / "clinic.duckdb")
     old_content = (folder / "clinic.duckdb").read_bytes()
@@ -119,7 +119,7 @@ def test_publishing_and_saving_never_overwrite_a_database_or_a_file_that_is_read
     assert (code, "is a file that this reads" in message) == (1, True)
 
 
-def test_the_file_that_a_release_was_made_from_is_never_overwritten(clinic: Any, folder: Path) -> None:
+def test_source_file_of_release_never_overwritten(clinic: Any, folder: Path) -> None:
     clinic.execute("DROP VIEW several")
     clinic.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('raw.csv', 'age', 'quasi')")
     dbanon.create_release(clinic, "of_file", "kacpc", "raw.csv", k=2)
@@ -141,7 +141,7 @@ def test_a_target_on_a_network_is_refused_and_no_folder_is_made(clinic: Any, fol
     assert sorted(folder.rglob("*")) == old_paths
 
 
-def test_pages_of_the_manual_replace_nothing_unless_asked(folder: Path) -> None:
+def test_manual_pages_replaced_only_on_request(folder: Path) -> None:
     (folder / "manual").mkdir()
     (folder / "manual" / "index.md").write_text("mine")
     code, message = run("docs", "--to", "manual")
@@ -186,9 +186,7 @@ REASONS = {
 
 
 @pytest.mark.parametrize("number", REASONS)
-def test_why_nothing_could_be_written_is_said(
-    clinic: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
+def test_write_failure_states_reason(clinic: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     def fails(*_: object, **__: object) -> None:
         raise OSError(number, os.strerror(number))
 
@@ -215,7 +213,7 @@ def test_a_full_disk_is_not_another_connection(clinic: Any, monkeypatch: pytest.
         dbanon.create_release(clinic, "again", "kacpc", "patients", k=2)
 
 
-def test_a_name_that_is_too_long_is_said_to_be(clinic: Any, folder: Path) -> None:
+def test_too_long_name_is_reported(clinic: Any, folder: Path) -> None:
     for text in ("x" * 251 + ".csv", "x" * 300 + "/safe.csv", "x" * 300 + ".duckdb"):
         with pytest.raises(errors.WriteFailedError, match="too long"):
             dbanon.publish(clinic, "safe", text)
@@ -223,7 +221,7 @@ def test_a_name_that_is_too_long_is_said_to_be(clinic: Any, folder: Path) -> Non
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
-def test_a_device_that_is_full_says_so(clinic: Any) -> None:
+def test_full_device_is_reported(clinic: Any) -> None:
     with pytest.raises(Exception, match="No space left") as caught:
         clinic.execute("COPY patients TO '/dev/full' (FORMAT csv)")
     assert output_files.os_reason(caught.value) == "the disk is full"

@@ -213,7 +213,7 @@ def test_policy_of_other_letters_is_found(name: str) -> None:
         assert len(con.execute(f"FROM mondrian('\"{name}\"', k=5)").fetchall()) == 60
 
 
-def test_two_tables_that_differ_in_other_letters_have_two_policies() -> None:
+def test_tables_differing_by_letter_case_have_own_policy() -> None:
     with dbanon.connect() as con:
         for name in ("ΠΕΛ", "πελ"):
             con.execute(f"CREATE TABLE \"{name}\" AS SELECT 'N' || i % 2 AS name, 20 AS age FROM range(60) t(i)")
@@ -235,7 +235,7 @@ UNMATCHED = {
 
 
 @pytest.mark.parametrize("case", UNMATCHED)
-def test_rows_that_match_no_table_refuse_a_table_of_their_columns(con: Any, case: str) -> None:
+def test_unmatched_policy_rows_refuse_similar_table(con: Any, case: str) -> None:
     con.execute("CREATE TABLE patients AS SELECT 'N' || i AS name, 20 AS age, 'w' AS ward FROM range(60) t(i)")
     dbanon.declare(con, "patients", name="identifier", age="quasi", ward="other")
     con.execute(UNMATCHED[case])

@@ -13,9 +13,7 @@ REFUSED = r"by the collation of v\.x texts such as 'a' and 'A' are one value.*x 
 @pytest.mark.parametrize("collation", ["NOCASE", "NOACCENT", "NOCASE.NOACCENT"])
 @pytest.mark.parametrize("role", ["person", "sensitive"])
 @pytest.mark.parametrize("value", ["x", "lower(x)", "coalesce(x, '')"])
-def test_persons_and_sensitive_values_of_an_equating_collation_are_refused(
-    con: Any, collation: str, role: str, value: str
-) -> None:
+def test_equating_collation_refused_for_persons_and_sensitive(con: Any, collation: str, role: str, value: str) -> None:
     con.execute(f"CREATE OR REPLACE TABLE t (age INTEGER, x VARCHAR COLLATE {collation})")
     con.execute("INSERT INTO t SELECT i, 'x' || i FROM range(12) AS r (i)")
     con.execute(f"CREATE OR REPLACE VIEW v AS SELECT age, {value} AS x FROM t")

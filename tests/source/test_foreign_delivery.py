@@ -94,7 +94,7 @@ def test_a_release_is_made_refreshed_and_dropped_in_postgres(ward: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_python_makes_the_same_and_other_names_of_the_database_mean_it_too(ward: Any, server: Server) -> None:
+def test_python_delivers_equally_under_other_database_names(ward: Any, server: Server) -> None:
     release = dbanon.create_release(ward, 'pg.public."Safe"', "kacpc", "pg.public.patients", k=10)
     assert (release.name, release.version) == ("Safe", 1) and tables(ward) == [
         "Safe",
@@ -113,7 +113,7 @@ def test_python_makes_the_same_and_other_names_of_the_database_mean_it_too(ward:
 
 
 @pytest.mark.exhaustive
-def test_a_source_in_duckdb_can_be_shown_and_a_release_that_is_there_can_be_shown_by_its_next_version(
+def test_duckdb_source_and_existing_release_can_be_delivered(
     clinic: Any,
 ) -> None:
     clinic.execute("CREATE TABLE here AS SELECT i % 20 AS age, 'a' AS kind FROM range(60) AS r (i)")
@@ -132,7 +132,7 @@ def test_a_source_in_duckdb_can_be_shown_and_a_release_that_is_there_can_be_show
 
 
 @pytest.mark.exhaustive
-def test_nothing_of_the_source_but_what_goes_out_is_there(ward: Any) -> None:
+def test_postgres_receives_only_published_rows(ward: Any) -> None:
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
     message = str([rows(ward, f"FROM pg.public.{name}") for name in tables(ward)])
     comments = "SELECT string_agg(description, '' '') AS said FROM pg_description WHERE description LIKE ''dbanon%''"
@@ -166,7 +166,7 @@ TYPES = {
 }
 
 
-def test_every_type_is_as_it_was_or_is_a_text(clinic: Any) -> None:
+def test_every_type_delivered_unchanged_or_as_text(clinic: Any) -> None:
     text = ", ".join(f"({value})::{type_} AS c{i}" for i, (type_, (value, _)) in enumerate(TYPES.items()))
     clinic.execute(f"CREATE TABLE typed AS SELECT i % 2 AS n, {text}, NULL::VARCHAR AS none FROM range(40) AS r (i)")
     other = {f"c{i}": "other" for i in range(len(TYPES))}
@@ -205,7 +205,7 @@ def test_a_table_that_is_not_ours_is_never_replaced(ward: Any) -> None:
     assert tables(ward) == ["safe"] and rows(ward, "SELECT status FROM releases()") == [("dropped",)]
 
 
-def test_what_cannot_be_there_is_said_before(ward: Any, server: Server) -> None:
+def test_undeliverable_release_refused_in_advance(ward: Any, server: Server) -> None:
     refused(ward, f"{CREATE} pg.nowhere.safe AS {CALL}", "has no schema nowhere")
     refused(ward, f"{CREATE} pg.public.{'s' * 52} AS {CALL}", "63 bytes")
     ward.execute(f"ATTACH '{server.conninfo()}' AS reading (TYPE postgres, READ_ONLY)")
@@ -222,7 +222,7 @@ def test_what_cannot_be_there_is_said_before(ward: Any, server: Server) -> None:
     ward.execute("ROLLBACK")
 
 
-def test_a_role_that_may_make_no_tables_is_told_so_and_leaves_nothing(ward: Any, server: Server) -> None:
+def test_role_without_create_right_reported_and_clean(ward: Any, server: Server) -> None:
     there(ward, "DROP ROLE IF EXISTS plain; CREATE ROLE plain LOGIN; GRANT SELECT ON patients TO plain")
     conninfo = server.conninfo().replace("user=postgres", "user=plain")
     ward.execute(f"ATTACH '{conninfo}' AS mine (TYPE postgres)")
@@ -236,7 +236,7 @@ def test_a_role_that_may_make_no_tables_is_told_so_and_leaves_nothing(ward: Any,
     assert tables(ward) == []
 
 
-def test_another_server_under_the_same_name_is_refused(ward: Any, server: Server) -> None:
+def test_other_server_with_same_name_refused(ward: Any, server: Server) -> None:
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
     ward.execute("DETACH pg")
     with pytest.raises(errors.DeliveryTargetMismatchError, match="not attached"):
@@ -258,7 +258,7 @@ def test_sqlite_is_no_target(ward: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_after_use_a_schema_is_that_of_postgres_and_no_name_ends_a_statement(ward: Any) -> None:
+def test_schema_after_use_and_names_are_quoted(ward: Any) -> None:
     hostile = "x\"'); DROP TABLE patients; --"
     quoted = '"' + hostile.replace('"', '""') + '"'
     ward.execute("USE pg")
@@ -297,7 +297,7 @@ def test_after_use_a_schema_is_that_of_postgres_and_no_name_ends_a_statement(war
         ),
     ],
 )
-def test_a_delivery_that_fails_is_recorded_and_made_by_the_next_refresh(
+def test_failed_delivery_recorded_and_repeated_by_refresh(
     ward: Any, monkeypatch: pytest.MonkeyPatch, hindered: str, mended: str, said: str
 ) -> None:
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
@@ -332,7 +332,7 @@ def test_a_delivery_that_fails_is_recorded_and_made_by_the_next_refresh(
         "UPDATE safe_certificate SET value = 'better'",
     ],
 )
-def test_a_copy_that_somebody_changed_is_made_anew(ward: Any, changed: str) -> None:
+def test_modified_copy_is_replaced(ward: Any, changed: str) -> None:
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
     want = rows(ward, "SELECT * FROM pg.public.safe ORDER BY ALL"), rows(ward, "FROM pg.public.safe_certificate")
     there(ward, changed)
@@ -382,7 +382,7 @@ else:
     ("place", "there_is", "known"),
     [("before", "1", 1), ("within", "1", 1), ("after", "2", 1), ("dropping", None, None)],
 )
-def test_a_process_that_is_killed_leaves_a_whole_version_that_the_ledger_knows(
+def test_killed_process_leaves_complete_recorded_version(
     clinic: Any, server: Server, tmp_path: Path, place: str, there_is: str | None, known: int | None
 ) -> None:
     file = tmp_path / "killed.duckdb"
@@ -415,7 +415,7 @@ def test_a_process_that_is_killed_leaves_a_whole_version_that_the_ledger_knows(
     assert rows(clinic, "FROM pg.public.safe") == rows(clinic, "FROM killed.main.safe")
 
 
-def test_readers_see_whole_versions_while_it_is_refreshed(ward: Any, server: Server) -> None:
+def test_readers_see_complete_versions_during_refresh(ward: Any, server: Server) -> None:
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
     stopped, visited, conninfo = threading.Event(), [], server.conninfo()
     query = (
@@ -447,7 +447,7 @@ def test_readers_see_whole_versions_while_it_is_refreshed(ward: Any, server: Ser
 # --- what was published counts -------------------------------------------------------------------------------
 
 
-def test_composition_is_held_against_what_is_in_postgres(ward: Any) -> None:
+def test_composition_checked_for_delivered_releases(ward: Any) -> None:
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
     with pytest.warns(dbanon.DisclosureWarning, match="safe version 1"):
         ward.execute(f"{CREATE} pg.public.too AS SELECT * FROM mondrian('pg.patients', k=7)")

@@ -98,7 +98,7 @@ def test_a_table_of_mysql_is_released_as_its_copy_in_duckdb_is(clinic: Any, serv
     assert len(read) == 7 and all(line.endswith("FROM `clinic`.`patients`") for line in read), read
 
 
-def test_plain_connections_views_and_prepared_statements_read_it(clinic: Any) -> None:
+def test_plain_connections_views_and_statements_read_mysql(clinic: Any) -> None:
     dbanon.declare(clinic, "my.clinic.patients", **ROLES)
     want = rows(clinic, "FROM kacpc('my.clinic.patients', k=10)")
     plain_result = dbanon.attach(clinic.raw.cursor())
@@ -108,7 +108,7 @@ def test_plain_connections_views_and_prepared_statements_read_it(clinic: Any) ->
     assert rows(plain_result, "EXECUTE asked") == want
 
 
-def test_a_release_is_refreshed_and_held_against_others_of_the_same_people(clinic: Any, server: Server) -> None:
+def test_mysql_release_refreshed_and_checked_against_others(clinic: Any, server: Server) -> None:
     dbanon.declare(clinic, "my.clinic.patients", **ROLES)
     there(clinic, "CREATE VIEW clinic.seen AS SELECT * FROM clinic.patients WHERE id <= 200")
     dbanon.declare(clinic, "my.clinic.seen", **ROLES)
@@ -133,7 +133,7 @@ def test_a_release_is_refreshed_and_held_against_others_of_the_same_people(clini
     )
 
 
-def test_nothing_is_made_in_mysql(clinic: Any, server: Server) -> None:
+def test_nothing_created_in_mysql(clinic: Any, server: Server) -> None:
     with duckdb.connect() as other:
         dbanon.load_extension(other, "mysql")
         other.execute(f"ATTACH '{server.params()}' AS my (TYPE mysql)")
@@ -147,7 +147,7 @@ def test_nothing_is_made_in_mysql(clinic: Any, server: Server) -> None:
 # --- whose policy it is --------------------------------------------------------------------------------------
 
 
-def test_the_policy_is_that_of_the_server_by_whichever_name_it_is_attached(clinic: Any, server: Server) -> None:
+def test_policy_found_under_any_attached_name(clinic: Any, server: Server) -> None:
     dbanon.declare(clinic, "my.patients", **ROLES)
     assert {row for (row,) in rows(clinic, "SELECT table_name FROM dbanon.policy")} == {"my.clinic.patients"}
     known_rows = rows(clinic, "FROM dbanon.foreign_database")
@@ -163,7 +163,7 @@ def test_the_policy_is_that_of_the_server_by_whichever_name_it_is_attached(clini
     assert "does not say which database that is" in refused(clinic, "FROM kacpc('my.clinic.patients', k=10)")
 
 
-def test_a_policy_that_leaves_the_database_to_the_connection_is_refused(clinic: Any) -> None:
+def test_policy_without_database_identity_refused(clinic: Any) -> None:
     clinic.execute(
         "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('my.patients', 'name', 'identifier')"
     )
@@ -183,7 +183,7 @@ def test_a_policy_that_leaves_the_database_to_the_connection_is_refused(clinic: 
     assert "would loosen the policy" in refused(clinic, "FROM kacpc('my.clinic.patients', k=10, qi=['name'])")
 
 
-def test_tables_of_one_name_in_two_databases_have_policies_of_their_own(clinic: Any) -> None:
+def test_equal_names_in_two_databases_have_own_policies(clinic: Any) -> None:
     there(clinic, "CREATE DATABASE ward", "CREATE TABLE ward.patients AS SELECT * FROM clinic.patients WHERE id <= 100")
     dbanon.declare(clinic, "my.clinic.patients", **ROLES)
     dbanon.declare(clinic, "my.ward.patients", sex="quasi")
@@ -229,7 +229,7 @@ def test_names_that_duckdb_does_not_quote_are_refused(clinic: Any, made: str) ->
     assert "which DuckDB writes in another way" in rows(clinic, "SELECT problem FROM policy_problems()")[0][0]
 
 
-def test_a_table_that_duckdb_has_not_seen_yet_is_said_to_be_one(clinic: Any) -> None:
+def test_table_unknown_to_duckdb_is_reported(clinic: Any) -> None:
     rows(clinic, "FROM my.clinic.patients LIMIT 1")
     clinic.execute("CALL mysql_execute('my', 'CREATE TABLE clinic.later AS SELECT * FROM clinic.patients')")
     message = refused(clinic, "FROM kacpc('my.clinic.later', k=10, qi=['age'])")
@@ -260,7 +260,7 @@ def test_a_table_that_duckdb_has_not_seen_yet_is_said_to_be_one(clinic: Any) -> 
         ((), "seen_shorter"),
     ],
 )
-def test_what_reads_a_table_with_a_policy_needs_one_of_its_own(clinic: Any, made: tuple[str], read: str) -> None:
+def test_reader_of_policy_table_needs_own_policy(clinic: Any, made: tuple[str], read: str) -> None:
     dbanon.declare(clinic, "my.clinic.patients", **ROLES)
     there(clinic, "CREATE DATABASE ward", *made)
     clinic.execute("CREATE VIEW seen_here AS FROM my.clinic.patients")
@@ -269,7 +269,7 @@ def test_what_reads_a_table_with_a_policy_needs_one_of_its_own(clinic: Any, made
     assert "no policy of its own" in message and "my.clinic.patients" in message
 
 
-def test_a_view_whose_text_is_not_shown_is_taken_to_read_everything(clinic: Any, server: Server) -> None:
+def test_view_with_hidden_text_counts_as_reading_everything(clinic: Any, server: Server) -> None:
     dbanon.declare(clinic, "my.clinic.patients", **ROLES)
     there(
         clinic,
@@ -302,7 +302,7 @@ def test_a_view_whose_text_is_not_shown_is_taken_to_read_everything(clinic: Any,
         ("", None),
     ],
 )  # fmt: skip
-def test_the_text_of_a_view_names_what_it_reads(text: str, read: set[tuple[str, str]] | None) -> None:
+def test_view_text_names_its_sources(text: str, read: set[tuple[str, str]] | None) -> None:
     assert (
         tables_in_definition(text, "clinic", [("clinic", "patients"), ("clinic", "a`b"), ("ward", "patients")]) == read
     )
@@ -311,7 +311,7 @@ def test_the_text_of_a_view_names_what_it_reads(text: str, read: set[tuple[str, 
 # --- DuckDB compares, and at one moment ----------------------------------------------------------------------
 
 
-def test_what_mysql_finds_equal_is_counted_as_it_is(clinic: Any, server: Server) -> None:
+def test_values_mysql_equates_are_counted_separately(clinic: Any, server: Server) -> None:
     """Its collations know neither capitals nor blanks at the end; what DuckDB let it count would be wrong."""
     there(
         clinic,
@@ -336,7 +336,7 @@ def test_what_mysql_finds_equal_is_counted_as_it_is(clinic: Any, server: Server)
 
 @pytest.mark.parametrize("setting", snapshot_guard.PUSHDOWN_SETTINGS)
 @pytest.mark.parametrize("scope", ["GLOBAL", "SESSION"])
-def test_where_mysql_would_compare_nothing_is_read(clinic: Any, setting: str, scope: str) -> None:
+def test_mysql_reads_without_pushed_down_comparison(clinic: Any, setting: str, scope: str) -> None:
     clinic.execute("CREATE VIEW seen_here AS FROM my.clinic.patients")
     clinic.execute("CREATE TABLE mine AS SELECT 1 AS a FROM range(20)")
     clinic.execute(f"SET {scope} {setting} = true")
@@ -382,7 +382,7 @@ def test_a_release_is_of_one_moment_while_others_write(clinic: Any, server: Serv
         writer.join()
 
 
-def test_what_is_not_committed_is_not_read(clinic: Any, server: Server) -> None:
+def test_uncommitted_rows_are_not_read(clinic: Any, server: Server) -> None:
     clinic.execute("CREATE VIEW seen_here AS FROM my.clinic.patients")
     there(clinic, "SET GLOBAL TRANSACTION ISOLATION LEVEL READ UNCOMMITTED")
     try:
@@ -425,7 +425,7 @@ TYPES = {
 
 
 @pytest.mark.parametrize("type_", TYPES)
-def test_a_column_of_any_type_is_released_as_its_copy_is_or_refused_by_its_name(clinic: Any, type_: str) -> None:
+def test_every_type_released_like_copy_or_refused(clinic: Any, type_: str) -> None:
     there(clinic, f"CREATE TABLE clinic.typed (n int, v {type_} NULL)",
           f"INSERT INTO clinic.typed SELECT seq % 3, {TYPES[type_]} FROM seq_1_to_60")  # fmt: skip
     clinic.execute("CREATE TABLE typed AS FROM my.clinic.typed")
@@ -440,7 +440,7 @@ def test_a_column_of_any_type_is_released_as_its_copy_is_or_refused_by_its_name(
         assert re.search(r"\[\(|cannot be a quasi-identifier", answers[0])
 
 
-def test_a_date_that_is_none_is_null_or_one_error_that_quotes_no_cell(clinic: Any) -> None:
+def test_invalid_date_is_null_or_error_without_cell(clinic: Any) -> None:
     there(
         clinic,
         "CREATE TABLE clinic.dated AS SELECT seq % 2 AS n, CAST('1969-01-01' AS date) AS d FROM seq_1_to_40",
@@ -458,7 +458,7 @@ def test_a_date_that_is_none_is_null_or_one_error_that_quotes_no_cell(clinic: An
         assert "could not be read or converted" in message and "1987" not in message
 
 
-def test_a_column_that_was_changed_since_duckdb_looked_quotes_no_cell(clinic: Any) -> None:
+def test_changed_column_error_quotes_no_cell(clinic: Any) -> None:
     rows(clinic, "FROM my.clinic.patients LIMIT 1")
     clinic.execute("CALL mysql_execute('my', 'ALTER TABLE clinic.patients MODIFY age varchar(20)')")
     clinic.execute("CALL mysql_execute('my', 'UPDATE clinic.patients SET age = ''swordfish'' WHERE id = 7')")
@@ -482,7 +482,7 @@ def test_no_error_of_mysql_quotes_a_cell(clinic: Any) -> None:
         assert "an error of MySQL" in message and "somebody" not in message
 
 
-def test_a_table_that_may_not_be_read_is_said_to_be_one(clinic: Any, server: Server) -> None:
+def test_unreadable_table_is_reported(clinic: Any, server: Server) -> None:
     there(clinic, "CREATE OR REPLACE USER plain", "GRANT SELECT (id) ON clinic.patients TO plain")
     clinic.execute(f"ATTACH '{server.params('plain')}' AS mine (TYPE mysql)")
     clinic.execute(f"ATTACH '{server.params('plain')}' AS more (TYPE mysql)")
@@ -500,7 +500,7 @@ def test_a_table_with_no_row_or_one_is_said_to_be_one(clinic: Any, count: int) -
     assert re.search("has no rows|1 row", refused(clinic, "FROM kacpc('my.clinic.patients', k=10, qi=['age'])"))
 
 
-def test_a_server_that_does_not_say_who_it_is_has_no_policy(clinic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unidentified_server_has_no_policy(clinic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from dbanon.source import attached_databases
 
     silent = attached_databases._SYSTEMS["mysql"].__class__(

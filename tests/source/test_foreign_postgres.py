@@ -29,7 +29,7 @@ def refused(con: Any, query: str) -> str:
 # --- a release -----------------------------------------------------------------------------------------------
 
 
-def test_a_table_of_postgres_is_released_as_its_copy_in_duckdb_is(clinic: Any) -> None:
+def test_postgres_table_released_like_duckdb_copy(clinic: Any) -> None:
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     clinic.execute("CREATE TABLE copied AS FROM pg.public.patients")
     dbanon.declare(clinic, "copied", **ROLES)
@@ -42,7 +42,7 @@ def test_a_table_of_postgres_is_released_as_its_copy_in_duckdb_is(clinic: Any) -
     assert rows(clinic, "FROM kacpc_classes('patients', k=10, l=2)") == want
 
 
-def test_a_plain_attached_connection_a_view_and_a_prepared_statement_read_it(clinic: Any) -> None:
+def test_plain_connections_views_and_statements_read_postgres(clinic: Any) -> None:
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     want = rows(clinic, "FROM kacpc('pg.public.patients', k=10)")
     plain_result = dbanon.attach(clinic.raw.cursor())
@@ -53,13 +53,13 @@ def test_a_plain_attached_connection_a_view_and_a_prepared_statement_read_it(cli
     assert rows(plain_result, "EXECUTE asked") == want
 
 
-def test_roles_may_be_given_in_the_call_where_there_is_no_policy(clinic: Any) -> None:
+def test_call_roles_accepted_without_policy(clinic: Any) -> None:
     result = clinic.execute("FROM kacpc('pg.public.patients', k=10, qi=['age'])")
     assert [column[0] for column in result.description] == ["age", "class_id"]
     assert len(result.fetchall()) == 300
 
 
-def test_nothing_is_made_in_postgres(clinic: Any, server: Server) -> None:
+def test_nothing_created_in_postgres(clinic: Any, server: Server) -> None:
     clinic.execute("USE pg")
     with duckdb.connect() as other:
         dbanon.load_extension(other, "postgres")
@@ -81,7 +81,7 @@ def insert_policy(con: Any, table: str = "pg.public.patients") -> None:
     )
 
 
-def test_a_policy_that_does_not_say_which_database_it_means_is_refused_with_the_statement_that_says_it(
+def test_policy_without_database_refused_with_statement(
     clinic: Any,
 ) -> None:
     insert_policy(clinic)
@@ -95,7 +95,7 @@ def test_a_policy_that_does_not_say_which_database_it_means_is_refused_with_the_
     assert rows(clinic, "FROM policy_problems()") == []
 
 
-def test_another_database_under_the_same_name_is_refused(clinic: Any, server: Server) -> None:
+def test_other_database_with_same_name_refused(clinic: Any, server: Server) -> None:
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('pg.public.patients', k=10)")
     clinic.execute("PREPARE asked AS SELECT * FROM kacpc('pg.public.patients', k=10)")
@@ -114,7 +114,7 @@ def test_another_database_under_the_same_name_is_refused(clinic: Any, server: Se
     assert rows(clinic, "SELECT problem FROM release_status()")[0][0] is not None
 
 
-def test_the_policy_is_found_by_whichever_name_the_database_is_attached(clinic: Any, server: Server) -> None:
+def test_policy_found_under_any_attached_name(clinic: Any, server: Server) -> None:
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     want = rows(clinic, "FROM kacpc('pg.public.patients', k=10)")
     conninfo = server.conninfo()
@@ -171,7 +171,7 @@ def test_a_policy_of_an_own_table_is_not_that_of_a_foreign_one(clinic: Any) -> N
     assert [c[0] for c in columns] == ["age", "class_id"]
 
 
-def test_tables_of_one_name_in_two_schemas_have_policies_of_their_own(clinic: Any) -> None:
+def test_equal_names_in_two_schemas_have_own_policies(clinic: Any) -> None:
     there(clinic, "CREATE SCHEMA ward; CREATE TABLE ward.patients AS SELECT * FROM patients WHERE id <= 100")
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     dbanon.declare(clinic, "pg.ward.patients", sex="quasi")
@@ -217,7 +217,7 @@ def test_hostile_names_are_names(clinic: Any, hostile: str) -> None:
         ("SELECT 1", "seen_here"),
     ],
 )
-def test_what_reads_a_table_with_a_policy_needs_one_of_its_own(clinic: Any, made: str, read: str) -> None:
+def test_reader_of_policy_table_needs_own_policy(clinic: Any, made: str, read: str) -> None:
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     there(clinic, made)
     clinic.execute("CREATE VIEW seen_here AS FROM pg.patients")
@@ -226,7 +226,7 @@ def test_what_reads_a_table_with_a_policy_needs_one_of_its_own(clinic: Any, made
 
 
 @pytest.mark.filterwarnings("ignore:.*possibly the same people")  # the records of the table repeat
-def test_releases_of_a_view_and_of_its_table_are_of_the_same_people(clinic: Any) -> None:
+def test_view_and_table_releases_share_people(clinic: Any) -> None:
     there(clinic, "CREATE VIEW seen AS SELECT * FROM patients WHERE id <= 200")
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     dbanon.declare(clinic, "pg.public.seen", **ROLES)
@@ -242,7 +242,7 @@ def test_releases_of_a_view_and_of_its_table_are_of_the_same_people(clinic: Any)
 # --- materialized views --------------------------------------------------------------------------------------
 
 
-def test_a_release_is_refreshed_and_held_against_the_others(clinic: Any) -> None:
+def test_postgres_release_refreshed_and_checked_against_others(clinic: Any) -> None:
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('pg.public.patients', k=10)")
     assert rows(clinic, "SELECT status FROM release_status()") == [("fresh",)]
@@ -259,7 +259,7 @@ def test_a_release_is_refreshed_and_held_against_the_others(clinic: Any) -> None
     assert dbanon.certificate(clinic, "safe")
 
 
-def test_the_same_people_are_known_again_under_another_name_of_their_database(clinic: Any, server: Server) -> None:
+def test_people_recognized_under_renamed_database(clinic: Any, server: Server) -> None:
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('pg.public.patients', k=10)")
     conninfo = server.conninfo()
@@ -305,7 +305,7 @@ def test_a_release_is_of_one_moment_while_others_write(clinic: Any, server: Serv
         clinic.execute("RESET threads")
 
 
-def test_the_source_is_read_once_and_whole(clinic: Any, server: Server) -> None:
+def test_source_read_once_completely(clinic: Any, server: Server) -> None:
     """Two readings in one statement can be of two moments, and PostgreSQL compares texts in another way than DuckDB."""
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     log = Path(server.folder / "log")
@@ -345,7 +345,7 @@ TYPES = {
 
 
 @pytest.mark.parametrize("type_", TYPES)
-def test_a_column_of_any_type_is_released_as_its_copy_is_or_refused_by_its_name(clinic: Any, type_: str) -> None:
+def test_every_type_released_like_copy_or_refused(clinic: Any, type_: str) -> None:
     there(
         clinic,
         f"CREATE TABLE typed AS SELECT i % 3 AS n, ({TYPES[type_]})::{type_} AS v FROM generate_series(1, 60) AS i",
@@ -391,7 +391,7 @@ def test_no_error_of_postgres_quotes_a_cell(clinic: Any, made: str) -> None:
     assert "an error of PostgreSQL" in message and "somebody" not in message
 
 
-def test_a_table_that_may_not_be_read_is_said_to_be_one(clinic: Any, server: Server) -> None:
+def test_unreadable_table_is_reported(clinic: Any, server: Server) -> None:
     there(clinic, "DROP ROLE IF EXISTS plain; CREATE ROLE plain LOGIN")
     conninfo = server.conninfo().replace("user=postgres", "user=plain")
     clinic.execute(f"ATTACH '{conninfo}' AS mine (TYPE postgres)")
@@ -400,7 +400,7 @@ def test_a_table_that_may_not_be_read_is_said_to_be_one(clinic: Any, server: Ser
     assert len(rows(clinic, "FROM kacpc('mine.public.patients', k=10, qi=['age'])")) == 300
 
 
-def test_no_password_is_kept_or_said(clinic: Any, server: Server) -> None:
+def test_password_neither_stored_nor_shown(clinic: Any, server: Server) -> None:
     clinic.execute(f"ATTACH '{server.conninfo()} password=swordfish' AS secret (TYPE postgres)")
     dbanon.declare(clinic, "secret.public.patients", **ROLES)
     clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('secret.public.patients', k=10)")

@@ -150,9 +150,7 @@ for i in range(100000):
         "UPDATE patients SET age = 99999999999999999999999.5 WHERE id = 7",
     ],
 )
-def test_a_value_that_its_column_does_not_have_is_one_error_that_quotes_no_cell(
-    ward: Any, file: Path, made: str
-) -> None:
+def test_wrongly_typed_value_error_quotes_no_cell(ward: Any, file: Path, made: str) -> None:
     write(file, made)
     for query in (
         "FROM kacpc('ward.patients', k=10, qi=['age'], other=['born'])",
@@ -212,7 +210,7 @@ def test_a_release_is_refreshed(ward: Any, file: Path) -> None:
     assert rows(ward, "SELECT count(*) FROM safe") == [(140,)]
 
 
-def test_related_tables_are_of_the_same_people_where_their_database_has_moved(ward: Any, file: Path) -> None:
+def test_related_tables_share_people_after_database_moved(ward: Any, file: Path) -> None:
     query = "INSERT INTO visits SELECT id, age + id % 7 FROM patients WHERE id % 3 > 0"
     write(file, "CREATE TABLE visits (id INTEGER, day INTEGER)", query)
     dbanon.declare(ward, "ward.main.patients", id="person", age="quasi")
@@ -235,7 +233,7 @@ def test_labels_are_of_postgres(ward: Any) -> None:
     assert "is no table of PostgreSQL" in refused(ward, "FROM policy_from_labels('ward.patients')")
 
 
-def test_an_extension_that_is_not_there_is_named_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extension_names_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dbanon.runtime.duckdb_extensions._package_folder", lambda name: None)
     with duckdb.connect(config={"extension_directory": "/nonexistent"}) as con:
         with pytest.raises(errors.ScannerExtensionMissingError, match=r"pip install 'dbanon\[sqlite\]'"):

@@ -121,7 +121,7 @@ def test_schemas_and_attached_databases_can_be_named(clinic: Any, tmp_path: Path
         release(clinic, "visits")
 
 
-def test_a_name_that_is_a_schema_and_a_database_must_be_written_whole(clinic: Any, tmp_path: Path) -> None:
+def test_name_of_schema_and_database_must_be_qualified(clinic: Any, tmp_path: Path) -> None:
     clinic.execute(f"ATTACH '{tmp_path / 'c.duckdb'}' AS ward")
     clinic.execute("CREATE TABLE ward.main.visits AS FROM patients LIMIT 6")
     clinic.execute("CREATE SCHEMA memory.ward")
@@ -169,7 +169,7 @@ def test_an_odd_schema_on_the_search_path_is_looked_up(clinic: Any, schema: str)
         assert count(clinic, "only") == 6
 
 
-def test_the_policy_of_the_database_that_is_read_counts(clinic: Any, tmp_path: Path) -> None:
+def test_policy_of_read_database_applies(clinic: Any, tmp_path: Path) -> None:
     clinic.execute(f"ATTACH '{tmp_path / 'c.duckdb'}' AS clinic")
     clinic.execute("CREATE TABLE clinic.main.patients AS FROM memory.main.patients")
     dbanon.declare(clinic, "clinic.main.patients", age="quasi", disease="identifier")
@@ -196,7 +196,7 @@ def test_views_are_sources(clinic: Any) -> None:
     assert count(clinic, "young", "k=3") == size + 1
 
 
-def test_a_view_of_a_release_can_be_a_source_of_another_algorithm(clinic: Any) -> None:
+def test_view_of_release_can_be_source(clinic: Any) -> None:
     clinic.execute(f"CREATE VIEW safe AS FROM kacpc('patients', {ROLES})")
     assert len(clinic.execute("FROM mondrian('safe', k=3, qi=['disease'])").fetchall()) == 12
 
@@ -225,7 +225,7 @@ def test_a_relative_path_is_a_file_and_a_pattern_is_refused(
     assert count(clinic, "pair") == 24
 
 
-def test_a_table_goes_before_a_file_of_its_name(clinic: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_takes_precedence_over_file(clinic: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     clinic.execute("COPY patients TO 'p.csv'")
     assert count(clinic, "p.csv") == 12
@@ -260,7 +260,7 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "clinic.duckdb")
 
 
-def test_a_read_only_database_takes_all_roles_and_hierarchies_as_parameters(path: str) -> None:
+def test_read_only_database_accepts_roles_as_parameters(path: str) -> None:
     arguments = (
         "k=3, qi=['age', 'sex'], sensitive=['disease'], person='rid', weights={'age': 2}, hierarchies={'sex': 'sex'}"
     )
@@ -277,7 +277,7 @@ def test_a_read_only_database_takes_all_roles_and_hierarchies_as_parameters(path
         assert len(reader.execute("FROM hierarchy_flat('x', 'patients', 'sex')").fetchall()) == 3
 
 
-def test_a_read_only_database_keeps_the_policy_it_has(path: str) -> None:
+def test_read_only_database_keeps_policy(path: str) -> None:
     with duckdb.connect(path) as writer:
         dbanon.attach(writer)
         dbanon.load_hierarchy(writer, "mine", [["M", "any", "*"], ["F", "any", "*"]])
@@ -290,7 +290,7 @@ def test_a_read_only_database_keeps_the_policy_it_has(path: str) -> None:
             release(reader, "patients", "k=7, other='rid'")
 
 
-def test_writing_policy_or_hierarchies_of_a_read_only_database_says_so(path: str) -> None:
+def test_writing_to_read_only_policy_raises(path: str) -> None:
     with duckdb.connect(path, read_only=True) as reader:
         dbanon.attach(reader)
         with pytest.raises((duckdb.Error, dbanon.DbanonError), match=r"read.only"):
@@ -300,7 +300,7 @@ def test_writing_policy_or_hierarchies_of_a_read_only_database_says_so(path: str
         assert count(reader, "patients") == 12
 
 
-def test_an_attached_read_only_database_can_use_hierarchies_of_the_session(con: Any, path: str) -> None:
+def test_read_only_attached_uses_session_hierarchies(con: Any, path: str) -> None:
     con.execute(f"ATTACH '{path}' AS clinic (READ_ONLY)")
     dbanon.load_hierarchy(con, "mine", [["M", "any", "*"], ["F", "any", "*"]])
     options_text = "k=7, qi=['sex'], hierarchies={'sex': '%s'}"
@@ -349,7 +349,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_policy_changed_in_the_open_transaction_must_be_committed_first(clinic: Any, change: str) -> None:
+def test_uncommitted_policy_change_must_be_committed(clinic: Any, change: str) -> None:
     dbanon.declare(clinic, "patients", age="quasi", sex="quasi", disease="sensitive")
     expected = release(clinic, "patients", "k=3")
     for function in ("kacpc", "kacpc_classes", "kacpc_metrics") if change == CHANGES[0] else ("kacpc",):
@@ -361,7 +361,7 @@ def test_a_policy_changed_in_the_open_transaction_must_be_committed_first(clinic
     assert release(clinic, "patients", "k=3") == expected
 
 
-def test_the_first_policy_of_a_table_is_not_ignored_in_its_transaction(clinic: Any) -> None:
+def test_first_policy_applies_in_its_transaction(clinic: Any) -> None:
     clinic.execute("BEGIN")
     clinic.execute(
         "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('patients', 'disease', 'identifier')"
@@ -372,14 +372,14 @@ def test_the_first_policy_of_a_table_is_not_ignored_in_its_transaction(clinic: A
     assert count(clinic, "patients") == 12
 
 
-def test_a_policy_of_another_table_may_change_in_the_transaction(clinic: Any) -> None:
+def test_other_table_policy_may_change_in_transaction(clinic: Any) -> None:
     clinic.execute("BEGIN")
     clinic.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('visits', 'age', 'quasi')")
     assert count(clinic, "patients") == 12
     clinic.execute("ROLLBACK")
 
 
-def test_a_policy_committed_elsewhere_during_the_transaction_is_not_ignored(clinic: Any) -> None:
+def test_policy_committed_elsewhere_in_transaction_applies(clinic: Any) -> None:
     """The transaction sees the old policy and the planner the new one: neither may decide alone."""
     dbanon.declare(clinic, "patients", age="quasi", sex="quasi", disease="sensitive")
     clinic.execute("BEGIN")
@@ -406,7 +406,7 @@ def test_hierarchy_rows_of_the_open_transaction_count(clinic: Any) -> None:
     assert set(release(clinic, "patients", "k=7")) == {("any", 1)}
 
 
-def test_a_table_of_the_open_transaction_is_refused_with_the_way_out(clinic: Any) -> None:
+def test_uncommitted_table_refused_with_hint(clinic: Any) -> None:
     clinic.execute("BEGIN")
     clinic.execute("CREATE TABLE fresh AS FROM patients")
     with pytest.raises(duckdb.Error, match=r"no table, view or file 'fresh'.*commit"):
@@ -444,7 +444,7 @@ def make_temporary(connection: Any, kind: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["table", "view", "frame"])
-def test_a_temporary_source_on_a_plain_connection_says_what_helps(clinic: Any, kind: str) -> None:
+def test_temporary_source_on_plain_connection_gives_hint(clinic: Any, kind: str) -> None:
     make_temporary(clinic, kind, "brief")
     for source in ("brief", '"brief"', "temp.brief", "temp.main.brief"):
         with pytest.raises(duckdb.Error, match=r"CREATE TABLE \.\.\. AS FROM.*dbanon\.connect.*dbanon\.anonymize"):
@@ -453,7 +453,7 @@ def test_a_temporary_source_on_a_plain_connection_says_what_helps(clinic: Any, k
     assert count(clinic, "kept") == 5
 
 
-def test_a_local_dataframe_on_a_plain_connection_says_what_helps(clinic: Any) -> None:
+def test_dataframe_on_plain_connection_gives_hint(clinic: Any) -> None:
     people = clinic.execute("FROM patients").df()
     assert len(clinic.execute("FROM people").fetchall()) == len(people)
     with pytest.raises(duckdb.Error, match=r"registered DataFrames.*dbanon\.connect or dbanon\.anonymize"):
@@ -461,7 +461,7 @@ def test_a_local_dataframe_on_a_plain_connection_says_what_helps(clinic: Any) ->
 
 
 @pytest.mark.parametrize("kind", ["table", "view", "frame"])
-def test_a_temporary_relation_that_shadows_a_stored_one_is_an_error(clinic: Any, kind: str) -> None:
+def test_temporary_relation_shadowing_stored_one_raises(clinic: Any, kind: str) -> None:
     make_temporary(clinic, kind, "patients")
     for source in ("patients", '"patients"', "PATIENTS"):
         with pytest.raises(duckdb.Error, match=r"also names a temporary table.*memory.*main.*patients"):
@@ -471,14 +471,14 @@ def test_a_temporary_relation_that_shadows_a_stored_one_is_an_error(clinic: Any,
     assert count(clinic, "patients") == 12
 
 
-def test_main_patients_is_the_temporary_table_to_duckdb_and_so_an_error(clinic: Any) -> None:
+def test_qualified_temporary_table_raises(clinic: Any) -> None:
     make_temporary(clinic, "table", "patients")
     assert one_value(clinic, "SELECT count(*) FROM main.patients") == 5
     with pytest.raises(duckdb.Error, match="also names a temporary table"):
         release(clinic, "main.patients")
 
 
-def test_a_temporary_table_does_not_disturb_a_table_of_another_schema(clinic: Any) -> None:
+def test_temporary_table_ignores_other_schema(clinic: Any) -> None:
     clinic.execute("CREATE SCHEMA ward")
     clinic.execute("CREATE TABLE ward.brief AS FROM patients LIMIT 7")
     make_temporary(clinic, "table", "brief")
@@ -507,7 +507,7 @@ def test_temporary_relations_are_sources_of_dbanon_connect(wrapped: Any, kind: s
 
 
 @pytest.mark.parametrize("kind", ["table", "view", "frame"])
-def test_a_temporary_relation_goes_first_on_dbanon_connect_and_keeps_the_policy(wrapped: Any, kind: str) -> None:
+def test_temporary_relation_precedes_and_keeps_policy(wrapped: Any, kind: str) -> None:
     dbanon.declare(wrapped, "patients", age="quasi", disease="identifier")
     make_temporary(wrapped, kind, "patients")
     assert one_value(wrapped, "SELECT count(*) FROM patients") == 5
@@ -579,7 +579,7 @@ def test_a_dataframe_is_read_with_the_policy_of_its_name(wrapped: Any) -> None:
         wrapped.execute("FROM kacpc('people', k=3, other=['rid'])")
 
 
-def test_cursors_of_dbanon_connect_keep_their_own_temporary_tables(wrapped: Any) -> None:
+def test_cursors_keep_own_temporary_tables(wrapped: Any) -> None:
     make_temporary(wrapped, "table", "brief")
     with wrapped.cursor() as cursor:
         with pytest.raises(duckdb.Error, match="no table, view or file 'brief'"):
@@ -590,7 +590,7 @@ def test_cursors_of_dbanon_connect_keep_their_own_temporary_tables(wrapped: Any)
 
 
 @pytest.mark.exhaustive
-def test_threads_with_dbanon_connect_cursors_read_their_own_frames(wrapped: Any) -> None:
+def test_cursor_threads_read_own_frames(wrapped: Any) -> None:
     sizes: dict[int, int] = {}
 
     def work(size: int) -> None:
@@ -668,7 +668,7 @@ def test_anonymize_never_reads_a_parameter_name_as_sql(steady: Any, name: str) -
         dbanon.anonymize(frame, "kacpc", k=3, qi=["age"], **{name: 3})
 
 
-def test_anonymize_leaves_the_dataframe_as_it_was(steady: Any) -> None:
+def test_anonymize_does_not_modify_dataframe(steady: Any) -> None:
     frame = steady.sql("FROM patients").df()
     old_copy = frame.copy()
     dbanon.anonymize(frame, k=3, qi=["age", "sex"], sensitive=["disease"])
@@ -688,7 +688,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("source", REFUSED)
-def test_what_is_no_name_is_refused(steady: Any, source: str) -> None:
+def test_invalid_name_refused(steady: Any, source: str) -> None:
     for function in ("kacpc", "mondrian_metrics"):
         with pytest.raises(duckdb.Error, match="is not the name of a table, a view or a file"):
             steady.execute(f"FROM {function}({literal(source)}, {ROLES})")
@@ -696,7 +696,7 @@ def test_what_is_no_name_is_refused(steady: Any, source: str) -> None:
 
 
 @pytest.mark.parametrize("source", ["NULL", "5", "2.5", "true", "['patients']", "{'a': 'patients'}"])
-def test_what_is_no_text_is_refused(steady: Any, source: str) -> None:
+def test_non_text_source_refused(steady: Any, source: str) -> None:
     with pytest.raises(duckdb.Error, match=r"tbl (is missing|must be a text)"):
         steady.execute(f"FROM kacpc({source}, {ROLES})")
     assert one_value(steady, "SELECT count(*) FROM patients") == 12

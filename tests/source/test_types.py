@@ -155,7 +155,7 @@ def covered(con: Any, type_: str, rows: Sequence[tuple[Any, ...]], whole_days: b
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("type_", NUMBERS)
-def test_numbers_and_times_are_released_and_covered_at_their_extremes(con: Any, type_: str, algorithm: str) -> None:
+def test_extreme_numbers_and_times_released_and_covered(con: Any, type_: str, algorithm: str) -> None:
     con.execute("SET TimeZone = 'UTC'")
     fill(con, type_, NUMBERS[type_])
     n = 2 * len(NUMBERS[type_])
@@ -226,7 +226,7 @@ def test_a_text_with_a_nul_character_is_released_or_refused(con: Any) -> None:
     assert [row[1] for row in rows] == [f"a\0{i // 2}" for i in range(6)]
 
 
-def test_a_zero_is_a_zero_whatever_its_sign(con: Any) -> None:
+def test_negative_zero_equals_zero(con: Any) -> None:
     for type_ in ("DOUBLE", "FLOAT"):
         con.execute(
             "CREATE OR REPLACE TABLE t AS SELECT i AS uid, "
@@ -243,7 +243,7 @@ def test_a_person_that_is_a_signed_zero_is_one_person(con: Any) -> None:
     assert min(persons for _, persons in sizes) >= 2
 
 
-def test_a_timestamp_with_time_zone_gives_one_release_in_every_zone(con: Any) -> None:
+def test_zoned_timestamp_release_equal_in_every_zone(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT i AS uid, i // 8 AS age, "
         "TIMESTAMPTZ '2020-03-07 20:00:00+00' + INTERVAL (i * 7) HOUR AS v FROM range(48) AS r (i)"

@@ -181,7 +181,7 @@ def test_hostile_column_names_are_released_rightly(guarded: Any) -> None:
         guarded.execute("DELETE FROM dbanon.policy")
 
 
-def test_messages_that_carry_hostile_column_names_execute_nothing(guarded: Any) -> None:
+def test_hostile_column_names_in_messages_not_executed(guarded: Any) -> None:
     """Messages are parts of the statement, so a name must not get out of them."""
     for name in hostile():
         guarded.execute(
@@ -210,7 +210,7 @@ def test_messages_that_carry_hostile_column_names_execute_nothing(guarded: Any) 
 
 
 @pytest.mark.parametrize("function", ["kacpc", "kacpc_classes", "kacpc_metrics", "mondrian"])
-def test_hostile_texts_in_every_parameter_are_refused_and_not_executed(guarded: Any, function: str) -> None:
+def test_hostile_parameter_texts_refused(guarded: Any, function: str) -> None:
     people(guarded, "t")
     for name in hostile(HOSTILE if function == "kacpc" else HOSTILE[:12]):
         for parameter in ("qi", "sensitive", "other", "identifier", "withhold", "allow_rare"):
@@ -233,7 +233,7 @@ def test_hostile_texts_in_every_parameter_are_refused_and_not_executed(guarded: 
         fails(guarded, f"FROM {function}('t', k := $k, qi := ['age'])", {"k": name})
 
 
-def test_hostile_texts_in_the_plain_form_are_refused_and_not_executed(guarded: Any) -> None:
+def test_hostile_texts_in_generic_form_refused(guarded: Any) -> None:
     people(guarded, "t")
     for name in hostile():
         for arguments in (
@@ -283,7 +283,7 @@ def test_hostile_texts_in_the_plain_form_are_refused_and_not_executed(guarded: A
         "' '",
     ],
 )
-def test_a_source_is_the_name_of_one_relation_and_nothing_else(guarded: Any, source: str) -> None:
+def test_source_is_single_relation_name(guarded: Any, source: str) -> None:
     for e in KINDS:
         fails(guarded, f"FROM kacpc{e}({text(source)}, k := 2, qi := ['s'])")
 
@@ -366,7 +366,7 @@ def test_hostile_hierarchy_and_node_names_are_only_text(guarded: Any, tmp_path: 
     assert guarded.execute("SELECT count(*) FROM dbanon.hierarchy WHERE name = 'from sql'").fetchall()[0][0] > 40
 
 
-def test_messages_that_carry_hostile_hierarchy_names_execute_nothing(guarded: Any) -> None:
+def test_hostile_hierarchy_names_in_messages_not_executed(guarded: Any) -> None:
     people(guarded, "t")
     for name in hostile([name for name in HOSTILE if ";" not in name]):
         dbanon.load_hierarchy(guarded, name, [["a1", "*"], ["a2", "*"]])
@@ -379,7 +379,7 @@ def test_messages_that_carry_hostile_hierarchy_names_execute_nothing(guarded: An
         guarded.execute("DELETE FROM dbanon.hierarchy")
 
 
-def test_hostile_names_in_hierarchy_files_do_not_leave_their_folder(guarded: Any) -> None:
+def test_hostile_hierarchy_file_names_stay_in_folder(guarded: Any) -> None:
     people(guarded, "t")
     for name in ("../README", "../../etc/passwd", "/etc/passwd", "..", "sex.csv", "./sex", "sex\0"):
         message = fails(guarded, "FROM kacpc('t', k := 2, qi := ['zip'], hierarchies := $h)", {"h": {"zip": name}})
@@ -479,7 +479,7 @@ def test_hostile_cells_are_published_as_they_are(guarded: Any) -> None:
 # --- the session token -----------------------------------------------------------------------------------------
 
 
-def test_the_planner_and_the_clustering_give_nothing_to_who_calls_them_directly(guarded: Any) -> None:
+def test_internal_functions_give_nothing_when_called_directly(guarded: Any) -> None:
     for call in (
         "dbanon_plan('s1', '{}', '[]')",
         "dbanon_plan('no', '{}', '[]')",

@@ -166,7 +166,7 @@ def running(con: Any) -> set[str]:
     return {name for (name,) in con.execute("SELECT name FROM duckdb_settings()").fetchall()}
 
 
-def test_every_setting_of_this_duckdb_is_tried_or_left_alone_for_a_reason(con: Any) -> None:
+def test_every_duckdb_setting_tested_or_excluded_with_reason(con: Any) -> None:
     alone = [name for names in LEFT_ALONE.values() for name in names.split()]
     checked_values = [*MEANING, *RUNNING, *alone]
     assert len(checked_values) == len(set(checked_values))
@@ -253,7 +253,7 @@ def told(folder: Path, settings: dict[str, str]) -> list[Any]:
 
 
 @pytest.mark.exhaustive
-def test_no_setting_changes_a_materialized_release_its_certificate_or_its_file(tmp_path: Path) -> None:
+def test_settings_do_not_change_release_certificate_or_file(tmp_path: Path) -> None:
     result = []
     for name, settings in {"plain": {}, "set": MEANING}.items():
         (tmp_path / name).mkdir()
@@ -411,7 +411,7 @@ def in_zone(con: Any, zone: str, queries: tuple[str, ...]) -> list[Any]:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("function", ZONED)
-def test_functions_answer_the_same_in_every_time_zone(visits: Any, function: str) -> None:
+def test_functions_equal_in_every_time_zone(visits: Any, function: str) -> None:
     expected = in_zone(visits, "UTC", ZONED[function])
     for zone in ZONES[1:]:
         assert in_zone(visits, zone, ZONED[function]) == expected, zone
@@ -442,7 +442,7 @@ def test_hierarchy_of_instants_fits_in_another_zone(builder: str) -> None:
 
 
 @pytest.mark.parametrize(("zone", "is_named"), [("Asia/Kolkata", True), ("UTC", False), ("America/New_York", False)])
-def test_hierarchy_written_in_another_zone_is_named_in_that_zone(zone: str, is_named: bool) -> None:
+def test_hierarchy_of_other_zone_named_in_that_zone(zone: str, is_named: bool) -> None:
     con = dbanon.attach(duckdb.connect())
     con.execute(f"SET TimeZone = 'Asia/Kolkata'; {VISITS}")
     rows = "SELECT 'h' AS name, * FROM (VALUES ('*', NULL, '*', 0)) UNION ALL SELECT DISTINCT 'h', "
@@ -482,7 +482,7 @@ def orders(sql: str) -> list[str]:
     return [text for text in texts if text]
 
 
-def test_every_order_says_its_direction() -> None:
+def test_every_order_by_states_direction() -> None:
     root = Path(str(resources.__file__)).resolve().parents[2] / "sql"
     files = sorted(root.rglob("*.sql"))
     assert len(files) > 90
@@ -495,7 +495,7 @@ def test_every_order_says_its_direction() -> None:
     assert unsaid == []
 
 
-def test_every_sorted_list_says_its_direction_and_where_nulls_go() -> None:
+def test_every_list_sort_states_direction_and_nulls() -> None:
     root = Path(str(resources.__file__)).resolve().parents[2] / "sql"
     for path in root.rglob("*.sql"):
         sql = path.read_text(encoding="utf-8")

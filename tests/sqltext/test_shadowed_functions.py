@@ -85,11 +85,11 @@ PLAIN = {"read"}
 
 
 @pytest.mark.exhaustive
-def test_every_statement_of_these_tests_is_answered(answers: Callable[[str], Any]) -> None:
+def test_every_statement_of_this_module_answers(answers: Callable[[str], Any]) -> None:
     assert {name: answers(name) for name in STATEMENTS if isinstance(answers(name), str)} == {}
 
 
-def test_every_function_of_every_plan_is_called_by_its_whole_name(plans: dict[str, str]) -> None:
+def test_every_planned_function_is_qualified(plans: dict[str, str]) -> None:
     assert set(STATEMENTS) - set(plans) == PLAIN
     macros = duckdb.execute(
         "SELECT function_name FROM duckdb_functions() WHERE function_type LIKE '%macro' AND internal"
@@ -162,7 +162,7 @@ def told(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
-def test_no_macro_of_a_file_changes_what_commands_and_the_shell_say(tmp_path: Path) -> None:
+def test_file_macros_do_not_change_commands_or_shell(tmp_path: Path) -> None:
     folders = [tmp_path / "plain", tmp_path / "bent"]
     for folder in folders:
         folder.mkdir()
@@ -196,9 +196,7 @@ LEFT = {
         ("row", "an, other", "other"),
     ],
 )
-def test_a_macro_that_could_bend_a_literal_of_a_call_is_refused_and_named(
-    con: Any, name: str, database: str, schema: str
-) -> None:
+def test_macro_shadowing_literal_cast_refused_and_named(con: Any, name: str, database: str, schema: str) -> None:
     con.execute('ATTACH \':memory:\' AS "an, other"; CREATE SCHEMA other; CREATE SCHEMA "an, other".other')
     con.execute(SMALL)
     body, argument = LEFT[name]
@@ -224,7 +222,7 @@ def test_a_materialized_view_is_not_made_of_a_bent_literal() -> None:
         assert con.execute("SELECT count(*) FROM releases()").fetchall() == [(0,)]
 
 
-def test_the_list_of_all_functions_is_not_read_where_no_macro_bends_a_literal(con: Any) -> None:
+def test_function_list_not_read_without_shadowing_macro(con: Any) -> None:
     con.execute("CREATE MACRO list_value(a) AS TABLE SELECT 1 AS x; CREATE MACRO mine(a) AS a")  # these bend nothing
     parameters = []
     with session.builtin_cursor(con) as cursor:
@@ -267,7 +265,7 @@ SETTINGS = {
 """What a session can set that changes what expressions give, or in which order rows come."""
 
 
-def test_no_setting_of_a_session_changes_a_release_or_its_numbers(visited: Any, answers: Callable[[str], Any]) -> None:
+def test_session_settings_do_not_change_release_or_metrics(visited: Any, answers: Callable[[str], Any]) -> None:
     con = visited
     old_answers_by_name = {name: answers(name) for name in ("release", "metrics", " model 1", "_metrics model 2")}
     try:

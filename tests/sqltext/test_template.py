@@ -20,7 +20,7 @@ ORDER BY one ASC
 """
 
 
-def test_lines_of_tags_leave_nothing_and_others_keep_their_place() -> None:
+def test_tag_lines_removed_and_others_keep_position() -> None:
     filled_text = fill_text(_TEMPLATE, {"first": True, "names": [Sql("a"), Sql("b")], "last": True, "many": True})
     assert filled_text.split("\n") == [
         "-- What comes first.",
@@ -35,7 +35,7 @@ def test_lines_of_tags_leave_nothing_and_others_keep_their_place() -> None:
     assert bare_text.split("\n") == ["SELECT", "    1 AS one", "FROM t", "ORDER BY one ASC"]
 
 
-def test_comments_and_blank_lines_go_where_nothing_is_quoted() -> None:
+def test_comments_and_blank_lines_removed_outside_quotes() -> None:
     name, value = '"a\n\n-- b"', "'c\n  \n-- d'"
     query = f"SELECT  -- of all\n\n   \n-- the name\n    {name} AS x,   \n  {value}\n\n FROM t"
     assert strip_blank_lines(query) == f"SELECT  -- of all\n    -- the name\n    {name} AS x,\n  {value}\n FROM t"

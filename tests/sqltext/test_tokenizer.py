@@ -36,13 +36,13 @@ def test_tokens_joined_are_the_text(text: str, dialect: re.Pattern[str]) -> None
 
 
 @given(statements)
-def test_tokens_begin_where_duckdb_begins_them(pieces: list[str]) -> None:
+def test_tokens_start_like_duckdb(pieces: list[str]) -> None:
     query = " ".join(pieces)
     assert [len(query[: token.start].encode()) for token in code_tokens(query)] == duckdb_starts(query)
 
 
 @given(statements)
-def test_adjacent_operators_end_where_duckdb_ends_them(pieces: list[str]) -> None:
+def test_adjacent_operators_end_like_duckdb(pieces: list[str]) -> None:
     query = "".join(f"a{piece}b" for piece in pieces if re.fullmatch(r"[-+*/<>=~!@%^&|()\[\],;]+", piece))
     assert [len(query[: token.start].encode()) for token in code_tokens(query)] == duckdb_starts(query)
 

@@ -130,7 +130,7 @@ def test_hostile_names_and_texts_are_read_back(bound: Any, given_names: dict[str
     assert arguments.parse_slot("kacpc", several) == ("qi", list(given_names))
 
 
-def test_several_arguments_are_read_whatever_their_order(bound: Any) -> None:
+def test_arguments_read_in_any_order(bound: Any) -> None:
     texts = bound("weights={'a': 1}, k=3, qi=['a']")
     assert [arguments.parse_slot("kacpc", text) for text in texts] == [("weights", {"a": 1}), ("k", 3), ("qi", ["a"])]
 
@@ -166,7 +166,7 @@ UNREADABLE = [
 
 
 @pytest.mark.parametrize("call", UNREADABLE)
-def test_anything_else_is_refused_and_not_ignored(bound: Any, call: str) -> None:
+def test_unknown_arguments_refused(bound: Any, call: str) -> None:
     (text,) = bound(call)
     with pytest.raises(
         errors.UnreadableArgumentError, match=r"^kacpc: cannot read the argument .* Hint: arguments after"
@@ -294,7 +294,7 @@ PARAMETERS = pytest.mark.parametrize("parameter", EVERY.values(), ids=EVERY)
 
 
 @PARAMETERS
-def test_every_parameter_refuses_what_it_calls_invalid(parameter: Parameter) -> None:
+def test_every_parameter_refuses_its_invalid_values(parameter: Parameter) -> None:
     assert parameter.kind.invalid
     for value in parameter.kind.invalid:
         with pytest.raises(ValueError):
@@ -302,7 +302,7 @@ def test_every_parameter_refuses_what_it_calls_invalid(parameter: Parameter) -> 
 
 
 @PARAMETERS
-def test_every_parameter_accepts_good_values_and_its_default(parameter: Parameter) -> None:
+def test_every_parameter_accepts_valid_values_and_default(parameter: Parameter) -> None:
     for value in good(parameter.kind):
         parameter.kind.check(value)
     if parameter.default is not None:
@@ -310,7 +310,7 @@ def test_every_parameter_accepts_good_values_and_its_default(parameter: Paramete
 
 
 @PARAMETERS
-def test_every_parameter_says_in_a_sentence_what_it_accepts(parameter: Parameter) -> None:
+def test_every_parameter_describes_accepted_values(parameter: Parameter) -> None:
     assert parameter.doc.endswith(".")
     assert not str(parameter.kind).startswith(type(parameter.kind).__name__)
     refusal = parameter.kind.invalid[0]
@@ -440,7 +440,7 @@ def test_quoted_names_are_read_back(parts: list[str]) -> None:
     assert names.table_parts(quote.qualified(*parts)) == tuple(parts)
 
 
-def test_files_are_known_by_their_ending() -> None:
+def test_files_recognized_by_ending() -> None:
     files = ["a.csv", "A.CSV", "x/y.parquet", "a.json.gz", "a.tsv.zst", "s3://b/a.ndjson", "a.txt", "a.jsonl"]
     assert [names.is_file(f) for f in files] == [True] * len(files)
     others = ["csv", "a.csv.bak", "a.gz", "patients", "a.csv;", "a.xlsx"]
@@ -487,7 +487,7 @@ def test_hostile_names_stay_names(plain: Any, name: str) -> None:
 
 @MANY
 @given(NAMES)
-def test_every_name_comes_back_as_a_column(plain: Any, name: str) -> None:
+def test_every_name_round_trips_as_column(plain: Any, name: str) -> None:
     assert plain.execute(f"SELECT 1 AS {quote.identifier(name)}").description[0][0] == name
 
 
@@ -496,7 +496,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 
 @MANY
 @given(TEXT)
-def test_every_text_comes_back_as_a_value(plain: Any, value: str) -> None:
+def test_every_text_round_trips_as_value(plain: Any, value: str) -> None:
     """The NUL character too, and JSON documents."""
     assert plain.execute(f"SELECT {quote.text(value)}").fetchall() == [(value,)]
     assert plain.execute(f"SELECT {quote.literal(value)} || 'x'").fetchall() == [(value + "x",)]
@@ -513,7 +513,7 @@ def test_literals_keep_value_and_type(plain: Any, value: object) -> None:
 
 @MANY
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_every_float_comes_back(plain: Any, value: float) -> None:
+def test_every_float_round_trips(plain: Any, value: float) -> None:
     assert plain.execute(f"SELECT {quote.literal(value)}::DOUBLE").fetchall() == [(value,)]
 
 
@@ -532,7 +532,7 @@ def test_a_name_with_a_nul_character_is_refused() -> None:
         quote.identifier("a\0b")
 
 
-def test_empty_parts_of_a_qualified_name_are_left_out() -> None:
+def test_empty_qualified_name_parts_omitted() -> None:
     assert quote.qualified("", "main", "t") == '"main"."t"'
     assert quote.join_sql(["a", "b"]) == "a, b"
     assert isinstance(quote.join_sql([]), quote.Sql)

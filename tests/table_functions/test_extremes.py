@@ -84,9 +84,7 @@ def given(function: TableFunction, parameter: Parameter, value: Any) -> dict[str
 
 
 @pytest.mark.parametrize(("function", "parameter"), swept(), ids=lambda of: of.name)
-def test_every_extreme_value_of_every_parameter_ends_soon(
-    ten: Any, function: TableFunction, parameter: Parameter
-) -> None:
+def test_extreme_parameter_values_end_soon(ten: Any, function: TableFunction, parameter: Parameter) -> None:
     positional = [
         {"tbl": "ten", "release": "ten", "source": "ten", "col": "age"}.get(p, "h") for p in function.positional
     ]
@@ -113,7 +111,7 @@ def ours(error: duckdb.Error) -> bool:
     return text.startswith("Invalid Input Error: ") and "Python exception" not in text and "Error: " not in text[21:]
 
 
-def test_a_view_over_a_function_is_no_source_of_the_same_function(ten: Any) -> None:
+def test_view_over_function_is_no_source_of_it(ten: Any) -> None:
     made = "FROM {}('ten', k = 2, qi = ['age'], other = ['sex'])"
     ten.execute(f"CREATE OR REPLACE VIEW over AS SELECT * {made.format('kacpc')}")
     ten.execute(
@@ -127,12 +125,12 @@ def test_a_view_over_a_function_is_no_source_of_the_same_function(ten: Any) -> N
         assert ten.execute(f"FROM mondrian('{view}', k = 5, qi = ['sex'])").fetchall()
 
 
-def test_a_view_that_only_speaks_of_a_function_is_a_source_of_it(ten: Any) -> None:
+def test_view_mentioning_function_is_valid_source(ten: Any) -> None:
     ten.execute("CREATE OR REPLACE VIEW speaks AS SELECT *, 'made by kacpc(' AS how FROM ten")
     assert ten.execute("FROM kacpc('speaks', k = 5, qi = ['sex'])").fetchall()
 
 
-def test_a_name_that_needs_quotes_is_suggested_with_them(ten: Any) -> None:
+def test_suggested_name_is_quoted_if_needed(ten: Any) -> None:
     ten.execute('CREATE OR REPLACE TABLE "a.b" AS FROM ten')
     with pytest.raises(duckdb.Error, match=re.escape("""Did you mean '"a.b"'?""")):
         ten.execute("FROM kacpc('a.b', k = 5, qi = ['sex'])")

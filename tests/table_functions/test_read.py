@@ -125,7 +125,7 @@ def test_a_hierarchy_that_is_not_stored_is_named(con: Any) -> None:
         one(con, "covers('Boston', '02138', 'zip55')")
 
 
-def test_every_function_returns_the_type_that_it_says(con: Any) -> None:
+def test_functions_return_declared_type(con: Any) -> None:
     for function in scalar_functions.FUNCTIONS:
         for form in function.forms:
             arguments_text = ", ".join(["'25'"] * len(form.arguments))
@@ -231,11 +231,11 @@ def test_the_share_that_lies_within(con: Any, published: str, low: str, high: st
         ("true", "true", True),
     ],
 )
-def test_what_a_published_value_covers(con: Any, published: str, value: str, covered: bool) -> None:
+def test_published_value_coverage(con: Any, published: str, value: str, covered: bool) -> None:
     assert one(con, f"covers({text(published)}, {value})") is covered
 
 
-def test_a_node_of_a_stored_hierarchy_covers_the_leaves_below_it(con: Any) -> None:
+def test_stored_hierarchy_node_covers_its_leaves(con: Any) -> None:
     tree = [["a1", "x", "A", "*"], ["a2", "y", "A", "*"], ["b1", "x", "B", "*"]]
     dbanon.load_hierarchy(con, "wards", tree)
     names = ["a1", "a2", "b1", "A", "B", "x", "A > x", "B > x", "y", "*", "A > x > a1", "nothing"]
@@ -273,7 +273,7 @@ def test_a_release_can_be_queried(six: Any) -> None:
         assert count in (3, 6)
 
 
-def test_they_work_in_generated_columns(con: Any) -> None:
+def test_reading_functions_work_in_generated_columns(con: Any) -> None:
     con.execute(
         "CREATE TABLE g (age VARCHAR, low DOUBLE AS (lower_of(age)), middle DOUBLE AS (midpoint(age)), "
         "share DOUBLE AS (share_within(age, 20, 27)), has BOOLEAN AS (covers(age, 26)))"
@@ -286,7 +286,7 @@ def test_they_work_in_generated_columns(con: Any) -> None:
     ]
 
 
-def test_they_agree_with_plain_python_on_random_intervals(con: Any) -> None:
+def test_reading_functions_equal_plain_python(con: Any) -> None:
     rng = random.Random(7)
     rows = []
     for _ in range(3000):
@@ -322,7 +322,7 @@ def test_they_agree_with_plain_python_on_random_intervals(con: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_random_texts_have_ends_only_if_they_are_a_form(con: Any) -> None:
+def test_random_text_has_ends_only_if_valid(con: Any) -> None:
     rng = random.Random(11)
     pieces = ["[", "]", ", ", ">=", "<=", "-", "0", "1", "25", ".", "e", "+", "*", "'", " ", ")", "{'low': ", "}"]
     texts = sorted({"".join(rng.choice(pieces) for _ in range(rng.randint(1, 6))) for _ in range(20_000)})

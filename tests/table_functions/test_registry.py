@@ -64,7 +64,7 @@ def feature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         cached.cache_clear()
 
 
-def test_a_module_that_declares_a_function_is_all_that_a_function_takes(feature: Any) -> None:
+def test_function_is_declared_by_its_module_alone(feature: Any) -> None:
     feature("numbers_of_a_column", MODULE)
     assert "occurrences" in table_functions()
     con = dbanon.attach(duckdb.connect())

@@ -169,7 +169,7 @@ def test_every_parameter_of_kacpc_is_tried_here() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.parameter)
-def test_every_parameter_has_its_effect_in_all_its_forms(shared: Any, case: Case) -> None:
+def test_every_parameter_effective_in_all_forms(shared: Any, case: Case) -> None:
     try:
         without = answer(shared, call(case, None))
     except duckdb.Error as error:  # the parameter is what makes the call possible
@@ -181,7 +181,7 @@ def test_every_parameter_has_its_effect_in_all_its_forms(shared: Any, case: Case
 
 
 @pytest.mark.parametrize("name", CAPTURED)
-def test_captured_parameters_take_equals_after_others_and_in_any_letter_case(shared: Any, name: str) -> None:
+def test_captured_parameters_accept_equals_after_others(shared: Any, name: str) -> None:
     case = BY_NAME[name]
     k = "" if name == "k" else f"K = {case.k}, "
     others = f", {case.others}" if case.others else ""
@@ -189,14 +189,14 @@ def test_captured_parameters_take_equals_after_others_and_in_any_letter_case(sha
     assert answer(shared, written_query) == answer(shared, call(case, ":="))
 
 
-def test_captured_parameters_take_equals_beside_a_table_with_columns_of_that_name(own: Any) -> None:
+def test_captured_parameters_accept_equals_despite_columns(own: Any) -> None:
     own.execute("CREATE TABLE beside AS SELECT 1 AS k, 2 AS qi, 3 AS l")
     actual_answer = answer(own, "SELECT count(*) FROM beside, kacpc('people', k = 4, qi = ['age'])")
     assert actual_answer[1] == answer(own, "SELECT count(*) FROM kacpc('people', k := 4, qi := ['age'])")[1]
 
 
 @pytest.mark.parametrize("function", [f.name for f in table_functions().values() if f.algorithm])
-def test_every_publishing_function_takes_k_in_three_forms(shared: Any, function: str) -> None:
+def test_publishing_functions_accept_k_in_three_forms(shared: Any, function: str) -> None:
     answers = [answer(shared, f"FROM {function}('people', k {form} 4)") for form in FORMS]
     assert answers[0][1]
     assert answers[0] == answers[1] == answers[2]
@@ -256,7 +256,7 @@ def test_a_bad_k_is_one_error_in_every_form(shared: Any, k: str) -> None:
             answer(shared, f"FROM kacpc('people', k {form} {k})")
 
 
-def test_k_left_out_says_how_to_give_it(shared: Any) -> None:
+def test_missing_k_error_explains_usage(shared: Any) -> None:
     with pytest.raises(duckdb.Error, match=r"kacpc: k is missing.*k = 10"):
         answer(shared, "FROM kacpc('people')")
 
@@ -289,7 +289,7 @@ def test_a_parameter_of_another_privacy_model_is_not_dropped(shared: Any) -> Non
 
 
 @pytest.mark.exhaustive
-def test_dbanon_connect_takes_equals_everywhere_and_names_every_misspelling() -> None:
+def test_dbanon_connect_accepts_equals_and_names_misspellings() -> None:
     with dbanon.connect() as connection:
         prepare(connection)
         for case in CASES:
@@ -336,7 +336,7 @@ def test_every_argument_can_be_prepared(shared: Any) -> None:
 
 
 @pytest.mark.parametrize("name", [*CAPTURED, "nulls", "intervals"])
-def test_a_prepared_value_may_follow_equals_wherever_a_literal_may(shared: Any, name: str) -> None:
+def test_prepared_value_accepted_wherever_literal_is(shared: Any, name: str) -> None:
     case = BY_NAME[name]
     value = shared.execute(f"SELECT {case.value}").fetchall()[0][0]
     query = call(case, "=").replace(f"{name} = {case.value}", f"{name} = ?")
@@ -345,7 +345,7 @@ def test_a_prepared_value_may_follow_equals_wherever_a_literal_may(shared: Any, 
 
 
 @pytest.mark.parametrize("name", ["it's", "age': 5, 'sex", 'a"b', "a, b", "[x]", "{'k': 1}", "null", "a\\'"])
-def test_prepared_lists_and_structs_with_hostile_names_are_read_whole_or_refused(own: Any, name: str) -> None:
+def test_hostile_prepared_structs_read_fully_or_refused(own: Any, name: str) -> None:
     own.execute(f"""CREATE TABLE odd AS SELECT age AS "{name.replace('"', '""')}" FROM people""")
     query = "FROM kacpc('odd', qi = ?, weights = ?, k := 3)"
     expected = answer(own, query.replace(" = ", " := "), [[name], {name: 2}])
@@ -372,14 +372,14 @@ def test_prepare_and_execute_in_sql(own: Any) -> None:
         own.execute(f"DEALLOCATE {name}")
 
 
-def test_a_prepared_statement_sees_rows_that_came_later(own: Any) -> None:
+def test_prepared_statement_sees_later_rows(own: Any) -> None:
     own.execute("PREPARE p AS SELECT count(*) FROM kacpc('people', k := $1)")
     assert answer(own, "EXECUTE p(3)")[1] == [(16,)]
     own.execute("INSERT INTO people FROM people")
     assert answer(own, "EXECUTE p(3)")[1] == [(32,)]
 
 
-def test_a_statement_prepared_before_the_policy_changed_does_not_follow_the_old_one(own: Any) -> None:
+def test_prepared_statement_follows_changed_policy(own: Any) -> None:
     """Whether it is planned again or refused: nothing that is withheld now may come out."""
     own.execute("PREPARE p AS FROM kacpc('people', k := 3)")
     assert "region" in answer(own, "EXECUTE p")[0]
@@ -395,7 +395,7 @@ def test_a_statement_prepared_before_the_policy_changed_does_not_follow_the_old_
 # --- EXPLAIN, DESCRIBE, SUMMARIZE ---------------------------------------------------------------------------
 
 
-def test_describe_tells_the_columns_that_come(shared: Any) -> None:
+def test_describe_lists_result_columns(shared: Any) -> None:
     _, rows = answer(shared, "DESCRIBE FROM kacpc('people', k=3)")
     assert [row[:2] for row in rows] == [
         ("age", "VARCHAR"), ("sex", "VARCHAR"), ("disease", "VARCHAR"), ("region", "VARCHAR"), ("class_id", "BIGINT"),
@@ -466,7 +466,7 @@ def test_a_view_follows_the_table_and_the_policy(own: Any) -> None:
     assert answer(own, "FROM named") == answer(own, "SELECT age, disease FROM kacpc('people', k=3)")
 
 
-def test_a_view_works_from_another_connection_and_after_reopening(tmp_path: Path) -> None:
+def test_view_works_from_other_connection_and_after_reopening(tmp_path: Path) -> None:
     path = str(tmp_path / "clinic.duckdb")
     with duckdb.connect(path) as first:
         prepare(dbanon.attach(first))
@@ -545,7 +545,7 @@ def test_joins_subqueries_and_ctes(shared: Any) -> None:
     assert answer(shared, inside)[1] == [(ids[1],)]
 
 
-def test_a_correlated_subquery_and_a_lateral_join_read_the_same_release(shared: Any) -> None:
+def test_correlated_subquery_and_lateral_share_release(shared: Any) -> None:
     """DuckDB evaluates these for all outer rows at once: what is called once a statement may see several rows."""
     ids = Counter(row["class_id"] for row in released(shared))
     count = "SELECT count(*) AS n FROM kacpc('people', k=3) WHERE class_id = t.i"
@@ -595,7 +595,7 @@ def test_the_relation_api_goes_on_from_a_call(shared: Any) -> None:
     assert len(both.fetchall()) == 16
 
 
-def test_a_relation_can_be_queried_by_its_variable_and_registered(own: Any) -> None:
+def test_relation_queried_by_variable_and_registered(own: Any) -> None:
     safe = own.sql("FROM kacpc('people', k=3)")
     assert own.sql("SELECT count(*) FROM safe").fetchall() == [(16,)]
     safe.create("stored")
@@ -603,7 +603,7 @@ def test_a_relation_can_be_queried_by_its_variable_and_registered(own: Any) -> N
     assert own.sql("SELECT count(*) FROM stored").fetchall() == own.sql("SELECT count(*) FROM seen").fetchall()
 
 
-def test_arrow_and_pandas_and_numpy_hold_the_same_rows(shared: Any) -> None:
+def test_arrow_pandas_and_numpy_have_same_rows(shared: Any) -> None:
     rows = answer(shared, "FROM kacpc('people', k=3)")[1]
     reader = shared.sql("FROM kacpc('people', k=3)").to_arrow_reader(5)
     batches = [batch for batch in reader if batch.num_rows]
@@ -642,7 +642,7 @@ def test_a_cursor_is_attached_by_itself(own: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_closing_a_connection_leaves_the_others_of_the_database_working(tmp_path: Path) -> None:
+def test_closing_connection_keeps_others_working(tmp_path: Path) -> None:
     path = str(tmp_path / "clinic.duckdb")
     first = prepare(dbanon.attach(duckdb.connect(path)))
     second = dbanon.attach(duckdb.connect(path))

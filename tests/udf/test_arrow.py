@@ -15,7 +15,7 @@ from dbanon.udf.arrow_columns import is_valid, list_items, to_arrow, to_numpy
 
 
 @pytest.mark.parametrize("type_", [pa.int32(), pa.int64(), pa.uint64(), pa.float64(), pa.uint8()])
-def test_numbers_are_those_of_the_column_wherever_it_begins(type_: Any) -> None:
+def test_array_numbers_independent_of_offset(type_: Any) -> None:
     full_array = pa.array([i if i % 3 else None for i in range(20)], type_)
     for begin, length in ((0, 20), (1, 2), (7, 9), (3, 0), (9, 1)):
         column = full_array.slice(begin, length)
@@ -27,7 +27,7 @@ def test_numbers_are_those_of_the_column_wherever_it_begins(type_: Any) -> None:
     assert to_numpy(pa.array([], type_)).tolist() == []
 
 
-def test_a_null_of_a_whole_number_is_no_number_unless_one_is_named() -> None:
+def test_integer_null_needs_named_replacement() -> None:
     assert np.isnan(to_numpy(pa.array([None, 1.0]))[0])
     with pytest.raises(ValueError, match="NaN"):
         to_numpy(pa.array([None, 1]))
@@ -38,7 +38,7 @@ def test_items_are_those_of_one_list() -> None:
     assert [list_items(lists.slice(i, 1)).to_pylist() for i in range(4)] == [[1, 2], [], [], [3, None]]
 
 
-def test_what_is_packed_is_a_column() -> None:
+def test_packed_values_form_column() -> None:
     for values in (np.arange(10)[::2], np.arange(3, dtype=np.int32), np.zeros(0), np.arange(3.0)):
         column = to_arrow(values)
         column.validate(full=True)

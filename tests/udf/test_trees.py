@@ -71,7 +71,7 @@ def test_nodes_are_those_of_the_view(con: Any, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("escape", [False, True])
-def test_a_node_is_published_as_its_label_or_its_path(con: Any, seed: int, escape: bool) -> None:
+def test_node_published_as_label_or_path(con: Any, seed: int, escape: bool) -> None:
     store(con, grown(seed))
     nodes = read(con, [], escape=escape)["nodes"]
     path = {n["node"]: " > ".join(nodes[m]["label"] for m in n["line"][1:]) for n in nodes}
@@ -90,7 +90,7 @@ def test_a_node_is_published_as_its_label_or_its_path(con: Any, seed: int, escap
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("escape", [False, True])
 @pytest.mark.parametrize("min_level", [0, 1, 99])
-def test_codes_are_of_values_that_one_node_stands_for(con: Any, seed: int, escape: bool, min_level: int) -> None:
+def test_codes_belong_to_values_of_single_node(con: Any, seed: int, escape: bool, min_level: int) -> None:
     store(con, grown(seed))
     values = sorted({"a", "b", "Ä", "🦉", "nowhere", "*", *(f"n{i}" for i in range(60))})
     content = read(con, values, escape=escape, min_level=min_level)
@@ -153,7 +153,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-def test_what_is_malformed_is_counted(con: Any, name: str) -> None:
+def test_malformed_rows_are_counted(con: Any, name: str) -> None:
     rows, expected = MALFORMED[name]
     store(con, rows)
     facts = read(con, ["1", "x"])["facts"][0]

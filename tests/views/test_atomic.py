@@ -102,7 +102,7 @@ def whole(con: Any) -> int | None:
 
 @pytest.mark.exhaustive
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
-def test_a_killed_process_leaves_a_whole_release(tmp_path: Path) -> None:
+def test_killed_process_leaves_complete_release(tmp_path: Path) -> None:
     """The first process tells how long a round takes, the others are killed somewhere in their first two."""
     rng = random.Random(7)
     path = tmp_path / "clinic.duckdb"
@@ -207,7 +207,7 @@ def at_once(works: list[Any]) -> list[Any]:
 
 
 @pytest.mark.exhaustive
-def test_two_refreshes_at_once_corrupt_nothing(tmp_path: Path) -> None:
+def test_concurrent_refreshes_corrupt_nothing(tmp_path: Path) -> None:
     con = dbanon.connect(tmp_path / "clinic.duckdb")
     patients(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
@@ -226,7 +226,7 @@ def test_two_refreshes_at_once_corrupt_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_two_of_one_name_at_once_make_one(tmp_path: Path) -> None:
+def test_concurrent_creates_make_one_release(tmp_path: Path) -> None:
     con = dbanon.connect(tmp_path / "clinic.duckdb")
     patients(con)
     dbanon.declare(con, "patients", age="quasi")
@@ -251,7 +251,7 @@ def test_two_of_one_name_at_once_make_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_who_comes_second_is_told(tmp_path: Path) -> None:
+def test_second_writer_is_notified(tmp_path: Path) -> None:
     """A transaction that already changed the release makes the other one wait for nothing: it is refused."""
     con = dbanon.connect(tmp_path / "clinic.duckdb")
     patients(con)

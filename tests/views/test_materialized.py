@@ -87,7 +87,7 @@ def test_three_tables_a_ledger_row_and_a_membership_are_made(con: Any) -> None:
         assert con.execute(f"FROM safe{ending}").fetchall() == called
 
 
-def test_the_ledger_says_what_was_released_from_what(con: Any) -> None:
+def test_ledger_records_release_and_source(con: Any) -> None:
     dbanon.create_release(con, "safe", "mondrian", "patients", k=4, l=2, suppress=0.1)
     result = con.execute("FROM releases()")
     row = dict(zip([c[0] for c in result.description], result.fetchall()[0], strict=True))
@@ -112,7 +112,7 @@ def test_the_ledger_says_what_was_released_from_what(con: Any) -> None:
     assert con.execute(row["statement"]).fetchall() == con.execute("FROM safe").fetchall()
 
 
-def test_roles_are_resolved_once_even_after_a_timed_search(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_roles_resolved_once_even_after_timed_search(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     resolved_result: list[str] = []
 
     def count(module: Any, name: str) -> None:
@@ -175,7 +175,7 @@ def test_a_key_that_is_no_column_is_refused(con: Any) -> None:
         ({"k": 5, "name": "nowhere.safe"}, duckdb.Error),
     ],
 )
-def test_what_cannot_be_made_leaves_nothing(con: Any, call: dict[str, Any], error: type[Exception]) -> None:
+def test_failed_release_leaves_nothing(con: Any, call: dict[str, Any], error: type[Exception]) -> None:
     old_tables = tables(con)
     call = {"name": "safe", "algorithm": "kacpc", "source": "patients", **call}
     with pytest.raises(error):
@@ -197,7 +197,7 @@ def test_no_table_or_view_is_overwritten(con: Any, kind: str, ending: str) -> No
 
 
 @pytest.mark.exhaustive
-def test_a_view_that_gives_other_rows_each_time_is_refused(con: Any) -> None:
+def test_nondeterministic_view_refused(con: Any) -> None:
     con.execute("CREATE VIEW sampled AS SELECT * FROM patients WHERE random() < 0.7")
     con.execute(
         "CREATE VIEW mixed AS "
@@ -248,7 +248,7 @@ HOSTILE = ["x'); DROP TABLE patients; --", 'a"b', "🦆 views", "select", "Ünï
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", HOSTILE)
-def test_any_name_is_a_name(con: Any, name: str) -> None:
+def test_every_name_is_accepted(con: Any, name: str) -> None:
     given_name = name if "." not in name else quoted(name)
     dbanon.create_release(con, given_name, "kacpc", "patients", k=5)
     whole(con, name)
@@ -277,7 +277,7 @@ def test_a_schema_and_a_database_can_be_named(con: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_release_stands_in_the_database_of_its_source(con: Any, tmp_path: Path) -> None:
+def test_release_stored_in_database_of_source(con: Any, tmp_path: Path) -> None:
     con.execute(f"ATTACH '{tmp_path / 'clinic.duckdb'}' AS clinic")
     con.execute("USE clinic")
     patients(con)
@@ -311,7 +311,7 @@ def test_a_file_or_a_view_can_be_the_source(con: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_read_only_database_is_left_alone(tmp_path: Path) -> None:
+def test_read_only_database_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     with dbanon.connect(path) as con:
         patients(con)
@@ -339,7 +339,7 @@ print("dbanon" in sys.modules)
 
 
 @pytest.mark.exhaustive
-def test_a_plain_duckdb_reads_what_was_made(tmp_path: Path) -> None:
+def test_plain_duckdb_reads_release(tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     with dbanon.connect(path) as con:
         patients(con)
@@ -352,7 +352,7 @@ def test_a_plain_duckdb_reads_what_was_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_replace_makes_the_next_version_of_another_definition(con: Any) -> None:
+def test_replace_creates_next_version_with_new_definition(con: Any) -> None:
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     with pytest.raises(errors.ReleaseExistsError, match="replace"):
         dbanon.create_release(con, "safe", "kacpc", "patients", k=10)
@@ -372,7 +372,7 @@ def test_replace_makes_the_next_version_of_another_definition(con: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_drop_keeps_the_ledger_until_it_is_forgotten(con: Any) -> None:
+def test_drop_keeps_ledger_until_forgotten(con: Any) -> None:
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     dbanon.refresh_release(con, "safe")
     with pytest.raises(errors.UnknownVersionError, match="published"):
@@ -396,7 +396,7 @@ def test_drop_keeps_the_ledger_until_it_is_forgotten(con: Any) -> None:
         dbanon.forget_release(con, "saf")
 
 
-def test_a_plain_attached_connection_can_do_all_of_it() -> None:
+def test_plain_attached_connection_supports_all_statements() -> None:
     con = dbanon.attach(duckdb.connect())
     patients(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)

@@ -81,7 +81,7 @@ def test_a_release_is_fresh_until_its_source_changes(con: Any) -> None:
     assert status(con) == ("stale", 2, 1, 3)
 
 
-def test_without_a_key_a_change_is_one_that_went_and_one_that_came(con: Any) -> None:
+def test_change_without_key_is_removal_and_addition(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT 20 + i AS age, ['Flu', 'HIV'][1 + i % 2] AS disease FROM range(20) AS r (i)")
     dbanon.declare(con, "t", age="quasi", disease="sensitive")
     dbanon.create_release(con, "safe", "kacpc", "t", k=5)
@@ -90,7 +90,7 @@ def test_without_a_key_a_change_is_one_that_went_and_one_that_came(con: Any) -> 
 
 
 @pytest.mark.exhaustive
-def test_a_column_that_is_not_published_does_not_make_a_release_stale(con: Any) -> None:
+def test_unpublished_column_does_not_make_stale(con: Any) -> None:
     two_groups(con, disease="identifier")
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("UPDATE patients SET disease = 'Cut'")
@@ -124,7 +124,7 @@ def test_a_changed_policy_or_hierarchy_makes_a_release_stale(con: Any, change: s
         "ALTER TABLE patients RENAME TO people",
     ],
 )
-def test_a_source_that_is_gone_is_said(con: Any, change: str) -> None:
+def test_missing_source_is_reported(con: Any, change: str) -> None:
     two_groups(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute(change)
@@ -138,7 +138,7 @@ def test_a_source_that_is_gone_is_said(con: Any, change: str) -> None:
 # --- keep ------------------------------------------------------------------------------------------------
 
 
-def test_keep_leaves_every_published_row_in_its_class(con: Any) -> None:
+def test_keep_leaves_published_rows_in_their_classes(con: Any) -> None:
     two_groups(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("CREATE TABLE old AS FROM safe")
@@ -151,7 +151,7 @@ def test_keep_leaves_every_published_row_in_its_class(con: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_refresh_of_what_did_not_change_gives_the_same_rows(con: Any) -> None:
+def test_refresh_without_changes_gives_same_rows(con: Any) -> None:
     two_groups(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=3, l=2, suppress=0.2)
     con.execute("CREATE TABLE old AS FROM safe")
@@ -161,7 +161,7 @@ def test_a_refresh_of_what_did_not_change_gives_the_same_rows(con: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_newcomers_that_are_too_few_wait_where_records_may_be_left_out(con: Any) -> None:
+def test_few_new_records_suppressed_if_allowed(con: Any) -> None:
     """What suppress allows is counted over the whole table."""
     patients(con, [(i, 20 + i % 10, DISEASES[i % 4]) for i in range(40)])
     assert dbanon.create_release(con, "safe", "kacpc", "patients", k=4, suppress=0.1).records == 40
@@ -173,7 +173,7 @@ def test_newcomers_that_are_too_few_wait_where_records_may_be_left_out(con: Any)
     assert dbanon.refresh_release(con, "safe").records == 46
 
 
-def test_a_class_that_shrinks_and_is_called_otherwise_does_not_show_who_went(con: Any) -> None:
+def test_shrunk_relabelled_class_hides_removed_member(con: Any) -> None:
     """Ten of one class; the five oldest, all with HIV, go. By published values all rows are new, and diverse; but who
     has both versions sees which five are missing."""
     rows = [(i, 20 + i, "HIV" if i >= 5 else DISEASES[i % 4]) for i in range(10)]
@@ -187,7 +187,7 @@ def test_a_class_that_shrinks_and_is_called_otherwise_does_not_show_who_went(con
     assert "delta_problems" in str(error)
 
 
-def test_newcomers_do_not_hide_that_a_class_kept_too_few(con: Any) -> None:
+def test_new_records_do_not_hide_small_removal(con: Any) -> None:
     """Of ten seven go, seven others come with the same published values: three would be known to be in both."""
     patients(con, [(i, 30, DISEASES[i % 4]) for i in range(10)])
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
@@ -198,7 +198,7 @@ def test_newcomers_do_not_hide_that_a_class_kept_too_few(con: Any) -> None:
     unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.SmallDifferencesRefusedError)
 
 
-def test_what_came_as_one_group_does_not_go_in_parts(con: Any) -> None:
+def test_group_added_together_is_not_removed_in_parts(con: Any) -> None:
     """Six come into a class, five of them go: who has the first and the third version would see one record more."""
     patients(con, [(i, 30, DISEASES[i % 4]) for i in range(10)])
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
@@ -280,7 +280,7 @@ def test_recluster_warns_that_classes_can_be_intersected(con: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_if_stale_does_nothing_where_the_release_is_fresh(con: Any) -> None:
+def test_if_stale_skips_fresh_release(con: Any) -> None:
     two_groups(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     previous = everything(con, "safe")
@@ -466,7 +466,7 @@ def by_persons(con: Any, world: World, version: int, other: int, new: bool) -> l
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("part", range(2))
-def test_versions_differ_by_nothing_or_by_sets_that_meet_the_model(con: Any, part: int) -> None:
+def test_version_differences_empty_or_meet_model(con: Any, part: int) -> None:
     dbanon.load_hierarchy(con, "wards", WARDS)
     dbanon.load_hierarchy(con, "illness", TREE)
     ends: Counter[str] = Counter()

@@ -80,7 +80,7 @@ def shown(con: Any, *ages: int) -> int:
 # --- waiting and going out -----------------------------------------------------------------------------------
 
 
-def test_too_few_wait_until_enough_have_come(con: Any) -> None:
+def test_few_records_deferred_until_enough(con: Any) -> None:
     """Two, then two more wait in version 1; the fifth lets all of them out as one class, and the others stay put."""
     patients(con)
     old_tables = tables(con)
@@ -105,7 +105,7 @@ def test_too_few_wait_until_enough_have_come(con: Any) -> None:
     assert con.execute("SELECT refresh, delta_classes FROM releases() WHERE version = 2").fetchall() == [("hold", 0)]
 
 
-def test_one_who_waited_and_went_leaves_no_trace(con: Any) -> None:
+def test_deferred_then_removed_record_leaves_no_trace(con: Any) -> None:
     patients(con)
     come(con, flu(100, 3))
     assert hold(con) == (1, 10, 3)
@@ -118,7 +118,7 @@ def test_one_who_waited_and_went_leaves_no_trace(con: Any) -> None:
     ]
 
 
-def test_those_who_are_enough_for_k_but_miss_l_wait_for_another_disease(con: Any) -> None:
+def test_records_missing_l_deferred_for_other_disease(con: Any) -> None:
     patients(con, l=2)
     come(con, flu(100, 7))
     assert hold(con) == (1, 10, 7)
@@ -127,7 +127,7 @@ def test_those_who_are_enough_for_k_but_miss_l_wait_for_another_disease(con: Any
 
 
 @pytest.mark.parametrize("model", [{"t": 0.3}, {"alpha": 0.6}, {"beta": 0.9}, {"delta_disclosure": 1.0}, {"p": 2}])
-def test_every_model_can_make_them_wait(con: Any, model: dict[str, Any]) -> None:
+def test_every_model_can_defer_records(con: Any, model: dict[str, Any]) -> None:
     """Six of one disease miss each of them; a mixture as there was before meets it."""
     patients(con, count=12, **model)
     come(con, flu(100, 6))
@@ -148,7 +148,7 @@ def test_persons_are_counted_not_records(con: Any) -> None:
     assert ("0",) in messages
 
 
-def test_a_new_record_of_a_person_who_is_published_waits_like_any_other(con: Any) -> None:
+def test_new_record_of_published_person_is_deferred(con: Any) -> None:
     """The person's first record stays where it is, and nothing tells that the second is theirs."""
     patients(con, person=True)
     old_tables = tables(con)
@@ -160,7 +160,7 @@ def test_a_new_record_of_a_person_who_is_published_waits_like_any_other(con: Any
     assert hold(con) == (2, 15, 0)
 
 
-def test_a_record_like_one_that_is_published_waits_by_its_number(con: Any) -> None:
+def test_duplicate_of_published_record_deferred_by_count(con: Any) -> None:
     """Where nothing tells people apart one of the two is new, whichever it is."""
     con.execute("CREATE TABLE patients (pid INTEGER, age INTEGER, disease VARCHAR)")
     come(con, [(i, 20 + i % 2, "Flu") for i in range(10)])
@@ -173,7 +173,7 @@ def test_a_record_like_one_that_is_published_waits_by_its_number(con: Any) -> No
     assert hold(con) == (2, 15, 0)
 
 
-def test_those_whom_max_level_keeps_apart_wait_while_the_others_go_out(con: Any) -> None:
+def test_max_level_blocks_deferred_separately(con: Any) -> None:
     """Five of the region 1 are a class; two of region 2 wait for three more."""
     con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, zip VARCHAR, disease VARCHAR)")
     con.executemany("INSERT INTO patients VALUES (?, ?, ?)", [(i, ZIPS[i % 5][0], DISEASES[i % 4]) for i in range(40)])
@@ -194,7 +194,7 @@ def test_those_whom_max_level_keeps_apart_wait_while_the_others_go_out(con: Any)
     assert hold(con) == (3, 50, 0)
 
 
-def test_a_value_that_is_rare_waits_until_it_is_not(con: Any) -> None:
+def test_rare_value_deferred_until_frequent(con: Any) -> None:
     con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, age INTEGER, ward VARCHAR)")
     con.execute("INSERT INTO patients SELECT i, 20 + i, 'a' FROM range(10) AS r (i)")
     dbanon.declare(con, "patients", pid="identifier", age="quasi", ward="other")
@@ -209,7 +209,7 @@ def test_a_value_that_is_rare_waits_until_it_is_not(con: Any) -> None:
 # --- who went ------------------------------------------------------------------------------------------------
 
 
-def test_who_went_is_refused_as_ever_and_an_erasure_lets_those_who_came_wait(con: Any) -> None:
+def test_removal_refused_and_erasure_defers_new_records(con: Any) -> None:
     """One of three classes of five goes for the one who was deleted; six who came wait for the next version."""
     patients(con, count=15)
     come(con, flu(100, 6))
@@ -225,7 +225,7 @@ def test_who_went_is_refused_as_ever_and_an_erasure_lets_those_who_came_wait(con
     assert status(con) == ("fresh", 0, 0, 0, 0)
 
 
-def test_a_class_that_goes_makes_a_version_in_which_the_others_wait(con: Any) -> None:
+def test_removed_class_creates_version_deferring_others(con: Any) -> None:
     patients(con, count=15)
     come(con, flu(100, 2))
     con.execute("DELETE FROM patients WHERE age < 25")
@@ -233,7 +233,7 @@ def test_a_class_that_goes_makes_a_version_in_which_the_others_wait(con: Any) ->
     assert hold(con) == (2, 10, 2)
 
 
-def test_those_who_come_back_wait_where_the_difference_would_be_who_did_not(con: Any) -> None:
+def test_returning_people_deferred_if_absent_are_exposed(con: Any) -> None:
     """A class went; four of its five come back, who would show the fifth. Five others need not wait for them."""
     patients(con, count=15)
     con.execute("CREATE TABLE went AS FROM patients WHERE age < 25")
@@ -248,7 +248,7 @@ def test_those_who_come_back_wait_where_the_difference_would_be_who_did_not(con:
 
 
 @pytest.mark.parametrize("how", ["keep", "hold"])
-def test_those_who_come_back_are_held_against_the_classes_they_were_in(con: Any, how: str) -> None:
+def test_returning_people_checked_against_former_classes(con: Any, how: str) -> None:
     """Two classes went. Who is in one of them and in one with newcomers now is one of fewer than five."""
     patients(con, count=20)
     con.execute("CREATE TABLE went AS FROM patients WHERE age < 30")
@@ -269,7 +269,7 @@ def test_those_who_come_back_are_held_against_the_classes_they_were_in(con: Any,
 
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
 @pytest.mark.parametrize("how", ["keep", "recluster"])
-def test_those_who_wait_are_new_to_every_other_refresh(con: Any, how: str) -> None:
+def test_deferred_records_are_new_to_other_refresh_modes(con: Any, how: str) -> None:
     patients(con)
     come(con, flu(100, 3))
     assert hold(con) == (1, 10, 3)
@@ -295,14 +295,14 @@ def test_newcomers_wait_and_do_not_count_as_outliers(con: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
-def test_what_cannot_keep_classes_cannot_hold(con: Any) -> None:
+def test_hold_requires_keepable_classes(con: Any) -> None:
     patients(con)
     dbanon.create_release(con, "safe", "simdiv", "patients", k=5, replace=True)
     with pytest.raises(errors.CannotKeepClassesError, match="publishes more of a class"):
         hold(con)
 
 
-def test_nothing_is_done_where_nothing_has_changed(con: Any) -> None:
+def test_unchanged_source_creates_no_version(con: Any) -> None:
     patients(con)
     come(con, flu(100, 2))
     assert hold(con) == hold(con) == hold(con, if_stale=True) == (1, 10, 2)
@@ -311,7 +311,7 @@ def test_nothing_is_done_where_nothing_has_changed(con: Any) -> None:
     assert con.execute("SELECT count(*) FROM dbanon.membership WHERE waiting").fetchall() == [(2,)]
 
 
-def test_what_is_wrong_with_the_source_is_said_and_does_not_wait(con: Any) -> None:
+def test_source_problem_raised_not_deferred(con: Any) -> None:
     con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, zip VARCHAR, disease VARCHAR)")
     con.executemany("INSERT INTO patients VALUES (?, ?, ?)", [(i, ZIPS[i % 5][0], "Flu") for i in range(40)])
     dbanon.load_hierarchy(con, "zips", ZIPS)
@@ -326,7 +326,7 @@ def test_what_is_wrong_with_the_source_is_said_and_does_not_wait(con: Any) -> No
 # --- what is told ------------------------------------------------------------------------------------------------
 
 
-def test_the_custodian_is_told_how_many_wait_and_a_recipient_is_not(con: Any, tmp_path: Path) -> None:
+def test_deferred_count_shown_to_custodian_only(con: Any, tmp_path: Path) -> None:
     patients(con, l=2)
     come(con, flu(100, 5))
     come(con, flu(105, 1, 50, "TB"))
@@ -373,7 +373,7 @@ def test_a_ledger_of_an_earlier_version_gets_the_columns(con: Any) -> None:
     assert waits(con) == [(1, 2, None)]
 
 
-def test_rows_out_and_those_that_wait_are_the_rows_in(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_published_and_deferred_rows_equal_source(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """One record that is neither published nor said to wait stops the version, and nothing is changed."""
     patients(con)
     come(con, flu(100, 1))
@@ -385,7 +385,7 @@ def test_rows_out_and_those_that_wait_are_the_rows_in(con: Any, monkeypatch: pyt
     def forgetful(cursor: Any, entry: Any, *given: Any) -> Any:
         result = remember(cursor, entry, *given)
         extra_query = f"SELECT '100' AS person_key, {lost_value}::UBIGINT AS row_hash, 1 AS records"
-        deferred = made.version_constraints.deferred_members
+        deferred = result.version_constraints.deferred_members
         return result.with_version_constraints(
             deferred_members=Sql(f"(SELECT person_key, row_hash, records FROM {deferred} UNION ALL {extra_query})")
         )

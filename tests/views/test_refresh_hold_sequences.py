@@ -202,9 +202,7 @@ class History:
 @pytest.mark.parametrize("by_person", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(WORLDS))
-def test_no_set_that_versions_together_separate_misses_the_model(
-    con: Any, seed: int, kind: str, by_person: bool
-) -> None:
+def test_no_set_separated_by_versions_misses_model(con: Any, seed: int, kind: str, by_person: bool) -> None:
     history = History(con, seed, kind, by_person)
     ends = [history.release()]
     while len(ends) < STEPS and len(history.versions) < 10:
@@ -214,7 +212,7 @@ def test_no_set_that_versions_together_separate_misses_the_model(
     assert len(history.versions) > 1, ends
 
 
-def test_the_check_finds_what_it_looks_for(con: Any) -> None:
+def test_checker_finds_planted_differences(con: Any) -> None:
     """One who went, and one who is in the classes of two versions with nobody else."""
     history = History(con, 0, "hold", False)
     people = [(tag, DISEASES[tag % 3]) for tag in range(12)]

@@ -42,7 +42,7 @@ def by_pseudonym(con: Any, table: str, key: str, columns: str) -> dict[int, list
     return result
 
 
-def test_one_statement_makes_all_tables_of_a_release(con: Any) -> None:
+def test_one_statement_creates_all_related_tables(con: Any) -> None:
     calls = ("kacpc('patients', k=3, children='visits')", "kacpc('visits', k=3, entity='patients')")
     people, visits, classes = (
         con.execute(f"FROM {call}").fetchall() for call in (*calls, calls[0].replace("kacpc", "kacpc_classes"))
@@ -61,7 +61,7 @@ def test_one_statement_makes_all_tables_of_a_release(con: Any) -> None:
     ]
 
 
-def test_the_table_that_is_asked_for_has_the_name(con: Any) -> None:
+def test_main_table_has_requested_name(con: Any) -> None:
     release = dbanon.create_release(con, "rows", "mondrian", "visits", k=3, entity="patients", key={"patient_id": "id"})
     assert (release.name, release.version) == ("rows", 1)
     assert release.classes == con.execute("SELECT count(*) FROM rows_classes").fetchall()[0][0]
@@ -70,7 +70,7 @@ def test_the_table_that_is_asked_for_has_the_name(con: Any) -> None:
     assert columns == ["patient_id", "day", "code", "disease", "class_id"]
 
 
-def test_tables_are_of_one_state_where_a_source_gives_other_rows_each_time(con: Any) -> None:
+def test_related_tables_from_one_snapshot(con: Any) -> None:
     con.execute("CREATE VIEW a_part AS FROM visits WHERE random() < 0.7")
     con.execute("INSERT INTO dbanon.policy SELECT * REPLACE ('a_part' AS table_name) FROM dbanon.policy "
                 "WHERE table_name = 'visits'")  # fmt: skip
@@ -97,7 +97,7 @@ OTHERS = [
 
 @pytest.mark.whole
 @pytest.mark.parametrize("statement", OTHERS)
-def test_nothing_of_the_same_people_is_released_beside(con: Any, statement: str) -> None:
+def test_other_release_of_same_people_refused(con: Any, statement: str) -> None:
     """By the same tables, by views over them, also with tables of others, and by tables that a relation or a foreign
     key says are about them."""
     con.execute("CREATE TABLE known (id INTEGER PRIMARY KEY, age INTEGER)")
@@ -139,7 +139,7 @@ def test_others_are_released_as_ever(con: Any) -> None:
     con.execute(f"{CREATE} labs_too AS SELECT * FROM kacpc('labs', k=3)")  # nobody said whom these are about
 
 
-def test_there_is_one_version(con: Any) -> None:
+def test_related_release_has_single_version(con: Any) -> None:
     create = f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, children='visits')"
     con.execute(create)
     rows = con.execute("FROM safe_visits").fetchall()
@@ -174,7 +174,7 @@ def test_a_release_that_was_changed_is_noticed(con: Any) -> None:
     assert found() == ["table safe_visits is missing"]
 
 
-def test_what_the_gate_refuses_leaves_nothing(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gate_refusal_leaves_nothing(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     spoil = partial(broken_template.change, monkeypatch)
     spoil("release/related/clustered_people.sql", "SELECT rid, class_id AS cluster", "SELECT rid, rid AS cluster")
     with pytest.raises(duckdb.Error, match="release gate refused"):
@@ -194,7 +194,7 @@ def test_a_table_without_published_rows_has_its_columns(con: Any) -> None:
     assert types == [row[:2] for row in con.execute("DESCRIBE FROM kacpc('visits', k=3, entity='patients')").fetchall()]
 
 
-def test_the_ledger_has_the_model_that_was_asked_for(con: Any) -> None:
+def test_ledger_records_requested_model(con: Any) -> None:
     con.execute("UPDATE patients SET blood = ['A', 'B', 'AB', '0'][1 + (rowid % 4)::INTEGER]")
     con.execute("UPDATE visits SET disease = ['Flu', 'HIV', 'TB', 'Cold'][1 + (hash(rowid) % 4)::INTEGER]")
     con.execute(f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, l=2, children='visits')")

@@ -68,7 +68,7 @@ def call_of(con: Any, name: str) -> str:
 # --- what they do -------------------------------------------------------------------------------------------
 
 
-def test_create_makes_the_three_tables_and_tells_what_it_made(con: Any) -> None:
+def test_create_makes_three_tables_and_reports_them(con: Any) -> None:
     result = con.execute(f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=5, l=2)")
     assert [column[0] for column in result.description] == ["name", "version", "records", "classes"]
     (row,) = result.fetchall()
@@ -83,7 +83,7 @@ def test_create_makes_the_three_tables_and_tells_what_it_made(con: Any) -> None:
     assert releases(con) == [("safe", 1, "published")]
 
 
-def test_refresh_makes_the_next_version_and_drop_takes_the_tables(con: Any) -> None:
+def test_refresh_creates_version_and_drop_removes_tables(con: Any) -> None:
     old_tables = tables(con)
     con.execute(f"{CREATE} safe AS FROM kacpc('patients', k=5)")
     con.execute("INSERT INTO patients SELECT 100 + i, 30, 'F', 'Flu' FROM range(6) AS r (i)")
@@ -97,7 +97,7 @@ def test_refresh_makes_the_next_version_and_drop_takes_the_tables(con: Any) -> N
 
 
 @pytest.mark.exhaustive
-def test_any_case_comments_and_a_semicolon_do_not_matter(con: Any) -> None:
+def test_case_comments_and_semicolon_are_ignored(con: Any) -> None:
     con.execute(
         "-- make; it\n/* 'now */ create Materialized /* ; */ ANONYMIZED view -- here\n Safe as /* '(' */ select * from "
         "KACPC( /* the ; table */ 'patients', k=5 -- )\n ) ; -- done"
@@ -142,7 +142,7 @@ def test_relations_work_too(con: Any, method: str) -> None:
         ("$t, k=$k, weights := $w, qi => $qi", {"t": "patients", "k": 5, "w": {"age": 2}, "qi": ["sex", "age"]}),
     ],
 )
-def test_arguments_are_what_duckdb_makes_of_them(con: Any, arguments: str, parameters: Any) -> None:
+def test_arguments_evaluated_by_duckdb(con: Any, arguments: str, parameters: Any) -> None:
     dbanon.create_release(con, "told", "kacpc", "patients", k=5, weights={"age": 2}, qi=["sex", "age"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -207,7 +207,7 @@ def test_a_warning_points_at_the_line_of_the_statement(con: Any, query: str) -> 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", HOSTILE)
-def test_any_quoted_name_is_a_name(con: Any, name: str) -> None:
+def test_every_quoted_name_is_accepted(con: Any, name: str) -> None:
     old_tables = tables(con)
     quoted = '"' + name.replace('"', '""') + '"'
     assert con.execute(f"{CREATE} {quoted} AS FROM kacpc('patients', k=5)").fetchall()[0][0] == name
@@ -219,7 +219,7 @@ def test_any_quoted_name_is_a_name(con: Any, name: str) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", HOSTILE)
-def test_any_quoted_name_is_a_source(con: Any, name: str) -> None:
+def test_every_quoted_source_is_accepted(con: Any, name: str) -> None:
     quoted = '"' + name.replace('"', '""') + '"'
     con.execute(f"CREATE TABLE {quoted} AS FROM patients")
     source = quoted.replace("'", "''")
@@ -240,7 +240,7 @@ def test_schemas_are_found_in_any_case(con: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_an_attached_database_keeps_its_own_releases(con: Any, tmp_path: Path) -> None:
+def test_attached_database_keeps_own_releases(con: Any, tmp_path: Path) -> None:
     con.execute(f"ATTACH '{tmp_path / 'second.duckdb'}' AS \"second one\"")
     patients(con, '"second one".people')
     con.execute(f'{CREATE} "second one".safe AS FROM kacpc(\'"second one".people\', k=5, {ROLES})')
@@ -257,7 +257,7 @@ def test_an_attached_database_keeps_its_own_releases(con: Any, tmp_path: Path) -
 
 
 @pytest.mark.exhaustive
-def test_a_name_that_can_be_a_schema_or_a_database_is_asked_about(con: Any) -> None:
+def test_ambiguous_schema_or_database_name_raises(con: Any) -> None:
     con.execute("CREATE SCHEMA clinic")
     with pytest.raises(errors.AmbiguousTableError):
         con.execute(f"{CREATE} clinic.safe AS FROM kacpc('clinic.main.patients', k=5)")
@@ -268,7 +268,7 @@ def test_a_name_that_can_be_a_schema_or_a_database_is_asked_about(con: Any) -> N
 
 
 @pytest.mark.exhaustive
-def test_or_replace_makes_the_next_version_of_a_release_only(con: Any) -> None:
+def test_or_replace_only_replaces_release(con: Any) -> None:
     con.execute("CREATE TABLE mine AS SELECT 1 AS i")
     with pytest.raises(errors.ReleaseExistsError, match="not tables of a release"):
         con.execute(f"CREATE OR REPLACE{CREATE.removeprefix('CREATE')} mine AS FROM kacpc('patients', k=5)")
@@ -298,7 +298,7 @@ def test_if_not_exists_leaves_a_release_alone(con: Any) -> None:
         con.execute(f"{CREATE} IF NOT EXISTS mine AS FROM kacpc('patients', k=5)")
 
 
-def test_if_exists_forgives_what_is_not_there(con: Any) -> None:
+def test_if_exists_ignores_missing_release(con: Any) -> None:
     with pytest.raises(errors.UnknownReleaseError):
         con.execute(f"{DROP} safe")
     assert con.execute(f"{DROP} IF EXISTS safe").fetchall() == []
@@ -463,7 +463,7 @@ def test_a_read_only_database_is_not_written(con: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_what_only_the_connection_sees_cannot_be_a_source(con: Any) -> None:
+def test_connection_local_source_refused(con: Any) -> None:
     frame = con.execute("FROM patients").df()
     con.execute("CREATE TEMP TABLE passing AS FROM patients")
     for source in ("frame", "passing"):
@@ -482,7 +482,7 @@ def test_a_plain_connection_has_a_parser_error() -> None:
 
 
 @pytest.mark.exhaustive
-def test_it_works_in_memory_and_on_cursors() -> None:
+def test_statements_work_in_memory_and_on_cursors() -> None:
     with dbanon.connect() as memory:
         patients(memory, "patients")
         with memory.cursor() as cursor:
@@ -493,7 +493,7 @@ def test_it_works_in_memory_and_on_cursors() -> None:
 
 
 @pytest.mark.exhaustive
-def test_nothing_is_noted_once_a_statement_is_done(con: Any) -> None:
+def test_no_state_kept_after_statement(con: Any) -> None:
     for query in (
         f"{CREATE} s AS FROM kacpc('patients', 5)",
         f"{CREATE} s AS FROM kacpc(age, k=5)",
@@ -514,6 +514,6 @@ def test_nothing_is_noted_once_a_statement_is_done(con: Any) -> None:
         "SELECT $x$; DROP MATERIALIZED ANONYMIZED VIEW s; $x$",
     ],
 )
-def test_what_stands_in_texts_names_and_comments_is_not_a_statement(con: Any, query: str) -> None:
+def test_texts_names_and_comments_are_no_statements(con: Any, query: str) -> None:
     assert len(con.execute(query).fetchall()) == 1
     assert releases(con) == []

@@ -101,7 +101,7 @@ CASES: dict[str, dict[str, Any]] = {
 
 @SYSTEMS
 @pytest.mark.parametrize("case", CASES)
-def test_in_pieces_it_publishes_what_the_function_gives_at_once(system: str, case: str) -> None:
+def test_refreshes_in_pieces_equal_function(system: str, case: str) -> None:
     con, call = made(), CALL | CASES[case]
     came = random.Random(f"{system} {case}")
     ends = sorted(2 * came.randrange(115) for _ in range(3))  # who comes together is read together
@@ -133,7 +133,7 @@ def waiting(con: Any) -> int:
 
 
 @SYSTEMS
-def test_every_class_that_a_reader_sees_has_k_persons_and_covers_its_records(system: str) -> None:
+def test_every_visible_class_has_k_persons_and_covers(system: str) -> None:
     """By the source and what each refresh added alone: who is in a row is known by a sensitive value of one's own."""
     con = made()
     call = CALL | {"person": "name", "qi": ["age", "ward"]}
@@ -178,7 +178,7 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("at", ["_publish", "_update_pending", "_update_ledger"])
-def test_what_stops_on_the_way_leaves_all_as_it_was(at: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failure_during_refresh_changes_nothing(at: str, monkeypatch: pytest.MonkeyPatch) -> None:
     con = made()
     come(con, 2, 0, 60)
     streaming.create_stream(con, "safe", "castle", "events", **CALL)
@@ -219,7 +219,7 @@ print("all", flush=True)
 """
 
 
-def test_a_process_that_is_killed_goes_on_from_its_last_commit(tmp_path: Path) -> None:
+def test_killed_process_resumes_from_last_commit(tmp_path: Path) -> None:
     file = tmp_path / "clinic.duckdb"
     con = made(file)
     streaming.create_stream(con, "safe", "fads", "events", **CALL)
@@ -282,7 +282,7 @@ def test_the_time_zone_of_a_session_is_no_change_of_the_source(tmp_path: Path) -
         con.close()
 
 
-def test_rows_that_have_left_may_be_deleted_where_that_is_said() -> None:
+def test_published_rows_deletable_with_pruned() -> None:
     con = grown()
     waits = 'rowid IN (SELECT "dbanon row" FROM dbanon."waiting main.safe")'
     con.execute(f"DELETE FROM events WHERE NOT {waits} AND rowid < 40")
@@ -296,7 +296,7 @@ def test_rows_that_have_left_may_be_deleted_where_that_is_said() -> None:
         streaming.refresh_stream(con, "safe", pruned=True)
 
 
-def test_who_comes_late_arrives_when_read() -> None:
+def test_late_record_arrives_when_read() -> None:
     con = grown()
     con.execute("UPDATE events SET ts = 99 WHERE false")
     con.executemany(
@@ -306,7 +306,7 @@ def test_who_comes_late_arrives_when_read() -> None:
     assert (done.read, done.published + done.suppressed > 0) == (40, True)
 
 
-def test_a_record_that_cannot_be_read_is_said_and_nothing_is_lost() -> None:
+def test_unreadable_record_reported_and_nothing_lost() -> None:
     con = grown()
     old_rows = rows(con, "FROM safe")
     wrong = {"ward": "'q'", "weight": "'NaN'::DOUBLE", "ts": "NULL"}
@@ -413,7 +413,7 @@ def test_statements() -> None:
         con.execute(f"CREATE MATERIALIZED ANONYMIZED VIEW safe2 AS FROM {call}")
 
 
-def test_releases_and_streams_of_the_same_people_are_told_of_each_other() -> None:
+def test_releases_and_streams_of_same_people_warned() -> None:
     con = grown()
     with pytest.warns(dbanon.DisclosureWarning, match="the streaming views safe published the same people"):
         dbanon.create_release(con, "whole", "kacpc", "events", k=3, qi=["age"])
@@ -489,7 +489,7 @@ def test_two_at_once_do_not_publish_twice() -> None:
     assert streaming.refresh_stream(con, "safe").read == 30
 
 
-def test_rows_of_a_class_are_not_in_the_order_in_which_they_came() -> None:
+def test_class_rows_not_in_arrival_order() -> None:
     con = made()
     con.executemany("INSERT INTO events (ts, age, disease) VALUES (?, 30, ?)", [(i, f"d{i:02}") for i in range(60)])
     streaming.create_stream(
@@ -500,7 +500,7 @@ def test_rows_of_a_class_are_not_in_the_order_in_which_they_came() -> None:
     assert remaining_values != sorted(remaining_values)
 
 
-def test_what_is_asked_of_a_release_says_that_it_is_a_streaming_view(tmp_path: Path) -> None:
+def test_release_functions_explain_streaming_view(tmp_path: Path) -> None:
     with made() as con:
         come(con, 3, 0, 60)
         dbanon.create_stream(con, "safe", "fads", "events", **CALL)
@@ -520,7 +520,7 @@ def test_what_is_asked_of_a_release_says_that_it_is_a_streaming_view(tmp_path: P
         con.execute(f"COPY safe TO '{tmp_path / 'out.parquet'}'")
 
 
-def test_a_view_whose_tables_were_dropped_by_hand_has_to_be_dropped_first() -> None:
+def test_view_with_dropped_tables_must_be_dropped_first() -> None:
     with made() as con:
         come(con, 3, 0, 60)
         dbanon.create_stream(con, "safe", "fads", "events", **CALL)

@@ -21,7 +21,7 @@ def measured(con: Any, call: str) -> dict[str, float]:
     return {name: value for name, value in rows if name.startswith("fully_generalized:") or name == "one_class"}
 
 
-def test_the_share_of_records_for_which_a_column_tells_nothing(con: Any) -> None:
+def test_share_of_uninformative_records_per_column(con: Any) -> None:
     """Rows of one sex are published as it is, or as *; of a hierarchy also what holds all of its leaves; [1, 2] and
     [8, 9] are less than all."""
     con.execute("CREATE TABLE t (age INTEGER, sex VARCHAR, city VARCHAR)")
@@ -40,7 +40,7 @@ def test_the_share_of_records_for_which_a_column_tells_nothing(con: Any) -> None
     assert list(message.values()) == [1, 0, 0, 1], "what is alike in all records is published as it is"
 
 
-def test_a_model_that_leaves_one_class_is_no_error_and_said(con: Any) -> None:
+def test_single_class_release_is_warned_not_error(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT 20 + i AS age, ['Flu', 'HIV'][1 + (i < 7)::INTEGER] AS disease "
         "FROM range(20) AS r (i)"
@@ -74,7 +74,7 @@ def run(*arguments: object) -> Any:
     return CliRunner().invoke(main, [str(a) for a in arguments])
 
 
-def test_the_command_line_names_the_columns_that_tell_nothing(people: Path) -> None:
+def test_cli_names_uninformative_columns(people: Path) -> None:
     output = people.with_name("out.parquet")
     done = run("anonymize", people, "-o", output, "-k", 5, "--qi", "age", "--qi", "street")
     assert done.exit_code == 0, done.output

@@ -42,7 +42,7 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("part", range(3))
-def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
+def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
         remaining = run(came, model, options)
@@ -53,7 +53,7 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("part", range(2))
-def test_any_cuts_give_the_same(part: int) -> None:
+def test_result_independent_of_batching(part: int) -> None:
     for seed in range(part, 300, 2):
         check_cuts("b_castle", run, seed, *case(seed))
 
@@ -94,7 +94,7 @@ def test_clusters_that_are_k_records_together_are_merged() -> None:
     assert remaining.class_ids.tolist() == [0, SUPPRESSED, SUPPRESSED, SUPPRESSED, 0, 0, 0]
 
 
-def test_what_leaves_is_not_split() -> None:
+def test_published_cluster_is_not_split() -> None:
     came, options = of_numbers([1, 9, 1, 9]), {"delta": 4, "beta": 1, "mu": 2}
     assert run(came, StreamModel(2), {**options, "alpha": 8}).class_ids.tolist() == [0, 0, 0, 0]
     assert find("castle").run(came, StreamModel(2), options, lambda: None, None, True).class_ids.tolist() == [

@@ -40,7 +40,7 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("part", range(3))
-def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
+def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
         remaining = run(came, model, options)
@@ -51,7 +51,7 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("part", range(2))
-def test_any_cuts_give_the_same(part: int) -> None:
+def test_result_independent_of_batching(part: int) -> None:
     for seed in range(part, 300, 2):
         check_cuts("castle", run, seed, *case(seed))
 
@@ -88,14 +88,14 @@ def test_a_stream_traced_by_hand() -> None:
     assert remaining.reusable.tolist() == [0, 2, 5]
 
 
-def test_an_outlier_is_suppressed_where_most_clusters_are_larger() -> None:
+def test_outlier_suppressed_if_most_clusters_are_larger() -> None:
     """0, 5 and 10 open clusters, of which 5 and 10 grow before the 0 is due."""
     remaining = run(of_numbers([0, 5, 10, 5, 10]), StreamModel(2), {"delta": 4, "beta": 3, "mu": 2})
     assert remaining.class_ids.tolist() == [SUPPRESSED, 0, 1, 0, 1]
     assert remaining.published_at.tolist() == [5, 5, 5, 5, 5]
 
 
-def test_a_split_takes_its_share_of_each_sensitive_value() -> None:
+def test_split_takes_share_of_every_sensitive_value() -> None:
     """One cluster, 0 (x), 0 (x), 1 (y), 5 (y), 6 (x). By persons alone the two 0 and then 1 and 5 would be pieces; by
     shares of a piece of two the first 0 and the nearest y, 1, then the second 0 and 5; the 6 widens 0-5 least."""
     values, options = [0, 0, 1, 5, 6], {"delta": 9, "beta": 1, "mu": 2}

@@ -48,7 +48,7 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("part", range(3))
-def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
+def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
     for seed in range(part, 300, 3):
         came, model, options = case(seed)
         remaining = run(came, model, options)
@@ -59,7 +59,7 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("part", range(2))
-def test_any_cuts_give_the_same(part: int) -> None:
+def test_result_independent_of_batching(part: int) -> None:
     for seed in range(part, 200, 2):
         check_cuts("cudsa", run, seed, *case(seed))
 
@@ -93,7 +93,7 @@ def test_without_labels_the_loss_alone_counts() -> None:
     assert remaining.published_at.tolist() == [4, 4, 6, 7, 7, 6, 7]
 
 
-def test_a_label_makes_classes_of_one_label_and_is_a_sensitive_column() -> None:
+def test_label_is_sensitive_and_unique_per_class() -> None:
     con = dbanon.connect()
     con.execute(
         "CREATE TABLE visits AS SELECT i AS ts, (i * 37) % 50 AS age, 'd' || (i * 13) % 3 AS disease, "

@@ -57,7 +57,7 @@ def published(con: Any, query: str) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_view_publishes_what_the_function_gives(system: str, kind: str) -> None:
+def test_view_equals_function(system: str, kind: str) -> None:
     con, seed = connection(kind), len(system) + len(kind)
     call = {**CALL, "intervals": ["bounds", "text"][seed % 2]}
     insert(con, kind, seed, 0, 30)

@@ -50,7 +50,7 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("part", range(3))
-def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
+def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
         remaining = run(came, model, options)
@@ -61,7 +61,7 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("part", range(2))
-def test_any_cuts_give_the_same(part: int) -> None:
+def test_result_independent_of_batching(part: int) -> None:
     for seed in range(part, 200, 2):
         check_cuts("faanst", run, seed, *case(seed))
 
@@ -93,7 +93,7 @@ def test_a_stream_traced_by_hand(mode: str) -> None:
     assert remaining.reusable.tolist() == [1, 2, 3]
 
 
-def test_parameters_that_exclude_each_other() -> None:
+def test_exclusive_parameters_raise() -> None:
     assert excluded_parameter({"delta": 10, "mu": 4}, 5) == ("mu", "at least 5, as many records as a class needs")
     assert excluded_parameter({"delta": 10, "mu": 11}, 5) == ("mu", "at most 10, as more records never wait")
     assert excluded_parameter({"delta": 10, "mu": 10}, 10) is None

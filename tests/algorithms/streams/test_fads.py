@@ -41,7 +41,7 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("part", range(3))
-def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
+def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
         remaining = run(came, model, options)
@@ -58,7 +58,7 @@ def test_more_records_wait_than_are_looked_at_together() -> None:
     assert (remaining.class_ids.tolist(), remaining.published_at.tolist()) == (plain_fads.out, plain_fads.step)
 
 
-def test_any_cuts_give_the_same() -> None:
+def test_result_independent_of_batching() -> None:
     for seed in range(200):
         check_cuts("fads", run, seed, *case(seed))
 

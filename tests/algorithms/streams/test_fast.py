@@ -42,7 +42,7 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("part", range(3))
-def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
+def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
         remaining = run(came, model, options)
@@ -52,14 +52,14 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
         refuse_broken(came, model, remaining, options["delta"])
 
 
-def test_any_cuts_give_the_same() -> None:
+def test_result_independent_of_batching() -> None:
     for seed in range(200):
         check_cuts("fast", run, seed, *case(seed))
 
 
 @pytest.mark.whole
 @pytest.mark.parametrize("workers", [2, 3])
-def test_any_number_of_workers_gives_the_same(workers: int) -> None:
+def test_result_independent_of_workers(workers: int) -> None:
     for seed in range(100):
         came, model, options = case(seed)
         alike(run(came, model, {**options, "workers": workers}), run(came, model, options))

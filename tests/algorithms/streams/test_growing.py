@@ -33,7 +33,7 @@ def meaning(came: Arrivals) -> NumberMeaning:
 
 
 @SYSTEMS
-def test_it_is_taken_up_as_it_was(system: StreamAlgorithm) -> None:
+def test_stored_state_is_restored_unchanged(system: StreamAlgorithm) -> None:
     for seed in range(20):
         came = random_arrivals(seed, 150, nulls=bool(seed % 2), persons=bool(seed % 3), sensitive=seed % 2)
         model = StreamModel(3, (2,) * (seed % 2))
@@ -69,7 +69,7 @@ def test_it_is_taken_up_as_it_was(system: StreamAlgorithm) -> None:
 
 
 @SYSTEMS
-def test_nodes_are_known_by_their_names(system: StreamAlgorithm) -> None:
+def test_nodes_identified_by_name(system: StreamAlgorithm) -> None:
     """A leaf comes before the others: all have other numbers then, and put aside again they have their names."""
     came = random_arrivals(7, 300, values=20)
     one_meaning = meaning(came)
@@ -104,7 +104,7 @@ def test_a_name_that_is_gone_is_an_error() -> None:
         restore_state(system, put, removed_meaning, 0)
 
 
-def test_segment_is_found_by_its_key_while_it_is_read() -> None:
+def test_segment_found_by_key_while_read() -> None:
     segment = StreamSegment.from_bytes(None, 0, is_last=False)
     key = segment.key
     assert StreamSegment.find(key) is segment

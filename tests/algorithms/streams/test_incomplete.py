@@ -63,7 +63,7 @@ def case(seed: int, name: str) -> tuple[Arrivals, StreamModel, dict[str, Any]]:
 
 @pytest.mark.whole
 @SYSTEMS
-def test_it_is_the_plain_loop_and_keeps_its_promise(name: str) -> None:
+def test_equals_plain_loop_and_keeps_promises(name: str) -> None:
     joined_number = 0
     for seed in range(250):
         came, model, options = case(seed, name)
@@ -79,7 +79,7 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(name: str) -> None:
 
 
 @SYSTEMS
-def test_any_cuts_give_the_same(name: str) -> None:
+def test_result_independent_of_batching(name: str) -> None:
     for seed in range(150):
         came, model, options = case(seed, name)
         cuts = random_cuts(seed, came.n_records)
@@ -167,7 +167,7 @@ def test_in_sql(con: Any, name: str, form: str) -> None:
     assert con.execute(f"SELECT sum(size) FROM {name}_classes({call})").fetchall() == [(300,)]
 
 
-def test_maybe_match_publishes_no_null_where_somebody_has_a_value(con: Any) -> None:
+def test_maybe_match_publishes_known_value_over_null(con: Any) -> None:
     shown_row = con.execute(f"SELECT count(*) FILTER (WHERE age IS NULL), count(*) FROM idea({CALL})").fetchall()[0]
     lacking = con.execute("SELECT count(*) FROM events WHERE age IS NULL").fetchall()[0][0]
     assert shown_row[0] < lacking / 2
@@ -175,7 +175,7 @@ def test_maybe_match_publishes_no_null_where_somebody_has_a_value(con: Any) -> N
     assert con.execute(f"SELECT count(*) FILTER (WHERE age = '*') FROM idea({CALL})").fetchall()[0][0] <= plainly
 
 
-def test_the_gate_refuses_a_value_that_nobody_has(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gate_refuses_value_no_one_has(monkeypatch: pytest.MonkeyPatch) -> None:
     """A class of records that all lack it, published as though one had it."""
     from dbanon.sqltext import resources, templates as filling
 

@@ -39,7 +39,7 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, int]:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("part", range(3))
-def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
+def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
     for seed in range(part, 300, 3):
         came, model, delta = case(seed)
         remaining = run(came, model, delta)
@@ -55,7 +55,7 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
         refuse_broken(came, model, remaining, delta)
 
 
-def test_any_cuts_give_the_same() -> None:
+def test_result_independent_of_batching() -> None:
     for seed in range(150):
         came, model, delta = case(seed)
         alike(_resumed(seed, came, model, delta), run(came, model, delta))
@@ -66,7 +66,7 @@ def _resumed(seed: int, came: Arrivals, model: StreamModel, delta: int) -> Strea
     return resumed(came, lambda some, before, ends: run(some, model, delta, before, ends), cuts)
 
 
-def test_a_person_leaves_with_the_same_others_for_good() -> None:
+def test_person_stays_with_same_group() -> None:
     came = random_arrivals(4, 400, persons=True)
     came = Arrivals(came.places, came.values, came.people % 30, came.sensitive, came.arrived)
     remaining = run(came, StreamModel(3), 40)
@@ -98,7 +98,7 @@ def test_a_stream_traced_by_hand() -> None:
     assert remaining.highs.tolist() == [[3], [9], [7]]
 
 
-def test_parameters_that_exclude_each_other() -> None:
+def test_exclusive_parameters_raise() -> None:
     assert excluded_parameter({"l": 4}, 3) == ("l", "at most 3, as a group is exactly k records")
     assert excluded_parameter({"l": 3}, 3) is None
     assert excluded_parameter({"l": None}, 3) is None

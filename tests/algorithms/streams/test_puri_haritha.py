@@ -51,7 +51,7 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("part", range(3))
-def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
+def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
         remaining = run(came, model, options)
@@ -63,7 +63,7 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("part", range(2))
-def test_any_cuts_give_the_same(part: int) -> None:
+def test_result_independent_of_batching(part: int) -> None:
     for seed in range(part, 200, 2):
         check_cuts("puri_haritha", run, seed, *case(seed))
 
@@ -139,6 +139,6 @@ def test_only_true_values_are_published(con: Any) -> None:
         (", ontology := {'disease': 'flu;lung;*'}", "disease"),
     ],
 )
-def test_what_is_no_ontology_is_refused(con: Any, more: str, said: str) -> None:
+def test_invalid_ontology_raises(con: Any, more: str, said: str) -> None:
     with pytest.raises(duckdb.Error, match=said):
         con.execute(f"FROM puri_haritha({ASKED}{more})").fetchall()

@@ -38,7 +38,7 @@ def call(name: str, more: str = "", table: str = "visits") -> str:
 
 @pytest.mark.parametrize("more", ["", ", person := 'person', l := 2", ", intervals := 'bounds', suppress := 'drop'"])
 @pytest.mark.parametrize("name", NAMES)
-def test_every_record_leaves_once_in_time_with_k_persons(con: Any, name: str, more: str) -> None:
+def test_record_published_once_in_time_with_k_persons(con: Any, name: str, more: str) -> None:
     own_query = f"SELECT class_id, arrived, published, delay, suppressed FROM {call(name, more)}"
     rows = con.execute(own_query).fetchall()
     arrived = [row[1] for row in rows]
@@ -53,7 +53,7 @@ def test_every_record_leaves_once_in_time_with_k_persons(con: Any, name: str, mo
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_classes_and_metrics_say_what_the_rows_say(con: Any, name: str) -> None:
+def test_classes_and_metrics_match_rows(con: Any, name: str) -> None:
     con.execute(f"CREATE TEMP TABLE left_ AS FROM {call(name, ', l := 2')}")
     classes = con.execute(f"SELECT class_id, size FROM {call(name + '_classes', ', l := 2')} ORDER BY ALL").fetchall()
     assert classes == con.execute("SELECT class_id, count(*) FROM left_ GROUP BY ALL ORDER BY ALL").fetchall()
@@ -69,7 +69,7 @@ def test_classes_and_metrics_say_what_the_rows_say(con: Any, name: str) -> None:
     assert 0 <= mapping.get("reuse", 0) < 1
 
 
-def test_the_order_in_which_a_table_is_stored_tells_nothing(con: Any) -> None:
+def test_storage_order_is_not_revealed(con: Any) -> None:
     con.execute("CREATE TABLE shuffled AS FROM visits ORDER BY hash(ts)")
     con.execute("UPDATE visits SET ts = ts // 10")
     con.execute("UPDATE shuffled SET ts = ts // 10")
@@ -92,7 +92,7 @@ def test_the_order_in_which_a_table_is_stored_tells_nothing(con: Any) -> None:
         ("fads('visits', k := 1000, delta := 2000, order_by := 'ts', qi := 'age')", "k must be between 2 and 240"),
     ],
 )  # fmt: skip
-def test_wrong_calls_say_what_is_accepted(con: Any, asked: str, said: str) -> None:
+def test_invalid_calls_state_accepted_values(con: Any, asked: str, said: str) -> None:
     con.execute("ALTER TABLE visits ADD COLUMN gone INTEGER")
     with pytest.raises((duckdb.Error, errors.DbanonError), match=said):
         con.execute(f"FROM {asked}").fetchall()

@@ -35,7 +35,7 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, int]:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("part", range(3))
-def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
+def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, delta = case(seed)
         remaining = run(came, model, delta)
@@ -44,7 +44,7 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
         refuse_broken(came, model, remaining, delta)
 
 
-def test_any_cuts_give_the_same() -> None:
+def test_result_independent_of_batching() -> None:
     for seed in range(200):
         came, model, delta = case(seed)
         alike(_resumed(seed, came, model, delta), run(came, model, delta))

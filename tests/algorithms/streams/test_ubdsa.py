@@ -43,7 +43,7 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("part", range(3))
-def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
+def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
         remaining = run(came, model, options)
@@ -54,12 +54,12 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("part", range(2))
-def test_any_cuts_give_the_same(part: int) -> None:
+def test_result_independent_of_batching(part: int) -> None:
     for seed in range(part, 200, 2):
         check_cuts("ubdsa", run, seed, *case(seed))
 
 
-def test_records_that_are_all_alike_leave_as_soon_as_they_are_enough() -> None:
+def test_equal_records_published_as_soon_as_enough() -> None:
     came = build_arrivals(
         [NumericAttribute(np.arange(1.0), integral=True)], np.zeros((9, 1), np.int32), None, np.zeros((9, 0), np.int64)
     )

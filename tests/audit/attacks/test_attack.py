@@ -55,7 +55,7 @@ def test_an_attack_on_a_class_names_exactly_the_planted_people(clinic: Any, kind
 
 
 @pytest.mark.parametrize("kind", PLANTED)
-def test_an_attack_on_a_class_finds_nobody_where_nobody_is_exposed(clinic: Any, kind: str) -> None:
+def test_class_attack_finds_no_one_without_exposure(clinic: Any, kind: str) -> None:
     plant(clinic, [*block(10, "F", *VALUES), *block(20, "M", *VALUES, *VALUES)])
     assert attack(clinic, kind) == []
     actual_summary = summary(clinic, kind)
@@ -81,7 +81,7 @@ def test_more_facts_expose_more(clinic: Any) -> None:
     assert flu["who"] == ["0", "1", "2", "5"]
 
 
-def test_nobody_is_named_who_fits_another_class_too(clinic: Any) -> None:
+def test_person_fitting_two_classes_is_not_named(clinic: Any) -> None:
     plant(clinic, [*block(10, "F", "HIV", "HIV"), *block(20, "F", "Flu", "HIV")])
     clinic.execute("UPDATE safe SET age = '[11, 29]' WHERE age = '[20, 29]'")
     (row,) = attack(clinic, "homogeneity")
@@ -182,7 +182,7 @@ def test_confidence_of_linkage_is_the_share_of_right_links(clinic: Any, larger: 
         assert is_calibrated(confidence, hits, n_attempts), (confidence, hits, n_attempts)
 
 
-def test_linkage_without_names_does_not_say_what_is_wrong(clinic: Any) -> None:
+def test_linkage_without_names_hides_errors(clinic: Any) -> None:
     plant(clinic, [(15, "F", "HIV"), *block(20, "M", *VALUES)])
     clinic.execute("CREATE TABLE register AS SELECT age, sex FROM people")
     clinic.execute("DELETE FROM dbanon.policy WHERE column_name = 'id'")
@@ -272,7 +272,7 @@ def test_majority_is_right_as_often_as_a_plain_loop_says(clinic: Any, seed: int)
     assert summary(clinic, "majority", more="sample=90")["accuracy"] == accuracy
 
 
-def test_majority_tells_a_class_of_one_value_and_nothing_where_all_are_missing(clinic: Any) -> None:
+def test_majority_reveals_single_value_but_not_missing(clinic: Any) -> None:
     plant(clinic, [*block(10, "F", *["HIV"] * 4), *block(20, "M", *VALUES)])
     (row,) = attack(clinic, "majority")
     assert (row["guess"], row["confidence"], row["observed"], row["who"]) == ("HIV", 1, 1, ["0", "1", "2", "3"])
@@ -314,7 +314,7 @@ def test_reconstruction_names_exactly_the_planted_people(clinic: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_confidence_of_reconstruction_is_the_share_of_right_guesses(clinic: Any) -> None:
+def test_reconstruction_confidence_is_share_of_hits(clinic: Any) -> None:
     """An attacker draws a value of each published one and a disease as frequent as in the class, many times."""
     stated = hits = tried_number = 0.0
     rng = random.Random(5)
@@ -409,7 +409,7 @@ def test_confidence_of_downcoding_is_the_share_of_right_guesses(con: Any, size: 
 
 
 @pytest.mark.exhaustive
-def test_the_same_call_gives_the_same_rows_whatever_the_order(clinic: Any) -> None:
+def test_attack_rows_independent_of_order(clinic: Any) -> None:
     plant(clinic, random_people(1, 80, VALUES, [5, 2, 2, 1]))
     clinic.execute("CREATE TABLE register AS SELECT id, age, sex FROM people")
     extra_parameters = {"linkage": "register='register', threshold=0"}
@@ -463,7 +463,7 @@ def test_missing_values_are_no_guess(con: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_all_forms_of_published_values_are_attacked_alike(clinic: Any) -> None:
+def test_every_published_form_is_attacked_equally(clinic: Any) -> None:
     plant(clinic, random_people(3, 90, VALUES, [5, 2, 2, 1]))
     clinic.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'id'")
     clinic.execute("CREATE TABLE register AS SELECT id, age, sex FROM people")

@@ -74,7 +74,7 @@ def minimal(con: Any, women: Sequence[str], men: Sequence[str]) -> None:
     con.execute("UPDATE safe SET sex = '*'")
 
 
-def test_a_cut_that_was_not_made_names_the_planted_people(clinic: Any) -> None:
+def test_avoided_cut_names_planted_people(clinic: Any) -> None:
     minimal(clinic, ["HIV", "HIV", "HIV", "HIV"], OTHERS[:16])
     (row,) = attack(clinic, "minimality", more="alpha=0.5, k=4")
     # Of 4 among 20 with HIV only the women can have too many: 3 or all 4 of them.
@@ -91,7 +91,7 @@ def test_a_cut_that_was_not_made_names_the_planted_people(clinic: Any) -> None:
     assert sum(r["confidence"] * r["records"] for r in both) == pytest.approx(4)
 
 
-def test_nothing_is_inferred_where_k_or_the_data_explain_the_class(clinic: Any) -> None:
+def test_minimality_silent_if_k_or_data_explain_class(clinic: Any) -> None:
     women, men = ["HIV", "HIV", "HIV", "HIV"], OTHERS[:16]
     minimal(clinic, women, men)
     assert attack(clinic, "minimality", more="alpha=0.5, k=5") == [], "k forbids the cut"
@@ -105,7 +105,7 @@ def test_nothing_is_inferred_where_k_or_the_data_explain_the_class(clinic: Any) 
     assert summary(clinic, "minimality", more="alpha=0.5, k=4")["settled"]["value"] == 0
 
 
-def test_medians_nodes_and_missing_values_are_cut_as_mondrian_cuts(con: Any) -> None:
+def test_medians_nodes_and_missing_cut_like_mondrian(con: Any) -> None:
     dbanon.load_hierarchy(con, "wards", [["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"]])
     sick = ["HIV"] * 3
     rows = [*((1, "a1", d) for d in [*sick, "d0"]), *((i, "b1", d) for i, d in enumerate(OTHERS[:12], 2))]
@@ -204,7 +204,7 @@ def test_prediction_names_the_people_whose_disease_follows(clinic: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_prediction_says_how_far_it_has_come() -> None:
+def test_prediction_reports_progress() -> None:
     result: list[tuple[float, float]] = []
     with dbanon.connect(progress=lambda *far: result.append(far)) as con:
         con.execute("CREATE TABLE t AS SELECT i % 60 AS age, i // 20 % 3 AS s FROM range(300) AS r (i)")
@@ -223,7 +223,7 @@ def test_prediction_says_how_far_it_has_come() -> None:
         assert len(result) == 20
 
 
-def test_prediction_names_nobody_where_nothing_follows(clinic: Any) -> None:
+def test_prediction_names_no_one_without_dependence(clinic: Any) -> None:
     plant(clinic, random_people(1, 300, ["Flu", "HIV", "Cancer", "Lymphoma"], [1, 1, 1, 1]))
     assert attack(clinic, "prediction") == []
     accuracy = summary(clinic, "prediction")["accuracy"]
@@ -269,7 +269,7 @@ def test_unseen_people_can_be_given(clinic: Any) -> None:
         attack(clinic, "prediction", more="register='unseen', qi=['age']")
 
 
-def test_numbers_are_guessed_by_ranges_and_rare_texts_not_at_all(con: Any) -> None:
+def test_numbers_guessed_by_range_rare_texts_never(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT i % 40 AS age, (i % 40) * 1000 + i % 7 AS pay, 'x' || (i % 40) AS job "
         "FROM range(1200) AS r (i)"
@@ -339,7 +339,7 @@ def test_shares_of_few_records_are_drawn_to_the_whole() -> None:
 
 
 @pytest.mark.parametrize(("follows", "off"), [(0.0, 0.04), (1.0, 0.08)])
-def test_guesses_of_many_small_classes_do_not_flatter_themselves(follows: float, off: float) -> None:
+def test_small_class_guesses_are_not_overconfident(follows: float, off: float) -> None:
     """A forest on a hundred classes of three votes for whatever they happen to have. It may be too modest a bit."""
     stated = hits = tried_number = 0.0
     for seed in range(8):
@@ -357,7 +357,7 @@ def test_guesses_of_many_small_classes_do_not_flatter_themselves(follows: float,
     assert -off < stated / tried_number - hits / tried_number < 0.04
 
 
-def test_nobody_to_learn_from_or_to_guess_gives_no_row(clinic: Any) -> None:
+def test_no_training_or_target_people_gives_no_row(clinic: Any) -> None:
     plant(clinic, [(15, "F", "HIV")])
     assert attack(clinic, "prediction", more="threshold=0") == []
     plant(clinic, [(15, "F", "HIV")] * 30)

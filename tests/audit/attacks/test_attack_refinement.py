@@ -71,7 +71,7 @@ def test_values_of_a_cheaper_class_are_ruled_out(clinic: Any) -> None:
     assert by_column["ruled_out"]["value"] == pytest.approx(6 / 21)
 
 
-def test_a_class_grows_as_far_as_that_loses_less_and_another_ends(clinic: Any) -> None:
+def test_class_grows_until_another_is_cheaper(clinic: Any) -> None:
     """With one record more, the class of 5/40 may lose below (30 + 3 * 5) / 4 / 40, which is from 25 to 36 and from 19
     on; with two more below (2 * 30 + 3 * 5) / 5 / 40, which is just not from 25 to 40. Others end at 31 and 39."""
     others = [("M", f"[20, {end}]", (20, 21, end)) for end in (31, 39)]
@@ -95,7 +95,7 @@ def test_bounds_are_taken_together(clinic: Any) -> None:
     assert (row["guess"], row["confidence"], row["observed"]) == ("not 21 to 33", 1, 1)
 
 
-def test_a_class_without_a_spare_record_is_filled_up_from_one_within_it(clinic: Any) -> None:
+def test_class_without_spare_filled_from_nested_one(clinic: Any) -> None:
     wide_values, cheap = ("F", "[20, 40]", (20, 38, 40)), ("F", "[25, 30]", (25, 27, 30))
     publish(clinic, wide_values, cheap, MEN)
     assert attack(clinic, "refinement", more=QI) == []
@@ -108,7 +108,7 @@ def test_a_class_without_a_spare_record_is_filled_up_from_one_within_it(clinic: 
     assert told(clinic) | {"several": 8, "fewer": 3, "placed": 3, "placed_right": 1} == told(clinic)
 
 
-def test_a_sensitive_value_is_read_off_the_class_that_is_left(clinic: Any) -> None:
+def test_sensitive_value_inferred_from_remaining_class(clinic: Any) -> None:
     publish(clinic, ("F", "[20, 40]", (20, 33, 38, 40)), ("F", "[25, 30]", (25, 27, 30)), MEN)
     for table in ("people", "safe"):
         clinic.execute(f"ALTER TABLE {table} ADD COLUMN disease VARCHAR")
@@ -124,7 +124,7 @@ def test_a_sensitive_value_is_read_off_the_class_that_is_left(clinic: Any) -> No
     assert told(clinic, extra_options)["placed_right"] is None
 
 
-def test_nothing_is_inferred_where_nothing_was_cheaper(clinic: Any) -> None:
+def test_nothing_inferred_without_cheaper_class(clinic: Any) -> None:
     publish(clinic, ("F", "[20, 30]", (20, 22, 25, 30)), ("F", "[40, 50]", (40, 41, 45, 50)), MEN)
     assert attack(clinic, "refinement", more=f"{QI}, threshold=0") == []
     assert told(clinic)["several"] == told(clinic)["contradicted"] == 0
@@ -132,7 +132,7 @@ def test_nothing_is_inferred_where_nothing_was_cheaper(clinic: Any) -> None:
     assert attack(clinic, "refinement", more=QI.replace("k=3", "k=4")) == [], "no class can spare a record"
 
 
-def test_values_without_a_hierarchy_tell_nothing_by_themselves(clinic: Any) -> None:
+def test_values_without_hierarchy_reveal_nothing(clinic: Any) -> None:
     publish(clinic, ("F", "[20, 40]", (20, 33, 38, 40)), ("*", "[25, 30]", (25, 27, 30)), MEN)
     for kind in ("refinement", "downcoding"):
         assert attack(clinic, kind, more="qi=['sex'], threshold=0") == []
@@ -147,7 +147,7 @@ def test_a_guess_that_is_wrong_is_shown_to_be(clinic: Any) -> None:
     assert told(clinic)["placed_right"] == pytest.approx(3 / 5)
 
 
-def test_nothing_is_told_of_a_class_that_contradicts_what_is_assumed(clinic: Any) -> None:
+def test_contradicting_class_reveals_nothing(clinic: Any) -> None:
     """Somebody is 25 for sure, and nobody should be."""
     publish(clinic, ("F", "[25, 45]", (25, 33, 38, 45)), ("F", "[22, 30]", (22, 27, 30)), MEN)
     assert [r for r in attack(clinic, "refinement", more=QI) if r["attribute"] == "age"] == []
@@ -273,7 +273,7 @@ LEAVES = [line[0] for line in TREE]
 ENDS = {"*": (-np.inf, np.inf), "A": (0, 1), "B": (2, 4)} | {leaf: (i, i) for i, leaf in enumerate(LEAVES)}
 
 
-def test_all_that_is_inferred_is_so_where_nothing_could_be_cheaper() -> None:
+def test_inferences_hold_under_optimality() -> None:
     """The search of the test shares nothing with the attack, and knows of every change that it thinks of."""
     columns = [KnownColumn(is_number=True), KnownColumn(is_number=False, nodes=NODES)]
     number, ruled_out = 0, 0
@@ -376,7 +376,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_releases_are_attacked_or_tell_nothing(visits: Any, name: str) -> None:
+def test_hostile_releases_attacked_or_silent(visits: Any, name: str) -> None:
     visits.execute(f"CREATE OR REPLACE TABLE odd AS {HOSTILE[name]}")
     for extra_text in ("", ", sensitive=[], k=1", ", k=1000, qi=['age']"):
         call = f"('odd', kind='refinement', source='visits'{extra_text})"
@@ -398,7 +398,7 @@ def test_hostile_releases_are_attacked_or_tell_nothing(visits: Any, name: str) -
         ("BIGINT", "-{}::BIGINT", "not -10 to -5"),
     ],
 )  # fmt: skip
-def test_values_of_every_type_are_shown_as_they_are(con: Any, type_: str, value: str, guess: str) -> None:
+def test_every_value_type_shown_unchanged(con: Any, type_: str, value: str, guess: str) -> None:
     ages = [0, 13, 18, 20, 5, 7, 10, *[0, 21, 40]]
     raw = ", ".join(f"({i}, {i // 4 if i < 7 else 2}, {value.format(age)})" for i, age in enumerate(ages))
     con.execute(

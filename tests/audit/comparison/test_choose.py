@@ -31,7 +31,7 @@ def rows(con: Any, query: str) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
-def test_each_row_is_what_is_said_of_the_release_that_its_statement_makes(people: Any) -> None:
+def test_rows_match_releases_of_their_statements(people: Any) -> None:
     actual_rows = rows(people, f"FROM choose({CALL}, algorithms := ['kacpc', 'mdav'], queries := 60)")
     assert [(r["algorithm"], r["k"], r["l"], r["t"]) for r in actual_rows] == [
         (*axes, 1) for axes in product(("kacpc", "mdav"), (4, 12), (1, 2, 3))
@@ -51,9 +51,7 @@ def test_each_row_is_what_is_said_of_the_release_that_its_statement_makes(people
 
 
 @pytest.mark.parametrize(("algorithm", "own"), [("mckl", ("l", 2)), ("eld", ("l", 2)), ("kapp", ("t", 0.1))])
-def test_what_an_algorithm_asks_for_by_itself_is_in_its_row(
-    people: Any, algorithm: str, own: tuple[str, float]
-) -> None:
+def test_algorithm_defaults_are_in_row(people: Any, algorithm: str, own: tuple[str, float]) -> None:
     call = CALL.replace("l := [1, 2, 3]", "queries := 0")
     row = rows(people, f"FROM choose({call.replace('[4, 12]', '[4]')}, algorithms := ['{algorithm}'])")[0]
     assert row[own[0]] == pytest.approx(own[1])
@@ -90,7 +88,7 @@ def test_attacks_are_those_of_attack_summary(people: Any) -> None:
         assert row[kind] == pytest.approx(value)
 
 
-def test_what_cannot_be_released_is_a_row_that_says_why(people: Any) -> None:
+def test_impossible_release_row_states_reason(people: Any) -> None:
     actual_rows = rows(
         people, f"FROM choose({CALL.replace('[1, 2, 3]', '[2, 9]').replace('12', '400')}, queries := 30)"
     )
@@ -122,7 +120,7 @@ def test_t_and_other_models_and_settings_are_in_the_statement(people: Any) -> No
         people.execute(row["statement"])
 
 
-def test_it_says_how_far_it_is_whatever_was_compared_before(people: Any) -> None:
+def test_progress_independent_of_earlier_comparison(people: Any) -> None:
     result: list[float] = []
     with dbanon.connect(progress=lambda done, saved: result.append(done)) as con:
         con.execute("CREATE TABLE t AS SELECT range % 50 AS age, range % 7 AS city FROM range(300)")
@@ -158,7 +156,7 @@ def test_temporary_tables_and_odd_names_are_chosen_for_too(people: Any) -> None:
         ("k := [5], cost := 'query_error', queries := 0", "queries must be an integer of at least 1 where cost ="),
     ],
 )
-def test_a_call_that_means_nothing_says_what_is_accepted(people: Any, call: str, said: str) -> None:
+def test_meaningless_call_states_accepted_values(people: Any, call: str, said: str) -> None:
     with pytest.raises(duckdb.Error) as caught:
         people.execute(f"FROM choose('people', {call}, qi := ['age', 'city'])")
     assert said in str(caught.value)

@@ -45,9 +45,7 @@ def released(con: Any, algorithm: str, table: str, options: str) -> dict[str, fl
 
 @pytest.mark.parametrize("persons", ["", ", person := 'who'"])
 @pytest.mark.parametrize("algorithm", ["kacpc", "datafly", "simdiv", "ldiversity_mondrian", "best"])
-def test_figures_are_those_of_releases_with_sensitive_values_and_persons(
-    people: Any, algorithm: str, persons: str
-) -> None:
+def test_figures_match_releases_with_persons(people: Any, algorithm: str, persons: str) -> None:
     """Algorithms that publish more than clusters span, leave records out, read sensitive values or search."""
     options = f"{QI}, sensitive := ['disease']{persons}, suppress := 0.05"
     call = f"'people', k := [4], algorithms := '{algorithm}', metrics := {NAMES}, {options}"
@@ -62,7 +60,7 @@ def test_figures_are_those_of_releases_with_sensitive_values_and_persons(
     }
 
 
-def test_algorithms_that_read_more_of_the_table_change_nothing_for_the_others(people: Any) -> None:
+def test_extra_columns_of_algorithms_change_no_other(people: Any) -> None:
     """Values of numbers, sensitive values, influence: each run is what it would be alone."""
     people.execute("ALTER TABLE people ADD born DATE")
     people.execute("UPDATE people SET born = DATE '1950-01-01' + (who * 37 % 9000)::INTEGER")
@@ -96,7 +94,7 @@ def test_every_combination_is_a_row_in_the_order_of_the_call(people: Any) -> Non
     ]  # fmt: skip
 
 
-def test_a_sample_is_a_table_of_its_own_and_has_the_smaller_ones(people: Any) -> None:
+def test_sample_is_own_table_and_nested(people: Any) -> None:
     """Its ranges are those of its records, whatever order the table is in."""
     first = rows(people, f"FROM compare('people', k := 3, rows := [30, 90], metrics := 'information_loss', {QI})")
     people.execute("CREATE TABLE turned AS FROM people ORDER BY hash(who, disease)")
@@ -110,7 +108,7 @@ def test_a_sample_is_a_table_of_its_own_and_has_the_smaller_ones(people: Any) ->
     assert next(r["mean"] for r in first if r["algorithm"] == "kacpc") == pytest.approx(expected)
 
 
-def test_runs_of_several_seeds_have_a_mean_and_a_standard_deviation(people: Any) -> None:
+def test_several_seeds_give_mean_and_deviation(people: Any) -> None:
     people.execute("CREATE TABLE t AS SELECT range * 7919 % 97 AS age, range % 11 AS city FROM range(300)")
     call = "algorithms := ['kmember', 'mdav'], k := [7], metrics := ['ncp'], repeat := 4"
     values_by_algorithm = {r["algorithm"]: r for r in rows(people, f"FROM compare('t', {call}, seed := 7, {QI})")}
@@ -127,7 +125,7 @@ def test_runs_of_several_seeds_have_a_mean_and_a_standard_deviation(people: Any)
     assert [r["runs"] for r in always] == [1, 1]
 
 
-def test_what_an_algorithm_refuses_is_a_row_that_says_why_and_the_others_go_on(people: Any) -> None:
+def test_refusal_row_states_reason_and_others_continue(people: Any) -> None:
     actual_rows = rows(
         people,
         f"FROM compare('people', algorithms := ['organized', 'mdav'], k := [3, 500], metrics := ['k'], {QI})",
@@ -155,20 +153,20 @@ def test_what_an_algorithm_refuses_is_a_row_that_says_why_and_the_others_go_on(p
         ("k := [5], algorithms := ['mdav', 'MDAV']", "a list of different names of algorithms"),
     ],
 )
-def test_a_call_that_means_nothing_says_what_is_accepted(people: Any, call: str, said: str) -> None:
+def test_meaningless_call_states_accepted_values(people: Any, call: str, said: str) -> None:
     with pytest.raises(duckdb.Error) as caught:
         people.execute(f"FROM compare('people', {call}{', ' if call else ''}{QI})")
     assert said in str(caught.value)
 
 
-def test_a_number_and_a_name_may_stand_alone_and_tables_be_made(people: Any) -> None:
+def test_scalars_accepted_and_tables_created(people: Any) -> None:
     people.execute(f"CREATE TABLE runs AS FROM compare('people', k = 5, algorithms = 'mdav', {QI})")
     assert people.execute("SELECT algorithm, k, metric FROM runs").fetchall() == [
         ("mdav", 5, "precision"), ("mdav", 5, "ncp"),
     ]  # fmt: skip
 
 
-def test_it_says_how_far_it_is_and_ends_on_ctrl_c(people: Any) -> None:
+def test_reports_progress_and_ends_on_ctrl_c(people: Any) -> None:
     result: list[float] = []
     with dbanon.connect(progress=lambda done, saved: result.append(done)) as con:
         con.execute("CREATE TABLE t AS SELECT range % 50 AS age, range % 7 AS city FROM range(500)")

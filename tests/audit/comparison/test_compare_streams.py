@@ -58,7 +58,7 @@ def test_figures_are_those_of_the_streams_metrics(events: Any, persons: str, sen
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_what_classes_lose_is_what_their_rows_say(events: Any, name: str) -> None:
+def test_class_loss_matches_rows(events: Any, name: str) -> None:
     """Measures of tables, from the rows that left alone."""
     options = f"k := 4, {ARRIVING}, sensitive := 'disease', l := 2"
     metrics = ["classes", "class_size_greatest", "class_size_average", "discernibility", "suppressed", "risk_highest"]
@@ -102,7 +102,7 @@ def test_a_sample_is_a_stream_of_its_own(events: Any) -> None:
     assert {metric: mean for _, metric, mean in result} == pytest.approx({name: expected[name] for name in NAMES})
 
 
-def test_what_draws_runs_with_one_seed_after_another(events: Any) -> None:
+def test_randomized_systems_run_with_successive_seeds(events: Any) -> None:
     call = f"'events', k := 5, algorithms := ['faanst', 'fads'], metrics := 'average_loss', seed := 4, {ARRIVING}"
     rows = {row[0]: row[1:] for row in compared(events, f"{call}, repeat := 3", "algorithm, mean, stddev, runs")}
     each_average_loss = [
@@ -117,7 +117,7 @@ def test_what_draws_runs_with_one_seed_after_another(events: Any) -> None:
     assert rows["fads"][1:] == (None, 1)
 
 
-def test_where_all_is_left_out_classes_have_no_figures(con: Any) -> None:
+def test_metrics_null_when_everything_suppressed(con: Any) -> None:
     """One person after another: nobody is hidden among others in time."""
     con.execute("CREATE TABLE events AS SELECT range // 100 AS who, range % 7 AS age, range AS ts FROM range(600)")
     options = "k := 5, delta := 10, order_by := 'ts', qi := 'age', person := 'who'"
@@ -156,13 +156,13 @@ def test_where_all_is_left_out_classes_have_no_figures(con: Any) -> None:
         ("k := 61", "delta must be at least 61, as many records as a class needs, got 60"),
     ],
 )
-def test_what_no_stream_promises_is_a_row_that_says_so(events: Any, options: str, said: str) -> None:
+def test_unpromised_model_row_states_reason(events: Any, options: str, said: str) -> None:
     (only,) = compared(events, f"'events', algorithms := 'castle', {options}, {ARRIVING}", "mean, runs, problem")
     assert only[:2] == (None, 0)
     assert said in only[2]
 
 
-def test_k_above_the_stream_is_a_row_that_says_so(events: Any) -> None:
+def test_k_above_stream_row_states_reason(events: Any) -> None:
     call = f"'events', k := [5, 501], algorithms := 'fads', metrics := 'k', delta := 600, order_by := 'ts', {QI}"
     first, second = compared(events, call, "mean, problem")
     assert first[0] >= 5
@@ -180,7 +180,7 @@ def test_k_above_the_stream_is_a_row_that_says_so(events: Any) -> None:
         ("algorithms := ['castle', 'castel'], delta := 9, order_by := 'ts'", "Did you mean 'castle'"),
     ],
 )
-def test_a_call_that_means_nothing_says_what_is_accepted(events: Any, call: str, said: str) -> None:
+def test_meaningless_call_states_accepted_values(events: Any, call: str, said: str) -> None:
     with pytest.raises(duckdb.Error) as caught:
         compared(events, f"'events', k := 5, {QI}, {call}")
     assert said in str(caught.value)
@@ -192,7 +192,7 @@ def test_a_record_without_a_time_is_refused(events: Any) -> None:
         compared(events, f"'events', k := 5, algorithms := 'fads', {ARRIVING}")
 
 
-def test_a_kept_comparison_of_streams_goes_on(events: Any) -> None:
+def test_stored_stream_comparison_resumes(events: Any) -> None:
     parameters = {"k": 5, "delta": 60, "order_by": "ts", "qi": ["age"], "metrics": ["delay"]}
     dbanon.compare(events, "events", into="runs", algorithms=["fads"], **parameters)
     result = dbanon.compare(events, "events", into="runs", algorithms=["fads", "castle", "mdav"], **parameters)

@@ -31,7 +31,7 @@ def texts(figure: Any) -> list[str]:
     return [text.get_text() for text in figure.findobj(lambda a: hasattr(a, "get_text"))]
 
 
-def test_a_panel_a_metric_and_one_for_the_seconds_with_a_line_an_algorithm() -> None:
+def test_one_panel_per_metric_one_line_per_algorithm() -> None:
     rows = [
         run(name, k, metric, k * place, stddev=0.5)
         for place, name in enumerate(NAMES, 1) for k in (5, 10, 20) for metric in ("precision", "ncp")
@@ -54,7 +54,7 @@ def test_a_panel_a_metric_and_one_for_the_seconds_with_a_line_an_algorithm() -> 
     assert [text.get_text() for text in legend.get_texts()] == NAMES
 
 
-def test_the_axis_is_what_has_most_values_and_the_others_are_told_apart() -> None:
+def test_axis_has_most_values_and_others_distinguished() -> None:
     rows = [run("mdav", k, "ncp", n * k, n=n) for k in (5, 10) for n in (1000, 2000, 5000)]
     (panel, _) = dbanon.plot(rows).figure.axes[:2]
     assert panel.get_xlabel() == "records"
@@ -62,7 +62,7 @@ def test_the_axis_is_what_has_most_values_and_the_others_are_told_apart() -> Non
     assert list(panel.lines[1].get_xdata()) == [1000, 2000, 5000]
 
 
-def test_one_value_of_each_axis_is_drawn_as_bars_with_their_numbers() -> None:
+def test_single_axis_value_drawn_as_labelled_bars() -> None:
     figure = dbanon.plot([run("mdav", 5, "ncp", 12.5), run("kacpc", 5, "ncp", 10.25, stddev=1.0)]).figure
     panel = figure.axes[0]
     assert [label.get_text() for label in panel.get_yticklabels()] == ["kacpc", "mdav"]
@@ -70,7 +70,7 @@ def test_one_value_of_each_axis_is_drawn_as_bars_with_their_numbers() -> None:
     assert " 12.5" in texts(figure)
 
 
-def test_what_is_better_is_said_of_all_that_is_compared() -> None:
+def test_better_direction_shown_for_compared_metrics() -> None:
     figure = dbanon.plot([run("mdav", 5, metric, 1.0) for metric in STREAM_METRICS]).figure
     panels = [panel for panel in figure.axes if panel.axison]
     actual_texts = {
@@ -81,7 +81,7 @@ def test_what_is_better_is_said_of_all_that_is_compared() -> None:
     assert actual_texts["query error"] == actual_texts["seconds of clustering"] == ["lower is better"]
 
 
-def test_what_was_refused_is_left_out() -> None:
+def test_refused_runs_are_not_drawn() -> None:
     rows = [run("mdav", 5, "ncp", 1.0), {**run("oka", 5, "ncp", None), "metric": None}]
     assert "oka" not in texts(dbanon.plot(rows).figure)
     with pytest.raises(errors.InvalidArgumentError, match="1 without one"):
@@ -96,7 +96,7 @@ def choice(algorithm: str, k: int, precision: float | None, frontier: bool | Non
     }  # fmt: skip
 
 
-def test_choices_are_risk_against_utility_with_the_frontier_filled() -> None:
+def test_choices_plotted_as_risk_utility_with_frontier() -> None:
     rows = [choice("mdav", 5, 0.9, True, 0.2), choice("mdav", 10, 0.8, True, 0.1), choice("oka", 10, 0.7, False, 0.3)]
     figure = dbanon.plot(pd.DataFrame([*rows, choice("oka", 20, None, None, None)])).figure
     panels = [panel for panel in figure.axes if panel.axison]
@@ -122,7 +122,7 @@ def test_some_rows_of_the_choices_can_be_drawn_alone() -> None:
 
 
 @pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
-def test_a_plot_is_saved_whole_and_the_same_again(tmp_path: Path, ending: str) -> None:
+def test_plot_saved_atomically_and_reproducibly(tmp_path: Path, ending: str) -> None:
     rows = [run("mdav", k, "ncp", math.sqrt(k)) for k in (5, 10)]
     one = dbanon.plot(rows).save(tmp_path / f"one.{ending}")
     begins = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}[ending]

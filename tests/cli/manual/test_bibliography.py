@@ -49,7 +49,7 @@ def test_papers_have_the_names_that_readers_know(texts: dict[Path, str]) -> None
         assert not numbered_pattern.search(f"{function.doc} {[p.doc for p in function.parameters]}"), function.name
 
 
-def test_whoever_is_cited_by_name_and_year_has_an_entry(texts: dict[Path, str]) -> None:
+def test_every_citation_has_entry(texts: dict[Path, str]) -> None:
     name = r"[A-Z][a-z]+(?:-[A-Z][a-z]+)?"
     citation = re.compile(rf"\b({name} (?:et al\.|and {name})) \(?((?:19|20)\d\d)\b")
     known_citeds = [work.cited for work in bibliography.PAPERS]
@@ -66,7 +66,7 @@ def test_every_entry_is_cited(texts: dict[Path, str]) -> None:
         assert re.search("|".join(names), all_text), work.cited
 
 
-def test_entries_have_one_anchor_each_and_dois_that_look_like_some() -> None:
+def test_entries_have_unique_anchor_and_valid_doi() -> None:
     names = [name.lower() for work in bibliography.WORKS for name in work.names]
     assert len(set(names)) == len(names)
     assert len({work.anchor for work in bibliography.WORKS}) == len(bibliography.WORKS)
@@ -75,7 +75,7 @@ def test_entries_have_one_anchor_each_and_dois_that_look_like_some() -> None:
         assert re.fullmatch(r"(10\.\d{4,}/\S+)?", work.doi), work.cited
 
 
-def test_names_in_prose_are_linked_and_those_in_code_links_and_headings_are_not() -> None:
+def test_citations_linked_in_prose_not_in_code() -> None:
     old_text, new_text = "# Cohen 2022\n\n", ", `Cohen 2022`, [Cohen 2022](x.md)\n\n```sql\n-- Cohen 2022\n```\n"
     linked_text = f"{old_text}[Cohen 2022](b.md#cohen-2022){new_text}"
     assert bibliography.link_citations(f"{old_text}Cohen 2022{new_text}", "b.md") == linked_text

@@ -111,7 +111,7 @@ def test_the_code_of_a_page_runs_in_order(
         sys.modules.pop(Path(step.file).stem, None)
 
 
-def test_the_tutorial_gives_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tutorial_output_matches_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables stand below the statements that give them, and what mends the file is what profile() says."""
     monkeypatch.chdir(tmp_path)
     reader = Reader("clinic.duckdb")
@@ -154,9 +154,7 @@ def unquoted(statement: str) -> str:
         ([0, 0, 0, 1], 1, ["refresh", "publish", "verify", "doctor"]),
     ],
 )
-def test_the_nightly_job_ends_with_the_code_of_what_stopped_it(
-    codes: list[int], ends: int, calls: list[str], tmp_path: Path
-) -> None:
+def test_nightly_job_exits_with_code_of_failure(codes: list[int], ends: int, calls: list[str], tmp_path: Path) -> None:
     """The script of the page, with a `dbanon` that notes what it is given and ends as it is told."""
     steps = documents.steps(documents.ROOT / "docs" / "how-to" / "nightly-job.md")
     (script,) = (step.code for step in steps if step.file == "nightly.sh")
@@ -189,7 +187,7 @@ def test_links_of_a_page_lead_to_a_file_and_a_heading(page: Path) -> None:
         assert not anchor or anchor in documents.anchors(target), f"{page.name}: {link} names no heading"
 
 
-def test_folders_and_files_that_pages_name_are_there() -> None:
+def test_paths_named_on_pages_exist() -> None:
     for page in [documents.README, documents.CONTRIBUTING, *documents.GUIDES]:
         for path in re.findall(r"`((?:dbanon|docs|hierarchies|sql|tests)/[^`\s]*)`", documents.text(page)):
             present_part = re.split(r"NAME|FAMILY", path)[0]  # of what a reader adds, the folder

@@ -59,7 +59,7 @@ def made(linked: dict[str, str]) -> dict[str, str]:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("name", [*table_functions(), *SCALARS])
-def test_a_function_has_a_page_with_its_parameters_and_an_example(made: dict[str, str], name: str) -> None:
+def test_function_page_lists_parameters_and_example(made: dict[str, str], name: str) -> None:
     page = made[f"functions/{name}.md"]
     assert f"functions/{name}.md" in made["index.md"]
     example = EXAMPLES[name]
@@ -81,7 +81,7 @@ def test_a_function_has_a_page_with_its_parameters_and_an_example(made: dict[str
         assert described_match[1] == ("required" if parameter.required else usual), parameter.name
 
 
-def test_a_page_that_stands_alone_has_all_parameters() -> None:
+def test_standalone_page_has_all_parameters() -> None:
     for function in table_functions().values():
         page = function_page.page(function.name, alone=True)
         assert "parameters.md" not in page
@@ -91,7 +91,7 @@ def test_a_page_that_stands_alone_has_all_parameters() -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("algorithm", algorithms(), ids=lambda a: a.name)
-def test_the_page_of_an_algorithm_says_where_it_comes_from(made: dict[str, str], algorithm: Any) -> None:
+def test_algorithm_page_names_source(made: dict[str, str], algorithm: Any) -> None:
     page = made[f"functions/{algorithm.name}.md"]
     for fact in (algorithm.title, algorithm.family, algorithm.source, algorithm.complexity, algorithm.evidence_text):
         assert fact
@@ -121,7 +121,7 @@ def test_every_command_and_option_is_described(made: dict[str, str]) -> None:
         assert function_page.escape_markdown(dot.usage) in made["commands.md"]
 
 
-def test_every_error_is_described_and_has_an_example_or_a_reason_for_none(made: dict[str, str]) -> None:
+def test_every_error_documented_with_example_or_reason(made: dict[str, str]) -> None:
     for name, kind in documented_errors().items():
         section = made["errors.md"].split(f"\n## {name}\n")[1].split("\n## ")[0]
         assert kind.__doc__
@@ -156,7 +156,7 @@ SHOWN = {name: kind.example for name, kind in documented_errors().items() if isi
 
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning", "ignore::ResourceWarning")
 @pytest.mark.parametrize("name", sorted(SHOWN, key=lambda name: SHOWN[name].setup))
-def test_the_example_of_an_error_gives_its_message(database: Demo, name: str) -> None:
+def test_error_example_raises_its_message(database: Demo, name: str) -> None:
     if "sqlalchemy" in SHOWN[name].code:
         pytest.importorskip("duckdb_sqlalchemy")
     assert words(error_messages()[name]) in words(ran(database, SHOWN[name]))
@@ -178,7 +178,7 @@ def test_the_command_prints_and_writes_the_same_pages(linked: dict[str, str], tm
     assert written_values == linked
 
 
-def test_an_unknown_page_and_a_folder_that_cannot_be_made_are_one_line(tmp_path: Path) -> None:
+def test_unknown_page_and_bad_folder_are_one_line(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["docs", "kacpd"])
     assert result.exit_code == 1
     assert "nothing about 'kacpd'. Did you mean 'kacpc'?" in result.output

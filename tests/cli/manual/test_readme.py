@@ -88,7 +88,7 @@ def test_the_ten_statements_can_be_typed_into_the_shell(
 
 
 @pytest.mark.exhaustive
-def test_the_tour_works_on_a_connection_that_was_only_attached(small: Path, tmp_path: Path) -> None:
+def test_tour_runs_on_attached_connection(small: Path, tmp_path: Path) -> None:
     shutil.copy(small, tmp_path / "tour.duckdb")
     con = dbanon.attach(duckdb.connect(str(tmp_path / "tour.duckdb")))
     for block in blocks("sql"):
@@ -97,13 +97,13 @@ def test_the_tour_works_on_a_connection_that_was_only_attached(small: Path, tmp_
     con.close()
 
 
-def test_the_demo_is_the_same_every_time() -> None:
+def test_demo_is_reproducible() -> None:
     first, second_patients = demo.make_patients(500), demo.make_patients(500)
     assert first.equals(second_patients)
     assert not demo.make_patients(500, seed=1).equals(first)
 
 
-def test_the_demo_does_not_replace_a_file_that_is_not_its_own(tmp_path: Path) -> None:
+def test_demo_never_replaces_foreign_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.duckdb"
     with dbanon.connect(path) as con:
         con.execute("CREATE TABLE patients (i INTEGER)")
@@ -149,7 +149,7 @@ def test_every_public_python_name_exists_and_is_documented(name: str) -> None:
     assert value.__doc__
 
 
-def test_every_metric_says_what_it_is_and_which_way_is_better() -> None:
+def test_every_metric_has_description_and_direction() -> None:
     for m in metrics.all_metrics():
         assert m.what and m.source
         assert m.better in ("higher", "lower")

@@ -67,9 +67,7 @@ MAIN = "import sys; from dbanon.cli import main; main()"
         ("SELECT /* open; */ /* 2;", [], "SELECT /* open; */ /* 2;"),
     ],
 )
-def test_only_a_semicolon_outside_of_quotes_and_comments_ends_a_statement(
-    text: str, done: list[str], rest: str
-) -> None:
+def test_statement_ends_only_at_unquoted_semicolon(text: str, done: list[str], rest: str) -> None:
     assert split_statements(text) == (done, rest)
 
 
@@ -155,16 +153,16 @@ def test_completion_offers_what_fits(text: str, first: list[str], names: Any) ->
 @pytest.mark.parametrize(
     "text", ["SELECT '|", "SELECT -- s|", "SELECT 12|", "SELECT * |", "SELECT 'a'|", "FROM t /* s|"]
 )
-def test_completion_keeps_quiet_where_nothing_is_to_be_said(text: str, names: Any) -> None:
+def test_completion_silent_without_candidates(text: str, names: Any) -> None:
     assert offered(text, names) == []
 
 
-def test_tab_offers_something_where_nothing_was_typed(names: Any) -> None:
+def test_tab_offers_candidates_on_empty_input(names: Any) -> None:
     assert "SELECT" in offered("|", names, asked=True)
     assert offered("|", names) == []
 
 
-def test_each_function_and_each_of_its_parameters_is_offered_with_its_meaning(names: Any) -> None:
+def test_functions_and_parameters_offered_with_meaning(names: Any) -> None:
     for function in table_functions().values():
         actual_metas = {c.text.rstrip("()"): c.meta for c in completions(f"FROM {function.name}", "", names)}
         rest = [f for f in table_functions() if f != function.name and f.startswith(function.name)]
@@ -226,7 +224,7 @@ def on_screen(con: Any, query: str, mode: str = "table") -> list[str]:
     return screen.getvalue().splitlines()
 
 
-def test_a_release_shows_its_quasi_identifiers_first_and_whole() -> None:
+def test_release_shows_quasi_identifiers_first_untruncated() -> None:
     with dbanon.connect() as con:
         con.execute(
             "CREATE TABLE people AS SELECT repeat('north wing ', 6) AS ward, 0.1::DOUBLE + 0.2 AS score, "
@@ -252,7 +250,7 @@ def test_a_release_shows_its_quasi_identifiers_first_and_whole() -> None:
         assert "0.30000000000000004" in on_screen(con, "SELECT score FROM people LIMIT 1", "json")[0]
 
 
-def test_columns_that_stand_first_are_not_cut() -> None:
+def test_pinned_columns_are_not_truncated() -> None:
     assert fit_with_pinned_columns([30, 9, 8, 30, 30], [1, 2], 60) == ([1, 2, 0, 3], [18, 9, 8, 12, 12])
     assert fit_with_pinned_columns([5, 5], [1], 80) == ([1, 0], [5, 5])
     remaining, widths = fit_with_pinned_columns([50, 50], [0, 1], 80)  # too wide together: cut like any others
@@ -282,7 +280,7 @@ def test_a_table_is_never_wider_than_the_screen(width: int, columns: int) -> Non
     assert ("columns, " in text) == (columns == 60 or (columns == 8 and width <= 80))
 
 
-def test_columns_are_cut_before_any_is_left_out_and_both_ends_stay() -> None:
+def test_columns_truncated_before_dropped_ends_kept() -> None:
     assert fit_columns([4, 100, 4], 40) == ([0, 1, 2], [4, 22, 4])
     remaining, _ = fit_columns([12] * 20, 80)
     assert remaining[0] == 0 and remaining[-1] == 19 and remaining.count(None) == 1
@@ -368,12 +366,12 @@ def told(shell: Any) -> str:
     return str(text)
 
 
-def test_statements_give_rows_and_those_without_rows_are_silent_in_a_pipe(shell: Any) -> None:
+def test_rowless_statements_silent_in_pipe(shell: Any) -> None:
     assert shell.script(["CREATE TABLE t AS FROM range(3); INSERT INTO t VALUES (9);\n", "SELECT count(*) AS n FROM t"])
     assert out(shell) == "n\n4\n"
 
 
-def test_before_a_person_statements_say_what_they_did() -> None:
+def test_interactive_statements_report_outcome() -> None:
     with dbanon.connect() as con:
         shell = made(con, mode="table", watched=True)
         for step in ("CREATE TABLE t AS FROM range(1500)", "DROP TABLE t", "CREATE VIEW v AS SELECT 1 AS Count"):
@@ -385,7 +383,7 @@ def test_before_a_person_statements_say_what_they_did() -> None:
 
 
 @pytest.mark.parametrize("watched", [False, True])
-def test_that_kernels_are_compiled_is_said_once_and_never_among_rows(watched: bool) -> None:
+def test_compiling_notice_once_and_not_among_rows(watched: bool) -> None:
     def compiled(n: int) -> int:
         compile_events.report("find")
         return n
@@ -433,7 +431,7 @@ def test_mode(shell: Any, mode: str) -> None:
     assert "a" in out(shell)
 
 
-def test_settings_say_what_they_are_and_refuse_what_they_do_not_know(shell: Any) -> None:
+def test_settings_documented_and_validated(shell: Any) -> None:
     for line in (".mode", ".timer", ".rows"):
         assert shell.run(line)
     assert out(shell).splitlines() == [
@@ -546,7 +544,7 @@ def test_help_of_kacpc_names_the_paper(shell: Any) -> None:
 # --- the prompt ------------------------------------------------------------------------------------------
 
 
-def test_enter_runs_what_is_finished_and_goes_on_otherwise(names: Any) -> None:
+def test_enter_runs_complete_statement_only(names: Any) -> None:
     pytest.importorskip("prompt_toolkit", reason="the extra dbanon[shell] is not installed")
     from prompt_toolkit.history import InMemoryHistory
     from prompt_toolkit.input import create_pipe_input
@@ -564,9 +562,7 @@ def test_enter_runs_what_is_finished_and_goes_on_otherwise(names: Any) -> None:
         ]
 
 
-def test_the_history_is_private_and_leaves_out_what_begins_with_a_blank(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_history_private_and_skips_leading_blank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("prompt_toolkit", reason="the extra dbanon[shell] is not installed")
     from prompt_toolkit.history import InMemoryHistory
 
@@ -601,7 +597,7 @@ def ran(*arguments: str, given: str = "", code: str = MAIN) -> subprocess.Comple
     )
 
 
-def test_dash_c_runs_statements_and_tells_by_its_exit_code(tmp_path: Path) -> None:
+def test_dash_c_runs_statements_and_sets_exit_code(tmp_path: Path) -> None:
     path = str(tmp_path / "clinic.duckdb")
     done = ran(path, "-c", "CREATE TABLE t AS FROM range(3)", "-c", "SELECT sum(range) AS s FROM t; SELECT 1 AS a")
     assert (done.returncode, done.stdout, done.stderr) == (0, "s\n3\na\n1\n", "")
@@ -633,7 +629,7 @@ def test_readonly_reads_only(tmp_path: Path) -> None:
     assert outcome.returncode == 1 and "read-only" in outcome.stderr
 
 
-def test_pipes_need_no_prompt_library_and_the_prompt_names_the_extra() -> None:
+def test_pipe_works_without_prompt_library() -> None:
     without = "import sys; sys.modules['prompt_toolkit'] = sys.modules['pygments'] = None\n"
     assert ran("-c", "SELECT 1 AS a", code=without + MAIN).stdout == "a\n1\n"
     seen_without = without + "from dbanon.cli.shell.command import _prompt_loop\n_prompt_loop(False)"
@@ -641,7 +637,7 @@ def test_pipes_need_no_prompt_library_and_the_prompt_names_the_extra() -> None:
     assert "pip install 'dbanon[shell]'" in outcome.stderr
 
 
-def test_output_that_nobody_reads_to_its_end_is_no_error() -> None:
+def test_closed_output_is_no_error() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", MAIN, "shell", "-c", "FROM range(3_000_000)"],
         stdout=subprocess.PIPE,
@@ -697,7 +693,7 @@ def terminal(tmp_path: Path) -> Iterator[tuple[Callable[[str], None], Callable[[
 
 
 @pytest.mark.exhaustive
-def test_ctrl_c_stops_a_statement_and_keeps_the_shell_and_ctrl_d_leaves(terminal: Any, tmp_path: Path) -> None:
+def test_ctrl_c_stops_statement_ctrl_d_leaves(terminal: Any, tmp_path: Path) -> None:
     send, until, child = terminal
     until("clinic>")
     send("CREATE TABLE big AS SELECT random() AS a, random() AS b, random() AS c FROM range(1_000_000);\r")
@@ -720,7 +716,7 @@ def test_ctrl_c_stops_a_statement_and_keeps_the_shell_and_ctrl_d_leaves(terminal
     assert "repeat('xy', 4)" in kept_text and "xyxyxyxy" not in kept_text and "half" not in kept_text
 
 
-def test_a_long_statement_says_how_far_it_has_come() -> None:
+def test_long_statement_reports_progress() -> None:
     class Screen(io.StringIO):
         def isatty(self) -> bool:
             return True

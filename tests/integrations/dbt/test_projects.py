@@ -136,7 +136,7 @@ def rows(project: Path, query: str) -> list[Any]:
         return list(con.execute(query).fetchall())
 
 
-def test_a_build_makes_tables_views_and_releases_and_tests_them(project: Path, ran: dict[str, dbt.Ran]) -> None:
+def test_build_creates_and_tests_tables_views_releases(project: Path, ran: dict[str, dbt.Ran]) -> None:
     assert ran["deps"].success, ran["deps"].text
     assert ran["first"].success, ran["first"].text
     nodes = ran["first"].nodes
@@ -162,7 +162,7 @@ def test_seeds_are_the_policy_and_the_hierarchies(project: Path, ran: dict[str, 
     assert rows(project, "SELECT count(*) FROM hierarchy_arx('zip3')") == [(3,)]
 
 
-def test_the_next_run_refreshes_the_release_under_the_ledgers_checks(project: Path, ran: dict[str, dbt.Ran]) -> None:
+def test_second_run_refreshes_release_with_ledger_checks(project: Path, ran: dict[str, dbt.Ran]) -> None:
     assert ran["more"].nodes["safe"] == ["success", "version 2, 330 records"]
     status, message = ran["few"].nodes["safe"]
     assert status == "error"
@@ -182,7 +182,7 @@ def test_docs_are_generated(project: Path, ran: dict[str, dbt.Ran]) -> None:
     assert "disease" in nodes["model.clinic.seen"]["columns"]
 
 
-def test_what_dbt_writes_down_has_no_cell_of_the_source(project: Path, ran: dict[str, dbt.Ran]) -> None:
+def test_dbt_artifacts_contain_no_source_cell(project: Path, ran: dict[str, dbt.Ran]) -> None:
     """Names are put together in SQL, so that the text of no model has one."""
     written_paths = [path for folder in ("target", "logs") for path in (project / folder).rglob("*") if path.is_file()]
     assert len(written_paths) > 10
@@ -239,7 +239,7 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, d
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["appended", "kept"])
-def test_models_that_would_keep_release_beside_release_are_refused(name: str, refused: Any) -> None:
+def test_models_storing_duplicate_release_refused(name: str, refused: Any) -> None:
     ran = refused[1][name]
     assert not ran.success
     assert f"{name} calls kacpc and keeps what it has" in ran.error.lower()
@@ -247,7 +247,7 @@ def test_models_that_would_keep_release_beside_release_are_refused(name: str, re
 
 
 @pytest.mark.exhaustive
-def test_mistakes_are_errors_of_the_model_that_makes_them(refused: Any) -> None:
+def test_mistakes_are_errors_of_their_model(refused: Any) -> None:
     nodes = refused[1]["run"].nodes
     assert "Did you mean 'composition'" in nodes["misspelled"][1]
     assert "could not be read or converted" in nodes["unread"][1]
@@ -258,7 +258,7 @@ def test_mistakes_are_errors_of_the_model_that_makes_them(refused: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_of_two_models_of_one_table_the_second_is_held_against_the_first(refused: Any) -> None:
+def test_second_model_of_table_checked_against_first(refused: Any) -> None:
     """Two threads would make them at once."""
     assert [refused[1]["run"].nodes[name][0] for name in ("one", "two")] == ["success", "success"]
     assert "beside other releases of the same people, candidate sets fall below k" in refused[1]["run"].text

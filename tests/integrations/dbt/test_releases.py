@@ -60,7 +60,7 @@ def newcomers(con: Any, first: int, last: int) -> None:
     )
 
 
-def test_the_first_run_makes_a_release_and_the_next_ones_refresh_it(clinic: Any) -> None:
+def test_first_run_creates_and_later_runs_refresh(clinic: Any) -> None:
     assert run(clinic) == []
     newcomers(clinic, 40, 50)
     assert run(clinic, f"-- a comment of dbt\n{CALL}\n;") == []
@@ -70,7 +70,7 @@ def test_the_first_run_makes_a_release_and_the_next_ones_refresh_it(clinic: Any)
     ]
 
 
-def test_a_run_that_would_show_too_few_is_refused_and_the_old_version_stays(clinic: Any) -> None:
+def test_run_with_small_differences_refused_keeps_old_version(clinic: Any) -> None:
     run(clinic)
     old_rows = clinic.execute("FROM safe ORDER BY ALL").fetchall()
     newcomers(clinic, 40, 42)
@@ -83,7 +83,7 @@ def test_a_run_that_would_show_too_few_is_refused_and_the_old_version_stays(clin
 
 
 @pytest.mark.exhaustive
-def test_if_stale_makes_no_version_of_what_is_as_it_was(clinic: Any) -> None:
+def test_if_stale_creates_no_version_without_changes(clinic: Any) -> None:
     run(clinic, if_stale=True)
     run(clinic, if_stale=True)
     assert len(versions(clinic)) == 1
@@ -110,7 +110,7 @@ def test_a_changed_model_needs_a_full_refresh(clinic: Any, query: str, differs: 
     assert versions(clinic) == [(1, "first", 40)]
 
 
-def test_a_full_refresh_publishes_the_changed_call_and_is_held_against_what_was_published(clinic: Any) -> None:
+def test_full_refresh_checked_against_published_versions(clinic: Any) -> None:
     other = CALL.replace("kacpc", "mondrian").replace("k=5", "k=7")
     run(clinic)
     with pytest.raises(errors.SmallDifferencesRefusedError):
@@ -122,12 +122,12 @@ def test_a_full_refresh_publishes_the_changed_call_and_is_held_against_what_was_
 
 
 @pytest.mark.exhaustive
-def test_a_full_refresh_of_a_model_that_was_never_run_is_its_first_version(clinic: Any) -> None:
+def test_full_refresh_of_new_model_is_first_version(clinic: Any) -> None:
     run(clinic, full_refresh=True)
     assert versions(clinic) == [(1, "first", 40)]
 
 
-def test_what_two_models_tell_together_is_warned_of_or_refused(clinic: Any) -> None:
+def test_composition_of_two_models_warned_or_refused(clinic: Any) -> None:
     run(clinic)
     other = CALL.replace("kacpc", "mondrian").replace("k=5", "k=7")
     with pytest.raises(errors.CompositionRefusedError):
@@ -145,7 +145,7 @@ def test_a_search_of_a_time_is_the_same_call_in_the_next_run(clinic: Any) -> Non
 
 
 @pytest.mark.exhaustive
-def test_another_key_is_another_model(clinic: Any) -> None:
+def test_changed_key_is_new_model(clinic: Any) -> None:
     clinic.execute("DELETE FROM dbanon.policy; ALTER TABLE patients ADD COLUMN card INTEGER")
     clinic.execute("UPDATE patients SET card = id + 100")
     run(clinic, key="id")
@@ -186,7 +186,7 @@ def test_no_value_of_the_source_is_in_an_error(clinic: Any) -> None:
 @pytest.mark.parametrize(
     "query", ["SELECT 1", "SELECT age FROM kacpc('patients', k=5)", f"{CALL} LIMIT 5", "DROP TABLE patients"]
 )
-def test_a_model_is_one_call_and_nothing_else(clinic: Any, query: str) -> None:
+def test_model_must_be_single_call(clinic: Any, query: str) -> None:
     with pytest.raises(errors.NotASingleCallError):
         run(clinic, query)
     assert clinic.execute("SELECT count(*) FROM patients").fetchall() == [(40,)]
@@ -221,7 +221,7 @@ def test_a_configuration_that_is_misspelled_is_refused(config: dict[str, Any], s
     assert says in str(error_info.value)
 
 
-def test_what_means_something_to_dbt_or_to_others_is_left_to_them() -> None:
+def test_foreign_dbt_settings_are_ignored() -> None:
     config = {"freshness": None, "full_refresh": None, "tags": ["a"], "location": "here", "composition": None}
     model = Model.of(("memory", "main", "safe"), CALL, config, of_dbt=["freshness", "full_refresh", "tags"])
     assert model.options == {}

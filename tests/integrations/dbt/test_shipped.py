@@ -27,7 +27,7 @@ def test_the_package_has_the_version_of_dbanon() -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("path", MACROS, ids=lambda path: path.stem)
-def test_macros_begin_with_what_they_are_and_are_jinja(path: Path) -> None:
+def test_macros_have_documentation_and_valid_jinja(path: Path) -> None:
     text = path.read_text()
     assert re.match(r"\{#- [A-Z].*\. -#\}\n", text)
     for tag in ("materialization", "test"):  # dbt's own, which are macros to it
@@ -50,7 +50,7 @@ def test_the_command_names_the_package_or_copies_it(tmp_path: Path) -> None:
     }
 
 
-def test_a_copy_that_is_there_stays_without_force(tmp_path: Path) -> None:
+def test_existing_copy_kept_without_force(tmp_path: Path) -> None:
     dbt_package.copy(tmp_path)
     (tmp_path / "macros" / "names.sql").write_text("mine")
     with pytest.raises(errors.TargetExistsError):
@@ -63,7 +63,7 @@ def test_a_copy_that_is_there_stays_without_force(tmp_path: Path) -> None:
     assert (tmp_path / "macros" / "names.sql").read_text() != "mine"
 
 
-def test_the_module_has_the_plugin_and_nothing_else() -> None:
+def test_module_exports_only_plugin() -> None:
     with pytest.raises(AttributeError, match="nothing"):
         _ = dbanon.dbt.nothing  # type: ignore[attr-defined]
     assert issubclass(errors.DbtModelChangedError, DbanonError)

@@ -135,7 +135,7 @@ def test_values_are_inert_in_html(shell: Any, con: Any) -> None:
     assert "x" * 300 not in long._repr_html_() and "\x1b" not in repr(long)
 
 
-def test_a_query_of_a_connection_gives_what_anonymize_gives(con: Any) -> None:
+def test_query_magic_equals_anonymize(con: Any) -> None:
     anonymize_query = dbanon.anonymize_query(con, RELEASE)
     assert [len(frame) for frame in anonymize_query[:2]] == [12, 4]
     assert anonymize_query.release.equals(con.sql(RELEASE).df())
@@ -146,7 +146,7 @@ def test_a_query_of_a_connection_gives_what_anonymize_gives(con: Any) -> None:
             dbanon.anonymize_query(con, query)
 
 
-def test_a_bar_shows_how_far_it_is_and_goes(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_bar_shows_and_disappears(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     display: list[Any] = []
     monkeypatch.setattr(progress, "WAIT", 0)
     monkeypatch.setattr(progress, "EVERY", 0)

@@ -15,14 +15,14 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @pytest.mark.exhaustive
-def test_the_cells_of_the_notebook_give_what_it_shows() -> None:
+def test_notebook_cells_reproduce_output() -> None:
     import nbformat
 
     stored = nbformat.read(notebook.PATH, 4)
     assert notebook.outputs(notebook.made()) == notebook.outputs(stored)
 
 
-def test_the_notebook_is_that_of_the_script_and_names_no_machine() -> None:
+def test_notebook_matches_script_without_machine_names() -> None:
     stored = json.loads(notebook.PATH.read_text("utf-8"))
     cells = [(cell["cell_type"], "".join(cell["source"])) for cell in stored["cells"]]
     assert cells == list(notebook.CELLS)

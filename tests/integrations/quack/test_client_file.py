@@ -133,7 +133,7 @@ def test_a_call_works_wherever_a_table_does(custodian: Shell) -> None:
     assert custodian.rows("SELECT count(*) AS n FROM clinic.patients") == [{"n": 20000}]
 
 
-def test_the_file_has_every_function_with_every_parameter_and_no_token(custodian: Shell) -> None:
+def test_client_file_has_every_function_and_no_token(custodian: Shell) -> None:
     content = custodian.file.read_text(encoding="utf-8")
     assert custodian.server.token not in content
     for function in table_functions().values():
@@ -167,7 +167,7 @@ def test_a_reader_reads_releases(reader: Shell) -> None:
         assert reader.rows(f"SELECT count(*) AS n FROM {call}") == [{"n": 60}]
 
 
-def test_a_database_that_is_handed_out_needs_neither_us_nor_a_server(reader: Shell, tmp_path: Path) -> None:
+def test_handed_out_database_needs_no_server(reader: Shell, tmp_path: Path) -> None:
     handed_out = tmp_path / "safe.duckdb"
     outcome = CliRunner().invoke(
         main, ["publish", str(reader.server.database), "--release", "safe", "--to", str(handed_out)]
@@ -182,7 +182,7 @@ def test_a_database_that_is_handed_out_needs_neither_us_nor_a_server(reader: She
     assert json.loads(done.stdout) == [{"n": 60}]
 
 
-def test_a_file_that_is_there_is_kept(tmp_path: Path) -> None:
+def test_existing_client_file_kept(tmp_path: Path) -> None:
     path = tmp_path / "client.sql"
     path.write_text("mine")
     values = ["client", "--to", str(path), "--role", "reader"]

@@ -34,7 +34,7 @@ def client(server: Server) -> Client:
     return Client(server)
 
 
-def test_functions_and_statements_of_dbanon_work_in_any_spelling(client: Client) -> None:
+def test_functions_and_statements_work_in_any_case(client: Client) -> None:
     for call in ("kacpc('patients', k=5)", "kacpc('patients', k := 5)", "KACPC('patients', k => 5)"):
         assert client.rows(f"SELECT count(*), min(class_id) FROM {call}") == [(60, 1)]
     assert client.rows("SELECT role FROM dbanon.policy WHERE column_name = 'age'") == [("quasi",)]
@@ -52,7 +52,7 @@ def test_errors_are_those_of_dbanon(client: Client) -> None:
     assert "syntax error" in client.error("SELEC 1")
 
 
-def test_tables_are_written_by_statements_and_read_through_attach(client: Client) -> None:
+def test_tables_written_by_statements_read_by_attach(client: Client) -> None:
     assert client.rows("CREATE OR REPLACE TABLE notes AS SELECT 1 AS a")
     assert client.rows("INSERT INTO notes VALUES (2), (3)") == [(2,)]
     client.con.execute(f"ATTACH '{client.server.uri}' AS clinic (TOKEN '{client.token}')")
@@ -63,7 +63,7 @@ def test_tables_are_written_by_statements_and_read_through_attach(client: Client
     assert client.rows("SELECT count(*) FROM notes") == [(3,)]
 
 
-def test_a_session_keeps_its_transaction_and_others_do_not_see_it(client: Client) -> None:
+def test_session_transaction_is_isolated(client: Client) -> None:
     client.rows("CREATE OR REPLACE TABLE steps (a INTEGER)")
     client.con.execute(f"ATTACH '{client.server.uri}' AS c (TOKEN '{client.token}')")
     for statement in ("BEGIN", "INSERT INTO steps VALUES (1)"):
@@ -74,7 +74,7 @@ def test_a_session_keeps_its_transaction_and_others_do_not_see_it(client: Client
     assert client.con.execute("FROM c.query('SELECT count(*) FROM steps')").fetchall() == [(0,)]
 
 
-def test_a_transaction_that_was_left_open_ends_with_its_session(client: Client) -> None:
+def test_open_transaction_ends_with_session(client: Client) -> None:
     client.rows("CREATE OR REPLACE TABLE open_ended (a INTEGER)")
     client.rows("BEGIN; INSERT INTO open_ended VALUES (1)")
     until(lambda: client.rows("SELECT count(*) FROM open_ended") == [(0,)])
@@ -91,7 +91,7 @@ def test_a_call_written_as_json_is_answered_as_the_call(client: Client) -> None:
     assert client.rows(f"SELECT count(*) FROM dbanon_called('{json.dumps(call)}')") == [(60,)]
 
 
-def test_readers_are_served_new_releases_while_the_custodian_has_the_database(tmp_path: Path) -> None:
+def test_readers_see_new_releases_during_custodian_session(tmp_path: Path) -> None:
     needs_quack()
     database = clinic(tmp_path / "clinic.duckdb")
     with serving(database, "custodian") as owner, serving(database, "reader") as readers:
@@ -105,7 +105,7 @@ def test_readers_are_served_new_releases_while_the_custodian_has_the_database(tm
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
-def test_a_release_that_is_being_made_is_finished_or_not_begun(tmp_path: Path, number: signal.Signals) -> None:
+def test_shutdown_finishes_or_skips_release(tmp_path: Path, number: signal.Signals) -> None:
     needs_quack()
     database = clinic(tmp_path / "clinic.duckdb")
     published_copy.prepare_folder(published_copy.copy_folder(database))
@@ -133,7 +133,7 @@ def test_a_release_that_is_being_made_is_finished_or_not_begun(tmp_path: Path, n
         assert copy.execute("SELECT version FROM releases()").fetchall() == [(2,)]
 
 
-def test_a_script_is_told_in_json_where_it_listens(tmp_path: Path) -> None:
+def test_script_receives_address_as_json(tmp_path: Path) -> None:
     needs_quack()
     database, port = clinic(tmp_path / "clinic.duckdb"), free_port()
     command = [sys.executable, "-m", "dbanon", "serve", str(database), "--role", "custodian", "--json"]

@@ -21,7 +21,7 @@ from dbanon.runtime import duckdb_extensions
 pytestmark = pytest.mark.whole
 
 
-def test_an_extension_that_is_not_there_is_named_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extension_names_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duckdb_extensions, "_package_folder", lambda name: None)
     with (
         duckdb.connect(config={"extension_directory": "/nonexistent"}) as con,
@@ -32,7 +32,7 @@ def test_an_extension_that_is_not_there_is_named_with_the_extra(monkeypatch: pyt
 
 
 @pytest.mark.skipif(not KNOWN, reason="another DuckDB is refused before its extensions are looked for")
-def test_an_extension_of_another_duckdb_is_said_to_be_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_extension_for_other_duckdb_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "v1.5.1").mkdir()
     monkeypatch.setattr(duckdb_extensions, "_package_folder", lambda name: tmp_path)
     with duckdb.connect(config={"extension_directory": "/nonexistent"}) as con:
@@ -45,7 +45,7 @@ def test_an_extension_of_another_duckdb_is_said_to_be_one(tmp_path: Path, monkey
 
 
 @pytest.mark.skipif(KNOWN, reason="this DuckDB is served")
-def test_of_another_duckdb_nothing_is_served(tmp_path: Path) -> None:
+def test_unsupported_duckdb_serves_nothing(tmp_path: Path) -> None:
     database = clinic(tmp_path / "clinic.duckdb")
     for role in ("reader", "custodian"):
         done = CliRunner().invoke(main, ["serve", str(database), "--role", role])
@@ -70,7 +70,7 @@ def test_of_another_duckdb_nothing_is_served(tmp_path: Path) -> None:
         ("127.0.0.1:9494 --temp-directory /tmp", "never written to a disk"),
     ],
 )
-def test_options_that_are_none_are_refused_before_anything_begins(tmp_path: Path, listen: str, said: str) -> None:
+def test_invalid_options_refused_before_start(tmp_path: Path, listen: str, said: str) -> None:
     database = tmp_path / "clinic.duckdb"
     duckdb.connect(str(database)).close()
     done = CliRunner().invoke(main, ["serve", str(database), "--role", "reader", "--listen", *listen.split()])
@@ -96,7 +96,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path, role: str) -> None:
     assert done.returncode == 1 and f"{address} cannot be listened on" in done.stderr
 
 
-def test_a_database_that_another_process_has_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_database_open_elsewhere_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader_supervisor, "_FIRST_COPY_TIMEOUT_S", 0.0)
     database = clinic(tmp_path / "clinic.duckdb")
     with dbanon.connect(database):
@@ -104,7 +104,7 @@ def test_a_database_that_another_process_has_is_busy(tmp_path: Path, monkeypatch
     assert done.exit_code == 4 and "cannot be copied" in done.output
 
 
-def test_the_log_is_written_where_it_is_asked_for(tmp_path: Path) -> None:
+def test_log_written_to_requested_file(tmp_path: Path) -> None:
     needs_quack()
     database = clinic(tmp_path / "clinic.duckdb")
     with serving(database, "reader", "--log", str(tmp_path / "who.jsonl")) as server:

@@ -58,7 +58,7 @@ def rows_of(database: Path, statement: str) -> list[tuple[Any, ...]]:
 ASKED = "SELECT algorithm, source, parameters, reader, name, refused IS NOT NULL FROM dbanon.asked ORDER BY ALL"
 
 
-def test_the_first_asking_makes_a_release_and_later_ones_get_that_very_release(server: Server, client: Client) -> None:
+def test_first_request_creates_release_later_reuse_it(server: Server, client: Client) -> None:
     assert client.rows("FROM permissions()") == [("visits", ["kacpc", "mondrian"], 10, "{}")]
     first = sorted(client.rows("FROM kacpc('visits', k=20)"))
     assert len(first) == 80
@@ -86,9 +86,7 @@ def test_the_first_asking_makes_a_release_and_later_ones_get_that_very_release(s
     assert "some_reader" in [line["who"] for line in server.log]
 
 
-def test_what_tells_more_beside_other_releases_is_refused_and_only_so_many_are_tried(
-    server: Server, client: Client
-) -> None:
+def test_composing_request_refused_and_attempts_limited(server: Server, client: Client) -> None:
     client.rows("FROM kacpc('visits', k=20)")
     for _ in range(2):
         error = client.error("FROM mondrian('visits', k=11)")
@@ -136,7 +134,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("statement", REFUSED)
-def test_nothing_else_is_made_and_it_is_said_whom_to_ask(server: Server, client: Client, statement: str) -> None:
+def test_unpermitted_request_names_contacts(server: Server, client: Client, statement: str) -> None:
     previous = rows_of(server.database, ASKED)
     assert REFUSED[statement] in client.error(statement)
     assert rows_of(server.database, ASKED) == previous
@@ -147,7 +145,7 @@ def test_nothing_else_is_made_and_it_is_said_whom_to_ask(server: Server, client:
         assert "kacpc" in last["functions"]
 
 
-def test_whoever_asks_at_once_gets_one_release(tmp_path: Path) -> None:
+def test_concurrent_requests_share_one_release(tmp_path: Path) -> None:
     needs_quack()
     database = permitting(tmp_path / "clinic.duckdb", "'visits', ['best'], 10, '{}', '*', 10")
     with serving(database, "reader") as server:
@@ -159,7 +157,7 @@ def test_whoever_asks_at_once_gets_one_release(tmp_path: Path) -> None:
     assert "asked for by some_reader: it is asked.best_visits_k10" in server.said
 
 
-def test_the_custodians_process_makes_what_readers_ask_for_while_it_has_the_database(tmp_path: Path) -> None:
+def test_custodian_process_fulfils_reader_requests(tmp_path: Path) -> None:
     needs_quack()
     database = permitting(tmp_path / "clinic.duckdb", "'visits', ['kacpc'], 10, '{}', 'some_reader', 10")
     with serving(database, "custodian") as owner, serving(database, "reader") as readers:
@@ -214,7 +212,7 @@ def test_a_request_is_judged_again_by_who_has_the_database(tmp_path: Path) -> No
         assert secret.encode() not in content
 
 
-def test_a_permission_that_permits_nothing_is_named(tmp_path: Path) -> None:
+def test_ineffective_permission_is_named(tmp_path: Path) -> None:
     database = permitting(
         tmp_path / "clinic.duckdb",
         "'visits', ['kacpcc'], 10, '{}', '*', 10",

@@ -33,7 +33,7 @@ def opened(path: Path) -> Any:
     return duckdb.connect(str(path), read_only=True)
 
 
-def test_the_copy_has_the_release_as_it_is_and_nothing_of_the_source(con: Any, folder: Path) -> None:
+def test_published_copy_has_release_without_source(con: Any, folder: Path) -> None:
     copies = published_copy.refresh_copy(con, folder)
     assert copies.omitted == ()
     with opened(copies.path) as copy:
@@ -59,7 +59,7 @@ def test_the_copy_has_the_release_as_it_is_and_nothing_of_the_source(con: Any, f
         assert secret.encode() not in content
 
 
-def test_a_copy_is_made_anew_only_where_something_else_is_published(con: Any, folder: Path) -> None:
+def test_copy_rebuilt_only_after_publication_changes(con: Any, folder: Path) -> None:
     first = published_copy.refresh_copy(con, folder).path
     st_mtime_ns = first.stat().st_mtime_ns
     con.execute("INSERT INTO patients SELECT 100 + i, 'x', 30, 'F', 'flu' FROM range(10) AS r (i)")
@@ -75,7 +75,7 @@ def test_a_copy_is_made_anew_only_where_something_else_is_published(con: Any, fo
         assert copy.execute("FROM releases()").fetchall() == []
 
 
-def test_a_release_that_was_changed_since_is_left_out_and_the_reason_is_said(con: Any, folder: Path) -> None:
+def test_changed_release_not_copied_with_reason(con: Any, folder: Path) -> None:
     con.execute("CREATE MATERIALIZED ANONYMIZED VIEW whole AS SELECT * FROM kacpc('patients', k=5)")
     con.execute("UPDATE safe SET sex = 'F'")
     copies = published_copy.refresh_copy(con, folder)
@@ -105,7 +105,7 @@ def test_releases_of_other_schemas_keep_their_schema(con: Any, folder: Path) -> 
         assert copy.execute(k).fetchall() == [("20",)]
 
 
-def test_enumerations_are_text_as_their_list_names_what_was_not_released(con: Any, folder: Path) -> None:
+def test_enumerations_copied_as_text(con: Any, folder: Path) -> None:
     with opened(published_copy.refresh_copy(con, folder).path) as copy:
         types = dict(
             copy.execute("SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'safe'").fetchall()
@@ -113,7 +113,7 @@ def test_enumerations_are_text_as_their_list_names_what_was_not_released(con: An
     assert types["disease"] == "VARCHAR"
 
 
-def test_the_process_that_copies_says_when_another_has_the_database(con: Any, folder: Path, tmp_path: Path) -> None:
+def test_copy_process_reports_busy_database(con: Any, folder: Path, tmp_path: Path) -> None:
     database = tmp_path / "clinic.duckdb"
     actual_copy_process = copy_process.run_copy_process(database, folder)
     assert actual_copy_process["busy"] and "lock" in actual_copy_process["error"]

@@ -158,7 +158,7 @@ SELECT name FROM patients
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)
-def test_no_statement_of_a_reader_reaches_more_than_what_was_published(client: Client, attempt: str) -> None:
+def test_reader_statements_reach_only_published_tables(client: Client, attempt: str) -> None:
     folder = client.server.database.parent
     old_names = sorted(path.name for path in folder.iterdir())
     error = client.error(attempt.format(database=client.server.database, folder=folder))
@@ -183,7 +183,7 @@ def test_errors_tell_of_the_statement_and_not_of_the_machine(client: Client) -> 
             assert word not in error
 
 
-def test_what_takes_too_long_or_gives_too_much_ends_and_others_go_on(client: Client) -> None:
+def test_slow_or_large_statement_ends_without_affecting_others(client: Client) -> None:
     began = time.monotonic()
     assert "longer than 3 seconds" in client.error(
         "SELECT count(*) FROM " + ", ".join(f"safe AS s{i}" for i in range(6))
@@ -207,7 +207,7 @@ def test_a_hundred_sessions_are_answered_at_once(client: Client) -> None:
     assert result == [[(60,)]] * 100
 
 
-def test_only_a_right_token_is_let_in_and_wrong_ones_are_slow(server: Server) -> None:
+def test_wrong_tokens_rejected_slowly(server: Server) -> None:
     tokens.add_token(tokens.token_file(server.database), "boss", "custodian")
     for wrong in ("wrong", "", server.token + "x", tokens.read_tokens(tokens.token_file(server.database))[0].hash):
         began = time.monotonic()
@@ -224,7 +224,7 @@ def test_a_custodians_token_opens_nothing_for_readers(server: Server) -> None:
     assert "Authentication failed" in Client(server, token).error("SELECT 1")
 
 
-def test_a_revoked_token_ends_sessions_that_it_began(server: Server) -> None:
+def test_revoked_token_ends_its_sessions(server: Server) -> None:
     token = tokens.add_token(tokens.token_file(server.database), "for_a_while", "reader")
     client = Client(server, token)
     client.con.execute(f"ATTACH '{server.uri}' AS clinic (TOKEN '{token}')")
@@ -252,7 +252,7 @@ def test_sessions_and_refusals_are_logged_without_values(server: Server, client:
     assert server.database.with_name("clinic.duckdb.log.jsonl").stat().st_mode & 0o077 == 0
 
 
-def test_the_process_that_answers_has_neither_the_database_nor_the_environment(server: Server) -> None:
+def test_answering_process_lacks_database_and_environment(server: Server) -> None:
     one_path = Path(f"/proc/{server.child()}")
     stored_texts = [str(path.readlink()) for path in (one_path / "fd").iterdir() if path.is_symlink()]
     assert not [path for path in stored_texts if path.endswith("clinic.duckdb")]
@@ -293,7 +293,7 @@ def _answers(server: Server) -> bool:
         return False
 
 
-def test_who_asks_what_cannot_be_interrupted_is_named_in_the_log(tmp_path: Path) -> None:
+def test_uninterruptible_request_logged_with_reader(tmp_path: Path) -> None:
     needs_quack()
     with serving(clinic(tmp_path / "clinic.duckdb"), "reader", "--seconds", "0.5") as server:
         old = server.child()
@@ -365,7 +365,7 @@ def test_sigterm_finishes_what_runs(tmp_path: Path) -> None:
         client.rows("SELECT 1")
 
 
-def test_a_server_that_stops_takes_no_more_statements(tmp_path: Path) -> None:
+def test_stopping_server_accepts_no_statement(tmp_path: Path) -> None:
     needs_quack()
     with serving(clinic(tmp_path / "clinic.duckdb"), "reader", "--seconds", "6") as server:
         client, other = Client(server), Client(server)

@@ -32,7 +32,7 @@ def test_a_reader_waits_no_longer_than_a_statement_may_take(tmp_path: Path) -> N
     assert not request_files.has_requests(tmp_path)
 
 
-def test_only_so_many_requests_wait(tmp_path: Path) -> None:
+def test_pending_requests_are_limited(tmp_path: Path) -> None:
     for k in range(10, 10 + request_files.MAX_REQUESTS):
         with pytest.raises(errors.ReleasePendingError):
             releases(tmp_path, 0.1).resolve(AlgorithmCall("kacpc", "", "visits", {"k": k}))

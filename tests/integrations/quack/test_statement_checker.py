@@ -35,20 +35,20 @@ def checked(con: Any, statement: str) -> statement_checker.CheckedStatement:
 
 @only_known
 @pytest.mark.parametrize("statement", ASKED)
-def test_what_a_reader_may_ask_gives_what_it_gives_without_us(con: Any, statement: str) -> None:
+def test_permitted_statement_equals_plain_result(con: Any, statement: str) -> None:
     result = checked(con, statement)
     rows = con.execute(result.statement).fetchall()
     assert sorted(map(repr, rows)) == sorted(map(repr, con.execute(statement).fetchall()))
 
 
 @only_known
-def test_the_columns_of_an_answer_have_the_names_that_were_asked_for(con: Any) -> None:
+def test_result_columns_have_requested_names(con: Any) -> None:
     con.execute(checked(con, "SELECT n + 1, count(*) AS \"how many\", 'x' FROM safe GROUP BY ALL").statement)
     assert [column[0] for column in con.description] == ["(n + 1)", "how many", "'x'"]
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_what_is_not_on_a_list_is_refused(con: Any, kind: str) -> None:
+def test_unlisted_statement_parts_refused(con: Any, kind: str) -> None:
     for statement in filter(None, map(str.strip, REFUSED[kind].split("\n"))):
         try:
             checked(con, statement)
@@ -78,14 +78,14 @@ def test_comments_blanks_and_semicolons_hide_nothing(con: Any, around: str) -> N
     ],
     ids=lambda s: s[:12].encode("ascii", "replace").decode(),
 )
-def test_statements_that_are_too_long_or_too_deep_are_refused(con: Any, statement: str) -> None:
+def test_long_or_deep_statements_refused(con: Any, statement: str) -> None:
     with pytest.raises((errors.ReaderStatementRefusedError, duckdb.Error)):
         checked(con, statement)
     assert con.execute("SELECT 42").fetchall() == [(42,)]
 
 
 @only_known
-def test_a_node_with_a_field_that_is_not_known_is_refused(con: Any) -> None:
+def test_unknown_node_field_refused(con: Any) -> None:
     """What another DuckDB adds to a tree, we cannot judge."""
 
     def read(query: str, values: list[object]) -> Any:
@@ -101,13 +101,13 @@ def test_a_node_with_a_field_that_is_not_known_is_refused(con: Any) -> None:
 
 
 @pytest.mark.skipif(KNOWN, reason="this DuckDB's trees are known")
-def test_of_another_duckdb_nothing_is_let_through(con: Any) -> None:
+def test_unsupported_duckdb_refuses_everything(con: Any) -> None:
     for statement in ("FROM safe", "SELECT n FROM safe", "SELECT count(*) FROM safe"):
         with pytest.raises(errors.ReaderStatementRefusedError):
             checked(con, statement)
 
 
-def test_every_function_that_is_allowed_exists_and_follows_from_its_arguments(con: Any) -> None:
+def test_allowed_functions_exist_and_are_deterministic(con: Any) -> None:
     rows = con.execute(
         "SELECT lower(function_name), stability, has_side_effects, function_type, parameters FROM duckdb_functions() "
         "WHERE internal"
@@ -122,13 +122,13 @@ def test_every_function_that_is_allowed_exists_and_follows_from_its_arguments(co
 
 
 @only_known
-def test_the_order_that_is_asked_for_is_kept(con: Any) -> None:
+def test_requested_order_is_kept(con: Any) -> None:
     rows = con.execute(checked(con, "SELECT n FROM safe ORDER BY n DESC").statement).fetchall()
     assert rows == [(2,), (1,)]
 
 
 @only_known
-def test_the_log_gets_names_of_functions_and_no_words_of_the_statement(con: Any) -> None:
+def test_log_has_function_names_but_no_statement_text(con: Any) -> None:
     def read(query: str, values: list[object]) -> Any:
         return con.execute(query, values).fetchall()[0][0]
 

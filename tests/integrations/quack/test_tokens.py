@@ -31,7 +31,7 @@ def test_a_token_opens_its_role_and_no_other(path: Path) -> None:
         assert readers.find_token(wrong) is None
 
 
-def test_the_file_has_no_token_and_nobody_else_may_read_it(path: Path) -> None:
+def test_token_file_has_no_token_and_is_private(path: Path) -> None:
     secret = tokens.add_token(path, "alice", "reader")
     assert len(secret) > 43
     assert secret not in path.read_text() and secret[10:] not in path.read_text()
@@ -39,7 +39,7 @@ def test_the_file_has_no_token_and_nobody_else_may_read_it(path: Path) -> None:
     assert tokens.add_token(path, "bob", "reader") != secret
 
 
-def test_a_token_that_is_revoked_or_expired_opens_nothing(path: Path) -> None:
+def test_revoked_or_expired_token_refused(path: Path) -> None:
     checker = tokens.TokenChecker(path, "reader")
     secret, other = tokens.add_token(path, "alice", "reader", "1m"), tokens.add_token(path, "bob", "reader")
     stored_token, kept_token = checker.find_token(secret), checker.find_token(other)
@@ -60,7 +60,7 @@ def test_a_token_that_is_revoked_or_expired_opens_nothing(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damaged", ["", "{", "[]", '{"tokens": [{"name": "alice"}]}', '{"tokens": 1}'])
-def test_a_file_that_is_damaged_or_gone_lets_nobody_in(path: Path, damaged: str) -> None:
+def test_damaged_or_missing_token_file_refuses_everyone(path: Path, damaged: str) -> None:
     checker = tokens.TokenChecker(path, "reader")
     assert checker.find_token("x") is None
     secret = tokens.add_token(path, "alice", "reader")
@@ -79,7 +79,7 @@ def test_spans_that_are_none_are_refused(path: Path, expires: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a\nb", "x" * 61, "a;b"])
-def test_names_are_what_a_log_can_hold(path: Path, name: str) -> None:
+def test_token_names_are_loggable(path: Path, name: str) -> None:
     with pytest.raises(errors.InvalidArgumentError, match="name"):
         tokens.add_token(path, name, "reader")
 

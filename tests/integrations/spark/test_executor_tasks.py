@@ -134,7 +134,7 @@ def test_a_part_that_is_the_table_is_released_as_the_table(clinic: Any, name: st
     ],
     ids=str,
 )
-def test_what_a_call_says_holds_for_parts(clinic: Any, given: dict[str, Any]) -> None:
+def test_call_settings_apply_to_parts(clinic: Any, given: dict[str, Any]) -> None:
     given = {"k": 5, **given}
     if "person" in given:
         clinic.execute("UPDATE dbanon.policy SET role = 'person' WHERE column_name = 'name'")

@@ -85,7 +85,7 @@ def main() -> None:
     spark.stop()
 
 
-def test_an_executor_that_is_killed_changes_nothing() -> None:
+def test_killed_executor_changes_nothing() -> None:
     pytest.importorskip("pyspark.sql", reason="pyspark is not installed: pip install 'dbanon[spark]'")
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java, which is not installed")

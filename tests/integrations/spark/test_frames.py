@@ -192,7 +192,7 @@ def test_parts_of_tables_with_models_blocks_persons_and_nulls(spark: Any, given:
     assert frame.groupby("class_id").size().min() >= 5
 
 
-def test_a_release_is_written_beside_its_place_first(spark: Any, people: Any, tmp_path: Path, monkeypatch: Any) -> None:
+def test_release_staged_before_replacing_target(spark: Any, people: Any, tmp_path: Path, monkeypatch: Any) -> None:
     target = tmp_path / "safe.parquet"
     out = dbanon.spark.anonymize(people, "kacpc", k=5, to=target, **GIVEN)
     assert out.count() == 400 and [p.name for p in tmp_path.iterdir()] == ["safe.parquet"]
@@ -225,7 +225,7 @@ def test_a_release_is_written_beside_its_place_first(spark: Any, people: Any, tm
     assert [path for path in lasting.rglob("*") if path.is_file()]
 
 
-def test_the_policy_comes_from_where_it_is(spark: Any, people: Any, tmp_path: Path) -> None:
+def test_policy_read_from_its_source(spark: Any, people: Any, tmp_path: Path) -> None:
     wanted = counted(dbanon.spark.anonymize(people, "kacpc", k=5, **GIVEN).toArrow())
     toml = tmp_path / "policy.toml"
     toml.write_text(
@@ -293,7 +293,7 @@ def test_processes_run_the_python_that_calls(spark: Any, people: Any, tmp_path: 
         dbanon.spark.anonymize(people, "mondrian", k=5, **GIVEN)
 
 
-def test_what_cannot_be_done_says_so(spark: Any, people: Any) -> None:
+def test_unsupported_spark_input_raises(spark: Any, people: Any) -> None:
     def refused(error: type[Exception], match: str, df: Any = people, function: str = "kacpc", **given: Any) -> None:
         with pytest.raises(error, match=match):
             dbanon.spark.anonymize(df, function, **{"k": 5, **GIVEN, **given})
@@ -323,7 +323,7 @@ def test_what_cannot_be_done_says_so(spark: Any, people: Any) -> None:
     assert out.count() == 50 and out.columns == ["table", "records", "given", "class_id"]
 
 
-def test_a_process_that_is_killed_changes_nothing(spark: Any) -> None:
+def test_killed_process_changes_nothing(spark: Any) -> None:
     """Processes that anonymize parts are killed while they do: their tasks are tried again."""
     df = spark.createDataFrame(made(2000, 4))
     wanted = counted(dbanon.spark.anonymize(df, "mondrian", k=4, cell=120, **GIVEN).toArrow())
@@ -362,7 +362,7 @@ def workers() -> list[int]:
     return numbers
 
 
-def test_the_driver_is_told_values_and_counts_alone(spark: Any, monkeypatch: Any) -> None:
+def test_driver_receives_only_values_and_counts(spark: Any, monkeypatch: Any) -> None:
     result: list[tuple[tuple[str, ...], int]] = []
     frames = type(spark.range(1))
 

@@ -74,7 +74,7 @@ def test_records_are_in_the_part_of_the_nearest_center(spark: Any, function: str
 
 
 @pytest.mark.parametrize("function", ["pppc", "dhkmeans"])
-def test_groups_that_lie_apart_are_in_parts_of_their_own(spark: Any, function: str) -> None:
+def test_distant_groups_are_in_separate_parts(spark: Any, function: str) -> None:
     parts = divided(spark, apart(60), function, 11, k=5)
     assert len(parts) >= 3
     for part in parts.values():
@@ -106,7 +106,7 @@ def test_parts_by_score_lie_in_a_row(spark: Any) -> None:
     assert all(previous[1] <= following[0] + 2 / 2**15 for previous, following in itertools.pairwise(ends))
 
 
-def test_parts_by_hash_keep_tuples_together_and_have_what_they_need(spark: Any) -> None:
+def test_hash_parts_keep_tuples_together(spark: Any) -> None:
     rows = apart(60)
     by_seed = [divided(spark, rows, "knn_gs", 6, k=5, seed=seed) for seed in (0, 0, 1)]
     assert by_seed[0] == by_seed[1] != by_seed[2]

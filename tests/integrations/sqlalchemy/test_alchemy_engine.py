@@ -52,7 +52,7 @@ def test_every_pool_gives_attached_connections(clinic: str, pool: Any) -> None:
     engine.dispose()
 
 
-def test_connections_that_the_pool_has_already_are_attached_when_they_are_used(clinic: str) -> None:
+def test_existing_pool_connections_attached_on_checkout(clinic: str) -> None:
     engine = sa.create_engine(clinic)
     with engine.connect() as connection:
         raw_con = raw_connection(connection)

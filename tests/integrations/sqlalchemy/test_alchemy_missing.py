@@ -83,7 +83,7 @@ def test_the_policy_has_the_codes_of_the_model(engine: Any) -> None:
     assert drift.changed == {"answers.town": ("quasi(missing=('NA', 'x'))", "quasi(missing=('NA',))")}
 
 
-def test_tables_and_queries_are_read_with_the_codes_of_the_model(engine: Any) -> None:
+def test_tables_and_queries_use_model_missing_codes(engine: Any) -> None:
     of_table = nulls(engine, anonymized(Answer, k=4))
     assert of_table == nulls(engine, anonymized(sa.select(Answer), k=4))
     assert of_table[2:] == [20, 30]
@@ -117,6 +117,6 @@ def test_migrations_say_the_codes(engine: Any) -> None:
 
 
 @pytest.mark.parametrize("given", [[None], True, [["NA"]]])
-def test_what_is_no_code_is_refused_on_the_model(given: Any) -> None:
+def test_invalid_missing_code_refused_on_model(given: Any) -> None:
     with pytest.raises(errors.InvalidArgumentError, match="missing must be a list of codes"):
         quasi(missing=given)

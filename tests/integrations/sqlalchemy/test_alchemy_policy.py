@@ -70,7 +70,7 @@ def test_drift_is_reported_and_ended(engine: Any) -> None:
     assert not declare_models(Base, engine)
 
 
-def test_nothing_is_written_where_one_table_is_missing(engine: Any) -> None:
+def test_nothing_written_if_table_is_missing(engine: Any) -> None:
     run(engine, "DROP TABLE visits")
     with pytest.raises(errors.UnknownTableError, match="visits"):
         declare_models(Base, engine)
@@ -131,12 +131,12 @@ def test_a_column_cannot_have_two_roles() -> None:
     "mistake",
     [{"weight": 0}, {"weight": "heavy"}, {"min_level": -1}, {"max_level": 1.5}, {"grid": [5]}, {"hierarchy": ""}],
 )
-def test_settings_that_are_wrong_fail_where_they_are_written(mistake: dict[str, Any]) -> None:
+def test_invalid_settings_raise_where_declared(mistake: dict[str, Any]) -> None:
     with pytest.raises(errors.InvalidArgumentError, match=f"quasi: {next(iter(mistake))} must be"):
         quasi(**mistake)
 
 
-def test_settings_are_kept_as_the_policy_has_them() -> None:
+def test_settings_stored_as_in_policy() -> None:
     def only(info: dict[Any, Any]) -> Role:
         return next(iter(info))
 

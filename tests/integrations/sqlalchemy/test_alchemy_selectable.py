@@ -60,7 +60,7 @@ def described(session: Session, call: str) -> list[str]:
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("ending", ["", "_classes", "_metrics"])
-def test_columns_are_those_that_the_database_gives(session: Session, algorithm: str, ending: str) -> None:
+def test_columns_match_database(session: Session, algorithm: str, ending: str) -> None:
     make = {"": anonymized, "_classes": classes, "_metrics": metrics}[ending]
     for intervals in ("text", "bounds", "struct"):
         for patient in (Patient, Visit):
@@ -75,7 +75,7 @@ def test_columns_are_those_that_the_database_gives(session: Session, algorithm: 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("make", [anonymized, classes, metrics])
-def test_a_query_of_a_whole_table_gives_what_the_table_gives(session: Session, make: Any) -> None:
+def test_query_of_whole_table_equals_table(session: Session, make: Any) -> None:
     assert rows(session, make(Patient, k=4)) == rows(session, make(sa.select(Patient), k=4))
 
 
@@ -120,7 +120,7 @@ def test_every_parameter_is_reachable_and_bound(session: Session) -> None:
     assert session.execute(sa.text(str(literal).replace(":", r"\:"))).all() == got
 
 
-def test_it_joins_and_nests_like_a_table(session: Session) -> None:
+def test_selectable_joins_and_nests(session: Session) -> None:
     result, groups = anonymized(Patient, k=6), classes(Patient, k=6)
     joined_has_all = session.execute(
         sa.select(result.c.class_id, groups.c.size, sa.func.count())
@@ -170,7 +170,7 @@ def test_statements_of_one_form_are_compiled_once(engine: Any, of: Any) -> None:
     assert all(size >= k for size, k in zip(sizes, (4, 5, 9), strict=True))
 
 
-def test_statements_of_other_parameters_or_columns_are_not_confused(session: Session) -> None:
+def test_cached_statements_distinguish_parameters_and_columns(session: Session) -> None:
     for _ in range(2):
         assert next(iter(session.execute(sa.select(anonymized(Patient, k=5, qi=["age"]))).keys())) == "age"
         assert next(iter(session.execute(sa.select(anonymized(Patient, k=5, qi=["zip"]))).keys())) == "zip"
@@ -219,7 +219,7 @@ def test_a_schema_is_translated(tmp_path: Path) -> None:
 # --- queries ------------------------------------------------------------------------------------------------
 
 
-def test_a_query_is_anonymized_in_the_transaction_of_the_session(session: Session) -> None:
+def test_query_anonymized_in_session_transaction(session: Session) -> None:
     old = sa.select(Patient).where(Patient.age >= sa.bindparam("least"))
     result = anonymized(old, k=3, l=2)
     statement = sa.select(result.c.age, result.c.class_id)
@@ -232,7 +232,7 @@ def test_a_query_is_anonymized_in_the_transaction_of_the_session(session: Sessio
     assert len(session.execute(statement, {"least": 0}).all()) == 60
 
 
-def test_a_query_keeps_the_roles_of_its_columns(session: Session) -> None:
+def test_query_keeps_column_roles(session: Session) -> None:
     query = (
         sa.select(Patient.age.label("years"), Patient.name, Patient.disease, Visit.patient_id, sa.func.upper(Ward.name))
         .join(Visit, Visit.patient_id == Patient.id)
@@ -247,12 +247,12 @@ def test_a_query_keeps_the_roles_of_its_columns(session: Session) -> None:
     assert min(r.persons for r in rows(session, classes(union, k=5))) >= 5
 
 
-def test_people_are_counted_where_the_model_says_so() -> None:
+def test_persons_counted_by_model_column() -> None:
     with pytest.raises(errors.PersonColumnNotSelectedError, match=r"visits\.patient_id"):
         anonymized(sa.select(Visit.seen, Visit.reason), k=5)
 
 
-def test_a_query_may_tighten_its_roles_and_not_loosen_them() -> None:
+def test_query_tightens_but_never_loosens_roles() -> None:
     query = sa.select(Patient)
     anonymized(query, k=5, top={"age": 80}, withhold=["zip"])
     for loose in ({"sensitive": ["name"]}, {"top": {"age": 95}}, {"other": ["zip"]}, {"grid": {"born": "month"}}):
@@ -260,7 +260,7 @@ def test_a_query_may_tighten_its_roles_and_not_loosen_them() -> None:
             anonymized(query, k=5, **loose)
 
 
-def test_round_stands_for_the_grid_of_the_model_in_tables_and_queries(session: Session) -> None:
+def test_round_replaces_model_grid(session: Session) -> None:
     for source in (Patient, sa.select(Patient.born)):
         result = anonymized(source, k=5, round={"born": "decade"})
         ends = {end for born in session.scalars(sa.select(result.c.born)) for end in born.strip("[]").split(", ")}
@@ -298,7 +298,7 @@ def test_the_rows_of_a_query_are_gone_after_the_transaction(engine: Any) -> None
         assert connection.scalar(kept_text) == 0
 
 
-def test_two_queries_stand_in_one_statement_and_in_each_other(session: Session) -> None:
+def test_two_queries_combine_and_nest(session: Session) -> None:
     young, old = (anonymized(sa.select(Patient).where(w), k=3) for w in (Patient.age < 60, Patient.age >= 60))
     both = sa.union_all(sa.select(young.c.age), sa.select(old.c.age))
     assert len(session.execute(both).all()) == 60
@@ -306,7 +306,7 @@ def test_two_queries_stand_in_one_statement_and_in_each_other(session: Session) 
     assert len(rows(session, nested)) == len(rows(session, young))
 
 
-def test_results_are_read_while_others_are_made(session: Session) -> None:
+def test_results_read_while_others_execute(session: Session) -> None:
     result = anonymized(sa.select(Patient), k=5)
     first = session.execute(sa.select(result))
     assert first.fetchone() is not None
@@ -314,7 +314,7 @@ def test_results_are_read_while_others_are_made(session: Session) -> None:
     assert len(first.fetchall()) == 59
 
 
-def test_a_class_that_shares_its_table_is_not_the_whole_table(engine: Any) -> None:
+def test_class_sharing_table_is_not_whole_table(engine: Any) -> None:
     class Local(DeclarativeBase):
         pass
 
@@ -364,7 +364,7 @@ def test_mistakes_fail_when_the_statement_is_built(make: Any, given: Any, error:
             make(source, "kacpc", **given)
 
 
-def test_what_is_no_source_or_algorithm_is_refused() -> None:
+def test_invalid_source_or_algorithm_refused() -> None:
     with pytest.raises(errors.UnknownAlgorithmError, match="Did you mean 'kacpc'"):
         anonymized(Patient, "kacp", k=5)
     for source in ("patients", 5, None, Patient.age):
@@ -377,7 +377,7 @@ def test_what_is_no_source_or_algorithm_is_refused() -> None:
 
 
 @pytest.mark.exhaustive
-def test_weights_by_influence_are_asked_for_with_tables_and_queries(session: Session) -> None:
+def test_influence_weights_accepted_for_tables_and_queries(session: Session) -> None:
     pytest.importorskip("sklearn", reason="influence needs the extra learn")
     of_table = rows(session, anonymized(Patient, "kacpc", k=4, weights="influence"))
     assert len(of_table) == len(rows(session, anonymized(Patient, k=4)))
@@ -387,7 +387,7 @@ def test_weights_by_influence_are_asked_for_with_tables_and_queries(session: Ses
 
 
 @pytest.mark.exhaustive
-def test_weights_by_influence_fit_a_query_as_they_fit_its_table(session: Session) -> None:
+def test_influence_weights_equal_for_query_and_table(session: Session) -> None:
     pytest.importorskip("sklearn", reason="influence needs the extra learn")
 
     class Own(DeclarativeBase):

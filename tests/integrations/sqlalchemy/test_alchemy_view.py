@@ -55,7 +55,7 @@ def test_a_view_is_made_with_the_tables_and_read_like_one(engine: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_creating_again_follows_the_model_and_dropping_takes_the_views(engine: Any) -> None:
+def test_recreate_follows_model_and_drop_removes_views(engine: Any) -> None:
     with engine.begin() as connection:
         connection.execute(sa.text("CREATE OR REPLACE VIEW safe_patient AS SELECT 1 AS row_number"))
     Base.metadata.create_all(engine)
@@ -72,7 +72,7 @@ def test_creating_again_follows_the_model_and_dropping_takes_the_views(engine: A
 
 
 @pytest.mark.exhaustive
-def test_a_policy_that_the_database_has_is_kept(engine: Any) -> None:
+def test_existing_policy_kept(engine: Any) -> None:
     with engine.begin() as connection:
         connection.execute(sa.text("UPDATE dbanon.policy SET top = '60' WHERE column_name = 'age'"))
     Base.metadata.create_all(engine)
@@ -131,7 +131,7 @@ def persons(k: int) -> tuple[Any, Any, Any]:
 
 @pytest.mark.filterwarnings("ignore:safe_person. all 5 records are in one class")
 @pytest.mark.exhaustive
-def test_a_mapped_release_is_refreshed_with_what_refresh_takes() -> None:
+def test_mapped_release_accepts_refresh_options() -> None:
     """Of ten patients in two classes one is erased: their class goes. Nothing is made where nothing has changed."""
     mine, theirs = (inspect.signature(f).parameters.values() for f in (AnonymizedView.refresh, dbanon.refresh_release))
     assert [str(p) for p in mine if p.kind == p.KEYWORD_ONLY] == [str(p) for p in theirs if p.kind == p.KEYWORD_ONLY]
@@ -159,7 +159,7 @@ def test_a_mapped_release_is_refreshed_with_what_refresh_takes() -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_materialized_view_of_a_filled_table_is_made_with_the_tables() -> None:
+def test_materialized_view_created_with_tables() -> None:
     base, _, view = persons(3)
     engine = install(sa.create_engine("duckdb:///:memory:"))
     with engine.begin() as connection:
@@ -209,7 +209,7 @@ def test_a_flush_that_would_write_is_refused(engine: Any) -> None:
             session.execute(sa.insert(safepatient), [{"row_number": 1, "age": "1"}, {"row_number": 2, "age": "1"}])
 
 
-def test_views_stand_in_the_schema_of_their_source(tmp_path: Any) -> None:
+def test_views_created_in_schema_of_source(tmp_path: Any) -> None:
     class Local(DeclarativeBase):
         metadata = sa.MetaData(schema="ward")
 
@@ -238,7 +238,7 @@ def test_views_stand_in_the_schema_of_their_source(tmp_path: Any) -> None:
     engine.dispose()
 
 
-def test_what_cannot_be_mapped_is_refused() -> None:
+def test_unmappable_release_refused() -> None:
     class Local(DeclarativeBase):
         pass
 

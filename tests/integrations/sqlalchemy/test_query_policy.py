@@ -177,7 +177,7 @@ def test_a_query_of_released_rows_is_anonymized(engine: Any) -> None:
 
 
 @pytest.mark.parametrize("read", ["FROM {}", "FROM temp.main.{}", "FROM query_table('{}')", "FROM query('FROM {}')"])
-def test_the_rows_of_another_query_are_not_read_as_they_are(engine: Any, read: str) -> None:
+def test_query_over_other_query_refused_unaggregated(engine: Any, read: str) -> None:
     inner = anonymized(sa.select(P), "mondrian", k=K)
     rows = rows_of(inner)
     direct = fragment(f"SELECT name, age {read.format(rows)}", "name", "age")

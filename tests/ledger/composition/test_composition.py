@@ -103,7 +103,7 @@ def test_materialize_warns_of_people_whom_two_releases_narrow(con: Any) -> None:
     assert people == [(release.composition["by_age version 1"],)]
 
 
-def test_materialize_refuses_if_asked_and_leaves_nothing(con: Any) -> None:
+def test_composition_refuse_leaves_nothing(con: Any) -> None:
     patients(con)
     dbanon.create_release(con, "by_age", "kacpc", "patients", k=5, withhold=["size"])
     with pytest.raises(errors.CompositionRefusedError, match="with by_age version 1"):
@@ -115,7 +115,7 @@ def test_materialize_refuses_if_asked_and_leaves_nothing(con: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_composition_lists_who_is_in_only_one_of_two_versions(con: Any) -> None:
+def test_composition_lists_people_in_one_version_only(con: Any) -> None:
     """One went and one came, each alone in a class beside those who are in both; five went who are a class."""
     patients(con)
     dbanon.create_release(con, "a", "kacpc", "patients", k=5, withhold=["size"])
@@ -139,7 +139,7 @@ def test_composition_lists_who_is_in_only_one_of_two_versions(con: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_the_same_classes_twice_narrow_nobody(con: Any) -> None:
+def test_same_classes_twice_narrow_no_one(con: Any) -> None:
     patients(con)
     dbanon.create_release(con, "a", "kacpc", "patients", k=5)
     release = dbanon.create_release(con, "b", "kacpc", "patients", k=5, composition="refuse")
@@ -147,7 +147,7 @@ def test_the_same_classes_twice_narrow_nobody(con: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_dropped_release_still_counts_until_it_is_forgotten(con: Any) -> None:
+def test_dropped_release_counts_until_forgotten(con: Any) -> None:
     patients(con)
     dbanon.create_release(con, "a", "kacpc", "patients", k=5, withhold=["size"])
     dbanon.drop_release(con, "a")
@@ -159,7 +159,7 @@ def test_a_dropped_release_still_counts_until_it_is_forgotten(con: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_people_who_cannot_be_told_apart_are_said(con: Any) -> None:
+def test_unidentifiable_people_reported(con: Any) -> None:
     patients(con, key="")
     release = dbanon.create_release(con, "a", "kacpc", "patients", k=5)
     assert release.composition is None

@@ -55,7 +55,7 @@ def ledger(con: Any) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.exhaustive
-def test_one_who_is_in_only_one_of_two_releases_is_found_whatever_its_name(con: Any) -> None:
+def test_person_in_one_release_only_is_found(con: Any) -> None:
     """The difference of the two is one person's disease."""
     patients(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
@@ -103,7 +103,7 @@ def test_the_first_version_is_held_against_the_third(con: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_sums_of_classes_that_cover_the_same_are_warned_of_or_refused(con: Any) -> None:
+def test_equal_class_sums_warned_or_refused(con: Any) -> None:
     """Four come, two of them in their twenties; the classes of the twenties become one, of another name."""
     con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, age INTEGER, disease VARCHAR)")
     con.executemany(
@@ -123,7 +123,7 @@ def test_sums_of_classes_that_cover_the_same_are_warned_of_or_refused(con: Any) 
 
 
 @pytest.mark.exhaustive
-def test_views_of_all_and_of_all_but_one_are_of_the_same_people(con: Any) -> None:
+def test_view_and_view_without_one_row_share_people(con: Any) -> None:
     patients(con)
     con.execute("CREATE VIEW everybody AS FROM patients; CREATE VIEW most AS FROM everybody WHERE pid <> 7")
     for view in ("everybody", "most"):
@@ -138,7 +138,7 @@ def test_views_of_all_and_of_all_but_one_are_of_the_same_people(con: Any) -> Non
 
 
 @pytest.mark.parametrize("read", ["patients AS p", 'main."patients" p', "(FROM patients AS z) AS y"])
-def test_views_that_call_a_table_otherwise_are_of_the_same_people(con: Any, read: str) -> None:
+def test_views_with_renamed_table_share_people(con: Any, read: str) -> None:
     patients(con)
     con.execute(f"CREATE VIEW seen AS SELECT * FROM {read}")
     declared(con, "seen")
@@ -147,7 +147,7 @@ def test_views_that_call_a_table_otherwise_are_of_the_same_people(con: Any, read
 
 
 @pytest.mark.exhaustive
-def test_what_cannot_be_checked_is_refused_if_asked(con: Any) -> None:
+def test_uncheckable_composition_refused_on_request(con: Any) -> None:
     patients(con, key="")
     dbanon.create_release(con, "a", "kacpc", "patients", k=5, composition="refuse")
     with pytest.raises(errors.CompositionUncheckedError, match="role person"):
@@ -158,7 +158,7 @@ def test_what_cannot_be_checked_is_refused_if_asked(con: Any) -> None:
     assert con.execute("SELECT unchecked FROM releases() WHERE name = 'b'").fetchall() == [(["a version 1"],)]
 
 
-def test_a_changed_value_is_one_record_that_went_and_one_that_came(con: Any) -> None:
+def test_changed_value_counts_as_removed_and_added(con: Any) -> None:
     patients(con)
     dbanon.create_release(con, "a", "kacpc", "patients", k=5)
     con.execute("UPDATE patients SET disease = 'Cut' WHERE pid = 7")
@@ -167,7 +167,7 @@ def test_a_changed_value_is_one_record_that_went_and_one_that_came(con: Any) -> 
 
 
 @pytest.mark.exhaustive
-def test_versions_that_show_other_columns_are_compared_by_what_both_show(con: Any) -> None:
+def test_versions_compared_by_common_columns(con: Any) -> None:
     con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, age INTEGER, disease VARCHAR, ward VARCHAR)")
     values = "['Flu', 'HIV'][1 + i % 2], ['a', 'b'][1 + i % 2]"
     con.execute(f"INSERT INTO patients SELECT i, 20 + i, {values} FROM range(20) AS r (i)")
@@ -204,9 +204,7 @@ def missed_in(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 
 @pytest.mark.exhaustive
-def test_people_who_went_are_owed_every_model_of_the_versions_that_showed_them(
-    con: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_removed_people_keep_models_of_earlier_versions(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Six who went are enough for k, and what is left has no model of its own, or nobody of their disease."""
     patients(con)
     rare(con)
@@ -225,7 +223,7 @@ def test_people_who_went_are_owed_every_model_of_the_versions_that_showed_them(
 
 @pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
-def test_a_version_is_held_to_the_model_of_the_first_for_whom_the_first_shows(con: Any) -> None:
+def test_version_meets_model_of_first_for_its_people(con: Any) -> None:
     """Six of one disease may come to a version without l; four of one disease may not go from those who had l = 2."""
     patients(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=4, l=2)
@@ -241,7 +239,7 @@ def test_a_version_is_held_to_the_model_of_the_first_for_whom_the_first_shows(co
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("key", ["PRIMARY KEY", ""])
-def test_an_erasure_takes_the_whole_class_and_readers_can_subtract_only_that(con: Any, key: str) -> None:
+def test_erasure_removes_whole_class(con: Any, key: str) -> None:
     """Six classes of five. One of the first is erased, one of the third changed; four and four stay out."""
     patients(con, 30, key)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
@@ -272,7 +270,7 @@ def test_an_erasure_takes_the_whole_class_and_readers_can_subtract_only_that(con
     assert release.records == 34
 
 
-def test_an_erasure_that_leaves_nothing_is_refused(con: Any) -> None:
+def test_erasure_of_everything_refused(con: Any) -> None:
     patients(con, 10)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("DELETE FROM patients WHERE pid IN (1, 8)")
@@ -518,7 +516,7 @@ def meets(records: Collection[Any]) -> bool:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("person", [False, True])
-def test_no_sum_of_versions_that_may_be_published_shows_fewer_than_k_or_l(con: Any, person: bool) -> None:
+def test_no_published_sum_isolates_fewer_than_k_or_l(con: Any, person: bool) -> None:
     """Sequences of up to ten versions with any clusters at all, of which what is exposed is counted out."""
     sampled_drawn, ends = Drawn(con, person), []
     for seed in range(SEQUENCES):
@@ -539,7 +537,7 @@ def test_no_sum_of_versions_that_may_be_published_shows_fewer_than_k_or_l(con: A
     assert ends.count(False) > 2 * SEQUENCES
 
 
-def test_the_checker_finds_what_it_looks_for() -> None:
+def test_checker_finds_planted_differences() -> None:
     """All, all but one, and the sum of three versions of which no two differ by too few."""
     everybody = {(i, DISEASES[i % 4]): ("*", (0, 0)) for i in range(20)}
     max_values = {r: result for r, result in everybody.items() if r[0] != 7}

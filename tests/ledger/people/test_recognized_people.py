@@ -81,7 +81,7 @@ def test_one_record_that_went_is_noticed_without_a_key(people: Any, change: str)
     assert publish(people, "b")
 
 
-def test_one_record_that_came_is_noticed_after_every_age_changed(people: Any) -> None:
+def test_added_record_noticed_after_all_ages_changed(people: Any) -> None:
     people.execute(
         "CREATE TABLE v AS SELECT 20 + (hash(i) % 40)::INTEGER AS age, '1' || (hash(i, 1) % 4) AS zip, "
         "['flu', 'cold', 'gout'][1 + (hash(i, 2) % 3)::INTEGER] AS disease FROM range(200) AS r (i)"
@@ -95,7 +95,7 @@ def test_one_record_that_came_is_noticed_after_every_age_changed(people: Any) ->
     assert "200 of 200 have the same records in zip, disease" in message
 
 
-def test_a_value_that_changed_is_noticed_where_all_are_spelled_otherwise(people: Any) -> None:
+def test_changed_value_noticed_despite_respelling(people: Any) -> None:
     declare(people)
     people.execute("UPDATE p SET disease = 'cold' WHERE id = 5")
     publish(people, "a")
@@ -147,7 +147,7 @@ def test_unrelated_tables_and_hospitals_are_published(people: Any) -> None:
         assert publish(people, f"safe_{table}", table, composition="refuse") == []
 
 
-def test_the_same_release_twice_and_a_refresh_after_insertions_are_published(people: Any) -> None:
+def test_repeated_release_and_refresh_published(people: Any) -> None:
     declare(people)
     assert publish(people, "a", composition="refuse") == []
     assert publish(people, "b", composition="refuse") == []
@@ -175,7 +175,7 @@ def test_sources_that_are_declared_disjoint_are_not_compared(people: Any) -> Non
         publish(people, "c", disjoint_from="nowhere")
 
 
-def test_a_stream_is_refused_beside_a_release_that_refuses(people: Any) -> None:
+def test_stream_refused_next_to_refusing_release(people: Any) -> None:
     declare(people)
     publish(people, "a", composition="refuse")
     with pytest.raises(errors.StreamRefusedError):
@@ -185,7 +185,7 @@ def test_a_stream_is_refused_beside_a_release_that_refuses(people: Any) -> None:
 # --- what chance explains -----------------------------------------------------------------------------------
 
 
-def test_groups_of_different_people_are_seldom_taken_for_the_same() -> None:
+def test_different_people_rarely_taken_for_same() -> None:
     rnd, taken_number = random.Random(5), 0
     for _ in range(400):
         values, count = rnd.choice([2, 5, 30, 300]), rnd.choice([30, 200, 1000])

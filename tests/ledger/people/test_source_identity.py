@@ -250,7 +250,7 @@ def test_replaced_version_of_a_renamed_table_is_unknown(ward: Any) -> None:
         dbanon.create_release(ward, "a", "mondrian", "q", k=5, replace=True, allow_delta=True, composition="refuse")
 
 
-def test_hold_warns_once_of_an_unknown_relation(ward: Any) -> None:
+def test_hold_warns_once_of_unknown_relation(ward: Any) -> None:
     released(ward, "a", "p")
     released(ward, "b", "other")
     ward.execute("ALTER TABLE p RENAME TO q; INSERT INTO other VALUES (900, 900, 'rare'), (901, 20, 'flu')")

@@ -73,7 +73,7 @@ INDEPENDENT = {
 
 
 @pytest.mark.parametrize("name", INDEPENDENT)
-def test_columns_that_reveal_nothing_more_are_not_named(con: Any, name: str) -> None:
+def test_uninformative_columns_not_named(con: Any, name: str) -> None:
     columns, limited, other = INDEPENDENT[name]
     people(con, columns)
     dbanon.declare(con, "p", age=limited, x=other)
@@ -169,7 +169,7 @@ def test_wide_tables_stay_fast(con: Any) -> None:
     assert time.process_time() - start < 20
 
 
-def test_columns_of_adult_are_not_named_but_for_what_one_determines(con: Any, data: Path) -> None:
+def test_adult_columns_named_only_if_determined(con: Any, data: Path) -> None:
     con.execute(f"CREATE TABLE p AS FROM '{data / 'adult.csv'}'")
     shipped = ("workclass", "education", "marital_status", "occupation", "race", "native_country")
     lifted = {name: {"role": "quasi", "hierarchy": f"adult_{name}", "min_level": 1} for name in shipped}

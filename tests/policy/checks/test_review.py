@@ -49,7 +49,7 @@ def clinic(con: Any) -> Any:
     return con
 
 
-def test_each_column_is_in_the_review_with_how_it_is_published(clinic: Any) -> None:
+def test_review_lists_every_column_with_treatment(clinic: Any) -> None:
     rows = reviewed(clinic)
     assert rows[0] == ("source", None, "200 records of 50 persons", None)
     assert about(rows, "as it is") == {"disease": "sensitive, 2 values", "ward": "other, 21 values"}
@@ -61,7 +61,7 @@ def test_each_column_is_in_the_review_with_how_it_is_published(clinic: Any) -> N
     assert [row[0] for row in rows] == sorted((row[0] for row in rows), key=("source", *review.TOPICS).index)
 
 
-def test_who_is_unique_by_unchanged_columns_is_counted_as_records_and_persons(clinic: Any) -> None:
+def test_unique_unchanged_counted_in_records_and_persons(clinic: Any) -> None:
     alone = clinic.execute(
         "SELECT count(*), count(DISTINCT p) FROM (SELECT any_value(patient) AS p FROM t GROUP BY disease, ward "
         "HAVING count(DISTINCT patient) = 1)"
@@ -184,7 +184,7 @@ def test_the_review_is_of_the_roles_that_the_call_has(path: Path) -> None:
     assert "as it is    nothing" in stderr and "d (by the call)" in stderr
 
 
-def test_a_file_is_reviewed_before_it_is_there(tmp_path: Path) -> None:
+def test_file_reviewed_before_it_is_written(tmp_path: Path) -> None:
     source, out = tmp_path / "people.csv", tmp_path / "safe.csv"
     source.write_text("age,d,pid\n" + "".join(f"{20 + i % 40},{'ab'[i % 2]},{i}\n" for i in range(80)))
     call = ("anonymize", source, "-k", 4, "--qi", "age", "--sensitive", "d", "-o", out)

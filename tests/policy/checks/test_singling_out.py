@@ -25,7 +25,7 @@ def goods(con: Any) -> Any:
     return con
 
 
-def test_other_columns_that_single_out_together_are_refused(goods: Any) -> None:
+def test_jointly_identifying_columns_refused(goods: Any) -> None:
     for column in ("product", "shop"):
         assert goods.execute(f"SELECT count(*) FROM kacpc('t', k=10, qi=['age'], other=['{column}'])").fetchall() == [
             (200,)
@@ -39,7 +39,7 @@ def test_other_columns_that_single_out_together_are_refused(goods: Any) -> None:
     assert goods.execute(call.format("k := 10", ", allow_rare := ['shop']")).fetchall() == [(200,)]
 
 
-def test_what_is_published_unchanged_counts_in_the_metrics(goods: Any) -> None:
+def test_unchanged_columns_count_in_metrics(goods: Any) -> None:
     def measured(call: str) -> dict[str, float]:
         rows = goods.execute(f"SELECT metric, value FROM kacpc_metrics('t', k := 10, qi := ['age'], {call})").fetchall()
         return {name: value for name, value in rows if name in MEASURES}
@@ -53,7 +53,7 @@ def test_what_is_published_unchanged_counts_in_the_metrics(goods: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_risk_counts_what_is_published_unchanged_as_the_metrics_do(goods: Any) -> None:
+def test_risk_and_metrics_count_unchanged_columns_equally(goods: Any) -> None:
     def counted(call: str) -> list[Any]:
         query = f"SELECT value, classes, records FROM risk({call}) WHERE name = 'k_all'"
         return goods.execute(query).fetchall()
@@ -71,7 +71,7 @@ def test_risk_counts_what_is_published_unchanged_as_the_metrics_do(goods: Any) -
     assert counted("'release', qi := ['age'], sensitive := ['product']") == [(3, 1, 43)]
 
 
-def test_columns_that_make_records_unique_are_a_problem_of_the_policy(goods: Any) -> None:
+def test_unique_making_columns_are_policy_problem(goods: Any) -> None:
     from dbanon.views import doctor
 
     dbanon.declare(goods, "t", age="quasi", product="sensitive", shop="other")
@@ -83,7 +83,7 @@ def test_columns_that_make_records_unique_are_a_problem_of_the_policy(goods: Any
     assert [p.about for p in doctor.problems(goods)] == ["t.income, product, shop"]
 
 
-def test_the_certificate_says_what_unchanged_columns_make_unique(goods: Any) -> None:
+def test_certificate_states_uniqueness_by_unchanged_columns(goods: Any) -> None:
     dbanon.create_release(goods, "safe", "kacpc", "t", k=10, qi=["age"], sensitive=["income"])
     rows = goods.execute("SELECT item, value, sql FROM certificate('safe')").fetchall()
     lines = {element: (value, sql) for element, value, sql in rows}
@@ -96,7 +96,7 @@ def test_the_certificate_says_what_unchanged_columns_make_unique(goods: Any) -> 
 
 
 @pytest.mark.exhaustive
-def test_the_command_line_says_how_many_records_unchanged_columns_make_unique(tmp_path: Path) -> None:
+def test_cli_states_uniqueness_by_unchanged_columns(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text("age,income\n" + "".join(f"{20 + i % 5},{1000 + i}\n" for i in range(100)))
     outcome = CliRunner().invoke(
@@ -107,7 +107,7 @@ def test_the_command_line_says_how_many_records_unchanged_columns_make_unique(tm
     assert "100 of these records are unique by the values of their unchanged columns" in outcome.output
 
 
-def test_the_hint_for_a_table_without_policy_names_a_quasi_identifier_or_none(con: Any) -> None:
+def test_hint_without_policy_names_quasi_identifier_or_none(con: Any) -> None:
     con.execute(
         'CREATE TABLE t AS SELECT i AS "Patienten Nr", \'x\' AS "Geburtsname", i AS "Alter" FROM range(30) r(i)'
     )

@@ -81,7 +81,7 @@ def test_every_collision_of_the_vocabulary_is_resolved() -> None:
     assert {hints._normalize(word): used for word, used in resolved_values_by_word.items()} == collisions()
 
 
-def test_words_that_would_be_generalized_or_unchanged_are_ambiguous() -> None:
+def test_words_generalized_or_unchanged_are_ambiguous() -> None:
     assert {word for word in listed_words() if is_ambiguous(word)} == {"lon"}
 
 
@@ -105,7 +105,7 @@ def test_new_words_that_collide_are_found(
     assert is_ambiguous(word.strip("*")) == (taken == "generalized, unchanged")
 
 
-def test_each_word_is_listed_once_in_a_language() -> None:
+def test_each_word_listed_once_per_language() -> None:
     for kind, entries in VOCABULARY.items():
         language, seen_values = "", set()
         for word in entries.split():

@@ -337,7 +337,7 @@ def test_the_view_of_nodes_agrees_with_the_reference(store: Any) -> None:
         assert all(tuple(reversed(path)) == tree.leaf(path[0]) for path in paths(store, name))
 
 
-def test_preorder_counts_every_node_once_parents_first(store: Any) -> None:
+def test_preorder_counts_nodes_once_parents_first(store: Any) -> None:
     dbanon.load_hierarchy(store, "h", WORKCLASS)
     rows = store.execute("SELECT node, parent, preorder FROM dbanon.hierarchy_node ORDER BY preorder").fetchall()
     assert [row[2] for row in rows] == list(range(10))
@@ -386,14 +386,14 @@ def test_equal_labels_in_different_branches_are_told_apart(store: Any) -> None:
     assert published(store, 2, "hierarchies := {'v': 'h'}, min_level := {'v': 2}") == ["A", "A", "B", "B"]
 
 
-def test_a_label_that_looks_like_a_path_is_not_mixed_up_with_one(store: Any) -> None:
+def test_pathlike_label_not_confused_with_path(store: Any) -> None:
     """Two nodes of one name would let a reader take one class for another."""
     rows = [("a", "X", "A", "*"), ("b", "X", "B", "*"), ("c", "A > X", "*")]
     with pytest.raises(dbanon.DbanonError, match="two inner nodes would be published under one name"):
         dbanon.load_hierarchy(store, "h", rows)
 
 
-def test_a_value_that_looks_like_a_published_path_is_refused_or_told_apart(store: Any) -> None:
+def test_pathlike_value_refused_or_escaped(store: Any) -> None:
     rows = [("a", "X", "A", "*"), ("b", "X", "A", "*"), ("c", "X", "B", "*"), ("A > X", "*")]
     dbanon.load_hierarchy(store, "h", rows)
     table(store, ["a", "b", "A > X", "A > X"])
@@ -405,7 +405,7 @@ def test_a_value_that_looks_like_a_published_path_is_refused_or_told_apart(store
         assert len(set(visited)) == 2
 
 
-def test_a_ragged_tree_generalizes_to_the_lowest_common_ancestor(store: Any) -> None:
+def test_ragged_tree_generalizes_to_common_ancestor(store: Any) -> None:
     dbanon.load_hierarchy(store, "h", WORKCLASS)
     table(store, ["Local-gov", "State-gov", "Self-emp-inc", "Self-emp-not-inc"])
     assert published(store, 2) == ["Gov", "Gov", "Self-emp", "Self-emp"]
@@ -430,7 +430,7 @@ def test_without_a_hierarchy_values_are_under_a_star(store: Any) -> None:
 # --- escape -------------------------------------------------------------------------------------------------
 
 
-def test_values_that_look_generalized_are_refused_without_escape(store: Any) -> None:
+def test_generalized_looking_values_refused_without_escape(store: Any) -> None:
     table(store, ["*", "*", "a", "a"])
     with pytest.raises(duckdb.Error, match=r"t\.v: 1 distinct values are '\*' or equal the label.*escape = true"):
         published(store, 2, "nulls := 'keep'")
@@ -457,7 +457,7 @@ def test_escape_marks_a_leaf_with_the_label_of_an_inner_node(store: Any) -> None
     assert published(store, 2, "hierarchies := {'v': 'h'}, escape := true") == sorted(["G", "G", "\\G", "\\G"])
 
 
-def test_escape_takes_a_value_for_the_inner_node_of_its_label(store: Any) -> None:
+def test_escape_maps_value_to_inner_node_of_label(store: Any) -> None:
     """Data that was generalized before: such a value is as coarse as its node."""
     dbanon.load_hierarchy(store, "h", [("a", "G", "*"), ("b", "G", "*"), ("c", "*")])
     table(store, ["G", "G", "a", "a", "c", "c"])
@@ -514,7 +514,7 @@ def test_intervals_begin_at_multiples_below_zero_too(store: Any) -> None:
 
 
 @pytest.mark.parametrize("type_", ["TINYINT", "UBIGINT", "BIGINT", "HUGEINT", "DECIMAL(10, 2)", "DOUBLE", "FLOAT"])
-def test_intervals_hold_their_values(store: Any, type_: str) -> None:
+def test_intervals_contain_their_values(store: Any, type_: str) -> None:
     full_result = type_ in ("TINYINT", "UBIGINT", "BIGINT", "HUGEINT")
     values: list[Any] = [0, 4, 5, 99] if type_ == "UBIGINT" else [-10, -6, -5, -1, 0, 4, 5, 99]
     if not full_result:
@@ -588,7 +588,7 @@ def test_a_flat_hierarchy_has_the_values_under_a_star(store: Any) -> None:
         ("BOOLEAN", [True, True, False, False], "hierarchy_flat('h', 't', 'v')", ["false", "true"]),
     ],
 )  # fmt: skip
-def test_built_hierarchies_cover_the_column_they_were_built_from(
+def test_built_hierarchies_cover_their_column(
     store: Any, type_: str, values: list[Any], builder: str, seen: list[str]
 ) -> None:
     table(store, values, type_)
@@ -654,7 +654,7 @@ def test_a_builder_of_another_type_quotes_no_cell(store: Any, call: str) -> None
 # --- uncovered ----------------------------------------------------------------------------------------------
 
 
-def test_uncovered_lists_missing_and_reserved_values_with_counts(store: Any) -> None:
+def test_uncovered_lists_missing_and_reserved_values(store: Any) -> None:
     table(store, ["a", "a", "zz", "zz", "y", None, "G", "*"])
     dbanon.load_hierarchy(store, "h", [("a", "G", "*"), ("b", "G", "*")])
     expected = [("y", 1, "missing"), ("zz", 2, "missing"), ("*", 1, "reserved"), ("G", 1, "reserved")]
@@ -682,7 +682,7 @@ def test_uncovered_with_a_mistake_is_one_error(store: Any) -> None:
 
 @pytest.mark.parametrize("source", ["t", "it's"])
 @pytest.mark.parametrize("declared", [True, False])
-def test_the_hint_for_missing_values_is_a_statement_that_lists_them(store: Any, source: str, declared: bool) -> None:
+def test_missing_value_hint_is_runnable_statement(store: Any, source: str, declared: bool) -> None:
     table(store, ["a", "zz", "zz", "y"])
     dbanon.load_hierarchy(store, "h", [("a", "*")])
     if source != "t":
@@ -709,9 +709,7 @@ def test_a_calendar_reaches_as_far_as_dates_do(store: Any) -> None:
 
 @pytest.mark.parametrize("algorithm", ["kacpc", "mondrian"])
 @pytest.mark.parametrize("t", [0, 0.3, 0.5])
-def test_a_missing_value_is_as_far_from_a_hierarchy_of_one_node_as_the_gate_has_it(
-    store: Any, algorithm: str, t: float
-) -> None:
+def test_missing_value_distance_matches_gate(store: Any, algorithm: str, t: float) -> None:
     """Ten of 20 are sick and the others missing: a class of the sick alone is 0.5 away from all."""
     store.execute("INSERT INTO dbanon.hierarchy (name, node, label) VALUES ('h', 's', 'sick')")
     store.execute("CREATE OR REPLACE TABLE t AS SELECT i AS age, IF(i < 10, 'sick', NULL) AS v FROM range(20) AS r (i)")
@@ -767,7 +765,7 @@ def test_a_broken_tree_is_reported_and_stops_the_query(store: Any, nodes: Any, p
             store.execute(f"FROM {function}('t', k=2, qi=['v'], hierarchies={{'v': 'h'}})").fetchall()
 
 
-def test_every_error_that_points_to_hierarchy_problems_is_listed_there() -> None:
+def test_hierarchy_problems_lists_every_referred_error() -> None:
     messages = [
         message
         for message in map(str, hierarchy_messages("t", "v", "h", None).values())
@@ -777,7 +775,7 @@ def test_every_error_that_points_to_hierarchy_problems_is_listed_there() -> None
     assert len(messages) == 6
 
 
-def test_a_value_that_could_be_several_inner_nodes_is_no_fault_of_the_hierarchy(store: Any) -> None:
+def test_ambiguous_inner_node_value_is_no_hierarchy_problem(store: Any) -> None:
     dbanon.load_hierarchy(store, "h", [("a", "other", "north", "*"), ("b", "other", "south", "*")])
     table(store, ["a", "a", "b", "other"])
     with pytest.raises(duckdb.Error, match=r"t\.v: 1 distinct values are no leaf .* label of several inner nodes"):
@@ -799,7 +797,7 @@ def test_a_root_of_any_name_is_published(store: Any, root: str) -> None:
         assert store.execute(f"FROM {function}('t', k=3, qi=['v'], hierarchies={{'v': 'h'}})").fetchall()
 
 
-def test_the_table_keeps_out_what_is_no_node(store: Any) -> None:
+def test_hierarchy_table_rejects_invalid_nodes(store: Any) -> None:
     for node in (("a", "a", "a"), ("a", None, ""), ("a", None, None), (None, "a", "a")):
         with pytest.raises(duckdb.ConstraintException):
             store.execute("INSERT INTO dbanon.hierarchy (name, node, parent, label) VALUES ('h', ?, ?, ?)", list(node))

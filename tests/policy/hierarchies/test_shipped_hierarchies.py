@@ -124,7 +124,7 @@ def test_icd10_code(code: str, chapter: str) -> None:
     assert parents("icd10")[code] == [chapter, "*"]
 
 
-def test_icd10_chapters_hold_their_ranges() -> None:
+def test_icd10_chapters_contain_their_ranges() -> None:
     above = parents("icd10")
     assert len({up[0] for up in above.values()}) == 22
     for code, (chapter, _) in above.items():

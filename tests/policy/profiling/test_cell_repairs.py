@@ -66,7 +66,7 @@ def test_dates_as_text_become_dates(con: Any, written: str) -> None:
     assert found(con) == {}
 
 
-def test_a_date_that_could_be_read_both_ways_says_which_one_was_taken_and_why(con: Any) -> None:
+def test_ambiguous_date_states_chosen_order_and_reason(con: Any) -> None:
     actual_column = column(con, [f"0{i}/0{j}/2020" for i in range(1, 10) for j in range(1, 10)])
     assert actual_column == (
         "dates as text, %d/%m/%Y; ambiguous, as no number is above 12: taken as day before month, as most countries "
@@ -102,7 +102,7 @@ def test_numbers_as_text_become_numbers(con: Any, written: tuple[str, ...]) -> N
 
 
 @pytest.mark.exhaustive
-def test_numbers_that_could_be_read_both_ways_say_so(con: Any) -> None:
+def test_ambiguous_numbers_are_reported(con: Any) -> None:
     thousands = "ambiguous, as three digits follow every comma: taken as thousands, not as decimals"
     assert column(con, ["1,234", "2,345", "3,456"]) == f"numbers as text with commas between thousands; {thousands}"
     con.execute("ALTER TABLE t ADD COLUMN weight VARCHAR")
@@ -127,7 +127,7 @@ def test_zip_codes_and_keys_keep_their_texts(con: Any) -> None:
     assert column(con, ["10115", "10117", "12345"], "room_no") is None
 
 
-def test_texts_that_are_none_are_counted_and_listed_but_not_lost(con: Any) -> None:
+def test_invalid_texts_counted_and_listed_not_lost(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT CASE WHEN i = 7 THEN 'SECRET' WHEN i = 8 THEN '?' "
         "ELSE strftime(DATE '2001-01-01' + i::INT, '%d.%m.%Y') END AS x FROM range(99) r (i)"
@@ -171,7 +171,7 @@ def test_codes_in_texts_numbers_and_dates_are_declared_missing(con: Any) -> None
     assert not [age for (age,) in ages if age and ("999" in age or "-1" in age)]
 
 
-def test_codes_are_added_to_a_policy_that_is_there(con: Any) -> None:
+def test_codes_added_to_existing_policy(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT ['a', 'b', 'N/A', 'none of it'][i % 4 + 1] AS x FROM range(80) r (i)")
     dbanon.declare(con, "t", x={"role": "other", "missing": ["none of it"]})
     [(_, statement)] = mend(con)["x"]
@@ -180,7 +180,7 @@ def test_codes_are_added_to_a_policy_that_is_there(con: Any) -> None:
     assert found(con) == {}
 
 
-def test_codes_that_are_declared_are_mended_with_the_texts_around_them(con: Any) -> None:
+def test_declared_codes_repaired_with_surrounding_text(con: Any) -> None:
     """They would fit no value of the new type, so the policy has them no more."""
     con.execute(
         "CREATE TABLE t AS SELECT CASE WHEN i % 9 = 0 THEN 'NA' WHEN i % 7 = 0 THEN '?' "
@@ -195,7 +195,7 @@ def test_codes_that_are_declared_are_mended_with_the_texts_around_them(con: Any)
     assert found(con) == {} and con.execute("FROM policy_problems()").fetchall() == []
 
 
-def test_what_is_a_value_is_no_code(con: Any) -> None:
+def test_valid_value_is_no_missing_code(con: Any) -> None:
     countries = ["NA", "DE", "FR", "IT", "ES", "PT", "PL", "NL", "BE", "AT", "CH", "SE", "NO", "FI"]
     assert column(con, countries, "country") is None, "Namibia"
     numbers = "i % 100 AS age, i % 9 - 4 AS change, i % 1200 AS paid"
@@ -205,7 +205,7 @@ def test_what_is_a_value_is_no_code(con: Any) -> None:
     assert found(con) == {}, "1970-01-01 among its neighbours"
 
 
-def test_a_column_that_nobody_knows_is_not_published_by_what_is_proposed(con: Any) -> None:
+def test_unknown_column_not_published_by_proposal(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT ['a', 'b', 'NA'][i % 3 + 1] AS x FROM range(90) r (i)")
     [(problem, statement)] = found(con)["x"]
     assert statement is None
@@ -237,7 +237,7 @@ MESSY = {
 
 
 @pytest.mark.parametrize("odd", HOSTILE)
-def test_statements_are_right_for_every_name_of_table_and_column(con: Any, odd: str) -> None:
+def test_statements_valid_for_every_name(con: Any, odd: str) -> None:
     actual_text = ", ".join(f"{sql} AS {identifier(f'{name} {odd}')}" for name, sql in MESSY.items())
     con.execute(f"CREATE TABLE {identifier(odd)} AS SELECT {actual_text} FROM range(90) r (i)")
     source = str(identifier(odd))
@@ -248,7 +248,7 @@ def test_statements_are_right_for_every_name_of_table_and_column(con: Any, odd: 
 
 
 @pytest.mark.parametrize("kind", ["view", "file", "temporary"])
-def test_what_is_no_table_is_mended_in_a_view(tmp_path: Path, kind: str) -> None:
+def test_non_table_repaired_in_view(tmp_path: Path, kind: str) -> None:
     actual_text = ", ".join(f"{sql} AS {identifier(name)}" for name, sql in MESSY.items())
     with dbanon.connect() as con:
         con.execute(
@@ -284,7 +284,7 @@ def test_no_cell_is_quoted(con: Any) -> None:
     assert "SECRET" not in message and "4711000" not in message
 
 
-def test_all_codes_are_told_apart_and_no_form_is_there_twice() -> None:
+def test_codes_distinct_and_forms_unique() -> None:
     assert len(set(profiling_repairs.TEXT_CODES)) == len(profiling_repairs.TEXT_CODES)
     assert len({form.is_readable for form in profiling_repairs.TEXT_FORMATS}) == len(profiling_repairs.TEXT_FORMATS)
     for place, form in enumerate(profiling_repairs.TEXT_FORMATS):

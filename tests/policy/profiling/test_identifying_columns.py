@@ -69,7 +69,7 @@ def test_columns_named_by_an_id_word_are_withheld(con: Any, shape: str) -> None:
 
 
 @pytest.mark.parametrize("shape", UNIQUE)
-def test_nearly_unique_columns_are_withheld_whatever_their_name(con: Any, shape: str) -> None:
+def test_nearly_unique_columns_withheld_by_any_name(con: Any, shape: str) -> None:
     table(con, TRAITS, UNIQUE[shape])
     assert {name: role for name, role in roles(con).items() if role in PUBLISHED} == {}
 

@@ -90,7 +90,7 @@ def test_numbers_are_those_of_the_definitions_on_random_tables(con: Any) -> None
             assert row[share] == close(unique(rows, [i, *(names.index(o) for o in row[partners])]))
 
 
-def test_many_combinations_are_estimated_and_it_says_so(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_combinations_estimated_and_marked(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT (hash(i) % 300)::INT AS a, (hash(i, 1) % 400)::INT AS b, (hash(i, 2) % 9)::INT AS c "
         "FROM range(100000) AS r (i)"
@@ -106,7 +106,7 @@ def test_many_combinations_are_estimated_and_it_says_so(con: Any, monkeypatch: p
 
 
 @pytest.mark.exhaustive
-def test_only_some_of_many_columns_are_combined_and_the_others_say_so(con: Any) -> None:
+def test_combinations_limited_and_rest_marked(con: Any) -> None:
     con.execute(
         f"CREATE TABLE t AS SELECT {', '.join(f'i % {n + 2} AS c{n}' for n in range(200))} FROM range(500) AS r (i)"
     )
@@ -120,14 +120,14 @@ def test_only_some_of_many_columns_are_combined_and_the_others_say_so(con: Any) 
     }
 
 
-def test_columns_that_are_equal_do_not_hide_each_other(con: Any) -> None:
+def test_equal_columns_do_not_hide_each_other(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT i // 2 AS a, i // 2 AS b, i % 2 AS c FROM range(40) AS r (i)")
     assert profiled(con)["a"]["unique_in_pairs"] == 1
     con.execute("ALTER TABLE t DROP c")
     assert profiled(con)["a"]["unique_in_pairs"] == 0
 
 
-def test_outliers_say_how_they_are_judged(con: Any) -> None:
+def test_outliers_state_their_rule(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT CASE i WHEN 0 THEN 1000 ELSE i % 10 END AS spread, "
         "CASE WHEN i < 10 THEN i ELSE 50 END AS mostly, CASE i WHEN 7 THEN 1 ELSE 0 END AS rarely, "
@@ -158,14 +158,14 @@ def test_outliers_say_how_they_are_judged(con: Any) -> None:
         ("diag_1", "sensitive"), ("disease", "sensitive"), ("icd10", "sensitive"), ("salary_usd", "sensitive"),
     ],
 )  # fmt: skip
-def test_names_say_what_a_column_is(name: str, kind: str) -> None:
+def test_column_names_suggest_meaning(name: str, kind: str) -> None:
     assert getattr(hints.hints_from_name(name), kind) is not None
 
 
 @pytest.mark.parametrize(
     "name", ["project_name", "page", "department_head", "engine", "strip", "", "🦆", "x1", "patient_type"]
 )
-def test_names_that_say_nothing(name: str) -> None:
+def test_meaningless_names_suggest_nothing(name: str) -> None:
     assert hints.hints_from_name(name) == hints.NameHints()
 
 
@@ -201,7 +201,7 @@ def test_hierarchies_that_cover_a_column_are_proposed(clinic: Any) -> None:
     assert "hierarchy_prefix" in result["zip"]["reason"]
 
 
-def test_a_hierarchy_that_misses_values_is_named_but_not_in_the_statement(con: Any) -> None:
+def test_incomplete_hierarchy_named_but_not_in_statement(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT ['Female', 'Male', 'Other'][i % 3 + 1] AS sex FROM range(90) AS r (i)")
     row = profiled(con)["sex"]
     assert (row["proposed_hierarchy"], row["covered_values"]) == ("adult_sex", 2)
@@ -221,7 +221,7 @@ def test_stored_hierarchies_are_proposed_too(con: Any) -> None:
     assert con.execute("SELECT DISTINCT hierarchy FROM dbanon.policy").fetchall() == [("it's",)]
 
 
-def test_one_column_is_the_person_and_other_repeated_keys_are_identifiers(con: Any) -> None:
+def test_one_person_column_other_repeated_keys_identifiers(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT i // 2 AS order_id, 's' || i // 4 AS ssn, i // 3 AS member_no FROM range(99) r(i)"
     )
@@ -230,7 +230,7 @@ def test_one_column_is_the_person_and_other_repeated_keys_are_identifiers(con: A
     assert roles(con) == {"order_id": "identifier", "ssn": "person"}
 
 
-def test_the_statements_make_a_policy_that_releases(clinic: Any) -> None:
+def test_profile_statements_create_working_policy(clinic: Any) -> None:
     for row in profiled(clinic).values():
         if row["statement"] is not None:
             clinic.execute(row["statement"])
@@ -403,7 +403,7 @@ def test_views_files_schemas_and_temporary_tables(con: Any, tmp_path: Path) -> N
         assert roles(own_con, "visits") == {"age": "quasi"}
 
 
-def test_a_temporary_table_in_front_is_an_error_on_a_plain_connection(con: Any) -> None:
+def test_shadowing_temporary_table_raises_on_plain_connection(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT 1 AS a; CREATE TEMP TABLE t AS SELECT 2 AS b")
     with pytest.raises(duckdb.Error, match="also names a temporary table"):
         con.execute("FROM profile('t')").fetchall()

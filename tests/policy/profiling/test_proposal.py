@@ -56,7 +56,7 @@ def run(*arguments: object) -> Any:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("columns", [GERMAN, ENGLISH], ids=["german", "english"])
-def test_nothing_personal_is_published_by_what_init_proposes(tmp_path: Path, columns: dict[str, str]) -> None:
+def test_init_proposal_publishes_nothing_personal(tmp_path: Path, columns: dict[str, str]) -> None:
     path, out = tmp_path / "clinic.duckdb", tmp_path / "out.parquet"
     with dbanon.connect(path) as con:
         visits(con, "visits", columns)
@@ -79,7 +79,7 @@ def test_nothing_personal_is_published_by_what_init_proposes(tmp_path: Path, col
 
 
 @pytest.mark.parametrize("columns", [GERMAN, ENGLISH], ids=["german", "english"])
-def test_what_is_not_known_is_withheld_and_says_so(con: Any, columns: dict[str, str]) -> None:
+def test_unknown_columns_withheld_with_reason(con: Any, columns: dict[str, str]) -> None:
     visits(con, "visits", columns)
     result = proposed(con, "visits")
     roles = [role for role, _ in result.values()]
@@ -127,7 +127,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in NAMES.items() for name in names])
-def test_names_in_many_languages_say_what_a_column_is(kind: str, name: str) -> None:
+def test_multilingual_names_suggest_meaning(kind: str, name: str) -> None:
     assert getattr(hints.hints_from_name(name), kind) is not None
 
 
@@ -161,7 +161,7 @@ def test_dates_as_text_are_quasi_whatever_the_column_is_called(con: Any) -> None
     assert {name: role for name, (role, _) in proposed(con, "t").items() if role != "quasi"} == {}
 
 
-def test_rarity_is_judged_by_persons_where_there_is_a_person(con: Any) -> None:
+def test_rarity_counted_by_persons_if_known(con: Any) -> None:
     """Department C has twenty records of two patients, so that a release with k = 10 refuses it."""
     con.execute(
         "CREATE TABLE t AS SELECT i // 10 AS patient_id, 20 + i % 40 AS age, i % 2 = 0 AS sex, "
@@ -173,7 +173,7 @@ def test_rarity_is_judged_by_persons_where_there_is_a_person(con: Any) -> None:
     assert proposed(con, "t")["department"][0] == "other"
 
 
-def test_columns_that_single_out_together_are_not_proposed_to_be_published_as_they_are(con: Any) -> None:
+def test_jointly_identifying_columns_not_proposed_unchanged(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT 20 + i % 40 AS age, i % 10 AS product, i // 10 % 10 AS quantity, i // 100 AS shop "
         "FROM range(1000) AS r (i)"
@@ -200,7 +200,7 @@ VARIED = {
 
 
 @pytest.mark.parametrize("name", VARIED)
-def test_what_is_proposed_can_be_anonymized(con: Any, name: str) -> None:
+def test_proposal_can_be_anonymized(con: Any, name: str) -> None:
     con.execute(f"CREATE TABLE {name} AS SELECT {VARIED[name]} FROM range(600) AS r (i)")
     statements = con.execute(f"SELECT statement FROM profile('{name}') WHERE statement IS NOT NULL").fetchall()
     for (statement,) in statements:
@@ -211,7 +211,7 @@ def test_what_is_proposed_can_be_anonymized(con: Any, name: str) -> None:
 
 
 @pytest.mark.exhaustive
-def test_what_is_proposed_for_hospital_stays_with_many_columns_can_be_anonymized(con: Any, data: Path) -> None:
+def test_proposal_for_wide_hospital_stays_works(con: Any, data: Path) -> None:
     con.execute(f"CREATE TABLE stays AS FROM '{data / 'diabetes130.parquet'}' WHERE hash(patient_nbr) % 30 = 0")
     for (statement,) in con.execute("SELECT statement FROM profile('stays') WHERE statement IS NOT NULL").fetchall():
         con.execute(statement)

@@ -44,7 +44,7 @@ def test_a_person_who_is_alone_by_linked_rows_stops_the_release(visits: Any, cha
     assert visits.sql("FROM mondrian('visits', k=10, withhold=['patient'])").fetchall()
 
 
-def test_records_without_a_pseudonym_are_linked_to_nothing_and_stand_out_where_they_are_few(visits: Any) -> None:
+def test_records_without_pseudonym_are_unlinked(visits: Any) -> None:
     visits.execute("INSERT INTO visits SELECT NULL, 1, 20, 'Flu', 'w0' FROM range(9)")
     refused(visits, VISITS, "9 persons of visits are alone by their linked rows")
     visits.execute("INSERT INTO visits SELECT NULL, 1, 20, 'Flu', 'w0'")
@@ -86,7 +86,7 @@ def test_nulls_are_not_linked_to_each_other(visits: Any) -> None:
     refused(visits, VISITS, "2 persons of visits are alone by their linked rows")
 
 
-def test_a_value_of_a_record_without_a_pseudonym_is_no_rarer_than_of_single_rows(con: Any) -> None:
+def test_value_without_pseudonym_as_rare_as_single_row(con: Any) -> None:
     dbanon.declare(con, "patients", sex="other")
     con.execute("UPDATE patients SET patient = NULL WHERE patient = 1000")
     assert len(con.sql("SELECT * FROM mondrian('patients', k=10)").fetchall()) == 300
@@ -119,7 +119,7 @@ def test_a_share_is_bounded_over_all_rows_of_a_person(visits: Any) -> None:
     assert visits.sql("FROM mondrian('visits', k=50)").fetchall()
 
 
-def test_values_that_linked_rows_have_together_count_as_one_value(visits: Any) -> None:
+def test_values_of_linked_rows_count_as_one(visits: Any) -> None:
     dbanon.declare(visits, "visits", ward="other")
     assert visits.sql(VISITS).fetchall()
     visits.execute("UPDATE visits SET ward = 'w1' WHERE patient = 0 AND visit = 1")
@@ -128,7 +128,7 @@ def test_values_that_linked_rows_have_together_count_as_one_value(visits: Any) -
     assert visits.sql("FROM mondrian('visits', k=10, allow_rare=['ward'])").fetchall()
 
 
-def test_pseudonyms_that_several_values_would_share_are_refused_with_the_least_length(con: Any) -> None:
+def test_colliding_pseudonyms_refused_with_minimal_length(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE many AS SELECT i AS patient, 1 AS age FROM range(2000) AS r (i)")
     dbanon.declare(
         con, "many", patient={"role": "pseudonym", "form": {"format": "digits", "length": 4, "scope": "s"}}, age="quasi"
@@ -146,14 +146,12 @@ def test_pseudonyms_that_several_values_would_share_are_refused_with_the_least_l
     assert con.sql("SELECT count(DISTINCT patient) FROM mondrian('many', k=10)").fetchall() == [(2000,)]
 
 
-def test_a_pseudonym_is_no_quasi_identifier_and_no_value_that_makes_records_unique(con: Any) -> None:
+def test_pseudonym_is_neither_quasi_nor_unique_value(con: Any) -> None:
     mapping = dict(con.sql("SELECT metric, value FROM mondrian_metrics('patients', k=10)").fetchall())
     assert mapping["unique_unchanged"] == 0 and mapping["k_all"] > 1 and mapping["linked"] == 0
 
 
-def test_measures_and_comparisons_of_the_table_count_its_persons_and_need_no_key(
-    visits: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_measures_count_persons_without_key(visits: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DBANON_KEY")
     assert visits.sql("SELECT achieved FROM anonymity('visits') WHERE model = 'k_anonymity'").fetchall() == [(50,)]
     assert visits.sql("FROM compare('visits', k=[10], algorithms=['mondrian'])").fetchall()

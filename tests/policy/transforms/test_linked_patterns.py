@@ -38,7 +38,7 @@ def numbers(rows: list[oracle.Row]) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_rows_of_one_number_are_alike_by_every_way_to_lay_them_over(seed: int) -> None:
+def test_rows_of_one_number_equal_in_every_overlay(seed: int) -> None:
     r = random.Random(seed)
     rows = made_up(r, columns=r.choice([1, 2, 3]))
     actual_numbers, expected = numbers(rows), oracle.alike(rows)
@@ -57,7 +57,7 @@ def test_rows_of_one_number_are_alike_by_every_way_to_lay_them_over(seed: int) -
     assert same > len(rows)
 
 
-def test_the_same_components_by_other_names_and_in_another_order_are_the_same() -> None:
+def test_renamed_reordered_components_are_equal() -> None:
     r = random.Random(3)
     rows = made_up(r, 12, 3)
     renamed = [(label, size, tuple(p and p[::-1] + "x" for p in links)) for label, size, links in rows]
@@ -68,7 +68,7 @@ def test_the_same_components_by_other_names_and_in_another_order_are_the_same() 
         assert mapping[row][-1] == mapping[other][-1]
 
 
-def test_what_hangs_together_is_more_than_the_classes_of_its_rows() -> None:
+def test_components_exceed_classes_of_rows() -> None:
     """Two persons of a household: one twice in a and one in b, or one in a and b and one in a. Classes are the same."""
     one = [("a", 1, ("h1", "p1", "v1")), ("a", 1, ("h1", "p1", "v2")), ("b", 1, ("h1", "p2", "v3"))]
     other = [("a", 1, ("h2", "p3", "v4")), ("b", 1, ("h2", "p3", "v5")), ("a", 1, ("h2", "p4", "v6"))]
@@ -77,7 +77,7 @@ def test_what_hangs_together_is_more_than_the_classes_of_its_rows() -> None:
     assert not {n for parts in actual_numbers[:3] for n in parts} & {n for parts in actual_numbers[3:] for n in parts}
 
 
-def test_a_component_that_is_too_large_is_like_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oversized_component_equals_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [("a", 1, (f"p{i}", f"v{i}-{j}")) for i in range(2) for j in range(6)]
     full_numbers = numbers(rows)
     assert len({parts[-1] for parts in full_numbers}) == 1
@@ -85,7 +85,7 @@ def test_a_component_that_is_too_large_is_like_no_other(monkeypatch: pytest.Monk
     assert len({n for parts in numbers(rows) for n in parts}) == 12 + 2 + 12 + 2
 
 
-def test_many_rows_that_look_alike_are_put_in_order_in_time() -> None:
+def test_many_similar_rows_ordered_in_time() -> None:
     rows = [("a", 1, (f"p{i}", f"v{i}-{j}")) for i in range(2) for j in range(120)]
     actual_numbers = numbers(rows)
     assert {parts[-1] for parts in actual_numbers[:120]} == {parts[-1] for parts in actual_numbers[120:]}

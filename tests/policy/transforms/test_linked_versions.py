@@ -33,7 +33,7 @@ def pseudonyms(con: Any, name: str) -> set[str]:
     return {p for (p,) in con.sql(f"SELECT patient FROM {name}").fetchall()}
 
 
-def test_versions_of_one_view_keep_pseudonyms_and_views_have_their_own(own: Any) -> None:
+def test_versions_keep_pseudonyms_views_have_own(own: Any) -> None:
     dbanon.create_release(own, "safe", "kacpc", "patients", k=10)
     first = pseudonyms(own, "safe")
     come(own, 5000, 40)
@@ -46,9 +46,7 @@ def test_versions_of_one_view_keep_pseudonyms_and_views_have_their_own(own: Any)
 
 
 @pytest.mark.exhaustive
-def test_the_ledger_tells_that_two_releases_used_one_key_and_not_which(
-    own: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ledger_reveals_shared_key_but_not_which(own: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     dbanon.create_release(own, "safe", "kacpc", "patients", k=10)
     come(own, 5000, 40)
     dbanon.refresh_release(own, "safe")
@@ -70,7 +68,7 @@ def test_people_cannot_be_followed_to_classes_of_too_few(own: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_scope_that_views_share_is_held_against_all_of_them(own: Any) -> None:
+def test_shared_scope_checked_against_all_views(own: Any) -> None:
     dbanon.declare(own, "patients", patient={"role": "pseudonym", "form": {"scope": "study"}})
     dbanon.create_release(own, "one", "kacpc", "patients", k=10)
     with pytest.raises(errors.LinkedVersionsNotAnonymousError, match="one version 1"):
@@ -122,7 +120,7 @@ def test_households_are_not_followed_from_version_to_version(houses: Any) -> Non
 
 
 @pytest.mark.exhaustive
-def test_a_pseudonym_beside_a_person_may_be_followed_where_it_is_one_persons(houses: Any) -> None:
+def test_person_pseudonym_may_be_followed(houses: Any) -> None:
     dbanon.refresh_release(houses, "safe")
     assert houses.sql("SELECT count(DISTINCT house) FROM safe").fetchall() == [(560,)]
 
@@ -136,7 +134,7 @@ def test_an_erasure_goes_through(own: Any) -> None:
     assert len(pseudonyms(own, "safe")) < 300
 
 
-def test_neither_database_nor_files_nor_certificates_have_the_key(own: Any, tmp_path: Path) -> None:
+def test_key_absent_from_database_files_and_certificates(own: Any, tmp_path: Path) -> None:
     dbanon.declare(own, "patients", phone={"role": "mask", "form": {"last": 1}})
     dbanon.create_release(own, "safe", "kacpc", "patients", k=10)
     own_certificate = dbanon.certificate(own, "safe", "text")

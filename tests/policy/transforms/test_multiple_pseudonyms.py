@@ -34,7 +34,7 @@ def stays(opened: Any) -> Any:
     return opened
 
 
-def test_every_column_has_pseudonyms_of_its_own_and_persons_are_counted(stays: Any) -> None:
+def test_columns_have_own_pseudonyms_and_persons_counted(stays: Any) -> None:
     rows = stays.sql(CALL).fetchall()
     assert stays.sql(CALL).columns == ["patient", "stay", "age", "disease", "class_id"]
     patients, values = {r[0] for r in rows}, {r[1] for r in rows}
@@ -44,7 +44,7 @@ def test_every_column_has_pseudonyms_of_its_own_and_persons_are_counted(stays: A
     assert (mapping["persons"], mapping["records"], mapping["linked"], mapping["k"]) == (200, 800, 800, 50)
 
 
-def test_persons_are_counted_by_the_column_that_says_so_whatever_is_withheld(stays: Any) -> None:
+def test_persons_counted_by_declared_column(stays: Any) -> None:
     refused(stays, "FROM mondrian('stays', k=201)", "k must be between 2 and 200")
     for withheld in (["stay"], ["patient"], ["patient", "stay"]):
         refused(stays, f"FROM mondrian('stays', k=201, withhold={withheld})", "k must be between 2 and 200")
@@ -56,7 +56,7 @@ def test_persons_are_counted_by_the_column_that_says_so_whatever_is_withheld(sta
     assert rows == [(50,)]
 
 
-def test_nothing_is_released_where_nobody_knows_which_is_the_person(stays: Any) -> None:
+def test_unknown_person_column_refuses_release(stays: Any) -> None:
     dbanon.declare(stays, "stays", patient={"role": "pseudonym", "form": {}})
     for call in (CALL, "FROM mondrian('stays', k=10, withhold=['stay'])", "FROM anonymity('stays')"):
         refused(stays, call, "'patient', 'stay' of stays have the role pseudonym, and nothing says which")
@@ -66,7 +66,7 @@ def test_nothing_is_released_where_nobody_knows_which_is_the_person(stays: Any) 
         dbanon.declare(stays, "stays", stay={"role": "pseudonym", "form": {"person": "no"}})
 
 
-def test_a_column_of_the_role_person_counts_and_every_pseudonym_has_its_own_scope(stays: Any) -> None:
+def test_person_role_counts_and_pseudonyms_have_own_scope(stays: Any) -> None:
     stays.execute("ALTER TABLE stays ADD COLUMN tax INTEGER")
     stays.execute("UPDATE stays SET tax = patient")
     dbanon.declare(stays, "stays", tax="person", patient="pseudonym")
@@ -77,7 +77,7 @@ def test_a_column_of_the_role_person_counts_and_every_pseudonym_has_its_own_scop
     refused(stays, "FROM mondrian('stays', k=102)", "k must be between 2 and 101")
 
 
-def test_equal_values_of_two_columns_are_equal_only_if_the_policy_asks_for_it(stays: Any) -> None:
+def test_columns_share_pseudonyms_only_if_declared(stays: Any) -> None:
     stays.execute("UPDATE stays SET stay = patient")
     rows = stays.sql(CALL).fetchall()
     assert not any(r[0] == r[1] for r in rows)
@@ -90,7 +90,7 @@ def test_equal_values_of_two_columns_are_equal_only_if_the_policy_asks_for_it(st
     refused(stays, CALL, "the pseudonyms 'patient', 'stay' of stays share a key and a scope, and not format, length")
 
 
-def test_a_value_of_another_column_links_where_scopes_are_one(stays: Any) -> None:
+def test_shared_scope_links_columns(stays: Any) -> None:
     """A mother is a patient, too: who had her as a mother hangs together with her."""
     stays.execute("ALTER TABLE stays ADD COLUMN mother INTEGER")
     stays.execute("UPDATE stays SET mother = patient + 1000")
@@ -113,7 +113,7 @@ def test_a_value_of_another_column_links_where_scopes_are_one(stays: Any) -> Non
         ("INSERT INTO stays SELECT 0, 900, 20, 'Flu', 'w0'", 1),
     ],
 )
-def test_who_hangs_together_as_nobody_else_stops_the_release(stays: Any, change: str, persons: int) -> None:
+def test_uniquely_linked_person_stops_release(stays: Any, change: str, persons: int) -> None:
     stays.execute(change)
     for kind in ("", "_classes", "_metrics"):
         message = f"{persons} persons of stays are alone by their linked rows: the pseudonyms patient, stay show"
@@ -121,7 +121,7 @@ def test_who_hangs_together_as_nobody_else_stops_the_release(stays: Any, change:
     assert stays.sql("FROM mondrian('stays', k=10, withhold=['patient', 'stay'])").fetchall()
 
 
-def test_values_of_all_that_hangs_together_count_as_one(stays: Any) -> None:
+def test_linked_values_count_as_one(stays: Any) -> None:
     dbanon.declare(stays, "stays", ward="other")
     assert len(stays.sql(CALL).fetchall()) == 800
     stays.execute("UPDATE stays SET ward = 'w1' WHERE stay = 0")
@@ -129,7 +129,7 @@ def test_values_of_all_that_hangs_together_count_as_one(stays: Any) -> None:
     assert stays.sql("FROM mondrian('stays', k=10, allow_rare=['ward'])").fetchall()
 
 
-def test_a_model_holds_for_every_place_in_what_hangs_together(stays: Any) -> None:
+def test_model_applies_to_every_position_in_component(stays: Any) -> None:
     """Twenty patients have a stay of three days, and HIV in it: of their class a third has, of their like all."""
     call = "FROM mondrian('stays', k=10, l=2)"
     assert stays.sql(call).fetchall()
@@ -142,7 +142,7 @@ def test_a_model_holds_for_every_place_in_what_hangs_together(stays: Any) -> Non
     assert stays.sql("FROM mondrian('stays', k=10, l=2, withhold=['patient', 'stay'])").fetchall()
 
 
-def test_of_two_pseudonyms_each_must_have_a_length_that_holds(stays: Any) -> None:
+def test_each_pseudonym_length_must_suffice(stays: Any) -> None:
     dbanon.declare(stays, "stays", stay={"role": "pseudonym", "form": {"format": "digits", "length": 4}})
     refused(stays, CALL, "values of stays.stay would have a pseudonym that another value has too, at length = 4")
 
@@ -187,7 +187,7 @@ def is_alone(shown: list[tuple[int, int, int | None, int | None]], k: int) -> bo
 
 
 @pytest.mark.parametrize("seed", range(80))
-def test_the_gate_refuses_what_every_way_to_lay_rows_over_tells_apart(opened: Any, seed: int) -> None:
+def test_gate_refuses_rows_every_overlay_distinguishes(opened: Any, seed: int) -> None:
     """A release is refused if and only if some component is like fewer than k, where the patient is shown."""
     r = random.Random(seed)
     table = visits(r)
@@ -212,7 +212,7 @@ def test_the_gate_refuses_what_every_way_to_lay_rows_over_tells_apart(opened: An
         assert row[0] == metrics.linked(rows)
 
 
-def test_the_gate_judges_rows_that_a_maker_would_have_let_through(stays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gate_checks_rows_the_algorithm_accepted(stays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pseudonyms of a column that are those of another, or of no scope of its own, are not what the policy says."""
     monkeypatch.setattr(transformed_columns, "column_scope", lambda scope, _: scope)
     refused(stays, CALL, "release gate refused the result")
@@ -222,9 +222,7 @@ def test_the_gate_judges_rows_that_a_maker_would_have_let_through(stays: Any, mo
     refused(stays, CALL, "release gate refused the result|would have a pseudonym that another")
 
 
-def test_the_gate_counts_persons_by_the_column_that_the_policy_names(
-    stays: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gate_counts_persons_by_policy_column(stays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(column_roles, "_person_pseudonym", lambda *_: "stay")
     for call in (CALL, "FROM mondrian('stays', k=10, withhold=['patient', 'stay'])"):
         refused(stays, call, "release gate refused the result: columns of persons that are not counted by")
@@ -240,7 +238,7 @@ def test_unknown_persons_are_not_overlooked(opened: Any) -> None:
     refused(opened, "FROM mondrian('homes', k=10)", "persons of homes are alone by their linked rows")
 
 
-def test_a_household_hides_nobody_by_the_others_in_it(opened: Any) -> None:
+def test_household_does_not_hide_members(opened: Any) -> None:
     """Six households of two, one of each age: twelve persons have such a household, and six of them are of one age."""
     opened.execute("CREATE OR REPLACE TABLE homes AS SELECT i AS who, i // 2 AS house, 20 + i % 2 * 20 AS age "
                    "FROM range(12) AS r (i) UNION ALL "
@@ -255,7 +253,7 @@ def test_a_household_hides_nobody_by_the_others_in_it(opened: Any) -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_linked_counts_records_that_share_a_pseudonym(opened: Any, seed: int) -> None:
+def test_linked_counts_records_sharing_pseudonym(opened: Any, seed: int) -> None:
     r = random.Random(seed)
     columns, values = r.choice([1, 1, 2, 3]), r.choice([3, 9, 40])
     rows = [
@@ -313,7 +311,7 @@ def test_a_view_with_several_pseudonyms_has_one_version(tmp_path: Path) -> None:
         assert both == [] and con.sql("SELECT count(*) FROM later").fetchall() == [(240,)]
 
 
-def test_the_parts_of_a_component_are_what_the_gate_is_told(opened: Any) -> None:
+def test_gate_receives_component_parts(opened: Any) -> None:
     rows = [linked_patterns.LinkedRow("1", 1, ("a", None)), linked_patterns.LinkedRow("1", 1, ("b", "b"))]
     ages_text = ", ".join(f"{{'label': '{r.label}', 'size': {r.size}, 'links': {list(r.links)!r}}}" for r in rows)
     ages_text = ages_text.replace("None", "NULL")

@@ -42,7 +42,7 @@ def test_the_gates_own_code_agrees(name: str, length: int) -> None:
     assert actual_pseudonyms[-1] is None and all(len(p) == length + 2 for p in actual_pseudonyms[:-1] if p)
 
 
-def test_a_pseudonym_is_the_hmac_of_the_text_by_the_key_of_the_scope() -> None:
+def test_pseudonym_is_hmac_of_text_with_scope_key() -> None:
     of_scope = hmac.new(bytes.fromhex(SECRET), b"dbanon scope 1\0visits", "sha256").digest()
     full_digest = hmac.new(of_scope, "pseudonym\0Jörg".encode(), "sha256").hexdigest()
     assert pseudonymize.compute_pseudonyms(["Jörg"], secret_keys.find_key(), "visits", formats.PseudonymFormat()) == [
@@ -50,7 +50,7 @@ def test_a_pseudonym_is_the_hmac_of_the_text_by_the_key_of_the_scope() -> None:
     ]
 
 
-def test_different_texts_scopes_and_keys_have_different_pseudonyms(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_scopes_and_keys_change_pseudonym(monkeypatch: pytest.MonkeyPatch) -> None:
     one = pseudonymize.compute_pseudonyms(TEXTS, secret_keys.find_key(), "one", formats.PseudonymFormat())
     two = pseudonymize.compute_pseudonyms(TEXTS, secret_keys.find_key(), "two", formats.PseudonymFormat())
     monkeypatch.setenv("DBANON_KEY", secrets.token_hex(32))
@@ -58,14 +58,14 @@ def test_different_texts_scopes_and_keys_have_different_pseudonyms(monkeypatch: 
     assert len({*one, *two, *other}) == 3 * len(set(TEXTS))
 
 
-def test_shifts_are_never_zero_and_take_all_days_alike() -> None:
+def test_shifts_nonzero_and_uniform() -> None:
     people = [str(i) for i in range(6000)]
     days = pseudonymize.compute_shifts([*people, None], secret_keys.find_key(), "visits", 3)
     assert days == pseudonyms.expected_shifts([*people, None], how(days=3)) and days.pop() is None
     assert all(850 < days.count(day) < 1150 for day in (-3, -2, -1, 1, 2, 3)) and 0 not in days
 
 
-def test_the_least_length_is_the_first_that_tells_all_apart() -> None:
+def test_minimal_length_is_first_without_collision() -> None:
     texts = [str(i) for i in range(2000)]
     one_format = formats.parse_format("t.c", "digits", 4)
     short = pseudonymize.compute_pseudonyms(texts, secret_keys.find_key(), "visits", one_format)
@@ -110,13 +110,13 @@ def test_random_keys_are_taken_in_every_encoding(monkeypatch: pytest.MonkeyPatch
     assert secret_keys.find_key(f"file:{file}").id == secret_keys.SecretKey("", bytes.fromhex(SECRET)).id
 
 
-def test_what_is_shown_of_a_key_is_where_it_was() -> None:
+def test_key_description_is_its_location() -> None:
     key = secret_keys.find_key()
     assert SECRET not in repr(key) and repr(key.secret) not in repr(key) and key.id not in SECRET
     assert len(key.id) == 16
 
 
-def test_a_missing_key_says_where_it_was_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+def test_missing_key_states_searched_locations(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.delenv("DBANON_KEY")
     with pytest.raises(errors.PseudonymKeyMissingError, match="environment variable DBANON_KEY, which is not set"):
         secret_keys.find_key()
@@ -134,7 +134,7 @@ def test_a_key_in_place_of_a_reference_is_not_repeated() -> None:
         assert SECRET not in str(caught.value)
 
 
-def test_the_mode_of_a_file_that_others_may_read_is_told(tmp_path: Any) -> None:
+def test_readable_key_file_mode_is_reported(tmp_path: Any) -> None:
     file = tmp_path / "key"
     file.write_text(SECRET)
     file.chmod(0o640)
@@ -151,7 +151,7 @@ def test_a_form_that_is_none_is_refused(asked: tuple[Any, ...]) -> None:
         formats.parse_format("t.c", *asked)
 
 
-def test_an_attacker_without_the_key_finds_nobody_by_enumeration() -> None:
+def test_enumeration_without_key_finds_no_one() -> None:
     published_pseudonyms = set(
         pseudonymize.compute_pseudonyms(
             [str(i) for i in range(1000)], secret_keys.find_key(), "visits", formats.PseudonymFormat()
@@ -172,7 +172,7 @@ def test_an_attacker_without_the_key_finds_nobody_by_enumeration() -> None:
     assert not published_pseudonyms & plain_digests
 
 
-def test_functions_of_duckdb_give_the_same_and_never_see_the_key() -> None:
+def test_sql_functions_agree_and_never_see_key() -> None:
     con = dbanon.attach(duckdb.connect())
     random.seed(1)
     texts: list[str | None] = [*TEXTS, None] * 9

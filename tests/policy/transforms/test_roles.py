@@ -20,13 +20,13 @@ from dbanon.runtime import secret_keys
 RELEASE = "SELECT * FROM mondrian('patients', k=10)"
 
 
-def test_everybody_has_one_pseudonym_and_the_identifier_does_not_leave(con: Any) -> None:
+def test_one_pseudonym_per_person_without_identifier(con: Any) -> None:
     rows = con.sql(f"SELECT patient FROM ({RELEASE})").fetchall()
     assert len({p for (p,) in rows}) == 300 and all(p.startswith("P-") and len(p) == 14 for (p,) in rows)
     assert con.sql(RELEASE).columns == ["patient", "age", "disease", "class_id"]
 
 
-def test_the_same_call_gives_the_same_pseudonyms_and_another_call_others(con: Any) -> None:
+def test_pseudonyms_reproducible_per_call(con: Any) -> None:
     def of(query: str) -> set[str]:
         return {p for (p,) in con.sql(f"SELECT patient FROM ({query})").fetchall()}
 
@@ -35,7 +35,7 @@ def test_the_same_call_gives_the_same_pseudonyms_and_another_call_others(con: An
     assert not of(RELEASE) & of("FROM datafly('patients', k=10)")
 
 
-def test_a_scope_in_the_policy_keeps_them_equal_across_tables_and_types(con: Any) -> None:
+def test_policy_scope_equal_across_tables_and_types(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE visits AS SELECT patient::VARCHAR AS who, age FROM patients")
     scoped = {"role": "pseudonym", "form": {"scope": "study"}}
     dbanon.declare(con, "patients", patient=scoped)
@@ -66,7 +66,7 @@ def test_k_counts_persons_by_the_pseudonym(con: Any) -> None:
 
 
 @pytest.mark.parametrize("asked", ["other", "sensitive", "qi"])
-def test_a_call_may_withhold_a_pseudonym_and_publishes_no_identifier_as_it_is(con: Any, asked: str) -> None:
+def test_call_may_withhold_pseudonym_not_reveal_identifier(con: Any, asked: str) -> None:
     refused(con, f"FROM mondrian('patients', k=10, {asked}=['patient'])", "patient is declared pseudonym")
     refused(con, "FROM mondrian('patients', k=10, person='sex')", "patient is declared pseudonym")
     for tighter in ("withhold=['patient']", "identifier=['patient']", "person='patient'"):
@@ -123,7 +123,7 @@ def _scope(con: Any, query: str) -> str:
     return str(json.loads(plan.split("dbanon_shift(")[1].split(", '")[1].split("')")[0])["scope"])
 
 
-def test_dates_at_the_ends_of_the_type_are_said_and_infinite_ones_stay(con: Any) -> None:
+def test_dates_at_type_limits_reported_infinite_kept(con: Any) -> None:
     con.execute(
         "CREATE OR REPLACE TABLE ends AS SELECT i AS who, 1 AS age, 'infinity'::DATE AS day FROM range(20) r(i)"
     )
@@ -133,7 +133,7 @@ def test_dates_at_the_ends_of_the_type_are_said_and_infinite_ones_stay(con: Any)
     refused(con, "FROM mondrian('ends', k=10)", "ends.day has a DATE at the end of its type")
 
 
-def test_what_cannot_be_made_is_said(con: Any) -> None:
+def test_impossible_transform_is_reported(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE bare AS SELECT 1 AS age, [1] AS list, DATE '2020-01-01' AS day FROM range(20)")
     dbanon.declare(con, "bare", age="quasi", day={"role": "shift", "form": {"days": 20}})
     refused(con, "FROM mondrian('bare', k=10)", "bare.day cannot have the role shift: all dates of a person")
@@ -150,7 +150,7 @@ def test_streams_and_noise_publish_none(con: Any) -> None:
     )
 
 
-def test_what_a_declaration_may_say(con: Any) -> None:
+def test_transform_declarations_validated(con: Any) -> None:
     for bad, error in (
         ({"lenght": 9}, errors.InvalidTransformSettingError),
         ({"key": SECRET}, errors.UnreadableKeyReferenceError),
@@ -166,7 +166,7 @@ def test_what_a_declaration_may_say(con: Any) -> None:
     assert any("days must be an integer from 1 to 36500" in p for (p,) in problems)
 
 
-def test_a_policy_of_an_earlier_version_has_the_fingerprint_that_it_had(con: Any) -> None:
+def test_earlier_policy_keeps_fingerprint(con: Any) -> None:
     """A column that says nothing changes no policy; releases are not stale by it."""
     from dbanon.source import stored_policy
 
@@ -180,9 +180,7 @@ def test_a_policy_of_an_earlier_version_has_the_fingerprint_that_it_had(con: Any
 # --- the gate -----------------------------------------------------------------------------------------------
 
 
-def test_the_gate_refuses_pseudonyms_that_are_not_what_the_policy_says(
-    con: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gate_refuses_wrong_pseudonyms(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     real = pseudonymize.compute_pseudonyms
 
     def wrong(values: Any, of: Any, scope: str, how: PseudonymFormat) -> Any:
@@ -195,7 +193,7 @@ def test_the_gate_refuses_pseudonyms_that_are_not_what_the_policy_says(
 
 
 @pytest.mark.parametrize("kind", ["phone", "seen", "patient"])
-def test_the_gate_refuses_a_column_that_leaves_as_it_is(con: Any, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gate_refuses_untransformed_column(con: Any, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     dbanon.declare(con, "patients", phone={"role": "mask", "form": {"last": 1}},
                    seen={"role": "shift", "form": {"days": 9}})  # fmt: skip
     query = "FROM mondrian('patients', k=10, allow_rare=['phone', 'seen'])"
@@ -232,14 +230,14 @@ def test_the_key_is_in_no_plan_and_no_cell(con: Any) -> None:
         assert SECRET not in actual_plan and secret_keys.find_key().derive_scope_key("x").hex() not in actual_plan
 
 
-def test_a_missing_or_guessed_key_is_said_before_anything_is_read(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_or_guessed_key_reported_before_reading(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DBANON_KEY")
     refused(con, RELEASE, "looked for in the environment variable DBANON_KEY, which is not set")
     monkeypatch.setenv("DBANON_KEY", "hospital2026")
     refused(con, RELEASE, "cannot be the key of pseudonyms")
 
 
-def test_a_file_that_others_may_read_is_warned_of(con: Any, tmp_path: Any) -> None:
+def test_readable_key_file_warns(con: Any, tmp_path: Any) -> None:
     file = tmp_path / "key"
     file.write_text(SECRET)
     file.chmod(0o644)
@@ -250,7 +248,7 @@ def test_a_file_that_others_may_read_is_warned_of(con: Any, tmp_path: Any) -> No
     con.sql(RELEASE).fetchall()
 
 
-def test_an_attacker_who_has_the_release_and_the_list_of_numbers_finds_nobody(con: Any) -> None:
+def test_attacker_with_number_list_finds_no_one(con: Any) -> None:
     published_values = {p for (p,) in con.sql(f"SELECT patient FROM ({RELEASE})").fetchall()}
     scope = "call anything"
     for guess in (bytes(32), b"DBANON_KEY".ljust(32, b"0"), bytes(range(32))):

@@ -21,7 +21,7 @@ from dbanon.runtime import session
 from dbanon.source.catalog import SearchPath
 
 
-def test_every_number_is_what_its_sql_gives(clinic: Any) -> None:
+def test_every_number_equals_its_sql(clinic: Any) -> None:
     con, _, custodians, _ = clinic
     page = Page(custodians)
     assert check_numbers(page, con) > 150
@@ -31,14 +31,14 @@ def test_every_number_is_what_its_sql_gives(clinic: Any) -> None:
     assert len(page.queries) - len(used) <= 2, "those of plots beside them"
 
 
-def test_what_goes_out_can_be_recomputed_from_what_is_published(clinic: Any, tmp_path: Path) -> None:
+def test_outgoing_report_recomputable_from_files(clinic: Any, tmp_path: Path) -> None:
     con, _, _, outgoing = clinic
     dbanon.publish(con, "safe", tmp_path / "safe.duckdb", classes=True)
     with duckdb.connect(tmp_path / "safe.duckdb", read_only=True) as plain_con:
         assert check_numbers(Page(outgoing), plain_con) > 30
 
 
-def test_what_goes_out_says_what_the_certificate_that_goes_out_says(clinic: Any) -> None:
+def test_outgoing_report_equals_outgoing_certificate(clinic: Any) -> None:
     con, _, _, outgoing = clinic
     current = session.find_session(con.raw)
     with current.cursor() as cursor:
@@ -58,7 +58,7 @@ def test_what_goes_out_says_what_the_certificate_that_goes_out_says(clinic: Any)
     assert columns and {f"fully_generalized:{column}" for column in columns} <= published_values
 
 
-def test_what_goes_out_has_no_value_and_no_name_of_the_source(clinic: Any) -> None:
+def test_outgoing_report_has_no_value_or_source_name(clinic: Any) -> None:
     con, _, custodians, outgoing = clinic
     values = {SOURCE, "surname", "pid"}
     for column in ("surname", "born", "town", "weight", "disease", "ward"):
@@ -148,9 +148,7 @@ def test_linkage_and_inference_by_hand(clinic: Any) -> None:
     assert "Linkage" not in outgoing and "Inference" not in outgoing and "is guessed right" not in outgoing
 
 
-def test_where_classes_are_many_a_sample_is_tried_and_the_page_says_so(
-    clinic: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_classes_are_sampled_and_noted(clinic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     con, _, custodians, _ = clinic
     assert "this was tried with" not in custodians
     monkeypatch.setattr(attacks, "MAX_PAIRS", 1)

@@ -55,7 +55,7 @@ def test_hostile_names_and_values_are_inert(tmp_path: Path) -> None:
             assert "V" * 241 not in page
 
 
-def test_texts_in_pictures_are_texts_and_colours_are_of_the_page(clinic: Any) -> None:
+def test_svg_texts_are_text_with_page_colours(clinic: Any) -> None:
     pictures = re.findall(r"<svg.*?</svg>", clinic[2], re.DOTALL)
     assert len(pictures) >= 5
     for picture in pictures:
@@ -67,7 +67,7 @@ def test_texts_in_pictures_are_texts_and_colours_are_of_the_page(clinic: Any) ->
     assert len(ids) == len(set(ids))
 
 
-def test_what_follows_from_a_source_that_changed_is_left_out(clinic: Any, tmp_path: Path) -> None:
+def test_changed_source_sections_omitted(clinic: Any, tmp_path: Path) -> None:
     assert "not what they were" not in clinic[2]
     with build(tmp_path / "clinic.duckdb") as con:
         dbanon.create_release(con, "safe", "mondrian", SOURCE, k=5)
@@ -103,7 +103,7 @@ def test_a_report_is_of_the_version_that_is_published(tmp_path: Path) -> None:
             dbanon.report(con, "safe")
 
 
-def test_what_is_no_release_is_refused(clinic: Any) -> None:
+def test_missing_release_refused(clinic: Any) -> None:
     con = clinic[0]
     with pytest.raises(errors.UnknownReleaseError, match=r"^report: .* no published release sfe\. Did you mean 'safe'"):
         dbanon.report(con, "sfe")
@@ -137,7 +137,7 @@ CALLS: list[dict[str, Any]] = [
 @pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore::dbanon.UtilityWarning")  # one class
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: "-".join(call))
-def test_releases_of_every_form_have_a_report_whose_numbers_hold(call: dict[str, Any], tmp_path: Path) -> None:
+def test_every_form_of_release_has_correct_report(call: dict[str, Any], tmp_path: Path) -> None:
     with build(tmp_path / "clinic.duckdb", rows=90) as con:
         dbanon.create_release(con, "safe", "mondrian", SOURCE, **call)
         page = dbanon.report(con, "safe", population=SOURCE)
@@ -151,7 +151,7 @@ def test_releases_of_every_form_have_a_report_whose_numbers_hold(call: dict[str,
         check_numbers(Page(outgoing), plain_con)
 
 
-def test_guesses_about_nobody_are_told_as_such() -> None:
+def test_guesses_about_no_one_reported_as_such() -> None:
     """Numbers that are 0 are left out of the table."""
     result_sentences = attacks._result_sentences(
         [("age", "guesses", 17, "how many"), ("age", "observed", 0.5, "how many of them are right")]

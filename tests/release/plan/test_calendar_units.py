@@ -55,9 +55,7 @@ def bounds(top: date | None, bottom: date | None) -> str:
 
 @pytest.mark.parametrize("type_", some(("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS")))
 @pytest.mark.parametrize(("top", "bottom"), BOUNDS)
-def test_every_class_publishes_the_text_that_plain_python_writes(
-    con: Any, type_: str, top: date | None, bottom: date | None
-) -> None:
+def test_classes_publish_text_of_plain_python(con: Any, type_: str, top: date | None, bottom: date | None) -> None:
     born = people(con, type_)
     for grid in some(GRIDS, 3):
         rows = released(con, grid, more=bounds(top, bottom))
@@ -131,7 +129,7 @@ def in_days(text: str) -> str:
     return f"[{', '.join(spelled)}]"
 
 
-def test_every_function_reads_years_as_it_reads_their_days(con: Any) -> None:
+def test_functions_read_years_like_their_days(con: Any) -> None:
     texts = pairs(con)
     assert {">=1990", "<=1930"} <= {text for text, _ in texts}
     con.execute("CREATE TABLE said (named VARCHAR, days VARCHAR)")
@@ -150,7 +148,7 @@ def test_every_function_reads_years_as_it_reads_their_days(con: Any) -> None:
         assert (low and low.date(), high and high.date()) == dates.ends(text)
 
 
-def test_the_value_that_is_asked_for_tells_years_from_numbers(con: Any) -> None:
+def test_requested_value_distinguishes_years_from_numbers(con: Any) -> None:
     """`[1926, 1934]` is published of birth years that are numbers, too: nothing but what is asked says which."""
     read = con.execute(
         "SELECT lower_of('[1926, 1934]'), lower_date_of('[1926, 1934]'), covers('[1926, 1934]', 1934), "
@@ -166,7 +164,7 @@ def test_the_value_that_is_asked_for_tells_years_from_numbers(con: Any) -> None:
         ).fetchall() == [(None, None, None, False)]
 
 
-def test_a_column_of_birth_years_and_one_of_birth_dates_publish_the_same_and_are_read_by_their_types(con: Any) -> None:
+def test_birth_years_and_birth_dates_publish_equal_texts(con: Any) -> None:
     con.execute(
         "CREATE TABLE people AS SELECT make_date(1926 + i, 1, 1) AS born, 1926 + i AS year, 'x' AS ward "
         "FROM range(12) r(i)"
@@ -243,7 +241,7 @@ def test_the_gate_refuses_years_beyond_top(con: Any, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
 @pytest.mark.parametrize("how", some(["keep", "recluster"]))
-def test_a_version_with_days_and_one_with_years_are_held_against_each_other(con: Any, how: str) -> None:
+def test_versions_with_days_and_years_are_compared(con: Any, how: str) -> None:
     """Whoever has both versions can subtract the one who came, however the years are spelled."""
     con.execute(
         "CREATE TABLE people AS SELECT i AS uid, make_date(1926 + i // 4 * 4, 3, 1) AS born, 'd' || (i % 4) AS ill "

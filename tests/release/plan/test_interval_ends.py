@@ -171,7 +171,7 @@ def test_a_grid_of_floats_is_finite_and_covers(con: Any, type_: str) -> None:
         ("INTEGER", "Infinity"),
     ],
 )
-def test_a_grid_that_the_type_cannot_hold_is_refused(con: Any, type_: str, grid: str) -> None:
+def test_grid_beyond_type_refused(con: Any, type_: str, grid: str) -> None:
     table(con, type_, ["0", "1"])
     with pytest.raises(duckdb.Error, match=r"grid does not fit t\.v"):
         con.execute(f"FROM kacpc('t', k := 2, qi := ['v'], sensitive := ['uid'], grid := {{'v': '{grid}'}})")
@@ -234,7 +234,7 @@ def cell(grid: str, day: int) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("grid", ["day", "week", *MONTHS])
-def test_every_grid_of_dates_is_that_of_the_calendar_before_christ_too(con: Any, grid: str) -> None:
+def test_date_grids_follow_calendar_before_christ(con: Any, grid: str) -> None:
     con.execute("CREATE TABLE t AS SELECT i AS uid, DATE '1970-01-01' + day AS v, day FROM (SELECT unnest(?) AS day, "
                 "unnest(?) AS i)", [[*DAYS, *DAYS], list(range(2 * len(DAYS)))])  # fmt: skip
     lows, highs = ({cell(grid, day)[end] for day in DAYS} for end in (0, 1))
@@ -271,7 +271,7 @@ def test_ends_on_a_grid_of_fractions_are_its_decimals(con: Any, type_: str) -> N
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("call", ["rka('t', release := 'noise', ", "mr_mondrian('t', noise_epsilon := 0.01, "])
-def test_noise_stays_on_its_grid_and_in_its_type(con: Any, call: str) -> None:
+def test_noise_stays_on_grid_and_in_type(con: Any, call: str) -> None:
     columns = {
         "DOUBLE": ("1e16 + 2 * i", ("0.1", "1", "3", "7", "1e300")),
         "FLOAT": ("1000.5 + i", ("0.1", "3")),
@@ -295,7 +295,7 @@ def test_noise_stays_on_its_grid_and_in_its_type(con: Any, call: str) -> None:
                 assert {int(v) % int(grid) for (v,) in rows} == {0}
 
 
-def test_a_decade_of_a_hierarchy_has_ten_years_before_christ_too(con: Any) -> None:
+def test_hierarchy_decade_has_ten_years_before_christ(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT make_date(y, 5, 5) AS v FROM range(-25, 25) AS r (y)")
     rows = con.execute(
         "SELECT label, leaves FROM (SELECT h.label, count(*) AS leaves "

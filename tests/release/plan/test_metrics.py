@@ -67,7 +67,7 @@ def test_divergence_of_the_published_partition(six: Any) -> None:
     assert found(six, "kmembers_random_metrics" + call)["kl_divergence"] == pytest.approx(0.476361, abs=5e-7)
 
 
-def test_records_left_out_count_n_each_in_discernibility_with_suppression(con: Any) -> None:
+def test_suppressed_records_count_n_in_discernibility(con: Any) -> None:
     """Groups of 3, 2 and 1 for k = 3: 9 + 6 * 2 + 6 * 1 = 27."""
     con.execute("CREATE TABLE t AS SELECT unnest([1, 1, 1, 40, 40, 90]) AS age")
     message = found(con, "kacpc_metrics('t', k=3, qi=['age'], suppress := 0.5)")
@@ -80,7 +80,7 @@ def test_records_left_out_count_n_each_in_discernibility_with_suppression(con: A
 # --- by hand --------------------------------------------------------------------------------------------------------
 
 
-def test_clusters_that_publish_the_same_are_one_class(con: Any) -> None:
+def test_clusters_with_equal_values_form_one_class(con: Any) -> None:
     """{20, 21} and {28, 29} both publish [20, 29]. Around 24.5: 20.25 + 12.25 + 12.25 + 20.25; by themselves 0.5 each.
     The range is 9."""
     con.execute("CREATE TABLE t AS SELECT unnest([20, 21, 28, 29]) AS age")
@@ -93,7 +93,7 @@ def test_clusters_that_publish_the_same_are_one_class(con: Any) -> None:
     assert message["kl_divergence"] == pytest.approx(np.log(0.25 / 0.1)), "each of ten cells has 1/10, four had 1/4"
 
 
-def test_a_release_that_changes_nothing_loses_and_diverges_by_nothing(con: Any) -> None:
+def test_unchanged_release_has_no_loss_or_divergence(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT i % 3 AS age, ['a', 'b', NULL][1 + i % 3] AS sex FROM range(12) AS r (i)")
     message = found(con, "kacpc_metrics('t', k=4, qi=['age', 'sex'], divergence := true)")
     assert message["precision"] == 1
@@ -101,7 +101,7 @@ def test_a_release_that_changes_nothing_loses_and_diverges_by_nothing(con: Any) 
     assert [message[name] for name in names] == [0] * 6
 
 
-def test_a_class_that_mixes_null_and_values_loses_all_of_the_attribute(con: Any) -> None:
+def test_class_mixing_null_and_values_loses_attribute(con: Any) -> None:
     """One class of everything: 4 records lose all of both; `*` covers 10 ages and NULL, and two leaves and NULL."""
     con.execute("CREATE TABLE t (age INTEGER, sex VARCHAR)")
     con.execute("INSERT INTO t VALUES (1, 'F'), (10, 'F'), (NULL, NULL), (4, 'M')")
@@ -124,9 +124,7 @@ def test_a_class_that_mixes_null_and_values_loses_all_of_the_attribute(con: Any)
         ("UHUGEINT", ["1", "2", "5", "9"], 9, 38.75),
     ],
 )
-def test_what_a_cell_is_and_the_unit_of_the_raw_square_error(
-    con: Any, type_: str, values: list[str], cells: int, raw: float
-) -> None:
+def test_cell_size_and_unit_of_squared_error(con: Any, type_: str, values: list[str], cells: int, raw: float) -> None:
     """Mean 4.25, so 10.5625 + 5.0625 + 0.5625 + 22.5625 = 38.75. One class of four records."""
     con.execute(f"CREATE TABLE t (x {type_})")
     con.executemany("INSERT INTO t VALUES (?)", [[v] for v in values])
@@ -165,7 +163,7 @@ def test_an_open_end_reaches_to_the_last_value(con: Any) -> None:
     assert (message["square_error_raw:age"], message["square_error"]) == (12.5, 0.5)
 
 
-def test_an_unbalanced_hierarchy_tells_edges_from_leaves_and_levels(con: Any) -> None:
+def test_unbalanced_hierarchy_distinguishes_measures(con: Any) -> None:
     """* > a, b > (c, d > (e, f)). A class of a and one of {e, f} under d: its own subtree is 1 of 3 edges deep, it has
     2 of 4 leaves, and it stands on level 2 of 4: 1 of 3 from the root down."""
     dbanon.load_hierarchy(con, "h", [["a", "*"], ["c", "b", "*"], ["e", "d", "b", "*"], ["f", "d", "b", "*"]])
@@ -186,7 +184,7 @@ def test_an_unbalanced_hierarchy_tells_edges_from_leaves_and_levels(con: Any) ->
 
 
 @pytest.mark.parametrize("seed", range(300, 312))
-def test_measures_of_clusters_as_formed_are_those_of_the_plain_loops(con: Any, seed: int) -> None:
+def test_cluster_metrics_equal_plain_loops(con: Any, seed: int) -> None:
     """Ragged hierarchies, weights, NULLs; the clusters are those of the reference."""
     table = replace(large(seed), persons=None)
     encoded_table = encoded(table)
@@ -211,7 +209,7 @@ def _snap(width: int) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_measures_of_random_releases_are_those_of_the_plain_loops(con: Any, seed: int) -> None:
+def test_random_release_metrics_equal_plain_loops(con: Any, seed: int) -> None:
     """Types mixed, NULLs, records left out, persons, weights, typed bounds, grids, codings, levels; any algorithm."""
     rnd = random.Random(seed)
     n, nulls = rnd.randint(4, 40), rnd.choice([0, 0.1, 0.4])

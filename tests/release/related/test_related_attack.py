@@ -14,7 +14,7 @@ CASES = [(algorithm, seed) for algorithm in ALGORITHMS for seed in range(4)]
 
 
 @pytest.mark.parametrize(("algorithm", "seed"), CASES)
-def test_nobody_is_alone_by_a_row_and_all_rows_about_the_person(con: Any, algorithm: str, seed: int) -> None:
+def test_no_person_isolated_by_row_and_related_rows(con: Any, algorithm: str, seed: int) -> None:
     k = 2 + seed
     actual_clinic = clinic(con, seed, 14 + 9 * seed)
     all_tables = "children := ['visits', 'labs'], max_children := 4"
@@ -51,7 +51,7 @@ def test_the_attack_finds_who_is_alone() -> None:
 @pytest.mark.parametrize(
     ("algorithm", "seed"), [(a, s) for a in ("kacpc", "mondrian", "best", "mdav") for s in range(6)]
 )
-def test_no_sensitive_value_is_held_by_too_many_of_those_who_can_be_meant(con: Any, algorithm: str, seed: int) -> None:
+def test_no_sensitive_value_too_frequent_among_candidates(con: Any, algorithm: str, seed: int) -> None:
     minimum = 2 + seed % 2
     actual_clinic = clinic(con, seed, 20 + 9 * seed)
     con.execute("UPDATE patients SET blood = ['A', 'B', 'AB', '0'][1 + (rowid % 4)::INTEGER]")

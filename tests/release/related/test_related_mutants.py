@@ -160,7 +160,7 @@ DIVERSE = {
 
 
 @pytest.mark.parametrize("what", DIVERSE)
-def test_values_that_too_many_of_a_class_hold_are_noticed(opened: Any, spoil: Any, what: str) -> None:
+def test_too_frequent_class_values_detected(opened: Any, spoil: Any, what: str) -> None:
     calls = [call.replace("k := 3", "k := 3, l := 2") for call in (of_rows("kacpc"), of_people("kacpc_metrics"))]
     values = "['Flu', 'Flu', 'HIV', 'TB', 'Cold', 'Cough']"
     opened.execute(f"UPDATE visits SET disease = {values}[1 + (hash(rowid) % 6)::INTEGER]")

@@ -27,7 +27,7 @@ def columns(con: Any, call: str) -> list[tuple[str, str]]:
     return [row[:2] for row in con.execute(f"DESCRIBE FROM {call}").fetchall()]
 
 
-def test_both_tables_of_a_release_have_the_same_pseudonyms_which_are_no_keys(opened: Any) -> None:
+def test_related_tables_share_pseudonyms_that_are_no_keys(opened: Any) -> None:
     con, result = opened
     people = con.execute(f"SELECT id, class_id FROM {PEOPLE}").fetchall()
     rows = con.execute(f"SELECT DISTINCT patient_id, class_id FROM {ROWS}").fetchall()
@@ -37,7 +37,7 @@ def test_both_tables_of_a_release_have_the_same_pseudonyms_which_are_no_keys(ope
     assert [name for name, _ in columns(con, PEOPLE)] == ["id", "age", "zip", "blood", "class_id"]
 
 
-def test_what_is_left_out_is_counted(opened: Any) -> None:
+def test_suppressed_rows_are_counted(opened: Any) -> None:
     con, result = opened
     call = ROWS.replace("kacpc", "kacpc_metrics").replace("k := 3", "k := 3, max_children := 2")
     measured_metrics = dict(con.execute(f"SELECT metric, value FROM {call}").fetchall())
@@ -55,7 +55,7 @@ def test_what_is_left_out_is_counted(opened: Any) -> None:
     assert ("rows:visits",) in actual_rows
 
 
-def test_classes_say_how_many_rows_everybody_of_a_class_has(opened: Any) -> None:
+def test_classes_state_rows_per_person(opened: Any) -> None:
     con, _ = opened
     classes = con.execute(f"FROM {ROWS.replace('kacpc', 'kacpc_classes')}").fetchall()
     second_rows = con.execute(f"""
@@ -69,7 +69,7 @@ def test_classes_say_how_many_rows_everybody_of_a_class_has(opened: Any) -> None
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-def test_neither_the_order_of_rows_nor_the_keys_nor_threads_change_a_release(opened: Any, threads: int) -> None:
+def test_release_independent_of_order_keys_and_threads(opened: Any, threads: int) -> None:
     con, _ = opened
     old_rows = [con.execute(f"FROM {call}").fetchall() for call in (PEOPLE, ROWS)]
     with duckdb.connect() as other:
@@ -85,7 +85,7 @@ def test_neither_the_order_of_rows_nor_the_keys_nor_threads_change_a_release(ope
 
 
 @pytest.mark.exhaustive
-def test_statements_that_hold_a_call(opened: Any) -> None:
+def test_statements_containing_call(opened: Any) -> None:
     con, _ = opened
     rows = con.execute(f"FROM {ROWS}").fetchall()
     con.execute(f"CREATE OR REPLACE VIEW safe AS FROM {ROWS}")
@@ -160,7 +160,7 @@ def test_keys_of_several_columns_and_hostile_names() -> None:
         assert sorted(row[0] for row in con.execute(f"FROM {people}").fetchall()) == list(range(1, 13))
 
 
-def test_tables_without_quasi_identifiers_are_told_apart_by_numbers_of_rows_alone() -> None:
+def test_tables_without_quasi_identifiers_differ_by_row_counts() -> None:
     with duckdb.connect() as con:
         dbanon.attach(con)
         con.execute("CREATE TABLE p AS SELECT i AS id, 'x' AS s FROM range(9) AS r (i)")
@@ -172,7 +172,7 @@ def test_tables_without_quasi_identifiers_are_told_apart_by_numbers_of_rows_alon
         assert con.execute("SELECT count(*) FROM kacpc('c', k := 3, entity := 'p', key := 'id')").fetchall() == [(18,)]
 
 
-def test_a_foreign_key_says_what_the_key_is() -> None:
+def test_foreign_key_determines_key() -> None:
     with duckdb.connect() as con:
         dbanon.attach(con)
         con.execute("CREATE TABLE p (id INTEGER PRIMARY KEY, age INTEGER)")

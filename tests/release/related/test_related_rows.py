@@ -31,7 +31,7 @@ def opened() -> Iterator[Any]:
         yield con
 
 
-def test_rows_of_each_visit_are_those_of_its_place(opened: Any) -> None:
+def test_rows_of_visit_match_its_position(opened: Any) -> None:
     people = opened.execute(f"FROM kacpc('patients', k := 3, children := 'visits', {KEY})").fetchall()
     assert people == [(n, "[20, 22]" if n < 4 else "[60, 62]", 1 if n < 4 else 2) for n in range(1, 7)]
     visits = opened.execute(f"FROM kacpc('visits', k := 3, entity := 'patients', {KEY})").fetchall()
