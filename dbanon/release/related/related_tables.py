@@ -90,8 +90,7 @@ def resolve_related_tables(call: Call) -> RelatedTables:
     Raises:
         NotSupportedForRelatedTablesError: A parameter or the algorithm supports one table only.
         MissingArgumentError, AmbiguousRelationError, RelationKeyMismatchError: The key of a table is unknown,
-        ambiguous, or
-            another one than dbanon.relation stores.
+            ambiguous, or another one than dbanon.relation stores.
         InvalidArgumentError, UnknownColumnError: A table or key is invalid.
         KeyTypeMismatchError: The key of a child table has another type than that of the parent table.
         InvalidKeyColumnError, OtherColumnInChildTableError: The policy does not fit the key or the child tables.

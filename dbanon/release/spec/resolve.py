@@ -37,8 +37,7 @@ def resolve_spec(call: Call, view: tuple[str, str] | None = None) -> ReleaseSpec
 
     Raises:
         NotSupportedForRelatedTablesError, UnusedArgumentError: The call is about related tables, or uses their
-        parameters
-            without naming tables.
+            parameters without naming tables.
         SensitiveHierarchyMissingError: The algorithm needs a hierarchy of a sensitive column.
     """
     related.refuse_related_tables(call.function.name, call.options)
