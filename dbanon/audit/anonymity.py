@@ -372,7 +372,7 @@ def measure_table(call: Call) -> Sql:
     names_all_columns = all(call.options.get(name, ()) is not None for name in ("qi", "sensitive", "person"))
     # Look up the ledger only if needed: the check reads the whole table.
     entry = None if names_all_columns else release_lookup.find_release(call, source)
-    if entry is not None and release_lookup.require_unchanged(call, entry, call.options["qi"] is None) is not None:
+    if entry is not None and release_lookup.entry_if_unchanged(call, entry, call.options["qi"] is None) is not None:
         declared = release_lookup.release_declarations(call, entry, source)
         source_with_persons = (
             release_lookup.add_person_column(call, entry, source) if call.options["person"] is None else None

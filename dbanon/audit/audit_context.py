@@ -157,7 +157,7 @@ def resolve_release_and_source(call: Call, needs_source: bool) -> _ReleaseAndSou
     call_source = None if name is None else resolve_table(name)
     entry = release_lookup.find_release(call, release)
     if entry is not None and call_source is None:
-        entry = release_lookup.require_unchanged(call, entry, needs_source or options["qi"] is None)
+        entry = release_lookup.entry_if_unchanged(call, entry, needs_source or options["qi"] is None)
     if entry is not None:
         source = release_lookup.choose_source(call, entry, call_source)
         if source is None and (needs_source or (function == "risk" and options["qi"] is None)):

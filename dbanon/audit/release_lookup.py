@@ -64,7 +64,7 @@ def _release_column_names(column: str, table: Source) -> list[str]:
     return [column] if table.spelled(column) else [f"{column}_min", f"{column}_max"]
 
 
-def require_unchanged(call: Call, entry: LedgerEntry, is_required: bool) -> LedgerEntry | None:
+def entry_if_unchanged(call: Call, entry: LedgerEntry, is_required: bool) -> LedgerEntry | None:
     """Return the ledger entry if neither rows nor ledger entry of the release have changed; else None. O(rows) time.
 
     Raises:

@@ -199,7 +199,7 @@ class HierarchyLoss(ColumnLoss):
         self._losses_by_node: dict[int, Floats] = {}
 
     def _path_from_root(self, node: int) -> list[int]:
-        """Return the numbers of the root, the nodes below it and the node itself."""
+        """Return the path of node numbers from the root to a node."""
         path = [node]
         while path[-1]:
             path.append(int(self.parent[path[-1]]))

@@ -79,7 +79,7 @@ def _quote_schema(name: str) -> str:
 
 
 def policy_review_sql(call: Call) -> Sql:
-    """Return the SQL of policy_review()."""
+    """Return the SQL of policy_review('table'): what a release would publish, by column and topic."""
     source = call.source()
     rows = {source.spelled(row.declared.column): row for row in stored_policy.policy_rows(source, call.cursor)}
     columns = [
