@@ -123,18 +123,22 @@ class _ExpressionParser:
         return label.lower(), _python_value(value, fields)
 
     def peek_token(self) -> tuple[str, str]:
+        """Return the kind and the text of the next token without consuming it."""
         return self.tokens[self.position] if self.position < len(self.tokens) else ("end", "")
 
     def next_token(self) -> tuple[str, str]:
+        """Consume the next token and return its kind and text."""
         token = self.peek_token()
         self.position += 1
         return token
 
     def expect_token(self, mark: str) -> None:
+        """Consume the next token, which must be `mark`."""
         if self.next_token()[1] != mark:
             raise ValueError(mark)
 
     def parse_value(self) -> object:
+        """Parse a literal, list, struct, map, cast or name."""
         kind, text = self.next_token()
         if kind == "string":
             return text[1:-1].replace("''", "'")
@@ -166,6 +170,7 @@ class _ExpressionParser:
         return constants[lower_text] if lower_text in constants else _BareWord(text)
 
     def parse_bracketed(self) -> list[object]:
+        """Parse values between round brackets."""
         self.expect_token("(")
         return self.parse_items(")")
 
@@ -180,7 +185,7 @@ class _ExpressionParser:
         return dict(zip(keys, values, strict=True))  # type: ignore[call-overload]
 
     def parse_items(self, end: str) -> list[object]:
-        """Return the values up to the closing bracket."""
+        """Parse values separated by commas up to the closing bracket `end`."""
         values: list[object] = []
         while self.peek_token()[1] != end:
             if values:

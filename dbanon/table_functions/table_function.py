@@ -31,11 +31,22 @@ MAX_CAPTURED = 10
 
 @dataclass(frozen=True)
 class TableFunction:
-    """One table function; `handler` returns the SQL of a call, or raises a DbanonError.
+    """One table function.
 
-    Functions that publish have a `kind` (release, classes, metrics, inference) and either an `algorithm` or a function
-    `narrowed`, which returns this table function with the parameters of the algorithm that the arguments of a call
-    name.
+    Functions that publish have a `kind` (release, classes, metrics, inference), and `algorithm` or `specialize`.
+
+    Attributes:
+        name: Its name.
+        positional: The names of its positional arguments.
+        parameters: Its named parameters.
+        doc: Its description.
+        handler: Returns the SQL of a call, or raises a DbanonError.
+        example: Its example in the manual.
+        algorithm: The algorithm of a function that publishes.
+        kind: The kind of result.
+        specialize: Returns the function with the parameters of the algorithm that the arguments of a call name.
+        positional_slots: Names of the first parameters that may also be given by position alone, as texts.
+        system: The stream algorithm, for functions of streams.
     """
 
     name: str
@@ -48,9 +59,7 @@ class TableFunction:
     kind: str | None = None
     specialize: Callable[[Mapping[str, object]], TableFunction] | None = None
     positional_slots: tuple[str, ...] = ()
-    """Names of the first parameters that may also be given by position alone, as texts."""
     system: str | None = None
-    """The stream algorithm, for functions of streams."""
 
     @property
     def captured(self) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
-{#- The source without the records that are held back since an erasure, or the records that are (`held`). Of records that
-    are alike those go first that are the held ones in all that counts. Where `only` is given, others than its records
-    are left out too, and those that wait, where there are any: which of those that are alike in
-    all that counts does not matter. It stands wherever the source's name would. -#}
+{#- The source without the records that are withheld since an erasure, or the withheld records themselves (`held`). Of
+    equal records, those that are equal to a member in all published values are withheld first. If `remaining_members`
+    are given, all other records are withheld, too, and so are `deferred_members`: which of several equal records does
+    not matter. It is used in place of the name of the source. -#}
 {%- from 'release/plan/row_identity.sql' import row_hash, person_key, mark with context -%}
 (
 SELECT {% if held %}*{% else %}unnest("dbanon record"){% endif %}

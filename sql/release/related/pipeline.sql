@@ -1,7 +1,7 @@
 {#- The path of related tables, shared by NAME, NAME_classes and NAME_metrics of a call with `entity` or `children`:
     rows -> values -> persons -> clusters -> assigned -> made -> numbered -> leaving -> gate.
-    The first of `tables` has a row a person, the others are about these. `clustered`, `made` and `judged` of a table are
-    statements of their own, whose steps have the names that they have in a release of one table. -#}
+    The first of `tables` has one row per person, the others are about these. `clustered`, and `clusters_sql` and
+    `measures_sql` of a table, are statements of their own, whose steps are named as in a release of one table. -#}
 {%- from 'release/plan/row_identity.sql' import tie with context -%}
 {%- from 'release/related/published_values.sql' import byte, marks, told with context -%}
 WITH
