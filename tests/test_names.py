@@ -36,11 +36,7 @@ MAX_RELATIVE = 0.01
 
 MAX_PHRASES = 0.001
 
-TODO = frozenset(
-    [
-        "integrations",
-    ]
-)
+TODO = frozenset([])
 """Packages whose names are not revised yet."""
 
 PACKAGES = sorted(path.name for path in PACKAGE.iterdir() if path.is_dir() and any(path.glob("*.py")))

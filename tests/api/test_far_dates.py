@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 import dbanon
-from dbanon.integrations.notebook.result import Answer
+from dbanon.integrations.notebook.result import NotebookResult
 
 DATES = {
     "after 9999": "DATE '12345-06-07'",
@@ -30,7 +30,7 @@ def test_dates_beyond_python_are_released_and_displayed(name: str) -> None:
     assert len(anonymized.release) == 6
     assert "[0, 2]" in repr(anonymized) and str(anonymized.release)
     assert ("infinity" if name == "infinite" else "44" if name == "before 1" else "12345-06-07") in repr(anonymized)
-    answer = Answer(anonymized.release)
+    answer = NotebookResult(anonymized.release)
     assert len(repr(answer)) and len(answer._repr_html_())
 
 

@@ -18,7 +18,7 @@ def dbt(to: str | None, force: bool, as_json: bool) -> None:
 
     with errors_as_messages():
         if to is not None:
-            dbt_package.copy(to, overwrite=force)
+            dbt_package.copy_package(to, overwrite=force)
     folder = str(dbt_package.FOLDER if to is None else to)
     packages_yml = dbt_package.packages_yml(folder)
     print_result({"folder": folder, "packages_yml": packages_yml}, as_json, packages_yml.rstrip("\n"))

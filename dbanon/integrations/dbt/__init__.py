@@ -15,6 +15,7 @@ __all__ = ["Plugin"]
 
 
 def __getattr__(name: str) -> Any:
+    """Import the plugin, and with it dbt, at its first use."""
     if name != "Plugin":
         raise AttributeError(f"module 'dbanon.dbt' has no attribute '{name}'")
     from dbanon.integrations.dbt.plugin import Plugin

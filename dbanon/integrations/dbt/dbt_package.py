@@ -11,24 +11,27 @@ FOLDER = Path(__file__).parent / "package"
 
 
 def packages_yml(folder: str | Path) -> str:
-    """What the packages.yml of a project says of the package in a folder."""
+    """Return the text of a project's packages.yml that names the package in a folder."""
     place = str(folder)
     if not re.fullmatch(r"[\w./-]+", place):  # YAML takes a JSON text for what it is
         place = json.dumps(place, ensure_ascii=False)
     return f"packages:\n  - local: {place}\n"
 
 
-def copy(folder: str | Path, *, overwrite: bool = False) -> list[Path]:
-    """Copy the package into a folder, which is made where it is missing; return the paths of its files.
+def copy_package(folder: str | Path, *, overwrite: bool = False) -> list[Path]:
+    """Copy the package into a folder, which is created if missing, and return the paths of its files.
 
-    Raises TargetNotLocalError, WriteFailedError, and TargetExistsError unless `overwrite`; nothing is written then.
+    Raises:
+        TargetNotLocalError: The folder is not on this machine.
+        TargetExistsError: A file exists, and `overwrite` is false; nothing is written then.
+        WriteFailedError: A file could not be written.
     """
     files = sorted(path.relative_to(FOLDER) for path in FOLDER.rglob("*") if path.is_file())
     texts = {
         output_files.local_target("dbt", folder) / file: (FOLDER / file).read_text(encoding="utf-8") for file in files
     }
-    if not overwrite and (there := [str(path) for path in texts if path.exists()]):
-        raise errors.TargetExistsError(str(folder), there, "dbt")
+    if not overwrite and (existing_files := [str(path) for path in texts if path.exists()]):
+        raise errors.TargetExistsError(str(folder), existing_files, "dbt")
     for path, text in texts.items():
         with output_files.translate_os_errors("dbt", path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)

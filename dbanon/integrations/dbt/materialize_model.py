@@ -1,4 +1,4 @@
-"""The release of a model: its first version, the next one with the same call, or with another when dbt says so."""
+"""Create the release of a dbt model: its first version, the next one with the same call, or one with another call."""
 
 import contextlib
 import json
@@ -10,7 +10,7 @@ from dbanon import errors
 from dbanon.api.connection import Connection
 from dbanon.errors import redaction
 from dbanon.errors.warnings import DisclosureWarning, UtilityWarning
-from dbanon.integrations.dbt.model import FIRST, NEXT, Model
+from dbanon.integrations.dbt.model import CREATE_OPTIONS, REFRESH_OPTIONS, DbtModel
 from dbanon.ledger import releases
 from dbanon.ledger.releases import LedgerEntry
 from dbanon.release import search_budget
@@ -22,34 +22,46 @@ from dbanon.table_functions.registry import table_functions
 from dbanon.views import materialize, statement_parser, target
 
 
-def released(connection: Connection, model: Model) -> list[str]:
-    """Make the next version of a model's release, on a connection in no transaction; what there is to warn of.
+def create_next_version(connection: Connection, model: DbtModel) -> list[str]:
+    """Create the next version of a model's release, and return the messages of its warnings.
 
-    Without a published release it is the first; with one it is a refresh, and with `full_refresh` the next version with
-    the call as it is now, all clustered anew. The ledger holds it against all versions either way. Raises
-    DbtModelChangedError where the call is not that of the release, and what `materialize` and `refresh` raise.
+    Without a published version this creates the first one. Otherwise it refreshes the release or, with `full_refresh`,
+    creates a version with the present call, clustered from scratch. The new version is checked against all versions.
+
+    Args:
+        connection: A connection without an open transaction.
+        model: The model.
+
+    Raises:
+        DbtModelChangedError: The call is not that of the published version.
+        DbanonError: Whatever `create_release` and `refresh_release` raise.
     """
-    with _heard() as said:
+    with _collect_warnings() as messages:
         name = str(qualified(*model.place))
-        function, source, given = connection.parse_call(_call(connection, name, model.query))
-        related.refuse_related_tables(function, given)
+        function, source, arguments = connection.parse_call(_query_call(connection, name, model.query))
+        related.refuse_related_tables(function, arguments)
         with redaction.redact_values(function, lambda: [source]):
-            entry = _published(connection, model)
+            entry = _published_entry(connection, model)
             if entry is None or model.full_refresh:
-                options = {option: model.options[option] for option in FIRST if option in model.options}
+                options = {option: model.options[option] for option in CREATE_OPTIONS if option in model.options}
                 replace = entry is not None
                 materialize.create_release(
-                    connection.raw, name, function, source, key=model.key, replace=replace, **options, **given
+                    connection.raw, name, function, source, key=model.key, replace=replace, **options, **arguments
                 )
             else:
-                _check_same(connection, entry, model, (function, source, given))
-                options = {option: model.options[option] for option in NEXT if option in model.options}
+                _check_same_call(connection, entry, model, (function, source, arguments))
+                options = {option: model.options[option] for option in REFRESH_OPTIONS if option in model.options}
                 materialize.refresh_release(connection.raw, name, **options)
-    return said
+    return messages
 
 
-def _call(connection: Connection, name: str, query: str) -> str:
-    """Return the query of a model, without what stands around it; NotASingleCallError, UnreadableStatementError."""
+def _query_call(connection: Connection, name: str, query: str) -> str:
+    """Return the call of a model's query, without the brackets or comments around it.
+
+    Raises:
+        NotASingleCallError: The query is not a single call.
+        UnreadableStatementError: The query cannot be read.
+    """
     steps = statement_parser.split_statements(
         f"{statement_parser.CREATE} {name} AS {query}", connection.raw.extract_statements
     )
@@ -59,52 +71,65 @@ def _call(connection: Connection, name: str, query: str) -> str:
     return str(steps[0].query)
 
 
-def _published(connection: Connection, model: Model) -> LedgerEntry | None:
-    """Return the published version of the model's release."""
+def _published_entry(connection: Connection, model: DbtModel) -> LedgerEntry | None:
+    """Return the published version of the model's release, or None."""
     database, *rest = model.place
     with session.find_session(connection.raw).cursor() as cursor:
-        where = "schema_name = ? AND lower(name) = lower(?) AND status = 'published'"
-        found = releases.entries(cursor, database, where, rest)
-    return found[-1] if found else None
+        condition = "schema_name = ? AND lower(name) = lower(?) AND status = 'published'"
+        entries = releases.entries(cursor, database, condition, rest)
+    return entries[-1] if entries else None
 
 
-def _check_same(
-    connection: Connection, entry: LedgerEntry, model: Model, called: tuple[str, str, Mapping[str, Any]]
+def _check_same_call(
+    connection: Connection, entry: LedgerEntry, model: DbtModel, new_call: tuple[str, str, Mapping[str, Any]]
 ) -> None:
-    """DbtModelChangedError where the release was made by another call, or tells people apart by other columns."""
-    function, source, given = called
-    now = json.loads(json.dumps(dict(given), default=str))
-    then = dict(entry.call["parameters"])
-    current = session.find_session(connection.raw)
-    with current.cursor() as cursor:
-        untimed = search_budget.replace_time_limit(function, now)
-        call = make_call(current, cursor, function, {"tbl": source}, untimed, target.current_location(connection.raw))
+    """Check that the release was made by the same call, with the same key.
+
+    Raises:
+        DbtModelChangedError: It was not.
+    """
+    function, source, arguments = new_call
+    parameters = json.loads(json.dumps(dict(arguments), default=str))
+    previous_parameters = dict(entry.call["parameters"])
+    current_session = session.find_session(connection.raw)
+    with current_session.cursor() as cursor:
+        untimed = search_budget.replace_time_limit(function, parameters)
+        call = make_call(
+            current_session, cursor, function, {"tbl": source}, untimed, target.current_location(connection.raw)
+        )
         table = target.stored_source_name(call.source(), source)
-    if search_budget.time_limit_s(function, now) is not None:  # the ledger has the moves that were made in that time
-        now, then = _without_improve(now), _without_improve(then)
-    differs = [] if function == entry.call["function"] else ["the function"]
-    differs += [] if table == entry.call["source"] else ["the source"]
-    differs += [n for n in sorted({*now, *then}) if n not in now or n not in then or now[n] != then[n]]
+    if (
+        search_budget.time_limit_s(function, parameters) is not None
+    ):  # the ledger has the moves that were made in that time
+        parameters, previous_parameters = _without_improve(parameters), _without_improve(previous_parameters)
+    differences = [] if function == entry.call["function"] else ["the function"]
+    differences += [] if table == entry.call["source"] else ["the source"]
+    differences += [
+        n
+        for n in sorted({*parameters, *previous_parameters})
+        if n not in parameters or n not in previous_parameters or parameters[n] != previous_parameters[n]
+    ]
     key = {column.casefold() for column in model.key or ()}
     if key and entry.person_key and "person" not in entry.roles.values():
-        differs += [] if key == {column.casefold() for column in entry.person_key} else ["key"]
-    if differs:
-        raise errors.DbtModelChangedError(entry.display_name, differs)
+        differences += [] if key == {column.casefold() for column in entry.person_key} else ["key"]
+    if differences:
+        raise errors.DbtModelChangedError(entry.display_name, differences)
 
 
-def _without_improve(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if name.lower() != "improve"}
+def _without_improve(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters without `improve`."""
+    return {name: value for name, value in parameters.items() if name.lower() != "improve"}
 
 
 @contextlib.contextmanager
-def _heard() -> Iterator[list[str]]:
-    """What is warned of meanwhile about releases. Other warnings are given again."""
-    said: list[str] = []
+def _collect_warnings() -> Iterator[list[str]]:
+    """Return a context manager that collects warnings about releases; other warnings are issued again."""
+    messages: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield said
-    for one in caught:
-        if issubclass(one.category, DisclosureWarning | UtilityWarning):
-            said.append(str(one.message))
+        yield messages
+    for warning in caught:
+        if issubclass(warning.category, DisclosureWarning | UtilityWarning):
+            messages.append(str(warning.message))
         else:
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)

@@ -1,4 +1,4 @@
-"""What a model asks for: its query, and how its configuration says that versions are made."""
+"""A dbt model that is materialized as `anonymized`: its query, and options of its versions."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 
 from dbanon import errors
 
-FIRST = ("composition", "allow_delta")
-"""What is said about a release that is made, or made anew; with `key`."""
+CREATE_OPTIONS = ("composition", "allow_delta")
+"""Options for the first version, or one from scratch; in addition to `key`."""
 
-NEXT = ("composition", "allow_delta", "refresh", "if_stale", "erase")
-"""What is said about a refresh."""
+REFRESH_OPTIONS = ("composition", "allow_delta", "refresh", "if_stale", "erase")
+"""Options of a refresh."""
 
-_WORDS = {"composition": ("warn", "refuse"), "refresh": ("keep", "hold", "recluster")}
+_CHOICES = {"composition": ("warn", "refuse"), "refresh": ("keep", "hold", "recluster")}
 _FLAGS = ("allow_delta", "if_stale", "erase")
-_KNOWN = (*NEXT, "key")
+_OPTIONS = (*REFRESH_OPTIONS, "key")
 
 
 @dataclass(frozen=True)
-class Model:
-    """One model with `materialized='anonymized'`."""
+class DbtModel:
+    """One model with `materialized='anonymized'`; `place` is database, schema and name of its relation."""
 
     place: tuple[str, str, str]
     """Database, schema and name of its relation."""
@@ -31,35 +31,45 @@ class Model:
     key: tuple[str, ...] | None = None
 
     @classmethod
-    def of(
+    def from_config(
         cls,
         place: tuple[str, str, str],
         query: str,
         config: Mapping[str, Any],
         *,
         full_refresh: bool = False,
-        of_dbt: Collection[str] = (),
-    ) -> Model:
-        """Return a model with its configuration validated; `of_dbt` are keys that mean something to dbt.
+        dbt_keys: Collection[str] = (),
+    ) -> DbtModel:
+        """Return a model with its configuration validated.
 
-        InvalidArgumentError; UnknownParameterError for a key that is one of ours but for a letter. Others are for
-        others.
+        A key that is neither dbanon's nor similar to one is ignored: it may be for another tool.
+
+        Args:
+            place: Database, schema and name of its relation.
+            query: Its compiled query.
+            config: Its configuration.
+            full_refresh: Whether dbt runs with --full-refresh.
+            dbt_keys: Keys of the configuration that have a meaning for dbt.
+
+        Raises:
+            InvalidArgumentError: An option has an invalid value.
+            UnknownParameterError: A key is similar to an option.
         """
         function = f"model {place[2]}"
         for name in config:
-            if name not in (*_KNOWN, *of_dbt) and errors.did_you_mean(name, _KNOWN):
-                raise errors.UnknownParameterError(function, name, _KNOWN)
-        given = {name: config[name] for name in _KNOWN if config.get(name) is not None}
-        for name, value in given.items():
-            if name in _WORDS and value not in _WORDS[name]:
-                accepts = "one of " + ", ".join(f"'{word}'" for word in _WORDS[name])
+            if name not in (*_OPTIONS, *dbt_keys) and errors.did_you_mean(name, _OPTIONS):
+                raise errors.UnknownParameterError(function, name, _OPTIONS)
+        options = {name: config[name] for name in _OPTIONS if config.get(name) is not None}
+        for name, value in options.items():
+            if name in _CHOICES and value not in _CHOICES[name]:
+                accepts = "one of " + ", ".join(f"'{word}'" for word in _CHOICES[name])
                 raise errors.InvalidArgumentError(function, name, accepts, repr(value))
             if name in _FLAGS and not isinstance(value, bool):
                 raise errors.InvalidArgumentError(function, name, "true or false", repr(value))
-        key = given.pop("key", None)
+        key = options.pop("key", None)
         columns = [key] if isinstance(key, str) else key
         if columns is not None and not (
             isinstance(columns, list | tuple) and columns and all(isinstance(column, str) for column in columns)
         ):
             raise errors.InvalidArgumentError(function, "key", "a column or a list of columns", repr(key))
-        return cls(place, query, full_refresh, given, None if columns is None else tuple(columns))
+        return cls(place, query, full_refresh, options, None if columns is None else tuple(columns))

@@ -1,4 +1,4 @@
-"""The plugin of dbt-duckdb: attaches every connection of dbt, and makes the releases of models `anonymized`."""
+"""The plugin of dbt-duckdb: attaches every connection of dbt, and creates the releases of models `anonymized`."""
 
 import contextlib
 import threading
@@ -13,31 +13,30 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbanon.api.connection import Connection
 from dbanon.errors import DbanonError
-from dbanon.integrations.dbt.materialize_model import released
-from dbanon.integrations.dbt.model import Model
+from dbanon.integrations.dbt.materialize_model import create_next_version
+from dbanon.integrations.dbt.model import DbtModel
 from dbanon.udf.install import attach
 
 FORMAT = "anonymized"
-"""What the materialization of this name calls its format, in a call that others make with `parquet` or `csv`."""
+"""The format that the materialization `anonymized` passes where others pass `parquet` or `csv`."""
 
 _ATTACHING = threading.Lock()
 _RELEASING = threading.Lock()
-"""Models run on several threads. Macros are read once for all; and of releases made at once, none would be held against
-the other."""
+"""Models run on several threads, but simultaneous releases would not be checked against each other."""
 
-_OF_DBT = {field.name for field in fields(ModelConfig)}
-"""Keys of a model's configuration that mean something to dbt."""
+_DBT_KEYS = {field.name for field in fields(ModelConfig)}
+"""Keys of a model's configuration that have a meaning for dbt."""
 
 _LOGGER = AdapterLogger("dbanon")
 
 
 class Plugin(BasePlugin):
-    """What dbt-duckdb calls; it finds the class by its name."""
+    """The plugin; dbt-duckdb finds the class by its name and calls its methods."""
 
     _instance: Any = None
 
     def configure_connection(self, conn: Any) -> None:
-        """Make the schema `dbanon` in the database of the profile, once."""
+        """Create the schema `dbanon` in the database of the profile, once."""
         with _ATTACHING:
             self._instance = attach(conn)
 
@@ -47,18 +46,18 @@ class Plugin(BasePlugin):
             attach(cursor, catalog=False)
 
     def store(self, target_config: Any) -> None:
-        """Make the next version of a release, for the materialization `anonymized`."""
+        """Create the next version of a release, for the materialization `anonymized`."""
         if target_config.location.format != FORMAT:
             super().store(target_config)
         relation = target_config.relation
         place = (relation.database, relation.schema, relation.identifier)
         try:
-            model = Model.of(place, **target_config.config, of_dbt=_OF_DBT)
+            model = DbtModel.from_config(place, **target_config.config, dbt_keys=_DBT_KEYS)
             with _ATTACHING:
                 connection = Connection(self._instance.cursor())
             with contextlib.closing(connection), _RELEASING:
-                said = released(connection, model)
+                messages = create_next_version(connection, model)
         except (DbanonError, duckdb.Error) as error:
             raise DbtRuntimeError(str(error).split("\n\nLINE ")[0]) from None
-        for warning in said:
+        for warning in messages:
             _LOGGER.warning(warning)

@@ -1,4 +1,4 @@
-"""The adapter of Harlequin, a SQL IDE for the terminal: `harlequin -a dbanon clinic.duckdb` has the functions.
+"""The adapter of Harlequin, a SQL IDE for the terminal: `harlequin -a dbanon clinic.duckdb` has dbanon's functions.
 
 It is Harlequin's own DuckDB adapter, with its options, on a connection of dbanon.
 """
@@ -16,38 +16,40 @@ from dbanon.runtime.session import find_session
 from dbanon.table_functions.registry import table_functions
 
 
-class _Statements(Connection):
-    """A connection whose cursors are DuckDB's: Harlequin makes one for every look into the catalog."""
+class _DuckDBCursors(Connection):
+    """A connection whose cursors are DuckDB's: Harlequin creates one each time it reads the catalog."""
 
     def cursor(self) -> Any:
         return self.raw.cursor()
 
 
 class DbanonConnection(DuckDbConnection):
-    """Runs statements as `dbanon.connect` does; Harlequin shows our errors as it shows DuckDB's."""
+    """A connection that runs statements as `dbanon.connect` does, and raises dbanon's errors as Harlequin's."""
 
     def __init__(self, conn: Any, init_message: str = "") -> None:
-        super().__init__(conn=_Statements(conn), init_message=init_message)
+        super().__init__(conn=_DuckDBCursors(conn), init_message=init_message)
 
     def execute(self, query: str) -> DuckDbCursor | None:
-        stopped = self._stops()
+        """Run a query; return None if it was interrupted."""
+        n_interrupts = self._interrupt_count()
         try:
             return super().execute(query)
         except DbanonError as error:
             raise HarlequinQueryError(msg=str(error), title="dbanon did not run your query:") from error
         except HarlequinQueryError:
-            if self._stops() != stopped:
+            if self._interrupt_count() != n_interrupts:
                 return None
             raise
 
     def get_completions(self) -> list[HarlequinCompletion]:
-        ours = [
+        """Return completions, dbanon's functions first."""
+        completions = [
             HarlequinCompletion(label=f.name, type_label="anon", value=f.name, priority=50, context=None)
             for f in table_functions().values()
         ]
-        return [*ours, *super().get_completions()]
+        return [*completions, *super().get_completions()]
 
-    def _stops(self) -> int:
+    def _interrupt_count(self) -> int:
         return find_session(self.conn.raw).interrupts
 
 
@@ -57,9 +59,10 @@ class DbanonAdapter(DuckDbAdapter):
     ADAPTER_DETAILS = "DuckDB with dbanon's anonymization functions."
 
     def connect(self) -> DbanonConnection:
-        made = super().connect()
+        """Return a connection to the database, with dbanon attached."""
+        duckdb_connection = super().connect()
         try:
-            return DbanonConnection(made.conn, made.init_message)
+            return DbanonConnection(duckdb_connection.conn, duckdb_connection.init_message)
         except (duckdb.Error, DbanonError) as error:
-            made.conn.close()
+            duckdb_connection.conn.close()
             raise HarlequinConnectionError(msg=str(error), title="dbanon could not be attached.") from error

@@ -5,18 +5,18 @@ from typing import Any
 from dbanon.integrations.notebook.magic import Magic
 
 _LOADED: dict[int, Magic] = {}
-"""By the identity of the shell."""
+"""The magics of each shell, by its id."""
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Put `%dbanon` and `%%dbanon` on a shell of IPython."""
+    """Register `%dbanon` and `%%dbanon` in a shell of IPython."""
     magic = _LOADED.setdefault(id(shell), Magic(shell))
     shell.register_magic_function(magic.line, "line", "dbanon")
     shell.register_magic_function(magic.cell, "cell", "dbanon")
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Take the magics away, and close the database that `%dbanon FILE` opened."""
+    """Remove the magics, and close the database that `%dbanon FILE` opened."""
     magic = _LOADED.pop(id(shell), None)
     if magic is not None:
         magic.close()

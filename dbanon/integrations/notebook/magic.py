@@ -14,14 +14,14 @@ from dbanon.api.connection import Connection, connect, raise_keyboard_interrupt
 from dbanon.api.frame import Anonymized
 from dbanon.errors.display import format_error
 from dbanon.integrations.notebook.progress import ProgressBar
-from dbanon.integrations.notebook.result import Answer
+from dbanon.integrations.notebook.result import NotebookResult
 
 _ASSIGNED = re.compile(r"\s*(\w+)\s*<<")
 _SUFFIXES = (".duckdb", ".ddb", ".db")
 
 
 class MagicFailedError(Exception):
-    """What a notebook shows of an error: its message. The cell has failed, so that those below do not run."""
+    """An error whose message alone is shown in a notebook. The cell has failed, so that cells below do not run."""
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]
@@ -29,12 +29,15 @@ class MagicFailedError(Exception):
 
 @dataclass
 class Magic:
-    """The magics of one shell, and the connection that they use; `opened`: it was opened here."""
+    """The magics of one shell, and the connection that they use.
+
+    `owns_connection`: whether the magic opened the connection.
+    """
 
     shell: Any
     connection: Any = None
     name: str = ""
-    opened: bool = False
+    owns_connection: bool = False
 
     def line(self, line: str) -> Any:
         """`%dbanon clinic.duckdb` opens a database, `%dbanon con` takes a connection that is there, `%dbanon SELECT 1`
@@ -43,46 +46,48 @@ class Magic:
         `name << SELECT ...` assigns the rows to a variable, as a DataFrame. `$name` in a statement is the value of a
         variable. A release is shown with its metrics.
         """
-        return self._shown(self._line, line.strip())
+        return self._run_with_plain_errors(self._line, line.strip())
 
     def cell(self, line: str, cell: str) -> Any:
         """Run the statements of a cell and show the rows of the last one.
 
-        Behind `%%dbanon` may stand a connection or a file, and `name <<`; see `%dbanon`.
+        After `%%dbanon` there may be a connection or a file, and `name <<`; see `%dbanon`.
         """
-        return self._shown(self._cell, line.strip(), cell)
+        return self._run_with_plain_errors(self._cell, line.strip(), cell)
 
     def close(self) -> None:
-        """Close the connection, if it was opened here."""
-        if self.opened:
+        """Close the connection if `%dbanon FILE` opened it."""
+        if self.owns_connection:
             self.connection.close()
-        self.connection, self.name, self.opened = None, "", False
+        self.connection, self.name, self.owns_connection = None, "", False
 
-    def _shown(self, work: Any, *given: str) -> Any:
-        """What the work gives; errors as their message alone."""
+    def _run_with_plain_errors(self, action: Any, *arguments: str) -> Any:
+        """Return the result of an action; an error is raised with its message alone."""
         try:
-            return work(*given)
+            return action(*arguments)
         except (errors.DbanonError, duckdb.Error, OSError) as error:
             message = format_error(str(error))
         raise MagicFailedError(message)
 
     def _line(self, line: str) -> Any:
         if not line:
-            return self._say(f"The connection is {self.name}." if self.connection is not None else _NONE)
+            return self._print(
+                f"The connection is {self.name}." if self.connection is not None else _NO_CONNECTION_TEXT
+            )
         if line == "--close":
             self.close()
-            return self._say("There is no connection now.")
-        return self._say(f"The connection is {self.name}.") if self._use(line) else self._run(line)
+            return self._print("There is no connection now.")
+        return self._print(f"The connection is {self.name}.") if self._use(line) else self._run(line)
 
     def _cell(self, line: str, cell: str) -> Any:
-        assigned = re.fullmatch(r"(.*?)\s*(\w+\s*<<)", line)
-        before = assigned[1] if assigned else line
-        if before and not self._use(before):
-            raise errors.UnknownConnectionError(before)
-        return self._run(f"{assigned[2]} {cell}" if assigned else cell)
+        assignment = re.fullmatch(r"(.*?)\s*(\w+\s*<<)", line)
+        connection_text = assignment[1] if assignment else line
+        if connection_text and not self._use(connection_text):
+            raise errors.UnknownConnectionError(connection_text)
+        return self._run(f"{assignment[2]} {cell}" if assignment else cell)
 
     def _use(self, text: str) -> bool:
-        """Take the connection that a text names; False where it can be a statement."""
+        """Use the connection or file that a text names; return False if the text can be a statement."""
         value = self.shell.user_ns.get(text) if text.isidentifier() else None
         if isinstance(value, (Connection, duckdb.DuckDBPyConnection)):
             self.close()
@@ -93,44 +98,44 @@ class Magic:
         if path == ":memory:" or (path.endswith(_SUFFIXES) and (path != text or " " not in path)):
             self.close()  # DuckDB opens a file once
             self.connection = connect(path, progress=ProgressBar())
-            self.name, self.opened = Path(path).name, True
+            self.name, self.owns_connection = Path(path).name, True
             return True
-        if re.fullmatch(r"[\w./\\-]+", text) and text.upper() not in _WORDS:
+        if re.fullmatch(r"[\w./\\-]+", text) and text.upper() not in _ONE_WORD_STATEMENTS:
             raise errors.UnknownConnectionError(text)
         return False
 
-    def _run(self, text: str) -> Anonymized | Answer | None:
-        """Run statements; None where the last one gives no rows, or they are assigned."""
-        name, query = _parts(text)
+    def _run(self, text: str) -> Anonymized | NotebookResult | None:
+        """Run statements, and return the result of the last one; None if it has no rows or they are assigned."""
+        name, query = _split_assignment(text)
         if self.connection is None:
             raise errors.ConnectionMissingError("%dbanon")
-        made = self._made(query)
-        if name is None or made is None:
-            return made
-        self.shell.user_ns[name] = made.release if isinstance(made, Anonymized) else made.df()
+        result = self._execute(query)
+        if name is None or result is None:
+            return result
+        self.shell.user_ns[name] = result.release if isinstance(result, Anonymized) else result.df()
         return None
 
-    def _made(self, query: str) -> Anonymized | Answer | None:
-        given = self._parameters(query)
+    def _execute(self, query: str) -> Anonymized | NotebookResult | None:
+        parameters = self._parameters(query)
         with raise_keyboard_interrupt():
             if is_release_query(query):
                 code = "run(connection, query, given)"
-                made: Anonymized = self._in_notebook(code, run=anonymize_query, query=query, given=given)
-                return made
-            options = {} if given is None else {"params": given}
+                anonymized: Anonymized = self._in_notebook(code, run=anonymize_query, query=query, given=parameters)
+                return anonymized
+            options = {} if parameters is None else {"params": parameters}
             rows = self._in_notebook("connection.sql(query, **options)", query=query, options=options)
             if rows is None:
                 return None
             with self.connection.redact_errors():
-                answer = Answer(rows.to_arrow_table())
-            return None if answer.rows.column_names == ["Success"] and not len(answer) else answer
+                result = NotebookResult(rows.to_arrow_table())
+            return None if result.rows.column_names == ["Success"] and not len(result) else result
 
     def _in_notebook(self, code: str, **names: Any) -> Any:
-        """Return the value of an expression among the variables of the notebook, so that its DataFrames are sources."""
+        """Return the value of an expression among the notebook's variables, so that its DataFrames can be sources."""
         return eval(code, self.shell.user_ns, {"connection": self.connection, **names})  # noqa: S307
 
     def _parameters(self, query: str) -> dict[str, Any] | None:
-        """Return values of the variables that the last statement names with a dollar sign."""
+        """Return the values of the variables that the last statement names with a dollar sign."""
         try:
             statements = self.connection.raw.extract_statements(query)
         except duckdb.Error:  # what is wrong, or is a statement of dbanon, says so when it runs
@@ -138,19 +143,23 @@ class Magic:
         wanted = statements[-1].named_parameters if statements else set()
         return {name: self.shell.user_ns[name] for name in wanted if name in self.shell.user_ns} or None
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         print(text)
 
 
-_NONE = "There is no connection. %dbanon clinic.duckdb opens a database, %dbanon con takes a connection that is there."
+_NO_CONNECTION_TEXT = (
+    "There is no connection. %dbanon clinic.duckdb opens a database, %dbanon con takes a connection that is there."
+)
 
-_WORDS = frozenset(("BEGIN", "COMMIT", "ROLLBACK", "ABORT", "CHECKPOINT", "VACUUM", "ANALYZE", "SUMMARIZE"))
+_ONE_WORD_STATEMENTS = frozenset(
+    ("BEGIN", "COMMIT", "ROLLBACK", "ABORT", "CHECKPOINT", "VACUUM", "ANALYZE", "SUMMARIZE")
+)
 """Statements of one word."""
 
 
-def _parts(text: str) -> tuple[str | None, str]:
+def _split_assignment(text: str) -> tuple[str | None, str]:
     """Return the variable that rows go to, if one is named, and the statements."""
-    found = _ASSIGNED.match(text)
-    if found is None or not found[1].isidentifier() or keyword.iskeyword(found[1]):
+    assignment = _ASSIGNED.match(text)
+    if assignment is None or not assignment[1].isidentifier() or keyword.iskeyword(assignment[1]):
         return None, text
-    return found[1], text[found.end() :]
+    return assignment[1], text[assignment.end() :]

@@ -1,45 +1,51 @@
-"""How far a statement has come, as a bar below the cell that runs it."""
+"""A progress bar below the cell that runs a statement."""
 
 import sys
 import time
 from importlib import import_module
 from typing import Any
 
-WAIT = 0.5
-"""Seconds before there is a bar: what is done sooner needs none."""
+DISPLAY_AFTER_S = 0.5
+"""Seconds before the bar is shown: a shorter statement needs none."""
 
-EVERY = 0.1
-"""Least seconds between two pictures."""
+UPDATE_INTERVAL_S = 0.1
+"""The least seconds between two updates of the bar."""
 
 
 class ProgressBar:
-    """`progress=` of `dbanon.connect` and `dbanon.anonymize` in a notebook: a bar, which goes when the cell ends.
+    """A progress bar for `progress=` of `dbanon.connect` and `dbanon.anonymize` in a notebook.
 
-    It is called while a statement runs, from whatever thread does. Outside of IPython it shows nothing.
+    It is called by any thread while a statement runs, and removed when the cell ends. Outside of IPython it shows
+    nothing.
     """
 
     def __init__(self) -> None:
-        self._began = self._drawn = 0.0
+        self._started_at = self._updated_at = 0.0
         self._handle: Any = None
         self._shell: Any = None
 
     def __call__(self, done: float, gone: float) -> None:
+        """Show that a fraction `done` of the statement is complete, and a fraction `gone` of the loss is removed."""
         now = time.monotonic()
-        if not self._began:
+        if not self._started_at:
             self._begin(now)
-        if self._shell is None or now - self._began < WAIT or now - self._drawn < EVERY:
+        if (
+            self._shell is None
+            or now - self._started_at < DISPLAY_AFTER_S
+            or now - self._updated_at < UPDATE_INTERVAL_S
+        ):
             return
-        self._drawn = now
+        self._updated_at = now
         if self._handle is None:
             self._handle = import_module("IPython.display").DisplayHandle()
-            self._handle.display(_picture(done, gone), raw=True)
+            self._handle.display(_bar_formats(done, gone), raw=True)
         else:
-            self._handle.update(_picture(done, gone), raw=True)
+            self._handle.update(_bar_formats(done, gone), raw=True)
 
     def end(self, *_: object) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         handle, shell = self._handle, self._shell
-        self._began, self._handle, self._shell = 0.0, None, None
+        self._started_at, self._handle, self._shell = 0.0, None, None
         if shell is not None:
             shell.events.unregister("post_run_cell", self.end)
         if handle is not None:
@@ -47,12 +53,12 @@ class ProgressBar:
 
     def _begin(self, now: float) -> None:
         ipython = sys.modules.get("IPython")
-        self._began, self._shell = now, ipython.get_ipython() if ipython else None
+        self._started_at, self._shell = now, ipython.get_ipython() if ipython else None
         if self._shell is not None:
             self._shell.events.register("post_run_cell", self.end)
 
 
-def _picture(done: float, gone: float) -> dict[str, str]:
-    share = min(max(done, 0.0), 1.0)
-    said = f"{share:.0%} done" + (f", {gone:.1%} of the loss gone" if gone > 0 else "")
-    return {"text/plain": said, "text/html": f'<progress value="{share:.3f}" max="1"></progress> {said}'}
+def _bar_formats(fraction_done: float, loss_removed: float) -> dict[str, str]:
+    fraction = min(max(fraction_done, 0.0), 1.0)
+    caption = f"{fraction:.0%} done" + (f", {loss_removed:.1%} of the loss gone" if loss_removed > 0 else "")
+    return {"text/plain": caption, "text/html": f'<progress value="{fraction:.3f}" max="1"></progress> {caption}'}

@@ -119,7 +119,7 @@ def _atomic_file(path: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class _ReaderRequests:
-    """What readers may request (`permissions`), invalid permissions and why, and the outcomes of earlier requests."""
+    """The permissions of readers, invalid ones with reasons (`problems`), and outcomes of earlier requests."""
 
     permissions: list[Permission]
     problems: list[tuple[str, str]]
@@ -128,9 +128,9 @@ class _ReaderRequests:
     @classmethod
     def read(cls, cursor: Any, database: str) -> _ReaderRequests:
         """Read permissions and requests from a database."""
-        permitted, invalid = permissions.stored_permissions(cursor, database)
+        valid, invalid = permissions.stored_permissions(cursor, database)
         problems = [(f"what readers may ask of {source}", why) for source, why in invalid]
-        return cls(permitted, problems, release_requests.stored_outcomes(cursor, database))
+        return cls(valid, problems, release_requests.stored_outcomes(cursor, database))
 
 
 def _fingerprint(cursor: Any, entries: list[LedgerEntry], requests: _ReaderRequests) -> str:

@@ -27,7 +27,7 @@ class CopyContents(Protocol):
 
     @property
     def permissions(self) -> Sequence[Permission]:
-        """What readers may request."""
+        """The releases that readers may request."""
 
     @property
     def releases(self) -> dict[ReleaseRequest, tuple[str, str] | None]:

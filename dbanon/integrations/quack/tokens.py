@@ -26,7 +26,7 @@ _PREFIX = "dbanon_"
 
 
 @dataclass(frozen=True)
-class Token:
+class AccessToken:
     """A token as it is stored, without its secret; times are ISO 8601 in UTC."""
 
     name: str
@@ -63,7 +63,7 @@ def add_token(path: Path, name: str, role: str, expires: str | None = None) -> s
         if any(token.name == name for token in tokens):
             raise errors.TokenExistsError(name)
         secret = _PREFIX + secrets.token_urlsafe(32)
-        tokens.append(Token(name, role, _hash(secret), created.isoformat(timespec="seconds"), expiry))
+        tokens.append(AccessToken(name, role, _hash(secret), created.isoformat(timespec="seconds"), expiry))
     return secret
 
 
@@ -79,10 +79,10 @@ def revoke_token(path: Path, name: str) -> None:
         tokens[:] = [token for token in tokens if token.name != name]
 
 
-def read_tokens(path: Path) -> list[Token]:
+def read_tokens(path: Path) -> list[AccessToken]:
     """Return all tokens in the order of their creation; none if there is no file."""
     with contextlib.suppress(FileNotFoundError):
-        return [Token(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))["tokens"]]
+        return [AccessToken(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))["tokens"]]
     return []
 
 
@@ -103,7 +103,7 @@ def _hash(secret: str) -> str:
 
 
 @contextlib.contextmanager
-def _edit_tokens(path: Path) -> Iterator[list[Token]]:
+def _edit_tokens(path: Path) -> Iterator[list[AccessToken]]:
     """Return a context manager for the list of tokens, which is written back at its end; one process at a time."""
     with _file_lock(path.with_name(path.name + ".lock")):
         tokens = read_tokens(path)
@@ -139,9 +139,9 @@ class TokenChecker:
     def __init__(self, path: Path, role: str) -> None:
         self.path, self.role = path, role
         self._file_state: tuple[int, ...] | None = None
-        self._tokens: list[Token] = []
+        self._tokens: list[AccessToken] = []
 
-    def find_token(self, secret: str) -> Token | None:
+    def find_token(self, secret: str) -> AccessToken | None:
         """Return the valid token with a secret, or None. Every hash is compared, each in constant time."""
         secret_hash, holder, current_time = _hash(secret), None, datetime.now(UTC)
         for token in self._valid_tokens(current_time):
@@ -149,11 +149,11 @@ class TokenChecker:
                 holder = token
         return holder
 
-    def is_valid(self, token: Token) -> bool:
+    def is_valid(self, token: AccessToken) -> bool:
         """Return whether a token that was accepted is still valid: not revoked, not expired."""
         return any(token == other for other in self._valid_tokens(datetime.now(UTC)))
 
-    def _valid_tokens(self, time: datetime) -> list[Token]:
+    def _valid_tokens(self, time: datetime) -> list[AccessToken]:
         try:
             stat = self.path.stat()
             file_state = (stat.st_mtime_ns, stat.st_size, stat.st_ino)

@@ -33,7 +33,7 @@ import pyarrow as pa
 from dbanon import errors
 from dbanon.integrations.quack import extension
 from dbanon.integrations.quack.audit_log import AuditLog
-from dbanon.integrations.quack.tokens import Token, TokenChecker
+from dbanon.integrations.quack.tokens import AccessToken, TokenChecker
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 
 _INSERT_PATTERN = re.compile(r"\W*insert\b", re.IGNORECASE)
@@ -101,7 +101,7 @@ class StatementHandler(Protocol):
 class _Session:
     """A session: its token, when it began, and the table that holds its result."""
 
-    token: Token
+    token: AccessToken
     since: float
     answer_table: str | None = None
 
@@ -199,7 +199,7 @@ class Transport:
         self.audit_log.record("session" if is_admitted else "no session", token.name, session)
         return is_admitted
 
-    def _open_session(self, session: str, token: Token) -> bool:
+    def _open_session(self, session: str, token: AccessToken) -> bool:
         """Register a session; return False if its token has too many."""
         for is_retry in (False, True):
             with self._lock:

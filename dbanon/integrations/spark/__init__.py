@@ -14,7 +14,11 @@ _HOMES = {"anonymize": "api", "install": "sql_session"}
 
 
 def __getattr__(name: str) -> Any:
-    """Spark is imported when something is asked of it; MissingExtraError where it is not installed."""
+    """Import Spark at the first use of the module's functions.
+
+    Raises:
+        MissingExtraError: If pyspark is not installed.
+    """
     if name not in _HOMES:
         raise AttributeError(f"module 'dbanon.spark' has no attribute '{name}'")
     from importlib import import_module

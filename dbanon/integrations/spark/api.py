@@ -1,4 +1,4 @@
-"""Anonymizes DataFrames of Spark: the functions that DuckDB has, by their names."""
+"""Anonymize DataFrames of Spark with the functions that DuckDB has, by their names."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,8 +8,8 @@ from pyspark.sql import DataFrame
 
 from dbanon.integrations.spark import computed_columns, executor_python, gate, metrics, recount, staging
 from dbanon.integrations.spark.given_policy import PolicySource
-from dbanon.integrations.spark.policy_input import checked_cell, frame_call
-from dbanon.integrations.spark.release import make
+from dbanon.integrations.spark.policy_input import prepare_call, validate_cell
+from dbanon.integrations.spark.release import build_release
 
 
 def anonymize(
@@ -23,35 +23,51 @@ def anonymize(
     cell: int | None = None,
     **parameters: Any,
 ) -> DataFrame:
-    """The release of a DataFrame, its classes (`function='kacpc_classes'`) or its measures (`'kacpc_metrics'`), as
-    the table function of DuckDB gives them.
+    """Return the release of a DataFrame, or its classes or metrics, as DuckDB's table function of this name gives them.
 
-    `policy` are roles by column (`{'age': 'quasi', 'zip': ('quasi', 'zip5')}`), a TOML or CSV file of them, a DataFrame
-    with the columns of dbanon.policy, or a DuckDB database; without one, `qi`, `sensitive` and the others say it.
-    A database, and rows with a `table_name`, declare tables by name: `name` says from which table the DataFrame is, as
-    DuckDB or Spark writes it, and a policy that does not name the table is an error. The parameters can only tighten
-    the policy. Columns of such a policy must be in the DataFrame as they were read: not renamed, and not computed from
-    other columns of the table.
+    A DataFrame of at most `cell` combinations of quasi-identifiers is clustered as one, and the release is the one that
+    DuckDB gives. A larger one is divided into partitions of at most so many: by the algorithm's own rule if it has one
+    (dbanon.integrations.spark.partitioning), else at the median tuple along the attribute that narrows a partition
+    most. Distances and the values that models compare with are those of the whole table, and classes that publish the
+    same are merged. The result depends neither on Spark's partitions nor on the number of processes.
 
-    `hierarchies` are rows from the leaf to the root, ARX files or names of shipped ones, by column or by the name that
-    the policy declares. Those that the policy of a database names come with it, and cannot be replaced. The other
-    parameters are those of the table function.
+    No row can be read before the gate has passed all of them. O(rows) shuffled; the driver receives values of columns
+    and counts.
 
-    A DataFrame of at most `cell` (default 50,000) combinations of quasi-identifiers is clustered as one, and the
-    release is the one that DuckDB gives. A larger one is divided into parts of at most so many, by the rule of the
-    system where it has one (dbanon.integrations.spark.partitioning), else along the attribute that narrows a part most
-    at its median tuple; distances and what models compare with are those of the whole table, and classes that publish
-    the same are one. NeedsSinglePartitionError says what cannot be done so. Nothing depends on partitions or on how
-    many processes there are.
+    Args:
+        df: The DataFrame.
+        function: A table function, such as `kacpc`, `kacpc_classes` or `kacpc_metrics`.
+        name: The table whose rows the DataFrame has, as DuckDB or Spark writes it; required if the policy declares
+            tables by name.
+        policy: Roles by column (`{'age': 'quasi', 'zip': ('quasi', 'zip5')}`), a TOML or CSV file of them, a DataFrame
+            with the columns of dbanon.policy, or a DuckDB database. Parameters can only tighten it. If it declares
+            tables by name, its columns must be in the DataFrame as they were read: neither renamed nor computed from
+            others. Without a policy, `qi`, `sensitive` and so on declare the roles.
+        hierarchies: Rows from the leaf to the root, ARX files or names of built-in hierarchies, by column or by the
+            name that the policy declares. Those of a policy's database come with it and cannot be replaced.
+        to: A directory for the release, as Parquet: written next to it first, then renamed. Without it the release is
+            kept in the checkpoint directory of the SparkContext, if it has one, else by its executors.
+        cell: The most combinations of quasi-identifiers in one partition; 50,000 by default.
+        **parameters: Parameters of the table function.
 
-    Rows can be read once the gate has passed all of them. `to` is a directory that the release is written to, as
-    Parquet: beside it first, and renamed then. Without it the release is kept in the checkpoint directory of the
-    SparkContext, if it has one, else by its executors. O(rows) shuffled; the driver is told values of columns and
-    counts.
+    Returns:
+        The rows of the release, of its classes or of its metrics.
 
-    Raises what the table function raises, SparkSessionMissingError, InvalidPolicyFileError, PolicyNameMissingError,
-    TableNotInPolicyError, HierarchyOfPolicyError, ComputedColumnError, NeedsSinglePartitionError,
-    NotSupportedOnSparkError, TargetExistsError and ExecutorModuleMissingError.
+    Raises:
+        SparkSessionMissingError: `df` is not a DataFrame of Spark.
+        InvalidPolicyFileError: The policy is invalid.
+        PolicyNameMissingError: The policy declares tables by name, and `name` is missing.
+        TableNotInPolicyError: The policy does not contain the table.
+        HierarchyOfPolicyError: `hierarchies` would replace one of the policy's database.
+        ComputedColumnError: A published column is computed from another column of the policy's table.
+        NeedsSinglePartitionError: A parameter needs the whole table in one partition.
+        NotSupportedOnSparkError: A parameter is not available on Spark.
+        TargetExistsError: `to` exists.
+        ExecutorModuleMissingError: The executors' Python lacks a module.
+        DbanonError: Whatever the table function raises.
+
+    Example:
+        `dbanon.spark.anonymize(df, 'kacpc', k=10, qi=['age', 'zip'])`
     """
     return frame_release(df, function, PolicySource(name, policy, hierarchies or {}), to, cell, parameters)
 
@@ -64,19 +80,22 @@ def frame_release(
     cell: int | None,
     parameters: Mapping[str, Any],
 ) -> DataFrame:
-    """Return what `anonymize` does, for a policy that was given in any way."""
-    described = frame_call(df, function, source, parameters)
-    call, kind = described.asked, described.kind
-    computed_columns.check(df, call, described.table_columns)
-    with executor_python.agreeing(df.sparkSession, call.function), staging.staged(df.sparkSession, call, to) as place:
-        made = make(call, df, checked_cell(call.function, cell))
+    """Return the release, classes or metrics of a DataFrame, as `anonymize` does, for a policy from any source."""
+    spark_call = prepare_call(df, function, source, parameters)
+    call, kind = spark_call.call, spark_call.kind
+    computed_columns.check_computed_columns(df, call, spark_call.table_columns)
+    with (
+        executor_python.executor_python(df.sparkSession, call.function),
+        staging.stage_release(df.sparkSession, call, to) as draft,
+    ):
+        release = build_release(call, df, validate_cell(call.function, cell))
         try:
-            rows = place.write(made.released) if kind == "release" else place.keep(made.released)
-            achieved = gate.check(made, rows)
+            rows = draft.write(release.released) if kind == "release" else draft.checkpoint(release.released)
+            achieved = gate.check_release(release, rows)
             if kind == "classes":
-                recount.check_classes(made, rows, place.write(metrics.classes(made)), achieved)
+                recount.check_classes(release, rows, draft.write(metrics.classes(release)), achieved)
             elif kind == "metrics":
-                recount.check_metrics(made, rows, place.write(metrics.metrics(made, achieved)), achieved)
-            return place.commit()
+                recount.check_metrics(release, rows, draft.write(metrics.metrics(release, achieved)), achieved)
+            return draft.commit()
         finally:
-            made.forget()
+            release.unpersist()

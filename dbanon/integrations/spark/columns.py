@@ -1,28 +1,29 @@
-"""Columns of Spark by names of any kind, and what can be done with values of a type."""
+"""Columns of Spark by any name, and what Spark can do with values of a type."""
 
 from pyspark.sql import Column, functions as fn
 from pyspark.sql.types import DataType
 
 
-def named(name: str) -> Column:
-    """Return a column by its whole name, whatever is in it."""
+def quoted_column(name: str) -> Column:
+    """Return the column of a name that may contain any characters."""
     return fn.col("`" + name.replace("`", "``") + "`")
 
 
-def of_struct(struct: str, name: str) -> Column:
-    """Return a field of a struct."""
+def struct_field(struct: str, name: str) -> Column:
+    """Return a field of a struct column."""
     return fn.col(struct).getField(name)
 
 
 def is_hashed(type_: DataType) -> bool:
     """Return whether Spark groups, hashes and orders values of the type."""
-    return not _has(type_, "map<", "interval", "variant")
+    return not _mentions(type_, "map<", "interval", "variant")
 
 
 def is_exact(type_: DataType) -> bool:
-    """Whether, beside that, equal values read alike: 0.0 and -0.0 do not."""
-    return is_hashed(type_) and not _has(type_, "float", "double")
+    """Return whether Spark can group by the type, and equal values have the same text (unlike 0.0 and -0.0)."""
+    return is_hashed(type_) and not _mentions(type_, "float", "double")
 
 
-def _has(type_: DataType, *words: str) -> bool:
+def _mentions(type_: DataType, *words: str) -> bool:
+    """Return whether the name of a type contains any of the words."""
     return any(word in type_.simpleString() for word in words)

@@ -1,4 +1,4 @@
-"""What a DuckDB database declares of one table, for a DataFrame of its rows."""
+"""The policy that a DuckDB database declares for one table, for a DataFrame of its rows."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,10 @@ _FUNCTION = "anonymize"
 
 @dataclass(frozen=True)
 class DatabasePolicy:
-    """The rows that govern a table, the folded names of its columns and theirs, and the hierarchies stored there."""
+    """The policy rows of a table, and the hierarchies of its database.
+
+    `columns` are the folded names of the table's columns and of those in the policy.
+    """
 
     declared: tuple[DeclaredColumn, ...]
     columns: frozenset[str]
@@ -35,27 +38,28 @@ class DatabasePolicy:
 
 
 def database_policy(path: Path, name: str) -> DatabasePolicy:
-    """Return what a database declares of a table, whose name is resolved as DuckDB's catalog does.
+    """Return what a database declares about a table, whose name is resolved as DuckDB's catalog does.
 
     Raises:
         InvalidPolicyFileError: The file is no DuckDB database, cannot be opened, or has no policy.
         TableNotInPolicyError: No row is about the table.
-
-    And what `applicable_policy` raises: the table may be a view there.
+        DbanonError: Whatever `applicable_policy` raises; the table may be a view there.
     """
-    with _opened(path) as con:
-        if not catalog.has_table(con.raw, _database(con), "policy"):
+    with _open_database(path) as con:
+        if not catalog.has_table(con.raw, _database_name(con), "policy"):
             raise errors.InvalidPolicyFileError(_FUNCTION, f"{str(path)!r}, which has no table dbanon.policy")
-        source, declared = _governed(con, duckdb_name(name))
+        source, declared = _governing_rows(con, duckdb_name(name))
         if not declared:
-            table = qualified(_database(con), catalog.SCHEMA, "policy")
-            known = con.raw.execute(f"SELECT DISTINCT schema_name, table_name FROM {table} ORDER BY ALL").fetchall()
-            raise errors.TableNotInPolicyError(_FUNCTION, name, path.name, known)
+            table = qualified(_database_name(con), catalog.SCHEMA, "policy")
+            policy_tables = con.raw.execute(
+                f"SELECT DISTINCT schema_name, table_name FROM {table} ORDER BY ALL"
+            ).fetchall()
+            raise errors.TableNotInPolicyError(_FUNCTION, name, path.name, policy_tables)
         columns = frozenset(fold_case(column) for column in [*source.columns, *(row.column for row in declared)])
         return DatabasePolicy(declared, columns, _hierarchies(con))
 
 
-def _opened(path: Path) -> Connection:
+def _open_database(path: Path) -> Connection:
     try:
         return connect(path, read_only=True)
     except duckdb.Error as error:
@@ -65,25 +69,25 @@ def _opened(path: Path) -> Connection:
         ) from None
 
 
-def _database(con: Connection) -> str:
+def _database_name(con: Connection) -> str:
     return catalog.SearchPath.here(con.raw).database
 
 
-def _governed(con: Connection, name: str) -> tuple[catalog.Source, tuple[DeclaredColumn, ...]]:
-    """Return the table and the rows that govern it; a table that is not in the database may have rows, too."""
-    current = session.find_session(con.raw)
-    with current.cursor() as cursor:
+def _governing_rows(con: Connection, name: str) -> tuple[catalog.Source, tuple[DeclaredColumn, ...]]:
+    """Return the table and the policy rows about it; a table that is not in the database may have rows, too."""
+    current_session = session.find_session(con.raw)
+    with current_session.cursor() as cursor:
         path, parts = catalog.SearchPath.here(con.raw), duckdb_parts(name)
         if catalog.find_stored(_FUNCTION, cursor, name, parts, path) is not None:
             source = catalog.resolve_source(_FUNCTION, name, cursor, path, {})
-            return source, applicable_policy(_FUNCTION, source, cursor, path, current).declared
+            return source, applicable_policy(_FUNCTION, source, cursor, path, current_session).declared
         database, schema, table = [path.database, "main"][: 3 - len(parts)] + list(parts)
         source = catalog.Source(name, Sql(""), {}, database, schema, table)
         return source, tuple(row.declared for row in stored_policy.policy_rows(source, cursor))
 
 
 def _hierarchies(con: Connection) -> pa.Table:
-    database = _database(con)
+    database = _database_name(con)
     if not catalog.has_table(con.raw, database, "hierarchy"):
         return pa.table({"name": pa.array([], pa.string())})
     rows: Any = con.raw.sql(f"FROM {qualified(database, catalog.SCHEMA, 'hierarchy')}")

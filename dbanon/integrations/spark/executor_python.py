@@ -1,4 +1,4 @@
-"""Which Python the processes of Spark run."""
+"""The Python that Spark's executors run."""
 
 import contextlib
 import os
@@ -15,13 +15,18 @@ _MISSING = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
 
 
 @contextlib.contextmanager
-def agreeing(session: SparkSession, function: str) -> Iterator[None]:
-    """Processes of a local Spark run this Python, where nothing else is said: Spark would take the first `python3` that
-    it finds. ExecutorModuleMissingError where one lacks a module."""
+def executor_python(session: SparkSession, function: str) -> Iterator[None]:
+    """Return a context manager in which a local Spark runs this Python, unless its configuration names another one.
+
+    Spark itself would take the first `python3` on the path.
+
+    Raises:
+        ExecutorModuleMissingError: The executors' Python lacks a module.
+    """
     context = session.sparkContext
-    said = "PYSPARK_PYTHON" in os.environ or context.getConf().contains("spark.pyspark.python")
-    before = context.pythonExec
-    if context.master.startswith("local") and not said:
+    is_configured = "PYSPARK_PYTHON" in os.environ or context.getConf().contains("spark.pyspark.python")
+    previous_python = context.pythonExec
+    if context.master.startswith("local") and not is_configured:
         context.pythonExec = sys.executable
     try:
         yield
@@ -31,4 +36,4 @@ def agreeing(session: SparkSession, function: str) -> Iterator[None]:
             raise
         raise errors.ExecutorModuleMissingError(function, missing[1]) from None
     finally:
-        context.pythonExec = before
+        context.pythonExec = previous_python

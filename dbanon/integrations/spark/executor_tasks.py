@@ -1,4 +1,4 @@
-"""What the processes of Spark do with rows: parts of the table are anonymized, and releases judged, by DuckDB there."""
+"""The tasks of Spark's executors, which run DuckDB: anonymize partitions of the table, and check releases."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -11,91 +11,111 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from dbanon import errors
-from dbanon.integrations.spark.session_call import Asked, LargerTable, planned
+from dbanon.integrations.spark.session_call import LargerTable, PortableCall, thread_planner
 
 FORMS = ("published", "keys", "lost", "person")
-"""What is dealt to a row: what is published of it, which class that is among those of all parts, what is lost, and whom
-it is about."""
+"""The columns of an assigned record: what is published, the key of its class, what is lost, and the person."""
 
-_JUDGED = "model int, value double, missed bigint, error string"
-_REFUSED = "uncovered bigint, finer bigint, error string"
+_MODEL_SCHEMA = "model int, value double, missed bigint, error string"
+_COVERAGE_SCHEMA = "uncovered bigint, finer bigint, error string"
 
 
-def dealt(asked: Asked, parts: DataFrame, larger: LargerTable | None) -> DataFrame:
-    """Each part of a table (`part`, `own`, `weight`) dealt out to classes: `own`, FORMS, `size`, and `error` where a
-    part has one."""
-    columns = _form(asked, parts.schema["own"].dataType)
+def assign_partitions(call: PortableCall, parts: DataFrame, larger: LargerTable | None) -> DataFrame:
+    """Return the records of each partition (`part`, `own`, `weight`) with the class that each is assigned to.
+
+    Returns:
+        `own`, FORMS, `size`, and `error` if a partition has one.
+    """
+    columns = _assignment_schema(call, parts.schema["own"].dataType)
     arrow = to_arrow_schema(columns)
 
     def deal(part: pa.Table) -> pa.Table:
-        return _tried(arrow, lambda: planned(asked).dealt(_own(part), part.column("weight"), larger))
+        return _result_or_error(
+            arrow, lambda: thread_planner(call).assign_classes(_struct_table(part), part.column("weight"), larger)
+        )
 
     return parts.groupBy("part").applyInArrow(deal, columns)
 
 
-def _form(asked: Asked, own: StructType) -> StructType:
-    of = planned(asked)
-    types = of.types()
-    nothing = ", ".join(f"CAST(NULL AS {types[name]}) AS {name}" for name in FORMS)
-    forms = from_arrow_schema(of.con.sql(f"SELECT {nothing} LIMIT 0").to_arrow_table().schema)
+def _assignment_schema(call: PortableCall, record_type: StructType) -> StructType:
+    """Return the schema of assigned records."""
+    planner = thread_planner(call)
+    types = planner.assignment_types()
+    null_columns = ", ".join(f"CAST(NULL AS {types[name]}) AS {name}" for name in FORMS)
+    forms = from_arrow_schema(planner.con.sql(f"SELECT {null_columns} LIMIT 0").to_arrow_table().schema)
     last = [StructField("size", LongType()), StructField("error", StringType())]
-    return StructType([StructField("own", own), *forms.fields, *last])
+    return StructType([StructField("own", record_type), *forms.fields, *last])
 
 
-def kept(asked: Asked, rows: DataFrame) -> DataFrame:
+def drop_null_rows(call: PortableCall, rows: DataFrame) -> DataFrame:
     """Return rows without a NULL among the quasi-identifiers."""
 
     def keep(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield from planned(asked).kept(pa.Table.from_batches([batch])).to_batches()
+            yield from thread_planner(call).drop_null_rows(pa.Table.from_batches([batch])).to_batches()
 
     return rows.mapInArrow(keep, rows.schema)
 
 
-def refused(asked: Asked, pairs: DataFrame) -> DataFrame:
-    """Of rows (`own`) and what is published of each (`published`): how many are `uncovered`, how much is `finer` than
-    the policy allows; a row a batch, with `error` where it could not be read."""
+def count_uncovered(call: PortableCall, pairs: DataFrame) -> DataFrame:
+    """Compare records (`own`) with what is published for them (`published`).
+
+    Returns:
+        One row per batch: how many records are `uncovered`, how many values are `finer` than the policy allows, and
+        `error` if the batch could not be read.
+    """
 
     def refuse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield from _tried(arrow, partial(_refused, asked, pa.Table.from_batches([batch]))).to_batches()
+            yield from _result_or_error(
+                arrow, partial(_count_uncovered_rows, call, pa.Table.from_batches([batch]))
+            ).to_batches()
 
-    arrow = to_arrow_schema(StructType.fromDDL(_REFUSED))
-    return pairs.mapInArrow(refuse, _REFUSED)
+    arrow = to_arrow_schema(StructType.fromDDL(_COVERAGE_SCHEMA))
+    return pairs.mapInArrow(refuse, _COVERAGE_SCHEMA)
 
 
-def _refused(asked: Asked, rows: pa.Table) -> pa.Table:
-    uncovered, finer = planned(asked).refused(_own(rows), _own(rows, "published"))
+def _count_uncovered_rows(call: PortableCall, rows: pa.Table) -> pa.Table:
+    """Return the counts of one batch as a table of one row."""
+    uncovered, finer = thread_planner(call).count_uncovered(_struct_table(rows), _struct_table(rows, "published"))
     return pa.table({"uncovered": [uncovered], "finer": [finer]})
 
 
-def judged(asked: Asked, rows: DataFrame, larger: LargerTable) -> DataFrame:
-    """What the models measure of rows (`own`, `class_id`, `size`) that are all of their classes in each `part`: a row a
-    part and a model; model -1 is the number of persons."""
-    arrow = to_arrow_schema(StructType.fromDDL(_JUDGED))
+def measure_models(call: PortableCall, rows: DataFrame, larger: LargerTable) -> DataFrame:
+    """Measure the privacy models of classes (`own`, `class_id`, `size`), each complete within its `part`.
+
+    Returns:
+        One row per partition and model; model -1 is the number of persons.
+    """
+    arrow = to_arrow_schema(StructType.fromDDL(_MODEL_SCHEMA))
 
     def judge(part: pa.Table) -> pa.Table:
-        return _tried(arrow, lambda: planned(asked).judged(_own(part), part.select(["class_id", "size"]), larger))
+        return _result_or_error(
+            arrow,
+            lambda: thread_planner(call).measure_models(_struct_table(part), part.select(["class_id", "size"]), larger),
+        )
 
-    return rows.groupBy("part").applyInArrow(judge, _JUDGED)
+    return rows.groupBy("part").applyInArrow(judge, _MODEL_SCHEMA)
 
 
-def _own(part: pa.Table, name: str = "own") -> pa.Table:
+def _struct_table(part: pa.Table, name: str = "own") -> pa.Table:
     """Return a column of structs as a table."""
-    own: Any = part.column(name).combine_chunks()
-    return pa.Table.from_arrays(own.flatten(), names=[f.name for f in own.type])
+    structs: Any = part.column(name).combine_chunks()
+    return pa.Table.from_arrays(structs.flatten(), names=[f.name for f in structs.type])
 
 
-def _tried(columns: pa.Schema, made: Callable[[], pa.Table]) -> pa.Table:
-    """What is made, with the columns that Spark expects.
+def _result_or_error(columns: pa.Schema, release: Callable[[], pa.Table]) -> pa.Table:
+    """Return the computed table with the columns that Spark expects, or one row with the error's message.
 
-    What fails would be tried again and again, and Spark's message would quote values: an error is handed on as a row.
+    Spark would retry a task that raises, and its message would quote values.
     """
     try:
-        found = made()
-        return found.append_column("error", pa.nulls(len(found), pa.string())).cast(columns)
+        result = release()
+        return result.append_column("error", pa.nulls(len(result), pa.string())).cast(columns)
     except (errors.DbanonError, duckdb.Error) as error:
-        said = str(error).removeprefix("Invalid Input Error: ")
+        message = str(error).removeprefix("Invalid Input Error: ")
     except pa.ArrowException as error:
-        said = f"a column cannot be handed on: {type(error).__name__}, whose message may quote values and is withheld."
-    return pa.Table.from_pylist([{"error": said}], columns)
+        message = (
+            f"a column cannot be handed on: {type(error).__name__}, whose message may quote values and is withheld."
+        )
+    return pa.Table.from_pylist([{"error": message}], columns)

@@ -11,7 +11,7 @@ from dbanon import errors
 from dbanon.api import missing_codes
 from dbanon.api.connection import Connection, connect
 from dbanon.integrations.spark.database_policy import DatabasePolicy, database_policy
-from dbanon.integrations.spark.session_call import spelled
+from dbanon.integrations.spark.session_call import quoted_name
 from dbanon.integrations.spark.table_names import duckdb_parts
 from dbanon.policy import policy_files
 from dbanon.policy.declare import declare
@@ -27,15 +27,14 @@ _GIVEN = "rows that are given"
 _FUNCTION = "anonymize"
 
 Scope = Literal["frame", "table", "session"]
-"""What a policy is given for: one DataFrame, one table of a session, or all tables of a session."""
+"""The scope of a policy: one DataFrame, one table of a session, or all tables of a session."""
 
 
 @dataclass(frozen=True)
 class PolicySource:
-    """A policy as a caller gives it: a database, a file, roles by column or rows, for a table of some `name`.
+    """A policy as the caller gives it, for the table `name`: a database, a file, roles by column, or rows.
 
-    A policy that is given must be about the table: a database and rows with a `table_name` must name it, and so must
-    whatever is given for all tables of a session.
+    A database, rows with a `table_name`, and a policy for all tables of a session must name the table.
     """
 
     name: str | None = None
@@ -44,7 +43,7 @@ class PolicySource:
     scope: Scope = "frame"
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """The name of the table in messages."""
         return self.name or "data"
 
@@ -53,9 +52,9 @@ class PolicySource:
 class GivenPolicy:
     """The policy of one DataFrame.
 
-    `policy` and `hierarchy` have the columns of the tables of these names, `by_column` the names of hierarchies that
-    the call gives by column. `table_columns` are the folded names of the columns that the policy, or the table that it
-    is about, has; None where the policy was written for this DataFrame alone.
+    `policy` and `hierarchy` have the columns of the tables of these names; `by_column` has the hierarchies that the
+    call names by column. `table_columns` are the folded names of the columns of the policy or of its table; None if the
+    policy was written for this DataFrame alone.
     """
 
     policy: pa.Table
@@ -65,32 +64,35 @@ class GivenPolicy:
 
 
 def given_policy(source: PolicySource, columns: pa.Table) -> GivenPolicy:
-    """Return the rows that govern a DataFrame with the columns of an empty table, and its hierarchies.
+    """Return the policy rows about a DataFrame, and its hierarchies.
 
-    Hierarchies that the policy of a database names are stored in that database or shipped with dbanon; the caller
-    gives those that any other policy names. All others are given by column.
+    Hierarchies that the policy of a database names are stored in that database or built in; those that another policy
+    names are given by the caller. All others are given by column.
+
+    Args:
+        source: The policy.
+        columns: An empty table with the columns of the DataFrame.
 
     Raises:
         PolicyNameMissingError: The policy names tables, and the call does not name the table.
         TableNotInPolicyError: The policy does not name the table.
         HierarchyOfPolicyError: The call replaces a hierarchy of the policy's database.
-        InvalidPolicyFileError: The policy is none.
-
-    And what `declare`, `load_hierarchy` and `applicable_policy` raise.
+        InvalidPolicyFileError: The policy is invalid.
+        DbanonError: Whatever `declare`, `load_hierarchy` and `applicable_policy` raise.
     """
     with connect() as con:
         schema.create(con.raw)
         con.raw.register(_EMPTY, columns)
-        con.raw.execute(f"CREATE TABLE {identifier(source.shown)} AS FROM {identifier(_EMPTY)}")
+        con.raw.execute(f"CREATE TABLE {identifier(source.display_name)} AS FROM {identifier(_EMPTY)}")
         stored, table_columns = None, None
         if (path := _database_path(source.policy)) is not None:
-            stored = _of_database(source, path)
-            _insert(con, "policy", _policy_rows(con, source.shown, stored.declared))
+            stored = _read_database(source, path)
+            _insert(con, "policy", _policy_rows(con, source.display_name, stored.declared))
             _insert(con, "hierarchy", stored.hierarchies)
             table_columns = stored.columns
         elif source.policy is not None:
             roles, is_by_table = _roles(source)
-            declare(con.raw, spelled(source.shown), **roles)
+            declare(con.raw, quoted_name(source.display_name), **roles)
             table_columns = frozenset(map(fold_case, roles)) if is_by_table or source.scope != "frame" else None
         by_column = _load_hierarchies(con, source, columns.column_names, stored)
         rows, nodes = (con.raw.sql(f"FROM {SCHEMA}.{table}").to_arrow_table() for table in ("policy", "hierarchy"))
@@ -101,9 +103,10 @@ def given_policy(source: PolicySource, columns: pa.Table) -> GivenPolicy:
 
 
 def _database_path(policy: Any) -> Path | None:
-    """Return the path of a policy that is a DuckDB database.
+    """Return the path of a policy that is a DuckDB database, else None.
 
-    None for any other. InvalidPolicyFileError for a path of no file.
+    Raises:
+        InvalidPolicyFileError: The file does not exist.
     """
     if not isinstance(policy, (str, Path)):
         return None
@@ -113,14 +116,14 @@ def _database_path(policy: Any) -> Path | None:
     return None if path.suffix.lower() in (".toml", ".csv") else path
 
 
-def _of_database(source: PolicySource, path: Path) -> DatabasePolicy:
+def _read_database(source: PolicySource, path: Path) -> DatabasePolicy:
     if not source.name:
         raise errors.PolicyNameMissingError(_FUNCTION, path.name)
     return database_policy(path, source.name)
 
 
 def _policy_rows(con: Connection, table: str, declared: Iterable[DeclaredColumn]) -> pa.Table:
-    """Declared rows as rows of dbanon.policy about the table."""
+    """Return declared columns as rows of dbanon.policy about the table."""
     form = con.raw.sql(f"FROM {SCHEMA}.policy LIMIT 0").to_arrow_table().schema
     rows = [
         {"schema_name": "main", "table_name": table, "column_name": row.column, "role": row.role}
@@ -143,7 +146,7 @@ def _roles(source: PolicySource) -> tuple[Mapping[str, Any], bool]:
     """Return the roles by column of a policy that is no database, and whether its rows name their table."""
     policy, is_by_table = source.policy, False
     if isinstance(policy, (str, Path)):
-        policy, is_by_table = _read(source, Path(policy).expanduser())
+        policy, is_by_table = _read_file(source, Path(policy).expanduser())
     elif not isinstance(policy, Mapping):
         rows = _rows(policy)
         is_by_table = any(row.get("table_name") for row in rows)
@@ -151,46 +154,60 @@ def _roles(source: PolicySource) -> tuple[Mapping[str, Any], bool]:
     if not policy:
         raise errors.InvalidPolicyFileError(_FUNCTION, "without any column")
     if not is_by_table and source.scope == "session":
-        raise errors.TableNotInPolicyError(_FUNCTION, source.shown, "policy", ())
+        raise errors.TableNotInPolicyError(_FUNCTION, source.display_name, "policy", ())
     return policy, is_by_table
 
 
-def _read(source: PolicySource, path: Path) -> tuple[Mapping[str, Any], bool]:
+def _read_file(source: PolicySource, path: Path) -> tuple[Mapping[str, Any], bool]:
     """Return the roles by column of a TOML or CSV file, and whether its rows name their table."""
-    named: list[tuple[str, str]] = []
+    table_names: list[tuple[str, str]] = []
 
     def is_about(schema_name: str | None, table_name: str) -> bool:
-        named.append((schema_name or "main", table_name))
-        return _is_about(source, *named[-1])
+        table_names.append((schema_name or "main", table_name))
+        return _is_about(source, *table_names[-1])
 
     try:
-        return policy_files.read_policy_file(path, missing_codes.codes_from_cell, is_about_table=is_about), bool(named)
+        return policy_files.read_policy_file(path, missing_codes.codes_from_cell, is_about_table=is_about), bool(
+            table_names
+        )
     except ValueError as error:
         raise errors.InvalidPolicyFileError(_FUNCTION, str(error)) from None
 
 
 def _by_column(source: PolicySource, rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return roles and settings by column; ConflictingRolesError where rows name a column twice."""
+    """Return roles and settings by column.
+
+    Raises:
+        ConflictingRolesError: Rows name a column twice.
+    """
     roles: dict[str, str] = {}
     for row in rows:
         column, role = str(row["column_name"]), str(row["role"])
         if fold_case(column) in roles:
-            raise errors.ConflictingRolesError(_FUNCTION, source.shown, column, (roles[fold_case(column)], role))
+            raise errors.ConflictingRolesError(_FUNCTION, source.display_name, column, (roles[fold_case(column)], role))
         roles[fold_case(column)] = role
     return policy_files.columns_from_rows(rows)
 
 
 def _rows_about(source: PolicySource, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return those rows of a policy by table that are about the table."""
+    """Return the rows of a policy that are about the table.
+
+    Raises:
+        TableNotInPolicyError: There are none.
+    """
     keys = [(str(row.get("schema_name") or "main"), str(row.get("table_name") or "")) for row in rows]
-    found = [row for row, key in zip(rows, keys, strict=True) if _is_about(source, *key)]
-    if not found:
-        raise errors.TableNotInPolicyError(_FUNCTION, source.shown, "policy", keys)
-    return found
+    matching_rows = [row for row, key in zip(rows, keys, strict=True) if _is_about(source, *key)]
+    if not matching_rows:
+        raise errors.TableNotInPolicyError(_FUNCTION, source.display_name, "policy", keys)
+    return matching_rows
 
 
 def _is_about(source: PolicySource, schema_name: str, table_name: str) -> bool:
-    """Return whether a row is about the table; PolicyNameMissingError where the call does not name it."""
+    """Return whether a row is about the table.
+
+    Raises:
+        PolicyNameMissingError: The call does not name the table.
+    """
     if not source.name:
         raise errors.PolicyNameMissingError(_FUNCTION, "policy")
     *place, table = duckdb_parts(source.name)
@@ -199,7 +216,11 @@ def _is_about(source: PolicySource, schema_name: str, table_name: str) -> bool:
 
 
 def _rows(policy: Any) -> list[dict[str, Any]]:
-    """Return rows of a DataFrame (Spark, pandas, Arrow) with the columns of dbanon.policy; InvalidPolicyFileError."""
+    """Return the rows of a DataFrame (Spark, pandas, Arrow) with the columns of dbanon.policy.
+
+    Raises:
+        InvalidPolicyFileError: It has other columns, or is no DataFrame.
+    """
     rows: list[dict[str, Any]] | None = None
     if hasattr(policy, "toArrow"):
         rows = policy.toArrow().to_pylist()
@@ -218,15 +239,15 @@ def _rows(policy: Any) -> list[dict[str, Any]]:
 def _load_hierarchies(
     con: Connection, source: PolicySource, columns: Sequence[str], stored: DatabasePolicy | None
 ) -> dict[str, str]:
-    """Store the hierarchies that the caller gives, and return the names of those that are given by column."""
+    """Store the hierarchies that the caller gives, and return the names of those given by column."""
     declared = {
         name
         for (name,) in con.raw.execute(f"SELECT hierarchy FROM {SCHEMA}.policy WHERE hierarchy IS NOT NULL").fetchall()
     }
-    known = set(map(fold_case, columns))
+    folded_columns = set(map(fold_case, columns))
     by_column: dict[str, Any] = {}
     for key, rows in source.hierarchies.items():
-        is_column = fold_case(key) in known
+        is_column = fold_case(key) in folded_columns
         if stored is None and key in declared:
             load_hierarchy(con.raw, key, rows)
         elif is_column:
@@ -239,21 +260,21 @@ def _load_hierarchies(
 
 
 def _column_hierarchies(con: Connection, by_column: Mapping[str, Any], declared: Iterable[str]) -> dict[str, str]:
-    """Store hierarchies that are given as rows, and return the names of all by column.
+    """Store hierarchies that are given as rows, and return the names of all hierarchies by column.
 
-    None of these names is one that the policy names or that is stored already.
+    The new names are neither used by the policy nor stored already.
     """
     stored = con.raw.execute(f"SELECT DISTINCT name FROM {SCHEMA}.hierarchy").fetchall()
-    taken = {*declared, *(name for (name,) in stored)}
-    found = {}
-    for column, of in by_column.items():
-        if isinstance(of, str):
-            found[column] = of
+    used_names = {*declared, *(name for (name,) in stored)}
+    names = {}
+    for column, hierarchy in by_column.items():
+        if isinstance(hierarchy, str):
+            names[column] = hierarchy
             continue
         name = f"given for {column}"
-        while name in taken:
+        while name in used_names:
             name += "_"
-        taken.add(name)
-        load_hierarchy(con.raw, name, of)
-        found[column] = name
-    return found
+        used_names.add(name)
+        load_hierarchy(con.raw, name, hierarchy)
+        names[column] = name
+    return names

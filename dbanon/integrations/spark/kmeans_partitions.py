@@ -1,4 +1,7 @@
-"""Parts around centers: tuples go to the nearest, and centers to the averages of their parts, which counts tell."""
+"""Partition a table by k-means: tuples are assigned to the nearest center, and centers are averages of partitions.
+
+The driver computes centers from counts of codes.
+"""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -8,114 +11,130 @@ import numpy as np
 from dbanon.algorithms.partitioning.part_distances import PartDistances, Point
 from dbanon.encoding.encoded_table import Codes, EncodedTable, Ints
 from dbanon.integrations.spark import partition_cuts
-from dbanon.integrations.spark.encode import Coded, Place, Values, by_codes
+from dbanon.integrations.spark.encode import CodeCounts, Partitioner, PartitionInput, partition_by_codes
 
 Centers = Mapping[int, Point]
 """Centers by the number of their part."""
 
 Stage = Mapping[int, Centers]
-"""By part: the centers of those that it is divided into."""
+"""The centers of the partitions that each partition is divided into."""
 
 
-def around(coded: Coded, number: int, rounds: int) -> Place:
-    """About `number` parts by k-means, all with the records of a class and meeting the models.
+def kmeans_parts(encoded: PartitionInput, n_parts: int, rounds: int) -> Partitioner:
+    """Return about `n_parts` partitions by k-means, each with the records of a class and meeting the models.
 
-    The first centers are those of coarse cells, since records that are drawn would have to be told; a center is the
-    mean of numbers and the most frequent value of categories. Rounds end when no center moves, or after `rounds`. A
-    part that is too small or misses a model joins that of the nearest center. O(rounds * tuples * number) time.
+    The first centers are those of coarse cells, since sampled records would have to be sent to the driver. A center has
+    the mean of numbers and the most frequent value of categories. Rounds end when no center changes, or after `rounds`.
+    A partition that fails is merged with that of the nearest center. O(rounds * tuples * n_parts) time.
     """
-    within = _Within(coded)
-    cells = partition_cuts.cut(coded, -(-coded.tuples.count() // number), partition_cuts.CELLS)
-    centers = within.averages(coded.values(cells))
+    distances = _CenterDistances(encoded)
+    cells = partition_cuts.cut_parts(encoded, -(-encoded.tuples.count() // n_parts), partition_cuts.CELLS)
+    centers = distances.averages(encoded.code_counts(cells))
     for _ in range(rounds):
-        moved = centers | within.averages(coded.values(within.nearest([{0: centers}])))
-        if moved == centers:
+        new_centers = centers | distances.averages(encoded.code_counts(distances.assign_nearest([{0: centers}])))
+        if new_centers == centers:
             break
-        centers = moved
-    joined: dict[int, Centers] = {}
+        centers = new_centers
+    merged: dict[int, Centers] = {}
     while True:
-        place = within.nearest([{0: centers}, joined])
-        parts = coded.sizes(place).keys()
-        small = coded.missed(place, parts, 1)
-        if not small or len(parts) == 1:
-            return place
-        gone = min(small)
-        into = within.first(centers[gone], {part: centers[part] for part in sorted(parts) if part != gone})
-        joined |= {part: {into: centers[into]} for part, to in joined.items() if gone in to}
-        joined[gone] = {into: centers[into]}
+        partitioner = distances.assign_nearest([{0: centers}, merged])
+        parts = encoded.tuple_counts(partitioner).keys()
+        failing = encoded.failing_parts(partitioner, parts, 1)
+        if not failing or len(parts) == 1:
+            return partitioner
+        dissolved = min(failing)
+        nearest = distances.nearest_center(
+            centers[dissolved], {part: centers[part] for part in sorted(parts) if part != dissolved}
+        )
+        merged |= {part: {nearest: centers[nearest]} for part, targets in merged.items() if dissolved in targets}
+        merged[dissolved] = {nearest: centers[nearest]}
 
 
-def halved(coded: Coded, most: int, rounds: int) -> Place:
-    """Parts of at most `most` tuples by 2-means, level by level, as far as both halves have the records of a class and
-    meet the models. The first centers are those of the halves of a coarse cell, see `around`. O(rounds * tuples) time a
-    level."""
-    within, stages = _Within(coded), list[Stage]()
-    place, parts = within.nearest(stages), 1
-    waiting = coded.sizes(place)
-    while wanted := [part for part, n in waiting.items() if n > most]:
-        first = list(partition_cuts.first_cuts(coded, partition_cuts.CELLS, coded.values(place, wanted), parts))
-        parts += len(first)
-        pairs = {c.part: c.sides for c in first}
+def bisecting_kmeans_parts(encoded: PartitionInput, max_tuples: int, rounds: int) -> Partitioner:
+    """Return partitions of at most `max_tuples` tuples by repeated 2-means.
+
+    A partition is divided if both halves have the records of a class and meet the models. The first centers are those
+    of the halves of a coarse cell (see `kmeans_parts`). O(rounds * tuples) time per level.
+    """
+    distances, stages = _CenterDistances(encoded), list[Stage]()
+    partitioner, n_parts = distances.assign_nearest(stages), 1
+    open_parts = encoded.tuple_counts(partitioner)
+    while large_parts := [part for part, n in open_parts.items() if n > max_tuples]:
+        cuts = list(
+            partition_cuts.first_cuts(
+                encoded, partition_cuts.CELLS, encoded.code_counts(partitioner, large_parts), n_parts
+            )
+        )
+        n_parts += len(cuts)
+        pairs = {c.part: c.sides for c in cuts}
         sides = [side for pair in pairs.values() for side in pair]
-        stage = _paired(pairs, within.averages(coded.values(partial(partition_cuts.divided, place, [first]), sides)))
+        stage = _paired_centers(
+            pairs,
+            distances.averages(encoded.code_counts(partial(partition_cuts.apply_cuts, partitioner, [cuts]), sides)),
+        )
         for _ in range(rounds):
-            averages = within.averages(coded.values(within.nearest([*stages, stage]), sides))
-            moved = _paired(pairs, {side: at for of in stage.values() for side, at in of.items()} | averages)
-            if moved == stage:
+            averages = distances.averages(encoded.code_counts(distances.assign_nearest([*stages, stage]), sides))
+            new_stage = _paired_centers(
+                pairs, {side: center for centers in stage.values() for side, center in centers.items()} | averages
+            )
+            if new_stage == stage:
                 break
-            stage = moved
-        small = coded.missed(within.nearest([*stages, stage]), sides, 1)
-        stage = {part: of for part, of in stage.items() if not small.intersection(of)}
+            stage = new_stage
+        failing = encoded.failing_parts(distances.assign_nearest([*stages, stage]), sides, 1)
+        stage = {part: centers for part, centers in stage.items() if not failing.intersection(centers)}
         stages.append(stage)
-        place = within.nearest(stages)
-        left = {side for of in stage.values() for side in of}
-        waiting = {part: n for part, n in coded.sizes(place).items() if part in left}
-    return place
+        partitioner = distances.assign_nearest(stages)
+        split_sides = {side for centers in stage.values() for side in centers}
+        open_parts = {part: n for part, n in encoded.tuple_counts(partitioner).items() if part in split_sides}
+    return partitioner
 
 
-def _paired(pairs: Mapping[int, Sequence[int]], centers: Centers) -> Stage:
+def _paired_centers(pairs: Mapping[int, Sequence[int]], centers: Centers) -> Stage:
+    """Return the centers of both sides of each partition."""
     return {part: {side: centers[side] for side in sides} for part, sides in pairs.items()}
 
 
-class _Within:
-    """Distances to centers in a table."""
+class _CenterDistances:
+    """Distances from tuples of a table to centers."""
 
-    def __init__(self, coded: Coded) -> None:
-        missing = np.array([[a.values for a in coded.attributes]], np.int32)
-        one = EncodedTable(tuple(coded.attributes), missing, np.ones(1, np.int64), None, coded.records)
-        self.distances = PartDistances(one, "edges")
+    def __init__(self, encoded: PartitionInput) -> None:
+        missing = np.array([[a.values for a in encoded.attributes]], np.int32)
+        table = EncodedTable(tuple(encoded.attributes), missing, np.ones(1, np.int64), None, encoded.n_records)
+        self.distances = PartDistances(table, "edges")
 
-    def averages(self, values: Mapping[int, Sequence[Values]]) -> dict[int, Point]:
-        """Return the centers of parts."""
+    def averages(self, code_counts: Mapping[int, Sequence[CodeCounts]]) -> dict[int, Point]:
+        """Return the center of each partition."""
         columns = self.distances.columns
         return {
-            part: [column.average(v.codes.astype(np.int32), v.records) for column, v in zip(columns, of, strict=True)]
-            for part, of in values.items()
+            part: [
+                column.average(v.codes.astype(np.int32), v.records) for column, v in zip(columns, counts, strict=True)
+            ]
+            for part, counts in code_counts.items()
         }
 
-    def first(self, center: Point, others: Centers) -> int:
-        """Return the part of the center nearest to another one (ties: the first)."""
+    def nearest_center(self, center: Point, others: Centers) -> int:
+        """Return the partition whose center is nearest to a center; the first of equally near ones."""
         return min(others, key=lambda part: (self.distances.point_distance(center, others[part]), part))
 
-    def nearest(self, stages: Sequence[Stage]) -> Place:
-        """Return tuples in the part of the nearest center (ties: the first), stage by stage."""
-        return partial(by_codes, partial(_placed, self.distances, tuple(stages)))
+    def assign_nearest(self, stages: Sequence[Stage]) -> Partitioner:
+        """Return a function that assigns tuples to the partition of the nearest center, stage by stage."""
+        return partial(partition_by_codes, partial(_nearest_parts, self.distances, tuple(stages)))
 
 
-def _placed(distances: PartDistances, stages: Sequence[Stage], codes: Codes) -> Ints:
-    """Return the part of each tuple (attributes, tuples)."""
+def _nearest_parts(distances: PartDistances, stages: Sequence[Stage], codes: Codes) -> Ints:
+    """Return the partition of each tuple, from an (attributes, tuples) array of codes."""
     parts = np.zeros(codes.shape[1], np.int64)
     for stage in stages:
-        before = parts.copy()
+        parents = parts.copy()
         for parent, centers in stage.items():
-            own = np.flatnonzero(before == parent)
-            away, best = np.empty(0, np.int64), np.full(len(own), parent)
+            members = np.flatnonzero(parents == parent)
+            best_distances, nearest_parts = np.empty(0, np.int64), np.full(len(members), parent)
             for number, center in centers.items():
-                to = distances.distances_to(center, codes[:, own])
-                if len(away):
-                    nearer = to < away
-                    best[nearer], away = number, np.where(nearer, to, away)
+                new_distances = distances.distances_to(center, codes[:, members])
+                if len(best_distances):
+                    nearer = new_distances < best_distances
+                    nearest_parts[nearer], best_distances = number, np.where(nearer, new_distances, best_distances)
                 else:
-                    best[:], away = number, to
-            parts[own] = best
+                    nearest_parts[:], best_distances = number, new_distances
+            parts[members] = nearest_parts
     return parts

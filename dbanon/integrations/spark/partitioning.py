@@ -1,5 +1,8 @@
-"""A table divided into parts that are anonymized each for itself: by the system's own rule where it has one, else into
-coarse cells as in dbanon.encoding.coarse_partitions. Nothing reaches the driver but values of columns, and counts."""
+"""Divide a table into partitions that are anonymized separately.
+
+An algorithm with a rule of its own divides by that; the others use coarse cells as in
+dbanon.encoding.coarse_partitions. The driver receives only values of columns and counts.
+"""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -14,146 +17,181 @@ from pyspark.sql import DataFrame, functions as fn
 from dbanon.algorithms import find
 from dbanon.encoding.encoded_table import Codes, Ints, NumericAttribute
 from dbanon.integrations.spark import kmeans_partitions, partition_cuts
-from dbanon.integrations.spark.encode import Coded, Place, by_codes
-from dbanon.integrations.spark.session_call import Asked, LargerTable, Planned
+from dbanon.integrations.spark.encode import Partitioner, PartitionInput, partition_by_codes
+from dbanon.integrations.spark.session_call import CallPlanner, LargerTable, PortableCall
 
-GRADES = 2**16
-"""Scores are told apart by so many steps."""
+SCORE_STEPS = 2**16
+"""The number of steps to which scores are rounded."""
 
-Divide = Callable[[Coded, Mapping[str, Any], int, int], Place]
-"""How a system divides a table: its options, about how many parts there are to be, and the most tuples of one."""
+Partitioning = Callable[[PartitionInput, Mapping[str, Any], int, int], Partitioner]
+"""How an algorithm divides a table: from its input, its options, the aimed number of partitions, and the most tuples of
+one.
+"""
 
 
-def parts(asked: Asked, kinds: DataFrame, larger: LargerTable, most: int) -> DataFrame:
-    """Kinds of records (`own`, `weight`) with the `part` that each is in: of at most `most` tuples, as far as every
-    part has the records that it must have and meets the models."""
-    coded = Coded(asked, kinds, larger)
+def partition_records(
+    call: PortableCall, distinct_records: DataFrame, larger: LargerTable, max_tuples: int
+) -> DataFrame:
+    """Return distinct records (`own`, `weight`) with the partition (`part`) that each is in.
+
+    A partition has at most `max_tuples` tuples, as far as every partition has enough records and meets the models.
+    """
+    encoded = PartitionInput(call, distinct_records, larger)
     try:
-        publication = coded.of.publication
+        publication = encoded.planner.spec
         options: Mapping[str, Any] = publication.run.options
-        number = max(-(-coded.tuples.count() // most), int(options.get("parts", 1)))
-        place = DIVIDED.get(publication.algorithm, _cells)(coded, options, number, most)
-        return place(coded.kinds).select("part", "own", "weight")
+        n_parts = max(-(-encoded.tuples.count() // max_tuples), int(options.get("parts", 1)))
+        partitioner = PARTITIONINGS.get(publication.algorithm, _coarse_cells)(encoded, options, n_parts, max_tuples)
+        return partitioner(encoded.distinct_records).select("part", "own", "weight")
     finally:
-        coded.forget()
+        encoded.unpersist()
 
 
-def of_part(asked: Asked, of: Planned) -> Asked:
-    """What is asked of a part: one that a system has made is not divided again by the same rule."""
-    algorithm = find(of.publication.algorithm)
-    again = algorithm.name in DIVIDED and any(p.name == "parts" for p in algorithm.own)
-    return replace(asked, parameters={**asked.parameters, "parts": 1}) if again else asked
+def part_call(call: PortableCall, planner: CallPlanner) -> PortableCall:
+    """Return the call for one partition: an algorithm does not divide it again by the same rule."""
+    algorithm = find(planner.spec.algorithm)
+    is_partitioned_again = algorithm.name in PARTITIONINGS and any(p.name == "parts" for p in algorithm.own)
+    return replace(call, parameters={**call.parameters, "parts": 1}) if is_partitioned_again else call
 
 
-def _cells(coded: Coded, _: Mapping[str, Any], __: int, most: int) -> Place:
-    return partition_cuts.cut(coded, most, partition_cuts.CELLS)
+def _coarse_cells(encoded: PartitionInput, _: Mapping[str, Any], __: int, max_tuples: int) -> Partitioner:
+    """Divide a table into coarse cells."""
+    return partition_cuts.cut_parts(encoded, max_tuples, partition_cuts.CELLS)
 
 
-def _mondrian(coded: Coded, options: Mapping[str, Any], _: int, most: int) -> Place:
-    """The cuts of strict Mondrian, level by level as map and reduce make them, until a process can go on with a part
-    alone: the classes are those of the whole table. Coarse cells where cuts are others, or where max_level keeps blocks
-    apart before any cut."""
+def _mondrian_parts(encoded: PartitionInput, options: Mapping[str, Any], _: int, max_tuples: int) -> Partitioner:
+    """Divide a table by the cuts of strict Mondrian, level by level, until one process can continue with a partition.
+
+    The classes are then those of the whole table. Coarse cells are used if the cuts are others, or if max_level
+    separates blocks before any cut.
+    """
     is_strict = options.get("strict", True) and options.get("base", "mondrian") == "mondrian"
-    return partition_cuts.cut(
-        coded, most, partition_cuts.MONDRIAN if is_strict and not coded.is_limited else partition_cuts.CELLS
+    return partition_cuts.cut_parts(
+        encoded, max_tuples, partition_cuts.MONDRIAN if is_strict and not encoded.has_blocks else partition_cuts.CELLS
     )
 
 
-def _around(coded: Coded, options: Mapping[str, Any], number: int, most: int) -> Place:
-    """PPPC and S-CPM: parts by k-means, those of too many tuples cut into coarse cells."""
-    return partition_cuts.cut(
-        coded, most, partition_cuts.CELLS, kmeans_partitions.around(coded, number, int(options.get("rounds", 20)))
+def _kmeans_parts(encoded: PartitionInput, options: Mapping[str, Any], n_parts: int, max_tuples: int) -> Partitioner:
+    """Divide a table for PPPC and S-CPM: by k-means, then partitions of too many tuples into coarse cells."""
+    return partition_cuts.cut_parts(
+        encoded,
+        max_tuples,
+        partition_cuts.CELLS,
+        kmeans_partitions.kmeans_parts(encoded, n_parts, int(options.get("rounds", 20))),
     )
 
 
-def _halved(coded: Coded, options: Mapping[str, Any], _: int, most: int) -> Place:
-    """DHkmeans: 2-means, level by level as map and reduce make it."""
-    return kmeans_partitions.halved(coded, most, int(options["rounds"]))
+def _bisecting_kmeans_parts(
+    encoded: PartitionInput, options: Mapping[str, Any], _: int, max_tuples: int
+) -> Partitioner:
+    """Divide a table for DHkmeans: by repeated 2-means."""
+    return kmeans_partitions.bisecting_kmeans_parts(encoded, max_tuples, int(options["rounds"]))
 
 
-def _hashed(coded: Coded, options: Mapping[str, Any], number: int, most: int) -> Place:
-    """KNN-(G,S): tuples by a hash of their codes and the seed."""
-    return partition_cuts.cut(
-        coded, most, partition_cuts.CELLS, _in_a_row(coded, partial(_by_hash, str(options["seed"]), number))
+def _hash_parts(encoded: PartitionInput, options: Mapping[str, Any], n_parts: int, max_tuples: int) -> Partitioner:
+    """Divide a table for KNN-(G,S): by a hash of codes and seed."""
+    return partition_cuts.cut_parts(
+        encoded,
+        max_tuples,
+        partition_cuts.CELLS,
+        _merge_failing_neighbours(encoded, partial(_add_hash_part, str(options["seed"]), n_parts)),
     )
 
 
-def _graded(coded: Coded, _: Mapping[str, Any], number: int, most: int) -> Place:
-    """GCCG: runs of the records by score, of about equal size."""
-    shares = _shares(coded)
-    counted = _by_score(shares, None, coded.tuples).groupBy("part").agg(fn.sum("weight").alias("records")).collect()
-    grades, records = np.array(sorted((row["part"], row["records"]) for row in counted), np.int64).T
-    part = (np.cumsum(records) - 1) * number // records.sum()
-    first = grades[np.flatnonzero(np.append(True, part[1:] != part[:-1]))]
-    return partition_cuts.cut(coded, most, partition_cuts.CELLS, _in_a_row(coded, partial(_by_score, shares, first)))
+def _score_parts(encoded: PartitionInput, _: Mapping[str, Any], n_parts: int, max_tuples: int) -> Partitioner:
+    """Divide a table for GCCG: into ranges of scores with about equal numbers of records."""
+    code_scores = _code_scores(encoded)
+    rows = (
+        _add_score_part(code_scores, None, encoded.tuples)
+        .groupBy("part")
+        .agg(fn.sum("weight").alias("records"))
+        .collect()
+    )
+    grades, records = np.array(sorted((row["part"], row["records"]) for row in rows), np.int64).T
+    part = (np.cumsum(records) - 1) * n_parts // records.sum()
+    first_grades = grades[np.flatnonzero(np.append(True, part[1:] != part[:-1]))]
+    return partition_cuts.cut_parts(
+        encoded,
+        max_tuples,
+        partition_cuts.CELLS,
+        _merge_failing_neighbours(encoded, partial(_add_score_part, code_scores, first_grades)),
+    )
 
 
-DIVIDED: Mapping[str, Divide] = {
-    "mondrian": _mondrian,
-    "mr_mondrian": _mondrian,
-    "ldiversity_mondrian": _mondrian,
-    "pppc": _around,
-    "s_cpm": _around,
-    "dhkmeans": _halved,
-    "knn_gs": _hashed,
-    "gccg": _graded,
+PARTITIONINGS: Mapping[str, Partitioning] = {
+    "mondrian": _mondrian_parts,
+    "mr_mondrian": _mondrian_parts,
+    "ldiversity_mondrian": _mondrian_parts,
+    "pppc": _kmeans_parts,
+    "s_cpm": _kmeans_parts,
+    "dhkmeans": _bisecting_kmeans_parts,
+    "knn_gs": _hash_parts,
+    "gccg": _score_parts,
 }
-"""The systems that have a rule of their own."""
+"""The algorithms that have a rule of their own."""
 
 
-def _by_hash(seed: str, number: int, rows: DataFrame) -> DataFrame:
+def _add_hash_part(seed: str, n_parts: int, rows: DataFrame) -> DataFrame:
     hashed = fn.xxhash64("codes", fn.lit(seed))
-    return rows.withColumn("part", fn.pmod(hashed, fn.lit(number)).cast("int"))
+    return rows.withColumn("part", fn.pmod(hashed, fn.lit(n_parts)).cast("int"))
 
 
-Shares = list[npt.NDArray[np.float64]]
+CodeScores = list[npt.NDArray[np.float64]]
 """What each code of an attribute adds to the score of a record."""
 
 
-def _shares(coded: Coded) -> Shares:
-    """As dbanon.algorithms.nearest_neighbour.gccg scores: numbers from 0 to 1 over their ranges, categories and NULL by
-    their relative frequencies, times the weights; altogether at most 1."""
-    found = []
-    for attribute, of in zip(coded.attributes, coded.values(partition_cuts.whole)[0], strict=True):
-        share = np.bincount(of.codes, weights=of.records, minlength=attribute.values + 1) / coded.records
+def _code_scores(encoded: PartitionInput) -> CodeScores:
+    """Return the scores of codes, as dbanon.algorithms.nearest_neighbour.gccg computes them.
+
+    Numbers score from 0 to 1 over their range, categories and NULL by relative frequency, times the weights; a record's
+    score is at most 1.
+    """
+    scores = []
+    for attribute, counts in zip(encoded.attributes, encoded.code_counts(partition_cuts.single_part)[0], strict=True):
+        share = np.bincount(counts.codes, weights=counts.records, minlength=attribute.values + 1) / encoded.n_records
         if isinstance(attribute, NumericAttribute) and attribute.values:
             share[:-1] = attribute.positions / max(float(attribute.positions[-1]), sys.float_info.min)
-        found.append(attribute.weight * share)
-    return [share / max(sum(a.weight for a in coded.attributes), sys.float_info.min) for share in found]
+        scores.append(attribute.weight * share)
+    return [share / max(sum(a.weight for a in encoded.attributes), sys.float_info.min) for share in scores]
 
 
-def _by_score(shares: Shares, first: Ints | None, rows: DataFrame) -> DataFrame:
-    """Return rows with their grade as the part; or, where parts begin at some grades, with the part."""
+def _add_score_part(code_scores: CodeScores, first_grades: Ints | None, rows: DataFrame) -> DataFrame:
+    """Return rows with their rounded score as the partition; with `first_grades`, the range of scores that it is in."""
 
-    def graded(codes: Codes) -> Ints:
-        score = sum((share[of] for share, of in zip(shares, codes, strict=True)), np.zeros(codes.shape[1]))
-        grade = (np.round(score, 12) * GRADES).astype(np.int64)
-        return grade if first is None else np.searchsorted(first, grade, side="right") - 1
+    def grade_codes(codes: Codes) -> Ints:
+        score = sum(
+            (share[column_codes] for share, column_codes in zip(code_scores, codes, strict=True)),
+            np.zeros(codes.shape[1]),
+        )
+        grade = (np.round(score, 12) * SCORE_STEPS).astype(np.int64)
+        return grade if first_grades is None else np.searchsorted(first_grades, grade, side="right") - 1
 
-    return by_codes(graded, rows)
+    return partition_by_codes(grade_codes, rows)
 
 
-def _in_a_row(coded: Coded, place: Place) -> Place:
-    """Parts in a row, of which those that have too few records or miss a model are one with the next; the last with the
-    one before."""
-    into = list(range(max(coded.sizes(place)) + 1))
+def _merge_failing_neighbours(encoded: PartitionInput, partitioner: Partitioner) -> Partitioner:
+    """Return consecutive partitions, where each that fails is merged with the next one.
+
+    The last one is merged with the previous one.
+    """
+    new_numbers = list(range(max(encoded.tuple_counts(partitioner)) + 1))
     while True:
-        joined = partial(_renumbered, place, into)
-        there = sorted(coded.sizes(joined))
-        small = coded.missed(joined, there, 1)
-        if not small or len(there) == 1:
-            return joined
+        merged = partial(_renumber_parts, partitioner, new_numbers)
+        parts = sorted(encoded.tuple_counts(merged))
+        failing = encoded.failing_parts(merged, parts, 1)
+        if not failing or len(parts) == 1:
+            return merged
         groups: list[list[int]] = [[]]
-        for part in there:
+        for part in parts:
             groups[-1].append(part)
-            if part not in small or len(groups[-1]) > 1:
+            if part not in failing or len(groups[-1]) > 1:
                 groups.append([])
         last = groups.pop()
         groups[-1:] = [[*groups[-1], *last]] if groups else [last]
         number = {part: i for i, group in enumerate(groups) for part in group}
-        into = [number.get(part, 0) for part in into]
+        new_numbers = [number.get(part, 0) for part in new_numbers]
 
 
-def _renumbered(place: Place, into: Sequence[int], rows: DataFrame) -> DataFrame:
-    table = rows.sparkSession.createDataFrame(list(enumerate(into)), "part int, joined int")
-    return place(rows).join(fn.broadcast(table), "part").drop("part").withColumnRenamed("joined", "part")
+def _renumber_parts(partitioner: Partitioner, new_numbers: Sequence[int], rows: DataFrame) -> DataFrame:
+    table = rows.sparkSession.createDataFrame(list(enumerate(new_numbers)), "part int, joined int")
+    return partitioner(rows).join(fn.broadcast(table), "part").drop("part").withColumnRenamed("joined", "part")

@@ -1,4 +1,4 @@
-"""A call on a DataFrame: its columns, parameters and policy as values that every process of Spark understands."""
+"""A call on a DataFrame: its columns, parameters and policy as values that every executor of Spark can read."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from dbanon import errors
 from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.integrations.spark.given_policy import PolicySource, given_policy
-from dbanon.integrations.spark.session_call import Asked
+from dbanon.integrations.spark.session_call import PortableCall
 from dbanon.release import search_budget
 from dbanon.sqltext.names import fold_case
 from dbanon.table_functions import parameters
@@ -21,63 +21,77 @@ from dbanon.table_functions.table_function import KIND_BY_ENDING
 
 
 @dataclass(frozen=True)
-class FrameCall:
+class SparkCall:
     """A call of a function on a DataFrame.
 
-    `kind` is release, classes or metrics. `table_columns` are the folded names of the columns of the table that the
-    policy is about; None where it was written for this DataFrame alone.
+    `kind` is release, classes or metrics. `table_columns` are the folded names of the columns of the policy's table;
+    None if the policy was written for this DataFrame alone.
     """
 
-    asked: Asked
+    call: PortableCall
     kind: str
     table_columns: frozenset[str] | None
 
 
-def frame_call(df: DataFrame, function: str, source: PolicySource, given: Mapping[str, Any]) -> FrameCall:
+def prepare_call(df: DataFrame, function: str, source: PolicySource, arguments: Mapping[str, Any]) -> SparkCall:
     """Return the call of a function on a DataFrame.
 
-    Raises SparkSessionMissingError, NotSupportedOnSparkError, UnknownAlgorithmError, UnknownParameterError,
-    InvalidArgumentError, and what `given_policy` raises.
+    Raises:
+        SparkSessionMissingError: `df` is not a DataFrame of Spark.
+        NotSupportedOnSparkError: A parameter is not available on Spark.
+        UnknownAlgorithmError: The function does not exist.
+        UnknownParameterError: A parameter does not exist.
+        InvalidArgumentError: A parameter is invalid.
+        DbanonError: Whatever `given_policy` raises.
     """
     if not type(df).__module__.startswith("pyspark.sql.") or "connect" in type(df).__module__:
         raise errors.SparkSessionMissingError("anonymize", f"a {type(df).__module__}.{type(df).__qualname__}")
-    called, kind = _function(function)
-    known = [p.name for p in table_functions()[called].parameters]
-    for parameter in given:
-        if parameter not in known:
-            raise errors.UnknownParameterError("anonymize", parameter, known)
-    if search_budget.time_limit_s("anonymize", given) is not None:
-        raise errors.NotSupportedOnSparkError(called, f"improve = {given['improve']!r}, which ends when time is up,")
-    named = json.loads(json.dumps(dict(given), default=str))
-    columns = _columns(df)
+    function_name, kind = _split_function_name(function)
+    parameter_names = [p.name for p in table_functions()[function_name].parameters]
+    for parameter in arguments:
+        if parameter not in parameter_names:
+            raise errors.UnknownParameterError("anonymize", parameter, parameter_names)
+    if search_budget.time_limit_s("anonymize", arguments) is not None:
+        raise errors.NotSupportedOnSparkError(
+            function_name, f"improve = {arguments['improve']!r}, which ends when time is up,"
+        )
+    parameters_ = json.loads(json.dumps(dict(arguments), default=str))
+    columns = _empty_table(df)
     policy = given_policy(source, columns)
     if policy.by_column:
-        named["hierarchies"] = _all_hierarchies(called, policy.by_column, named.get("hierarchies"))
+        parameters_["hierarchies"] = _merge_hierarchies(function_name, policy.by_column, parameters_.get("hierarchies"))
     zone = str(df.sparkSession.conf.get("spark.sql.session.timeZone"))
-    asked = Asked(called, source.shown, columns, policy.policy, policy.hierarchy, named, zone)
-    return FrameCall(asked, kind, policy.table_columns)
+    call = PortableCall(function_name, source.display_name, columns, policy.policy, policy.hierarchy, parameters_, zone)
+    return SparkCall(call, kind, policy.table_columns)
 
 
-def _all_hierarchies(function: str, installed: Mapping[str, str], called: Any) -> dict[str, Any]:
-    """Return the hierarchies of a session by column with those of a call, which must not replace one of them."""
-    if called is not None and not isinstance(called, Mapping):
-        raise errors.InvalidArgumentError(function, "hierarchies", "names of hierarchies by column", repr(called))
-    before = set(map(fold_case, installed))
-    for column in called or {}:
-        if fold_case(column) in before:
+def _merge_hierarchies(function: str, installed: Mapping[str, str], call_hierarchies: Any) -> dict[str, Any]:
+    """Return the hierarchies of a session and of a call by column; the call must not replace one of the session."""
+    if call_hierarchies is not None and not isinstance(call_hierarchies, Mapping):
+        raise errors.InvalidArgumentError(
+            function, "hierarchies", "names of hierarchies by column", repr(call_hierarchies)
+        )
+    installed_columns = set(map(fold_case, installed))
+    for column in call_hierarchies or {}:
+        if fold_case(column) in installed_columns:
             accepts = "hierarchies of columns that have none in dbanon.spark.install"
             raise errors.InvalidArgumentError(function, "hierarchies", accepts, column)
-    return {**installed, **(called or {})}
+    return {**installed, **(call_hierarchies or {})}
 
 
-def checked_cell(function: str, cell: object) -> int | None:
-    """Return the parameter `cell`; InvalidArgumentError."""
-    known = tuple(parameter for parameter in COMMON if parameter.name == "cell")
-    found = parameters.validate_parameters(function, known, {"cell": cell})["cell"]
-    return None if found is None else int(str(found))
+def validate_cell(function: str, cell: object) -> int | None:
+    """Return the parameter `cell`.
+
+    Raises:
+        InvalidArgumentError: It is invalid.
+    """
+    accepted = tuple(parameter for parameter in COMMON if parameter.name == "cell")
+    value = parameters.validate_parameters(function, accepted, {"cell": cell})["cell"]
+    return None if value is None else int(str(value))
 
 
-def _function(function: str) -> tuple[str, str]:
+def _split_function_name(function: str) -> tuple[str, str]:
+    """Return the algorithm and the kind of result of a function's name."""
     for ending, kind in sorted(KIND_BY_ENDING.items(), reverse=True):
         base = function.removesuffix(ending)
         if ending and base != function and base in table_functions():
@@ -86,8 +100,12 @@ def _function(function: str) -> tuple[str, str]:
     return function, "release"
 
 
-def _columns(df: DataFrame) -> pa.Table:
-    """Return an empty table of the columns; ColumnsDifferOnlyByCaseError where DuckDB could not tell them apart."""
+def _empty_table(df: DataFrame) -> pa.Table:
+    """Return an empty table with the columns of a DataFrame.
+
+    Raises:
+        ColumnsDifferOnlyByCaseError: DuckDB could not distinguish two columns.
+    """
     names = [fold_case(name) for name in df.columns]
     for name in df.columns:
         if names.count(fold_case(name)) > 1:

@@ -1,4 +1,4 @@
-"""What is published, counted again from the rows as they are read back: by Spark alone, from nothing but these rows."""
+"""Count classes and metrics again from the published rows, as they are read back: with Spark, from these rows alone."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -6,129 +6,141 @@ from pyspark.sql import Column, DataFrame, Window, functions as fn
 
 from dbanon import errors
 from dbanon.gate.messages import RELEASE_CHECKS
-from dbanon.integrations.spark.columns import is_hashed, named
-from dbanon.integrations.spark.release import Made
+from dbanon.integrations.spark.columns import is_hashed, quoted_column
+from dbanon.integrations.spark.release import UncheckedRelease
 from dbanon.release.plan import plan
 
 TOLERANCE = 1e-9
 """How far a stated metric may be from the counted one, relative to values above one."""
 
 
-def check_rows(made: Made, released: DataFrame) -> None:
+def check_rows(release: UncheckedRelease, released_rows: DataFrame) -> None:
     """Refuse classes below k, rare values and rows in another order than that of what they publish.
 
     Raises:
         GateRefusedError: A class has fewer than k rows, or rows are out of order.
         RareValueError: A value of an insensitive column is in fewer than k rows.
     """
-    _check_sizes(made, released)
-    _check_rare(made, released)
-    _check_order(made, released)
+    _check_sizes(release, released_rows)
+    _check_rare(release, released_rows)
+    _check_order(release, released_rows)
 
 
-def check_classes(made: Made, released: DataFrame, stated: DataFrame, achieved: Mapping[int, float]) -> None:
+def check_classes(
+    release: UncheckedRelease, released_rows: DataFrame, stated: DataFrame, achieved: Mapping[int, float]
+) -> None:
     """Refuse rows of NAME_classes that do not follow from the released rows.
 
     Args:
-        made: The release.
-        released: Its rows, read back.
+        release: The release.
+        released_rows: Its rows, read back.
         stated: The classes, read back.
         achieved: What the gate measured by each model; -1 is the least number of persons.
 
     Raises:
         GateRefusedError: A class, its size, what it publishes or its sensitive values are others.
     """
-    names, publication = plan.published_schema_of(made.of.publication), made.of.publication
+    names, publication = plan.published_schema_of(release.planner.spec), release.planner.spec
     _, quasi = plan.published_names(publication)
-    is_class = named(names.class_id).isNotNull()
+    is_class = quoted_column(names.class_id).isNotNull()
     classes = stated.where(is_class)
-    counted = _sizes(made, released, quasi)
-    columns = [named(names.class_id).alias("class"), named(names.size).alias("stated size")]
-    columns += [named(name).alias(f"stated {i}") for i, name in enumerate(quasi)]
-    both = classes.select(*columns).join(counted, fn.col("class") == fn.col("number"), "full")
+    counted_classes = _sizes(release, released_rows, quasi)
+    columns = [quoted_column(names.class_id).alias("class"), quoted_column(names.size).alias("stated size")]
+    columns += [quoted_column(name).alias(f"stated {i}") for i, name in enumerate(quasi)]
+    compared = classes.select(*columns).join(counted_classes, fn.col("class") == fn.col("number"), "full")
     is_same = fn.col("stated size").eqNullSafe(fn.col("size"))
     for i in range(len(quasi)):
         is_same = is_same & fn.col(f"stated {i}").eqNullSafe(fn.col(f"quasi {i}"))
-    _refuse(made, "stated", both.where(~is_same).count())
+    _refuse(release, "stated", compared.where(~is_same).count())
     for name in publication.roles.sensitive:
-        _refuse(made, "stated", _unlike_values(made, released, classes, name))
-    is_loss = named(names.loss).between(-TOLERANCE, 1 + TOLERANCE)
-    _refuse(made, "stated", classes.where(~fn.coalesce(is_loss, fn.lit(False))).count())
+        _refuse(release, "stated", _count_wrong_values(release, released_rows, classes, name))
+    is_loss = quoted_column(names.loss).between(-TOLERANCE, 1 + TOLERANCE)
+    _refuse(release, "stated", classes.where(~fn.coalesce(is_loss, fn.lit(False))).count())
     if publication.roles.person is not None:
-        persons = named(names.persons)
-        row = classes.agg(fn.min(persons), fn.max(persons - named(names.size))).collect()[0]
-        _refuse(made, "stated", int(row[0] != achieved[-1] or row[1] > 0))
-    left_out = stated.where(~is_class).agg(fn.coalesce(fn.sum(named(names.size)), fn.lit(0))).collect()[0][0]
-    _refuse(made, "stated", abs(made.rows.count() - released.count() - left_out))
+        persons = quoted_column(names.persons)
+        row = classes.agg(fn.min(persons), fn.max(persons - quoted_column(names.size))).collect()[0]
+        _refuse(release, "stated", int(row[0] != achieved[-1] or row[1] > 0))
+    n_suppressed = (
+        stated.where(~is_class).agg(fn.coalesce(fn.sum(quoted_column(names.size)), fn.lit(0))).collect()[0][0]
+    )
+    _refuse(release, "stated", abs(release.rows.count() - released_rows.count() - n_suppressed))
 
 
-def check_metrics(made: Made, released: DataFrame, stated: DataFrame, achieved: Mapping[int, float]) -> None:
+def check_metrics(
+    release: UncheckedRelease, released_rows: DataFrame, stated: DataFrame, achieved: Mapping[int, float]
+) -> None:
     """Refuse rows of NAME_metrics that do not follow from the released rows.
 
     Args:
-        made: The release.
-        released: Its rows, read back.
+        release: The release.
+        released_rows: Its rows, read back.
         stated: The metrics, read back.
         achieved: What the gate measured by each model; -1 is the least number of persons.
 
     Raises:
         GateRefusedError: A metric that can be counted is missing or has another value.
     """
-    found = {row["metric"]: row["value"] for row in stated.select("metric", "value").collect()}
+    stated_values = {row["metric"]: row["value"] for row in stated.select("metric", "value").collect()}
     wrong = [
         name
-        for name, value in _counted_metrics(made, released, achieved)
-        if name not in found or abs(found[name] - value) > TOLERANCE * max(1.0, abs(value))
+        for name, value in _counted_metrics(release, released_rows, achieved)
+        if name not in stated_values or abs(stated_values[name] - value) > TOLERANCE * max(1.0, abs(value))
     ]
-    _refuse(made, "stated", len(wrong))
+    _refuse(release, "stated", len(wrong))
 
 
-def _refuse(made: Made, word: str, count: int) -> None:
+def _refuse(release: UncheckedRelease, check_name: str, count: int) -> None:
+    """Raise GateRefusedError if a check counted anything wrong."""
     if count:
-        raise errors.GateRefusedError(made.asked.function, RELEASE_CHECKS[word][0], count)
+        raise errors.GateRefusedError(release.call.function, RELEASE_CHECKS[check_name][0], count)
 
 
 # --- rows --------------------------------------------------------------------------------------------------
 
 
-def _number(made: Made) -> Column:
-    return named(plan.published_names(made.of.publication)[0][-1])
+def _class_number(release: UncheckedRelease) -> Column:
+    """Return the column with the number of the class."""
+    return quoted_column(plan.published_names(release.planner.spec)[0][-1])
 
 
-def _unchanged(made: Made) -> list[str]:
-    """Return the columns that are published as they are."""
-    columns, quasi = plan.published_names(made.of.publication)
+def _unchanged(release: UncheckedRelease) -> list[str]:
+    """Return the columns that are published unchanged."""
+    columns, quasi = plan.published_names(release.planner.spec)
     return [name for name in columns[:-1] if name not in quasi]
 
 
-def _sizes(made: Made, released: DataFrame, quasi: Sequence[str] = ()) -> DataFrame:
-    """`number` and `size` of every class, and what it publishes (`quasi 0` ...)."""
-    keys = [named(name).alias(f"quasi {i}") for i, name in enumerate(quasi)]
-    return released.groupBy(_number(made).alias("number"), *keys).agg(fn.count(fn.lit(1)).alias("size"))
+def _sizes(release: UncheckedRelease, released_rows: DataFrame, quasi: Sequence[str] = ()) -> DataFrame:
+    """Return `number` and `size` of every class, and what it publishes (`quasi 0` ...)."""
+    keys = [quoted_column(name).alias(f"quasi {i}") for i, name in enumerate(quasi)]
+    return released_rows.groupBy(_class_number(release).alias("number"), *keys).agg(fn.count(fn.lit(1)).alias("size"))
 
 
-def _check_sizes(made: Made, released: DataFrame) -> None:
-    _refuse(made, "small", _sizes(made, released).where(fn.col("size") < made.of.publication.k).count())
+def _check_sizes(release: UncheckedRelease, released_rows: DataFrame) -> None:
+    _refuse(release, "small", _sizes(release, released_rows).where(fn.col("size") < release.planner.spec.k).count())
 
 
-def _check_rare(made: Made, released: DataFrame) -> None:
-    publication = made.of.publication
+def _check_rare(release: UncheckedRelease, released_rows: DataFrame) -> None:
+    publication = release.planner.spec
     allowed = {name.lower() for name in publication.options.columns("allow_rare")}
     for name in publication.roles.other:
         if name.lower() not in allowed:
-            rows = released.groupBy(named(name)).count().where(fn.col("count") < publication.k).count()
-            if rows:
-                raise errors.RareValueError(made.asked.function, made.asked.name, name, rows, publication.k)
+            n_rare = released_rows.groupBy(quoted_column(name)).count().where(fn.col("count") < publication.k).count()
+            if n_rare:
+                raise errors.RareValueError(release.call.function, release.call.name, name, n_rare, publication.k)
 
 
-def _check_order(made: Made, released: DataFrame) -> None:
-    """Rows of a class follow each other, in the order of their unchanged values."""
+def _check_order(release: UncheckedRelease, released_rows: DataFrame) -> None:
+    """Check that the rows of a class are contiguous and ordered by their unchanged values."""
     values = [
-        (named(name) if is_hashed(released.schema[name].dataType) else fn.to_json(fn.struct(named(name)))).alias(str(i))
-        for i, name in enumerate(_unchanged(made))
+        (
+            quoted_column(name)
+            if is_hashed(released_rows.schema[name].dataType)
+            else fn.to_json(fn.struct(quoted_column(name)))
+        ).alias(str(i))
+        for i, name in enumerate(_unchanged(release))
     ]
-    places = released.select(
-        _number(made).alias("number"),
+    places = released_rows.select(
+        _class_number(release).alias("number"),
         fn.struct(*values, fn.lit(0).alias("last")).alias("values"),
         fn.spark_partition_id().alias("partition"),
         fn.monotonically_increasing_id().alias("place"),
@@ -145,35 +157,39 @@ def _check_order(made: Made, released: DataFrame) -> None:
         fn.countDistinct("partition", "number").alias("classes"),
         fn.coalesce(fn.sum((fn.col("goes on") & fn.col("descends")).cast("int")), fn.lit(0)).alias("descending"),
     ).collect()[0]
-    _refuse(made, "order", row["runs"] - row["classes"] + row["descending"])
+    _refuse(release, "order", row["runs"] - row["classes"] + row["descending"])
 
 
-def _unlike_values(made: Made, released: DataFrame, classes: DataFrame, name: str) -> int:
-    """How many sensitive values of classes are stated with another number of records than they have."""
-    number = named(plan.published_schema_of(made.of.publication).class_id)
-    pair = fn.explode(named(name)).alias("pair")
+def _count_wrong_values(release: UncheckedRelease, released_rows: DataFrame, classes: DataFrame, name: str) -> int:
+    """Return how many sensitive values of classes are stated with another count than they have."""
+    number = quoted_column(plan.published_schema_of(release.planner.spec).class_id)
+    pair = fn.explode(quoted_column(name)).alias("pair")
     stated = classes.select(number.alias("number"), pair).select(
         "number", fn.col("pair")["value"].alias("value"), (-fn.col("pair")["size"]).alias("n")
     )
-    counted = released.select(_number(made).alias("number"), named(name).alias("value"), fn.lit(1).alias("n"))
-    both = stated.union(counted).groupBy("number", "value").agg(fn.sum("n").alias("n"))
-    return int(both.where("n <> 0").count())
+    counted = released_rows.select(
+        _class_number(release).alias("number"), quoted_column(name).alias("value"), fn.lit(1).alias("n")
+    )
+    differences = stated.union(counted).groupBy("number", "value").agg(fn.sum("n").alias("n"))
+    return int(differences.where("n <> 0").count())
 
 
 # --- metrics -----------------------------------------------------------------------------------------------
 
 
-def _counted_metrics(made: Made, released: DataFrame, achieved: Mapping[int, float]) -> Iterator[tuple[str, float]]:
-    """Yield metrics by name, as far as released rows and the number of records of the source determine them."""
-    publication = made.of.publication
+def _counted_metrics(
+    release: UncheckedRelease, released_rows: DataFrame, achieved: Mapping[int, float]
+) -> Iterator[tuple[str, float]]:
+    """Yield the metrics that follow from the released rows and the number of source records, by name."""
+    publication = release.planner.spec
     has_persons = publication.roles.person is not None
     size = fn.col("size")
-    row = _sizes(made, released).agg(
+    row = _sizes(release, released_rows).agg(
         fn.count(fn.lit(1)), fn.sum(size), fn.min(size), fn.max(size), fn.sum(size.cast("decimal(38,0)") * size)
     )
-    classes, records, least, greatest, squares = row.collect()[0]
-    came, clustered = made.source.count(), made.rows.count()
-    k = achieved[-1] if has_persons else least
+    classes, records, smallest, greatest, squares = row.collect()[0]
+    n_source_records, n_clustered = release.source.count(), release.rows.count()
+    k = achieved[-1] if has_persons else smallest
     yield from {
         "records": records,
         "classes": classes,
@@ -184,30 +200,33 @@ def _counted_metrics(made: Made, released: DataFrame, achieved: Mapping[int, flo
         "class_size_greatest": greatest,
         "discernibility": float(squares),
         "risk_highest": 1 / k,
-        "dropped": came - clustered,
-        "suppressed:outlier": clustered - records,
+        "dropped": n_source_records - n_clustered,
+        "suppressed:outlier": n_clustered - records,
     }.items()
     for number, value in achieved.items():
         if number >= 0:
             demand = publication.model_requirements[number]
-            yield f"{demand.form_definition.metric.name}:{made.of.tested[demand.sensitive]}", value
+            yield f"{demand.form_definition.metric.name}:{release.planner.sensitive_columns[demand.sensitive]}", value
     for name in publication.roles.sensitive:
-        values = released.groupBy(_number(made)).agg(
-            fn.countDistinct(fn.struct(named(name))).alias("values"), fn.count(fn.lit(1)).alias("size")
+        values = released_rows.groupBy(_class_number(release)).agg(
+            fn.countDistinct(fn.struct(quoted_column(name))).alias("values"), fn.count(fn.lit(1)).alias("size")
         )
-        alike = values.where("values = 1").agg(fn.coalesce(fn.sum("size"), fn.lit(0))).collect()[0][0]
-        yield f"homogeneous_share:{name}", alike / records
+        n_homogeneous = values.where("values = 1").agg(fn.coalesce(fn.sum("size"), fn.lit(0))).collect()[0][0]
+        yield f"homogeneous_share:{name}", n_homogeneous / records
         if not has_persons:
-            rare = released.groupBy(named(name)).count().where(fn.col("count") < publication.k).count()
+            rare = released_rows.groupBy(quoted_column(name)).count().where(fn.col("count") < publication.k).count()
             yield f"rare_sensitive_values:{name}", rare
     if not has_persons:
         yield "risk_average", classes / records
-        yield from _counted_combinations(made, released)
+        yield from _counted_combinations(release, released_rows)
 
 
-def _counted_combinations(made: Made, released: DataFrame) -> Iterator[tuple[str, float]]:
+def _counted_combinations(release: UncheckedRelease, released_rows: DataFrame) -> Iterator[tuple[str, float]]:
     """Yield metrics of the combinations of all unchanged values."""
-    unchanged = [named(name) for name in _unchanged(made)]
+    unchanged = [quoted_column(name) for name in _unchanged(release)]
     if unchanged:
-        yield "k_all", released.groupBy(_number(made), *unchanged).count().agg(fn.min("count")).collect()[0][0]
-        yield "unique_unchanged", released.groupBy(*unchanged).count().where(fn.col("count") == 1).count()
+        yield (
+            "k_all",
+            released_rows.groupBy(_class_number(release), *unchanged).count().agg(fn.min("count")).collect()[0][0],
+        )
+        yield "unique_unchanged", released_rows.groupBy(*unchanged).count().where(fn.col("count") == 1).count()

@@ -1,5 +1,4 @@
-"""What is asked of a DataFrame, such that every process of Spark can plan it: the columns, the policy, the hierarchies
-and the parameters, as Arrow tables and values; and what such a process can be asked about rows of a part."""
+"""A call on a DataFrame as values that every executor can plan, and a planner that answers it for a partition."""
 
 import json
 import threading
@@ -28,24 +27,34 @@ from dbanon.table_functions.dispatch import make_call
 _HOME = "memory"
 _PART, _SHOWN = (qualified(_HOME, "part", name) for name in ("rows", "shown"))
 _SIZE = "size of a value"
-_GIVEN = "rows of a part, given"
+_INPUT_VIEW = "rows of a part, given"
 
 
 @dataclass(frozen=True)
 class LargerTable:
-    """The values of the larger table by column, `value` and `size`, how many records (persons) have it, and how many
-    records there are."""
+    """The counts of the whole table that a partition is a part of.
+
+    `columns` has a table with `value` and `size` by column: how many records (persons) have each value. `records` is
+    the number of records.
+    """
 
     columns: Mapping[str, pa.Table]
     records: int
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One call of a table function.
+class PortableCall:
+    """One call of a table function, as values that can be sent to executors.
 
-    `name` is what messages call the source, `columns` an empty table of its columns, `policy` and `hierarchy` the
-    tables of these names, `zone` the time zone in which times are told.
+    Attributes:
+        function: The table function.
+        name: The source in messages.
+        columns: An empty table of its columns.
+        policy: Rows of dbanon.policy.
+        hierarchy: Rows of dbanon.hierarchy.
+        parameters: The parameters of the call.
+        zone: The session's time zone.
+        key: A text that identifies the call.
     """
 
     function: str
@@ -59,162 +68,176 @@ class Asked:
 
     def __post_init__(self) -> None:
         tables = [table.to_pylist() for table in (self.policy, self.hierarchy)]
-        told = [self.function, self.name, str(self.columns.schema), *tables, self.parameters, self.zone]
-        object.__setattr__(self, "key", json.dumps(told, default=str))
+        parts = [self.function, self.name, str(self.columns.schema), *tables, self.parameters, self.zone]
+        object.__setattr__(self, "key", json.dumps(parts, default=str))
 
 
-def spelled(name: str) -> str:
-    """Return a table's name as a call writes it."""
+def quoted_name(name: str) -> str:
+    """Return a table's name as a call writes it, in quotes if necessary."""
     return name if names.table_parts(name) == (name,) else str(identifier(name))
 
 
-class Planned:
-    """A connection of this process that knows the policy and the hierarchies, and what is published of a part.
+class CallPlanner:
+    """A DuckDB connection with the policy and hierarchies of a call, which runs its statements on rows of a partition.
 
-    Raises what the table function raises where the call cannot be answered.
+    Raises:
+        DbanonError: Whatever the table function raises if the call cannot be answered.
     """
 
-    def __init__(self, asked: Asked) -> None:
-        self.asked = asked
+    def __init__(self, call: PortableCall) -> None:
+        self.call = call
         self.con = connect(config={"threads": 1})
         self.con.execute("CREATE SCHEMA part")
-        self.con.execute(f"SET TimeZone = {text(asked.zone)}")
+        self.con.execute(f"SET TimeZone = {text(call.zone)}")
         schema.create(self.con.raw)
-        for name, rows in (("policy", asked.policy), ("hierarchy", asked.hierarchy)):
+        for name, rows in (("policy", call.policy), ("hierarchy", call.hierarchy)):
             self._insert(f"INSERT INTO {SCHEMA}.{name} BY NAME", rows)
-        self._table(identifier(asked.name), asked.columns)
-        self.publication = self._publication()
-        self._empty()
+        self._create_table(identifier(call.name), call.columns)
+        self.spec = self._resolve_spec()
+        self._clear_rows()
 
-    def _publication(self) -> ReleaseSpec:
-        current = session.find_session(self.con.raw)
-        with current.cursor() as cursor:
-            source, place = {"tbl": spelled(self.asked.name)}, (_HOME, "main", f"{_HOME}.main")
-            made = resolve.resolve_spec(
-                make_call(current, cursor, self.asked.function, source, dict(self.asked.parameters), place)
+    def _resolve_spec(self) -> ReleaseSpec:
+        current_session = session.find_session(self.con.raw)
+        with current_session.cursor() as cursor:
+            source, place = {"tbl": quoted_name(self.call.name)}, (_HOME, "main", f"{_HOME}.main")
+            spec = resolve.resolve_spec(
+                make_call(current_session, cursor, self.call.function, source, dict(self.call.parameters), place)
             )
-        if made.roles.transformed:
+        if spec.roles.transformed:
             raise errors.TransformedColumnsNotSupportedError(
-                self.asked.function, self.asked.name, made.roles.transformed, "Spark"
+                self.call.function, self.call.name, spec.roles.transformed, "Spark"
             )
-        read = replace(made.source, shown=self.asked.name, sql=_PART, is_table=True, bare=False)
-        return replace(made, kind="release", source=read, reading=replace(made.reading, weight=identifier(self.weight)))
+        part_source = replace(spec.source, shown=self.call.name, sql=_PART, is_table=True, bare=False)
+        return replace(
+            spec, kind="release", source=part_source, reading=replace(spec.reading, weight=identifier(self.weight))
+        )
 
     @cached_property
     def weight(self) -> str:
-        """The column that says how many records a row stands for: a name that no other has."""
+        """The column with the number of records that a row represents; no other column has its name."""
         name = "records"
-        while name in map(str.lower, self.asked.columns.column_names):
+        while name in map(str.lower, self.call.columns.column_names):
             name += "_"
         return name
 
     @cached_property
-    def own(self) -> list[str]:
+    def read_columns(self) -> list[str]:
         """The columns that are read, in the order of the source."""
-        known = plan.role_by_column(self.publication)
-        return [name for name in self.publication.source.columns if known[name] != "withheld"]
+        roles = plan.role_by_column(self.spec)
+        return [name for name in self.spec.source.columns if roles[name] != "withheld"]
 
     @cached_property
-    def quasi(self) -> list[str]:
+    def quasi_columns(self) -> list[str]:
         """The quasi-identifiers."""
-        return [attribute.quasi.column for attribute in self.publication.attributes]
+        return [attribute.quasi.column for attribute in self.spec.attributes]
 
     @cached_property
-    def tested(self) -> list[str]:
+    def sensitive_columns(self) -> list[str]:
         """The sensitive columns that models are about or that the algorithm reads."""
-        return list(self.publication.roles.sensitive) if self.publication.uses_sensitive else []
+        return list(self.spec.roles.sensitive) if self.spec.uses_sensitive else []
 
     # --- what a part is asked --------------------------------------------------------------------------------
 
-    def types(self) -> dict[str, str]:
-        """Return the columns of `dealt` and their types, as DuckDB says them."""
-        rows = self.con.execute(f"DESCRIBE {self._dealt(self.publication)}").fetchall()
+    def assignment_types(self) -> dict[str, str]:
+        """Return the columns of `assign_classes` and their DuckDB types."""
+        rows = self.con.execute(f"DESCRIBE {self._assignment_sql(self.spec)}").fetchall()
         return {name: type_ for name, type_, *_ in rows}
 
-    def dealt(self, rows: pa.Table, weights: Any, larger: LargerTable | None) -> pa.Table:
-        """Rows of a part, each of which stands for so many records, dealt out to classes
-        (sql/integrations/spark/partition_release.sql)."""
-        self._fill(rows, weights)
-        return self._answer(self._dealt(self._beside(larger)))
+    def assign_classes(self, rows: pa.Table, weights: Any, larger: LargerTable | None) -> pa.Table:
+        """Return the records of a partition with their classes (sql/integrations/spark/partition_release.sql).
 
-    def kept(self, rows: pa.Table) -> pa.Table:
-        """Return those without a NULL among the quasi-identifiers, as these are read."""
-        self._fill(rows, pa.repeat(1, len(rows)))
-        return rows.take(self._answer(self._filled("non_null_rows", self.publication)).column(0))
+        Args:
+            rows: Distinct records.
+            weights: The number of records that each row represents.
+            larger: Counts of the whole table; None if the partition is the whole table.
+        """
+        self._load_rows(rows, weights)
+        return self._query(self._assignment_sql(self._part_spec(larger)))
 
-    def refused(self, rows: pa.Table, shown: pa.Table) -> tuple[int, int]:
-        """How many of the rows are not covered by what is published of them, and how much is finer than allowed."""
-        self._fill(rows, pa.repeat(1, len(rows)))
-        self._table(_SHOWN, shown)
-        found = self._answer(self._filled("covered_values", self.publication, shown=_SHOWN)).to_pylist()[0]
-        return found["uncovered"], found["finer"]
+    def drop_null_rows(self, rows: pa.Table) -> pa.Table:
+        """Return the rows without a NULL among the quasi-identifiers, after missing codes are read as NULL."""
+        self._load_rows(rows, pa.repeat(1, len(rows)))
+        return rows.take(self._query(self._fill_template("non_null_rows", self.spec)).column(0))
 
-    def judged(self, rows: pa.Table, placed: pa.Table, larger: LargerTable) -> pa.Table:
-        """What the worst class measures by each model, and how many miss it
-        (sql/integrations/spark/model_measures.sql)."""
-        self._fill(rows, pa.repeat(1, len(rows)))
-        self._table(_SHOWN, placed)
-        of = self._beside(larger)
-        return self._answer(self._filled("model_measures", of, shown=_SHOWN, demanded=bool(of.model_requirements)))
+    def count_uncovered(self, rows: pa.Table, published: pa.Table) -> tuple[int, int]:
+        """Return how many rows their published values do not cover, and how many values are finer than allowed."""
+        self._load_rows(rows, pa.repeat(1, len(rows)))
+        self._create_table(_SHOWN, published)
+        counts = self._query(self._fill_template("covered_values", self.spec, shown=_SHOWN)).to_pylist()[0]
+        return counts["uncovered"], counts["finer"]
 
-    def codes(self, column: str, larger: LargerTable) -> pa.Table:
-        """`value` and `code` of a column that the clustering looks at; NULL has none."""
-        return self._answer(self._filled("codes", self._beside(larger), of=column))
+    def measure_models(self, rows: pa.Table, assigned: pa.Table, larger: LargerTable) -> pa.Table:
+        """Return what the worst class achieves for each model, and how many classes miss it.
 
-    def domains(self, larger: LargerTable) -> pa.Table:
-        """Return one row: what the clustering is asked, and the domains of the columns."""
-        of = self._beside(larger)
-        return self._answer(self._filled("domains", of, request=cluster_request_json(of)))
+        See sql/integrations/spark/model_measures.sql.
+        """
+        self._load_rows(rows, pa.repeat(1, len(rows)))
+        self._create_table(_SHOWN, assigned)
+        part_spec = self._part_spec(larger)
+        return self._query(
+            self._fill_template("model_measures", part_spec, shown=_SHOWN, demanded=bool(part_spec.model_requirements))
+        )
+
+    def value_codes(self, column: str, larger: LargerTable) -> pa.Table:
+        """Return `value` and `code` of a column that the clustering reads; NULL has no code."""
+        return self._query(self._fill_template("codes", self._part_spec(larger), of=column))
+
+    def domain_row(self, larger: LargerTable) -> pa.Table:
+        """Return one row: the clustering request, and the domains of the columns."""
+        part_spec = self._part_spec(larger)
+        return self._query(self._fill_template("domains", part_spec, request=cluster_request_json(part_spec)))
 
     # --- how ---------------------------------------------------------------------------------------------------
 
-    def _dealt(self, of: ReleaseSpec) -> str:
-        return self._filled("partition_release", of, own=[identifier(name) for name in self.own])
+    def _assignment_sql(self, spec: ReleaseSpec) -> str:
+        return self._fill_template("partition_release", spec, own=[identifier(name) for name in self.read_columns])
 
-    def _filled(self, name: str, publication: ReleaseSpec, **more: object) -> str:
-        return qualify_builtins(plan.fill_release_template(f"integrations/spark/{name}.sql", publication, None, **more))
+    def _fill_template(self, name: str, spec: ReleaseSpec, **context: object) -> str:
+        return qualify_builtins(plan.fill_release_template(f"integrations/spark/{name}.sql", spec, None, **context))
 
-    def _answer(self, statement: str) -> pa.Table:
-        """What a statement gives; the rows that it read are forgotten."""
+    def _query(self, statement: str) -> pa.Table:
+        """Return the result of a statement, and drop the rows that it read."""
         try:
-            with redaction.redact_values(self.asked.function, lambda: [self.asked.name]):
+            with redaction.redact_values(self.call.function, lambda: [self.call.name]):
                 return self.con.sql(statement).to_arrow_table()
         finally:
-            self._empty()
+            self._clear_rows()
             self.con.raw.execute(f"DROP TABLE IF EXISTS {_SHOWN}")
 
-    def _beside(self, larger: LargerTable | None) -> ReleaseSpec:
-        """Return the publication of a part of a larger table."""
+    def _part_spec(self, larger: LargerTable | None) -> ReleaseSpec:
+        """Return the release spec of a partition of a larger table."""
         if larger is None:
-            return self.publication
-        places = {name: qualified(_HOME, "part", f"values {i}") for i, name in enumerate(larger.columns)}
+            return self.spec
+        tables = {name: qualified(_HOME, "part", f"values {i}") for i, name in enumerate(larger.columns)}
         for name, rows in larger.columns.items():
-            self._table(places[name], rows.rename_columns([name, _SIZE]))
-        quasi, tested = (tuple(places.get(n, Sql("")) for n in of) for of in (self.quasi, self.tested))
-        whole = WholeTable(quasi, tested, identifier(_SIZE), larger.records)
-        return replace(self.publication, reading=replace(self.publication.reading, whole_table=whole))
+            self._create_table(tables[name], rows.rename_columns([name, _SIZE]))
+        quasi_tables, sensitive_tables = (
+            tuple(tables.get(n, Sql("")) for n in columns) for columns in (self.quasi_columns, self.sensitive_columns)
+        )
+        parent_table = WholeTable(quasi_tables, sensitive_tables, identifier(_SIZE), larger.records)
+        return replace(self.spec, reading=replace(self.spec.reading, whole_table=parent_table))
 
-    def _empty(self) -> None:
-        self._fill(self.asked.columns.select(self.own), pa.array([], pa.int64()))
+    def _clear_rows(self) -> None:
+        self._load_rows(self.call.columns.select(self.read_columns), pa.array([], pa.int64()))
 
-    def _fill(self, rows: pa.Table, weights: Any) -> None:
-        self._table(_PART, rows.append_column(self.weight, weights))
+    def _load_rows(self, rows: pa.Table, weights: Any) -> None:
+        self._create_table(_PART, rows.append_column(self.weight, weights))
 
-    def _table(self, name: Sql, rows: pa.Table) -> None:
+    def _create_table(self, name: Sql, rows: pa.Table) -> None:
         self._insert(f"CREATE OR REPLACE TABLE {name} AS", rows)
 
-    def _insert(self, statement: str, given: pa.Table) -> None:
-        self.con.raw.register(_GIVEN, given)
-        self.con.raw.execute(f"{statement} FROM {identifier(_GIVEN)}")
-        self.con.raw.unregister(_GIVEN)
+    def _insert(self, statement: str, rows: pa.Table) -> None:
+        self.con.raw.register(_INPUT_VIEW, rows)
+        self.con.raw.execute(f"{statement} FROM {identifier(_INPUT_VIEW)}")
+        self.con.raw.unregister(_INPUT_VIEW)
 
 
-_KNOWN = threading.local()
+_THREAD = threading.local()
 
 
-def planned(asked: Asked) -> Planned:
-    """What is planned of a call in this thread; the last one is kept."""
-    last: Planned | None = getattr(_KNOWN, "last", None)
-    if last is None or last.asked.key != asked.key:
-        last = _KNOWN.last = Planned(asked)
+def thread_planner(call: PortableCall) -> CallPlanner:
+    """Return this thread's planner of a call; the last planner is kept."""
+    last: CallPlanner | None = getattr(_THREAD, "last", None)
+    if last is None or last.call.key != call.key:
+        last = _THREAD.last = CallPlanner(call)
     return last

@@ -1,4 +1,4 @@
-"""The functions in the SQL of a Spark session: a call is answered, and its answer takes its place in the statement."""
+"""Make the functions available in the SQL of a Spark session: each call is replaced by a view of its result."""
 
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -14,72 +14,77 @@ from dbanon.sqltext.tokenizer import SPARK, code_tokens
 from dbanon.table_functions.registry import table_functions
 from dbanon.table_functions.table_function import KIND_BY_ENDING
 
-_PLAIN = "without_dbanon"
+_ORIGINAL_SQL = "without_dbanon"
 
 
 def install(
     session: SparkSession, *, policy: Any = None, hierarchies: Mapping[str, Any] | None = None, cell: int | None = None
 ) -> None:
-    """Makes `session.sql("SELECT * FROM kacpc('patients', k=10)")` work, with NAME_classes and NAME_metrics, for every
-    algorithm; arguments are written as in DuckDB.
+    """Make `session.sql("SELECT * FROM kacpc('patients', k=10)")` work, for every algorithm.
 
-    `policy` is a DuckDB database that declares the tables by name, rows of dbanon.policy with a `table_name`, or what
-    `anonymize` takes, by table. Tables are found as Spark's catalog finds them. A table, view or temporary view that
-    a given policy does not name is refused: a view over a table needs rows of its own. `hierarchies`
-    and `cell` as there. A call is answered when the statement is read, before anything else in it is done: EXPLAIN
-    answers it, too. It is a method of this session object alone: another client of the same Spark does not have it.
+    NAME_classes and NAME_metrics work, too. Arguments are written as in DuckDB. A call is answered when the statement
+    is read, before anything else in it, so EXPLAIN answers it, too. Only this session object has the functions, not
+    other clients of the same Spark.
+
+    Args:
+        session: The session.
+        policy: A DuckDB database that declares tables by name, rows of dbanon.policy with a `table_name`, or policies
+            as for `anonymize` by table. Tables are resolved by Spark's catalog. A table or view that a given policy
+            does not name is refused: a view over a table needs rows of its own.
+        hierarchies: As for `anonymize`.
+        cell: As for `anonymize`.
     """
-    plain: Callable[..., DataFrame] = getattr(session.sql, _PLAIN, session.sql)
+    original_sql: Callable[..., DataFrame] = getattr(session.sql, _ORIGINAL_SQL, session.sql)
 
     def sql(query: str, *args: Any, **kwargs: Any) -> DataFrame:
         views: list[str] = []
         try:
-            return plain(_answered(session, query, policy, hierarchies, cell, views), *args, **kwargs)
+            return original_sql(_replace_calls(session, query, policy, hierarchies, cell, views), *args, **kwargs)
         finally:
             for view in views:
                 session.catalog.dropTempView(view)
 
-    setattr(sql, _PLAIN, plain)
+    setattr(sql, _ORIGINAL_SQL, original_sql)
     session.sql = sql
 
 
-def _answered(
+def _replace_calls(
     session: SparkSession, query: str, policy: Any, hierarchies: Any, cell: int | None, views: list[str]
 ) -> str:
-    """Return the statement with the names of views in place of calls."""
-    pieces, done = [], 0
-    for start, end in _calls(query):
+    """Return the statement with names of views in place of calls; `views` receives these names."""
+    pieces, copied_to = [], 0
+    for start, end in _call_spans(query):
         with connect() as con:
-            function, table, given = con.parse_call(f"FROM {query[start:end]}")
+            function, table, arguments = con.parse_call(f"FROM {query[start:end]}")
         source = session_tables.policy_source(session, table, policy, hierarchies or {})
-        answer = frame_release(session.table(table), function, source, None, given.pop("cell", cell), given)
+        release = frame_release(session.table(table), function, source, None, arguments.pop("cell", cell), arguments)
         views.append(f"dbanon_{uuid.uuid4().hex}")
-        answer.createTempView(views[-1])
-        pieces += [query[done:start], views[-1]]
-        done = end
-    return "".join([*pieces, query[done:]])
+        release.createTempView(views[-1])
+        pieces += [query[copied_to:start], views[-1]]
+        copied_to = end
+    return "".join([*pieces, query[copied_to:]])
 
 
-def _calls(query: str) -> Iterator[tuple[int, int]]:
-    """Where calls of our functions begin and end."""
-    begun: int | None = None
-    depth, before = 0, None
+def _call_spans(query: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each call of a function in a statement."""
+    start: int | None = None
+    depth, previous = 0, None
     for token in code_tokens(query, SPARK):
-        if begun is not None:
+        if start is not None:
             depth += (token.text == "(") - (token.text == ")")
             if depth == 0:
-                yield begun, token.end
-                begun = None
-        elif token.text == "(" and before is not None and before.text.lower() in _functions():
-            begun, depth = before.start, 1
-        before = token
+                yield start, token.end
+                start = None
+        elif token.text == "(" and previous is not None and previous.text.lower() in _release_functions():
+            start, depth = previous.start, 1
+        previous = token
 
 
 @cache
-def _functions() -> frozenset[str]:
-    """NAME, NAME_classes and NAME_metrics of every algorithm."""
-    known = table_functions()
-    return frozenset(name for name in known if name.removesuffix(_ending(name)) + "_metrics" in known)
+def _release_functions() -> frozenset[str]:
+    """Return NAME, NAME_classes and NAME_metrics of every algorithm."""
+    functions = table_functions()
+    return frozenset(name for name in functions if name.removesuffix(_ending(name)) + "_metrics" in functions)
 
 
 def _ending(name: str) -> str:

@@ -114,7 +114,7 @@ models:
 """,
         },
     )
-    dbt_package.copy(folder / "copied")
+    dbt_package.copy_package(folder / "copied")
     return folder
 
 

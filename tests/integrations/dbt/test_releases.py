@@ -12,8 +12,8 @@ import pytest
 import dbanon
 from dbanon import errors
 from dbanon.api.connection import Connection
-from dbanon.integrations.dbt.materialize_model import released
-from dbanon.integrations.dbt.model import Model
+from dbanon.integrations.dbt.materialize_model import create_next_version
+from dbanon.integrations.dbt.model import DbtModel
 from dbanon.sqltext.quote import qualified
 
 CALL = "SELECT * FROM kacpc('\"memory\".\"main\".\"patients\"', k=5, qi=['age'], sensitive=['disease'])"
@@ -44,9 +44,9 @@ def clinic(opened: Any) -> Iterator[Any]:
 
 def run(con: Any, query: str = CALL, name: str = "safe", *, full_refresh: bool = False, **config: Any) -> list[str]:
     """What one run of a model warns of."""
-    model = Model.of(("memory", "main", name), query, config, full_refresh=full_refresh)
+    model = DbtModel.from_config(("memory", "main", name), query, config, full_refresh=full_refresh)
     with contextlib.closing(Connection(con.cursor())) as connection:
-        return released(connection, model)
+        return create_next_version(connection, model)
 
 
 def versions(con: Any, name: str = "safe") -> list[tuple[int, str, int]]:
@@ -217,11 +217,13 @@ def test_a_model_is_one_statement(clinic: Any, query: str) -> None:
 )
 def test_a_configuration_that_is_misspelled_is_refused(config: dict[str, Any], says: str) -> None:
     with pytest.raises(errors.DbanonError, match="model safe: ") as error_info:
-        Model.of(("memory", "main", "safe"), CALL, config)
+        DbtModel.from_config(("memory", "main", "safe"), CALL, config)
     assert says in str(error_info.value)
 
 
 def test_foreign_dbt_settings_are_ignored() -> None:
     config = {"freshness": None, "full_refresh": None, "tags": ["a"], "location": "here", "composition": None}
-    model = Model.of(("memory", "main", "safe"), CALL, config, of_dbt=["freshness", "full_refresh", "tags"])
+    model = DbtModel.from_config(
+        ("memory", "main", "safe"), CALL, config, dbt_keys=["freshness", "full_refresh", "tags"]
+    )
     assert model.options == {}

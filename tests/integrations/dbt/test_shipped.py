@@ -51,10 +51,10 @@ def test_the_command_names_the_package_or_copies_it(tmp_path: Path) -> None:
 
 
 def test_existing_copy_kept_without_force(tmp_path: Path) -> None:
-    dbt_package.copy(tmp_path)
+    dbt_package.copy_package(tmp_path)
     (tmp_path / "macros" / "names.sql").write_text("mine")
     with pytest.raises(errors.TargetExistsError):
-        dbt_package.copy(tmp_path)
+        dbt_package.copy_package(tmp_path)
     outcome = CliRunner().invoke(main, ["dbt", "--to", str(tmp_path)])
     assert outcome.exit_code != 0
     assert "--force" in outcome.output

@@ -13,7 +13,7 @@ import pytest
 import dbanon
 from dbanon.api.frame import Anonymized
 from dbanon.integrations.notebook import progress
-from dbanon.integrations.notebook.result import Answer
+from dbanon.integrations.notebook.result import NotebookResult
 
 pytest.importorskip("IPython", reason="IPython is not installed")
 
@@ -58,7 +58,7 @@ def test_a_release_is_shown_with_its_metrics(shell: Any, capsys: pytest.CaptureF
     assert isinstance(output, Anonymized)
     assert "<th>age</th>" in output._repr_html_() and "<td>classes</td>" in output._repr_html_()
     rows = shell.run_line_magic("dbanon", f"SELECT age, disease FROM ({RELEASE}) ORDER BY ALL")
-    assert isinstance(rows, Answer) and len(rows) == 12
+    assert isinstance(rows, NotebookResult) and len(rows) == 12
     assert "<p>12 rows, 10 shown</p>" in rows._repr_html_() and "12 rows, 10 shown" in repr(rows)
     assert rows.df()["age"][0] == "[20, 22]" and rows.arrow().num_rows == 12
 
@@ -148,8 +148,8 @@ def test_query_magic_equals_anonymize(con: Any) -> None:
 
 def test_progress_bar_shows_and_disappears(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     display: list[Any] = []
-    monkeypatch.setattr(progress, "WAIT", 0)
-    monkeypatch.setattr(progress, "EVERY", 0)
+    monkeypatch.setattr(progress, "DISPLAY_AFTER_S", 0)
+    monkeypatch.setattr(progress, "UPDATE_INTERVAL_S", 0)
     monkeypatch.setattr(shell.display_pub, "publish", lambda data, **given: display.append((data, given.get("update"))))
     bar = dbanon.ProgressBar()
     shell.user_ns["bar"] = bar

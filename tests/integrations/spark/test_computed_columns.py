@@ -28,11 +28,11 @@ def check(df: Any) -> None:
     """Check a DataFrame as `anonymize` does where its policy names a table."""
     from dbanon.integrations.spark import computed_columns
     from dbanon.integrations.spark.given_policy import PolicySource
-    from dbanon.integrations.spark.policy_input import frame_call
+    from dbanon.integrations.spark.policy_input import prepare_call
 
-    call = frame_call(df, "mondrian", PolicySource("people", ROLES, {}, "table"), {"k": 2})
+    call = prepare_call(df, "mondrian", PolicySource("people", ROLES, {}, "table"), {"k": 2})
     assert call.table_columns == frozenset(ROLES)
-    computed_columns.check(df, call.asked, TABLE)
+    computed_columns.check_computed_columns(df, call.call, TABLE)
 
 
 def by_sql(query: str) -> Callable[[Any], Any]:
@@ -102,7 +102,7 @@ def test_columns_of_the_table_are_accepted(people: Any, name: str) -> None:
 
 def test_roles_of_one_dataframe_are_about_computed_columns(people: Any) -> None:
     from dbanon.integrations.spark.given_policy import PolicySource
-    from dbanon.integrations.spark.policy_input import frame_call
+    from dbanon.integrations.spark.policy_input import prepare_call
 
     df = COMPUTED["swapped"](people)
-    assert frame_call(df, "mondrian", PolicySource(None, ROLES), {"k": 2}).table_columns is None
+    assert prepare_call(df, "mondrian", PolicySource(None, ROLES), {"k": 2}).table_columns is None

@@ -12,7 +12,7 @@ import pytest
 
 import dbanon
 from dbanon import algorithms
-from dbanon.integrations.spark.session_call import Asked, LargerTable, Planned
+from dbanon.integrations.spark.session_call import CallPlanner, LargerTable, PortableCall
 
 CITIES = [[city, country, "*"] for city, country in (("Oslo", "NO"), ("Bergen", "NO"), ("Lund", "SE"), ("Umea", "SE"))]
 POLICY: dict[str, Any] = {
@@ -54,24 +54,24 @@ def clinic() -> Any:
         yield con
 
 
-def asked(con: Any, function: str, **parameters: Any) -> Asked:
+def asked(con: Any, function: str, **parameters: Any) -> PortableCall:
     tables = [con.sql(f"FROM dbanon.{name}").to_arrow_table() for name in ("policy", "hierarchy")]
-    return Asked(function, "t", con.sql("FROM t LIMIT 0").to_arrow_table(), *tables, parameters, "UTC")
+    return PortableCall(function, "t", con.sql("FROM t LIMIT 0").to_arrow_table(), *tables, parameters, "UTC")
 
 
-def kinds(con: Any, of: Planned, where: str = "true") -> tuple[pa.Table, pa.Array]:
+def kinds(con: Any, of: CallPlanner, where: str = "true") -> tuple[pa.Table, pa.Array]:
     """The rows that are read, each once, and how often each is there."""
-    columns = ", ".join(of.own)
+    columns = ", ".join(of.read_columns)
     rows = con.sql(f"SELECT {columns}, count(*) AS n FROM t WHERE {where} GROUP BY ALL").to_arrow_table()
     return rows.drop_columns("n"), rows.column("n")
 
 
-def larger(con: Any, of: Planned, persons: bool = False) -> LargerTable:
+def larger(con: Any, of: CallPlanner, persons: bool = False) -> LargerTable:
     """The values of the whole table."""
     size = "count(DISTINCT name)" if persons else "count(*)"
     values = {
         name: con.sql(f"SELECT {name} AS value, {size} AS size FROM t GROUP BY ALL").to_arrow_table()
-        for name in (*of.quasi, *of.tested)
+        for name in (*of.quasi_columns, *of.sensitive_columns)
     }
     return LargerTable(values, con.sql("SELECT count(*) FROM t").fetchall()[0][0])
 
@@ -109,12 +109,12 @@ def needed(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", [a.name for a in algorithms.algorithms()])
 def test_a_part_that_is_the_table_is_released_as_the_table(clinic: Any, name: str) -> None:
     parameters = {"k": 5, **needed(name)}
-    planned = Planned(asked(clinic, name, **parameters))
+    planned = CallPlanner(asked(clinic, name, **parameters))
     wanted = released(clinic, name, **parameters)
     own_part, weights = kinds(clinic, planned)
-    assert rows_of(planned.dealt(own_part, weights, None)) == wanted
-    if not planned.publication.run.preprocessing.description:
-        assert rows_of(planned.dealt(own_part, weights, larger(clinic, planned))) == wanted
+    assert rows_of(planned.assign_classes(own_part, weights, None)) == wanted
+    if not planned.spec.run.preprocessing.description:
+        assert rows_of(planned.assign_classes(own_part, weights, larger(clinic, planned))) == wanted
 
 
 @pytest.mark.parametrize(
@@ -140,19 +140,21 @@ def test_call_settings_apply_to_parts(clinic: Any, given: dict[str, Any]) -> Non
         clinic.execute("UPDATE dbanon.policy SET role = 'person' WHERE column_name = 'name'")
         given.pop("person")
     try:
-        planned = Planned(asked(clinic, "kacpc", **given))
+        planned = CallPlanner(asked(clinic, "kacpc", **given))
         wanted = released(clinic, "kacpc", **given)
         own_part, weights = kinds(clinic, planned)
-        assert rows_of(planned.dealt(own_part, weights, None)) == wanted
+        assert rows_of(planned.assign_classes(own_part, weights, None)) == wanted
         if given.get("nulls") == "drop":
-            own_part = planned.kept(clinic.sql(f"SELECT {', '.join(planned.own)} FROM t").to_arrow_table())
+            own_part = planned.drop_null_rows(
+                clinic.sql(f"SELECT {', '.join(planned.read_columns)} FROM t").to_arrow_table()
+            )
             assert len(own_part) == sum(wanted.values())
-            assert rows_of(planned.dealt(own_part, pa.repeat(1, len(own_part)), None)) == wanted
+            assert rows_of(planned.assign_classes(own_part, pa.repeat(1, len(own_part)), None)) == wanted
         else:
             assert (
                 rows_of(
-                    planned.dealt(
-                        own_part, weights, larger(clinic, planned, planned.publication.roles.person is not None)
+                    planned.assign_classes(
+                        own_part, weights, larger(clinic, planned, planned.spec.roles.person is not None)
                     )
                 )
                 == wanted
@@ -163,31 +165,31 @@ def test_call_settings_apply_to_parts(clinic: Any, given: dict[str, Any]) -> Non
 
 def test_a_part_is_measured_by_the_whole_table(clinic: Any) -> None:
     """Ranks of published ends, which order classes of all parts, and distances from the whole distribution."""
-    planned = Planned(asked(clinic, "mondrian", k=5, qi=["age"], t=0.35, allow_rare=["ward"]))
+    planned = CallPlanner(asked(clinic, "mondrian", k=5, qi=["age"], t=0.35, allow_rare=["ward"]))
     own_part, weights = kinds(clinic, planned, "age BETWEEN 35 AND 44")
     full_result = larger(clinic, planned)
-    values = planned.dealt(own_part, weights, full_result).to_pylist()
+    values = planned.assign_classes(own_part, weights, full_result).to_pylist()
     ages = sorted(row[0] for row in clinic.execute("SELECT DISTINCT age FROM t WHERE age IS NOT NULL").fetchall())
     for row in values:
         low, high = ages[row["keys"]["l0"]], ages[row["keys"]["h0"]]
         assert row["published"]["age"] == (f"[{low}, {high}]" if low < high else str(low))
         assert (row["lost"]["a0"], row["lost"]["b0"]) == (low - ages[0], high - ages[0])
-    alone = planned.dealt(own_part, weights, None).to_pylist()
+    alone = planned.assign_classes(own_part, weights, None).to_pylist()
     assert min(row["keys"]["l0"] for row in alone) == 0 < min(row["keys"]["l0"] for row in values)
     # A part of one value only is far from the whole table, though not from itself.
     one, counts = kinds(clinic, planned, "age BETWEEN 35 AND 44 AND disease = 'Flu'")
-    assert planned.dealt(one, counts, None).num_rows
+    assert planned.assign_classes(one, counts, None).num_rows
     with pytest.raises(Exception, match=r"t = 0\.35"):
-        planned.dealt(one, counts, full_result)
+        planned.assign_classes(one, counts, full_result)
 
 
 def test_the_words_of_the_gate_find_what_is_wrong(clinic: Any) -> None:
-    planned = Planned(asked(clinic, "kacpc", k=5))
+    planned = CallPlanner(asked(clinic, "kacpc", k=5))
     own_part, weights = kinds(clinic, planned)
-    result = planned.dealt(own_part, weights, None)
-    rows = pa.Table.from_arrays(result.column("own").combine_chunks().flatten(), planned.own)
-    display = pa.Table.from_arrays(result.column("published").combine_chunks().flatten(), planned.quasi)
-    assert planned.refused(rows, display) == (0, 0)
+    result = planned.assign_classes(own_part, weights, None)
+    rows = pa.Table.from_arrays(result.column("own").combine_chunks().flatten(), planned.read_columns)
+    display = pa.Table.from_arrays(result.column("published").combine_chunks().flatten(), planned.quasi_columns)
+    assert planned.count_uncovered(rows, display) == (0, 0)
     for column, wrong, refusal in (
         ("age", "[1, 2]", "uncovered"),
         ("city", "Paris", "uncovered"),
@@ -195,20 +197,22 @@ def test_the_words_of_the_gate_find_what_is_wrong(clinic: Any) -> None:
     ):
         values = display.column(column).to_pylist()
         values[3] = wrong
-        spoiled = display.set_column(planned.quasi.index(column), column, pa.array(values))
-        uncovered, finer = planned.refused(rows, spoiled)
+        spoiled = display.set_column(planned.quasi_columns.index(column), column, pa.array(values))
+        uncovered, finer = planned.count_uncovered(rows, spoiled)
         assert (uncovered if refusal == "uncovered" else finer) >= 1
 
 
 def test_models_and_persons_are_judged_by_class(clinic: Any) -> None:
-    planned = Planned(asked(clinic, "kacpc", k=2, l=2, t=0.9))
-    rows = clinic.sql(f"SELECT {', '.join(planned.own)} FROM t ORDER BY ALL LIMIT 40").to_arrow_table()
+    planned = CallPlanner(asked(clinic, "kacpc", k=2, l=2, t=0.9))
+    rows = clinic.sql(f"SELECT {', '.join(planned.read_columns)} FROM t ORDER BY ALL LIMIT 40").to_arrow_table()
     diseases = rows.column("disease").to_pylist()
     full_result = larger(clinic, planned)
     for classes in ([0] * 40, [0 if d == "Flu" else 1 for d in diseases]):
         placed_table = pa.table({"class_id": classes, "size": [1] * 40})
-        rows_by_model = {row["model"]: row for row in planned.judged(rows, placed_table, full_result).to_pylist()}
+        rows_by_model = {
+            row["model"]: row for row in planned.measure_models(rows, placed_table, full_result).to_pylist()
+        }
         values = [len({d for d, c in zip(diseases, classes, strict=True) if c == number}) for number in set(classes)]
-        numbers = {planned.publication.model_requirements[n].parameter: n for n in rows_by_model}
+        numbers = {planned.spec.model_requirements[n].parameter: n for n in rows_by_model}
         assert rows_by_model[numbers["l"]]["value"] == min(values)
         assert rows_by_model[numbers["l"]]["missed"] == sum(v < 2 for v in values)

@@ -205,13 +205,13 @@ def test_release_staged_before_replacing_target(spark: Any, people: Any, tmp_pat
         """One record leaves in a class of its own."""
         from pyspark.sql import functions as fn
 
-        columns, _ = plan.published_names(of.publication)
+        columns, _ = plan.published_names(of.spec)
         rows = honest(of, placed)
         alone = rows.limit(1).withColumn("age", fn.lit("19")).withColumn("class_id", fn.lit(9999).cast("bigint"))
         return rows.exceptAll(rows.limit(1)).union(alone).select(*columns)
 
-    honest = release._released
-    monkeypatch.setattr(release, "_released", leaking)
+    honest = release._released_rows
+    monkeypatch.setattr(release, "_released_rows", leaking)
     with pytest.raises(errors.GateRefusedError):
         dbanon.spark.anonymize(people, "kacpc", k=5, to=tmp_path / "leak.parquet", **GIVEN)
     assert [p.name for p in tmp_path.iterdir()] == ["safe.parquet"]
@@ -220,7 +220,7 @@ def test_release_staged_before_replacing_target(spark: Any, people: Any, tmp_pat
     with pytest.raises(errors.GateRefusedError):
         dbanon.spark.anonymize(people, "kacpc", k=5, **GIVEN)
     assert not [path for path in lasting.rglob("*") if path.is_file()], "what is refused is kept nowhere"
-    monkeypatch.setattr(release, "_released", honest)
+    monkeypatch.setattr(release, "_released_rows", honest)
     assert dbanon.spark.anonymize(people, "kacpc", k=5, **GIVEN).count() == 400
     assert [path for path in lasting.rglob("*") if path.is_file()]
 

@@ -31,18 +31,18 @@ def divided(spark: Any, rows: Sequence[Row], function: str, most: int, **given: 
     from pyspark.sql import functions as fn
 
     from dbanon.integrations.spark import partitioning
-    from dbanon.integrations.spark.encode import larger_table
+    from dbanon.integrations.spark.encode import count_values
     from dbanon.integrations.spark.given_policy import PolicySource
-    from dbanon.integrations.spark.policy_input import frame_call
-    from dbanon.integrations.spark.session_call import planned
+    from dbanon.integrations.spark.policy_input import prepare_call
+    from dbanon.integrations.spark.session_call import thread_planner
 
     table = pa.Table.from_pylist([dict(zip(POLICY, row, strict=True)) for row in rows])
     df = spark.createDataFrame(table)
-    call = frame_call(df, function, PolicySource(policy=POLICY), given).asked
-    of = planned(call)
-    kinds = df.groupBy(fn.struct(*of.own).alias("own")).agg(fn.count(fn.lit(1)).alias("weight"))
+    call = prepare_call(df, function, PolicySource(policy=POLICY), given).call
+    of = thread_planner(call)
+    kinds = df.groupBy(fn.struct(*of.read_columns).alias("own")).agg(fn.count(fn.lit(1)).alias("weight"))
     groups: dict[int, Counter[Row]] = defaultdict(Counter)
-    for row in partitioning.parts(call, kinds, larger_table(of, kinds), most).collect():
+    for row in partitioning.partition_records(call, kinds, count_values(of, kinds), most).collect():
         groups[row["part"]][tuple(row["own"][name] for name in POLICY)] += row["weight"]
     assert sum(groups.values(), Counter()) == Counter(rows)
     return dict(groups)

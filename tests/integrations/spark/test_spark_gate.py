@@ -23,7 +23,7 @@ def made(spark: Any) -> Any:
     """A release of 24 records before it is judged."""
     from dbanon.integrations.spark import release
     from dbanon.integrations.spark.given_policy import PolicySource
-    from dbanon.integrations.spark.policy_input import frame_call
+    from dbanon.integrations.spark.policy_input import prepare_call
 
     columns = {
         "age": list(range(20, 20 + ROWS)),
@@ -32,10 +32,10 @@ def made(spark: Any) -> Any:
         "shift": ["day", "day", "night", "night"] * 6,
     }
     df = spark.createDataFrame(pa.table(columns)).coalesce(1)
-    call = frame_call(df, "mondrian", PolicySource(policy=ROLES), {"k": K, "l": 2}).asked
-    result = release.make(call, df, None)
+    call = prepare_call(df, "mondrian", PolicySource(policy=ROLES), {"k": K, "l": 2}).call
+    result = release.build_release(call, df, None)
     yield replace(result, released=result.released.localCheckpoint())
-    result.forget()
+    result.unpersist()
 
 
 @pytest.fixture(scope="module")
@@ -53,20 +53,20 @@ def frame(made: Any, rows: list[dict[str, Any]]) -> Any:
 def test_a_release_passes_and_reports_its_model(made: Any) -> None:
     from dbanon.integrations.spark import gate
 
-    assert gate.check(made, made.released) == {0: pytest.approx(2.0, abs=1)}
+    assert gate.check_release(made, made.released) == {0: pytest.approx(2.0, abs=1)}
 
 
 def test_classes_of_all_partitions_are_numbered_on(spark: Any) -> None:
     from pyspark.sql import functions as fn
 
-    from dbanon.integrations.spark.release import _numbered
+    from dbanon.integrations.spark.release import _number_classes
 
     classes = [(f"class {i}", "published", 0.0, K) for i in range(6)]
     sorted_frame = spark.createDataFrame(classes, "keys string, published string, lost double, size bigint")
     sorted_frame = (
         sorted_frame.repartition(3, "keys").withColumn("place", fn.monotonically_increasing_id()).localCheckpoint()
     )
-    assert sorted(row["class_id"] for row in _numbered(sorted_frame).collect()) == [1, 2, 3, 4, 5, 6]
+    assert sorted(row["class_id"] for row in _number_classes(sorted_frame).collect()) == [1, 2, 3, 4, 5, 6]
 
 
 def smallest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -107,7 +107,7 @@ def test_classes_below_k_are_refused(made: Any, rows: Any) -> None:
     from dbanon.integrations.spark import gate
 
     with pytest.raises(errors.GateRefusedError, match="below k"):
-        gate._classes(made, frame(made, smallest(rows)))
+        gate._check_classes(made, frame(made, smallest(rows)))
 
 
 def spoiled(made: Any, **own: Any) -> Any:
@@ -117,7 +117,7 @@ def spoiled(made: Any, **own: Any) -> Any:
     struct = fn.col("own")
     for name, column in own.items():
         struct = struct.withField(name, column)
-    return replace(made, dealt=made.dealt.withColumn("own", struct))
+    return replace(made, assignments=made.assignments.withColumn("own", struct))
 
 
 def test_rare_values_are_refused(made: Any) -> None:
@@ -127,11 +127,11 @@ def test_rare_values_are_refused(made: Any) -> None:
 
     age = fn.col("own.age")
     with pytest.raises(errors.RareValueError, match="ward"):
-        gate._rare(spoiled(made, ward=fn.when(age < 20 + K - 1, "rare").otherwise("usual")))
+        gate._check_rare_values(spoiled(made, ward=fn.when(age < 20 + K - 1, "rare").otherwise("usual")))
     # Each value of both is in twelve records, one combination in three.
     halves = {"ward": fn.when(age < 32, "A").otherwise("B"), "shift": fn.when(age.between(29, 40), "a").otherwise("b")}
     with pytest.raises(errors.RareCombinationError):
-        gate._rare(spoiled(made, **halves))
+        gate._check_rare_values(spoiled(made, **halves))
 
 
 def test_models_are_judged_by_class(made: Any) -> None:
@@ -140,9 +140,9 @@ def test_models_are_judged_by_class(made: Any) -> None:
     from dbanon.integrations.spark import gate
 
     with pytest.raises(errors.GateRefusedError, match="l on disease"):
-        gate._models(spoiled(made, disease=fn.lit("Flu")))
+        gate._check_models(spoiled(made, disease=fn.lit("Flu")))
     with pytest.raises(errors.GateRefusedError, match="missing or too many"):
-        gate._all_judged(made, {})
+        gate._check_models_measured(made, {})
 
 
 def test_classes_are_counted_again(made: Any) -> None:
@@ -161,7 +161,7 @@ def test_classes_are_counted_again(made: Any) -> None:
         wrong = [tuple({**rows[0], **change}.values()), *(tuple(row.values()) for row in rows[1:])]
         with pytest.raises(errors.GateRefusedError, match="figures"):
             recount.check_classes(
-                made, made.released, made.dealt.sparkSession.createDataFrame(wrong, stated.schema), {}
+                made, made.released, made.assignments.sparkSession.createDataFrame(wrong, stated.schema), {}
             )
 
 

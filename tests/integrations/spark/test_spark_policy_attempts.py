@@ -27,7 +27,7 @@ from support.scale import some
 import dbanon
 from dbanon import errors
 from dbanon.integrations.spark.given_policy import PolicySource, given_policy
-from dbanon.integrations.spark.session_call import Asked, Planned
+from dbanon.integrations.spark.session_call import CallPlanner, PortableCall
 
 FINE = [[zip_code, f"{zip_code}!", "*"] for zip_code, *_ in HIERARCHY]
 """A hierarchy that publishes every zip code at level 1."""
@@ -65,15 +65,15 @@ def plan(
     name: str | None = "patients",
     hierarchies: Any = None,
     **parameters: Any,
-) -> Planned:
+) -> CallPlanner:
     """What a process of Spark plans of a call, as `dbanon.spark.anonymize` hands it on."""
     given_given_policy = given_policy(PolicySource(name, policy, hierarchies or {}), columns.slice(0, 0))
     if given_given_policy.by_column:
         parameters["hierarchies"] = dict(given_given_policy.by_column)
     shown_name = name or "data"
     parameters = {"k": K, **parameters}
-    return Planned(
-        Asked(
+    return CallPlanner(
+        PortableCall(
             function,
             shown_name,
             columns.slice(0, 0),
@@ -85,10 +85,14 @@ def plan(
     )
 
 
-def release(planned: Planned, rows: pa.Table) -> tuple[list[str], list[tuple[Any, ...]]]:
+def release(planned: CallPlanner, rows: pa.Table) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Columns and rows that a process releases of a table as one part."""
-    assigned_values = planned.dealt(rows.select(planned.own), pa.repeat(1, len(rows)), None).to_pylist()
-    kept_names = [name for name in planned.own if name in (*planned.tested, *planned.publication.roles.other)]
+    assigned_values = planned.assign_classes(
+        rows.select(planned.read_columns), pa.repeat(1, len(rows)), None
+    ).to_pylist()
+    kept_names = [
+        name for name in planned.read_columns if name in (*planned.sensitive_columns, *planned.spec.roles.other)
+    ]
     values = [
         (*row["published"].values(), *(row["own"][name] for name in kept_names))
         for row in assigned_values
@@ -179,7 +183,7 @@ def test_rows_of_a_policy_are_those_of_the_table(tmp_path: Path, patients: pa.Ta
     file.write_text("\n".join([",".join(rows[0]), *lines, ""]))
     for policy in (pa.Table.from_pylist(rows[::-1]), file):
         for name in ("PATIENTS", "main.`patients`"):
-            assert plan(policy, patients, name=name).publication.roles.sensitive == ("disease",)
+            assert plan(policy, patients, name=name).spec.roles.sensitive == ("disease",)
             with pytest.raises(errors.LoosensPolicyError):
                 plan(policy, patients, name=name, sensitive=["name"])
         with pytest.raises(errors.PolicyNameMissingError):
