@@ -47,7 +47,7 @@ def test_growth_reported_as_exponent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten times the rows in twenty times the CPU seconds: log 20 / log 10."""
     iterator = iter([{}, {"rows": 100, "cpu": 1.0}, {}, {"rows": 1_000, "cpu": 20.0}])
     monkeypatch.setattr(apart, "run", lambda *_, **__: next(iterator))
-    first, second = large.measured([100, 1_000], ["kacpc"], 1)
+    first, second = large.measurements([100, 1_000], ["kacpc"], 1)
     assert "exponent" not in first
     assert second["exponent"] == pytest.approx(1.30103)
 
@@ -61,10 +61,10 @@ def test_a_table_of_ones_own_is_measured(tmp_path: Path) -> None:
     )
     parameters = {"file": str(tmp_path / "people.csv"), "hierarchies": str(tmp_path), "quasi": ["zip", "age"],
              "sensitive": [], "numbers": []}  # fmt: skip
-    threes, sixes = list(own.measured(["kacpc"], [3, 6], **parameters))
+    threes, sixes = list(own.measurements(["kacpc"], [3, 6], **parameters))
     assert (threes["rows"], threes["tuples"], threes["precision"], threes["ncp"]) == (6, 2, 1.0, 0.0)
     assert sixes["precision"] == pytest.approx(1 - (1 / 2 + 1) / 2)
     assert sixes["ncp"] == pytest.approx((2 / 3 + 1) / 2)
     assert threes["cpu_to_baseline"] == sixes["cpu_to_baseline"] == 1.0
-    (failed,) = own.measured(["kacpc"], [3], **parameters | {"quasi": ["height"]})
+    (failed,) = own.measurements(["kacpc"], [3], **parameters | {"quasi": ["height"]})
     assert "no column height" in failed["failed"]

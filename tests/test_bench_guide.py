@@ -28,7 +28,7 @@ def test_guide_lists_every_algorithm_like_registry(written: str) -> None:
 
 
 def check(figures: dict[str, guide.Figures], names: list[str]) -> None:
-    result = guide.measured(str(names))
+    result = guide.measurements(str(names))
     for name in names:
         assert result[name].precision == pytest.approx(figures[name].precision, abs=5.1e-4), name
         assert result[name].ncp == pytest.approx(figures[name].ncp, abs=0.51), name

@@ -26,7 +26,7 @@ PHRASES = re.compile(
     r"\b(who(?:so)?ever|beside|tells?|told|stands?(?! out| alone| for)|anew|alike|as though|nobody|everybody|left out|"
     r"leaves? out|at last|mends?|mended)\b|\b(?:[Aa]|[Oo]ne) (?:row|line|file|record|word|column) an? [a-z]+\b"
 )
-"""Words that a native reader stumbles over, and "a row a class" for "one row per class"."""
+"""Words that a native reader stumbles over, and "a row per class" for "one row per class"."""
 
 RELATIVE = re.compile(r"(What|Who|Whom|How|Where|Which|When|That|The same)\b")
 

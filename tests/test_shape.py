@@ -32,7 +32,7 @@ def functions(path: Path) -> Iterator[ast.FunctionDef]:
 
 
 def lines(function: ast.FunctionDef) -> int:
-    """How long a function is, with its docstring and without what decorates it."""
+    """Return how long a function is, with its docstring and without what decorates it."""
     return (function.end_lineno or 0) - function.lineno + 1
 
 
@@ -43,8 +43,10 @@ def is_command(function: ast.FunctionDef) -> bool:
 
 
 def parameters(function: ast.FunctionDef) -> int:
-    """How many parameters a caller must know: of a method not the object, of a documented function not what is set by
-    name and has a default."""
+    """Return the number of parameters that a caller must know.
+
+    The object of a method does not count, nor do keywords with a default in documented functions.
+    """
     args = function.args
     names = [a.arg for a in (*args.posonlyargs, *args.args) if a.arg not in ("self", "cls")]
     optional = sum(default is not None for default in args.kw_defaults)
@@ -77,7 +79,7 @@ def test_no_function_has_more_than_ten_parameters() -> None:
 
 
 def n_fields(node: ast.ClassDef) -> int:
-    """How many fields a dataclass declares, class variables not counted."""
+    """Return the number of fields that a dataclass declares, class variables not counted."""
     fields = [field for field in node.body if isinstance(field, ast.AnnAssign)]
     return sum(not ast.unparse(field.annotation).startswith("ClassVar") for field in fields)
 

@@ -35,9 +35,11 @@ def test_algorithms_function_lists_properties(con: Any) -> None:
     assert all(set(own_part) < set(all_values) for _, own_part, all_values in by_name.values())
 
 
-def missed(algorithm: algorithms.Algorithm, model: str, seed: int) -> int | None:
-    """How many clusters miss the model before the repair, but for those that records left at the end joined; None where
-    the whole table misses it."""
+def n_missed(algorithm: algorithms.Algorithm, model: str, seed: int) -> int | None:
+    """Return the number of clusters that miss the model before the repair; None if the whole table misses it.
+
+    Clusters that leftover records joined at the end are not counted.
+    """
     actual_case = case(model, seed)
     built, _ = model_tables.encoded(actual_case)
     asked_constraint = constraint(actual_case)
@@ -53,7 +55,7 @@ def missed(algorithm: algorithms.Algorithm, model: str, seed: int) -> int | None
 def test_only_declared_algorithms_meet_models_themselves(name: str, model: str) -> None:
     """kacpc lets each cluster grow until it meets the model; leftovers can spoil some, so it has fewer that miss."""
     algorithm = algorithms.find(name)
-    values = [n for seed in range(50_000, 50_040) if (n := missed(algorithm, model, seed)) is not None]
+    values = [n for seed in range(50_000, 50_040) if (n := n_missed(algorithm, model, seed)) is not None]
     assert values
     if name == "mondrian":
         assert sum(values) == 0
@@ -68,7 +70,7 @@ def test_best_cuts_for_the_model_and_leaves_the_repair_little(model: str) -> Non
     """On a line not every record need be in a run that meets the model: such runs cost more than any others. Clusters
     made without looking at the model miss it at least twice as often."""
     values_by_name = {
-        name: [n for seed in range(50_000, 50_040) if (n := missed(algorithms.find(name), model, seed)) is not None]
+        name: [n for seed in range(50_000, 50_040) if (n := n_missed(algorithms.find(name), model, seed)) is not None]
         for name in ("best", "oka")
     }
     assert sum(values_by_name["best"]) < sum(values_by_name["oka"]) / 2

@@ -37,7 +37,7 @@ def options(name: str, **given: object) -> dict[str, object]:
     return {p.name: p.default for p in find(name).own} | given
 
 
-def drawn(records: int, clusters: int, mode: str, seed: int) -> tuple[list[int], list[int]]:
+def random_case(records: int, clusters: int, mode: str, seed: int) -> tuple[list[int], list[int]]:
     """First centers and the order of moved records, as the package draws them."""
     if mode == "deterministic":
         return [i * records // clusters for i in range(clusters)], list(range(records))
@@ -57,7 +57,7 @@ def expected(table: Table, name: str, mode: str, seed: int, center: str | None) 
     records = encoded(replace(table, persons=None)).records
     plain_table = reference_assign.Table(records, table.attributes, center != "lca")
     clusters = max(len(records) // table.k, 1)
-    result = METHODS[name](plain_table, table.k, *drawn(len(records), clusters, mode, seed))
+    result = METHODS[name](plain_table, table.k, *random_case(len(records), clusters, mode, seed))
     return labels_of(result, len(records))
 
 

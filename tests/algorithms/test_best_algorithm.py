@@ -75,7 +75,7 @@ def classes(made: Case, name: str, moves: int | None = None, **more: object) -> 
     return grouped(made, order, labels)
 
 
-def lost(made: Case, name: str, moves: int | None = None, **more: object) -> float:
+def record_loss(made: Case, name: str, moves: int | None = None, **more: object) -> float:
     """Summed loss of all records of that (KACPC paper, Eq. 1)."""
     groups = classes(made, name, moves, **more)
     total = 0.0
@@ -88,11 +88,11 @@ def lost(made: Case, name: str, moves: int | None = None, **more: object) -> flo
 @pytest.mark.parametrize("make", [sparse, continuous])
 def test_best_high_effort_beats_every_algorithm(make: Make) -> None:
     result = make(300, 5)
-    minimum = lost(result, "best", 4_000, effort="high")
+    minimum = record_loss(result, "best", 4_000, effort="high")
     for algorithm in algorithms.algorithms():
         if algorithm.name != "best" and not algorithm.ability(Widening):
             try:
-                assert minimum <= lost(result, algorithm.name), algorithm.name
+                assert minimum <= record_loss(result, algorithm.name), algorithm.name
             except errors.DbanonError as error:  # what needs a sensitive column, for one
                 assert algorithm.name in str(error)
 
@@ -102,11 +102,11 @@ def test_best_with_covers_beats_every_algorithm(make: Make, k: int, monkeypatch:
     """With the least effort, too, as in tables of many tuples."""
     monkeypatch.setattr(best, "MIN_TUPLES", 0)
     result = make(300, k)
-    minimum = lost(result, "best", 1_000)
+    minimum = record_loss(result, "best", 1_000)
     for algorithm in algorithms.algorithms():
         if algorithm.name != "best" and not algorithm.ability(Widening):
             try:
-                assert minimum <= lost(result, algorithm.name), algorithm.name
+                assert minimum <= record_loss(result, algorithm.name), algorithm.name
             except errors.DbanonError as error:  # what needs a sensitive column, for one
                 assert algorithm.name in str(error)
 
@@ -124,9 +124,9 @@ def small_cells(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("make", [continuous, sparse])
 def test_best_grows_clusters_only_where_start_loses_less(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     result = make(1_000, 5)
-    start = lost(result, "best", 0)
+    start = record_loss(result, "best", 0)
     monkeypatch.setattr(seeded_starts, "GROWING_ALGORITHMS", ())
-    assert start < lost(result, "best", 0)
+    assert start < record_loss(result, "best", 0)
 
 
 @pytest.mark.usefixtures("small_cells")
@@ -139,10 +139,10 @@ def test_unprofitable_step_on_sample_cells_is_skipped(monkeypatch: pytest.Monkey
 
     result = continuous(1_000, 5)
     monkeypatch.setattr(seeded_starts, "GROWING_ALGORITHMS", (careless,))
-    start = lost(result, "best", 0)
+    start = record_loss(result, "best", 0)
     assert 0 < sum(parameters) <= 2 * 128
     monkeypatch.setattr(seeded_starts, "GROWING_ALGORITHMS", ())
-    assert start == lost(result, "best", 0)
+    assert start == record_loss(result, "best", 0)
 
 
 @pytest.mark.usefixtures("small_cells")
@@ -153,5 +153,5 @@ def test_grown_clusters_meet_sensitive_models() -> None:
 
 def test_with_high_effort_the_start_is_never_above_what_grows() -> None:
     for result in (continuous(600, 7), sparse(600, 7)):
-        start = lost(result, "best", 0, effort="high")
-        assert start <= min(lost(result, "kacpc"), lost(result, "kmember", mode="deterministic")) + 1e-9
+        start = record_loss(result, "best", 0, effort="high")
+        assert start <= min(record_loss(result, "kacpc"), record_loss(result, "kmember", mode="deterministic")) + 1e-9

@@ -46,7 +46,9 @@ def with_values(made: EncodedTable, columns: Values) -> EncodedTable:
     return replace(made, sensitive=tuple(sensitive))
 
 
-def drawn(table: Table, seed: int, columns: int = 1, different: int = 3) -> tuple[EncodedTable, int, Plain, Values]:
+def random_case(
+    table: Table, seed: int, columns: int = 1, different: int = 3
+) -> tuple[EncodedTable, int, Plain, Values]:
     """A space of records with sensitive values, k, the same plainly, and the values."""
     actual_records = records(encoded(table).space)
     draws = np.random.default_rng(seed)
@@ -65,16 +67,18 @@ SEEDS = st.integers(0, 10**6)
 def test_loukides_shao_equals_plain_loop(
     table: Table, seed: int, columns: int, protection: float, threshold: float
 ) -> None:
-    encoded_table, k, pairs, values = drawn(table, seed, columns)
+    encoded_table, k, pairs, values = random_case(table, seed, columns)
     if encoded_table.rows < k:
         return
     full_total = sum(round(unit(encoded_table, 1) * a.weight) for a in encoded_table.attributes)
     expected = slow.loukides_shao(pairs, k, values, threshold, protection, full_total)
     actual_clusters = clusters("loukides_shao", encoded_table, k, protection=protection, threshold=threshold)
-    assert alike(told(pairs, values), actual_clusters) == alike(told(pairs, values), expected)
+    assert alike(records_with_values(pairs, values), actual_clusters) == alike(
+        records_with_values(pairs, values), expected
+    )
 
 
-def told(table: Plain, columns: Values) -> Plain:
+def records_with_values(table: Plain, columns: Values) -> Plain:
     """Records with their sensitive values."""
     return Plain([(*row, *(c[r] for c in columns)) for r, row in enumerate(table.rows)], table.losses)
 
@@ -104,7 +108,7 @@ def test_loukides_shao_suppresses_small_clusters_if_allowed(people: Any) -> None
 @given(tables(), SEEDS, st.integers(1, 2), st.integers(2, 3), st.sampled_from([0, 2, 100]))
 @SOME
 def test_mckl_equals_plain_loop(table: Table, seed: int, columns: int, least: int, spare: int) -> None:
-    encoded_table, k, pairs, values = drawn(table, seed, columns, 4)
+    encoded_table, k, pairs, values = random_case(table, seed, columns, 4)
     if encoded_table.rows < k:
         return
     constraint = Constraint(k, model_requirements("mckl", "a table", {"l": least}, ["d", "e"][:columns]))
@@ -124,7 +128,9 @@ def test_mckl_equals_plain_loop(table: Table, seed: int, columns: int, least: in
     labels = by_row.labels(selected_algorithm.run(encoded_table, constraint, {MAX_SUPPRESSED: spare}, lambda: None))
     actual_values = [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
     expected = slow.mckl(pairs, constraint.min_records, known_values, least, order, spare)
-    assert alike(told(pairs, known_values), actual_values) == alike(told(pairs, known_values), expected)
+    assert alike(records_with_values(pairs, known_values), actual_values) == alike(
+        records_with_values(pairs, known_values), expected
+    )
 
 
 # --- KNN-(G,S) --------------------------------------------------------------------------------------------------------
@@ -133,7 +139,7 @@ def test_mckl_equals_plain_loop(table: Table, seed: int, columns: int, least: in
 @given(tables(), SEEDS, st.integers(1, 2), st.integers(1, 3), st.one_of(st.none(), st.integers(1, 3)))
 @SOME
 def test_knn_gs_equals_plain_loop(table: Table, seed: int, columns: int, groups: int, each: int | None) -> None:
-    encoded_table, k, pairs, values = drawn(table, seed, columns, 5)
+    encoded_table, k, pairs, values = random_case(table, seed, columns, 5)
     if encoded_table.rows < 2 * k:
         return
     one_set = [value_groups(s, groups, None).tolist() for s in encoded_table.sensitive]
@@ -142,7 +148,9 @@ def test_knn_gs_equals_plain_loop(table: Table, seed: int, columns: int, groups:
     maximum = max(-(-k // len(set(numbers))), each or 1)
     actual_clusters = clusters("knn_gs", encoded_table, k, groups=groups, each=each)
     expected = slow.knn_gs(pairs, k, numbers, maximum)
-    assert alike(told(pairs, [numbers]), actual_clusters) == alike(told(pairs, [numbers]), expected)
+    assert alike(records_with_values(pairs, [numbers]), actual_clusters) == alike(
+        records_with_values(pairs, [numbers]), expected
+    )
 
 
 def test_knn_gs_by_hand() -> None:
@@ -194,7 +202,7 @@ def combined(values: Values) -> list[int]:
 @given(tables(), SEEDS, st.integers(1, 2), st.integers(1, 4))
 @SOME
 def test_pppc_equals_plain_loop(table: Table, seed: int, columns: int, parts: int) -> None:
-    encoded_table, k, pairs, values = drawn(table, seed, columns)
+    encoded_table, k, pairs, values = random_case(table, seed, columns)
     if encoded_table.rows < 2 * k:
         return
     plain_table = slow_assign.Table(encoded(replace(table, persons=None)).records, table.attributes, modes=True)
@@ -203,7 +211,9 @@ def test_pppc_equals_plain_loop(table: Table, seed: int, columns: int, parts: in
     merged_result = slow.united(clustered, k, lambda a, b: plain_table.apart(centers[a], centers[b]))
     expected = slow.pppc(pairs, k, combined(values), merged_result, lambda r, p: plain_table.distance(r, centers[p]))
     actual_clusters = clusters("pppc", encoded_table, k, parts=parts)
-    assert alike(told(pairs, values), actual_clusters) == alike(told(pairs, values), expected)
+    assert alike(records_with_values(pairs, values), actual_clusters) == alike(
+        records_with_values(pairs, values), expected
+    )
 
 
 def test_pppc_by_hand() -> None:
@@ -224,7 +234,7 @@ def test_s_cpm_by_hand() -> None:
 @given(tables(), SEEDS, st.integers(1, 2), st.integers(1, 4), st.sampled_from([0.0, 0.1, 3.0]))
 @SOME
 def test_s_cpm_equals_plain_loop(table: Table, seed: int, columns: int, parts: int, penalty: float) -> None:
-    encoded_table, k, pairs, values = drawn(table, seed, columns)
+    encoded_table, k, pairs, values = random_case(table, seed, columns)
     if encoded_table.rows < 2 * k:
         return
     number = min(parts, encoded_table.rows)
@@ -236,7 +246,9 @@ def test_s_cpm_equals_plain_loop(table: Table, seed: int, columns: int, parts: i
     )
     expected = slow.s_cpm(pairs, k, values, [part for _, part in merged_result], penalty * full_result)
     actual_clusters = clusters("s_cpm", encoded_table, k, parts=parts, penalty=penalty)
-    assert alike(told(pairs, values), actual_clusters) == alike(told(pairs, values), expected)
+    assert alike(records_with_values(pairs, values), actual_clusters) == alike(
+        records_with_values(pairs, values), expected
+    )
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Which classes a search works on: those that lose something and their neighbours, where these are few."""
+"""Focus of the search: classes with loss and their neighbours, if these are few."""
 
 from __future__ import annotations
 

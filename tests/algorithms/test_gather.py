@@ -25,7 +25,7 @@ def sets(clusters: list[list[int]]) -> list[set[int]]:
     return sorted(map(set, clusters), key=min)
 
 
-def found(name: str, made: EncodedTable, k: int, **options: object) -> list[set[int]]:
+def found_clusters(name: str, made: EncodedTable, k: int, **options: object) -> list[set[int]]:
     return sorted(clusters_of(name, made, k, **options), key=min)
 
 
@@ -43,7 +43,7 @@ def with_unit(made: EncodedTable, k: int, heights: str) -> Plain:
 def test_knn_equals_plain_loop(table: Table) -> None:
     encoded_table, k = small(table)
     if encoded_table.rows >= 2:
-        assert found("knn_anon", encoded_table, k, mode="deterministic") == sets(
+        assert found_clusters("knn_anon", encoded_table, k, mode="deterministic") == sets(
             slow.knn(with_unit(encoded_table, k, "leaves"), k)
         )
 
@@ -53,7 +53,7 @@ def test_knn_equals_plain_loop(table: Table) -> None:
 def test_kmcssa_equals_plain_loop(table: Table) -> None:
     encoded_table, k = small(table)
     if encoded_table.rows >= 2:
-        assert found("kmcssa", encoded_table, k) == sets(slow.kmcssa(with_unit(encoded_table, k, "edges"), k))
+        assert found_clusters("kmcssa", encoded_table, k) == sets(slow.kmcssa(with_unit(encoded_table, k, "edges"), k))
 
 
 @given(tables())
@@ -73,8 +73,12 @@ def test_multilevel_mdav_equals_plain_loop(table: Table, levels: int, coarser: i
     encoded_table, k = small(table)
     if encoded_table.rows >= 2:
         pairs = with_unit(encoded_table, 1, "edges")
-        clusters = [sorted(c) for c in found("multilevel_mdav", encoded_table, k, levels=levels, coarser=coarser)]
-        assert alike(pairs, clusters) == alike(pairs, slow.multilevel(encoded_table, pairs, k, levels, coarser))
+        clusters = [
+            sorted(c) for c in found_clusters("multilevel_mdav", encoded_table, k, levels=levels, coarser=coarser)
+        ]
+        assert equal_clusters(pairs, clusters) == equal_clusters(
+            pairs, slow.multilevel(encoded_table, pairs, k, levels, coarser)
+        )
 
 
 @given(tables(), st.integers(1, 3))
@@ -87,10 +91,10 @@ def test_gccg_equals_plain_loop(table: Table, parts: int) -> None:
     labels = by_row.labels(selected_algorithm.run(encoded_table, Constraint(k), {"parts": parts}, lambda: None))
     groups = [np.flatnonzero(labels == c).tolist() for c in set(labels.tolist())]
     pairs = with_unit(encoded_table, k, "edges")
-    assert alike(pairs, groups) == alike(pairs, slow.gccg(encoded_table, pairs, k, parts))
+    assert equal_clusters(pairs, groups) == equal_clusters(pairs, slow.gccg(encoded_table, pairs, k, parts))
 
 
-def alike(table: Plain, clusters: list[list[int]]) -> list[list[tuple[int, ...]]]:
+def equal_clusters(table: Plain, clusters: list[list[int]]) -> list[list[tuple[int, ...]]]:
     """Clusters by what their records are: which of equal records is where does not matter."""
     return sorted(sorted(table.rows[r] for r in c) for c in clusters)
 

@@ -33,7 +33,7 @@ def clusters_of(name: str, made: encoded_table.EncodedTable, k: int, **options: 
 
 
 def unit(made: encoded_table.EncodedTable, k: int) -> float:
-    """What a lost attribute counts: the sums stay below 2^62."""
+    """Return what a lost attribute counts: the sums stay below 2^62."""
     total = sum(a.weight for a in made.attributes) * max(2 * k + 1, made.total // k)
     return 2.0 ** (62 - math.frexp(total)[1])
 

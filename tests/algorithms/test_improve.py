@@ -90,7 +90,7 @@ def run(
     return labels.tolist(), order
 
 
-def kept(made: Case, order: Sequence[int], labels: Sequence[int]) -> list[list[int]]:
+def kept_classes(made: Case, order: Sequence[int], labels: Sequence[int]) -> list[list[int]]:
     """Classes that a reader sees, without the records that were left out."""
     rows = [row for row, label in enumerate(labels) if label >= 0]
     return grouped(made, [order[row] for row in rows], [labels[row] for row in rows])
@@ -114,7 +114,7 @@ def searched(made: Case, name: str, rng: random.Random) -> str:
     following, _ = run(made, name, budget, **parameters)
     assert 0 <= budget.n_moves_done <= moves, made
     assert [label < 0 for label in following] == [label < 0 for label in previous], made
-    first, next_result = kept(made, order, previous), kept(made, order, following)
+    first, next_result = kept_classes(made, order, previous), kept_classes(made, order, following)
     assert sorted(r for group in next_result for r in group) == sorted(r for group in first for r in group), made
     assert made.unmet(next_result) == [], f"{made}: {next_result}"
     assert all(len({made.block(record) for record in group}) == 1 for group in next_result), f"{made}: {next_result}"
@@ -176,7 +176,7 @@ def test_more_moves_continue_and_lose_no_more(asked: dict[str, Any]) -> None:
     for moves in (0, 100, 1_000, 10_000):
         budget = SearchBudget(moves)
         labels, order = run(actual_people, "kacpc", budget)
-        losses.append(loss_of(actual_people, kept(actual_people, order, labels), "top"))
+        losses.append(loss_of(actual_people, kept_classes(actual_people, order, labels), "top"))
         assert budget.n_moves_done == moves
     assert losses == sorted(losses, reverse=True)
     assert losses[0] > losses[2] > losses[3]
@@ -218,10 +218,10 @@ def test_interrupt_stops_search_or_keeps_best(asked: dict[str, Any]) -> None:
     labels, _ = run(actual_people, "kacpc", stopped, check=Stop(calls))
     assert 0 < stopped.n_moves_done < moves
     assert run(actual_people, "kacpc", SearchBudget(stopped.n_moves_done))[0] == labels
-    assert loss_of(actual_people, kept(actual_people, order, labels), "top") < loss_of(
-        actual_people, kept(actual_people, order, start), "top"
+    assert loss_of(actual_people, kept_classes(actual_people, order, labels), "top") < loss_of(
+        actual_people, kept_classes(actual_people, order, start), "top"
     )
-    assert actual_people.unmet(kept(actual_people, order, labels)) == []
+    assert actual_people.unmet(kept_classes(actual_people, order, labels)) == []
 
 
 def test_progress_is_reported() -> None:
@@ -232,7 +232,8 @@ def test_progress_is_reported() -> None:
         actual_people, "mondrian", SearchBudget(2_000, on_progress=lambda done, saved: result.append((done, saved)))
     )
     losses = [
-        loss_of(actual_people, kept(actual_people, order, actual_start), "top") for actual_start in (start, labels)
+        loss_of(actual_people, kept_classes(actual_people, order, actual_start), "top")
+        for actual_start in (start, labels)
     ]
     assert result[-1] == (1.0, pytest.approx(1 - losses[1] / losses[0]))
     assert result == sorted(result)
@@ -272,13 +273,13 @@ def test_tables_in_which_there_is_little_to_find(table: str, name: str) -> None:
     budget = SearchBudget(500)
     following, _ = run(code_table, name, budget)
     if not possible:
-        assert budget.n_moves_done == 0 or loss_of(code_table, kept(code_table, order, previous), "top") > 0
-    assert code_table.unmet(kept(code_table, order, following)) == []
+        assert budget.n_moves_done == 0 or loss_of(code_table, kept_classes(code_table, order, previous), "top") > 0
+    assert code_table.unmet(kept_classes(code_table, order, following)) == []
     assert (
-        loss_of(code_table, kept(code_table, order, following), "top")
-        <= loss_of(code_table, kept(code_table, order, previous), "top") + 1e-12
+        loss_of(code_table, kept_classes(code_table, order, following), "top")
+        <= loss_of(code_table, kept_classes(code_table, order, previous), "top") + 1e-12
     )
-    if loss_of(code_table, kept(code_table, order, previous), "top") == 0:
+    if loss_of(code_table, kept_classes(code_table, order, previous), "top") == 0:
         assert (following, budget.n_moves_done) == (previous, 0), "what loses nothing is left"
 
 
@@ -310,9 +311,9 @@ def test_persons_with_many_records_and_unknown_persons() -> None:
     copy = replace(of_columns([list(range(30))], 3), persons=[i % 3 if i % 5 else None for i in range(30)])
     budget = SearchBudget(300)
     labels, order = run(copy, "kacpc", budget)
-    assert copy.unmet(kept(copy, order, labels)) == []
+    assert copy.unmet(kept_classes(copy, order, labels)) == []
     one_person_less = replace(copy, asked={"k": 4})
-    assert one_person_less.unmet(kept(copy, order, labels)) == ["k"]
+    assert one_person_less.unmet(kept_classes(copy, order, labels)) == ["k"]
 
 
 def test_null_and_root_are_published_equally() -> None:

@@ -51,7 +51,7 @@ def as_numbers(records: Sequence[Record], attributes: Sequence[Attribute]) -> li
     return list(zip(*columns, strict=True))
 
 
-def drawn(seed: int) -> Callable[[list[int]], int]:
+def draw_record(seed: int) -> Callable[[list[int]], int]:
     """A record with a probability in proportion to its chance, as the package draws: the first time by the remainder
     of a number of 64 bits, then by its first 53 bits."""
     draws, first = np.random.PCG64(seed).jumped(), True
@@ -79,7 +79,7 @@ def test_every_record_is_in_the_cluster_of_the_plain_loop(table: Table, mode: st
     n, numbers = encoded_table.space.rows, [Number(a.weight) for a in table.attributes]
     plain_table = slow.Table(as_numbers(encoded_table.records, table.attributes), numbers, modes=True)
     number = max(n // table.k, 1)
-    seeds = slow.plus_plus(plain_table, number, farthest() if mode == "deterministic" else drawn(seed))
+    seeds = slow.plus_plus(plain_table, number, farthest() if mode == "deterministic" else draw_record(seed))
     raw = np.random.PCG64(seed).random_raw(n)
     order = sorted(range(n), key=lambda r: (0 if mode == "deterministic" else raw[r], r))
     expected = labels_of(slow.no3(plain_table, table.k, seeds, order, ROUNDS), n)

@@ -46,7 +46,7 @@ def nothing() -> None:
     """Nobody interrupts."""
 
 
-def found(made: EncodedTable, limits: Constraint) -> Groups:
+def found_clusters(made: EncodedTable, limits: Constraint) -> Groups:
     """The classes of the search itself, by canonical row."""
     return groups_of(by_row.labels(ALGORITHM.run(made, limits, FULL, nothing)).tolist())
 
@@ -76,7 +76,7 @@ def levels(attribute: Attribute, column: Sequence[Value], most: int | None = Non
     return chain
 
 
-def lost(attribute: Attribute, part: Sequence[Value], column: Sequence[Value]) -> Fraction:
+def record_loss(attribute: Attribute, part: Sequence[Value], column: Sequence[Value]) -> Fraction:
     """Loss of a record of a class that publishes what just covers it: range over range, leaves over leaves."""
     known_parts = {v for v in part if v is not None}
     if not known_parts or (None not in part and len(known_parts) == 1):
@@ -125,7 +125,7 @@ def loss(attributes: Sequence[Attribute], records: Sequence[Record], classes: Gr
     total = Fraction(0)
     for j, attribute in enumerate(attributes):
         column = [record[j] for record in records]
-        values = [len(part) * lost(attribute, [column[r] for r in part], column) for part in classes]
+        values = [len(part) * record_loss(attribute, [column[r] for r in part], column) for part in classes]
         total += Fraction(attribute.weight) * sum(values)
     return total
 
@@ -146,7 +146,9 @@ def test_k_alone_finds_the_best_of_all_nodes(table: Table, k: int) -> None:
         return all(len({people[r] for r in part} - {None}) >= k for part in classes)
 
     if holds([list(range(len(code_table.records)))]):
-        assert agrees(found(code_table.space, Constraint(k)), best(table.attributes, code_table.records, holds))
+        assert agrees(
+            found_clusters(code_table.space, Constraint(k)), best(table.attributes, code_table.records, holds)
+        )
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -164,7 +166,9 @@ def test_every_model_finds_best_node(model: str) -> None:
         def holds(classes: Groups, made: Case = actual_case, order: list[int] = order) -> bool:
             return not made.unmet([[order[r] for r in part] for part in classes])
 
-        assert agrees(found(built, constraint(actual_case)), best(actual_case.attributes, records, holds)), actual_case
+        assert agrees(found_clusters(built, constraint(actual_case)), best(actual_case.attributes, records, holds)), (
+            actual_case
+        )
         searched += 1
     assert searched >= 3
 
@@ -232,8 +236,8 @@ def test_max_level_blocks_searched_separately(seed: int) -> None:
 # --- what is assumed of models --------------------------------------------------------------------------------------
 
 
-def kept(made: Case) -> dict[str, Any]:
-    """What of the asked a union of classes is said to meet wherever they do."""
+def kept_models(made: Case) -> dict[str, Any]:
+    """Return what of the asked a union of classes is said to meet wherever they do."""
     if made.persons is None:
         return dict(made.asked)
     values_by_name = {name: made.asked[name] for name in ("k", "l", "p", "multi") if name in made.asked}
@@ -249,7 +253,7 @@ def test_union_of_classes_meets_their_models(model: str) -> None:
     for seed in range(150):
         actual_case = case(model, seed)
         rng = random.Random(seed)
-        parameters = kept(actual_case)
+        parameters = kept_models(actual_case)
         limits = union_closed_constraint(encoded_case(actual_case)[0], constraint(actual_case))
         assert (limits.k, limits.models) == (
             actual_case.asked["k"],
@@ -288,7 +292,7 @@ def test_union_can_miss_model_with_shared_persons() -> None:
     code_table = replace(table.space, sensitive=(encoded_table.SensitiveColumn(codes, np.array([4, 2, 0])),))
     entropy = Constraint(2, (demanded(l=1.95, diversity="entropy"),))
     assert union_closed_constraint(code_table, entropy) == Constraint(2)
-    assert found(code_table, entropy) == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    assert found_clusters(code_table, entropy) == [[0, 1, 2, 3], [4, 5, 6, 7]]
 
 
 # --- by hand --------------------------------------------------------------------------------------------------------
@@ -313,16 +317,16 @@ def test_by_hand_the_sum_of_levels_is_the_least() -> None:
     are 2-diverse; if 0 and 1 both have a, neither (1, 0) nor (1, 1) or (2, 0), whose classes are the same, is: all."""
     records = [(0, "f"), (1, "f"), (2, "m"), (3, "m")]
     diverse = Constraint(2, (demanded(l=2),))
-    assert found(spaced([Number(), SEX], records, "abab"), diverse) == [[0, 1], [2, 3]]
-    assert found(spaced([Number(), SEX], records, "aabb"), diverse) == [[0, 1, 2, 3]]
-    assert found(spaced([Number(), SEX], records, "aabb"), Constraint(2)) == [[0, 1], [2, 3]]
+    assert found_clusters(spaced([Number(), SEX], records, "abab"), diverse) == [[0, 1], [2, 3]]
+    assert found_clusters(spaced([Number(), SEX], records, "aabb"), diverse) == [[0, 1, 2, 3]]
+    assert found_clusters(spaced([Number(), SEX], records, "aabb"), Constraint(2)) == [[0, 1], [2, 3]]
 
 
 def test_by_hand_the_loss_decides_between_equal_sums() -> None:
     """Ages 0, 1, 9, 10, each f and m; k = 2. (0, 1), the first, loses 1 a record on sex; (1, 0) 0.1 on age."""
     records = [(age, sex) for age in (0, 1, 9, 10) for sex in ("f", "m")]
-    assert found(spaced([Number(), SEX], records), Constraint(2)) == [[0, 2], [1, 3], [4, 6], [5, 7]]
-    assert found(spaced([Number(20.0), SEX], records), Constraint(2)) == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert found_clusters(spaced([Number(), SEX], records), Constraint(2)) == [[0, 2], [1, 3], [4, 6], [5, 7]]
+    assert found_clusters(spaced([Number(20.0), SEX], records), Constraint(2)) == [[0, 1], [2, 3], [4, 5], [6, 7]]
 
 
 def test_by_hand_the_loss_is_shares_of_leaves() -> None:
@@ -332,8 +336,10 @@ def test_by_hand_the_loss_is_shares_of_leaves() -> None:
     high = [[leaf, "R", "*"] for leaf in ("b1", "b2", "b3")] + [["b4", "T", "S", "*"]]
     records = [("a1", "b1"), ("a1", "b2"), ("a2", "b1"), ("a2", "b2")]
     columns = [Category(Hierarchy(wide_values)), Category(Hierarchy(high))]
-    assert found(spaced(columns, records), Constraint(2)) == [[0, 2], [1, 3]]
-    assert found(spaced(columns[::-1], [r[::-1] for r in sorted(records, key=lambda r: r[1])]), Constraint(2)) == [
+    assert found_clusters(spaced(columns, records), Constraint(2)) == [[0, 2], [1, 3]]
+    assert found_clusters(
+        spaced(columns[::-1], [r[::-1] for r in sorted(records, key=lambda r: r[1])]), Constraint(2)
+    ) == [
         [0, 1],
         [2, 3],
     ]
@@ -341,20 +347,20 @@ def test_by_hand_the_loss_is_shares_of_leaves() -> None:
 
 def test_first_level_vector_breaks_ties_hand_traced() -> None:
     records = [("f", "f"), ("f", "m"), ("m", "f"), ("m", "m")]
-    assert found(spaced([SEX, SEX], records), Constraint(2)) == [[0, 1], [2, 3]]
+    assert found_clusters(spaced([SEX, SEX], records), Constraint(2)) == [[0, 1], [2, 3]]
 
 
 def test_null_joins_others_only_at_top() -> None:
     """Five ages and two NULLs: at level 2 these are {0 .. 3}, {4} and the NULLs; only the top has 2 in each class."""
     records: list[Record] = [(0,), (1,), (2,), (3,), (4,), (None,), (None,)]
-    assert found(spaced([Number()], records), Constraint(2)) == [list(range(7))]
-    assert found(spaced([Number()], records[:4] + records[5:]), Constraint(2)) == [[0, 1], [2, 3], [4, 5]]
+    assert found_clusters(spaced([Number()], records), Constraint(2)) == [list(range(7))]
+    assert found_clusters(spaced([Number()], records[:4] + records[5:]), Constraint(2)) == [[0, 1], [2, 3], [4, 5]]
     one: list[Record] = [(7,), (7,), (None,), (None,)]
-    assert found(spaced([Number()], one), Constraint(2)) == [[0, 1], [2, 3]]
-    assert found(spaced([Number()], one), Constraint(3)) == [[0, 1, 2, 3]]
+    assert found_clusters(spaced([Number()], one), Constraint(2)) == [[0, 1], [2, 3]]
+    assert found_clusters(spaced([Number()], one), Constraint(3)) == [[0, 1, 2, 3]]
     sexes: list[Record] = [("f",), ("f",), (None,)]
-    assert found(spaced([SEX], sexes), Constraint(1)) == [[0, 1], [2]]
-    assert found(spaced([SEX], sexes), Constraint(2)) == [[0, 1, 2]]
+    assert found_clusters(spaced([SEX], sexes), Constraint(1)) == [[0, 1], [2]]
+    assert found_clusters(spaced([SEX], sexes), Constraint(2)) == [[0, 1, 2]]
 
 
 def test_levels_of_a_ragged_tree_are_steps_up() -> None:
@@ -372,12 +378,14 @@ def test_levels_of_a_ragged_tree_are_steps_up() -> None:
 
 
 def test_indistinguishable_columns_have_one_class() -> None:
-    assert found(spaced([SEX, Number()], [("f", 1)] * 5), Constraint(2)) == [[0, 1, 2, 3, 4]]
-    assert found(spaced([SEX, Number()], [("f", None)] * 5), Constraint(2)) == [[0, 1, 2, 3, 4]]
-    assert found(spaced([Number()], [(1,)]), Constraint(2)) == [[0]]
-    assert found(spaced([SEX, Number()], [("f", 1), ("m", 2)]), Constraint(3)) == [[0, 1]], "k that cannot be met"
+    assert found_clusters(spaced([SEX, Number()], [("f", 1)] * 5), Constraint(2)) == [[0, 1, 2, 3, 4]]
+    assert found_clusters(spaced([SEX, Number()], [("f", None)] * 5), Constraint(2)) == [[0, 1, 2, 3, 4]]
+    assert found_clusters(spaced([Number()], [(1,)]), Constraint(2)) == [[0]]
+    assert found_clusters(spaced([SEX, Number()], [("f", 1), ("m", 2)]), Constraint(3)) == [[0, 1]], (
+        "k that cannot be met"
+    )
     records = [("f", 3), ("f", 3), ("m", 3), ("m", 3)]
-    assert found(spaced([SEX, Number()], records), Constraint(2)) == [[0, 1], [2, 3]]
+    assert found_clusters(spaced([SEX, Number()], records), Constraint(2)) == [[0, 1], [2, 3]]
 
 
 @pytest.mark.exhaustive
@@ -401,9 +409,9 @@ def test_too_many_levels_are_refused() -> None:
     with pytest.raises(
         errors.TooManyLevelsError, match="have 4194304 combinations of levels, and more than 2000000 are"
     ):
-        found(code_table, Constraint(2))
+        found_clusters(code_table, Constraint(2))
     seven = encoded(Table([r[:7] for r in records], [Number()] * 7)).space
-    assert min(map(len, found(seven, Constraint(2)))) >= 2
+    assert min(map(len, found_clusters(seven, Constraint(2)))) >= 2
 
 
 def test_the_search_can_be_interrupted() -> None:

@@ -15,7 +15,7 @@ from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Nu
 from dbanon.privacy_models.constraint import Constraint
 
 
-def made(draws: np.random.Generator, rows: int, kind: str) -> EncodedTable:
+def random_encoded_table(draws: np.random.Generator, rows: int, kind: str) -> EncodedTable:
     """Three numbers and a category: all different; on a grid, where many distances are equal; with NULLs and repeated
     records."""
     attributes: list[encoded_table.Attribute] = []
@@ -32,7 +32,7 @@ def made(draws: np.random.Generator, rows: int, kind: str) -> EncodedTable:
     return encoded_table.encode_table(attributes, columns, draws.integers(0, 2**62, rows).astype(np.uint64), None)[0]
 
 
-def plain(table: EncodedTable, k: int) -> list[list[int]]:
+def plain_clusters(table: EncodedTable, k: int) -> list[list[int]]:
     """Clusters of records in the order of the algorithm."""
     codes = table.codes[table.tuple_of]
     units = [round(a.weight * 2**30) for a in table.attributes]
@@ -85,6 +85,6 @@ def plain(table: EncodedTable, k: int) -> list[list[int]]:
 @pytest.mark.parametrize("kind", ["apart", "grid", "nulls"])
 @pytest.mark.parametrize(("rows", "k"), [(2000, 3), (900, 25)])
 def test_many_tuples_equal_plain_loop(kind: str, rows: int, k: int) -> None:
-    table = made(np.random.default_rng(rows), rows, kind)
+    table = random_encoded_table(np.random.default_rng(rows), rows, kind)
     labels = by_row.run(algorithms.find("mdav"), table, Constraint(k), {"scale": "range"})
-    assert [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)] == plain(table, k)
+    assert [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)] == plain_clusters(table, k)

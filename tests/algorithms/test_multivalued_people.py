@@ -1,4 +1,4 @@
-"""Clusters of people who hold several sensitive values, against the definition in plain words."""
+"""Clusters of people with several sensitive values each, compared with the definition."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def plainly(least: int, people: list[int], *columns: Rows) -> bool:
     return len(people) >= least
 
 
-def drawn(rng: random.Random, people: int, values: int) -> Rows:
+def random_rows(rng: random.Random, people: int, values: int) -> Rows:
     return [[rng.choice([None, *range(values)]) for _ in range(rng.randrange(4))] for _ in range(people)]
 
 
@@ -56,7 +56,7 @@ def line(people: int) -> EncodedTable:
 @pytest.mark.parametrize("seed", range(20))
 def test_a_cluster_holds_as_the_definition_says(seed: int) -> None:
     rng = random.Random(seed)
-    columns = [drawn(rng, 40, 6), drawn(rng, 40, 9)]
+    columns = [random_rows(rng, 40, 6), random_rows(rng, 40, 9)]
     for _ in range(200):
         people, minimum = rng.sample(range(40), rng.randint(1, 12)), rng.randint(2, 4)
         result = shares(minimum, *columns).is_met_by(np.array(people, np.int64))
@@ -66,7 +66,7 @@ def test_a_cluster_holds_as_the_definition_says(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_clusters_merged_until_model_holds(seed: int) -> None:
     rng = random.Random(seed)
-    columns, minimum = [drawn(rng, 60, 7), drawn(rng, 60, 12)], rng.randint(2, 3)
+    columns, minimum = [random_rows(rng, 60, 7), random_rows(rng, 60, 12)], rng.randint(2, 3)
     labels = np.repeat(np.arange(12), 5)
     space = line(60)
     merged = diversify_clusters(

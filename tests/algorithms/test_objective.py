@@ -36,7 +36,7 @@ def fill(con: Any, rows: Sequence[Row]) -> None:
     con.executemany("INSERT INTO t VALUES (?, ?)", list(rows))
 
 
-def told(con: Any, call: str) -> dict[str, float]:
+def metric_values(con: Any, call: str) -> dict[str, float]:
     return dict(con.execute(f"SELECT metric, value FROM {call}").fetchall())
 
 
@@ -60,17 +60,17 @@ def test_best_finds_the_least_of_small_tables(con: Any, seed: int) -> None:
     draw = random.Random(seed)
     rows = [(draw.randrange(10), draw.choice(LINES)[0]) for _ in range(9)]
     fill(con, rows)
-    result = told(con, "best_metrics('t', k = 2, objective = 'ncp')")
+    result = metric_values(con, "best_metrics('t', k = 2, objective = 'ncp')")
     minimum = min(ncp(rows, groups) for groups in partitions(range(len(rows)), 2))
     assert result["ncp"] == pytest.approx(minimum, abs=1e-9)
-    assert told(con, "best_metrics('t', k = 2)")["ncp"] >= result["ncp"] - 1e-9
+    assert metric_values(con, "best_metrics('t', k = 2)")["ncp"] >= result["ncp"] - 1e-9
 
 
 def test_objectives_disagree_where_levels_and_leaves_do(con: Any) -> None:
     draw = random.Random(7)
     fill(con, [(draw.randrange(40), draw.choice(LINES)[0]) for _ in range(300)])
     values_by_name = {
-        name: told(con, f"best_metrics('t', k = 10, objective = '{name}')") for name in ("precision", "ncp")
+        name: metric_values(con, f"best_metrics('t', k = 10, objective = '{name}')") for name in ("precision", "ncp")
     }
     assert (
         values_by_name["ncp"]["ncp"] < values_by_name["precision"]["ncp"]
@@ -82,12 +82,12 @@ def test_objectives_disagree_where_levels_and_leaves_do(con: Any) -> None:
 def test_a_search_never_ends_above_its_start(con: Any, algorithm: str) -> None:
     draw = random.Random(len(algorithm))
     fill(con, [(draw.randrange(60), draw.choice(LINES)[0]) for _ in range(150)])
-    previous = told(con, f"{algorithm}_metrics('t', k = 4)")
-    following = told(con, f"{algorithm}_metrics('t', k = 4, improve = 3000, objective = 'ncp')")
-    repeated = told(con, f"{algorithm}_metrics('t', k = 4, improve = 3000, objective => 'ncp')")
+    previous = metric_values(con, f"{algorithm}_metrics('t', k = 4)")
+    following = metric_values(con, f"{algorithm}_metrics('t', k = 4, improve = 3000, objective = 'ncp')")
+    repeated = metric_values(con, f"{algorithm}_metrics('t', k = 4, improve = 3000, objective => 'ncp')")
     assert following["ncp"] <= previous["ncp"] + 1e-9 and following["k"] >= 4 and following == repeated
-    by_levels = told(con, f"{algorithm}_metrics('t', k = 4, improve = 3000)")
-    assert by_levels == told(con, f"{algorithm}_metrics('t', k = 4, improve = 3000, objective = 'precision')")
+    by_levels = metric_values(con, f"{algorithm}_metrics('t', k = 4, improve = 3000)")
+    assert by_levels == metric_values(con, f"{algorithm}_metrics('t', k = 4, improve = 3000, objective = 'precision')")
 
 
 def test_disabled_search_lowers_nothing(con: Any) -> None:

@@ -80,7 +80,7 @@ def table(seed: int) -> tuple[Any, dict[str, dict[str, str | None]], list[dict[s
 
 
 def said_at(parents: dict[str, str | None], values: list[str | None], level: int) -> list[str | None]:
-    """What values are published as on a level: their ancestors so many steps above, NULL as NULL."""
+    """Return what values are published as on a level: their ancestors so many steps above, NULL as NULL."""
     lines = [None if v is None else line(parents, v) for v in values]
     return [None if up is None else up[min(level, len(up) - 1)] for up in lines]
 

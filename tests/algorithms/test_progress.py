@@ -1,4 +1,4 @@
-"""How far clustering has come: a share that only grows, from algorithms that know it, and costs no release anything."""
+"""Progress of clustering: a share that only grows and does not change the release."""
 
 from __future__ import annotations
 

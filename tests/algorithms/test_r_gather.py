@@ -74,7 +74,7 @@ def test_eps_centers_have_k_records_with_few_suppressed(table: Table, eps: float
         assert [r for r, c in enumerate(actual_labels) if c < 0] == out
 
 
-def drawn(seed: int, most: int) -> tuple[EncodedTable, Plain, int]:
+def random_case(seed: int, most: int) -> tuple[EncodedTable, Plain, int]:
     rng = random.Random(seed)
     attributes: list[Attribute] = [Number(), Category(TREE), Number()][: rng.randint(1, 3)]
     choices: list[list[Value]] = [
@@ -87,14 +87,14 @@ def drawn(seed: int, most: int) -> tuple[EncodedTable, Plain, int]:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_radius_is_at_most_twice_the_least(seed: int) -> None:
-    encoded_table, pairs, k = drawn(seed, 9)
+    encoded_table, pairs, k = random_case(seed, 9)
     minimum = min(slow.radius(pairs, partition) for partition in partitions(range(encoded_table.rows), k))
     assert slow.radius(pairs, groups(labels(encoded_table, k))) <= 2 * minimum
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_eps_radius_within_three_times_optimum(seed: int) -> None:
-    encoded_table, pairs, k = drawn(seed, 8)
+    encoded_table, pairs, k = random_case(seed, 8)
     spare, everybody = encoded_table.rows // 4, range(encoded_table.rows)
     kept_everybodies = [[r for r in everybody if r not in out] for out in itertools.combinations(everybody, spare)]
     minimum = min(

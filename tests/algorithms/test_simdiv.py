@@ -273,7 +273,7 @@ def people(con: Any) -> Iterator[Any]:
     return con
 
 
-def published(con: Any, arguments: str, columns: str = "age, zip, size") -> list[Any]:
+def published_rows(con: Any, arguments: str, columns: str = "age, zip, size") -> list[Any]:
     call = f"simdiv_classes('people', qi := ['age', 'zip'], sensitive := ['disease'], {TREES}, {arguments})"
     return con.execute(f"SELECT {columns} FROM {call} ORDER BY ALL").fetchall()
 
@@ -283,8 +283,8 @@ SIMILAR = "k := 3, influence := 'weights', alpha_pr := 0, avoid_uniform := false
 
 def test_single_disease_clusters_published_one_level_up(people: Any) -> None:
     people.execute("UPDATE people SET disease = 'Flu'")
-    tight = published(people, SIMILAR + ", imbalance := 'paper'")
-    wide_result = published(people, SIMILAR)
+    tight = published_rows(people, SIMILAR + ", imbalance := 'paper'")
+    wide_result = published_rows(people, SIMILAR)
     assert [size for *_, size in tight] == [3, 3, 3, 3]
     zips = {"1": "*", "2": "*", "*": "*", "1a": "1", "1b": "1", "2a": "2", "2b": "2"}
     assert sum(size for *_, size in wide_result) == 12 and len(wide_result) <= 4
@@ -292,14 +292,14 @@ def test_single_disease_clusters_published_one_level_up(people: Any) -> None:
     for age, _, _ in wide_result:
         low, high = (int(end) - 20 for end in re.findall(r"\d+", age))
         assert any(low % block == 0 and high == min(low + block, 12) - 1 for block in (4, 8, 16))
-    error_info = published(people, SIMILAR + ", weights := {'age': 3}")
+    error_info = published_rows(people, SIMILAR + ", weights := {'age': 3}")
     assert {z for _, z, _ in error_info} == {z for _, z, _ in tight}, "zip is of less than average influence"
-    assert published(people, SIMILAR + ", t_div := 0", "zip") == published(people, SIMILAR, "zip")
+    assert published_rows(people, SIMILAR + ", t_div := 0", "zip") == published_rows(people, SIMILAR, "zip")
 
 
 def test_typed_intervals_and_metrics_show_what_is_published(people: Any) -> None:
     people.execute("UPDATE people SET disease = 'Flu'")
-    rows = published(people, SIMILAR + ", intervals := 'bounds'", "age_min, age_max, loss")
+    rows = published_rows(people, SIMILAR + ", intervals := 'bounds'", "age_min, age_max, loss")
     assert all((low - 20) % 4 == 0 and loss > 0 for low, _, loss in rows)
     metrics = f"simdiv_metrics('people', qi := ['age', 'zip'], sensitive := ['disease'], {TREES}, {SIMILAR}"
     query = "SELECT value FROM {}) WHERE metric = 'precision'"
@@ -310,9 +310,9 @@ def test_typed_intervals_and_metrics_show_what_is_published(people: Any) -> None
 
 def test_nulls_and_top_codes_go_with_raised_clusters(people: Any) -> None:
     people.execute("UPDATE people SET age = NULL WHERE n % 5 = 0; UPDATE people SET zip = NULL WHERE n > 9")
-    rows = published(people, SIMILAR + ", top := {'age': 28}")
+    rows = published_rows(people, SIMILAR + ", top := {'age': 28}")
     assert sum(size for *_, size in rows) == 12
-    assert published(people, SIMILAR + ", nulls := 'drop'", "sum(size)") == [(8,)]
+    assert published_rows(people, SIMILAR + ", nulls := 'drop'", "sum(size)") == [(8,)]
 
 
 def test_numbers_are_own_coordinates_with_hierarchy(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -340,7 +340,7 @@ def test_numbers_are_own_coordinates_with_hierarchy(people: Any, monkeypatch: py
 
 def test_models_and_suppression_still_apply(people: Any) -> None:
     for arguments in ("l := 2", "alpha := 0.5", "t := 0.2", "l := 2, suppress := 0.2"):
-        for size, disease in published(people, f"{SIMILAR}, {arguments}", "size, disease"):
+        for size, disease in published_rows(people, f"{SIMILAR}, {arguments}", "size, disease"):
             assert size >= 3 and (disease is None or len(disease) == 2), arguments
 
 

@@ -32,7 +32,7 @@ def fill(con: Any, rows: Sequence[Row]) -> None:
     con.executemany("INSERT INTO t VALUES (?, ?, ?)", list(rows))
 
 
-def told(con: Any, call: str) -> dict[str, float]:
+def metric_values(con: Any, call: str) -> dict[str, float]:
     return dict(con.execute(f"SELECT metric, value FROM {call}").fetchall())
 
 
@@ -43,7 +43,7 @@ def mixture(draw: random.Random, n: int, parts: int = 6) -> list[Row]:
     return [(round(draw.gauss(x, s), 2), round(draw.gauss(y, s)), draw.choice("abc")) for x, y, s in choices]
 
 
-def least(rows: Sequence[Row], k: int, values: int = 1) -> float:
+def minimal_share(rows: Sequence[Row], k: int, values: int = 1) -> float:
     """The least share of squares of all partitions with so many records and distinct values of d in each class."""
     columns = list(zip(*rows, strict=True))[:2]
     return min(
@@ -62,10 +62,10 @@ def test_best_finds_the_least_of_small_tables(con: Any, seed: int) -> None:
     ]
     fill(con, rows)
     for k in (2, 3):
-        result = told(con, f"best_metrics('t', k = {k}, objective = 'sse')")
-        assert result["sse_share"] == pytest.approx(least(rows, k), abs=1e-9)
+        result = metric_values(con, f"best_metrics('t', k = {k}, objective = 'sse')")
+        assert result["sse_share"] == pytest.approx(minimal_share(rows, k), abs=1e-9)
         assert k <= result["k"] and result["class_size_greatest"] < 2 * k
-        assert told(con, f"best_metrics('t', k = {k})")["sse_share"] >= result["sse_share"] - 1e-9
+        assert metric_values(con, f"best_metrics('t', k = {k})")["sse_share"] >= result["sse_share"] - 1e-9
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -75,8 +75,8 @@ def test_best_finds_the_least_that_meets_a_model(con: Any, seed: int) -> None:
     rows: list[Row] = [(x := draw.gauss(0, 9), draw.randrange(30), "a" if x < 0 else "b") for _ in range(8)]
     rows[0], rows[1] = (rows[0][0], rows[0][1], "a"), (rows[1][0], rows[1][1], "b")
     fill(con, rows)
-    result = told(con, "best_metrics('t', k = 2, l = 2, objective = 'sse')")
-    assert result["sse_share"] == pytest.approx(least(rows, 2, 2), abs=1e-9)
+    result = metric_values(con, "best_metrics('t', k = 2, l = 2, objective = 'sse')")
+    assert result["sse_share"] == pytest.approx(minimal_share(rows, 2, 2), abs=1e-9)
     assert result["l_diversity:d"] >= 2
 
 
@@ -84,7 +84,7 @@ def test_persons_count(con: Any) -> None:
     """Ten records in the order of x, two of each person: the least squares of classes of two persons."""
     con.execute("CREATE OR REPLACE TABLE v AS SELECT i // 2 AS who, i * i AS x FROM range(10) AS r (i)")
     dbanon.declare(con, "v", who="person", x="quasi")
-    result = told(con, "best_metrics('v', k = 2, objective = 'sse')")
+    result = metric_values(con, "best_metrics('v', k = 2, objective = 'sse')")
     values = [(float(i * i), None) for i in range(10)]
     groups = (g for g in partitions(range(10), 2) if all(len({i // 2 for i in group}) >= 2 for group in g))
     best = min(sse_share([[x for x, _ in values]], (Number(),), g) for g in groups)
@@ -97,10 +97,10 @@ def test_a_search_never_ends_above_its_start(con: Any, algorithm: str) -> None:
     fill(con, mixture(draw, 200))
     for text in ("", ", l = 2", ", t = 0.5"):
         call = f"{algorithm}_metrics('t', k = 4{text}"
-        previous = told(con, f"{call})")
-        following = told(con, f"{call}, improve = 2000, objective = 'sse')")
+        previous = metric_values(con, f"{call})")
+        following = metric_values(con, f"{call}, improve = 2000, objective = 'sse')")
         assert following["sse_share"] <= previous["sse_share"] + 1e-9 and following["k"] >= 4
-        assert following == told(con, f"{call}, improve = 2000, objective => 'sse')")
+        assert following == metric_values(con, f"{call}, improve = 2000, objective => 'sse')")
         if not text:
             assert following["class_size_greatest"] < 8
     assert following["sse_share"] < 0.95 * previous["sse_share"]
@@ -110,8 +110,8 @@ def test_a_search_never_ends_above_its_start(con: Any, algorithm: str) -> None:
 def test_best_is_far_ahead_of_its_start_on_random_mixtures(con: Any, seed: int) -> None:
     fill(con, mixture(random.Random(seed), 600, 12))
     for k in (3, 10):
-        start = told(con, f"mdav_metrics('t', k = {k}, scale := 'std')")["sse_share"]
-        assert told(con, f"best_metrics('t', k = {k}, objective = 'sse')")["sse_share"] < 0.9 * start
+        start = metric_values(con, f"mdav_metrics('t', k = {k}, scale := 'std')")["sse_share"]
+        assert metric_values(con, f"best_metrics('t', k = {k}, objective = 'sse')")["sse_share"] < 0.9 * start
 
 
 def test_neither_order_nor_repetition_changes_a_class(con: Any) -> None:
@@ -143,15 +143,15 @@ def test_time_limit_stored_as_equivalent_moves(asked: dict[str, Any]) -> None:
         assert moves > 0 and con.execute(differ).fetchall() == []
         assert far[-1][0] == 1 and [share for share, _ in far] == sorted(share for share, _ in far)
         start = call.replace(f"improve = {moves}", "improve = 0")
-        old_sse_share, new_sse_share = (told(con, f"kacpc_metrics{c}")["sse_share"] for c in (start, call))
+        old_sse_share, new_sse_share = (metric_values(con, f"kacpc_metrics{c}")["sse_share"] for c in (start, call))
         assert far[-1][1] == pytest.approx(1 - new_sse_share / old_sse_share, abs=1e-6)
 
 
 def test_equal_records_and_constant_columns(con: Any) -> None:
     fill(con, [(1.5, 3, "a")] * 7)
-    assert told(con, "best_metrics('t', k = 3, objective = 'sse')")["sse_share"] == 0
+    assert metric_values(con, "best_metrics('t', k = 3, objective = 'sse')")["sse_share"] == 0
     fill(con, [(x, 3, "a") for x in [1.0] * 4 + [2.0] * 5 + [9.0] * 3])
-    result = told(con, "best_metrics('t', k = 3, objective = 'sse')")
+    result = metric_values(con, "best_metrics('t', k = 3, objective = 'sse')")
     assert (result["sse_share"], result["classes"]) == (0, 3)
 
 

@@ -71,7 +71,7 @@ def close(number: Any) -> Any:
     return pytest.approx(float(number), abs=1e-9)
 
 
-def refused(con: Any, query: str, match: str) -> None:
+def assert_refused(con: Any, query: str, match: str) -> None:
     with pytest.raises((duckdb.Error, dbanon.DbanonError), match=match):
         con.execute(f"FROM {query}").fetchall()
 
@@ -208,7 +208,7 @@ def sample(seed: int) -> Sample:
 
 
 def definitions(classes: Sequence[models.Class], column: int, joint: bool) -> dict[str, models.Achieved]:
-    """What each model is by its definition, by the name that anonymity() gives it."""
+    """Return what each model is by its definition, by the name that anonymity() gives it."""
     tree = [line.split(";") for line in TREE.split("\n")]
 
     def recursive(part: models.Class) -> int:
@@ -427,8 +427,8 @@ def test_an_empty_table_is_an_error(con: Any) -> None:
     con.execute("CREATE TABLE t (g INTEGER, s VARCHAR)")
     for function in MEASURING:
         sensitive = {} if function == "k_anonymity" else {"sensitive": ["s"]}
-        refused(con, call(function, qi=["g"], **sensitive), f"{function}: t has no rows")
-    refused(con, call("anonymity", qi=["g"]), "anonymity: t has no rows")
+        assert_refused(con, call(function, qi=["g"], **sensitive), f"{function}: t has no rows")
+    assert_refused(con, call("anonymity", qi=["g"]), "anonymity: t has no rows")
 
 
 def test_one_record_and_one_class(con: Any) -> None:
@@ -453,7 +453,7 @@ def test_without_a_sensitive_column_there_is_k(con: Any) -> None:
     (row,) = rows(con, "anonymity", qi=["g"])
     assert (row["model"], row["achieved"], row["worst_classes"], row["records_in_worst"]) == ("k_anonymity", 3, 1, 3)
     for function in JUDGING:
-        refused(con, call(function, qi=["g"]), "no column of t is sensitive")
+        assert_refused(con, call(function, qi=["g"]), "no column of t is sensitive")
 
 
 def test_a_source_is_read_once(con: Any) -> None:
@@ -477,7 +477,7 @@ def test_hostile_names_are_names(con: Any, name: str, column: str) -> None:
         assert [row[4] for row in con.execute(f"FROM {query}").fetchall()] == expected
     query = call("anonymity", table, qi=["g"], sensitive=[column])
     assert {row[1] for row in con.execute(f"FROM {query}").fetchall()} == {None, column}
-    refused(con, call("k_anonymity", table, qi=[name + "?"]), "has no column")
+    assert_refused(con, call("k_anonymity", table, qi=[name + "?"]), "has no column")
 
 
 def test_columns_named_like_the_statements_own(con: Any) -> None:
@@ -530,8 +530,10 @@ def test_temporary_tables_and_frames_of_a_connection_of_ours() -> None:
         assert achieved(con, "l_diversity", qi=["g"], sensitive=["s"]) == 3
         con.register("frame", pd.DataFrame({"g": [1, 1, 2], "s": ["x", "y", "x"]}))
         assert achieved(con, "k_anonymity", "frame", qi=["g"]) == 1
-        refused(con, call("k_anonymity", qi=["g"], persom="s"), "no parameter 'persom'.*Did you mean 'person'")
-        refused(con, call("l_diversity", qi=["g"], sensitive=["s"], diverse="entropy"), "Did you mean 'diversity'")
+        assert_refused(con, call("k_anonymity", qi=["g"], persom="s"), "no parameter 'persom'.*Did you mean 'person'")
+        assert_refused(
+            con, call("l_diversity", qi=["g"], sensitive=["s"], diverse="entropy"), "Did you mean 'diversity'"
+        )
 
 
 # --- parameters ------------------------------------------------------------------------------------------
@@ -596,13 +598,13 @@ def test_parameters_accept_all_three_forms(star: Any, function: str) -> None:
     ],
 )
 def test_mistakes_are_told(star: Any, query: str, match: str) -> None:
-    refused(star, query, match)
+    assert_refused(star, query, match)
 
 
 @pytest.mark.parametrize("type_", ["INTEGER[]", "STRUCT(x INTEGER)", "INTERVAL"])
 def test_indistinguishable_person_columns_refused(con: Any, type_: str) -> None:
     con.execute(f"CREATE TABLE t (g INTEGER, person {type_})")
-    refused(con, call("k_anonymity", qi=["g"], person="person"), "cannot tell people apart")
+    assert_refused(con, call("k_anonymity", qi=["g"], person="person"), "cannot tell people apart")
 
 
 # --- the policy ------------------------------------------------------------------------------------------
@@ -616,7 +618,7 @@ def test_call_columns_override_declared_columns(star: Any) -> None:
     assert achieved(star, "alpha_k") == 0.5
     assert set(summary(star)) == set(summary(star, qi=["g"], sensitive=["disease"], person="who"))
     assert achieved(star, "k_anonymity", qi=["disease"]) == 1
-    refused(star, call("k_anonymity", qi=["who"]), "t.who is in two roles: qi and person")
+    assert_refused(star, call("k_anonymity", qi=["who"]), "t.who is in two roles: qi and person")
 
 
 def test_the_declared_hierarchy_gives_the_distance(star: Any) -> None:
@@ -645,24 +647,26 @@ def test_a_hierarchy_that_is_no_tree_is_refused(star: Any, broken: str, why: str
     star.execute(
         f"INSERT INTO dbanon.hierarchy (name, node, parent, label) SELECT 'odd', * FROM (VALUES {broken}) AS v"
     )
-    refused(star, call("t_closeness", qi=["g"], sensitive=["disease"], emd=emd, hierarchies={"disease": "odd"}), why)
+    assert_refused(
+        star, call("t_closeness", qi=["g"], sensitive=["disease"], emd=emd, hierarchies={"disease": "odd"}), why
+    )
 
 
 def test_a_policy_that_cannot_be_read_is_refused(star: Any) -> None:
     star.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('t', 'g', 'quasy')")
-    refused(star, call("k_anonymity", qi=["disease"]), "t.g: there is no role 'quasy'. Did you mean 'quasi'")
+    assert_refused(star, call("k_anonymity", qi=["disease"]), "t.g: there is no role 'quasy'. Did you mean 'quasi'")
     star.execute("UPDATE dbanon.policy SET role = 'quasi', column_name = 'h'")
-    refused(star, call("k_anonymity"), "no column 'h' .named in dbanon.policy")
+    assert_refused(star, call("k_anonymity"), "no column 'h' .named in dbanon.policy")
     star.execute("UPDATE dbanon.policy SET column_name = 'g'")
     star.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('t', 'G', 'quasi')")
-    refused(star, call("k_anonymity"), "t.g is in two roles")
+    assert_refused(star, call("k_anonymity"), "t.g is in two roles")
 
 
 def test_policy_change_in_open_transaction_applies(star: Any) -> None:
     dbanon.declare(star, "t", g="quasi", disease="sensitive")
     star.execute("BEGIN")
     star.execute("DELETE FROM dbanon.policy WHERE column_name = 'disease'")
-    refused(star, call("k_anonymity"), "policy of t changed")
+    assert_refused(star, call("k_anonymity"), "policy of t changed")
     star.execute("ROLLBACK")
     assert achieved(star, "k_anonymity") == 3
 

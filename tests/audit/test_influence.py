@@ -41,7 +41,7 @@ def table(records: list[tuple[int, ...]], positions: list[float] | None = None) 
     return EncodedTable(code_table.attributes, code_table.codes, code_table.counts, None, code_table.total, (numeric,))
 
 
-def drawn(seed: int, n: int = 60) -> list[tuple[int, int, int, int]]:
+def random_rows(seed: int, n: int = 60) -> list[tuple[int, int, int, int]]:
     """Three columns, of which the first decides the sensitive value nine times out of ten and the last is constant."""
     rng = random.Random(seed)
     values = []
@@ -97,7 +97,7 @@ def plainly(made: EncodedTable, settings: influence_forest.ForestSettings) -> tu
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("numeric", [False, True])
 def test_grouped_records_equal_single_records(seed: int, numeric: bool) -> None:
-    code_table = table(drawn(seed), [0.0, 3.0] if numeric else None)
+    code_table = table(random_rows(seed), [0.0, 3.0] if numeric else None)
     settings = influence_forest.ForestSettings(trees=12, seed=seed)
     attribute_influence = influence_forest.attribute_influence(code_table, code_table.sensitive[0], settings)
     drops, accuracies = plainly(code_table, settings)
@@ -154,7 +154,7 @@ def test_an_interrupt_ends_the_forest() -> None:
     def stop() -> None:
         raise errors.StatementInterruptedError("influence")
 
-    code_table = table(drawn(1))
+    code_table = table(random_rows(1))
     with pytest.raises(errors.StatementInterruptedError):
         influence_forest.attribute_influence(
             code_table, code_table.sensitive[0], influence_forest.ForestSettings(), stop
@@ -170,7 +170,7 @@ QUERY = "FROM influence('people', qi := ['x', 'z', 'c'], sensitive := ['s'], tre
 def con() -> Any:
     result = dbanon.attach(duckdb.connect())
     result.execute("CREATE TABLE people (x INTEGER, z VARCHAR, c BOOLEAN, s VARCHAR, n INTEGER)")
-    rows = [(x, "pqr"[z], True, "ab"[s], i) for i, (x, z, _, s) in enumerate(drawn(7, 200))]
+    rows = [(x, "pqr"[z], True, "ab"[s], i) for i, (x, z, _, s) in enumerate(random_rows(7, 200))]
     result.executemany("INSERT INTO people VALUES (?, ?, ?, ?, ?)", rows)
     yield result
     result.close()

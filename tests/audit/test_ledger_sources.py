@@ -1,4 +1,4 @@
-"""Functions about a release take from the ledger what it was made from and what its columns were."""
+"""Functions about a release read its source and the roles of its columns from the ledger."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def rows(con: Any, call: str) -> list[Any]:
     return con.execute(f"FROM {call}").fetchall()
 
 
-def refused(con: Any, call: str) -> str:
+def refusal_message(con: Any, call: str) -> str:
     with pytest.raises(duckdb.Error) as caught:
         rows(con, call)
     return str(caught.value).split("\n")[0]
@@ -136,9 +136,9 @@ def test_the_error_of_queries_in_every_form_of_the_call(shared: Any) -> None:
         assert rows(con, f"query_error('safe', 'visits', queries = 9, {few_options_text})") == expected
     prepared = "FROM query_error(?, ?, queries := ?, selectivity := 0.5)"
     assert shared.raw.execute(prepared, ["safe", "visits", 9]).fetchall() == expected
-    assert "source is given twice" in refused(shared, "query_error('safe', 'visits', source = 'visits')")
-    assert "cannot read the argument 30" in refused(shared, "query_error('safe', 30)")
-    assert "cannot read the argument 'visits'" in refused(shared, "query_error('safe', 'visits', 'visits')")
+    assert "source is given twice" in refusal_message(shared, "query_error('safe', 'visits', source = 'visits')")
+    assert "cannot read the argument 30" in refusal_message(shared, "query_error('safe', 30)")
+    assert "cannot read the argument 'visits'" in refusal_message(shared, "query_error('safe', 'visits', 'visits')")
 
 
 def test_measures_of_models_know_the_columns_of_a_release(shared: Any) -> None:
@@ -152,10 +152,12 @@ def test_measures_of_models_know_the_columns_of_a_release(shared: Any) -> None:
 def test_call_contradicting_ledger_refused(made: Any) -> None:
     made.execute(VISITS.format(name="others"))
     for call in ("query_error('safe', 'others')", "disclosure('safe', source = 'others')"):
-        message = refused(made, call)
+        message = refusal_message(made, call)
         assert "safe was released with source = visits, and the call says source = others" in message
-    assert "released with k = 5, and the call says k = 7" in refused(made, "attack('safe', kind = 'minimality', k = 7)")
-    assert "with alpha = 0.9" in refused(made, "attack('safe', kind = 'minimality', alpha = 0.5)")
+    assert "released with k = 5, and the call says k = 7" in refusal_message(
+        made, "attack('safe', kind = 'minimality', k = 7)"
+    )
+    assert "with alpha = 0.9" in refusal_message(made, "attack('safe', kind = 'minimality', alpha = 0.5)")
     made.execute("CREATE TABLE copied AS FROM safe")
     assert rows(made, "distortion('copied', source = 'visits')") == rows(made, "distortion('safe')")
 
@@ -182,7 +184,7 @@ def test_a_release_of_an_attached_database(con: Any, tmp_path: Path) -> None:
     con.execute(f"ATTACH '{tmp_path / 'clinic.duckdb'}' AS clinic (READ_ONLY)")
     assert rows(con, "distortion('clinic.main.safe')") == expected
     assert rows(con, "distortion('clinic.safe', source = 'clinic.visits')") == expected
-    assert "source = visits, and the call says" in refused(con, "distortion('clinic.safe', source = 'visits')")
+    assert "source = visits, and the call says" in refusal_message(con, "distortion('clinic.safe', source = 'visits')")
 
 
 @pytest.mark.parametrize(
@@ -196,16 +198,16 @@ def test_a_release_of_an_attached_database(con: Any, tmp_path: Path) -> None:
 def test_a_table_that_is_not_the_release_any_more(made: Any, change: str, said: str) -> None:
     made.execute(change)
     for call in ("risk('safe')", "attack('safe', kind = 'homogeneity')", "k_anonymity('safe')"):
-        assert "safe is not the release of that name any more" in refused(made, call)
-    assert said in refused(made, "disclosure('safe')")
+        assert "safe is not the release of that name any more" in refusal_message(made, call)
+    assert said in refusal_message(made, "disclosure('safe')")
     assert rows(made, "disclosure('safe', qi = ['age', 'zip'], sensitive = ['disease'])"), "as of any table"
 
 
 def test_a_table_of_other_columns_is_no_release(made: Any) -> None:
     made.execute("CREATE OR REPLACE TABLE safe AS SELECT age, sex, disease FROM safe")
-    assert "no quasi-identifier is declared for safe" in refused(made, "risk('safe')")
-    assert "source is missing" in refused(made, "attack('safe', kind = 'homogeneity')")
-    assert "source is missing" in refused(made, "query_error('safe')")
+    assert "no quasi-identifier is declared for safe" in refusal_message(made, "risk('safe')")
+    assert "source is missing" in refusal_message(made, "attack('safe', kind = 'homogeneity')")
+    assert "source is missing" in refusal_message(made, "query_error('safe')")
 
 
 @pytest.mark.exhaustive
@@ -215,7 +217,7 @@ def test_a_dropped_release_is_none_and_a_new_version_is_one(made: Any) -> None:
     assert rows(made, "disclosure('safe')") == rows(made, "disclosure('safe', source = 'visits')")
     dbanon.drop_release(made, "safe")
     made.execute("CREATE TABLE safe AS FROM kacpc('visits', k = 5)")
-    assert "no quasi-identifier is declared for safe" in refused(made, "risk('safe')")
+    assert "no quasi-identifier is declared for safe" in refusal_message(made, "risk('safe')")
 
 
 def test_roles_are_those_of_the_release(made: Any) -> None:
@@ -235,13 +237,13 @@ def test_hierarchies_other_than_release_refused(made: Any) -> None:
     old_rows = rows(made, "distortion('safe')")
     made.execute("UPDATE dbanon.policy SET hierarchy = NULL WHERE column_name = 'zip'")
     for call in ("risk('safe')", "attack('safe', kind = 'downcoding')", "query_error('safe')"):
-        assert "not those that safe was released with" in refused(made, call)
+        assert "not those that safe was released with" in refusal_message(made, call)
     assert rows(made, "disclosure('safe')"), "which needs none"
     assert rows(made, "distortion('safe', hierarchies = {'zip': 'zips'})") == old_rows
     made.execute("UPDATE dbanon.policy SET hierarchy = 'zips' WHERE column_name = 'zip'")
     assert rows(made, "distortion('safe')") == old_rows
     made.execute("UPDATE dbanon.hierarchy SET label = 'other**' WHERE label = '030**'")
-    assert "not those that safe was released with" in refused(made, "distortion('safe')")
+    assert "not those that safe was released with" in refusal_message(made, "distortion('safe')")
 
 
 def test_call_hierarchies_of_release_count(con: Any) -> None:
@@ -259,7 +261,7 @@ def test_a_source_that_is_gone(made: Any) -> None:
     old_rows = rows(made, "distortion('safe')")
     made.execute("ALTER TABLE visits RENAME TO archive")
     for call in ("risk('safe')", "attack('safe', kind = 'homogeneity')", "query_error('safe')"):
-        message = refused(made, call)
+        message = refusal_message(made, call)
         assert "safe was released from visits, which is not there any more" in message and "source = '...'" in message
     for function in ("disclosure", "k_anonymity"):
         assert rows(made, f"{function}('safe')")
@@ -267,7 +269,7 @@ def test_a_source_that_is_gone(made: Any) -> None:
         "what was released is known, where it is not"
     )
     made.execute("CREATE TABLE visits AS SELECT pid, age FROM archive")
-    assert "or lacks columns that were released" in refused(made, "distortion('safe')")
+    assert "or lacks columns that were released" in refusal_message(made, "distortion('safe')")
 
 
 def test_a_release_of_a_view_and_of_a_file(con: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,18 +279,18 @@ def test_a_release_of_a_view_and_of_a_file(con: Any, tmp_path: Path, monkeypatch
     for name, source in (("safe_old", "old"), ("safe_file", "visits.parquet")):
         dbanon.create_release(con, name, "kacpc", source, k=5, qi=["age", "sex"], sensitive=["disease"])
     assert rows(con, "distortion('safe_old')") == rows(con, "distortion('safe_old', source = 'old')")
-    assert "source = old, and the call says" in refused(con, "disclosure('safe_old', source = 'visits')")
+    assert "source = old, and the call says" in refusal_message(con, "disclosure('safe_old', source = 'visits')")
     expected = rows(con, "distortion('safe_file')")
     assert expected == rows(con, f"distortion('safe_file', source = '{tmp_path / 'visits.parquet'}')")
     (tmp_path / "visits.parquet").unlink()
-    assert "visits.parquet, which is not there any more" in refused(con, "distortion('safe_file')")
+    assert "visits.parquet, which is not there any more" in refusal_message(con, "distortion('safe_file')")
 
 
 @pytest.mark.exhaustive
 def test_a_copy_elsewhere_is_measured_as_any_table(made: Any, tmp_path: Path) -> None:
     dbanon.publish(made, "safe", tmp_path / "out.duckdb")
     with dbanon.connect(tmp_path / "out.duckdb", read_only=True) as con:
-        assert "no quasi-identifier is declared for safe" in refused(con, "disclosure('safe')")
+        assert "no quasi-identifier is declared for safe" in refusal_message(con, "disclosure('safe')")
         assert rows(con, "disclosure('safe', qi = ['age', 'sex', 'zip'], sensitive = ['disease'])")
 
 
@@ -296,5 +298,5 @@ def test_temporary_table_does_not_shadow_source(made: Any) -> None:
     old_rows = rows(made, "distortion('safe')")
     made.execute("CREATE TEMP TABLE visits AS FROM memory.main.visits LIMIT 30")
     assert rows(made, "distortion('safe')") == old_rows
-    assert "also names a temporary table" in refused(made, "distortion('safe', source = 'visits')")
+    assert "also names a temporary table" in refusal_message(made, "distortion('safe', source = 'visits')")
     made.execute("DROP TABLE temp.visits")

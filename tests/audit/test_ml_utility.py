@@ -38,7 +38,7 @@ def con() -> Iterator[Any]:
     connection.close()
 
 
-def told(con: Any, release: str, more: str = "") -> dict[str, dict[str, Any]]:
+def metric_values(con: Any, release: str, more: str = "") -> dict[str, dict[str, Any]]:
     result = con.execute(f"FROM ml_utility('{release}', 'people'{more})")
     names = [column[0] for column in result.description]
     assert names == COLUMNS
@@ -48,36 +48,36 @@ def told(con: Any, release: str, more: str = "") -> dict[str, dict[str, Any]]:
 
 
 def test_decisive_attribute_kept_or_lost(con: Any) -> None:
-    by = told(con, "safe")
+    by = metric_values(con, "safe")
     assert by["source"]["accuracy"] > 0.98 and by["release"]["accuracy"] > 0.95
     assert by["majority"]["kept"] == 0 and by["source"]["kept"] == 1 and by["release"]["kept"] > 0.9
     assert by["majority"]["accuracy"] < 0.6 and by["majority"]["balanced_accuracy"] == 0.5
-    blind = told(con, "blind")
+    blind = metric_values(con, "blind")
     assert blind["source"] == by["source"] and abs(blind["release"]["kept"]) < 0.2
     # Of a ward its side is all that decides: a release of sides keeps it whole.
-    assert told(con, "sides", ", target = 'side'")["release"]["accuracy"] == 1
-    assert told(con, "sides")["source"]["tested"] == 660
+    assert metric_values(con, "sides", ", target = 'side'")["release"]["accuracy"] == 1
+    assert metric_values(con, "sides")["source"]["tested"] == 660
 
 
 def test_one_value_has_nothing_to_gain(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE ones AS SELECT age, ward, one FROM people")
-    for row in told(con, "ones", ", target = 'one'").values():
+    for row in metric_values(con, "ones", ", target = 'one'").values():
         assert row["accuracy"] == 1 and row["kept"] is None
 
 
 def test_scores_depend_only_on_rows_and_seed(con: Any) -> None:
-    once = told(con, "safe", ", seed = 4")
+    once = metric_values(con, "safe", ", seed = 4")
     con.execute("CREATE OR REPLACE TABLE other AS SELECT * FROM safe ORDER BY hash(safe::VARCHAR)")
     dbanon.clear_cache(con)
-    assert told(con, "other", ", seed = 4") == once
-    assert told(con, "safe", ", seed = 5") != once
-    subset = told(con, "safe", ", records = 50, train = 0.5")
+    assert metric_values(con, "other", ", seed = 4") == once
+    assert metric_values(con, "safe", ", seed = 5") != once
+    subset = metric_values(con, "safe", ", records = 50, train = 0.5")
     assert subset["release"]["learned"] == subset["source"]["learned"] == 50 and subset["source"]["tested"] == 1000
 
 
 def test_typed_bounds_and_missing_values(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE bounds AS FROM kacpc('people', k = 5, intervals = 'bounds')")
-    assert told(con, "bounds")["release"]["accuracy"] > 0.95
+    assert metric_values(con, "bounds")["release"]["accuracy"] > 0.95
     con.execute(
         "CREATE OR REPLACE TABLE unknown AS SELECT IF(old = 'old', NULL, age::VARCHAR) AS age, ward, old FROM people"
     )
@@ -114,7 +114,7 @@ def test_scores_close_to_reference_forest(seed: int) -> None:
         assert abs(scores[name].accuracy - (right * weight).sum() / weight.sum()) < 0.05
 
 
-def plain(labels: Sequence[int], guesses: Sequence[int], records: Sequence[int]) -> tuple[float, float]:
+def plain_accuracy(labels: Sequence[int], guesses: Sequence[int], records: Sequence[int]) -> tuple[float, float]:
     """Accuracy and balanced accuracy, record by record."""
     all_values = [(label, guess) for label, guess, n in zip(labels, guesses, records, strict=True) for _ in range(n)]
     shares = [
@@ -177,7 +177,7 @@ def test_scores_count_records() -> None:
         records = [draw.randrange(1, 5) for _ in range(number)]
         weighted_records = WeightedRecords(np.zeros((number, 1)), np.array(labels), np.array(records))
         score = ml_utility_scores._score("x", weighted_records, weighted_records, np.array(guesses))
-        assert (score.accuracy, score.balanced_accuracy) == pytest.approx(plain(labels, guesses, records))
+        assert (score.accuracy, score.balanced_accuracy) == pytest.approx(plain_accuracy(labels, guesses, records))
         assert score.n_tested == sum(records)
 
 

@@ -227,7 +227,7 @@ def test_equals_plain_python(con: Any, seed: int) -> None:
 # --- a sample of the classes ---------------------------------------------------------------------------------
 
 
-def drawn(con: Any, cells: Sequence[tuple[str, int]], sample: float, seed: int) -> set[tuple[str, int]]:
+def sampled_classes(con: Any, cells: Sequence[tuple[str, int]], sample: float, seed: int) -> set[tuple[str, int]]:
     """The classes of a sample: of a table of the same published values in which each class exposes a value."""
     con.execute("CREATE OR REPLACE TABLE alike (a VARCHAR, b INTEGER, s VARCHAR)")
     con.executemany("INSERT INTO alike VALUES (?, ?, 'x')", cells)
@@ -249,7 +249,7 @@ def test_sample_exposure_equals_its_classes(con: Any, seed: int) -> None:
     full_counts = Counter(value for *_, value in table if value is not None)
     dominant = min(full_counts, key=lambda v: (-full_counts[v], v))
     for sample in (0.1, 0.3, 0.5, 0.75, 0.99):
-        subset = drawn(con, cells, sample, seed)
+        subset = sampled_classes(con, cells, sample, seed)
         assert len(subset) == math.ceil(sample * len(cells))
         counts = [Counter(v for v in classes[cell] if v is not None) for cell in subset]
         records = sum(count[dominant] for count in counts)

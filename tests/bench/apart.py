@@ -26,8 +26,13 @@ class ProcessFailedError(Exception):
 
 
 def run(function: Any, *, installed: Path = ROOT, **given: Any) -> dict[str, Any]:
-    """What a module's function gives in a process of its own, a dict, and `peak_mb`, its greatest memory. Arguments are
-    what JSON can say. `installed`: where the packages lie. Failed."""
+    """Return the dict that a module's function returns in a process of its own, with `peak_mb`, its maximum memory.
+
+    Arguments must be JSON values. `installed` is the folder of the packages.
+
+    Raises:
+        Failed: The process failed.
+    """
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(installed), *_others(installed)])}
     job = json.dumps([function.__module__, function.__name__, given], default=str)
     completed = subprocess.run(
@@ -47,7 +52,7 @@ def run(function: Any, *, installed: Path = ROOT, **given: Any) -> dict[str, Any
 
 
 def _others(installed: Path) -> list[str]:
-    """What else is looked in: another DuckDB, for example."""
+    """Return the other folders of the module path: with another DuckDB, for example."""
     parts = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     return [p for p in parts if p and Path(p).resolve() not in (ROOT, installed)]
 

@@ -85,9 +85,11 @@ class _Spilled(threading.Thread):
         self.join()
 
 
-def measured(cases: Sequence[tuple[int, int]], memory: str, free: bool) -> Iterator[dict[str, Any]]:
-    """A row a case (rows, values of a further sensitive column) and statement; `same`: whether what it made is what it
-    makes without a limit, which is asked where `free`."""
+def measurements(cases: Sequence[tuple[int, int]], memory: str, free: bool) -> Iterator[dict[str, Any]]:
+    """Yield one row per case (rows, values of a further sensitive column) and statement.
+
+    `same`: whether the result equals that without a memory limit, which is computed if `free`.
+    """
     for rows, values in cases:
         with tempfile.TemporaryDirectory() as folder:
             database = str(Path(folder) / "t.duckdb")
@@ -105,11 +107,11 @@ def measured(cases: Sequence[tuple[int, int]], memory: str, free: bool) -> Itera
 
 
 def report(cases: Sequence[tuple[int, int]], memory: str, free: bool, as_json: bool) -> None:
-    """Prints a row a case and statement."""
+    """Print one row per case and statement."""
     if not as_json:
         print(f"\nUnder memory_limit = '{memory}': Adult resampled, k = 10, a database file\n")
         print(table("rows", "further values", "statement", "s", "CPU s", "peak MB", "spilled MB", "as without a limit"))
-    for result in measured(cases, memory, free):
+    for result in measurements(cases, memory, free):
         cells: tuple[object, ...] = (result["rows"], result["values"] or "", result["statement"])
         if "failed" in result:
             line = row(*cells, result["failed"], *[""] * 4)

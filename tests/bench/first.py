@@ -21,7 +21,7 @@ CALLS = {
 }
 
 
-def process(call: str) -> dict[str, Any]:
+def process_times(call: str) -> dict[str, Any]:
     """Seconds of clock and CPU of each step of a process that makes one call on Adult, and the call once more."""
     result = {}
     clock = Clock()
@@ -57,15 +57,15 @@ def installed(folder: Path) -> Path:
     return folder
 
 
-def measured() -> Iterator[dict[str, Any]]:
-    """A row a call and process: the first after an install and two later ones."""
+def measurements() -> Iterator[dict[str, Any]]:
+    """Yield one row per call and process: the first after an install and two later ones."""
     for name, call in CALLS.items():
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "installed"
             path.mkdir()
             installed(path)
             for turn in ("after an install", "later", "later still"):
-                yield {"call": name, "process": turn} | apart.run(process, installed=path, call=call)
+                yield {"call": name, "process": turn} | apart.run(process_times, installed=path, call=call)
 
 
 STEPS = ("import dbanon", "attach", "first call", "second call")
@@ -76,7 +76,7 @@ def report(as_json: bool) -> None:
     if not as_json:
         print("\nFirst call: CPU s (s of clock)\n")
         print(table("call", "process", *STEPS, "peak MB"))
-    for result in measured():
+    for result in measurements():
         shown_texts = [f"{result[step][1]:.2f} ({result[step][0]:.2f})" for step in STEPS]
         line = row(result["call"], result["process"], *shown_texts, result["peak_mb"])
         print(json.dumps(result) if as_json else line, flush=True)

@@ -57,8 +57,8 @@ class Figures:
 UNKNOWN = Figures(None, None, None)
 
 
-def measured(names: str = "'all'") -> dict[str, Figures]:
-    """What compare() says of each algorithm on Adult."""
+def measurements(names: str = "'all'") -> dict[str, Figures]:
+    """Return what compare() says of each algorithm on Adult."""
     with dbanon.connect() as con:
         con.execute(f"CREATE TABLE adult AS SELECT {', '.join(data.QUASI)}, occupation "
                     f"FROM read_csv('{data.DATA / 'adult.csv'}')")  # fmt: skip
@@ -106,21 +106,21 @@ def _row(of: Algorithm, figures: Figures) -> tuple[str, ...]:
         "large" if "large" in own_names else "any",
         _diversity(of),
         "fixed" if of.deterministic else "seed",
-        _published(of),
+        _closeness(of),
         {"SEED": "paper", "LIT": "standard", "LIT-m": "standard", "RECON": "reconstructed"}[of.evidence],
     )
 
 
 def _diversity(of: Algorithm) -> str:
-    """How it comes to meet models of sensitive values."""
+    """Return how it comes to meet models of sensitive values."""
     models = [m for m in of.meets if m not in ("k", "person")]
     message = "merged" if not models else "own" if len(models) > 5 else f"some: {', '.join(models)}"
     texts = [f"{name} = {value}" for name, value in of.defaults.items() if name in ("l", "p", "alpha")]
     return "; ".join([message, *texts])
 
 
-def _published(of: Algorithm) -> str:
-    """How closely it publishes."""
+def _closeness(of: Algorithm) -> str:
+    """Return how closely it publishes."""
     values = ["levels" if of.family == "lattice" else "wider" if of.ability(Widening) else "close"]
     values += ["left out"] * (of.ability(Suppression) is not None)
     return ", ".join(values + ["or noise"] * (of.ability(NoiseRelease) is not None))
@@ -137,4 +137,4 @@ def read(text: str) -> dict[str, Figures]:
 
 def report() -> None:
     """Measures, and prints the page."""
-    print(page(measured()), end="")
+    print(page(measurements()), end="")

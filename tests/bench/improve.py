@@ -1,4 +1,4 @@
-"""How much is lost, and in what time: `best` and `improve` on Adult with ARX's hierarchies, beside a lower bound."""
+"""Loss and time of `best` and `improve` on Adult with ARX's hierarchies, compared with a lower bound."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _pairs(term: Any) -> npt.NDArray[np.int64]:
     return np.asarray(term.losses(np.minimum(low, high), np.maximum(low, high))).reshape(len(codes), len(codes))
 
 
-def measured(rows: int | None, runs: int) -> Iterator[dict[str, Any]]:
+def measurements(rows: int | None, runs: int) -> Iterator[dict[str, Any]]:
     """All figures: one document a method and what is asked."""
     con, quasi = loaded(rows)
     visited = Seen()
@@ -185,7 +185,7 @@ def report(runs: int, as_json: bool) -> None:
         print("|" + "---|" * 9)
     old_text = ""
     for rows in (None, 1_000_000):
-        for m in measured(rows, runs):
+        for m in measurements(rows, runs):
             if as_json:
                 print(json.dumps(m), flush=True)
                 continue

@@ -52,8 +52,8 @@ def measure(path: str, call: str, runs: int) -> dict[str, Any]:
     return {"rows": rows, "tuples": tuples, "s": seconds, "cpu": cpu, "group_by": statistics.median(grouping)}
 
 
-def measured(sizes: Sequence[int], algorithms: Sequence[str], runs: int) -> Iterator[dict[str, Any]]:
-    """A row a size and algorithm; `exponent`: of the growth since the size before, by CPU seconds."""
+def measurements(sizes: Sequence[int], algorithms: Sequence[str], runs: int) -> Iterator[dict[str, Any]]:
+    """Yield one row per size and algorithm; `exponent`: of the growth since the size before, by CPU seconds."""
     previous: dict[str, dict[str, Any]] = {}
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
@@ -72,11 +72,11 @@ def measured(sizes: Sequence[int], algorithms: Sequence[str], runs: int) -> Iter
 
 
 def report(sizes: Sequence[int], algorithms: Sequence[str], runs: int, as_json: bool) -> None:
-    """Prints a row a size and algorithm."""
+    """Print one row per size and algorithm."""
     if not as_json:
         print("\nLarge calls: Adult resampled, k = 10, CREATE TABLE AS in a database in memory\n")
         print(table("algorithm", "rows", "tuples", "s", "CPU s", "s / GROUP BY", "peak MB", "exponent"))
-    for result in measured(sizes, algorithms, runs):
+    for result in measurements(sizes, algorithms, runs):
         exponent = f"{result['exponent']:.2f}" if "exponent" in result else ""
         cells = (result["algorithm"], result["rows"], result["tuples"], result["s"], result["cpu"])
         line = row(*cells, round(result["s"] / result["group_by"]), result["peak_mb"], exponent)

@@ -86,8 +86,8 @@ def measure(name: str, k: int, **given: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def measured(calls: Sequence[str], ks: Sequence[int], **given: Any) -> Iterator[dict[str, Any]]:
-    """A row a k and call, each from a process of its own; `cpu_to_baseline` is its CPU time beside that of the first
+def measurements(calls: Sequence[str], ks: Sequence[int], **given: Any) -> Iterator[dict[str, Any]]:
+    """Yield one row per k and call, each from a process of its own; `cpu_to_baseline`: CPU time relative to the first
     call."""
     for k in ks:
         baseline = None
@@ -103,11 +103,11 @@ def measured(calls: Sequence[str], ks: Sequence[int], **given: Any) -> Iterator[
 
 
 def report(calls: Sequence[str], ks: Sequence[int], as_json: bool, **given: Any) -> None:
-    """Prints a row a k and call."""
+    """Print one row per k and call."""
     if not as_json:
         print(f"\n{given['file']}: CREATE TABLE AS in a database in memory, each in a process of its own\n")
         print(table("k", "call", "precision", "NCP", "s", "CPU s", f"CPU / {calls[0]}", "CPU / GROUP BY", "peak MB"))
-    for result in measured(calls, ks, **given):
+    for result in measurements(calls, ks, **given):
         if as_json:
             print(json.dumps(result), flush=True)
         elif "failed" in result:

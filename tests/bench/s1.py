@@ -168,7 +168,7 @@ def measure(con: Any, case: Case, ks: Sequence[int]) -> Iterator[dict[str, Any]]
         for method, algorithm in METHODS.items():
             clock = time.perf_counter()
             con.execute(
-                f"CREATE OR REPLACE TABLE safe AS FROM {algorithm}('t', k := {k}{_more(method, case)})"
+                f"CREATE OR REPLACE TABLE safe AS FROM {algorithm}('t', k := {k}{_extra_arguments(method, case)})"
             ).fetchall()
             took = time.perf_counter() - clock
             mapping = dict(
@@ -182,7 +182,9 @@ def measure(con: Any, case: Case, ks: Sequence[int]) -> Iterator[dict[str, Any]]
 def attacked(con: Any, case: Case, k: int) -> Iterator[dict[str, Any]]:
     """Rows of attack and method: success, and that of the two floors."""
     for method, algorithm in METHODS.items():
-        con.execute(f"CREATE OR REPLACE TABLE safe AS FROM {algorithm}('t', k := {k}{_more(method, case)})").fetchall()
+        con.execute(
+            f"CREATE OR REPLACE TABLE safe AS FROM {algorithm}('t', k := {k}{_extra_arguments(method, case)})"
+        ).fetchall()
         for attack, (kind, name) in ATTACKS.items():
             ((value, by_mode, on_raw),) = con.execute(
                 f"SELECT value, by_mode, on_raw FROM attack_summary('safe', kind := '{kind}', source := 't') "
@@ -191,7 +193,7 @@ def attacked(con: Any, case: Case, k: int) -> Iterator[dict[str, Any]]:
             yield {"attack": attack, "method": method, "k": k, "value": value, "by_mode": by_mode, "on_raw": on_raw}
 
 
-def _more(method: str, case: Case) -> str:
+def _extra_arguments(method: str, case: Case) -> str:
     """Further arguments of a method."""
     return PROPOSED.get(method, f", l := {case.l}" if METHODS[method] in ("eld", "ldiversity_mondrian") else "")
 

@@ -53,7 +53,7 @@ def _median(con: Any, statement: str, runs: int) -> tuple[float, ...]:
 
 
 def report(runs: int, as_json: bool) -> None:
-    """Prints a row a statement."""
+    """Print one row per statement."""
     result = apart.run(measure, runs=max(runs, 5))
     if as_json:
         print(json.dumps(result))

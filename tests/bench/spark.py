@@ -87,8 +87,8 @@ def tasks(log: Path, begun: float, ended: float) -> dict[str, float]:
     return {"shuffled_mb": shuffled / 1e6, "task_s": seconds}
 
 
-def measured(sizes: Sequence[int], call: str = "kacpc", cell: int | None = None) -> Iterator[dict[str, Any]]:
-    """A row a size; `exponent`: of the growth since the size before."""
+def measurements(sizes: Sequence[int], call: str = "kacpc", cell: int | None = None) -> Iterator[dict[str, Any]]:
+    """Yield one row per size; `exponent`: of the growth since the size before."""
     previous: dict[str, Any] = {}
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
@@ -109,12 +109,12 @@ def measured(sizes: Sequence[int], call: str = "kacpc", cell: int | None = None)
 
 
 def report(sizes: Sequence[int], algorithms: Sequence[str], as_json: bool) -> None:
-    """Prints a row a size, algorithm by algorithm."""
+    """Print one row per size, algorithm by algorithm."""
     for algorithm in algorithms:
         if not as_json:
             print(f"\nSpark, local[2]: {algorithm}, k = 10, Adult resampled; time and loss beside DuckDB's\n")
             print(table("rows", "s", "s / DuckDB", "loss / DuckDB", "exponent", "task s", "shuffled MB"))
-        for result in measured(sizes, algorithm):
+        for result in measurements(sizes, algorithm):
             exponent = f"{result['exponent']:.2f}" if "exponent" in result else ""
             values = (result["rows"], result["s"], result["of_duckdb"], f"{result['lost']:.3f}", exponent)
             line = row(*values, result["task_s"], result["shuffled_mb"])

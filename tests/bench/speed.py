@@ -96,7 +96,7 @@ def measure(case: str, k: int, runs: int, path: str) -> dict[str, Any]:
 
 def compare(case: str, ks: list[int], runs: int) -> None:
     """All algorithms on one case, in this process: precision and time of a statement, beside DuckDB's GROUP BY and
-    kacpc, as a row a k. CPU seconds, so that other processes do not count."""
+    kacpc, as a row per k. CPU seconds, so that other processes do not count."""
     con = dbanon.attach(duckdb.connect())
     quasi = ", ".join(f'"{c}"' for c in data.load(con, CASES[case][1]()))
 
@@ -125,7 +125,7 @@ def compare(case: str, ks: list[int], runs: int) -> None:
 
 
 def profile(case: str, k: int, runs: int, algorithm: str) -> None:
-    """Where a statement's time goes, by step."""
+    """Return where a statement's time goes, by step."""
     con = dbanon.attach(duckdb.connect())
     data.load(con, CASES[case][1]())
     statement = f"CREATE OR REPLACE TABLE safe AS FROM {algorithm}('t', k={k})"
@@ -135,7 +135,7 @@ def profile(case: str, k: int, runs: int, algorithm: str) -> None:
     con.close()
 
 
-def measured(case: str, ks: Sequence[int], runs: int) -> Iterator[dict[str, Any]]:
+def measurements(case: str, ks: Sequence[int], runs: int) -> Iterator[dict[str, Any]]:
     """The figures of a case for each k, every one from a fresh process; another one makes the table."""
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "t.parquet")
@@ -145,14 +145,14 @@ def measured(case: str, ks: Sequence[int], runs: int) -> Iterator[dict[str, Any]
 
 
 def report(cases: Sequence[str], ks: Sequence[int], runs: int, as_json: bool) -> None:
-    """Prints a row a case and k."""
+    """Print one row per case and k."""
     if not as_json:
         print(
             table("data", "tuples", "k", "precision", "clustering s", "loop / clustering", "statement s",
                   "statement / GROUP BY", "peak MB")
         )  # fmt: skip
     for case in cases:
-        for m in measured(case, ks, runs):
+        for m in measurements(case, ks, runs):
             if as_json:
                 print(json.dumps(m), flush=True)
                 continue

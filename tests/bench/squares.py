@@ -56,8 +56,8 @@ def _path(name: str) -> str:
     return str(data.DATA / "microagg" / f"{TABLES[name]}.csv")
 
 
-def measured(names: Sequence[str] = (*TABLES, *MIXTURES), asked: Sequence[int] = K) -> Iterator[dict[str, Any]]:
-    """A row a table, method and k."""
+def measurements(names: Sequence[str] = (*TABLES, *MIXTURES), asked: Sequence[int] = K) -> Iterator[dict[str, Any]]:
+    """Yield one row per table, method and k."""
     for name in names:
         con = loaded(name)
         for method, (function, arguments) in METHODS.items():
@@ -81,7 +81,7 @@ def report(as_json: bool) -> None:
         print("| table | method | " + " | ".join(f"k = {k}" for k in K) + " |")
         print("|---|---|" + "---|" * len(K))
     line: list[str] = []
-    for m in measured():
+    for m in measurements():
         if as_json:
             print(json.dumps(m), flush=True)
             continue

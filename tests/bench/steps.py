@@ -87,7 +87,7 @@ def _profiled(con: Any, statement: str) -> tuple[dict[str, float], dict[str, Ste
         document = json.loads(file.read_text())
     python = watched.pop("planning")
     planning = {"of the call, in Python": python} | {
-        part: max(_told(document, *names) - (python if part == "DuckDB's binding" else 0.0), 0.0)
+        part: max(_reported_values(document, *names) - (python if part == "DuckDB's binding" else 0.0), 0.0)
         for part, names in {
             "DuckDB's binding": ("planner", "total_time"),
             "DuckDB's optimizer": ("optimizer", "total_time"),
@@ -97,7 +97,7 @@ def _profiled(con: Any, statement: str) -> tuple[dict[str, float], dict[str, Ste
     return planning, _steps(document), watched
 
 
-def _told(told: Mapping[str, Any], part: str, total: str) -> float:
+def _reported_values(told: Mapping[str, Any], part: str, total: str) -> float:
     """A phase's seconds, as DuckDB 2.0 says them or as 1.5 does."""
     if isinstance(told.get(part), dict):
         return float(told[part][total])

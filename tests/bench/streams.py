@@ -62,7 +62,7 @@ def measure(setting: str, rows: int | None) -> dict[str, Any]:
 
 
 def report(as_json: bool, rows: int | None = None) -> None:
-    """Prints a row a system and a setting."""
+    """Print one row per system and a setting."""
     for setting in SETTINGS:
         result = apart.run(measure, setting=setting, rows=rows)
         if as_json:

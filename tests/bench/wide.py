@@ -53,8 +53,8 @@ def measure(path: str, algorithm: str) -> dict[str, Any]:
     return {"rows": rows, "s": seconds, "cpu": cpu}
 
 
-def measured(cases: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """A row a case and algorithm."""
+def measurements(cases: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield one row per case and algorithm."""
     for case in cases:
         with tempfile.TemporaryDirectory() as folder:
             path = str(Path(folder) / "t.parquet")
@@ -68,11 +68,11 @@ def measured(cases: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def report(cases: Sequence[str], as_json: bool) -> None:
-    """Prints a row a case and algorithm."""
+    """Print one row per case and algorithm."""
     if not as_json:
         print("\nWide and sparse: k = 10, CREATE TABLE AS in a database in memory\n")
         print(table("data", "algorithm", "s", "CPU s", "peak MB"))
-    for result in measured(cases):
+    for result in measurements(cases):
         figures = [result["failed"], "", ""] if "failed" in result else [result[n] for n in ("s", "cpu", "peak_mb")]
         line = row(CASES[result["case"]][0], result["algorithm"], *figures)
         print(json.dumps(result) if as_json else line, flush=True)

@@ -36,7 +36,7 @@ def done(*arguments: str) -> str:
     return result.stdout
 
 
-def refused(*arguments: str, code: int = 1) -> str:
+def refusal_message(*arguments: str, code: int = 1) -> str:
     result = run(*arguments)
     assert result.exit_code == code and isinstance(result.exception, SystemExit)
     lines = [line for line in result.output.splitlines() if line.startswith("Error: ")]
@@ -68,13 +68,13 @@ def test_a_release_from_beginning_to_end(clinic: str, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     assert done("report", clinic, "safe", "-o", str(page), "--outgoing") == f"{page}\n"
     assert "<h1>Report: <bdi>safe</bdi></h1>" in page.read_text("utf-8")
-    assert "Hint: --overwrite" in refused("report", clinic, "safe", "-o", str(page))
+    assert "Hint: --overwrite" in refusal_message("report", clinic, "safe", "-o", str(page))
     assert json.loads(done("report", clinic, "safe", "--outgoing", "--json"))["html"].startswith("<!DOCTYPE html>")
     out = tmp_path / "out.duckdb"
     order = ("publish", clinic, "--release", "safe", "--to", str(out))
     assert done(*order, "--classes", "--storage-version", "v1.2.0") == f"{out}\n"
     assert query(str(out), "SELECT count(*) FROM safe_classes")[0][0] > 1
-    assert "exists already" in refused(*order)
+    assert "exists already" in refusal_message(*order)
     done(*order, "--overwrite")
     assert done("drop", clinic, "safe") == "safe is dropped.\n"
     assert query(clinic, "SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'") == [(0,)]
@@ -83,26 +83,28 @@ def test_a_release_from_beginning_to_end(clinic: str, tmp_path: Path) -> None:
 @pytest.mark.exhaustive
 def test_another_definition_and_a_warning(clinic: str) -> None:
     done("materialize", clinic, "safe", "kacpc", "patients", "-p", "k=5", "--key", "pid")
-    assert "exists already" in refused("materialize", clinic, "safe", "mondrian", "patients", "-p", "k=5")
+    assert "exists already" in refusal_message("materialize", clinic, "safe", "mondrian", "patients", "-p", "k=5")
     replaced = ("materialize", clinic, "safe", "mondrian", "patients", "-p", "k=6", "--key", "pid", "--replace")
-    assert "--allow-delta" in refused(*replaced, code=3)
+    assert "--allow-delta" in refusal_message(*replaced, code=3)
     done(*replaced, "--allow-delta")
     other = ("materialize", clinic, "two", "kacpc", "patients", "-p", "k=4", "-p", "weights={'zip': 9}", "--key", "pid")
-    refused(*other, "--composition", "refuse", "--quiet", code=3)
+    refusal_message(*other, "--composition", "refuse", "--quiet", code=3)
     result = run(*other)
     assert result.exit_code == 0 and "Warning: two: beside other releases of the same people" in result.stderr
 
 
 def test_mistakes_are_one_line(clinic: str, tmp_path: Path) -> None:
-    assert "k is missing" in refused("materialize", clinic, "safe", "kacpc", "patients", code=2)
-    assert "Did you mean 'patients'" in refused("materialize", clinic, "safe", "kacpc", "patient", "-p", "k=5")
-    assert "kacpc" in refused("materialize", clinic, "safe", "kacp", "patients", "-p", "k=5", code=2)
-    assert "no parameter 'kk'" in refused("materialize", clinic, "safe", "kacpc", "patients", "-p", "kk=5", code=2)
+    assert "k is missing" in refusal_message("materialize", clinic, "safe", "kacpc", "patients", code=2)
+    assert "Did you mean 'patients'" in refusal_message("materialize", clinic, "safe", "kacpc", "patient", "-p", "k=5")
+    assert "kacpc" in refusal_message("materialize", clinic, "safe", "kacp", "patients", "-p", "k=5", code=2)
+    assert "no parameter 'kk'" in refusal_message(
+        "materialize", clinic, "safe", "kacpc", "patients", "-p", "kk=5", code=2
+    )
     for command in ("refresh", "drop", "certificate", "report"):
-        assert "no published release nothing" in refused(command, clinic, "nothing")
-    assert "no published release nothing" in refused("publish", clinic, "--release", "nothing", "--to", "x.csv")
+        assert "no published release nothing" in refusal_message(command, clinic, "nothing")
+    assert "no published release nothing" in refusal_message("publish", clinic, "--release", "nothing", "--to", "x.csv")
     (tmp_path / "text.duckdb").write_text("no database")
-    assert "not a valid DuckDB" in refused("releases", str(tmp_path / "text.duckdb"))
+    assert "not a valid DuckDB" in refusal_message("releases", str(tmp_path / "text.duckdb"))
 
 
 def test_releases_of_a_database_without_any(tmp_path: Path) -> None:
@@ -115,7 +117,7 @@ def test_releases_of_a_database_without_any(tmp_path: Path) -> None:
 
 
 def misused(*arguments: str) -> str:
-    """What is said of arguments that click refuses."""
+    """Return what is said of arguments that click refuses."""
     result = run(*arguments)
     assert result.exit_code == 2
     return result.output
@@ -173,7 +175,7 @@ def test_existing_files_kept_unless_forced(people: str, tmp_path: Path) -> None:
     out = tmp_path / "safe.csv"
     out.write_text("mine")
     call = ("anonymize", people, "-k", "5", "--qi", "age", "-o", str(out))
-    refused(*call)
+    refusal_message(*call)
     assert out.read_text() == "mine"
     assert [p.name for p in tmp_path.iterdir() if p.suffix == ".csv"].count("safe.csv") == 1
     done(*call, "--force", "--quiet")
@@ -247,7 +249,7 @@ def test_policy_hierarchies_and_algorithms_are_shown(clinic: str, tmp_path: Path
     back = tmp_path / "back.csv"
     done("hierarchy", "save", clinic, "mine", str(back))
     assert back.read_text() == "M;*\nF;*\n"
-    refused("hierarchy", "save", clinic, "mine", str(back))
+    refusal_message("hierarchy", "save", clinic, "mine", str(back))
     done("hierarchy", "check", clinic)
     names = [row["name"] for row in json.loads(done("algorithms", "--json"))]
     assert {"kacpc", "mondrian", "kmember"} <= set(names)

@@ -18,7 +18,7 @@ from dbanon.release.key_metrics import MAX_KEY_METRICS, key_metric_positions, sh
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """What the demo printed, and the database that it made."""
+    """Return what the demo printed, and the database that it made."""
     path = str(tmp_path_factory.mktemp("demo") / "demo.duckdb")
     result = CliRunner().invoke(main, ["demo", "--database", path])
     assert result.exit_code == 0, result.output

@@ -1,4 +1,4 @@
-"""Exit codes tell what became of a command, --json answers with one document, whatever happens."""
+"""Exit codes state the outcome of a command, and --json answers with one document in every case."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def run(*arguments: object, answers: str = "") -> Result:
     return CliRunner().invoke(main, ["init", *map(str, arguments)], input=answers)
 
 
-def written(path: Path) -> list[tuple[Any, ...]]:
+def policy_rows(path: Path) -> list[tuple[Any, ...]]:
     """The policy, in the order of the table's columns."""
     with dbanon.connect(path) as con:
         rows = con.execute("SELECT column_name, role, hierarchy FROM dbanon.policy").fetchall()
@@ -52,7 +52,7 @@ def test_yes_accepts_every_proposal_and_policy_works(clinic: Path) -> None:
     result = run(clinic, "patients", "--yes")
     assert result.exit_code == 0, result.output
     assert "sex          quasi       hierarchy sex" in result.output
-    assert written(clinic) == PROPOSED
+    assert policy_rows(clinic) == PROPOSED
     with dbanon.connect(clinic) as con:
         assert con.execute("SELECT min(size) >= 5 FROM kacpc_classes('patients', k=5)").fetchall() == [(True,)]
 
@@ -64,7 +64,7 @@ def test_enter_accepts_and_answers_change(clinic: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "patient_nbr is the person already" in result.output
     assert "withheld, without a role: 1 column" in result.output
-    assert written(clinic) == [
+    assert policy_rows(clinic) == [
         ("patient_nbr", "person", None),
         ("age", "quasi", None),
         ("sex", "quasi", None),
@@ -78,20 +78,20 @@ def test_unknown_hierarchy_asked_again(clinic: Path) -> None:
     result = run(clinic, "patients", answers="\n\n\n\n\n\nadult_sexx\nadult_sex\n\n\ny\n")
     assert result.exit_code == 0, result.output
     assert "there is no hierarchy 'adult_sexx'. Did you mean 'adult_sex'?" in result.output
-    assert ("sex", "quasi", "adult_sex") in written(clinic)
+    assert ("sex", "quasi", "adult_sex") in policy_rows(clinic)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("answers", ["", "\n\n", "\n\n\n\n\n\n\n\n\nn\n"])
 def test_nothing_is_written_before_the_last_yes(clinic: Path, answers: str) -> None:
     assert run(clinic, "patients", answers=answers).exit_code == 1
-    assert written(clinic) == []
+    assert policy_rows(clinic) == []
 
 
 @pytest.mark.exhaustive
 def test_skipping_everything_writes_nothing(clinic: Path) -> None:
     result = run(clinic, "patients", answers="skip\n" * 6)
-    assert (result.exit_code, written(clinic)) == (0, [])
+    assert (result.exit_code, policy_rows(clinic)) == (0, [])
     assert "Nothing to write" in result.output
 
 
@@ -116,7 +116,7 @@ def test_a_database_that_cannot_be_written_is_a_clear_error(clinic: Path) -> Non
         result = run(clinic, "patients", "--yes")
     assert result.exit_code == 1
     assert "cannot be opened for writing" in result.output
-    assert written(clinic) == []
+    assert policy_rows(clinic) == []
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_json_has_what_was_written_and_stderr_the_rest(clinic: Path) -> None:
     result = run(clinic, "patients", "--yes", "--json")
     assert result.exit_code == 0, result.output
     document = json.loads(result.stdout)
-    assert [(c["column_name"], c["role"], c["hierarchy"]) for c in document["written"]] == written(clinic)
+    assert [(c["column_name"], c["role"], c["hierarchy"]) for c in document["written"]] == policy_rows(clinic)
     assert set(document) == {"table", "written", "withheld", "problems"}
     assert "The policy of" in result.stderr
     repeated = run(clinic, "patients", "--yes", "--json")

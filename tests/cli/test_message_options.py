@@ -33,7 +33,7 @@ from dbanon.views import materialize
 # --- options -----------------------------------------------------------------------------------------------------
 
 
-def shown(path: str, message: str, **given: Any) -> str:
+def shown_text(path: str, message: str, **given: Any) -> str:
     """A message as the user of a command reads it."""
     command: click.Command = main
     for name in path.split():
@@ -64,12 +64,12 @@ def shown(path: str, message: str, **given: Any) -> str:
     ],
 )
 def test_an_option_is_named_as_the_command_line_writes_it(command: str, message: str, says: str) -> None:
-    assert says in shown(command, message)
+    assert says in shown_text(command, message)
     assert with_option_names(message, None) == message
 
 
 def test_a_statement_that_is_a_command_is_named_as_one() -> None:
-    message = shown("policy", "Hint: FROM policy_problems() lists them.", database=Path("my clinic.duckdb"))
+    message = shown_text("policy", "Hint: FROM policy_problems() lists them.", database=Path("my clinic.duckdb"))
     assert message == "Hint: dbanon policy 'my clinic.duckdb' lists them."
 
 
@@ -90,7 +90,7 @@ def test_suggested_commands_can_be_typed(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def pointers(text: str) -> list[str]:
-    """What a message points to and is not there."""
+    """Return what a message points to and is not there."""
     lost_texts = []
     tables = set(re.findall(r"dbanon\.(\w+)", resources.sql("source/schema.sql")))
     functions = {*table_functions(), "f", "query"}

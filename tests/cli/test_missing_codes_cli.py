@@ -27,7 +27,7 @@ def run(*arguments: object) -> Result:
 
 
 def nulls(path: Path) -> list[int]:
-    """How many released values are NULL, by column."""
+    """Return the number of released values that are NULL, by column."""
     with duckdb.connect() as con:
         query = f"SELECT count(*) - count(age), count(*) - count(town), count(*) - count(vote) FROM '{path}'"
         return list(con.execute(query).fetchall()[0])

@@ -69,12 +69,12 @@ def groups(space: EncodedTable, k: int, by_parts: bool) -> list[tuple[int, list[
         members, seeds = taken_cluster_gatherer.gather_clusters(k, begin, 7)
         ends = np.flatnonzero(members[:, 0] < 0)
         for seed, group in zip(seeds.tolist(), np.split(members, ends + 1), strict=False):
-            values.append((seed, whole(group[:-1])))
+            values.append((seed, records_by_tuple(group[:-1])))
         begin = -1
     return values
 
 
-def whole(members: Ints) -> list[tuple[int, int]]:
+def records_by_tuple(members: Ints) -> list[tuple[int, int]]:
     """Records by tuple."""
     tuples, of = np.unique(members[:, 0], return_inverse=True)
     return list(zip(tuples.tolist(), np.bincount(of.reshape(-1), members[:, 1]).astype(int).tolist(), strict=True))

@@ -147,7 +147,7 @@ def test_index_answers_equal_plain_sort(space: EncodedTable, data: st.DataObject
         fast.add_record(sums, space.codes[plain_result.added[-1]])
 
 
-def whole(members: list[tuple[int, int]]) -> dict[int, int]:
+def records_by_tuple(members: list[tuple[int, int]]) -> dict[int, int]:
     """Records of each tuple of a cluster."""
     counts: dict[int, int] = {}
     for t, count in members:
@@ -172,14 +172,14 @@ def test_batch_clustering_equals_single_queries(space: EncodedTable, k: int, sig
             for t, count in group:
                 plain_result.left[t] -= count
             plain_result.added.append(seed)
-            expected.append((seed, whole([(seed, 1), *group])))
+            expected.append((seed, records_by_tuple([(seed, 1), *group])))
         values: list[tuple[int, dict[int, int]]] = []
         cluster: list[tuple[int, int]] = []
         for t, count in members.tolist():
             if t >= 0:
                 cluster.append((t, count))
             else:
-                values.append((cluster[0][0], whole(cluster)))
+                values.append((cluster[0][0], records_by_tuple(cluster)))
                 cluster = []
         assert values == expected
         assert fast.remaining.tolist() == plain_result.left.tolist()

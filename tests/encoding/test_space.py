@@ -28,7 +28,7 @@ def numbers(count: int) -> NumericAttribute:
     return NumericAttribute(np.broadcast_to(np.float64(0), count), True)
 
 
-def made(
+def small_encoded_table(
     *columns: Sequence[int],
     sizes: Sequence[int],
     tie: Sequence[int] | None = None,
@@ -45,7 +45,7 @@ def made(
 
 def test_records_ordered_by_first_code_then_tie() -> None:
     """Rows (1,0), (0,2), (1,0), (0,1), (1,0): 3, 1, then rows 0, 2, 4 by their ties 9, 7, 8."""
-    result, order = made([1, 0, 1, 0, 1], [0, 2, 0, 1, 0], sizes=[2, 3], tie=[9, 0, 7, 0, 8])
+    result, order = small_encoded_table([1, 0, 1, 0, 1], [0, 2, 0, 1, 0], sizes=[2, 3], tie=[9, 0, 7, 0, 8])
     assert order == [3, 1, 2, 4, 0]
     assert result.codes.tolist() == [[0, 1], [0, 2], [1, 0]]
     assert result.counts.tolist() == [1, 1, 3]
@@ -54,24 +54,24 @@ def test_records_ordered_by_first_code_then_tie() -> None:
 
 
 def test_null_ordered_after_values() -> None:
-    result, order = made([2, 0, 2, 1], sizes=[2])
+    result, order = small_encoded_table([2, 0, 2, 1], sizes=[2])
     assert order == [1, 3, 0, 2]
     assert result.codes.tolist() == [[0], [1], [2]]
 
 
 def test_ties_are_compared_as_unsigned_numbers() -> None:
-    _, order = made([0, 0, 0], sizes=[1], tie=[2**64 - 1, 1, 2**63])
+    _, order = small_encoded_table([0, 0, 0], sizes=[1], tie=[2**64 - 1, 1, 2**63])
     assert order == [1, 2, 0]
 
 
 def test_persons_follow_their_rows() -> None:
-    result, _ = made([1, 0, 1], sizes=[2], tie=[1, 0, 0], persons=[7, -1, 3])
+    result, _ = small_encoded_table([1, 0, 1], sizes=[2], tie=[1, 0, 0], persons=[7, -1, 3])
     assert result.persons is not None
     assert result.persons.tolist() == [-1, 3, 7]
 
 
 def test_a_table_without_rows_has_no_tuples() -> None:
-    result, order = made([], [], sizes=[0, 3])
+    result, order = small_encoded_table([], [], sizes=[0, 3])
     assert (result.rows, result.codes.shape, result.counts.tolist(), order) == (0, (0, 2), [], [])
 
 
@@ -127,7 +127,7 @@ def test_large_domains_overflow_no_key() -> None:
     """Four attributes of 2^31 - 2 values span 2^124 combinations."""
     maximum = 2**31 - 2
     columns = [[maximum, 0, maximum, 5, 0], [0, maximum, 0, 5, maximum], [1, 2, 0, 5, 2], [maximum, 3, maximum, 5, 3]]
-    result, order = made(*columns, sizes=[maximum] * 4, tie=[0, 1, 0, 0, 0])
+    result, order = small_encoded_table(*columns, sizes=[maximum] * 4, tie=[0, 1, 0, 0, 0])
     assert order == [4, 1, 3, 2, 0]
     assert result.codes.tolist() == [
         [0, maximum, 2, 3],
@@ -155,14 +155,14 @@ def test_keys_order_rows_like_codes(data: st.DataObject) -> None:
 
 
 def test_rows_of_some_tuples_in_the_order_of_the_tuples() -> None:
-    result, _ = made([0, 0, 1, 2, 2, 2], sizes=[3])
+    result, _ = small_encoded_table([0, 0, 1, 2, 2, 2], sizes=[3])
     assert result.rows_of(np.array([2, 0])).tolist() == [3, 4, 5, 0, 1]
     assert result.rows_of(np.array([1])).tolist() == [2]
     assert result.rows_of(np.array([], np.int64)).tolist() == []
 
 
 def test_subset_keeps_attributes_and_total() -> None:
-    result, _ = made([0, 0, 1, 2, 2, 2], sizes=[3], persons=[4, 5, 6, 7, 8, 5])
+    result, _ = small_encoded_table([0, 0, 1, 2, 2, 2], sizes=[3], persons=[4, 5, 6, 7, 8, 5])
     part = result.subset(np.array([0, 2]))
     assert part.attributes is result.attributes
     assert (part.codes.tolist(), part.counts.tolist()) == ([[0], [2]], [2, 3])
@@ -176,7 +176,7 @@ def test_subset_keeps_attributes_and_total() -> None:
 )
 def test_persons_are_counted_unless_each_has_one_record(persons: list[int], counted: bool) -> None:
     """Then k records are k persons, and the shorter ways for records are taken."""
-    result, _ = made([0, 1, 2], sizes=[3], persons=persons)
+    result, _ = small_encoded_table([0, 1, 2], sizes=[3], persons=persons)
     assert (result.persons is not None) == counted
 
 

@@ -692,8 +692,8 @@ def test_raising_algorithm_gives_no_row(algorithm: Any) -> None:
 # --- how often it clusters ------------------------------------------------------------------------------------
 
 
-def counted(con: Any) -> int:
-    """How many clusterings the connection's instance has computed."""
+def n_clusterings(con: Any) -> int:
+    """Return the number of clusterings that the connection's instance has computed."""
     return session.find_session(con).cache.calls
 
 
@@ -702,7 +702,7 @@ def test_one_statement_clusters_once(people: Any) -> None:
         f"SELECT * FROM kacpc{CALL} AS r JOIN kacpc_classes{CALL} AS c USING (class_id), kacpc_metrics{CALL} AS m "
         f"WHERE c.size > (SELECT count(*) FROM kacpc{CALL}) / 100 OR EXISTS (FROM kacpc{CALL})"
     ).fetchall()
-    assert counted(people) == 1
+    assert n_clusterings(people) == 1
 
 
 @pytest.mark.parametrize("function", KINDS)
@@ -719,14 +719,14 @@ def test_release_classes_and_metrics_cluster_once(people: Any) -> None:
     people.execute("CREATE VIEW v AS FROM kacpc('memory.main.people', k = 3)")
     people.execute("FROM v").fetchall()
     dbanon.attach(people.cursor()).execute(f"FROM kacpc{CALL}").fetchall()
-    assert counted(people) == 1
+    assert n_clusterings(people) == 1
 
 
 @pytest.mark.exhaustive
 def test_changed_data_or_parameters_cluster_again(people: Any) -> None:
     def run(arguments: str = "") -> int:
         people.execute(f"FROM kacpc('people', k := 3{arguments})").fetchall()
-        return counted(people)
+        return n_clusterings(people)
 
     assert run() == 1
     people.execute("INSERT INTO people VALUES (14, 'p14', 70, '10002', DATE '1990-01-01', 'Flu')")
@@ -742,7 +742,7 @@ def test_changed_data_or_parameters_cluster_again(people: Any) -> None:
     assert run(", person := 'person'") == 8
     people.execute("FROM kacpc('people', k := 4)").fetchall()
     people.execute("FROM mondrian('people', k := 3)").fetchall()
-    assert counted(people) == 10
+    assert n_clusterings(people) == 10
     assert run() == 10, "the earlier results are still known"
 
 
@@ -760,7 +760,7 @@ def test_clear_cache_forgets(people: Any) -> None:
     people.execute(f"FROM kacpc{CALL}").fetchall()
     dbanon.clear_cache(people)
     people.execute(f"FROM kacpc{CALL}").fetchall()
-    assert counted(people) == 2
+    assert n_clusterings(people) == 2
 
 
 def test_a_spoiled_answer_is_not_kept(people: Any, spoil: Any) -> None:
@@ -784,7 +784,7 @@ def test_a_failed_clustering_is_not_kept(algorithm: Any) -> None:
     with pytest.raises(duckdb.Error, match="once"):
         con.execute(query).fetchall()
     assert con.execute(query).fetchall() == [(30,)]
-    assert counted(con) == 2
+    assert n_clusterings(con) == 2
 
 
 @pytest.mark.exhaustive
@@ -809,7 +809,7 @@ def test_concurrent_threads_cluster_once(algorithm: Any) -> None:
         thread.join()
     assert len(results) == 4
     assert all(r == results[0] for r in results)
-    assert counted(con) == 1
+    assert n_clusterings(con) == 1
 
 
 def test_shared_computation_ends_after_labels_cached() -> None:
@@ -861,7 +861,7 @@ def test_instances_have_separate_caches(people: Any) -> None:
     people.execute(f"FROM kacpc{CALL}").fetchall()
     with duckdb.connect() as other:
         dbanon.attach(other)
-        assert counted(other) == 0
+        assert n_clusterings(other) == 0
 
 
 def test_a_column_may_have_a_name_that_the_gate_uses(con: Any) -> None:

@@ -1,4 +1,4 @@
-"""What a reader may rely on: the release is true, says nothing more, and every number can be recomputed from it."""
+"""Releases are true, reveal nothing else, and every number can be recomputed from them."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Table:
 
     @property
     def units(self) -> int:
-        """What k counts: records, or known persons."""
+        """Return what k counts: records, or known persons."""
         return len({r["person"] for r in self.rows} - {None}) if self.person else len(self.rows)
 
 

@@ -57,7 +57,7 @@ def spoil(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], None]:
     return partial(broken_template.change, monkeypatch)
 
 
-def refused(con: Any, function: str, call: str = CALL) -> str:
+def refusal_message(con: Any, function: str, call: str = CALL) -> str:
     """Whether a call fails without a row, and what the gate says."""
     with pytest.raises(duckdb.Error, match=REFUSED) as caught:
         con.execute(f"FROM {function}{call}").fetchall()
@@ -66,8 +66,8 @@ def refused(con: Any, function: str, call: str = CALL) -> str:
 
 def both(con: Any, function: str, call: str = CALL) -> None:
     """Of a table, which is read twice, and of a view, whose rows are kept as they came."""
-    refused(con, function, call)
-    refused(con, function, call.replace("people", "persons"))
+    refusal_message(con, function, call)
+    refusal_message(con, function, call.replace("people", "persons"))
 
 
 @pytest.mark.exhaustive
@@ -191,25 +191,25 @@ POLICY = {
 def test_a_source_that_is_misread_is_noticed(people: Any, spoil: Any, what: str) -> None:
     spoil(*SOURCE[what])
     call = CALL if "misread" not in what or "sensitive" in what else "('people', k := 3, qi := ['age', 'weight'])"
-    refused(people, "kacpc", call)
+    refusal_message(people, "kacpc", call)
     if "rowid %" not in SOURCE[what][2]:
-        refused(people, "kacpc", call.replace("people", "persons"))
+        refusal_message(people, "kacpc", call.replace("people", "persons"))
 
 
 @pytest.mark.parametrize("what", LEAVING)
 def test_corrupted_output_rows_detected(people: Any, spoil: Any, what: str) -> None:
     spoil(*LEAVING[what])
-    refused(people, "kacpc")
+    refusal_message(people, "kacpc")
     if what in ("another class", "a copy more"):
-        refused(people, "kacpc_classes")
-        refused(people, "kacpc_metrics")
+        refusal_message(people, "kacpc_classes")
+        refusal_message(people, "kacpc_metrics")
 
 
 @pytest.mark.whole
 @pytest.mark.parametrize("what", POLICY)
 def test_a_template_that_forgets_the_policy_is_noticed(people: Any, spoil: Any, what: str) -> None:
     spoil(*POLICY[what])
-    refused(people, "kacpc", "('people', k := 3, intervals := 'bounds')")
+    refusal_message(people, "kacpc", "('people', k := 3, intervals := 'bounds')")
 
 
 SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -253,7 +253,7 @@ def test_a_setting_that_is_forgotten_is_noticed(
         return spoiled(result, **n_changed) if result.raw_name == name else result
 
     monkeypatch.setattr(template_columns, "quasi_column", forgetful)
-    refused(people, "kacpc", f"('people', k := 3, intervals := '{typed}')")
+    refusal_message(people, "kacpc", f"('people', k := 3, intervals := '{typed}')")
 
 
 def test_a_round_that_is_forgotten_is_noticed(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,8 +267,8 @@ def test_a_round_that_is_forgotten_is_noticed(people: Any, monkeypatch: pytest.M
         )
 
     monkeypatch.setattr(template_columns, "quasi_column", forgetful)
-    refused(people, "kacpc", "('people', k := 3, qi := ['zip'], round := {'zip': 3})")
-    refused(people, "kacpc", "('people', k := 3, qi := ['weight'], round := {'weight': 10})")
+    refusal_message(people, "kacpc", "('people', k := 3, qi := ['zip'], round := {'zip': 3})")
+    refusal_message(people, "kacpc", "('people', k := 3, qi := ['weight'], round := {'weight': 10})")
 
 
 @pytest.mark.exhaustive
@@ -285,7 +285,7 @@ def test_withheld_columns_in_output_detected(people: Any, monkeypatch: pytest.Mo
 
             monkeypatch.setattr(column_roles, "resolve_roles", careless)
             for function in ("kacpc", "kacpc_classes", "kacpc_metrics"):
-                refused(people, function, "('people', k := 3, allow_rare := ['note', 'pid'])")
+                refusal_message(people, function, "('people', k := 3, allow_rare := ['note', 'pid'])")
 
 
 CLASSES = {
@@ -341,7 +341,7 @@ def test_loosened_policy_detected_by_gate_alone(people: Any, monkeypatch: pytest
     monkeypatch.setattr(attribute, "is_less_strict", lambda *given, holds: False)
     monkeypatch.setattr(attribute, "bound_off_grid", lambda *given, holds: None)
     for intervals in ("text", "bounds"):
-        refused(people, "kacpc", call.replace("k := 3", f"k := 3, intervals := '{intervals}'"))
+        refusal_message(people, "kacpc", call.replace("k := 3", f"k := 3, intervals := '{intervals}'"))
 
 
 FORMULAS: dict[str, tuple[str, str]] = {
@@ -364,7 +364,7 @@ def test_metrics_that_are_wrong_are_noticed(people: Any, monkeypatch: pytest.Mon
     assert any(m.name == name and old in m.sql for m in real), "the mutant no longer applies"
     spoiled = [replace(m, sql=m.sql.replace(old, new)) if m.name == name else m for m in real]
     monkeypatch.setattr(plan.metrics, "all_metrics", lambda: spoiled)
-    refused(people, "kacpc_metrics")
+    refusal_message(people, "kacpc_metrics")
 
 
 SUMS = {
@@ -378,7 +378,7 @@ SUMS = {
 @pytest.mark.parametrize("what", SUMS)
 def test_errors_and_losses_that_are_summed_wrongly_are_noticed(people: Any, spoil: Any, what: str) -> None:
     spoil(*SUMS[what])
-    refused(people, "kacpc_metrics")
+    refusal_message(people, "kacpc_metrics")
 
 
 NOISY = {
@@ -405,4 +405,4 @@ def test_noise_that_is_spoiled_is_noticed(people: Any, spoil: Any, what: str) ->
     call = "('people', k := 3, release := 'noise', qi := ['age', 'weight'])"
     assert people.execute(f"FROM rka{call}").fetchall()
     spoil(*NOISY[what])
-    refused(people, "rka", call)
+    refusal_message(people, "rka", call)

@@ -101,8 +101,8 @@ def zip_of(values: Sequence[str]) -> str:
     return next(node for level, node in enumerate(ZIPS[values[0]]) if all(ZIPS[v][level] == node for v in values))
 
 
-def published(column: str, values: Sequence[Any]) -> tuple[tuple[float, float, bool, str], str | None]:
-    """What a class publishes of a column, and what orders it: numbers by their ends, texts by their bytes."""
+def published_rows(column: str, values: Sequence[Any]) -> tuple[tuple[float, float, bool, str], str | None]:
+    """Return what a class publishes of a column, and what orders it: numbers by their ends, texts by their bytes."""
     filled_values = [v for v in values if v is not None]
     nowhere = (math.inf, math.inf)
     if len(filled_values) < len(values):
@@ -124,7 +124,9 @@ def expected(classes: Sequence[Sequence[Record]]) -> list[list[Any]]:
     """The released rows of records that are in these classes."""
     actual_values = []
     for one_class in classes:
-        values = [published(c, [None if getattr(r, c) == CODE else getattr(r, c) for r in one_class]) for c in QUASI]
+        values = [
+            published_rows(c, [None if getattr(r, c) == CODE else getattr(r, c) for r in one_class]) for c in QUASI
+        ]
         actual_values.append((tuple(order for order, _ in values), [text for _, text in values], one_class))
     actual_values.sort(key=lambda one: one[0])
     rows = []

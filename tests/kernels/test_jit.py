@@ -1,4 +1,4 @@
-"""What the first call compiles: each kernel once for its types, and nothing that the call does not need."""
+"""The first call compiles each kernel once for its types, and nothing that the call does not need."""
 
 from __future__ import annotations
 

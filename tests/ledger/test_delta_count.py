@@ -1,4 +1,4 @@
-"""How many sets of records two versions differ by: towards the version before, and towards all versions."""
+"""Number of sets of records by which two versions differ: from the previous version, and from all versions."""
 
 from __future__ import annotations
 

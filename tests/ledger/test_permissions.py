@@ -1,4 +1,4 @@
-"""What readers may have released by asking, and what becomes of it."""
+"""Releases that readers may request, and the outcomes of their requests."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def outcome(operation: Operation, con: Any) -> str:
 
 
 def ledgers(con: Any) -> list[list[tuple[Any, ...]]]:
-    """What the ledgers say, apart from times."""
+    """Return what the ledgers say, apart from times."""
     return [
         con.execute(query).fetchall()
         for query in (

@@ -55,7 +55,7 @@ def clinic(made: Path, tmp_path: Path) -> Path:
 
 
 def of_releases(con: Any) -> list[str]:
-    """What the doctor says of releases."""
+    """Return what the doctor says of releases."""
     return [p.problem for p in doctor.problems(con) if p.kind == "release"]
 
 

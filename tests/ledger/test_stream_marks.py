@@ -1,4 +1,4 @@
-"""Which rows a refresh of a streaming view reads after deletions, checkpoints, updates and reopening."""
+"""Rows that a refresh of a streaming view reads after deletions, checkpoints, updates and reopening."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def forget_compiled(tree: Path) -> None:
         path.unlink()
 
 
-def tried(name: str, fault: Fault, tree: Path, whole: bool) -> tuple[str, str, float]:
+def run_fault(name: str, fault: Fault, tree: Path, whole: bool) -> tuple[str, str, float]:
     """The name of a fault, what came of it, and the seconds that it took."""
     began = time.monotonic()
     file = tree / fault.file
@@ -117,7 +117,7 @@ def main() -> int:
         def try_one(item: tuple[str, Fault]) -> tuple[str, str, float]:
             tree = trees.get()
             try:
-                return tried(*item, tree, args.whole)
+                return run_fault(*item, tree, args.whole)
             finally:
                 trees.put(tree)
 

@@ -24,7 +24,7 @@ def cell(day: date, grid: str) -> tuple[date, date]:
 
 
 def text(days: list[date], grid: str, top: date | None = None, bottom: date | None = None) -> str:
-    """What is published of some days: of whole months, quarters or years these, else days."""
+    """Return what is published of some days: of whole months, quarters or years these, else days."""
     coded_minimums = [d if top is None else min(d, top) for d in days]
     coded_minimums = [d if bottom is None else max(d, bottom) for d in coded_minimums]
     low, high = cell(min(coded_minimums), grid)[0], cell(max(coded_minimums), grid)[1]
@@ -43,10 +43,10 @@ def text(days: list[date], grid: str, top: date | None = None, bottom: date | No
     if not (_begins(begins, unit) and _begins(new_high, unit)):
         unit = "day"
     if low == top:
-        return ">=" + _named(low, unit)
+        return ">=" + _period_name(low, unit)
     if high == bottom:
-        return "<=" + _named(high, unit)
-    first, last = _named(low, unit), _named(high, unit)
+        return "<=" + _period_name(high, unit)
+    first, last = _period_name(low, unit), _period_name(high, unit)
     if first == last:
         return first
     return f"[{'<=' * under}{first}, {'>=' * over}{last}]"
@@ -57,7 +57,7 @@ def _begins(day: date, unit: str) -> bool:
     return unit == "day" or (day.day == 1 and day.month in months[unit])
 
 
-def _named(day: date, unit: str) -> str:
+def _period_name(day: date, unit: str) -> str:
     names = {
         "day": f"{day.year:04}-{day.month:02}-{day.day:02}",
         "month": f"{day.year:04}-{day.month:02}",

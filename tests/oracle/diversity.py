@@ -136,7 +136,9 @@ def knn_gs(table: Plain, k: int, groups: Sequence[int], each: int) -> list[list[
     return clusters
 
 
-def united(parts: Sequence[Sequence[int]], k: int, apart: Callable[[int, int], int]) -> list[tuple[int, list[int]]]:
+def merge_small_parts(
+    parts: Sequence[Sequence[int]], k: int, apart: Callable[[int, int], int]
+) -> list[tuple[int, list[int]]]:
     """Parts with their number; the first of fewer than k records becomes part of the nearest one, again and again."""
     one_parts = {p: list(part) for p, part in enumerate(parts) if part}
     while len(one_parts) > 1 and any(len(part) < k for part in one_parts.values()):

@@ -19,18 +19,18 @@ class Plain:
     losses: list[Callable[[set[int]], int]]
 
     def loss(self, members: Sequence[int]) -> int:
-        """What a record loses in a cluster."""
+        """Return what a record loses in a cluster."""
         return sum(loss({self.rows[m][j] for m in members}) for j, loss in enumerate(self.losses))
 
     def distance(self, a: int, b: int) -> int:
-        """What two records lose together; nothing on an attribute where they are equal."""
+        """Return what two records lose together; nothing on an attribute where they are equal."""
         return sum(
             0 if self.rows[a][j] == self.rows[b][j] else loss({self.rows[a][j], self.rows[b][j]})
             for j, loss in enumerate(self.losses)
         )
 
 
-def plain(space: EncodedTable, unit: float, heights: str) -> Plain:
+def plain_table(space: EncodedTable, unit: float, heights: str) -> Plain:
     """`unit`: what a lost attribute of weight 1 counts, a power of two; `heights`: edges or leaves."""
     rows = [
         tuple(int(c) for c in codes)
@@ -148,7 +148,7 @@ def ikac(table: Plain, k: int, first: int) -> list[list[int]]:
 def mdav(space: EncodedTable, k: int, unit: int = 2**30) -> list[list[int]]:
     """MDAV-generic by range: squared differences of numbers, 0 or 1 for categories and NULL. Means are of places that
     are rounded to multiples of 2^-s, with s the largest for which all of them together stay below 2^62."""
-    rows = plain(space, 1, "edges").rows
+    rows = plain_table(space, 1, "edges").rows
     left, clusters = list(range(len(rows))), []
 
     def term(j: int, code: int, place: float | None, category: int | None) -> int:

@@ -77,8 +77,10 @@ def published_span(attribute: Attribute, parts: Sequence[Sequence[Any]]) -> floa
 
 
 def loss(attribute: Attribute, part: Sequence[Any], whole: float, kind: str, bare: bool) -> float:
-    """What one record of a group loses, `whole` being the span of all that is published. `kind`: edges or leaves;
-    `bare`: NULLs alone are published as all is."""
+    """Return the loss of one record of a group; `whole` is the span of all published values.
+
+    `kind`: edges or leaves; `bare`: a group of NULLs is published as the root.
+    """
     known_parts = [v for v in part if v is not None]
     if len(known_parts) < len(part):
         return 1.0 if known_parts or (bare and isinstance(attribute, Number)) else 0.0
@@ -177,7 +179,7 @@ def divergence(
 def _region(
     attribute: Attribute, part: Sequence[Any], column: Sequence[Any], bare: bool
 ) -> tuple[float, Callable[[Any], bool]]:
-    """How many cells a group covers, and which values lie in it."""
+    """Return the number of cells that a group covers, and which values lie in it."""
     known_parts = [v for v in part if v is not None]
     everything = [v for v in column if v is not None]
     null = len(everything) < len(column)
@@ -269,7 +271,7 @@ def month_high(day: datetime.date) -> datetime.date:
 __all__ = ["Category", "Number", "measures", "month_high", "month_low"]
 
 
-def linked(records: Sequence[Sequence[str | None]]) -> int:
+def n_linked(records: Sequence[Sequence[str | None]]) -> int:
     """Released records, each its pseudonyms by column, of which another record has one, too, in whichever column."""
     count = 0
     for i, own_part in enumerate(records):

@@ -53,7 +53,7 @@ def flowing(table: Plain, k: int, limit: int) -> list[int] | None:
     return selection if enough else None
 
 
-def spread(table: Plain, k: int, spare: int, widest: int) -> list[list[int]]:
+def spread_clusters(table: Plain, k: int, spare: int, widest: int) -> list[list[int]]:
     """Clusters with at most so many left out, which come last."""
     everybody = range(len(table.rows))
 
@@ -93,14 +93,14 @@ def ga(table: Plain, start: Sequence[Sequence[int]], k: int, generations: int, p
             break
         order = sorted(range(len(clusters)), key=lambda c: (-table.loss(clusters[c]), c))
         a, b = sorted(order[rank] for rank in pair(idle, len(clusters)))
-        new = _crossed(table, sorted(clusters[a] + clusters[b]), k)
+        new = _crossed_clusters(table, sorted(clusters[a] + clusters[b]), k)
         idle += 1
         if sum(len(c) * table.loss(c) for c in new) < sum(len(c) * table.loss(c) for c in (clusters[a], clusters[b])):
             clusters[a], clusters[b], idle = sorted(new[0]), sorted(new[1]), 0
     return clusters
 
 
-def _crossed(table: Plain, pool: list[int], k: int) -> Clusters:
+def _crossed_clusters(table: Plain, pool: list[int], k: int) -> Clusters:
     x, y = max(itertools.combinations(pool, 2), key=lambda pair: (table.distance(*pair), -pair[0], -pair[1]))
     new, remaining_pools = [[x], [y]], [r for r in pool if r not in (x, y)]
     while len(new[1]) < k:

@@ -50,8 +50,8 @@ def size(part: Class) -> int:
     return len({person for _, person in part} - {None})
 
 
-def held(part: Class, column: int) -> dict[Value, int]:
-    """How many distinct persons have each value."""
+def persons_by_value(part: Class, column: int) -> dict[Value, int]:
+    """Return the number of distinct persons that have each value."""
     pairs = {(person, values[column]) for values, person in part if person is not None}
     values = {value for _, value in pairs}
     return {value: sum(1 for _, other in pairs if other == value) for value in values}
@@ -59,14 +59,14 @@ def held(part: Class, column: int) -> dict[Value, int]:
 
 def shares(part: Class, column: int) -> Shares:
     """The distribution over distinct (person, value) pairs, NULL a category."""
-    counts = held(part, column)
+    counts = persons_by_value(part, column)
     total = sum(counts.values())
     return {value: Fraction(count, total) for value, count in counts.items()}
 
 
-def known(part: Class, column: int) -> dict[Value, int]:
-    """How many distinct persons have each value but NULL."""
-    return {value: count for value, count in held(part, column).items() if value is not None}
+def persons_by_known_value(part: Class, column: int) -> dict[Value, int]:
+    """Return the number of distinct persons that have each value but NULL."""
+    return {value: count for value, count in persons_by_value(part, column).items() if value is not None}
 
 
 def table_shares(classes: Sequence[Class], column: int) -> Shares:
@@ -75,7 +75,7 @@ def table_shares(classes: Sequence[Class], column: int) -> Shares:
 
 
 def parts_of(part: Class, column: int, joint: bool) -> list[Class]:
-    """What a model of one sensitive column must hold in: the class, or in joint mode its records of equal other
+    """Return what a model of one sensitive column must hold in: the class, or in joint mode its records of equal other
     sensitive values. Records of nobody known never count, so a part of only these is none."""
     split: dict[tuple[Value, ...], list[Record]] = {}
     for values, person in part:
@@ -110,7 +110,7 @@ def k(classes: Sequence[Class]) -> Achieved:
 
 def distinct_l(classes: Sequence[Class], column: int = 0, joint: bool = False) -> Achieved:
     """Distinct l-diversity (Machanavajjhala et al. 2006): how many values."""
-    return _achieved(classes, column, joint, min, lambda part: len(known(part, column)))
+    return _achieved(classes, column, joint, min, lambda part: len(persons_by_known_value(part, column)))
 
 
 p = distinct_l
@@ -121,7 +121,7 @@ def entropy_l(classes: Sequence[Class], column: int = 0, joint: bool = False) ->
     """Entropy l-diversity (Machanavajjhala et al. 2006): exp of the entropy; 0 where all values are NULL."""
 
     def measure(part: Class) -> float:
-        counts = known(part, column).values()
+        counts = persons_by_known_value(part, column).values()
         if not counts:
             return 0.0
         return math.exp(-sum(n / sum(counts) * math.log(n / sum(counts)) for n in counts))
@@ -133,7 +133,7 @@ def recursive(classes: Sequence[Class], least: int, column: int = 0, joint: bool
     """Recursive (c, l)-diversity (Machanavajjhala et al. 2006): r_1 / (r_l + .. + r_m), which must be below c."""
 
     def measure(part: Class) -> Number:
-        ranked_values = sorted(known(part, column).values(), reverse=True)
+        ranked_values = sorted(persons_by_known_value(part, column).values(), reverse=True)
         return Fraction(ranked_values[0], sum(ranked_values[least - 1 :])) if len(ranked_values) >= least else math.inf
 
     return _achieved(classes, column, joint, max, measure)
@@ -143,7 +143,7 @@ def alpha(classes: Sequence[Class], column: int = 0, joint: bool = False) -> Ach
     """(alpha, k)-anonymity (Wong et al. 2006): the greatest share of the persons that has one value."""
 
     def measure(part: Class) -> Fraction:
-        return Fraction(max(held(part, column).values()), size(part))
+        return Fraction(max(persons_by_value(part, column).values()), size(part))
 
     return _achieved(classes, column, joint, max, measure, most=1)
 
@@ -185,7 +185,7 @@ def t_ordered(
         return (value is None, 0 if value is None else value if order is None else order.index(str(value)))
 
     def distance(share: Shares, whole: Shares) -> Fraction:
-        return ordered(share, whole, sorted(whole, key=place))
+        return ordered_distance(share, whole, sorted(whole, key=place))
 
     return _closeness(classes, column, joint, distance)
 
@@ -212,7 +212,7 @@ def equal(share: Shares, whole: Shares) -> Fraction:
     return sum((abs(share.get(value, Fraction(0)) - q) for value, q in whole.items()), Fraction(0)) / 2
 
 
-def ordered(share: Shares, whole: Shares, ranked: Sequence[Value]) -> Fraction:
+def ordered_distance(share: Shares, whole: Shares, ranked: Sequence[Value]) -> Fraction:
     """The sum of |(p_1 - q_1) + .. + (p_i - q_i)| over i < m, divided by m - 1; 0 for a single value."""
     off = [share.get(value, Fraction(0)) - whole[value] for value in ranked]
     moved_differences = [abs(sum(off[:i], Fraction(0))) for i in range(1, len(off))]
@@ -220,7 +220,7 @@ def ordered(share: Shares, whole: Shares, ranked: Sequence[Value]) -> Fraction:
 
 
 def hierarchical(share: Shares, whole: Shares, rows: Rows) -> Fraction:
-    """What is moved at each inner node costs Hsub(node) / Hsub(root).
+    """Return the hierarchical distance: moving mass at an inner node costs Hsub(node) / Hsub(root).
 
     Extra (p - q) goes up the tree, and at a node the positive extra of its children meets the negative. A node is its
     path of labels from the root, Hsub the edges down to its deepest leaf; NULL is a leaf right below the root.

@@ -27,7 +27,7 @@ Persons: TypeAlias = Sequence[Hashable | None]
 
 
 class Tree:
-    """A generalization hierarchy in ARX form: one row a leaf, leaf first, root last, ragged rows allowed.
+    """A generalization hierarchy in ARX form: one row per leaf, leaf first, root last, ragged rows allowed.
 
     A node is its path of labels from the root, so one label may name several inner nodes. Children are in
     the order of their first appearance in the rows. Project rules: leaf labels are unique, a leaf has
@@ -194,7 +194,7 @@ def _span(part: Sequence[Value], column: Sequence[Value]) -> float | int:
 
 
 def _people(count: int, k: int, persons: Persons | None) -> list[Hashable | None]:
-    """Whom each record counts for: its person, None for nobody; without persons, itself.
+    """Return whom each record counts for: its person, None for nobody; without persons, itself.
 
     Project rule: a table that cannot fill one class is an error, not an empty release.
     """
@@ -443,7 +443,7 @@ def width(attribute: Attribute, part: Sequence[Value], column: Sequence[Value]) 
 
 
 def _side(attribute: Attribute, part: Sequence[Value]) -> Callable[[Value], Hashable]:
-    """Which side of the cut a value goes to (LeFevre et al., strict partitioning).
+    """Return which side of the cut a value goes to (LeFevre et al., strict partitioning).
 
     A number: at most the lower median of the part's records, or more. A category: the child of the lowest
     common ancestor, n-way. Project rule: NULLs among values: NULL or not.
@@ -459,7 +459,7 @@ def _side(attribute: Attribute, part: Sequence[Value]) -> Callable[[Value], Hash
     return lambda value: tree.leaf(_labels([value])[0])[:child]
 
 
-def _cut(part: Sequence[int], attribute: Attribute, column: Sequence[Value]) -> list[list[int]]:
+def _cut_sides(part: Sequence[int], attribute: Attribute, column: Sequence[Value]) -> list[list[int]]:
     """The non-empty sides of a part, cut on one attribute."""
     side = _side(attribute, [column[r] for r in part])
     sides: dict[Hashable, list[int]] = {}
@@ -503,7 +503,7 @@ def _first_cut(
     ]
     for j in sorted(range(len(attributes)), key=lambda j: (-widths[j], j)):
         if widths[j] > 0:
-            cuts = [_cut(part, attributes[j], columns[j])]
+            cuts = [_cut_sides(part, attributes[j], columns[j])]
             if not strict and isinstance(attributes[j], Number) and None not in [columns[j][r] for r in part]:
                 cuts = _relaxed_cuts(part, columns[j])
             for sides in cuts:

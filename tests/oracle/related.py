@@ -16,7 +16,7 @@ Kind = str | Mapping[str, Sequence[str]]
 
 
 def look_alikes(people: Mapping[int, Row], tables: Sequence[Mapping[int, Sequence[Row]]]) -> Counter[object]:
-    """How many people are published alike in all tables, by what is published of them."""
+    """Return the number of people that are published alike in all tables, by what is published of them."""
     return Counter(
         (visited, *(_sorted(table.get(person, ())) for table in tables)) for person, visited in people.items()
     )
@@ -90,9 +90,11 @@ def _days(text: str) -> tuple[date, date]:
     return date(parts[0], 1, 1), date(parts[0] + 1, 1, 1) - timedelta(days=1)
 
 
-def guessed(candidates: set[int], table: Mapping[int, Sequence[Row]], column: int) -> tuple[float, int] | None:
-    """How well a sensitive value of somebody is guessed who is one of the candidates: the greatest share of them who
-    hold the same value, and how many values they hold; None where nothing is published of any of them."""
+def best_guess(candidates: set[int], table: Mapping[int, Sequence[Row]], column: int) -> tuple[float, int] | None:
+    """Return the largest share of candidates with the same sensitive value, and the number of values among them.
+
+    None if nothing is published about any of them.
+    """
     rows = {person: table.get(person, ()) for person in candidates}
     if not any(rows.values()):
         return None

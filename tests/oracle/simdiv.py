@@ -68,7 +68,7 @@ def diversity(values: Sequence[int], kinds: int | None) -> float:
     return index / math.log(minimum) if minimum > 1 else 0.0
 
 
-def ranked(table: Plain, how: str) -> list[int]:
+def ranked_records(table: Plain, how: str) -> list[int]:
     n = len(table.codes)
     mean = [round(sum(table.cosine(r, j) for j in range(n) if j != r) / n * STEP) for r in range(n)]
     order = sorted(range(n), key=lambda r: (-mean[r], r))
@@ -96,7 +96,7 @@ def centers(table: Plain, order: list[int], k: int, top: int, least: int) -> lis
 
 def clusters(space: EncodedTable, k: int, options: Mapping[str, Any]) -> list[list[int]]:
     table = Plain(space, options["cs_scale"])
-    order = ranked(table, options["rank"])
+    order = ranked_records(table, options["rank"])
     influence = [a.weight if options["influence"] == "weights" else a.influence for a in space.attributes]
     min_rounded = round(options["t_cs"] * STEP)
     values = [[c] for c in centers(table, order, k, influence.index(max(influence)), min_rounded)]
@@ -133,7 +133,7 @@ def clusters(space: EncodedTable, k: int, options: Mapping[str, Any]) -> list[li
     return values
 
 
-def raised(
+def raised_clusters(
     space: EncodedTable, groups: list[list[int]], k: int, options: Mapping[str, Any]
 ) -> list[list[tuple[int, int]]]:
     """First and last code by attribute that each cluster is published with."""

@@ -1,4 +1,4 @@
-"""What a class of a stream publishes and loses, and how far apart records are, value by value in Python."""
+"""Published values, loss and distance of records in streams, value by value in Python."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Plain:
                 self.seen[a] = min(self.seen[a][0], value), max(self.seen[a][1], value)
 
     def published(self, a: int, node: int) -> Span:
-        """What is published for a node: itself or an ancestor, and the last node below."""
+        """Return what is published for a node: itself or an ancestor, and the last node below."""
         error_info = self.nodes[a][node][2]
         return float(error_info), float(self.nodes[a][error_info][1])
 
@@ -43,7 +43,7 @@ class Plain:
         return node
 
     def span(self, records: Sequence[int]) -> list[Span]:
-        """What a class of these records publishes of each attribute."""
+        """Return what a class of these records publishes of each attribute."""
         spans = []
         for a in range(self.width):
             values = [self.values[r][a] for r in records]
@@ -59,14 +59,14 @@ class Plain:
         return spans
 
     def loss(self, spans: Sequence[Span]) -> float:
-        """What a record of a class loses."""
+        """Return what a record of a class loses."""
         total = 0.0
         for a, (low, high) in enumerate(spans):
             total += self.weights[a] * self.loss_of(a, low, high)
         return total
 
     def loss_of(self, a: int, low: float, high: float) -> float:
-        """What it loses of one attribute."""
+        """Return what it loses of one attribute."""
         if low > high:
             return 0.0
         if low == -inf:
@@ -84,14 +84,14 @@ class Plain:
         )
 
     def apart(self, x: Sequence[float], y: Sequence[float]) -> float:
-        """How far apart two records are."""
+        """Return how far apart two records are."""
         total = 0.0
         for a in range(self.width):
             total += self.weights[a] * self.apart_of(a, x[a], y[a])
         return total
 
     def apart_of(self, a: int, x: float, y: float) -> float:
-        """How far apart two values are."""
+        """Return how far apart two values are."""
         if isnan(x) or isnan(y):
             return float(isnan(x) != isnan(y))
         if self.nodes[a]:

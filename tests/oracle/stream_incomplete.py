@@ -99,7 +99,7 @@ class Idea(_Window):
         return all(isnan(v) or low <= v <= high for (low, high), v in zip(spans, self.plain.values[x], strict=True))
 
     def _span(self, group: Sequence[int]) -> list[Span]:
-        """What those that have a value span of each attribute."""
+        """Return what those that have a value span of each attribute."""
         spans = []
         for a in range(self.plain.width):
             known_groups = [r for r in group if not isnan(self.plain.values[r][a])]

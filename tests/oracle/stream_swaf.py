@@ -89,7 +89,7 @@ class Swaf:
             self._specialize(child)
 
     def _cut(self, region: Region, a: int) -> tuple[Callable[[int], object], dict[object, Span]]:
-        """Which part a record belongs to (None: none), and what parts span."""
+        """Return which part a record belongs to (None: none), and what parts span."""
         value = [v[a] for v in self.plain.values]
         known_values = sorted(value[r] for r in region.waiting if not isnan(value[r]))
         spans: dict[object, Span] = {}

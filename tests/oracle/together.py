@@ -40,7 +40,7 @@ def laid_over(one: Sequence[Row], other: Sequence[Row]) -> Iterator[dict[Row, Ro
             yield dict(pairs)
 
 
-def alike(rows: Sequence[Row]) -> dict[Row, set[Row]]:
+def equal_rows(rows: Sequence[Row]) -> dict[Row, set[Row]]:
     """Of each row all rows that a reader cannot tell from it but by the pseudonyms themselves."""
     parts = components(rows)
     values_by_row: dict[Row, set[Row]] = {row: set() for row in rows}

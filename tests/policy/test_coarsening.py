@@ -32,7 +32,7 @@ PAIRS = ["a11", "a12", "a21", "a22", "b11", "b11", "c11", "c2"]
 
 
 def rows(con: Any, values: list[Any], type_: str = "VARCHAR") -> None:
-    """Creates t(place), a row a value, and the hierarchy `places`."""
+    """Creates t(place), a row per value, and the hierarchy `places`."""
     con.execute(f"CREATE OR REPLACE TABLE t (place {type_})")
     con.executemany("INSERT INTO t VALUES (?)", [(v,) for v in values])
     dbanon.load_hierarchy(con, "places", PLACES)
@@ -43,7 +43,7 @@ def classes(con: Any, arguments: str, shown: str = "place, size, loss", function
     return [tuple(round(v, 6) if isinstance(v, float) else v for v in row) for row in con.execute(query).fetchall()]
 
 
-def refused(con: Any, arguments: str, message: str) -> None:
+def assert_refused(con: Any, arguments: str, message: str) -> None:
     with pytest.raises(duckdb.Error, match=message):
         con.execute(f"FROM kacpc('t', {arguments})").fetchall()
 
@@ -107,7 +107,7 @@ def test_max_level_overrides_round_or_raises(con: Any) -> None:
     rows(con, ["a11", "a12", "a21", "a22", "b11", "b12"])
     one = f"k := 2, {TREE}, max_level := {{'place': 1}}, round := {{'place': 2}}"
     assert [c[:2] for c in classes(con, one)] == [("a1", 2), ("a2", 2), ("b1", 2)]
-    refused(
+    assert_refused(
         con,
         f"k := 2, qi := ['place'], {TREE}, max_level := {{'place': 2}}, round := {{'place': 2}}",
         "round of place asks for nodes above max_level.*no multiple of 2 steps",
@@ -202,34 +202,36 @@ def test_one_round_for_columns_of_all_kinds(con: Any) -> None:
 def test_a_category_needs_a_positive_integer(con: Any, value: str) -> None:
     rows(con, PAIRS)
     for tree in (TREE, "hierarchies := NULL"):
-        refused(con, f"k := 2, qi := ['place'], {tree}, round := {{'place': {value}}}", r"round does not fit t\.place")
+        assert_refused(
+            con, f"k := 2, qi := ['place'], {tree}, round := {{'place': {value}}}", r"round does not fit t\.place"
+        )
 
 
 @pytest.mark.parametrize("value", ["0", "-5", "2.5", "'month'", "'inf'", "'nan'"])
 def test_a_number_needs_what_grid_needs(con: Any, value: str) -> None:
     rows(con, [1, 2, 3], "INTEGER")
-    refused(con, f"k := 2, qi := ['place'], round := {{'place': {value}}}",
+    assert_refused(con, f"k := 2, qi := ['place'], round := {{'place': {value}}}",
             r"round does not fit t\.place: .* is not a positive integer")  # fmt: skip
 
 
 def test_dates_and_times_are_refused_as_with_grid(con: Any) -> None:
     rows(con, ["2000-01-01", "2001-01-01"], "DATE")
-    refused(
+    assert_refused(
         con, "k := 2, qi := ['place'], round := {'place': 5}", r"round does not fit t\.place: '5' is not one of day"
     )
     rows(con, ["10:00", "11:00"], "TIME")
-    refused(con, "k := 2, qi := ['place'], round := {'place': 'month'}", "times have no grid")
+    assert_refused(con, "k := 2, qi := ['place'], round := {'place': 'month'}", "times have no grid")
 
 
 def test_grid_and_round_of_one_column_are_one_error(con: Any) -> None:
     rows(con, [1, 2, 3], "INTEGER")
-    refused(con, "k := 2, qi := ['place'], grid := {'place': 5}, round := {'PLACE': 10}",
+    assert_refused(con, "k := 2, qi := ['place'], grid := {'place': 5}, round := {'PLACE': 10}",
             r"round does not fit t\.place: the call gives its grid too")  # fmt: skip
-    refused(con, "k := 2, qi := ['place'], round := {'plaec': 10}", "no column 'plaec'")
+    assert_refused(con, "k := 2, qi := ['place'], round := {'plaec': 10}", "no column 'plaec'")
     con.execute("ALTER TABLE t ADD COLUMN x INTEGER")
-    refused(con, "k := 2, qi := ['place'], round := {'x': 10}", r"round does not fit t\.x: it is not a quasi")
+    assert_refused(con, "k := 2, qi := ['place'], round := {'x': 10}", r"round does not fit t\.x: it is not a quasi")
     for value in ("5", "['place']", "{'place': true}"):
-        refused(con, f"k := 2, qi := ['place'], round := {value}", "round must be")
+        assert_refused(con, f"k := 2, qi := ['place'], round := {value}", "round must be")
 
 
 def test_round_replaces_declared_grid_never_loosens(con: Any) -> None:
@@ -239,16 +241,16 @@ def test_round_replaces_declared_grid_never_loosens(con: Any) -> None:
     assert con.execute(call.format("")).fetchall() == [("[20, 24]",), ("[35, 39]",)]
     assert con.execute(call.format(", round := {'place': 10}")).fetchall() == [("[20, 29]",), ("[30, 39]",)]
     for looser in ("1", "7", "'none'"):
-        refused(con, f"k := 2, round := {{'place': {looser}}}", "grid = 5 .*round = .*would loosen the policy")
+        assert_refused(con, f"k := 2, round := {{'place': {looser}}}", "grid = 5 .*round = .*would loosen the policy")
 
 
 def test_default_date_grid_not_loosened_tree_has_levels(con: Any) -> None:
     rows(con, ["2000-01-01", "2000-01-09", "2001-02-03", "2001-03-04"], "DATE")
     dbanon.declare(con, "t", place="quasi")
     for looser in ("none", "day"):
-        refused(con, f"k := 2, round := {{'place': '{looser}'}}", "grid = its default .*would loosen the policy")
+        assert_refused(con, f"k := 2, round := {{'place': '{looser}'}}", "grid = its default .*would loosen the policy")
     con.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_dates('days', 't', 'place', levels := ['month', 'year'])")
-    refused(con, "k := 2, hierarchies := {'place': 'days'}", "grid = its default .*would loosen the policy")
+    assert_refused(con, "k := 2, hierarchies := {'place': 'days'}", "grid = its default .*would loosen the policy")
     dbanon.declare(con, "t", place=("quasi", "days"))
     actual_rows = con.execute(
         "SELECT DISTINCT place FROM kacpc('t', k := 2, round := {'place': 2}) ORDER BY ALL"

@@ -54,7 +54,7 @@ def insert(connection: Any, *rows: tuple[Any, ...], columns: str = "table_name, 
         connection.execute(f"INSERT INTO dbanon.policy ({columns}) VALUES ({places})", row)
 
 
-def published(connection: Any, arguments: str = "k=2", source: str = "patients") -> list[str]:
+def published_columns(connection: Any, arguments: str = "k=2", source: str = "patients") -> list[str]:
     """Names of the released columns."""
     result = connection.execute(f"FROM kacpc('{source}', {arguments})")
     names = [column[0] for column in result.description]
@@ -74,7 +74,7 @@ def problems(connection: Any) -> list[tuple[Any, ...]]:
     return [row[1:] for row in connection.execute("FROM policy_problems()").fetchall()]
 
 
-def refused(connection: Any, arguments: str, message: str = "would loosen the policy") -> None:
+def assert_refused(connection: Any, arguments: str, message: str = "would loosen the policy") -> None:
     with pytest.raises(duckdb.Error, match=message):
         connection.execute(f"FROM kacpc('patients', {arguments})")
 
@@ -90,7 +90,7 @@ def test_an_insert_of_the_common_columns_is_a_policy(clinic: Any) -> None:
             ('patients', 'ward', 'quasi', 'wards', 1),
             ('patients', 'disease', 'sensitive', NULL, 1)
     """)
-    assert published(clinic) == ["age", "ward", "disease"]
+    assert published_columns(clinic) == ["age", "ward", "disease"]
     others = clinic.execute("SELECT DISTINCT min_level, max_level, top, bottom, grid, schema_name FROM dbanon.policy")
     assert others.fetchall() == [(None, None, None, None, None, "main")]
 
@@ -105,53 +105,53 @@ def test_columns_may_be_named_as_the_arguments_of_declare() -> None:
 
 def test_name_and_role_suffice(clinic: Any) -> None:
     insert(clinic, ("patients", "age", "quasi"), ("patients", "disease", "sensitive"))
-    assert published(clinic) == ["age", "disease"]
+    assert published_columns(clinic) == ["age", "disease"]
     assert clinic.execute("SELECT DISTINCT weight FROM dbanon.policy").fetchall() == [(1.0,)]
 
 
 def test_insert_update_and_delete_act_at_once(clinic: Any) -> None:
-    refused(clinic, "k=2", "no quasi-identifier")
+    assert_refused(clinic, "k=2", "no quasi-identifier")
     insert(clinic, ("patients", "age", "quasi"))
-    assert published(clinic) == ["age"]
+    assert published_columns(clinic) == ["age"]
     insert(clinic, ("patients", "disease", "sensitive"))
-    assert published(clinic) == ["age", "disease"]
+    assert published_columns(clinic) == ["age", "disease"]
     clinic.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'disease'")
-    assert published(clinic) == ["age"]
+    assert published_columns(clinic) == ["age"]
     clinic.execute("UPDATE dbanon.policy SET column_name = 'sex' WHERE column_name = 'age'")
-    assert published(clinic) == ["sex"]
+    assert published_columns(clinic) == ["sex"]
     clinic.execute("DELETE FROM dbanon.policy WHERE column_name = 'sex'")
-    refused(clinic, "k=2", "no quasi-identifier")
+    assert_refused(clinic, "k=2", "no quasi-identifier")
 
 
 def test_policy_of_other_connection_applies_at_once(clinic: Any) -> None:
     insert(clinic, ("patients", "age", "quasi"))
     with clinic.cursor() as other:
         insert(other, ("patients", "region", "other"))
-    assert published(clinic) == ["age", "region"]
+    assert published_columns(clinic) == ["age", "region"]
 
 
 def test_a_call_without_policy_or_qi_shows_both_ways(clinic: Any) -> None:
-    refused(clinic, "k=2", r"INSERT INTO dbanon\.policy \(table_name, column_name, role\).*qi = \[")
-    refused(clinic, "sensitive=['disease'], k=2", "no quasi-identifier")
+    assert_refused(clinic, "k=2", r"INSERT INTO dbanon\.policy \(table_name, column_name, role\).*qi = \[")
+    assert_refused(clinic, "sensitive=['disease'], k=2", "no quasi-identifier")
     insert(clinic, ("patients", "disease", "sensitive"))
-    refused(clinic, "k=2", "no quasi-identifier")
+    assert_refused(clinic, "k=2", "no quasi-identifier")
 
 
 def test_undeclared_withheld_and_identifiers_dropped(clinic: Any) -> None:
     insert(
         clinic, ("patients", "rid", "identifier"), ("patients", "age", "quasi"), ("patients", "disease", "sensitive")
     )
-    assert published(clinic) == ["age", "disease"]
+    assert published_columns(clinic) == ["age", "disease"]
     clinic.execute("ALTER TABLE patients ADD COLUMN diary VARCHAR DEFAULT 'secret'")
-    assert published(clinic) == ["age", "disease"]
+    assert published_columns(clinic) == ["age", "disease"]
     clinic.execute("ALTER TABLE patients DROP COLUMN diary")
 
 
 def test_names_and_roles_are_not_case_sensitive(clinic: Any) -> None:
     insert(clinic, ("PATIENTS", "AGE", "Quasi"), ("Patients", "Disease", "SENSITIVE"))
-    assert published(clinic) == ["age", "disease"]
-    assert published(clinic, source="Patients") == ["age", "disease"]
-    refused(clinic, "qi=['Disease'], k=2")
+    assert published_columns(clinic) == ["age", "disease"]
+    assert published_columns(clinic, source="Patients") == ["age", "disease"]
+    assert_refused(clinic, "qi=['Disease'], k=2")
 
 
 @pytest.mark.parametrize(
@@ -160,8 +160,8 @@ def test_names_and_roles_are_not_case_sensitive(clinic: Any) -> None:
 )
 def test_a_table_may_be_spelled_in_several_ways(clinic: Any, spelling: str) -> None:
     insert(clinic, (spelling, "age", "quasi"), (spelling, "note", "identifier"))
-    assert published(clinic) == ["age"]
-    refused(clinic, "sensitive=['note'], k=2")
+    assert published_columns(clinic) == ["age"]
+    assert_refused(clinic, "sensitive=['note'], k=2")
     assert problems(clinic) == []
 
 
@@ -169,9 +169,9 @@ def test_a_policy_belongs_to_its_schema(clinic: Any) -> None:
     insert(clinic, ("patients", "age", "quasi"))
     insert(clinic, ("patients", "sex", "quasi", "ward"), columns="table_name, column_name, role, schema_name")
     insert(clinic, ("ward.patients", "region", "quasi"))
-    assert published(clinic) == ["age"]
-    assert published(clinic, source="ward.patients") == ["sex", "region"]
-    assert published(clinic, source="memory.ward.patients") == ["sex", "region"]
+    assert published_columns(clinic) == ["age"]
+    assert published_columns(clinic, source="ward.patients") == ["sex", "region"]
+    assert published_columns(clinic, source="memory.ward.patients") == ["sex", "region"]
 
 
 def test_policy_table_rejects_invalid_rows(clinic: Any) -> None:
@@ -184,26 +184,26 @@ def test_policy_table_rejects_invalid_rows(clinic: Any) -> None:
     insert(clinic, ("patients", "age", "quasi"))
     with pytest.raises(duckdb.ConstraintException):
         insert(clinic, ("patients", "age", "other"))
-    assert published(clinic) == ["age"]
+    assert published_columns(clinic) == ["age"]
 
 
 @pytest.mark.parametrize("second", [("patients", "AGE"), ("main.patients", "age")])
 def test_two_roles_for_column_raise_and_are_reported(clinic: Any, second: tuple[str, str]) -> None:
     insert(clinic, ("patients", "age", "quasi"), (*second, "other"))
-    refused(clinic, "k=2", r"patients\.age is in two roles: ")
+    assert_refused(clinic, "k=2", r"patients\.age is in two roles: ")
     assert problems(clinic)
 
 
 def test_two_person_columns_are_an_error(clinic: Any) -> None:
     insert(clinic, ("patients", "age", "quasi"), ("patients", "person", "person"), ("patients", "rid", "person"))
-    refused(clinic, "k=2", "in two roles: person")
+    assert_refused(clinic, "k=2", "in two roles: person")
 
 
 def test_an_unknown_role_or_column_in_the_policy_stops_the_call(clinic: Any) -> None:
     insert(clinic, ("patients", "age", "quasi"), ("patients", "disease", "sensitif"))
-    refused(clinic, "k=2", "no role 'sensitif'.*Did you mean 'sensitive'")
+    assert_refused(clinic, "k=2", "no role 'sensitif'.*Did you mean 'sensitive'")
     clinic.execute("UPDATE dbanon.policy SET role = 'sensitive', column_name = 'diseas' WHERE role = 'sensitif'")
-    refused(clinic, "k=2", "no column 'diseas'.*Did you mean 'disease'")
+    assert_refused(clinic, "k=2", "no column 'diseas'.*Did you mean 'disease'")
 
 
 @pytest.mark.parametrize("name", ["x'); DROP TABLE patients; --", 'a"b', "it's", "🙂", "{{ x }}"])
@@ -211,15 +211,15 @@ def test_hostile_text_in_the_policy_is_only_text(clinic: Any, name: str) -> None
     insert(clinic, ("patients", "age", "quasi"))
     insert(clinic, (name, name, name, name, name, name, name, name),
            columns="table_name, column_name, role, hierarchy, top, bottom, grid, schema_name")  # fmt: skip
-    assert published(clinic) == ["age"]
+    assert published_columns(clinic) == ["age"]
     assert [row[:3] for row in problems(clinic)] == [(name, name, name)] * len(problems(clinic)) != []
     for column in ("column_name", "role"):
         insert(clinic, ("patients", name if column == "column_name" else "sex", "quasi" if column != "role" else name))
-        refused(clinic, "k=2", "no column|no role")
+        assert_refused(clinic, "k=2", "no column|no role")
         clinic.execute(f"DELETE FROM dbanon.policy WHERE {column} = ? AND table_name = 'patients'", [name])
     for setting in ("hierarchy", "top", "bottom", "grid"):
         clinic.execute(f"UPDATE dbanon.policy SET {setting} = ? WHERE table_name = 'patients'", [name])
-        refused(clinic, "k=2", "no hierarchy|does not fit|not well-formed|missing from hierarchy")
+        assert_refused(clinic, "k=2", "no hierarchy|does not fit|not well-formed|missing from hierarchy")
         clinic.execute(f"UPDATE dbanon.policy SET {setting} = NULL WHERE table_name = 'patients'")
     assert clinic.execute("SELECT count(*) FROM patients").fetchall() == [(12,)]
 
@@ -247,15 +247,15 @@ def test_declare_takes_a_role_a_pair_or_a_dict(clinic: Any) -> None:
         ("sex", "quasi", None, 1.0, None, None, None),
         ("ward", "quasi", "wards", 1.0, None, None, None),
     ]
-    assert published(clinic) == ["age", "sex", "ward", "disease"]
+    assert published_columns(clinic) == ["age", "sex", "ward", "disease"]
 
 
 def test_declare_replaces_only_named_columns(clinic: Any) -> None:
     dbanon.declare(clinic, "patients", age={"role": "quasi", "top": 24}, disease="sensitive")
     dbanon.declare(clinic, "ward.patients", age="quasi", disease="identifier")
     dbanon.declare(clinic, "patients", AGE="quasi", sex="quasi")
-    assert published(clinic) == ["age", "sex", "disease"]
-    assert published(clinic, source="ward.patients") == ["age"]
+    assert published_columns(clinic) == ["age", "sex", "disease"]
+    assert published_columns(clinic, source="ward.patients") == ["age"]
     rows = clinic.execute("SELECT column_name, top FROM dbanon.policy WHERE schema_name = 'main' ORDER BY ALL")
     assert rows.fetchall() == [("age", None), ("disease", None), ("sex", None)]
 
@@ -266,7 +266,7 @@ def test_declare_replaces_only_named_columns(clinic: Any) -> None:
 def test_declare_replaces_rows_however_they_are_spelled(clinic: Any, spelling: str) -> None:
     insert(clinic, (spelling, "Age", "quasi"), (spelling, "sex", "quasi"))
     dbanon.declare(clinic, "patients", age="identifier")
-    assert published(clinic) == ["sex"]
+    assert published_columns(clinic) == ["sex"]
 
 
 def test_declare_writes_to_the_database_and_schema_of_the_table(con: Any, tmp_path: Path) -> None:
@@ -279,10 +279,10 @@ def test_declare_writes_to_the_database_and_schema_of_the_table(con: Any, tmp_pa
     rows = con.execute("SELECT schema_name, table_name, column_name FROM clinic.dbanon.policy ORDER BY ALL").fetchall()
     assert rows == [("main", "visits", "age"), ("odd ward", "Odd.Visits", "sex")]
     assert con.execute("FROM dbanon.policy").fetchall() == []
-    assert published(con, source="clinic.visits") == ["age"]
-    assert published(con, source='clinic."odd ward"."Odd.Visits"') == ["sex"]
+    assert published_columns(con, source="clinic.visits") == ["age"]
+    assert published_columns(con, source='clinic."odd ward"."Odd.Visits"') == ["sex"]
     con.execute("USE clinic")
-    assert published(con, source="visits") == ["age"]
+    assert published_columns(con, source="visits") == ["age"]
     assert problems(con) == []
 
 
@@ -290,7 +290,7 @@ def test_declare_takes_views_and_hostile_column_names(clinic: Any) -> None:
     name = "x'); DROP TABLE patients; --\""
     clinic.execute(f'CREATE OR REPLACE VIEW odd AS SELECT age AS "{name.replace(chr(34), chr(34) * 2)}" FROM patients')
     dbanon.declare(clinic, "odd", **{name: "quasi"})
-    assert published(clinic, source="odd") == [name]
+    assert published_columns(clinic, source="odd") == [name]
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
@@ -331,7 +331,7 @@ def test_declare_with_a_bad_setting_writes_nothing(clinic: Any, settings: dict[s
     dbanon.declare(clinic, "patients", age="quasi")
     with pytest.raises((duckdb.Error, dbanon.DbanonError)):
         dbanon.declare(clinic, "patients", sex="quasi", age={"role": "other", **settings})
-    assert published(clinic) == ["age"]
+    assert published_columns(clinic) == ["age"]
 
 
 def test_declare_of_an_unknown_table_is_an_error(clinic: Any) -> None:
@@ -369,11 +369,15 @@ def test_a_call_may_tighten_a_role_and_never_loosen_it(clinic: Any, declared: st
     for parameter, argument in PARAMETERS.items():
         if parameter in TIGHTER[declared]:
             display = parameter in ("qi", "sensitive", "other")
-            assert published(clinic, f"k := 2, {argument}") == (["age", "region"] if display else ["age"]), parameter
+            assert published_columns(clinic, f"k := 2, {argument}") == (["age", "region"] if display else ["age"]), (
+                parameter
+            )
         else:
-            refused(clinic, f"k := 2, {argument}", rf"patients\.region is declared {declared}|region has no role")
+            assert_refused(
+                clinic, f"k := 2, {argument}", rf"patients\.region is declared {declared}|region has no role"
+            )
     display = declared in ("quasi", "sensitive", "other")
-    assert published(clinic) == (["age", "region"] if display else ["age"])
+    assert published_columns(clinic) == (["age", "region"] if display else ["age"])
 
 
 def test_call_list_narrows_declared_columns(clinic: Any) -> None:
@@ -387,18 +391,18 @@ def test_call_list_narrows_declared_columns(clinic: Any) -> None:
         region="other",
         born="sensitive",
     )
-    assert published(clinic) == ["age", "sex", "ward", "disease", "region", "born"]
-    assert published(clinic, "k=2, qi=['ward', 'age']") == ["age", "ward", "disease", "region", "born"]
-    assert published(clinic, "k=2, sensitive=['disease']") == ["age", "sex", "ward", "disease", "region"]
-    assert published(clinic, "k=2, sensitive=[]") == ["age", "sex", "ward", "region"]
-    assert published(clinic, "k := 2, other := []") == ["age", "sex", "ward", "disease", "born"]
-    assert published(clinic, "k := 2, withhold := ['sex', 'born']") == ["age", "ward", "disease", "region"]
-    refused(clinic, "k=2, qi=[]", "no quasi-identifier")
-    refused(clinic, "k := 2, withhold := ['age', 'sex', 'ward']", "no quasi-identifier")
+    assert published_columns(clinic) == ["age", "sex", "ward", "disease", "region", "born"]
+    assert published_columns(clinic, "k=2, qi=['ward', 'age']") == ["age", "ward", "disease", "region", "born"]
+    assert published_columns(clinic, "k=2, sensitive=['disease']") == ["age", "sex", "ward", "disease", "region"]
+    assert published_columns(clinic, "k=2, sensitive=[]") == ["age", "sex", "ward", "region"]
+    assert published_columns(clinic, "k := 2, other := []") == ["age", "sex", "ward", "disease", "born"]
+    assert published_columns(clinic, "k := 2, withhold := ['sex', 'born']") == ["age", "ward", "disease", "region"]
+    assert_refused(clinic, "k=2, qi=[]", "no quasi-identifier")
+    assert_refused(clinic, "k := 2, withhold := ['age', 'sex', 'ward']", "no quasi-identifier")
 
 
 def test_the_order_of_qi_does_not_change_the_order_of_columns(clinic: Any) -> None:
-    assert published(clinic, "k=2, qi=['ward', 'sex', 'age'], sensitive=['disease']") == [
+    assert published_columns(clinic, "k=2, qi=['ward', 'sex', 'age'], sensitive=['disease']") == [
         "age",
         "sex",
         "ward",
@@ -408,17 +412,17 @@ def test_the_order_of_qi_does_not_change_the_order_of_columns(clinic: Any) -> No
 
 def test_a_declared_person_cannot_be_exchanged(clinic: Any) -> None:
     dbanon.declare(clinic, "patients", age="quasi", person="person")
-    refused(clinic, "k=2, person='rid'")
-    assert published(clinic, "k=2, person='PERSON'") == ["age"]
-    refused(clinic, "k=7", "k must be between 2 and 6 .patients has 6 persons., got 7")
+    assert_refused(clinic, "k=2, person='rid'")
+    assert published_columns(clinic, "k=2, person='PERSON'") == ["age"]
+    assert_refused(clinic, "k=7", "k must be between 2 and 6 .patients has 6 persons., got 7")
 
 
 def test_a_column_in_two_roles_of_a_call_is_an_error(clinic: Any) -> None:
     pairs = ["qi=['age'], sensitive=['AGE']", "qi=['age'], person='age'", "qi=['age'], withhold := ['age']",
              "qi=['age'], other := ['sex'], identifier := ['sex']"]  # fmt: skip
     for pair in pairs:
-        refused(clinic, f"{pair}, k := 2", "is in two roles")
-    refused(clinic, "k=2, qi=['age', 'AGE']", "different column names")
+        assert_refused(clinic, f"{pair}, k := 2", "is in two roles")
+    assert_refused(clinic, "k=2, qi=['age', 'AGE']", "different column names")
 
 
 @pytest.mark.parametrize(
@@ -427,7 +431,7 @@ def test_a_column_in_two_roles_of_a_call_is_an_error(clinic: Any) -> None:
 def test_an_unknown_column_of_a_call_names_the_parameter(clinic: Any, parameter: str) -> None:
     value = {"person": "'agee'", "weights": "{'agee': 1}", "top": "{'agee': 1}"}.get(parameter, "['agee']")
     others = "" if parameter == "qi" else ", qi := ['age']"
-    refused(clinic, f"k := 2, {parameter} := {value}{others}",
+    assert_refused(clinic, f"k := 2, {parameter} := {value}{others}",
             rf"no column 'agee' .named in {parameter}.*Did you mean 'age'")  # fmt: skip
 
 
@@ -479,7 +483,7 @@ def test_dates_snap_to_months_unless_told_otherwise(clinic: Any) -> None:
     exact = values(clinic, "born")
     assert any(not value[1:].startswith(value[1:9] + "01") for value in exact)
     dbanon.declare(clinic, "patients", born="quasi")
-    refused(clinic, "k := 3, grid := {'born': 'none'}", "would loosen the policy")
+    assert_refused(clinic, "k := 3, grid := {'born': 'none'}", "would loosen the policy")
     for value in values(clinic, "born"):
         assert re.fullmatch(r"\d{4}-\d{2}|\[\d{4}-\d{2}, \d{4}-\d{2}\]", value), value
 
@@ -491,7 +495,7 @@ def test_min_level_lifts_and_max_level_limits(clinic: Any) -> None:
     assert both(clinic, "ward", {"max_level": 0}, "max_level := {'ward': 0}") == {"a1", "a2", "b1", "b2"}
     dbanon.declare(clinic, "patients", ward={"role": "quasi", "hierarchy": "wards", "max_level": 1})
     assert values(clinic, "ward", "k=5") == {"a", "b"}
-    refused(clinic, "k=7", "max_level of ward separates")
+    assert_refused(clinic, "k=7", "max_level of ward separates")
     assert values(clinic, "ward", "k := 7, max_level := {'ward': 2}") == {"*"}
 
 
@@ -565,10 +569,10 @@ def test_a_call_may_only_coarsen_declared_settings(
     hierarchy = {"hierarchy": "wards"} if column == "ward" else {}
     dbanon.declare(clinic, "patients", **{column: {"role": "quasi", **hierarchy, **declared}})
     if allowed:
-        assert published(clinic, f"k := 2, {asked}") == [column.lower()]
+        assert published_columns(clinic, f"k := 2, {asked}") == [column.lower()]
     else:
-        assert published(clinic) == [column.lower()]
-        refused(clinic, f"k := 2, {asked}", "would loosen the policy|does not fit|lies within a cell of it")
+        assert published_columns(clinic) == [column.lower()]
+        assert_refused(clinic, f"k := 2, {asked}", "would loosen the policy|does not fit|lies within a cell of it")
 
 
 @pytest.mark.parametrize(
@@ -582,10 +586,10 @@ def test_a_call_may_only_coarsen_declared_settings(
 )  # fmt: skip
 def test_a_setting_that_does_not_fit_is_an_error(clinic: Any, column: str, setting: str, value: str) -> None:
     hierarchies = "hierarchies := {'ward': 'wards'}" if column == "ward" else "hierarchies := NULL"
-    refused(clinic, f"k := 2, qi := ['{column}'], {hierarchies}, {setting} := {{'{column}': {value}}}",
+    assert_refused(clinic, f"k := 2, qi := ['{column}'], {hierarchies}, {setting} := {{'{column}': {value}}}",
             rf"{setting} does not fit patients\.{column}")  # fmt: skip
     dbanon.declare(clinic, "patients", **{column: "quasi", "rid": "quasi"})
-    refused(
+    assert_refused(
         clinic, f"k := 2, qi := ['rid'], {setting} := {{'{column}': {value}}}", "not a quasi-identifier of this call"
     )
 
@@ -627,7 +631,7 @@ def test_call_cannot_publish_undeclared_column(clinic: Any, asked: str) -> None:
             clinic.execute(f"FROM {function}('patients', k := 2, {asked})")
     clinic.execute("DELETE FROM dbanon.policy")
     roles = asked if "qi" in asked else f"qi := ['age'], {asked}"
-    assert published(clinic, f"k := 2, {roles}") == ["age", "note"]
+    assert published_columns(clinic, f"k := 2, {roles}") == ["age", "note"]
 
 
 def test_a_view_over_a_table_with_a_policy_needs_one_of_its_own(clinic: Any) -> None:
@@ -637,14 +641,14 @@ def test_a_view_over_a_table_with_a_policy_needs_one_of_its_own(clinic: Any) -> 
     )
     clinic.execute("CREATE VIEW apart AS SELECT i AS age, i AS rid FROM range(12) AS r (i)")
     try:
-        assert published(clinic, "k := 2, qi := ['age']", "near") == ["age"]
+        assert published_columns(clinic, "k := 2, qi := ['age']", "near") == ["age"]
         dbanon.declare(clinic, "patients", age="quasi", note="identifier")
         for view, parameters in (("near", "qi := ['age'], sensitive := ['remark']"), ("FAR", "qi := ['years']")):
             with pytest.raises(duckdb.Error, match=r"has no policy of its own and reads memory\.main\."):
                 clinic.execute(f"FROM kacpc('{view}', k := 2, {parameters})")
-        assert published(clinic, "k := 2, qi := ['age']", "apart") == ["age"]
+        assert published_columns(clinic, "k := 2, qi := ['age']", "apart") == ["age"]
         dbanon.declare(clinic, "near", age="quasi")
-        assert published(clinic, "k := 2", "near") == ["age"]
+        assert published_columns(clinic, "k := 2", "near") == ["age"]
         with pytest.raises(duckdb.Error, match="in which remark has no role"):
             clinic.execute("FROM kacpc('near', k := 2, other := ['remark'])")
     finally:
@@ -686,12 +690,12 @@ def test_policy_found_through_every_view(clinic: Any, query: str) -> None:
 
 def test_levels_that_contradict_each_other_are_an_error(clinic: Any) -> None:
     dbanon.declare(clinic, "patients", ward={"role": "quasi", "hierarchy": "wards", "min_level": 2, "max_level": 1})
-    refused(clinic, "k=2", "min_level does not fit patients.ward: 2 is above max_level 1")
+    assert_refused(clinic, "k=2", "min_level does not fit patients.ward: 2 is above max_level 1")
 
 
 def test_top_below_bottom_is_an_error_of_the_settings(clinic: Any) -> None:
     dbanon.declare(clinic, "patients", age={"role": "quasi", "top": 22, "bottom": 24})
-    refused(clinic, "k=2", "(top|bottom) does not fit")
+    assert_refused(clinic, "k=2", "(top|bottom) does not fit")
 
 
 # --- policy_problems ----------------------------------------------------------------------------------------
@@ -746,7 +750,7 @@ def test_a_row_of_a_schema_that_has_no_such_table_is_an_orphan(clinic: Any) -> N
     """Such a row says nothing about main.patients, so its author must hear of it."""
     insert(clinic, ("patients", "age", "identifier", "mian"), columns="table_name, column_name, role, schema_name")
     with pytest.raises(duckdb.Error, match="for table 'patients' in schema 'mian' match no table"):
-        published(clinic, "k=2, qi=['age']")
+        published_columns(clinic, "k=2, qi=['age']")
     assert [row[:3] for row in problems(clinic)] == [("mian", "patients", "age")]
 
 
@@ -756,7 +760,7 @@ def test_a_row_about_a_table_of_another_database_is_an_orphan(con: Any, tmp_path
     con.execute(f"CREATE TABLE clinic.main.patients AS {PATIENTS}")
     insert(con, ("clinic.main.patients", "age", "identifier"))
     with pytest.raises(duckdb.Error, match=r"rows of memory\.dbanon\.policy for table 'clinic\.main\.patients'"):
-        published(con, "k=2, qi=['age']", "clinic.patients")
+        published_columns(con, "k=2, qi=['age']", "clinic.patients")
     assert [row[:3] for row in problems(con)] == [("main", "clinic.main.patients", "age")]
 
 
@@ -932,16 +936,18 @@ def test_hostile_names_of_repeated_identifiers_are_only_text(clinic: Any, name: 
 
 def test_an_other_column_with_rare_values_is_refused(clinic: Any) -> None:
     dbanon.declare(clinic, "patients", age="quasi", ward="other", region="other")
-    assert published(clinic, "k=3") == ["age", "ward", "region"]
-    refused(clinic, "k=4", r"patients\.ward has the role other.*4 of its values belong to fewer than k = 4.*allow_rare")
+    assert published_columns(clinic, "k=3") == ["age", "ward", "region"]
+    assert_refused(
+        clinic, "k=4", r"patients\.ward has the role other.*4 of its values belong to fewer than k = 4.*allow_rare"
+    )
     for function in ("kacpc_classes", "kacpc_metrics", "mondrian"):
         with pytest.raises(duckdb.Error, match="has the role other"):
             clinic.execute(f"FROM {function}('patients', k=4)")
-    assert published(clinic, "k := 4, allow_rare := ['ward']") == ["age", "ward", "region"]
-    assert published(clinic, "k := 4, allow_rare := 'WARD'") == ["age", "ward", "region"]
-    assert published(clinic, "k := 4, withhold := ['ward']") == ["age", "region"]
-    assert published(clinic, "k := 4, sensitive := ['ward']") == ["age", "ward", "region"]
-    refused(clinic, "k := 7, allow_rare := ['ward']", r"patients\.region has the role other")
+    assert published_columns(clinic, "k := 4, allow_rare := ['ward']") == ["age", "ward", "region"]
+    assert published_columns(clinic, "k := 4, allow_rare := 'WARD'") == ["age", "ward", "region"]
+    assert published_columns(clinic, "k := 4, withhold := ['ward']") == ["age", "region"]
+    assert published_columns(clinic, "k := 4, sensitive := ['ward']") == ["age", "ward", "region"]
+    assert_refused(clinic, "k := 7, allow_rare := ['ward']", r"patients\.region has the role other")
 
 
 def test_rare_nulls_of_an_other_column_are_rare_values_too(clinic: Any) -> None:
@@ -953,7 +959,7 @@ def test_rare_nulls_of_an_other_column_are_rare_values_too(clinic: Any) -> None:
 
 def test_rare_sensitive_values_are_published_and_counted(clinic: Any) -> None:
     dbanon.declare(clinic, "patients", age="quasi", note="sensitive")
-    assert published(clinic, "k=3") == ["age", "note"]
+    assert published_columns(clinic, "k=3") == ["age", "note"]
     rare = clinic.execute(
         "SELECT value FROM kacpc_metrics('patients', k=3) WHERE metric = 'rare_sensitive_values:note'"
     ).fetchall()

@@ -24,8 +24,8 @@ from support.scale import some
 import dbanon
 
 
-def released(con: Any, attempt: Attempt, table: str = "patients", algorithm: str = "mondrian") -> list[str]:
-    """What the policy forbids of the rows that a call returns."""
+def forbidden_rows(con: Any, attempt: Attempt, table: str = "patients", algorithm: str = "mondrian") -> list[str]:
+    """Return what the policy forbids of the rows that a call returns."""
     query = f"FROM {algorithm}('{table}', k := {K}{attempt.sql_arguments})"
     result = con.execute(query, dict(attempt.parameters) or None)
     rows = result.fetchall()
@@ -37,19 +37,19 @@ def test_sql_refuses_every_looser_parameter(con: Any) -> None:
     clinic(con)
     for attempt in some(ATTEMPTS):
         with pytest.raises(duckdb.Error, match=REFUSAL):
-            released(con, attempt)
+            forbidden_rows(con, attempt)
     for attempt in BOUNDS_ATTEMPTS:
         with pytest.raises(duckdb.Error, match=REFUSAL):
-            released(con, attempt, algorithm="simdiv")
+            forbidden_rows(con, attempt, algorithm="simdiv")
 
 
 def test_sql_refuses_looser_parameters_by_other_names(con: Any) -> None:
     clinic(con)
     for table in some(TABLE_SPELLINGS, 2):
-        assert released(con, PERMITTED[0], table) == []
+        assert forbidden_rows(con, PERMITTED[0], table) == []
         for attempt in some(ATTEMPTS, 16):
             with pytest.raises(duckdb.Error, match=REFUSAL):
-                released(con, attempt, table)
+                forbidden_rows(con, attempt, table)
 
 
 def test_sql_refuses_views_without_a_policy(con: Any) -> None:
@@ -58,13 +58,13 @@ def test_sql_refuses_views_without_a_policy(con: Any) -> None:
         con.execute(f"CREATE VIEW {name} AS {query}")
         for attempt in (PERMITTED[0], Attempt("", {"qi": ["age"]})):
             with pytest.raises(duckdb.Error, match="has no policy of its own"):
-                released(con, attempt, name)
+                forbidden_rows(con, attempt, name)
 
 
 def test_sql_accepts_parameters_that_tighten(con: Any) -> None:
     clinic(con)
     for attempt in some(PERMITTED, 6):
-        assert released(con, attempt) == [], attempt
+        assert forbidden_rows(con, attempt) == [], attempt
 
 
 def test_problems_lists_what_the_policy_forbids(con: Any) -> None:

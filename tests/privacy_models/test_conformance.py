@@ -46,7 +46,7 @@ def oracle(model: PrivacyModel, form: ModelForm) -> Oracle:
     return oracle_for_known
 
 
-def asked(model: PrivacyModel, form: ModelForm) -> dict[str, Any]:
+def call_parameters(model: PrivacyModel, form: ModelForm) -> dict[str, Any]:
     """Parameters that ask for a form: of whole numbers for 2, of others for 0.4."""
     selected_mapping = {model.form_parameter: form.name} if model.form_parameter else {}
     return {model.parameter: 2 if isinstance(model.parameters[0].kind, Integer) else 0.4, **selected_mapping}
@@ -57,7 +57,9 @@ def table_of(model: PrivacyModel, form: ModelForm, seed: int) -> tuple[Case, lis
     actual_case = case("hierarchical t" if form.value_order == "hierarchy" else "p", seed)
     kept_values_by_name = {name: value for name, value in actual_case.asked.items() if name in ("k", "multi")}
     actual_case = replace(
-        actual_case, asked=kept_values_by_name | asked(model, form), max_levels=[None] * len(actual_case.max_levels)
+        actual_case,
+        asked=kept_values_by_name | call_parameters(model, form),
+        max_levels=[None] * len(actual_case.max_levels),
     )
     rng = random.Random(seed)
     group = [rng.randrange(3) for _ in actual_case.records]
@@ -65,7 +67,7 @@ def table_of(model: PrivacyModel, form: ModelForm, seed: int) -> tuple[Case, lis
 
 
 def defined(made: Case, of: ModelRequirement, classes: Sequence[Class]) -> models.Achieved:
-    """What classes achieve by the definition."""
+    """Return what classes achieve by the definition."""
     column = made.columns[of.sensitive]
     joint = made.asked.get("multi") == "joint"
     return oracle(of.privacy_model, of.form_definition)(
@@ -111,11 +113,11 @@ def test_sql_and_definition_agree(model: PrivacyModel, form: ModelForm) -> None:
                 if form.value_order:
                     places = "model.places(form, sql('overall'), rows, leaves)"
                     known_sql_by_name = {name: Sql(name) if tree else None for name in ("rows", "leaves")}
-                    places_sql = _filled(model, places, form=form.name, **known_sql_by_name)
+                    places_sql = _macro_sql(model, places, form=form.name, **known_sql_by_name)
                     con.execute(f"CREATE OR REPLACE TABLE places AS {places_sql}")
                 settings = {name: Sql(repr(value)) for name, value in one_model.settings.items()}
                 relations = {name: Sql(name) for name in ("held", "body", "overall", "places")}
-                query = _filled(
+                query = _macro_sql(
                     model, "model.measure(form, of, settings)", form=form.name, of=relations, settings=settings
                 )
                 mapping = dict(con.execute(f"SELECT class_id, value FROM ({query})").fetchall())
@@ -123,8 +125,8 @@ def test_sql_and_definition_agree(model: PrivacyModel, form: ModelForm) -> None:
                 assert [mapping[i] for i in range(len(classes))] == pytest.approx(expected, abs=1e-9), seed
 
 
-def _filled(model: PrivacyModel, call: str, **values: object) -> Sql:
-    """What a macro of the model's file gives."""
+def _macro_sql(model: PrivacyModel, call: str, **values: object) -> Sql:
+    """Return what a macro of the model's file gives."""
     return fill_text(f"{{% import '{model.sql_file}' as model %}}{{{{ {call} }}}}", values)
 
 
@@ -251,7 +253,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def arguments(model: PrivacyModel, form: ModelForm, k: int = 3) -> str:
-    parameters = {"k": k, "qi": ["age"], "sensitive": ["disease"], **asked(model, form)}
+    parameters = {"k": k, "qi": ["age"], "sensitive": ["disease"], **call_parameters(model, form)}
     if form.value_order:
         parameters["hierarchies"] = {"disease": "illness"}
     return ", ".join(f"{name} := {value!r}" for name, value in parameters.items())
@@ -277,7 +279,15 @@ def test_certificate_states_and_recomputes_model(model: PrivacyModel, form: Mode
         con.execute(f"CREATE TABLE people AS {MIXED}")
         parameters = {"hierarchies": {"disease": "illness"}} if form.value_order else {}
         dbanon.create_release(
-            con, "safe", "kacpc", "people", k=3, qi=["age"], sensitive=["disease"], **asked(model, form), **parameters
+            con,
+            "safe",
+            "kacpc",
+            "people",
+            k=3,
+            qi=["age"],
+            sensitive=["disease"],
+            **call_parameters(model, form),
+            **parameters,
         )
         rows = con.execute("FROM certificate('safe')").fetchall()
         measured_rows = con.execute("SELECT metric, value, better FROM safe_metrics").fetchall()

@@ -1,4 +1,4 @@
-"""What calls may ask of the sensitive values, and what they are told when they ask for something else."""
+"""Parameters of models for sensitive values, and the errors for invalid ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def people() -> Iterator[Any]:
 BASE = "'people', k := 2, qi := ['age']"
 
 
-def refused(con: Any, written: str, function: str = "kacpc", sensitive: str = ", sensitive := ['disease']") -> str:
+def refusal_message(
+    con: Any, written: str, function: str = "kacpc", sensitive: str = ", sensitive := ['disease']"
+) -> str:
     """The error of a call."""
     with pytest.raises(duckdb.Error) as caught:
         con.execute(f"FROM {function}({BASE}{sensitive}, {written})").fetchall()
@@ -41,7 +43,7 @@ def refused(con: Any, written: str, function: str = "kacpc", sensitive: str = ",
     return str(caught.value)
 
 
-def released(con: Any, written: str, sensitive: str = ", sensitive := ['disease']") -> list[tuple[Any, ...]]:
+def released_rows(con: Any, written: str, sensitive: str = ", sensitive := ['disease']") -> list[tuple[Any, ...]]:
     """The rows of a call."""
     rows = con.execute(f"FROM kacpc({BASE}{sensitive}, {written})").fetchall()
     assert len(rows) == 6
@@ -73,13 +75,13 @@ VALUES = [(name, value) for name, (_, values) in BAD.items() for value in values
 
 @pytest.mark.parametrize(("name", "value"), VALUES, ids=[f"{name} = {value}" for name, value in VALUES])
 def test_out_of_range_value_states_accepted_range(people: Any, name: str, value: str) -> None:
-    message = refused(people, f"{NEEDS.get(name, '')}{name} := {value}")
+    message = refusal_message(people, f"{NEEDS.get(name, '')}{name} := {value}")
     assert f"kacpc: {name} must be {BAD[name][0]}, got " in message
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_null_is_not_given(people: Any, name: str) -> None:
-    assert released(people, f"{NEEDS.get(name, '')}{name} := NULL") == released(
+    assert released_rows(people, f"{NEEDS.get(name, '')}{name} := NULL") == released_rows(
         people, NEEDS.get(name, "") + "nulls := 'keep'"
     )
 
@@ -91,7 +93,7 @@ def test_null_is_not_given(people: Any, name: str) -> None:
      "l := 2, diversity := 'Entropy'", "l := 3, diversity := 'recursive', c := 1e9", "l := 2, multi := 'joint'"],
 )  # fmt: skip
 def test_the_ends_of_a_range_and_other_types_are_accepted(people: Any, written: str) -> None:
-    released(people, written)
+    released_rows(people, written)
 
 
 UNUSED = {
@@ -110,7 +112,7 @@ UNUSED = {
 @pytest.mark.parametrize("written", UNUSED)
 @pytest.mark.parametrize("kind", ["", "_classes", "_metrics"])
 def test_a_parameter_that_would_be_ignored_is_refused(people: Any, kind: str, written: str) -> None:
-    assert f"kacpc{kind}: {UNUSED[written]}. Hint: leave it out." in refused(people, written, f"kacpc{kind}")
+    assert f"kacpc{kind}: {UNUSED[written]}. Hint: leave it out." in refusal_message(people, written, f"kacpc{kind}")
 
 
 ASKED = {"l": 2, "t": 0.5, "alpha": 0.9, "p": 2, "beta": 2}
@@ -122,32 +124,32 @@ def test_a_model_of_no_sensitive_column_is_refused(people: Any, algorithm: str, 
     asked_values = {name, *algorithms.find(algorithm).defaults}
     first = next(model.parameter for model in registry.models() if model.parameter in asked_values)
     for kind in ("", "_classes", "_metrics"):
-        message = refused(people, f"{name} := {ASKED[name]}", algorithm + kind, "")
+        message = refusal_message(people, f"{name} := {ASKED[name]}", algorithm + kind, "")
         assert f"{algorithm}{kind}: {first} is about sensitive values, and no column of people is sensitive" in message
 
 
 @pytest.mark.parametrize("sensitive", [["disease"], ["cause", "disease"]])
 def test_the_hierarchical_distance_needs_a_hierarchy(people: Any, sensitive: list[str]) -> None:
-    message = refused(people, "t := 0.5, emd := 'hierarchical'", sensitive=f", sensitive := {sensitive}")
+    message = refusal_message(people, "t := 0.5, emd := 'hierarchical'", sensitive=f", sensitive := {sensitive}")
     assert "kacpc: emd = 'hierarchical' needs a hierarchy of people.disease. Hint: " in message
 
 
 def test_hierarchical_distance_requires_hierarchies(people: Any) -> None:
     both = ", sensitive := ['disease', 'cause']"
     arguments = "t := 0.5, emd := 'hierarchical', hierarchies := {'disease': 'infectious'"
-    assert "needs a hierarchy of people.cause" in refused(people, arguments + "}", sensitive=both)
-    released(people, arguments + ", 'cause': E'home;*\\nwork;*'}", both)
+    assert "needs a hierarchy of people.cause" in refusal_message(people, arguments + "}", sensitive=both)
+    released_rows(people, arguments + ", 'cause': E'home;*\\nwork;*'}", both)
 
 
 def test_an_unknown_hierarchy_of_a_sensitive_column_is_an_error(people: Any) -> None:
-    message = refused(people, "t := 0.5, emd := 'hierarchical', hierarchies := {'disease': 'infectius'}")
+    message = refusal_message(people, "t := 0.5, emd := 'hierarchical', hierarchies := {'disease': 'infectius'}")
     assert "there is no hierarchy 'infectius' (of people.disease)" in message
 
 
 def test_uncovered_value_error_does_not_quote_it(people: Any) -> None:
     for emd in ("ordered", "hierarchical"):
         arguments = f"t := 0.5, emd := '{emd}', hierarchies := {{'disease': E'Flu;*\\nCancer;*'}}"
-        message = refused(people, arguments)
+        message = refusal_message(people, arguments)
         assert re.search(r"people\.disease: 1 distinct values? (is|are) missing from hierarchy", message)
         assert "HIV" not in message
 
@@ -171,7 +173,7 @@ def test_impossible_parameter_states_maximum(
     people: Any, algorithm: str, asked: str, model: str, most: str, works: str
 ) -> None:
     for kind in ("", "_classes", "_metrics"):
-        message = refused(people, asked, algorithm + kind)
+        message = refusal_message(people, asked, algorithm + kind)
         expected = (
             f"{algorithm}{kind}: all records together do not meet {model} on disease; the most that they allow is"
         )
@@ -180,7 +182,7 @@ def test_impossible_parameter_states_maximum(
 
 
 def _released_or_left_out(people: Any, algorithm: str, works: str) -> int:
-    """How many records a call releases or, by a rule of its algorithm, leaves out."""
+    """Return the number of records that a call releases or, by a rule of its algorithm, leaves out."""
     call = f"({BASE}, sensitive := ['disease'], {works})"
     left_out = f"SELECT value::INTEGER FROM {algorithm}_metrics{call} WHERE metric = 'suppressed:outlier'"
     rows = people.execute(f"FROM {algorithm}{call}").fetchall()
@@ -188,7 +190,7 @@ def _released_or_left_out(people: Any, algorithm: str, works: str) -> int:
 
 
 def test_unsatisfiable_value_is_reported(people: Any) -> None:
-    assert "the most that they allow is a smaller l." in refused(people, "l := 4, diversity := 'recursive'")
+    assert "the most that they allow is a smaller l." in refusal_message(people, "l := 4, diversity := 'recursive'")
     con = people.cursor()
     dbanon.attach(con)
     con.execute("CREATE OR REPLACE TABLE alike AS SELECT i AS age, 'Flu' AS disease FROM range(6) AS r (i)")

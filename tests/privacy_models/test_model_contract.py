@@ -92,7 +92,7 @@ FORMS = {"l": ("diversity", "c"), "t": ("emd",), "alpha": (), "p": (), "beta": (
 
 
 def achieved(made: Case, groups: Sequence[Sequence[int]], name: str, column: int) -> models.Achieved:
-    """What classes measure by the model of a parameter, in the form that the case asks for."""
+    """Return what classes measure by the model of a parameter, in the form that the case asks for."""
     classes, joint, parameters = made.classes(groups), made.asked.get("multi") == "joint", made.asked
     if name in ("l", "p"):
         kind = parameters.get("diversity", "distinct") if name == "l" else "distinct"
@@ -111,7 +111,7 @@ def achieved(made: Case, groups: Sequence[Sequence[int]], name: str, column: int
 
 
 def bounds(made: Case) -> Asked | None:
-    """What the case asks for, moved to exactly what the whole table has; None where that cannot be asked for."""
+    """Return what the case asks for, moved to exactly what the whole table has; None where that cannot be asked for."""
     everything = [range(len(made.records))]
     moves: Asked = {}
     for name in FORMS:
@@ -145,7 +145,7 @@ def test_whole_table_value_is_strictest_accepted(algorithm: str, model: str) -> 
             extra = {"l": value + 1, "p": value + 1, "c": math.nextafter(value, 0)}.get(name, value - 0.01)
             if extra < 0:
                 continue
-            parameters = settled(replace(actual_case, asked=actual_case.asked | {name: extra}), algorithm, name)
+            parameters = accepted_bound(replace(actual_case, asked=actual_case.asked | {name: extra}), algorithm, name)
             assert parameters == pytest.approx(value, abs=1e-5, rel=1e-5), actual_case
             tried_number += 1
     assert tried_number > 0 or model in ("several", "enhanced beta"), (
@@ -153,8 +153,8 @@ def test_whole_table_value_is_strictest_accepted(algorithm: str, model: str) -> 
     )
 
 
-def settled(made: Case, algorithm: str, name: str) -> float:
-    """What is asked for in the end where too much is asked, and then the most that the error names, once a column."""
+def accepted_bound(made: Case, algorithm: str, name: str) -> float:
+    """Return the accepted bound: request too much, then the maximum that the error states, once per column."""
     for _ in made.sensitive:
         with pytest.raises(errors.ModelNotMetError) as caught:
             clustered(made, algorithm)

@@ -1,4 +1,4 @@
-"""What privacy models are worth in the worked examples of the literature: by the checker, and in SQL."""
+"""Privacy models on the worked examples of the literature: by the checker, and in SQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be released is released: clustering, gate and measures mean the same by every model."""
+"""Satisfiable calls succeed: clustering, gate and metrics interpret every model equally."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is handed out holds the release and what belongs to it, and no byte of anything else."""
+"""Published files contain the release and what belongs to it, and no byte of anything else."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def files(target: Path) -> list[Path]:
 
 
 def raw() -> list[bytes]:
-    """What must be in no file: names, keys, notes, zip codes, names of the source, of withheld columns and nodes."""
+    """Return bytes that must be in no file: names, keys, notes, zip codes, and names of withheld columns and nodes."""
     words = [*NAMES, "PKEY", "NOTE", "7ZIP", "UNUSED", "wardbook", "secretnote", "clinic", "pid", "zips"]
     return [w.encode() for w in words]
 
@@ -91,11 +91,11 @@ def test_published_files_contain_no_source_byte(source: Any, to: str, classes: b
 
 
 def column(folder: Path, to: str, name: str) -> list[str]:
-    with opened(folder, to) as con:
+    with open_connection(folder, to) as con:
         return [str(row[0]) for row in con.execute(f"SELECT {name} FROM {relation(to, '')}").fetchall()]
 
 
-def opened(folder: Path, to: str) -> Any:
+def open_connection(folder: Path, to: str) -> Any:
     """A plain DuckDB as a recipient has it, in the folder of the files."""
     if to.endswith(".duckdb"):
         return duckdb.connect(folder / to, read_only=True)
@@ -125,7 +125,7 @@ def test_published_release_complete_and_verifiable(clinic: Path, to: str, classe
         expected = con.execute("SELECT * FROM safe_patients").fetchall()
         metrics = con.execute("SELECT * FROM safe_patients_metrics").fetchall()
         size = con.execute("SELECT count(*) FROM safe_patients_classes").fetchall()
-    with opened(tmp_path, to) as con:
+    with open_connection(tmp_path, to) as con:
         assert con.execute(f"FROM {relation(to, '')}").fetchall() == expected
         if not to.endswith("csv"):
             assert con.execute(f"FROM {relation(to, '_metrics')}").fetchall() == metrics

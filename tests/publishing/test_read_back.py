@@ -1,4 +1,4 @@
-"""What was written is read back by code that did not write it, and is removed where it is not the release."""
+"""Written files are read back by independent code, and removed if they differ from the release."""
 
 from __future__ import annotations
 

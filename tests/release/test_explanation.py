@@ -1,4 +1,4 @@
-"""What a release runs can be read: every step is commented and named, and it is the statement that runs."""
+"""The SQL of a release is readable: every step is commented and named, and it is the statement that runs."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ GIVEN = {"k": 3, "qi": ["age", "workclass"], "sensitive": ["disease"], "hierarch
 HOSTILE = {'a"b; --': "INTEGER", "source\n-- x\n\ny": "VARCHAR", "💊: tree": "VARCHAR", "kept": "INTEGER"}
 
 
-def explained(con: Any, function: str, *positional: object, **named: object) -> tuple[str, str]:
-    """What a call of a function is explained as, and what it runs."""
+def explained_statement(con: Any, function: str, *positional: object, **named: object) -> tuple[str, str]:
+    """Return what a call of a function is explained as, and what it runs."""
     current = session.find_session(con)
     current.explained_statements = []
     mapping = dict(zip(table_functions()[function].positional, positional, strict=True))
@@ -69,7 +69,7 @@ def readable(query: str) -> None:
 
 @pytest.mark.parametrize("function", functions.release_functions())
 def test_every_step_has_comment_and_column_names(six: Any, function: str) -> None:
-    query, runs = explained(six, function, "six", **GIVEN)
+    query, runs = explained_statement(six, function, "six", **GIVEN)
     readable(query)
     assert {'"age: domain"', "hierarchy", "nodes"} <= {name for name, _ in relations(query)}
     assert qualify_builtins(query) == runs
@@ -93,7 +93,7 @@ def test_every_step_has_comment_and_column_names(six: Any, function: str) -> Non
 @pytest.mark.parametrize("ending", ["", "_classes", "_metrics"])
 def test_explanation_readable_for_every_call(six: Any, ending: str, given: dict[str, object]) -> None:
     extra_parameters = {"divergence": True} if ending == "_metrics" else {}
-    query, runs = explained(six, f"kacpc{ending}", "six", **(GIVEN | given | extra_parameters))
+    query, runs = explained_statement(six, f"kacpc{ending}", "six", **(GIVEN | given | extra_parameters))
     readable(query)
     assert qualify_builtins(query) == runs
 
@@ -165,7 +165,7 @@ def test_names_of_any_kind_are_steps_of_their_own(con: Any) -> None:
         "INSERT INTO t SELECT i % 4, ['a', 'b'][i % 2 + 1], ['c', 'd'][i % 2 + 1], i % 3, 'e' FROM range(12) AS r (i)"
     )
     parameters = {"k": 3, "qi": [*HOSTILE, "source"]}
-    query, runs = explained(con, "kacpc", "t", **parameters)
+    query, runs = explained_statement(con, "kacpc", "t", **parameters)
     assert qualify_builtins(query) == runs
     names = [step.name for step in split_steps(query).relations]
     assert len(names) == len({name.lower() for name in names})
@@ -214,7 +214,7 @@ CALLS: dict[str, dict[str, object]] = {
 @pytest.mark.parametrize("function", CALLS)
 def test_other_functions_can_be_read_as_well(six: Any, function: str) -> None:
     positional = ["six"] * len(table_functions()[function].positional)
-    query, runs = explained(six, function, *positional, **CALLS[function])
+    query, runs = explained_statement(six, function, *positional, **CALLS[function])
     assert not re.search(r"\n[ \t]*\n", query)
     assert len(relations(query)) > 0
     assert [name for name, comment in relations(query) if not comment.startswith("-- ")] == []

@@ -388,8 +388,8 @@ def tree_scope(row: Row, column: str, values: Iterable[Value]) -> Scope | None:
     return Scope(row[column], frozenset(kept_values if row[column] == "*" else covered_values), None)
 
 
-def narrowed(scope: Scope, taken: set[Value]) -> tuple[list[str | None], int] | None:
-    """What remains of a scope, and how many values; None where that is not less."""
+def narrowed_scope(scope: Scope, taken: set[Value]) -> tuple[list[str | None], int] | None:
+    """Return what remains of a scope, and how many values; None where that is not less."""
     remaining_result = taken & scope.covered
     filled_values = sorted(remaining_result - {None})
     nulls = [None] if None in remaining_result else []
@@ -428,7 +428,7 @@ def expected(table: Sequence[Row], released: Sequence[Row], asked: Asked) -> lis
                 values = [row[q] for row in kept_rows]
                 one_class = classes[class_id]
                 scope = number_scope(one_class, q, asked, values) if q in NUMBERS else tree_scope(one_class, q, values)
-                remaining = narrowed(scope, {row[q] for row in kept_rows if row[u] == v}) if scope else None
+                remaining = narrowed_scope(scope, {row[q] for row in kept_rows if row[u] == v}) if scope else None
                 if scope and remaining:
                     actual_values.append(
                         (class_id, u, v, size, q, scope.shown, remaining[0], len(scope.covered), remaining[1])
@@ -436,7 +436,7 @@ def expected(table: Sequence[Row], released: Sequence[Row], asked: Asked) -> lis
     return sorted(actual_values, key=lambda r: (r[8] / r[7], -r[3], r[0], r[1], r[2] is None, r[2] or "", r[4]))
 
 
-def some(dice: random.Random) -> tuple[list[Row], Asked]:
+def random_call(dice: random.Random) -> tuple[list[Row], Asked]:
     """A random table and a random call on it."""
     holes = dice.choice([0.0, 0.0, 0.15])
     rows = dice.randint(6, 40)
@@ -486,7 +486,7 @@ def test_a_plain_search_of_random_tables_finds_the_same(con: Any, seed: int) -> 
     dice = random.Random(seed)
     compared = number = 0
     while compared < 12:
-        table, parameters = some(dice)
+        table, parameters = random_call(dice)
         con.execute(f"CREATE OR REPLACE TABLE t ({TYPES})")
         con.executemany(f"INSERT INTO t VALUES ({', '.join('?' * 9)})", [list(row.values()) for row in table])
         try:

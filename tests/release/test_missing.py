@@ -142,7 +142,7 @@ TYPES: list[tuple[str, list[str], str, int]] = [
 ]
 
 
-def _filled(con: Any, type_: str, values: list[str]) -> None:
+def _insert_values(con: Any, type_: str, values: list[str]) -> None:
     con.execute(f"CREATE OR REPLACE TABLE t (x {type_}, u {type_}, n INTEGER)")
     for value in values * 3:
         con.execute(f"INSERT INTO t SELECT CAST({text(value)} AS {type_.split(' COLL')[0]}) AS x, x, 1")
@@ -151,7 +151,7 @@ def _filled(con: Any, type_: str, values: list[str]) -> None:
 @pytest.mark.parametrize(("type_", "values", "code", "hits"), TYPES)
 def test_code_is_column_value_of_any_type(con: Any, type_: str, values: list[str], code: str, hits: int) -> None:
     """Both the plan and the gate, which reads codes by itself; as a quasi-identifier and as it is."""
-    _filled(con, type_, values)
+    _insert_values(con, type_, values)
     call = f"('t', k := 2, qi := ['x', 'n'], sensitive := ['u'], missing := [{text(code)}])"
     released_rows = rows(con, f"SELECT count(*) - count(u) FROM kacpc{call}")
     assert released_rows == [(3 * hits,)]

@@ -1,4 +1,4 @@
-"""What simdiv leaves out before anything else: records beyond bounds, and duplicates."""
+"""Records that simdiv drops before clustering: those beyond bounds, and duplicates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes out with a release follows from its rows: nothing tells of a value that they do not show."""
+"""Published metrics follow from the released rows and reveal no value that these do not show."""
 
 from __future__ import annotations
 
@@ -25,14 +25,16 @@ def db() -> Iterator[Any]:
 
 
 def outgoing(con: Any, algorithm: str, call: dict[str, Any]) -> list[Any]:
-    """What a materialized view of the call would hold: the release, its classes, the measures that go out."""
+    """Return what a materialized view of the call would hold: the release, its classes, the measures that go out."""
     text = "".join(f", {name} := ${name}" for name in call)
     queries = [f"{algorithm}{ending}('t'{text})" for ending in ("", "_classes", "_metrics")]
     queries[2] = f"(SELECT metric, value FROM {queries[2]} WHERE published)"
     return [con.execute(f"FROM {query}", call).df() for query in queries]
 
 
-def made(con: Any, rows: Sequence[tuple[Any, ...]], algorithm: str, **call: Any) -> list[list[tuple[Any, ...]]]:
+def published_frames(
+    con: Any, rows: Sequence[tuple[Any, ...]], algorithm: str, **call: Any
+) -> list[list[tuple[Any, ...]]]:
     con.execute("CREATE OR REPLACE TABLE t (age INTEGER, sex VARCHAR, disease VARCHAR)")
     con.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(rows[0]))})", rows)
     return [[tuple(map(str, row)) for row in frame.itertuples(index=False)] for frame in outgoing(con, algorithm, call)]
@@ -50,7 +52,7 @@ def test_suppressed_record_values_change_nothing_published(db: Any, algorithm: s
     """Who else had 500, 5,000 or 60,000 for the age of the outlier would have to publish something else."""
     own_options = {"influence": "weights"} if algorithm == "simdiv" else {}
     values = [
-        made(db, [*PEOPLE, (age, "M", "Flu")], algorithm, suppress=0.12, **CALL, **own_options)
+        published_frames(db, [*PEOPLE, (age, "M", "Flu")], algorithm, suppress=0.12, **CALL, **own_options)
         for age in (5_000, 60_000)
     ]
     assert "5000" not in str(values[0][0])
@@ -70,7 +72,7 @@ def test_dropped_record_counts_only_by_number(
     db: Any, options: dict[str, Any], records: Sequence[tuple[Any, ...]]
 ) -> None:
     algorithm = "simdiv" if "bounds" in options else "kacpc"
-    values = [made(db, [*PEOPLE, record], algorithm, **CALL, **options) for record in records]
+    values = [published_frames(db, [*PEOPLE, record], algorithm, **CALL, **options) for record in records]
     assert values[0] == values[1]
 
 
@@ -81,7 +83,9 @@ def test_every_value_under_a_star_is_unknown(db: Any, intervals: str) -> None:
     result = []
     for far in (200, 900):
         rows = [*near, *((age, "M", "Flu") for age in (None, far, *range(60, 68)))]
-        result.append(made(db, rows, "mondrian", k=10, qi=["age", "sex"], max_level={"sex": 0}, intervals=intervals))
+        result.append(
+            published_frames(db, rows, "mondrian", k=10, qi=["age", "sex"], max_level={"sex": 0}, intervals=intervals)
+        )
     assert len(result[0][1]) > 1
     assert result[0] == result[1]
 
@@ -89,7 +93,7 @@ def test_every_value_under_a_star_is_unknown(db: Any, intervals: str) -> None:
 def test_every_inner_value_of_a_class_is_unknown(db: Any) -> None:
     """Classes keep their ends, and what lies between them is another in each table."""
     values = [
-        made(db, [(age, "M", "Flu") for age in (20, *inner, 29, 60, *other, 69)], "mondrian", **CALL)
+        published_frames(db, [(age, "M", "Flu") for age in (20, *inner, 29, 60, *other, 69)], "mondrian", **CALL)
         for inner, other in [((21, 22, 23), (61, 62, 63)), ((28, 28, 20), (68, 64, 60)), ((22, 24, 27), (60, 60, 60))]
     ]
     assert len(values[0][1]) == 2
@@ -99,7 +103,7 @@ def test_every_inner_value_of_a_class_is_unknown(db: Any) -> None:
 def test_clusters_with_equal_values_not_distinguished(db: Any) -> None:
     """With a grid of ten, four records are two clusters or one; the class and its measures are the same."""
     values = [
-        made(db, [(age, "M", "x") for age in ages], "mondrian", k=2, qi=["age"], grid={"age": 10})
+        published_frames(db, [(age, "M", "x") for age in ages], "mondrian", k=2, qi=["age"], grid={"age": 10})
         for ages in ((20, 20, 20, 29), (20, 21, 28, 29), (21, 21, 28, 28))
     ]
     assert values[0] == values[1] == values[2]
@@ -110,7 +114,7 @@ def test_range_never_widened_to_suppressed_value(db: Any, seed: int) -> None:
     """Clusters of little diversity publish more than their records span: as far as released records go."""
     rnd = random.Random(seed)
     rows = [(rnd.randint(20, 40), "M", "Flu") for _ in range(40)] + [(1_000 + seed, "M", "Flu")]
-    release, _, measures = made(
+    release, _, measures = published_frames(
         db, rows, "simdiv", k=4, qi=["age"], sensitive=["disease"], suppress=0.15, influence="weights",
         levels=3, intervals="bounds",
     )  # fmt: skip

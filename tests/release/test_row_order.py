@@ -1,4 +1,4 @@
-"""The same rows in another order, read by another number of threads, give the same release, classes and measures."""
+"""The same rows in another order, read by another number of threads, give the same release, classes and metrics."""
 
 from __future__ import annotations
 

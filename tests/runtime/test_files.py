@@ -29,7 +29,7 @@ def attached() -> Any:
         yield dbanon.attach(connection)
 
 
-def asked(connection: Any, path: Path) -> Iterator[Callable[[], Any]]:
+def file_calls(connection: Any, path: Path) -> Iterator[Callable[[], Any]]:
     """Every way to name a file in a call."""
     yield lambda: dbanon.load_hierarchy(connection, "x", path)
     for query in (
@@ -47,7 +47,7 @@ def test_no_call_reads_what_the_connection_may_not_read(attached: Any, tmp_path:
     secret = tmp_path / "secret.csv"
     secret.write_text(TREE)
     attached.execute(FORBIDDEN[setting])
-    for call in asked(attached, secret):
+    for call in file_calls(attached, secret):
         with pytest.raises(
             (duckdb.Error, errors.UnreadableFileError), match=r"cannot read the file.*disabled by configur"
         ):

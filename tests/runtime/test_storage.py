@@ -1,4 +1,4 @@
-"""Which DuckDB reads a file that is written, and what is said of a file that a newer one wrote."""
+"""Versions of DuckDB that read a written file, and the error for a file that a newer one wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written: never over what is read, never somewhere else, whole or not at all, and why it was not."""
+"""Files are written atomically, only to their target, and never over a file that is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which policy applies to a source, whatever the source is and wherever the call is made."""
+"""The policy that applies to a source, for every kind of source and place of the call."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def clinic(request: pytest.FixtureRequest) -> Iterator[Any]:
     con.close()
 
 
-def released(con: Any, source: str) -> list[Any]:
+def released_rows(con: Any, source: str) -> list[Any]:
     quoted = source.replace("'", "''")
     return list(con.execute(f"FROM mondrian('{quoted}', {ASK})").fetchall())
 
@@ -85,7 +85,7 @@ def test_derived_source_without_policy_is_refused(clinic: Any, case: str) -> Non
     setup, source = DERIVED[case]
     clinic.execute(setup)
     with pytest.raises(duckdb.Error, match="has no policy of its own and reads"):
-        released(clinic, source)
+        released_rows(clinic, source)
 
 
 SESSION_CHANGES = {
@@ -117,11 +117,11 @@ def test_source_changed_in_the_session_is_refused(clinic: Any, case: str) -> Non
     clinic.execute("CREATE VIEW w AS FROM m(); CREATE VIEW u AS SELECT upper(name) AS name, age FROM t")
     clinic.execute("CREATE TABLE d AS SELECT name, age, name AS dx FROM t")
     for source in ("v", "vv", "w", "u", "t", "d"):
-        assert len(released(clinic, source)) == 20
+        assert len(released_rows(clinic, source)) == 20
     setup, source = SESSION_CHANGES[case]
     clinic.execute(setup)
     with pytest.raises(duckdb.Error, match="are not those that are committed"):
-        released(clinic, source)
+        released_rows(clinic, source)
 
 
 def test_old_snapshot_of_renamed_columns_is_refused(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_local_relation_over_policy_is_refused(case: str) -> None:
         dbanon.declare(con, "patients", name="identifier", age="quasi")
         LOCAL[case](con)
         with pytest.raises(duckdb.Error, match=r"has no policy of its own|are not those that are committed"):
-            released(con, "v")
+            released_rows(con, "v")
 
 
 def test_bare_names_of_a_view_are_looked_up_where_the_caller_is(clinic: Any) -> None:
@@ -163,7 +163,7 @@ def test_bare_names_of_a_view_are_looked_up_where_the_caller_is(clinic: Any) -> 
     clinic.execute("CREATE VIEW s.v AS FROM q; USE o")
     dbanon.declare(clinic, "o.q", name="identifier", age="quasi")
     with pytest.raises(duckdb.Error, match=r"memory\.s\.v has no policy of its own and reads o\.main\.q"):
-        released(clinic, "memory.s.v")
+        released_rows(clinic, "memory.s.v")
 
 
 CONTROLS = {
@@ -188,7 +188,7 @@ CONTROLS = {
 def test_source_that_reads_no_policy_is_released(clinic: Any, case: str) -> None:
     setup, source = CONTROLS[case]
     clinic.execute(setup)
-    assert released(clinic, source)
+    assert released_rows(clinic, source)
 
 
 def test_view_with_its_own_policy_is_released(clinic: Any) -> None:
@@ -267,7 +267,7 @@ def test_rows_that_match_no_table_do_not_refuse_copies(tmp_path: Path) -> None:
         con.execute("DROP TABLE patients")
         con.register("frame", frame)
         for source in (str(tmp_path / "p.csv"), "frame"):
-            assert len(released(con, source)) == 60
+            assert len(released_rows(con, source)) == 60
 
 
 def test_rows_that_match_no_table_warn_other_calls(con: Any) -> None:
@@ -275,11 +275,11 @@ def test_rows_that_match_no_table_warn_other_calls(con: Any) -> None:
     dbanon.declare(con, "gone", id="identifier", visited="quasi", paid="sensitive")
     con.execute("DROP TABLE gone; CREATE TABLE t AS SELECT i % 2 AS name, 30 AS age, i AS id FROM range(20) t(i)")
     with pytest.warns(PolicyWarning, match=r"'gone' match no table, and memory\.main\.t has no policy"):
-        assert released(con, "t")
+        assert released_rows(con, "t")
     con.execute("DELETE FROM dbanon.policy")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert released(con, "t")
+        assert released_rows(con, "t")
 
 
 def test_unmatched_hint_is_a_statement_that_repairs_the_policy(con: Any) -> None:
@@ -303,7 +303,7 @@ def test_view_that_reads_a_database_as_a_file_is_refused(tmp_path: Path) -> None
         except duckdb.CatalogException:
             pytest.skip("this DuckDB has no function read_duckdb")
         with pytest.raises(duckdb.Error, match="reads a DuckDB database as a file"):
-            released(con, "v")
+            released_rows(con, "v")
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_view_that_reads_a_database_as_a_file_is_refused(tmp_path: Path) -> None
 def test_stored_view_of_temporary_objects_is_refused(clinic: Any, setup: str) -> None:
     clinic.execute(setup)
     with pytest.raises(duckdb.Error, match=r"which policy applies cannot be determined|has no policy of its own"):
-        released(clinic, "v")
+        released_rows(clinic, "v")
 
 
 def test_hierarchy_of_a_policy_is_not_replaced_by_the_sessions(tmp_path: Path) -> None:

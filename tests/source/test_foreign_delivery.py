@@ -41,7 +41,7 @@ def rows(con: Any, query: str) -> list[Any]:
 
 
 def tables(con: Any, database: str = "pg") -> list[str]:
-    """What PostgreSQL itself has beside the patients."""
+    """Return what PostgreSQL itself has beside the patients."""
     query = (
         "SELECT relname::text AS name FROM pg_class WHERE relkind = ''r'' AND relnamespace = ''public''::regnamespace"
     )
@@ -49,13 +49,13 @@ def tables(con: Any, database: str = "pg") -> list[str]:
     return [name for (name,) in actual_rows if name != "patients"]
 
 
-def shown(con: Any) -> Any:
+def shown_version(con: Any) -> Any:
     """The version that the copy in PostgreSQL says it is."""
     query = "SELECT value FROM public.safe_certificate WHERE item = ''version''"
     return rows(con, f"FROM postgres_query('pg', '{query}')")[0][0]
 
 
-def refused(con: Any, query: str, *said: str) -> None:
+def assert_refused(con: Any, query: str, *said: str) -> None:
     with pytest.raises(errors.InvalidDeliveryTargetError) as caught:
         con.execute(query)
     assert all(part in str(caught.value) for part in said), caught.value
@@ -78,7 +78,7 @@ def test_a_release_is_made_refreshed_and_dropped_in_postgres(ward: Any) -> None:
     there(ward, COME.format(1000))
     there(ward, "GRANT SELECT ON safe TO PUBLIC; CREATE VIEW seen AS SELECT * FROM safe")
     assert rows(ward, f"{REFRESH} pg.safe") == [("safe", 2, 320, 31)]
-    assert shown(ward) == "2"
+    assert shown_version(ward) == "2"
     assert rows(ward, "SELECT count(*) FROM pg.public.seen") == [(320,)]
     assert rows(ward, "FROM pg.public.safe") == rows(ward, "FROM clinic.main.safe") != first
     granted = "SELECT has_table_privilege(''public'', ''safe'', ''SELECT'') AS may"
@@ -123,7 +123,7 @@ def test_duckdb_source_and_existing_release_can_be_delivered(
         clinic.execute(f"{CREATE} IF NOT EXISTS pg.safe AS SELECT * FROM kacpc('here', k=10)")
     with pytest.warns(dbanon.DisclosureWarning):
         clinic.execute(f"{REPLACE} pg.safe WITH (allow_delta = true) AS SELECT * FROM kacpc('here', k=15)")
-    assert shown(clinic) == "2"
+    assert shown_version(clinic) == "2"
     assert rows(clinic, f"{CREATE} IF NOT EXISTS pg.safe AS SELECT * FROM kacpc('here', k=10)") == []
     there(clinic, "CREATE SCHEMA other")
     with pytest.raises(errors.DeliveryTargetMismatchError, match="the statement says"):
@@ -194,8 +194,8 @@ def test_every_type_delivered_unchanged_or_as_text(clinic: Any) -> None:
 def test_a_table_that_is_not_ours_is_never_replaced(ward: Any) -> None:
     for name in ("safe", '"SAFE_metrics"'):
         there(ward, f"CREATE TABLE {name} (a int)")
-        refused(ward, f"{CREATE} pg.public.safe AS {CALL}", "is there, and dbanon did not put it there")
-        refused(ward, f"{REPLACE} pg.public.safe AS {CALL}", "is there, and dbanon did not put it there")
+        assert_refused(ward, f"{CREATE} pg.public.safe AS {CALL}", "is there, and dbanon did not put it there")
+        assert_refused(ward, f"{REPLACE} pg.public.safe AS {CALL}", "is there, and dbanon did not put it there")
         there(ward, f"DROP TABLE {name}")
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
     there(ward, "DROP TABLE safe; CREATE TABLE safe (mine text)")
@@ -206,14 +206,14 @@ def test_a_table_that_is_not_ours_is_never_replaced(ward: Any) -> None:
 
 
 def test_undeliverable_release_refused_in_advance(ward: Any, server: Server) -> None:
-    refused(ward, f"{CREATE} pg.nowhere.safe AS {CALL}", "has no schema nowhere")
-    refused(ward, f"{CREATE} pg.public.{'s' * 52} AS {CALL}", "63 bytes")
+    assert_refused(ward, f"{CREATE} pg.nowhere.safe AS {CALL}", "has no schema nowhere")
+    assert_refused(ward, f"{CREATE} pg.public.{'s' * 52} AS {CALL}", "63 bytes")
     ward.execute(f"ATTACH '{server.conninfo()}' AS reading (TYPE postgres, READ_ONLY)")
-    refused(ward, f"{CREATE} reading.public.safe AS {CALL}", "READ_ONLY")
+    assert_refused(ward, f"{CREATE} reading.public.safe AS {CALL}", "READ_ONLY")
     for column, value in (("é" * 32, "1"), ("note", "'a' || chr(0)")):
         ward.execute(f'CREATE OR REPLACE TABLE odd AS SELECT i % 2 AS n, {value} AS "{column}" FROM range(40) AS r (i)')
         dbanon.declare(ward, "odd", **{"n": "quasi", column: "other"})
-        refused(ward, f"{CREATE} pg.public.safe AS SELECT * FROM kacpc('odd', k=10)", column)
+        assert_refused(ward, f"{CREATE} pg.public.safe AS SELECT * FROM kacpc('odd', k=10)", column)
         ward.execute("DELETE FROM clinic.dbanon.policy WHERE table_name = 'odd'")
     assert tables(ward) == []
     ward.execute("BEGIN")
@@ -226,7 +226,7 @@ def test_role_without_create_right_reported_and_clean(ward: Any, server: Server)
     there(ward, "DROP ROLE IF EXISTS plain; CREATE ROLE plain LOGIN; GRANT SELECT ON patients TO plain")
     conninfo = server.conninfo().replace("user=postgres", "user=plain")
     ward.execute(f"ATTACH '{conninfo}' AS mine (TYPE postgres)")
-    refused(ward, f"{CREATE} mine.public.safe AS {CALL}", "may not make tables in the schema public")
+    assert_refused(ward, f"{CREATE} mine.public.safe AS {CALL}", "may not make tables in the schema public")
     assert tables(ward) == []
     ward.execute(f"ATTACH '{server.conninfo()}' AS yours (TYPE postgres)")
     ward.execute(f"{CREATE} yours.public.safe AS {CALL}")
@@ -307,12 +307,12 @@ def test_failed_delivery_recorded_and_repeated_by_refresh(
     with pytest.raises(errors.DeliveryFailedError, match=f"safe version 2 is recorded in the ledger.*{said}") as caught:
         ward.execute(f"{REFRESH} pg.public.safe")
     assert "Flu" not in str(caught.value)
-    assert rows(ward, "FROM pg.public.safe") == old_rows and shown(ward) == "1"
+    assert rows(ward, "FROM pg.public.safe") == old_rows and shown_version(ward) == "1"
     assert rows(ward, "SELECT version FROM clinic.dbanon.delivery") == [(1,)]
     assert any("version 2 is not delivered" in p.problem and "version 1" in p.problem for p in doctor.problems(ward))
     there(ward, mended)
     assert rows(ward, f"{REFRESH} pg.public.safe WITH (if_stale = true)") == [("safe", 2, 320, 31)]
-    assert shown(ward) == "2" and not [p for p in doctor.problems(ward) if "delivered" in p.problem]
+    assert shown_version(ward) == "2" and not [p for p in doctor.problems(ward) if "delivered" in p.problem]
 
     def unneeded(*_: object) -> None:
         raise AssertionError("it is as it shall be")
@@ -404,14 +404,14 @@ def test_killed_process_leaves_complete_recorded_version(
     if there_is is None:
         assert tables(clinic) == []
     else:
-        assert shown(clinic) == there_is
+        assert shown_version(clinic) == there_is
         assert rows(clinic, "SELECT count(*) FROM pg.public.safe") == [(300 if there_is == "1" else 320,)]
     if place == "dropping":
         clinic.execute(f"{DROP} pg.public.safe")
         assert rows(clinic, "SELECT status FROM releases()") == [("dropped",)]
         return
     clinic.execute(f"{REFRESH} pg.public.safe WITH (if_stale = true)")
-    assert shown(clinic) == "2" and rows(clinic, "SELECT version FROM dbanon.delivery") == [(2,)]
+    assert shown_version(clinic) == "2" and rows(clinic, "SELECT version FROM dbanon.delivery") == [(2,)]
     assert rows(clinic, "FROM pg.public.safe") == rows(clinic, "FROM killed.main.safe")
 
 
@@ -459,4 +459,4 @@ def test_composition_checked_for_delivered_releases(ward: Any) -> None:
     there(ward, "DELETE FROM patients WHERE id = 1")
     with pytest.raises(errors.SmallDifferencesRefusedError):
         ward.execute(f"{REFRESH} pg.public.safe")
-    assert shown(ward) == "1"
+    assert shown_version(ward) == "1"

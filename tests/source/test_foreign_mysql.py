@@ -66,14 +66,14 @@ def rows(con: Any, query: str) -> list[Any]:
     return actual_rows
 
 
-def refused(con: Any, query: str) -> str:
+def refusal_message(con: Any, query: str) -> str:
     with pytest.raises(Exception) as caught:
         con.execute(query).fetchall()
     return str(caught.value)
 
 
 def sent(server: Server, since: int) -> str:
-    """What the server was asked since its log had so many bytes, but for catalogs."""
+    """Return what the server was asked since its log had so many bytes, but for catalogs."""
     with server.log.open(encoding="utf-8", errors="replace") as log:
         log.seek(since)
         return "".join(line.rstrip() + "\n" for line in log if "`patients`" in line and "Execute" in line)
@@ -128,7 +128,7 @@ def test_mysql_release_refreshed_and_checked_against_others(clinic: Any, server:
     clinic.execute("""UPDATE dbanon.release SET bases = ['"mysql:before it moved"."clinic"."patients"']""")
     with pytest.warns(dbanon.DisclosureWarning, match="safe version"):
         clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW now AS SELECT * FROM kacpc('my.clinic.patients', k=9)")
-    assert "would stand outside of clinic" in refused(
+    assert "would stand outside of clinic" in refusal_message(
         clinic, "CREATE MATERIALIZED ANONYMIZED VIEW my.clinic.safe AS SELECT * FROM kacpc('my.clinic.patients', k=10)"
     )
 
@@ -155,12 +155,14 @@ def test_policy_found_under_any_attached_name(clinic: Any, server: Server) -> No
     want = rows(clinic, "FROM kacpc('my.clinic.patients', k=10)")
     clinic.execute(f"ATTACH '{server.params(database=None)}' AS warehouse (TYPE mysql)")
     assert rows(clinic, "FROM kacpc('warehouse.clinic.patients', k=10)") == want
-    assert "would loosen the policy" in refused(clinic, "FROM kacpc('warehouse.clinic.patients', k=10, other=['name'])")
-    assert "warehouse.patients" in refused(clinic, "FROM kacpc('warehouse.patients', k=10)")
+    assert "would loosen the policy" in refusal_message(
+        clinic, "FROM kacpc('warehouse.clinic.patients', k=10, other=['name'])"
+    )
+    assert "warehouse.patients" in refusal_message(clinic, "FROM kacpc('warehouse.patients', k=10)")
     clinic.execute("UPDATE dbanon.foreign_database SET identity = 'mysql:another'")
-    assert "is attached so" in refused(clinic, "FROM kacpc('my.clinic.patients', k=10)")
+    assert "is attached so" in refusal_message(clinic, "FROM kacpc('my.clinic.patients', k=10)")
     clinic.execute("DELETE FROM dbanon.foreign_database")
-    assert "does not say which database that is" in refused(clinic, "FROM kacpc('my.clinic.patients', k=10)")
+    assert "does not say which database that is" in refusal_message(clinic, "FROM kacpc('my.clinic.patients', k=10)")
 
 
 def test_policy_without_database_identity_refused(clinic: Any) -> None:
@@ -168,7 +170,7 @@ def test_policy_without_database_identity_refused(clinic: Any) -> None:
         "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('my.patients', 'name', 'identifier')"
     )
     for query in ("FROM kacpc('my.clinic.patients', k=10, qi=['age'])", "FROM kacpc('my.patients', k=10, qi=['name'])"):
-        assert "several databases" in refused(clinic, query)
+        assert "several databases" in refusal_message(clinic, query)
     (problem,) = next(row for row in rows(clinic, "SELECT problem FROM policy_problems()"))
     assert "several databases" in problem
     there(clinic, "CREATE TABLE clinic.visits (id int)")
@@ -180,7 +182,7 @@ def test_policy_without_database_identity_refused(clinic: Any) -> None:
     assert statement is not None
     clinic.execute(statement[0])
     clinic.execute("INSERT INTO dbanon.foreign_database FROM foreign_databases() WHERE name = 'my'")
-    assert "would loosen the policy" in refused(clinic, "FROM kacpc('my.clinic.patients', k=10, qi=['name'])")
+    assert "would loosen the policy" in refusal_message(clinic, "FROM kacpc('my.clinic.patients', k=10, qi=['name'])")
 
 
 def test_equal_names_in_two_databases_have_own_policies(clinic: Any) -> None:
@@ -195,7 +197,7 @@ def test_equal_names_in_two_databases_have_own_policies(clinic: Any) -> None:
 def test_names_that_differ_by_capitals_alone_are_refused(clinic: Any) -> None:
     there(clinic, "CREATE TABLE clinic.Patients (age int)")
     for name in ("my.clinic.patients", 'my.clinic."Patients"'):
-        assert "differ by capitals alone" in refused(clinic, f"FROM kacpc('{name}', k=10, qi=['age'])")
+        assert "differ by capitals alone" in refusal_message(clinic, f"FROM kacpc('{name}', k=10, qi=['age'])")
 
 
 @pytest.mark.parametrize("hostile", ["x'); DROP TABLE patients; --", '"', "$$", "名 前 𝄞"[:3], "a.b", "x' OR '1'='1"])
@@ -205,7 +207,7 @@ def test_hostile_names_are_names(clinic: Any, hostile: str) -> None:
     name = 'my.clinic."' + hostile.replace('"', '""') + '"'
     dbanon.declare(clinic, name, **{hostile: "quasi"})
     assert len(rows(clinic, f"FROM kacpc('{name.replace(chr(39), chr(39) * 2)}', k=10)")) == 40
-    assert "no policy of its own" in refused(clinic, "FROM kacpc('my.clinic.over', k=10, qi=['class_id'])")
+    assert "no policy of its own" in refusal_message(clinic, "FROM kacpc('my.clinic.over', k=10, qi=['class_id'])")
     assert rows(clinic, "SELECT count(*) FROM my.clinic.patients") == [(300,)]
 
 
@@ -221,7 +223,7 @@ def test_names_that_duckdb_does_not_quote_are_refused(clinic: Any, made: str) ->
     there(clinic, made)
     (name,) = rows(clinic, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'clinic' "
                            "AND table_name <> 'patients'")[0]  # fmt: skip
-    message = refused(clinic, f"""FROM kacpc('my.clinic."{name}"', k=10, qi=['age'])""")
+    message = refusal_message(clinic, f"""FROM kacpc('my.clinic."{name}"', k=10, qi=['age'])""")
     assert "which DuckDB writes in another way" in message, message
     clinic.execute(f"""INSERT INTO dbanon.policy (table_name, column_name, role) VALUES
                        ('my.clinic."{name}"', 'age', 'other')""")
@@ -232,7 +234,7 @@ def test_names_that_duckdb_does_not_quote_are_refused(clinic: Any, made: str) ->
 def test_table_unknown_to_duckdb_is_reported(clinic: Any) -> None:
     rows(clinic, "FROM my.clinic.patients LIMIT 1")
     clinic.execute("CALL mysql_execute('my', 'CREATE TABLE clinic.later AS SELECT * FROM clinic.patients')")
-    message = refused(clinic, "FROM kacpc('my.clinic.later', k=10, qi=['age'])")
+    message = refusal_message(clinic, "FROM kacpc('my.clinic.later', k=10, qi=['age'])")
     assert "CALL mysql_clear_cache()" in message
     clinic.execute("CALL mysql_clear_cache()")
     assert len(rows(clinic, "FROM kacpc('my.clinic.later', k=10, qi=['age'])")) == 300
@@ -265,7 +267,7 @@ def test_reader_of_policy_table_needs_own_policy(clinic: Any, made: tuple[str], 
     there(clinic, "CREATE DATABASE ward", *made)
     clinic.execute("CREATE VIEW seen_here AS FROM my.clinic.patients")
     clinic.execute("CREATE VIEW seen_shorter AS FROM my.patients")
-    message = refused(clinic, f"FROM kacpc('{read}', k=10, qi=['name'])")
+    message = refusal_message(clinic, f"FROM kacpc('{read}', k=10, qi=['name'])")
     assert "no policy of its own" in message and "my.clinic.patients" in message
 
 
@@ -279,7 +281,7 @@ def test_view_with_hidden_text_counts_as_reading_everything(clinic: Any, server:
         "GRANT SELECT ON clinic.* TO plain",
     )
     clinic.execute(f"ATTACH '{server.params('plain')}' AS mine (TYPE mysql)")
-    assert "no policy of its own" in refused(clinic, "FROM kacpc('mine.clinic.other', k=10, qi=['a'])")
+    assert "no policy of its own" in refusal_message(clinic, "FROM kacpc('mine.clinic.other', k=10, qi=['a'])")
     there(clinic, "GRANT SHOW VIEW ON clinic.* TO plain")
     clinic.execute("DETACH mine")
     clinic.execute(f"ATTACH '{server.params('plain')}' AS mine (TYPE mysql)")
@@ -348,7 +350,7 @@ def test_mysql_reads_without_pushed_down_comparison(clinic: Any, setting: str, s
                 f"FROM profile('{source}')",
                 f"CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('{source}', k=10, qi=['age'])",
             )[: 4 if scope == "GLOBAL" else 3]:  # a view is made by a session of its own
-                assert f"SET GLOBAL {setting} = false" in refused(clinic, value), value
+                assert f"SET GLOBAL {setting} = false" in refusal_message(clinic, value), value
         assert len(rows(clinic, "FROM kacpc('mine', k=10, qi=['a'])")) == 20
     finally:
         clinic.execute(f"SET {scope} {setting} = false")
@@ -389,7 +391,7 @@ def test_uncommitted_rows_are_not_read(clinic: Any, server: Server) -> None:
         clinic.execute("DETACH my")
         clinic.execute(f"ATTACH '{server.params()}' AS my (TYPE mysql)")
         for source in ("my.clinic.patients", "seen_here"):
-            assert "READ UNCOMMITTED" in refused(clinic, f"FROM kacpc('{source}', k=10, qi=['age'])")
+            assert "READ UNCOMMITTED" in refusal_message(clinic, f"FROM kacpc('{source}', k=10, qi=['age'])")
     finally:
         there(clinic, "SET GLOBAL TRANSACTION ISOLATION LEVEL REPEATABLE READ")
 
@@ -454,7 +456,7 @@ def test_invalid_date_is_null_or_error_without_cell(clinic: Any) -> None:
         "FROM profile('my.clinic.dated')",
         "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('my.clinic.dated', k=10, qi=['d'])",
     ):
-        message = refused(clinic, query)
+        message = refusal_message(clinic, query)
         assert "could not be read or converted" in message and "1987" not in message
 
 
@@ -467,7 +469,7 @@ def test_changed_column_error_quotes_no_cell(clinic: Any) -> None:
         "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('my.clinic.patients', k=10, qi=['age'])",
         "FROM risk('my.clinic.patients', qi=['age'])",
     ):
-        assert "swordfish" not in refused(clinic, query), query
+        assert "swordfish" not in refusal_message(clinic, query), query
 
 
 def test_no_error_of_mysql_quotes_a_cell(clinic: Any) -> None:
@@ -478,7 +480,7 @@ def test_no_error_of_mysql_quotes_a_cell(clinic: Any) -> None:
         "CREATE VIEW clinic.broken AS SELECT clinic.told(name) AS age FROM clinic.patients",
     )
     for query in ("FROM kacpc('my.clinic.broken', k=10, qi=['age'])", "FROM profile('my.clinic.broken')"):
-        message = refused(clinic, query)
+        message = refusal_message(clinic, query)
         assert "an error of MySQL" in message and "somebody" not in message
 
 
@@ -490,14 +492,14 @@ def test_unreadable_table_is_reported(clinic: Any, server: Server) -> None:
     rows(clinic, "SELECT count(*) FROM more.clinic.patients")
     there(clinic, "REVOKE SELECT (id) ON clinic.patients FROM plain", "CREATE TABLE clinic.free (a int)",
           "GRANT SELECT ON clinic.free TO plain")  # fmt: skip
-    message = refused(clinic, "FROM kacpc('mine.clinic.patients', k=10, qi=['id'])")
+    message = refusal_message(clinic, "FROM kacpc('mine.clinic.patients', k=10, qi=['id'])")
     assert "no table" in message or "denied" in message, message
 
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_a_table_with_no_row_or_one_is_said_to_be_one(clinic: Any, count: int) -> None:
     there(clinic, f"DELETE FROM clinic.patients WHERE id > {count}")
-    assert re.search("has no rows|1 row", refused(clinic, "FROM kacpc('my.clinic.patients', k=10, qi=['age'])"))
+    assert re.search("has no rows|1 row", refusal_message(clinic, "FROM kacpc('my.clinic.patients', k=10, qi=['age'])"))
 
 
 def test_unidentified_server_has_no_policy(clinic: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,7 +51,7 @@ def ward(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def _database(system: str, folder: Path, stack: ExitStack) -> tuple[str, str, dict[str, str]]:
-    """What ATTACH is given, the name of the table, and queries of the system's own functions."""
+    """Return what ATTACH is given, the name of the table, and queries of the system's own functions."""
     if system == "sqlite":
         file = str(folder / "ward.sqlite")
         own_options = {

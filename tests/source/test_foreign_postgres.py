@@ -20,7 +20,7 @@ def rows(con: Any, query: str) -> list[Any]:
     return actual_rows
 
 
-def refused(con: Any, query: str) -> str:
+def refusal_message(con: Any, query: str) -> str:
     with pytest.raises(Exception) as caught:
         con.execute(query).fetchall()
     return str(caught.value)
@@ -85,7 +85,7 @@ def test_policy_without_database_refused_with_statement(
     clinic: Any,
 ) -> None:
     insert_policy(clinic)
-    message = refused(clinic, "FROM kacpc('pg.public.patients', k=10)")
+    message = refusal_message(clinic, "FROM kacpc('pg.public.patients', k=10)")
     assert "does not say which database that is" in message
     assert "does not say which database" in rows(clinic, "SELECT problem FROM policy_problems()")[0][0]
     statement = re.search(r"INSERT INTO .*'pg'", message)
@@ -109,7 +109,7 @@ def test_other_database_with_same_name_refused(clinic: Any, server: Server) -> N
         "REFRESH MATERIALIZED ANONYMIZED VIEW safe",
         "FROM policy_review('pg.public.patients')",
     ):
-        assert "is attached so" in refused(clinic, query), query
+        assert "is attached so" in refusal_message(clinic, query), query
     assert "is attached so" in rows(clinic, "SELECT problem FROM policy_problems()")[0][0]
     assert rows(clinic, "SELECT problem FROM release_status()")[0][0] is not None
 
@@ -120,7 +120,9 @@ def test_policy_found_under_any_attached_name(clinic: Any, server: Server) -> No
     conninfo = server.conninfo()
     clinic.execute(f"ATTACH '{conninfo}' AS warehouse (TYPE postgres)")
     assert rows(clinic, "FROM kacpc('warehouse.public.patients', k=10)") == want
-    assert "would loosen the policy" in refused(clinic, "FROM kacpc('warehouse.public.patients', k=10, other=['name'])")
+    assert "would loosen the policy" in refusal_message(
+        clinic, "FROM kacpc('warehouse.public.patients', k=10, other=['name'])"
+    )
 
 
 def test_two_policies_of_one_table_are_refused(clinic: Any) -> None:
@@ -132,7 +134,7 @@ def test_two_policies_of_one_table_are_refused(clinic: Any) -> None:
     clinic.execute(
         "INSERT INTO second.dbanon.policy (table_name, column_name, role) VALUES ('pg.patients', 'age', 'other')"
     )
-    message = refused(clinic, "FROM kacpc('pg.public.patients', k=10)")
+    message = refusal_message(clinic, "FROM kacpc('pg.public.patients', k=10)")
     assert "clinic and second both have a policy" in message
 
 
@@ -144,7 +146,7 @@ def test_a_second_policy_in_the_open_transaction_is_noticed(clinic: Any) -> None
     plain_result.execute(
         "INSERT INTO second.dbanon.policy (table_name, column_name, role) VALUES ('pg.patients', 'age', 'other')"
     )
-    message = refused(plain_result, "FROM kacpc('pg.public.patients', k=10, qi=['age'])")
+    message = refusal_message(plain_result, "FROM kacpc('pg.public.patients', k=10, qi=['age'])")
     plain_result.execute("ROLLBACK")
     assert "commit" in message
 
@@ -152,7 +154,7 @@ def test_a_second_policy_in_the_open_transaction_is_noticed(clinic: Any) -> None
 def test_where_the_policy_would_be_must_be_clear(clinic: Any) -> None:
     clinic.execute("ATTACH ':memory:' AS second")
     clinic.execute("USE pg")
-    assert "USE clinic" in refused(clinic, "FROM kacpc('patients', k=10, qi=['age'])")
+    assert "USE clinic" in refusal_message(clinic, "FROM kacpc('patients', k=10, qi=['age'])")
 
 
 def test_a_policy_of_an_own_table_is_not_that_of_a_foreign_one(clinic: Any) -> None:
@@ -183,7 +185,7 @@ def test_equal_names_in_two_schemas_have_own_policies(clinic: Any) -> None:
 def test_names_that_differ_by_capitals_alone_are_refused(clinic: Any) -> None:
     there(clinic, 'CREATE TABLE "Patients" (age int); CREATE TABLE "Odd "" name" ("Age" int, age int)')
     for name in ("pg.public.patients", 'pg.public."Patients"'):
-        assert "differ by capitals alone" in refused(clinic, f"FROM kacpc('{name}', k=10, qi=['age'])")
+        assert "differ by capitals alone" in refusal_message(clinic, f"FROM kacpc('{name}', k=10, qi=['age'])")
     there(clinic, """INSERT INTO "Odd "" name" SELECT i % 3, i FROM generate_series(1, 60) AS i""")
     actual_rows = rows(clinic, """FROM kacpc('pg.public."Odd "" name"', k=10, qi=['Age'])""")
     assert [row[0] for row in actual_rows] == ["0"] * 20 + ["1"] * 20 + ["2"] * 20
@@ -199,7 +201,7 @@ def test_hostile_names_are_names(clinic: Any, hostile: str) -> None:
     name = f"pg.public.{quoted}"
     dbanon.declare(clinic, name, **{hostile: "quasi"})
     assert len(rows(clinic, f"FROM kacpc('{name.replace(chr(39), chr(39) * 2)}', k=10)")) == 40
-    assert "no policy of its own" in refused(clinic, "FROM kacpc('pg.public.over', k=10, qi=['class_id'])")
+    assert "no policy of its own" in refusal_message(clinic, "FROM kacpc('pg.public.over', k=10, qi=['class_id'])")
     assert rows(clinic, "SELECT count(*) FROM pg.public.patients") == [(300,)]
 
 
@@ -221,7 +223,7 @@ def test_reader_of_policy_table_needs_own_policy(clinic: Any, made: str, read: s
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     there(clinic, made)
     clinic.execute("CREATE VIEW seen_here AS FROM pg.patients")
-    message = refused(clinic, f"FROM kacpc('{read}', k=10, qi=['name'])")
+    message = refusal_message(clinic, f"FROM kacpc('{read}', k=10, qi=['name'])")
     assert "no policy of its own" in message and "pg.public.patients" in message
 
 
@@ -387,7 +389,7 @@ def test_blanks_at_the_end_of_char_are_no_part_of_it(clinic: Any) -> None:
 )
 def test_no_error_of_postgres_quotes_a_cell(clinic: Any, made: str) -> None:
     there(clinic, made)
-    message = refused(clinic, "FROM kacpc('pg.public.broken', k=10, qi=['age'])")
+    message = refusal_message(clinic, "FROM kacpc('pg.public.broken', k=10, qi=['age'])")
     assert "an error of PostgreSQL" in message and "somebody" not in message
 
 
@@ -395,7 +397,7 @@ def test_unreadable_table_is_reported(clinic: Any, server: Server) -> None:
     there(clinic, "DROP ROLE IF EXISTS plain; CREATE ROLE plain LOGIN")
     conninfo = server.conninfo().replace("user=postgres", "user=plain")
     clinic.execute(f"ATTACH '{conninfo}' AS mine (TYPE postgres)")
-    assert "permission denied" in refused(clinic, "FROM kacpc('mine.public.patients', k=10, qi=['age'])")
+    assert "permission denied" in refusal_message(clinic, "FROM kacpc('mine.public.patients', k=10, qi=['age'])")
     there(clinic, "GRANT SELECT ON patients TO plain")
     assert len(rows(clinic, "FROM kacpc('mine.public.patients', k=10, qi=['age'])")) == 300
 
@@ -411,4 +413,4 @@ def test_password_neither_stored_nor_shown(clinic: Any, server: Server) -> None:
 @pytest.mark.parametrize("count", [0, 1])
 def test_a_table_with_no_row_or_one_is_said_to_be_one(clinic: Any, count: int) -> None:
     there(clinic, f"DELETE FROM patients WHERE id > {count}")
-    assert re.search("has no rows|1 row", refused(clinic, "FROM kacpc('pg.public.patients', k=10, qi=['age'])"))
+    assert re.search("has no rows|1 row", refusal_message(clinic, "FROM kacpc('pg.public.patients', k=10, qi=['age'])"))

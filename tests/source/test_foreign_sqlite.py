@@ -70,7 +70,7 @@ def rows(con: Any, query: str) -> list[Any]:
     return actual_rows
 
 
-def refused(con: Any, query: str) -> str:
+def refusal_message(con: Any, query: str) -> str:
     with pytest.raises(Exception) as caught:
         con.execute(query).fetchall()
     return str(caught.value)
@@ -85,7 +85,7 @@ def test_a_table_of_sqlite_is_released_as_its_copy_in_duckdb_is(ward: Any) -> No
     assert len(want) == 120
     for name in ("ward.patients", "ward.main.patients", "WARD.Patients"):
         assert rows(ward, f"FROM kacpc('{name}', k=10)") == want
-    assert "no policy of its own" in refused(ward, "FROM kacpc('ward.seen', k=10, qi=['name'])")
+    assert "no policy of its own" in refusal_message(ward, "FROM kacpc('ward.seen', k=10, qi=['name'])")
 
 
 def test_on_several_threads_a_source_is_refused(ward: Any) -> None:
@@ -103,7 +103,7 @@ def test_on_several_threads_a_source_is_refused(ward: Any) -> None:
         "FROM kacpc('seen_here', k=10)",
         "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('ward.patients', k=10)",
     ):
-        assert ONE_THREAD in refused(ward, query), query
+        assert ONE_THREAD in refusal_message(ward, query), query
     ward.execute(ONE_THREAD)
     assert len(rows(ward, "FROM kacpc('ward.patients', k=10)")) == 120
     assert len(rows(ward, "FROM kacpc('seen_here', k=10)")) == 120
@@ -157,7 +157,7 @@ def test_wrongly_typed_value_error_quotes_no_cell(ward: Any, file: Path, made: s
         "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('ward.patients', k=10, qi=['age', 'born'])",
         "FROM profile('ward.patients')",
     ):
-        message = refused(ward, query)
+        message = refusal_message(ward, query)
         assert "could not be read or converted" in message, (query, message)
         assert "else" not in message and "99999" not in message
     assert len(rows(ward, "FROM kacpc('ward.patients', k=10, qi=['sex'])")) == 120
@@ -166,7 +166,7 @@ def test_wrongly_typed_value_error_quotes_no_cell(ward: Any, file: Path, made: s
 def test_a_text_of_broken_characters_leaves_nowhere(ward: Any, file: Path) -> None:
     write(file, "UPDATE patients SET sex = CAST(x'ff' AS TEXT) WHERE id < 30")
     for roles in ("qi=['sex']", "qi=['age'], other=['sex']", "qi=['age'], sensitive=['sex']"):
-        refused(ward, f"FROM kacpc('ward.patients', k=10, {roles})")
+        refusal_message(ward, f"FROM kacpc('ward.patients', k=10, {roles})")
 
 
 def test_the_policy_is_that_of_the_file(ward: Any, file: Path, tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_the_policy_is_that_of_the_file(ward: Any, file: Path, tmp_path: Path) -
     other.write_bytes(file.read_bytes())
     ward.execute("DETACH ward")
     ward.execute(f"ATTACH '{other}' AS ward (TYPE sqlite)")
-    assert "is attached so" in refused(ward, "FROM kacpc('ward.patients', k=10)")
+    assert "is attached so" in refusal_message(ward, "FROM kacpc('ward.patients', k=10)")
     ward.execute(f"ATTACH '{file}' AS first (TYPE sqlite)")
     try:
         assert len(rows(ward, "FROM kacpc('first.patients', k=10)")) == 120
@@ -195,7 +195,7 @@ def test_a_database_in_memory_tells_no_name(ward: Any) -> None:
         with pytest.raises(errors.DatabaseIdentityUnavailableError, match="it is in memory"):
             ward.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('passing.t', k=2, qi=['a'])")
         ward.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('passing.t', 'a', 'quasi')")
-        assert "it is in memory" in refused(ward, "FROM kacpc('passing.t', k=2)")
+        assert "it is in memory" in refusal_message(ward, "FROM kacpc('passing.t', k=2)")
         assert [name for name, _, _ in rows(ward, "FROM foreign_databases()")] == ["ward"]
     finally:
         ward.execute("DETACH passing")
@@ -221,7 +221,7 @@ def test_related_tables_share_people_after_database_moved(ward: Any, file: Path)
     ward.execute(f"UPDATE dbanon.related_release SET bases = {moved_text}, people = {moved_text}")
     for table in ("patients", "visits"):
         other = f"CREATE MATERIALIZED ANONYMIZED VIEW other AS SELECT * FROM kacpc('ward.main.{table}', k=3)"
-        assert "the same people are in care" in refused(ward, other)
+        assert "the same people are in care" in refusal_message(ward, other)
 
 
 def test_a_stream_needs_a_table_of_duckdb(ward: Any) -> None:
@@ -230,7 +230,7 @@ def test_a_stream_needs_a_table_of_duckdb(ward: Any) -> None:
 
 
 def test_labels_are_of_postgres(ward: Any) -> None:
-    assert "is no table of PostgreSQL" in refused(ward, "FROM policy_from_labels('ward.patients')")
+    assert "is no table of PostgreSQL" in refusal_message(ward, "FROM policy_from_labels('ward.patients')")
 
 
 def test_missing_extension_names_extra(monkeypatch: pytest.MonkeyPatch) -> None:

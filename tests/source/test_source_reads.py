@@ -1,4 +1,4 @@
-"""What a source reads: stored tables, files, and what cannot be determined."""
+"""Relations that a source reads: stored tables, files, and those that cannot be determined."""
 
 from __future__ import annotations
 

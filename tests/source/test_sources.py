@@ -1,4 +1,4 @@
-"""What can stand as the first argument: names, files, temporary relations and DataFrames, and what is refused."""
+"""The first argument of a call: names, files, temporary relations and DataFrames, and refused values."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def release(connection: Any, source: str, arguments: str = ROLES) -> list[tuple[
 
 
 def count(connection: Any, source: str, arguments: str = ROLES) -> int:
-    """How many rows the release of a source has."""
+    """Return the number of rows that the release of a source has."""
     return len(release(connection, source, arguments))
 
 

@@ -122,7 +122,7 @@ def fill(con: Any, type_: str, values: Sequence[str], times: int = 2) -> None:
     con.execute(f"INSERT INTO t VALUES {', '.join(['(?, ?, ?)'] * len(rows))}", [x for row in rows for x in row])
 
 
-def released(con: Any, arguments: str, columns: str = "uid, v", algorithm: str = "kacpc") -> list[tuple[Any, ...]]:
+def released_rows(con: Any, arguments: str, columns: str = "uid, v", algorithm: str = "kacpc") -> list[tuple[Any, ...]]:
     rows = con.execute(f"SELECT {columns} FROM {algorithm}('t', {arguments}) ORDER BY uid").fetchall()
     assert [row[0] for row in rows] == list(range(len(rows)))
     return rows
@@ -137,7 +137,7 @@ def interval(text: str) -> tuple[str, str]:
     return (match[1], match[2]) if match else (text, text)
 
 
-def covered(con: Any, type_: str, rows: Sequence[tuple[Any, ...]], whole_days: bool = False) -> None:
+def assert_covered(con: Any, type_: str, rows: Sequence[tuple[Any, ...]], whole_days: bool = False) -> None:
     """Asserts in SQL that every published interval holds the value that the table has."""
     con.execute("CREATE OR REPLACE TEMP TABLE shown (uid INTEGER, low VARCHAR, high VARCHAR)")
     con.executemany("INSERT INTO shown VALUES (?, ?, ?)", [(row[0], *interval(row[1])) for row in rows])
@@ -161,10 +161,10 @@ def test_extreme_numbers_and_times_released_and_covered(con: Any, type_: str, al
     n = 2 * len(NUMBERS[type_])
     for k in (2, 3, n):
         arguments = f"k := {k}, qi := ['v'], sensitive := ['uid', 'own'], grid := {{'v': 'none'}}"
-        rows = released(con, arguments, "uid, v, class_id", algorithm)
+        rows = released_rows(con, arguments, "uid, v, class_id", algorithm)
         assert len(rows) == n
         assert min(Counter(row[1] for row in rows).values()) >= k
-        covered(con, type_, rows)
+        assert_covered(con, type_, rows)
         ids = {row[1]: row[2] for row in rows}
         con.execute("CREATE OR REPLACE TEMP TABLE ids (low VARCHAR, high VARCHAR, id INTEGER)")
         con.executemany("INSERT INTO ids VALUES (?, ?, ?)", [(*interval(text), id_) for text, id_ in ids.items()])
@@ -174,7 +174,7 @@ def test_extreme_numbers_and_times_released_and_covered(con: Any, type_: str, al
         con.execute(f"SELECT COLUMNS(*)::VARCHAR FROM {algorithm}{ending}('t', {arguments})").fetchall()
     metrics = dict(con.execute(f"SELECT metric, value FROM {algorithm}_metrics('t', {arguments})").fetchall())
     assert (metrics["precision"], metrics["information_loss"]) == (0, n)
-    exact = released(con, "k := 2, qi := ['v'], sensitive := ['uid'], grid := {'v': 'none'}")
+    exact = released_rows(con, "k := 2, qi := ['v'], sensitive := ['uid'], grid := {'v': 'none'}")
     values = [text.lower() for text in NUMBERS[type_]] * 2
     assert sum(low == high for low, high in (interval(row[1]) for row in exact)) >= len(values) - 6
 
@@ -200,9 +200,9 @@ def test_typed_bounds_have_the_type_of_the_column_and_cover(con: Any, type_: str
 def test_categories_are_released_and_covered(con: Any, type_: str, algorithm: str) -> None:
     values = CATEGORIES[type_]
     fill(con, type_, values)
-    rows = released(con, "k := 2, qi := ['v'], sensitive := ['uid']", algorithm=algorithm)
+    rows = released_rows(con, "k := 2, qi := ['v'], sensitive := ['uid']", algorithm=algorithm)
     assert [row[1] for row in rows] == values * 2, "every value occurs twice and can be published as it is"
-    rows = released(con, "k := 3, qi := ['v'], sensitive := ['uid']", algorithm=algorithm)
+    rows = released_rows(con, "k := 3, qi := ['v'], sensitive := ['uid']", algorithm=algorithm)
     assert all(row[1] in ("*", value) for row, value in zip(rows, values * 2, strict=True))
     assert min(Counter(row[1] for row in rows).values()) >= 3
     for ending in ("_classes", "_metrics"):
@@ -213,16 +213,16 @@ def test_texts_with_a_hierarchy_keep_every_character(con: Any) -> None:
     values = [v for v in CATEGORIES["VARCHAR"] if v.strip() == v and v]
     dbanon.load_hierarchy(con, "h", [[v, f"group;{len(v) % 3}", "*"] for v in values])
     fill(con, "VARCHAR", values)
-    rows = released(con, "k := 2, qi := ['v'], sensitive := ['uid'], hierarchies := {'v': 'h'}")
+    rows = released_rows(con, "k := 2, qi := ['v'], sensitive := ['uid'], hierarchies := {'v': 'h'}")
     assert [row[1] for row in rows] == values * 2
-    rows = released(con, "k := 5, qi := ['v'], sensitive := ['uid'], hierarchies := {'v': 'h'}")
+    rows = released_rows(con, "k := 5, qi := ['v'], sensitive := ['uid'], hierarchies := {'v': 'h'}")
     assert all(row[1] in (v, f"group;{len(v) % 3}", "*") for row, v in zip(rows, values * 2, strict=True))
     assert any(row[1].startswith("group;") for row in rows)
 
 
 def test_a_text_with_a_nul_character_is_released_or_refused(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT i AS uid, 'a' || chr(0) || i // 2 AS v FROM range(6) AS r (i)")
-    rows = released(con, "k := 2, qi := ['v'], sensitive := ['uid']")
+    rows = released_rows(con, "k := 2, qi := ['v'], sensitive := ['uid']")
     assert [row[1] for row in rows] == [f"a\0{i // 2}" for i in range(6)]
 
 
@@ -232,7 +232,7 @@ def test_negative_zero_equals_zero(con: Any) -> None:
             "CREATE OR REPLACE TABLE t AS SELECT i AS uid, "
             f"CASE WHEN i % 2 = 0 THEN '-0.0' ELSE '0.0' END::{type_} AS v FROM range(8) AS r (i)"
         )
-        assert {row[1] for row in released(con, "k := 2, qi := ['v'], sensitive := ['uid']")} == {"0.0"}
+        assert {row[1] for row in released_rows(con, "k := 2, qi := ['v'], sensitive := ['uid']")} == {"0.0"}
         assert con.execute("SELECT size FROM kacpc_classes('t', k := 2, qi := ['v'])").fetchall() == [(8,)]
 
 
@@ -256,16 +256,18 @@ def test_zoned_timestamp_release_equal_in_every_zone(con: Any) -> None:
         for intervals in ("text", "bounds"):
             for grid in ("month", "day", "none"):
                 columns = "v" if intervals == "text" else "v_min, v_max"
-                answer.append(released(
+                answer.append(released_rows(
                     con,
                     f"k := 3, qi := ['v'], sensitive := ['uid'], grid := {{'v': '{grid}'}}, intervals := '{intervals}'",
                     f"uid, {columns}, class_id",
                 ))  # fmt: skip
         # published unchanged, and as a person: the instant counts, not how the session writes it
         answer.append(
-            released(con, "k := 3, qi := ['age'], sensitive := ['uid', 'v']", "uid, age, epoch_us(v), class_id")
+            released_rows(con, "k := 3, qi := ['age'], sensitive := ['uid', 'v']", "uid, age, epoch_us(v), class_id")
         )
-        answer.append(released(con, "k := 3, qi := ['age'], sensitive := ['uid'], person := 'v'", "uid, age, class_id"))
+        answer.append(
+            released_rows(con, "k := 3, qi := ['age'], sensitive := ['uid'], person := 'v'", "uid, age, class_id")
+        )
         answers.append(answer)
     assert answers[0] == answers[1] == answers[2] == answers[3]
     assert answers[0][0][0][1] == "2020-03"
@@ -335,11 +337,11 @@ def test_a_grid_and_top_and_bottom_cover_in_every_family(con: Any, case: Any) ->
         wide_type = type_
     for k in (2, 4):
         base = f"k := {k}, qi := ['v'], sensitive := ['uid']"
-        rows = released(con, f"{base}, {snap}")
+        rows = released_rows(con, f"{base}, {snap}")
         assert len(rows) == n
         assert min(Counter(row[1] for row in rows).values()) >= k
-        covered(con, "TIMESTAMP" if times else wide_type, rows, whole_days=times)
-        rows = released(con, f"{base}, {code}, grid := {{'v': 'none'}}")
+        assert_covered(con, "TIMESTAMP" if times else wide_type, rows, whole_days=times)
+        rows = released_rows(con, f"{base}, {code}, grid := {{'v': 'none'}}")
         originals = dict(con.execute(f"SELECT uid, (v < '{bottom}'::{type_}, v > '{top}'::{type_}) FROM t").fetchall())
         for uid, text in rows:
             below, above = tuple(originals[uid].values()) if isinstance(originals[uid], dict) else originals[uid]
@@ -358,7 +360,7 @@ def test_a_grid_and_top_and_bottom_cover_in_every_family(con: Any, case: Any) ->
 
 def test_dates_outside_four_digit_years_survive_the_grid(con: Any) -> None:
     fill(con, "TIMESTAMP", ["0044-03-15 (BC) 12:00:00", "12026-01-01 23:59:59"], times=2)
-    rows = released(con, "k := 2, qi := ['v'], sensitive := ['uid']")
+    rows = released_rows(con, "k := 2, qi := ['v'], sensitive := ['uid']")
     assert {row[1] for row in rows} == {"[0044-03-01 (BC), 0044-03-31 (BC)]", "[12026-01-01, 12026-01-31]"}
 
 
@@ -464,7 +466,7 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def named(con: Any, names: Sequence[str], role: str) -> None:
+def release_named_columns(con: Any, names: Sequence[str], role: str) -> None:
     """Releases a table whose columns have these names and one role, beside ordinary ones."""
     type_ = "VARCHAR" if role == "category" else "INTEGER"
     con.execute(
@@ -506,14 +508,14 @@ def named(con: Any, names: Sequence[str], role: str) -> None:
 def test_columns_may_have_any_names_at_once(con: Any, role: str) -> None:
     names = [n for n in NAMES if n not in ("", "CLASS_ID")]
     for part in some((names[:18], names[18:36], names[36:]), 3):
-        named(con, part, role)
+        release_named_columns(con, part, role)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("role", ROLES)
 def test_a_column_may_have_any_name(con: Any, role: str) -> None:
     for name in some(ODD, 3):
-        named(con, [name], role)
+        release_named_columns(con, [name], role)
 
 
 # --- shapes of tables ---------------------------------------------------------------------------------------
@@ -522,7 +524,9 @@ def test_a_column_may_have_any_name(con: Any, role: str) -> None:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_constant_column_is_published_as_it_is(con: Any, algorithm: str) -> None:
     con.execute("CREATE TABLE t AS SELECT i AS uid, 5 AS v, 'x' AS w, DATE '2020-02-02' AS d FROM range(7) AS r (i)")
-    rows = released(con, "k := 3, qi := ['v', 'w', 'd'], sensitive := ['uid']", "uid, v, w, d, class_id", algorithm)
+    rows = released_rows(
+        con, "k := 3, qi := ['v', 'w', 'd'], sensitive := ['uid']", "uid, v, w, d, class_id", algorithm
+    )
     assert {row[1:] for row in rows} == {("5", "x", "2020-02", 1)}
     call = f"{algorithm}_metrics('t', k := 3, qi := ['v', 'w', 'd'], grid := {{'d': 'none'}})"
     metrics = dict(con.execute(f"SELECT metric, value FROM {call}").fetchall())
@@ -535,7 +539,7 @@ def test_a_constant_column_is_published_as_it_is(con: Any, algorithm: str) -> No
 @pytest.mark.parametrize("n", [2, 3, 7])
 def test_n_equal_to_k_is_one_class(con: Any, algorithm: str, n: int) -> None:
     con.execute(f"CREATE TABLE t AS SELECT i AS uid, i AS v, 'c' || i AS w FROM range({n}) AS r (i)")
-    rows = released(con, f"k := {n}, qi := ['v', 'w'], sensitive := ['uid']", "uid, v, w, class_id", algorithm)
+    rows = released_rows(con, f"k := {n}, qi := ['v', 'w'], sensitive := ['uid']", "uid, v, w, class_id", algorithm)
     assert {row[1:] for row in rows} == {(f"[0, {n - 1}]", "*", 1)}
 
 

@@ -104,8 +104,8 @@ def people(con: Any, table: str, age: str = '"age"', zip_: str = '"zip"', s: str
     )
 
 
-def plain(con: Any, arguments: str = "qi := ['age', 'zip'], sensitive := ['s']") -> list[Any]:
-    """What the same people give under ordinary names."""
+def rows_under_plain_names(con: Any, arguments: str = "qi := ['age', 'zip'], sensitive := ['s']") -> list[Any]:
+    """Return what the same people give under ordinary names."""
     people(con, "ordinary")
     return [con.execute(f"FROM kacpc{e}('ordinary', k := 3, {arguments})").fetchall() for e in KINDS]
 
@@ -114,7 +114,7 @@ def plain(con: Any, arguments: str = "qi := ['age', 'zip'], sensitive := ['s']")
 
 
 def test_hostile_table_names_are_released_rightly(guarded: Any) -> None:
-    expected = plain(guarded)
+    expected = rows_under_plain_names(guarded)
     for name in hostile():
         people(guarded, quoted(name))
         for spelled in (quoted(name), f"main.{quoted(name)}", f"memory.main.{quoted(name)}"):
@@ -131,7 +131,7 @@ def test_hostile_table_names_are_released_rightly(guarded: Any) -> None:
 
 
 def test_hostile_schemas_and_databases_are_released_rightly(guarded: Any) -> None:
-    expected = plain(guarded)
+    expected = rows_under_plain_names(guarded)
     for name in hostile():
         guarded.execute(f"ATTACH ':memory:' AS {quoted(name)}")
         guarded.execute(f"CREATE SCHEMA {quoted(name)}.{quoted(name)}")
@@ -151,7 +151,7 @@ def test_hostile_schemas_and_databases_are_released_rightly(guarded: Any) -> Non
 
 
 def test_hostile_column_names_are_released_rightly(guarded: Any) -> None:
-    expected = plain(guarded)
+    expected = rows_under_plain_names(guarded)
     for name in hostile():
         names = [name + end for end in ("age", "zip", "s", "name")]
         people(guarded, "t", *map(quoted, names))
@@ -301,7 +301,7 @@ def test_a_source_reads_no_other_table_than_the_one_named(guarded: Any, tmp_path
 
 @pytest.mark.exhaustive
 def test_hostile_file_names_are_released_rightly(guarded: Any, tmp_path: Path) -> None:
-    expected = plain(guarded)
+    expected = rows_under_plain_names(guarded)
     for i, name in enumerate(n for n in HOSTILE if "/" not in n and "\\" not in n and "*" not in n and "?" not in n):
         if "[" in name or "{" in name:
             continue
@@ -404,7 +404,7 @@ def test_builders_take_hostile_names(guarded: Any) -> None:
 
 def test_hostile_rows_in_the_policy_are_only_text(guarded: Any) -> None:
     people(guarded, "t")
-    expected = plain(guarded)[0]
+    expected = rows_under_plain_names(guarded)[0]
     for name in hostile():
         insert = (
             "INSERT INTO dbanon.policy (table_name, column_name, role, hierarchy, top, grid) VALUES (?, ?, ?, ?, ?, ?)"

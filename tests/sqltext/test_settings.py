@@ -1,4 +1,4 @@
-"""What a session sets changes no answer: every setting of DuckDB is judged, and those that may matter are tried."""
+"""Session settings change no result: every setting of DuckDB is listed, and those that may matter are tested."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def test_no_setting_alone_changes_a_release(clinic: Any) -> None:
             unset(con, settings)
 
 
-def told(folder: Path, settings: dict[str, str]) -> list[Any]:
+def release_outputs(folder: Path, settings: dict[str, str]) -> list[Any]:
     """A release that is made, refreshed, certified and given out under settings."""
     with dbanon.connect(folder / "clinic.duckdb") as con:
         con.execute(TABLE)
@@ -257,7 +257,9 @@ def test_settings_do_not_change_release_certificate_or_file(tmp_path: Path) -> N
     result = []
     for name, settings in {"plain": {}, "set": MEANING}.items():
         (tmp_path / name).mkdir()
-        result.append(told(tmp_path / name, {n: v for n, v in settings.items() if n != "preserve_identifier_case"}))
+        result.append(
+            release_outputs(tmp_path / name, {n: v for n, v in settings.items() if n != "preserve_identifier_case"})
+        )
     assert result[0] == result[1]
 
 
@@ -462,7 +464,7 @@ GIVEN = re.compile(r"\{\{ (by|order|ordered)\b.*\}\}$")
 
 
 def orders(sql: str) -> list[str]:
-    """What each ORDER BY of a template orders by, item by item; loops and conditions of the template are left out."""
+    """Return the items of each ORDER BY of a template, without loops and conditions of the template."""
     plain_result = re.sub(r"\{#.*?#\}|\{%.*?%\}", " ", sql, flags=re.DOTALL)
     texts = []
     for clause in CLAUSE.finditer(plain_result):

@@ -1,4 +1,4 @@
-"""What a database or a session brings along bends no plan: macros with the names of DuckDB's functions, settings."""
+"""Macros with the names of DuckDB's functions, and session settings, change no plan."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def visited() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def answers(visited: Any) -> Callable[[str], Any]:
-    """What it answers to a statement by name, as it was when it was asked first."""
+    """Return what it answers to a statement by name, as it was when it was asked first."""
     return cache(lambda name: answer(visited, STATEMENTS[name]))
 
 
 @pytest.fixture
 def plans(visited: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """What it would run for every statement, and does not."""
+    """Return what it would run for every statement, and does not."""
     result: dict[str, str] = {}
     plain_call_sql = plan.call_sql
 
@@ -66,7 +66,7 @@ def parsed(query: str) -> Any:
 
 
 def calls(tree: Any) -> Iterator[tuple[str, str]]:
-    """Where a function is looked up, and its name."""
+    """Yield where a function is looked up, and its name."""
     if isinstance(tree, Mapping):
         if tree.get("class") in ("FUNCTION", "WINDOW"):
             # DuckDB 1.5 reads whole names of window functions and forgets the database
@@ -134,8 +134,8 @@ def test_no_macro_of_a_database_takes_the_place_of_a_function(visited: Any, answ
 SMALL = "CREATE TABLE t AS SELECT i AS pid, i % 5 AS age, i % 2 AS sex, 'flu' AS disease FROM range(40) AS r (i)"
 
 
-def told(folder: Path) -> dict[str, Any]:
-    """What commands, the shell and functions of Python say of a database with the table `t`."""
+def reported_outputs(folder: Path) -> dict[str, Any]:
+    """Return what commands, the shell and functions of Python say of a database with the table `t`."""
     path, parameters = folder / "clinic.duckdb", {}
     (folder / "dots.sql").write_text(".tables\n.tables t\n.schema t\nFROM policy_problems();\n")
     for name, words in {
@@ -173,7 +173,7 @@ def test_file_macros_do_not_change_commands_or_shell(tmp_path: Path) -> None:
     shutil.copy(folders[0] / "clinic.duckdb", folders[1])
     with duckdb.connect(folders[1] / "clinic.duckdb") as con:
         assert "query" in leave_macros(con, "clinic")
-    plain_result, bent = map(told, folders)
+    plain_result, bent = map(reported_outputs, folders)
     for name, arguments in plain_result.items():
         assert bent[name] == arguments, name
 

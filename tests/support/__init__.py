@@ -1,1 +1,1 @@
-"""What tests share: connections, tables, how much runs."""
+"""Helpers that tests share: connections, tables, and the number of cases."""

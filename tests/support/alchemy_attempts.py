@@ -43,7 +43,7 @@ VIEWS = (
 """Views and macros without a policy, over the table with one."""
 
 
-def plain(*names: str) -> list[Any]:
+def public_columns(*names: str) -> list[Any]:
     """Columns of a Table whose model publishes all."""
     return [sa.Column(name, sa.String, info=quasi() if name == "age" else sensitive()) for name in names]
 

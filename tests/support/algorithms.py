@@ -1,4 +1,4 @@
-"""Which algorithms a test can run, and what they do by themselves that a test may not want."""
+"""Algorithms that a test can run, and their defaults that a test may not want."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PLAIN = [
 """Those that ask for nothing by themselves, need no sensitive column, and publish what their clusters span."""
 
 
-def whole(name: str) -> dict[str, object]:
+def complete_parameters(name: str) -> dict[str, object]:
     """Parameters with which an algorithm leaves nobody out and sets nobody aside."""
     selected_algorithm = algorithms.find(name)
     out: dict[str, object] = {"suppress": 0} if selected_algorithm.ability(Suppression) else {}

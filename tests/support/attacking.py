@@ -1,4 +1,4 @@
-"""What the tests of the attacks share: rows by name, planted tables, and how close an observed share must be."""
+"""Helpers for tests of the attacks: rows by name, planted tables, and tolerances of observed shares."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Seen:
     console: list[str]
 
 
-def found() -> str:
+def find_browser() -> str:
     """The browser; the test is skipped where there is none."""
     path = next((path for name in NAMES if (path := shutil.which(name))), None)
     if path is None:
@@ -102,7 +102,7 @@ def look(page: str, folder: Path, widths: tuple[int, ...] = (360, 1100), *, dark
     outer = folder / "outer.html"
     outer.write_text(f"<!DOCTYPE html><meta charset=utf-8><body>{frames}<script>{_PROBE}</script>", encoding="utf-8")
     ran = subprocess.run(
-        [found(), *_QUIET, f"--user-data-dir={folder / 'profile'}", "--enable-logging=stderr",
+        [find_browser(), *_QUIET, f"--user-data-dir={folder / 'profile'}", "--enable-logging=stderr",
          f"--blink-settings=preferredColorScheme={0 if dark else 1}", "--virtual-time-budget=5000",
          "--window-size=1200,1000", "--dump-dom", outer.as_uri()],
         capture_output=True, text=True, timeout=120, check=False,

@@ -15,5 +15,5 @@ def run(*given: Any, **named: Any) -> Ints:
 
 
 def labels(found: RunLengthLabels | Ints) -> Ints:
-    """What an algorithm gave, by record."""
+    """Return what an algorithm gave, by record."""
     return found.labels() if isinstance(found, RunLengthLabels) else found

@@ -89,7 +89,7 @@ class Demo:
 
 
 def ran(database: Demo, shown: Example) -> str:
-    """What an example gives or says."""
+    """Return what an example gives or says."""
     con = database.ready(shown.setup)
     if shown.language == "sh":
         return CliRunner().invoke(main, shlex.split(shown.code.removeprefix("dbanon "))).output
@@ -111,7 +111,7 @@ def words(shown: object) -> str:
 
 
 @contextlib.contextmanager
-def noted() -> Iterator[dict[str, list[str]]]:
+def record_messages() -> Iterator[dict[str, list[str]]]:
     """The texts of the errors that are built meanwhile, by the names of their classes, the latest first."""
     texts: dict[str, list[str]] = {}
     real = DbanonError.__init__
@@ -140,7 +140,7 @@ def record(names: list[str]) -> None:
         name: kind.example for name, kind in documented_errors().items() if isinstance(kind.example, Example)
     }
     document = tomllib.loads(error_page.MESSAGES_FILE.read_text(encoding="utf-8"))
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), noted() as texts:
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), record_messages() as texts:
         database = Demo(Path("dbanon_demo.duckdb"))
         for name in sorted(names or shown_examples_by_name, key=lambda name: shown_examples_by_name[name].setup):
             output = words(ran(database, shown_examples_by_name[name]))

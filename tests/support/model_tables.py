@@ -132,7 +132,7 @@ class Case:
         return [column.order for column in self.columns]
 
     def block(self, record: int) -> tuple[str | None, ...]:
-        """What a record may be published as at the most, of the columns that have a max_level."""
+        """Return what a record may be published as at the most, of the columns that have a max_level."""
         lines = {row[0]: row for row in AREA}
         values = [(self.records[record][j], level) for j, level in enumerate(self.max_levels) if level is not None]
         return tuple(None if v is None else lines[str(v)][min(level, len(lines[str(v)]) - 1)] for v, level in values)
@@ -150,7 +150,7 @@ class Case:
         return [[(self.values[r], persons[r]) for r in group] for group in groups]
 
     def unmet(self, groups: Sequence[Sequence[int]]) -> list[str]:
-        """What does not hold on these classes."""
+        """Return what does not hold on these classes."""
         return models.unmet(self.classes(groups), self.asked, self.orders, self.trees)
 
     def meets(self, group: Sequence[int]) -> bool:
@@ -243,13 +243,13 @@ def encoded(made: Case) -> tuple[encoded_table.EncodedTable, list[int]]:
 
 
 def constraint(made: Case) -> Constraint:
-    """What is asked, as the package has it."""
+    """Return what is asked, as the package has it."""
     model_requirements = model_request.model_requirements("a test", "t", made.asked, made.sensitive)
     return Constraint(made.asked["k"], model_requirements, made.asked.get("multi") == "joint")
 
 
 def demanded(**options: object) -> ModelRequirement:
-    """What parameters ask of the first sensitive column."""
+    """Return what parameters ask of the first sensitive column."""
     return model_request.model_requirements("a test", "t", options, ["s"])[0]
 
 
@@ -328,6 +328,6 @@ def grouped(made: Case, order: Sequence[int], labels: Sequence[int]) -> list[lis
 
 
 def cannot(made: Case, records: Sequence[int]) -> set[str]:
-    """What these records together do not meet; `max_level` if they do, but a part does not that it keeps apart."""
+    """Return the models that these records miss together; `max_level` if only a block that it separates misses one."""
     unmet = made.unmet([records])
     return set(unmet) or {"max_level" for _ in made.unmet(made.blocks(records))}

@@ -33,13 +33,13 @@ class Server:
     folder: Path
 
     def params(self, user: str = "root", database: str | None = "clinic") -> str:
-        """What ATTACH takes for it."""
+        """Return what ATTACH takes for it."""
         default = "" if database is None else f" database={database}"
         return f"socket={self.folder / 's'} user={user}{default}"
 
     @property
     def log(self) -> Path:
-        """Where the server writes all statements that it gets."""
+        """Return where the server writes all statements that it gets."""
         return self.folder / "statements"
 
 
@@ -100,7 +100,7 @@ def _program(name: str) -> str:
     return path
 
 
-def there(con: Any, *statements: str, database: str = "my") -> None:
+def run_statements(con: Any, *statements: str, database: str = "my") -> None:
     """Runs statements in MariaDB; DuckDB then looks anew at what there is."""
     for statement in statements:
         con.execute("CALL mysql_execute(?, ?)", [database, statement])

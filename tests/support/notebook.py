@@ -49,7 +49,7 @@ CELLS: tuple[tuple[str, str], ...] = (
 )
 
 
-def made() -> Any:
+def run_notebook() -> Any:
     """The notebook, run in a folder of its own beside a small demo."""
     import nbformat
     from nbclient import NotebookClient
@@ -72,7 +72,7 @@ def made() -> Any:
 
 
 def outputs(notebook: Any) -> list[list[dict[str, Any]]]:
-    """What the cells of a notebook show; a bar that has gone is nothing."""
+    """Return what the cells of a notebook show; a bar that has gone is nothing."""
     return [
         [dict(shown_output) for shown_output in cell.outputs if shown_output.get("data") != {"text/plain": ""}]
         for cell in notebook.cells
@@ -83,4 +83,4 @@ def outputs(notebook: Any) -> list[list[dict[str, Any]]]:
 if __name__ == "__main__":
     import nbformat
 
-    nbformat.write(made(), PATH)
+    nbformat.write(run_notebook(), PATH)

@@ -113,7 +113,7 @@ def hospital(con: Any) -> Any:
 
 
 def answer(con: Any, query: str) -> Any:
-    """What a statement gives: its rows, or its error."""
+    """Return what a statement gives: its rows, or its error."""
     try:
         return con.execute(query).fetchall()
     except duckdb.Error as error:
@@ -121,7 +121,7 @@ def answer(con: Any, query: str) -> Any:
 
 
 @contextlib.contextmanager
-def opened() -> Iterator[Any]:
+def open_connection() -> Iterator[Any]:
     """A connection of `hospital`, closed at the end."""
     con = duckdb.connect()
     try:

@@ -33,7 +33,7 @@ def take() -> Any:
 def give(connection: Any) -> None:
     """Takes a connection back, for the next test or to close it."""
     try:
-        clean = _cleaned(connection)
+        clean = _is_clean(connection)
     except duckdb.Error:
         clean = False
     if clean:
@@ -42,7 +42,7 @@ def give(connection: Any) -> None:
         connection.close()
 
 
-def _cleaned(connection: Any) -> bool:
+def _is_clean(connection: Any) -> bool:
     try:
         connection.rollback()
     except duckdb.TransactionException as error:

@@ -46,7 +46,7 @@ class Server:
     folder: Path
 
     def conninfo(self, database: str = "postgres") -> str:
-        """What ATTACH takes for one of its databases."""
+        """Return what ATTACH takes for one of its databases."""
         return f"host={self.folder} port={_PORT} user=postgres dbname={database}"
 
 
@@ -87,6 +87,6 @@ def _program(name: str) -> Path:
     return places[-1]
 
 
-def there(con: Any, statements: str, database: str = "pg") -> None:
+def run_statements(con: Any, statements: str, database: str = "pg") -> None:
     """Runs statements in PostgreSQL."""
     con.execute("CALL postgres_execute(?, ?)", [database, statements])

@@ -1,4 +1,4 @@
-"""What tests of pseudonyms share: a key, a table of patients, and a check of what is refused."""
+"""Helpers for tests of pseudonyms: a key, a table of patients, and a check of refused queries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATIENTS = """
 """
 
 
-def refused(con: Any, query: str, match: str) -> None:
+def assert_refused(con: Any, query: str, match: str) -> None:
     """The query fails with a message that has no cell of the source and nothing of the key."""
     with pytest.raises(Exception, match=match) as caught:
         con.sql(query).fetchall()

@@ -69,7 +69,7 @@ def clinic(con: Any, seed: int, people: int, most: int = 6) -> Clinic:
     return actual_clinic
 
 
-def published(con: Any, table: str, columns: str, call: str) -> dict[int, list[Row]]:
+def rows_by_pseudonym(con: Any, table: str, columns: str, call: str) -> dict[int, list[Row]]:
     """The rows that a call gives, some columns of them, by pseudonym."""
     groups: dict[int, list[Row]] = defaultdict(list)
     for pseudonym, *row in con.execute(f"SELECT {columns} FROM {call.replace('TABLE', repr(table))}").fetchall():

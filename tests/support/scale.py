@@ -1,4 +1,4 @@
-"""How much runs: of every sweep one case and of random tables a few (`pytest`), or all (`pytest --exhaustive`)."""
+"""The number of cases that run: one of every sweep and a few random tables, or all with `--exhaustive`."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def choose(exhaustive: bool, part: int) -> None:
 
 
 def examples(many: int) -> int:
-    """How many random tables a test tries that tries so many at most."""
+    """Return the number of random tables that a test tries that tries so many at most."""
     return many if os.environ.get(_EXHAUSTIVE) else max(many // 10, 1)
 
 
-def some(values: Sequence[T], share: int = 8) -> list[T]:
+def sample_cases(values: Sequence[T], share: int = 8) -> list[T]:
     """Of the values of a loop one in so many, others in each part of the suite; all of them if all is to run."""
     if os.environ.get(_EXHAUSTIVE):
         return list(values)

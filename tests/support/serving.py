@@ -131,14 +131,14 @@ class Client:
         return list(result.fetchall())
 
     def error(self, statement: str) -> str:
-        """What a statement is refused with."""
+        """Return what a statement is refused with."""
         with pytest.raises(duckdb.Error) as caught:
             self.rows(statement)
         return str(caught.value).split("\n\nLINE ")[0]
 
 
 def together(many: int, asked: Any) -> list[Any]:
-    """What so many threads get that ask at once: answers, or errors."""
+    """Return what so many threads get that ask at once: answers, or errors."""
     result: list[Any] = []
 
     def one() -> None:

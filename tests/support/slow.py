@@ -32,7 +32,7 @@ _CALL = re.compile(r"^\s*([\d.]+)s call\s+(\S+?::\w+)")
 
 
 @cache
-def listed() -> frozenset[str]:
+def listed_tests() -> frozenset[str]:
     """The tests of the list, as `path::name`."""
     return frozenset(LIST.read_text("utf-8").split())
 

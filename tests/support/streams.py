@@ -81,8 +81,10 @@ def resumed(
     cuts: Sequence[int],
     by_record: Sequence[str] = (),
 ) -> StreamState:
-    """What leaves a stream that is put aside before each record of `cuts` (ascending) and taken up again, as though it
-    had come at once; `by_record` are the arrays of `own` that have a place for each record."""
+    """Return the final state of a stream that is stored and resumed before each record of `cuts`, as of one batch.
+
+    `cuts` is ascending; `by_record` are the arrays of `own` that have one element per record.
+    """
     out, step = np.full(came.n_records, PENDING), np.zeros(came.n_records, np.int64)
     rows, old_copy = np.empty(0, np.int64), None
     ends = [*cuts, came.n_records]
@@ -107,12 +109,12 @@ def resumed(
 
 
 def random_cuts(seed: int, records: int) -> list[int]:
-    """Where to put a stream aside: at some places, of which several may be the same, or after the last record."""
+    """Return random positions at which to store a stream; some may be equal, or after the last record."""
     random = np.random.default_rng(seed)
     return sorted(random.integers(0, records + 1, random.integers(1, 8)).tolist())
 
 
-def alike(one: StreamState, other: StreamState) -> None:
+def assert_equal_states(one: StreamState, other: StreamState) -> None:
     """AssertionError unless the same records left with the same classes at the same time."""
     for name in ("class_ids", "published_at", "lows", "highs", "made_at", "reusable"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), name)
@@ -135,4 +137,4 @@ def check_cuts(
         return run(some, model, options, before, ends)
 
     cut_result = resumed(came, go_on, random_cuts(seed, came.n_records), find(name).state_layout.by_record)
-    alike(cut_result, run(came, model, options))
+    assert_equal_states(cut_result, run(came, model, options))

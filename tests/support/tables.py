@@ -52,7 +52,7 @@ def encoded(table: Table) -> Encoded:
         kinds.append(kind)
         columns.append(codes)
     ties = table.ties if table.ties is not None else [0] * len(table.records)
-    persons = None if table.persons is None else _numbered(table.persons)
+    persons = None if table.persons is None else _person_numbers(table.persons)
     code_table, order = encoded_table.encode_table(kinds, columns, np.array(ties, np.uint64), persons)
     sorted_values = order.tolist()
     people = None if table.persons is None else [table.persons[i] for i in sorted_values]
@@ -107,7 +107,7 @@ def parents(tree: reference.Tree) -> encoded_table.Codes:
     return np.array([nodes.index(node[:-1]) if len(node) > 1 else -1 for node in nodes], np.int32)
 
 
-def _numbered(persons: Persons) -> encoded_table.Ints:
+def _person_numbers(persons: Persons) -> encoded_table.Ints:
     known_persons = sorted({p for p in persons if p is not None}, key=str)
     return np.array([-1 if p is None else known_persons.index(p) for p in persons], np.int64)
 
@@ -153,7 +153,9 @@ def stored(con: Any, table: Table) -> str:
     return f"'t', k := {table.k}, qi := {names}, weights := {{{weights}}}{trees}"
 
 
-def published(table: Table, records: Sequence[Record], clusters: Sequence[Sequence[int]]) -> dict[tuple[Any, ...], int]:
+def published_classes(
+    table: Table, records: Sequence[Record], clusters: Sequence[Sequence[int]]
+) -> dict[tuple[Any, ...], int]:
     """The classes that a reader sees, with their sizes: clusters of equal published values are one."""
     classes: dict[tuple[Any, ...], int] = {}
     for cluster in clusters:
@@ -244,7 +246,7 @@ def large(seed: int) -> Table:
             step = rng.choice([1, 1, 0.125])
             pools.append([rng.randint(0, 60) * step for _ in range(rng.randint(2, 20))])
         else:
-            tree = _grown(rng)
+            tree = _random_tree(rng)
             attributes.append(Category(tree, rng.choice([1.0, 1.0, 0.3])))
             pools.append(rng.sample(tree.leaf_order(), rng.randint(1, len(tree.leaf_order()))))
         if rng.random() < 0.3:
@@ -255,7 +257,7 @@ def large(seed: int) -> Table:
     return Table(records, attributes, rng.randint(2, 12), persons, [rng.randint(0, 9) for _ in range(n)])
 
 
-def _grown(rng: random.Random) -> reference.Tree:
+def _random_tree(rng: random.Random) -> reference.Tree:
     paths: list[list[str]] = [["*"]]
     inner = set()
     for number in range(1, rng.randint(2, 30)):

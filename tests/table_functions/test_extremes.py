@@ -71,7 +71,7 @@ def extremes(parameter: Parameter) -> list[Any]:
     return [{column: value} for value in values for column in ("age", "sex")] if kind is not inner else values
 
 
-def given(function: TableFunction, parameter: Parameter, value: Any) -> dict[str, Any]:
+def call_arguments(function: TableFunction, parameter: Parameter, value: Any) -> dict[str, Any]:
     """The arguments of a call that is about one parameter."""
     names = {p.name for p in function.parameters}
     alone: dict[str, Any] = {"k": 2, "delta": 20, "order_by": ["age"]}
@@ -90,7 +90,7 @@ def test_extreme_parameter_values_end_soon(ten: Any, function: TableFunction, pa
     ]
     began = time.process_time()
     for value in extremes(parameter):
-        arguments = given(function, parameter, value)
+        arguments = call_arguments(function, parameter, value)
         try:
             parameters.validate_parameters(function.name, function.parameters, arguments)
         except errors.InvalidArgumentError as error:

@@ -500,14 +500,14 @@ def test_a_view_of_another_database_works(tmp_path: Path, con: Any) -> None:
 # --- queries over the result --------------------------------------------------------------------------------
 
 
-def released(connection: Any) -> list[dict[str, Any]]:
+def released_rows(connection: Any) -> list[dict[str, Any]]:
     """The release at k = 3 as dictionaries."""
     names, rows = answer(connection, "FROM kacpc('people', k := 3)")
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def test_filters_limits_and_order(shared: Any) -> None:
-    rows = released(shared)
+    rows = released_rows(shared)
     assert len(rows) == 16
     assert min(Counter(row["class_id"] for row in rows).values()) >= 3
     flu = answer(shared, "FROM kacpc('people', k=3) WHERE disease = 'Flu'")[1]
@@ -538,7 +538,7 @@ def test_joins_subqueries_and_ctes(shared: Any) -> None:
         WITH r AS (FROM kacpc('people', k=3)), s AS (SELECT class_id, count(*) AS n FROM r GROUP BY ALL)
         SELECT (SELECT min(n) FROM s), (SELECT count(*) FROM r), (SELECT count(DISTINCT class_id) FROM r)
     """
-    rows = released(shared)
+    rows = released_rows(shared)
     ids = Counter(row["class_id"] for row in rows)
     assert answer(shared, sizes)[1] == [(min(ids.values()), 16, len(ids))]
     inside = "SELECT count(*) FROM (SELECT * FROM kacpc('people', k=3)) WHERE class_id IN (SELECT 1)"
@@ -547,7 +547,7 @@ def test_joins_subqueries_and_ctes(shared: Any) -> None:
 
 def test_correlated_subquery_and_lateral_share_release(shared: Any) -> None:
     """DuckDB evaluates these for all outer rows at once: what is called once a statement may see several rows."""
-    ids = Counter(row["class_id"] for row in released(shared))
+    ids = Counter(row["class_id"] for row in released_rows(shared))
     count = "SELECT count(*) AS n FROM kacpc('people', k=3) WHERE class_id = t.i"
     result = answer(shared, f"SELECT t.i, ({count}) FROM (VALUES (1), (2), (99)) AS t (i)")[1]
     assert sorted(result) == [(1, ids[1]), (2, ids[2]), (99, 0)]
@@ -578,7 +578,7 @@ def test_pivot_and_select_lists_work(shared: Any) -> None:
 
 
 def test_the_relation_api_goes_on_from_a_call(shared: Any) -> None:
-    rows = released(shared)
+    rows = released_rows(shared)
     women = Counter(row["disease"] for row in rows if row["sex"] == "F")
     relation = shared.sql("FROM kacpc('people', k=3)").filter("sex = 'F'").aggregate("disease, count(*) AS n")
     assert dict(relation.fetchall()) == women

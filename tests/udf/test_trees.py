@@ -11,7 +11,7 @@ import pytest
 
 
 def read(con: Any, values: Sequence[str], *, stored: bool = True, escape: bool = False, min_level: int = 0) -> Any:
-    """What the function makes of the hierarchy `h` and of values."""
+    """Return what the function makes of the hierarchy `h` and of values."""
     request = json.dumps({"escape": escape, "names": True, "trees": [[7, stored, min_level]]})
     rows = (
         "(SELECT list(struct_pack(tree := 7, node := node, parent := parent, label := label) ORDER BY ord, node) "
@@ -30,7 +30,7 @@ def store(con: Any, rows: Sequence[tuple[str, str | None, str, int]]) -> None:
     con.executemany("INSERT INTO dbanon.hierarchy BY POSITION VALUES ('h', ?, ?, ?, ?)", rows)
 
 
-def grown(seed: int) -> list[tuple[str, str | None, str, int]]:
+def random_hierarchy(seed: int) -> list[tuple[str, str | None, str, int]]:
     """A random hierarchy, its rows in any order: chains, forks, equal labels in different places, equal places among
     siblings."""
     draw = random.Random(seed)
@@ -47,7 +47,7 @@ def grown(seed: int) -> list[tuple[str, str | None, str, int]]:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_nodes_are_those_of_the_view(con: Any, seed: int) -> None:
-    rows = grown(seed)
+    rows = random_hierarchy(seed)
     store(con, rows)
     content = read(con, [], escape=seed % 2 == 1)
     names = content["domains"][0]["names"]
@@ -72,7 +72,7 @@ def test_nodes_are_those_of_the_view(con: Any, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("escape", [False, True])
 def test_node_published_as_label_or_path(con: Any, seed: int, escape: bool) -> None:
-    store(con, grown(seed))
+    store(con, random_hierarchy(seed))
     nodes = read(con, [], escape=escape)["nodes"]
     path = {n["node"]: " > ".join(nodes[m]["label"] for m in n["line"][1:]) for n in nodes}
     inner = [n for n in nodes if not n["is_leaf"]]
@@ -91,7 +91,7 @@ def test_node_published_as_label_or_path(con: Any, seed: int, escape: bool) -> N
 @pytest.mark.parametrize("escape", [False, True])
 @pytest.mark.parametrize("min_level", [0, 1, 99])
 def test_codes_belong_to_values_of_single_node(con: Any, seed: int, escape: bool, min_level: int) -> None:
-    store(con, grown(seed))
+    store(con, random_hierarchy(seed))
     values = sorted({"a", "b", "Ä", "🦉", "nowhere", "*", *(f"n{i}" for i in range(60))})
     content = read(con, values, escape=escape, min_level=min_level)
     nodes, codes, facts = content["nodes"], {c["value"]: c for c in content["codes"]}, content["facts"][0]

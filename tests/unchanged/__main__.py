@@ -54,16 +54,16 @@ GROUPS: dict[str, Callable[[], Iterator[Answer]]] = {
     "six": lambda: on_small(cases.six),
     "clinic": lambda: on_small(cases.clinic),
     "functions": lambda: on_small(cases.functions),
-    "refused": lambda: on_small(cases.refused, refused=True),
+    "refused": lambda: on_small(cases.error_statements, refused=True),
     "views": others.views,
 }
 MORE: dict[str, Callable[[], Iterator[Answer]]] = {
     "models": lambda: on_small(cases.models),
-    "own": lambda: on_small(cases.own),
+    "own": lambda: on_small(cases.own_statements),
     "declared": lambda: on_small(cases.declared),
     "options": lambda: on_small(cases.options),
-    "judged": lambda: on_small(cases.judged, safe=True),
-    "learned": lambda: on_small(cases.learned, safe=True),
+    "judged": lambda: on_small(cases.measure_statements, safe=True),
+    "learned": lambda: on_small(cases.forest_statements, safe=True),
     "commands": others.commands,
 }
 ADULT: dict[str, Callable[[], Iterator[Answer]]] = {
@@ -73,7 +73,7 @@ ADULT: dict[str, Callable[[], Iterator[Answer]]] = {
 }
 
 
-def chosen(small: bool, group: str | None) -> dict[str, Callable[[], Iterator[Answer]]]:
+def selected_groups(small: bool, group: str | None) -> dict[str, Callable[[], Iterator[Answer]]]:
     """The groups to run; says so where Adult is not there."""
     groups = dict(GROUPS if small else GROUPS | MORE | ADULT)
     if group is not None:
@@ -122,8 +122,8 @@ def asked_anew(
     return result
 
 
-def recorded() -> dict[str, Any]:
-    """What is on disk: the hashes, and the scikit-learn that they were made with."""
+def recorded_answers() -> dict[str, Any]:
+    """Return what is on disk: the hashes, and the scikit-learn that they were made with."""
     if not RECORDED.exists():
         return {"scikit-learn": learner(), "hashes": {}}
     kept_document: dict[str, Any] = json.loads(RECORDED.read_text("utf-8"))
@@ -132,7 +132,7 @@ def recorded() -> dict[str, Any]:
 
 def record(found: dict[str, str], only: str) -> int:
     """Writes the hashes of cases whose names have `only`, and says which cases raised, of which it writes none."""
-    old_hashes = recorded()["hashes"]
+    old_hashes = recorded_answers()["hashes"]
     broken_errors_by_name = {name: error for name, error in found.items() if not re.fullmatch("[0-9a-f]{32}", error)}
     groups = {name.split(": ")[0] for name in found}
     kept_values = {n: h for n, h in old_hashes.items() if n.split(": ")[0] not in groups or only not in n}
@@ -172,8 +172,8 @@ def main(arguments: list[str] | None = None) -> int:
     for kind in (dbanon.DisclosureWarning, dbanon.UtilityWarning):
         warnings.simplefilter("ignore", kind)
     os.environ["COLUMNS"] = "100"  # the width of help texts
-    remaining = recorded()
-    groups = chosen(args.small, args.group)
+    remaining = recorded_answers()
+    groups = selected_groups(args.small, args.group)
     forests = learner() == remaining["scikit-learn"] or args.record == ""
     if not forests:
         print(f"Left out: forests, recorded with scikit-learn {remaining['scikit-learn']}; here it is {learner()}.")

@@ -1,4 +1,4 @@
-"""What is released and asked: SQL, by the tables of it. A case is one statement, and its name is the statement."""
+"""Released tables and queries, as SQL. A case is one statement, and its name is the statement."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def options() -> Iterator[str]:
         yield f"FROM kmember_classes('clinic', k := 4, {option})"
 
 
-def own() -> Iterator[str]:
+def own_statements() -> Iterator[str]:
     for name, choices in OWN.items():
         for choice in choices:
             yield f"FROM {name}('clinic', k := 4, {choice})"
@@ -193,7 +193,7 @@ def functions() -> Iterator[str]:
     )
 
 
-def judged() -> Iterator[str]:
+def measure_statements() -> Iterator[str]:
     """Measures, risks, errors and attacks, on the table `safe` made of `clinic`."""
     for name in MEASURES:
         sensitive = "" if name == "k_anonymity" else f", sensitive := {SENSITIVE}"
@@ -214,15 +214,15 @@ def judged() -> Iterator[str]:
     yield "FROM inference('clinic', k := 4, algorithm := 'mondrian', support := 2)"
 
 
-def learned() -> Iterator[str]:
-    """What forests say."""
+def forest_statements() -> Iterator[str]:
+    """Yield what forests say."""
     yield "FROM influence('clinic', trees := 20)"
     yield "FROM influence('free', trees := 9, qi := ['age', 'job'], sensitive := ['score'], influence := 'mean')"
     yield "FROM kacpc('clinic', k := 4, weights := 'influence')"
     yield "FROM attack_summary('safe', kind := 'prediction', source := 'clinic')"
 
 
-def refused() -> Iterator[str]:
+def error_statements() -> Iterator[str]:
     """Mistakes, whose messages are the answer."""
     yield "FROM kacpc('six')"
     yield "FROM kacpc('six', k := 1)"

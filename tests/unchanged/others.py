@@ -1,4 +1,4 @@
-"""What is no single statement: materialized views, ledger and certificate, published files, commands."""
+"""Cases that are no single statement: materialized views, ledger and certificate, published files, commands."""
 
 from __future__ import annotations
 
@@ -30,18 +30,24 @@ def views() -> Iterator[Answer]:
     """A release made, its source changed, refreshed, joined by a second one, and published."""
     con = tables.small()
     with tempfile.TemporaryDirectory() as folder:
-        yield "materialize", lambda: made(con, dbanon.create_release(con, "seen", "kacpc", "clinic", k=4, key="rid"))
+        yield (
+            "materialize",
+            lambda: release_lines(con, dbanon.create_release(con, "seen", "kacpc", "clinic", k=4, key="rid")),
+        )
         yield "certificate", lambda: certified(con, "seen")
         for ending in (".csv", ".parquet"):
-            yield f"publish {ending}", partial(published, con, Path(folder) / f"seen{ending}")
+            yield f"publish {ending}", partial(file_lines, con, Path(folder) / f"seen{ending}")
         con.execute("DELETE FROM clinic WHERE rid % 5 = 0")
         con.execute("INSERT INTO clinic SELECT * REPLACE (rid + 1000 AS rid) FROM clinic WHERE rid % 4 = 1")
         for sql in ("FROM release_status()", "FROM delta_problems('seen')"):
             yield sql, partial(rows, con, sql)
-        yield "refresh", lambda: made(con, dbanon.refresh_release(con, "seen", refresh="recluster", allow_delta=True))
+        yield (
+            "refresh",
+            lambda: release_lines(con, dbanon.refresh_release(con, "seen", refresh="recluster", allow_delta=True)),
+        )
         yield (
             "materialize another",
-            lambda: made(con, dbanon.create_release(con, "other", "mondrian", "clinic", k=3, l=2, key="rid")),
+            lambda: release_lines(con, dbanon.create_release(con, "other", "mondrian", "clinic", k=3, l=2, key="rid")),
         )
         sql = "FROM composition('seen', 'other')"
         yield sql, partial(rows, con, sql)
@@ -49,7 +55,7 @@ def views() -> Iterator[Answer]:
     con.close()
 
 
-def made(con: Any, release: Any) -> Lines:
+def release_lines(con: Any, release: Any) -> Lines:
     """A release: what is said of it, its three tables, ledger and members."""
     texts = [str((release.name, release.version, release.records, release.classes, release.composition))]
     for ending in ("", "_classes", "_metrics"):
@@ -69,7 +75,7 @@ def certified(con: Any, release: str) -> Lines:
     return lines
 
 
-def published(con: Any, file: Path) -> Lines:
+def file_lines(con: Any, file: Path) -> Lines:
     """The files to hand out, read back; the certificate without what may differ, hashes of files with it."""
     names = []
     for path in dbanon.publish(con, "seen", file, classes=True):
@@ -92,7 +98,7 @@ def commands() -> Iterator[Answer]:
 
 
 def command(*arguments: str, folder: Path | None = None) -> Lines:
-    """What `dbanon` prints, lines without trailing blanks."""
+    """Return what `dbanon` prints, lines without trailing blanks."""
     package = str(Path(dbanon.__file__).parents[1])
     path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
     ran = subprocess.run(

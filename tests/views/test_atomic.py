@@ -71,7 +71,7 @@ def patients(con: Any) -> None:
     dbanon.declare(con, "patients", pid="identifier", age="quasi", disease="sensitive")
 
 
-def whole(con: Any) -> int | None:
+def complete_version(con: Any) -> int | None:
     """Asserts that there is one whole release or none; its version."""
     rows = con.execute("SELECT version, records FROM dbanon.release WHERE status = 'published'").fetchall()
     tables = con.execute(
@@ -125,15 +125,15 @@ def test_killed_process_leaves_complete_release(tmp_path: Path) -> None:
             while nursery.stdout.readline() != "gone\n":
                 pass
             with duckdb.connect(str(path)) as con:
-                seen_values.add(whole(con))
+                seen_values.add(complete_version(con))
         nursery.stdin.close()
     assert len(seen_values) > 1, seen_values
     with dbanon.connect(path) as con:
-        if whole(con) is None:
+        if complete_version(con) is None:
             dbanon.create_release(con, "safe", "kacpc", "patients", k=3)
         dbanon.drop_release(con, "safe")
         dbanon.forget_release(con, "safe")
-        assert whole(con) is None
+        assert complete_version(con) is None
 
 
 @pytest.mark.parametrize("on_file", [False, True])
@@ -143,14 +143,14 @@ def test_a_reader_sees_the_old_version_or_the_new_one(tmp_path: Path, on_file: b
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     reader = con.raw.cursor()
     reader.execute("BEGIN")
-    assert whole(reader) == 1
+    assert complete_version(reader) == 1
     rows = reader.execute("FROM safe").fetchall()
     con.execute("INSERT INTO patients SELECT 100 + i, 70 + i, 'Flu' FROM range(7) AS r (i)")
     assert dbanon.refresh_release(con, "safe").version == 2
-    assert whole(reader) == 1
+    assert complete_version(reader) == 1
     assert reader.execute("FROM safe").fetchall() == rows
     reader.execute("COMMIT")
-    assert whole(reader) == 2
+    assert complete_version(reader) == 2
     assert len(reader.execute("FROM safe").fetchall()) == 27
     con.close()
 
@@ -169,7 +169,7 @@ def test_readers_never_see_a_mixture(tmp_path: Path) -> None:
         try:
             while not done.is_set():
                 reader.execute("BEGIN")
-                seen_values.add(whole(reader))
+                seen_values.add(complete_version(reader))
                 reader.execute("COMMIT")
         except BaseException as error:
             wrong.append(error)
@@ -221,7 +221,7 @@ def test_concurrent_refreshes_corrupt_nothing(tmp_path: Path) -> None:
         assert sorted(won) == list(range(version + 1, version + 1 + len(won)))
         assert won
         version = max(won)
-        assert whole(con) == version
+        assert complete_version(con) == version
     con.close()
 
 
@@ -239,14 +239,14 @@ def test_concurrent_creates_make_one_release(tmp_path: Path) -> None:
         failed = [r for r in results if not isinstance(r, dbanon.Release)]
         assert len(actual_results) == 1, results
         assert all(isinstance(r, (errors.LedgerBusyError, errors.ReleaseExistsError)) for r in failed), results
-        whole(con)
+        complete_version(con)
         with con.cursor() as first, con.cursor() as second:
             results = at_once([lambda c=c: dbanon.drop_release(c, "safe") for c in (first, second)])
         assert results.count(None) >= 1
         assert all(r is None or isinstance(r, (errors.LedgerBusyError, errors.UnknownReleaseError)) for r in results), (
             results
         )
-        assert whole(con) is None
+        assert complete_version(con) is None
     con.close()
 
 
@@ -262,6 +262,6 @@ def test_second_writer_is_notified(tmp_path: Path) -> None:
     with pytest.raises(errors.LedgerBusyError, match="another connection"):
         dbanon.refresh_release(con, "safe")
     other.execute("ROLLBACK")
-    assert whole(con) == 1
+    assert complete_version(con) == 1
     assert dbanon.refresh_release(con, "safe").version == 2
     con.close()

@@ -26,7 +26,7 @@ def clinic(tmp_path: Path) -> Iterator[Any]:
         yield con
 
 
-def found(con: Any) -> list[tuple[str, str]]:
+def found_problems(con: Any) -> list[tuple[str, str]]:
     return [(p.kind, p.about) for p in doctor.problems(con)]
 
 
@@ -43,7 +43,7 @@ def test_views_that_call_table_functions_are_listed(clinic: Any) -> None:
     clinic.execute(
         "CREATE SCHEMA s; CREATE VIEW s.deep AS SELECT (SELECT count(*) FROM kacpc_classes('patients', k := 4))"
     )
-    assert found(clinic) == [("view", "above"), ("view", "live"), ("view", "s.deep")]
+    assert found_problems(clinic) == [("view", "above"), ("view", "live"), ("view", "s.deep")]
     assert "kacpc_classes()" in doctor.problems(clinic)[2].problem
 
 
@@ -62,14 +62,14 @@ def test_stale_releases_are_listed_with_what_changed(clinic: Any) -> None:
 @pytest.mark.exhaustive
 def test_a_release_without_its_tables_is_listed(clinic: Any) -> None:
     clinic.execute("DROP TABLE safe_metrics")
-    assert ("release", "safe") in found(clinic)
+    assert ("release", "safe") in found_problems(clinic)
 
 
 @pytest.mark.exhaustive
 def test_policy_and_hierarchy_problems_are_listed(clinic: Any) -> None:
     clinic.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('nothing', 'age', 'quasi')")
     clinic.execute("INSERT INTO dbanon.hierarchy VALUES ('two', 'a', NULL, 'a', 0), ('two', 'b', NULL, 'b', 0)")
-    assert {kind for kind, _ in found(clinic)} == {"policy", "hierarchy"}
+    assert {kind for kind, _ in found_problems(clinic)} == {"policy", "hierarchy"}
 
 
 @pytest.mark.exhaustive

@@ -51,7 +51,7 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def whole(con: Any, name: str, schema: str = "main", database: str = "memory") -> None:
+def assert_consistent(con: Any, name: str, schema: str = "main", database: str = "memory") -> None:
     """Asserts that three tables, ledger and membership of a release agree."""
     text = f"{quoted(database)}.{quoted(schema)}."
     records = con.execute(f"SELECT count(*) FROM {text}{quoted(name)}").fetchall()[0][0]
@@ -79,7 +79,7 @@ def whole(con: Any, name: str, schema: str = "main", database: str = "memory") -
 def test_three_tables_a_ledger_row_and_a_membership_are_made(con: Any) -> None:
     release = dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     assert (release.name, release.version, release.records) == ("safe", 1, 20)
-    whole(con, "safe")
+    assert_consistent(con, "safe")
     for ending in ENDINGS:
         called = con.execute(f"FROM kacpc{ending}('patients', k=5)").fetchall()
         if ending == "_metrics":
@@ -238,7 +238,7 @@ def test_an_open_transaction_is_refused(con: Any) -> None:
         dbanon.refresh_release(con, "safe")
     con.execute("ROLLBACK")
     assert con.execute("SELECT count(*) FROM patients").fetchall() == [(20,)]
-    whole(con, "safe")
+    assert_consistent(con, "safe")
 
 
 # --- names and places --------------------------------------------------------------------------------------
@@ -251,10 +251,10 @@ HOSTILE = ["x'); DROP TABLE patients; --", 'a"b', "🦆 views", "select", "Ünï
 def test_every_name_is_accepted(con: Any, name: str) -> None:
     given_name = name if "." not in name else quoted(name)
     dbanon.create_release(con, given_name, "kacpc", "patients", k=5)
-    whole(con, name)
+    assert_consistent(con, name)
     con.execute("INSERT INTO patients SELECT 100 + i, 70 + i, 'm', 'Flu' FROM range(6) AS r (i)")
     assert dbanon.refresh_release(con, given_name).records == 26
-    whole(con, name)
+    assert_consistent(con, name)
     dbanon.drop_release(con, given_name)
     assert tables(con) == [("memory", "main", "patients")]
     assert dbanon.forget_release(con, given_name) == 2
@@ -265,12 +265,12 @@ def test_every_name_is_accepted(con: Any, name: str) -> None:
 def test_a_schema_and_a_database_can_be_named(con: Any) -> None:
     con.execute("CREATE SCHEMA out")
     dbanon.create_release(con, "out.safe", "kacpc", "patients", k=5)
-    whole(con, "safe", "out")
+    assert_consistent(con, "safe", "out")
     assert dbanon.refresh_release(con, "out.safe").version == 2
     dbanon.create_release(con, "memory.out.other", "kacpc", "main.patients", k=5)
     dbanon.create_release(con, "memory.third", "kacpc", "memory.patients", k=5)
-    whole(con, "other", "out")
-    whole(con, "third")
+    assert_consistent(con, "other", "out")
+    assert_consistent(con, "third")
     assert dbanon.refresh_release(con, "memory.third").version == 2
     con.execute("USE memory.out")
     assert dbanon.refresh_release(con, "safe").version == 3
@@ -283,7 +283,7 @@ def test_release_stored_in_database_of_source(con: Any, tmp_path: Path) -> None:
     patients(con)
     con.execute("USE memory")
     dbanon.create_release(con, "safe", "kacpc", "clinic.main.patients", k=5)
-    whole(con, "safe", database="clinic")
+    assert_consistent(con, "safe", database="clinic")
     assert ("memory", "main", "safe") not in tables(con)
     assert dbanon.refresh_release(con, "clinic.main.safe").version == 2
     assert con.execute("SELECT database_name, version FROM releases()").fetchall() == [("clinic", 1), ("clinic", 2)]
@@ -299,11 +299,11 @@ def test_a_file_or_a_view_can_be_the_source(con: Any, tmp_path: Path) -> None:
     con.execute(f"COPY patients TO '{path}' (FORMAT parquet)")
     parameters: dict[str, Any] = {"k": 5, "qi": ["age"], "sensitive": ["disease"]}
     dbanon.create_release(con, "of_file", "kacpc", str(path), **parameters)
-    whole(con, "of_file")
+    assert_consistent(con, "of_file")
     con.execute("CREATE VIEW adults AS FROM patients WHERE age > 24")
     dbanon.declare(con, "adults", age="quasi", disease="sensitive")
     dbanon.create_release(con, "of_view", "kacpc", "adults", **parameters)
-    whole(con, "of_view")
+    assert_consistent(con, "of_view")
     assert con.execute("SELECT DISTINCT status FROM release_status()").fetchall() == [("fresh",)]
     con.execute(f"COPY (FROM patients WHERE pid > 9) TO '{path}' (FORMAT parquet)")
     con.execute("DELETE FROM patients WHERE pid > 14")
@@ -361,14 +361,14 @@ def test_replace_creates_next_version_with_new_definition(con: Any) -> None:
     with pytest.warns(dbanon.DisclosureWarning, match="intersect"):
         release = dbanon.create_release(con, "safe", "mondrian", "patients", k=10, replace=True, allow_delta=True)
     assert release.version == 2
-    whole(con, "safe")
+    assert_consistent(con, "safe")
     rows = con.execute("SELECT algorithm, status, allow_delta FROM releases()").fetchall()
     assert rows == [("kacpc", "replaced", False), ("mondrian", "published", True)]
     old_rows = con.execute("FROM safe").fetchall()
     with pytest.raises(duckdb.Error):
         dbanon.create_release(con, "safe", "kacpc", "patients", k=99, replace=True)
     assert con.execute("FROM safe").fetchall() == old_rows
-    whole(con, "safe")
+    assert_consistent(con, "safe")
 
 
 @pytest.mark.exhaustive

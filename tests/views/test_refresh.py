@@ -398,7 +398,7 @@ class World:
             con.execute(f"UPDATE t SET disease = '{rng.choice(DISEASES)}' WHERE (pid + {rng.randrange(9)}) % 9 = 0")
 
     def sets(self, version: str, other: str) -> list[list[tuple[Any, ...]]]:
-        """What a version has in each class, by published values, and the other has not."""
+        """Return what a version has in each class, by published values, and the other has not."""
         cells = f"{version}.* EXCLUDE (class_id)"
         query = f"SELECT {cells} FROM {version} EXCEPT ALL SELECT {cells.replace(version, other)} FROM {other}"
         result: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
@@ -409,7 +409,7 @@ class World:
         return [[(row[index],) for row in rows] for rows in result.values()]
 
 
-def judged(part: Sequence[Any], whole: Mapping[Any, int], asked: Mapping[str, Any]) -> list[str]:
+def missed_models(part: Sequence[Any], whole: Mapping[Any, int], asked: Mapping[str, Any]) -> list[str]:
     """The models that a set of sensitive values misses; records are persons of their own."""
     failed = []
     (records,) = models.alone([[(value,) for (value,) in part]])
@@ -507,9 +507,9 @@ def refreshed(con: Any, world: World, where: str) -> str:
             if world.person:  # persons are judged below; records are never fewer
                 assert len(moves) >= world.asked["k"], f"{where}: {version} {moves}"
                 if world.asked.keys() == {"k", "l"} and "diversity" not in world.asked:
-                    assert judged(moves, Counter(full_values), world.asked) == [], f"{where}: {version} {moves}"
+                    assert missed_models(moves, Counter(full_values), world.asked) == [], f"{where}: {version} {moves}"
             else:
-                assert judged(moves, Counter(full_values), world.asked) == [], f"{where}: {version} {moves}"
+                assert missed_models(moves, Counter(full_values), world.asked) == [], f"{where}: {version} {moves}"
     assert by_persons(con, world, new, old, True) == [], where
     assert by_persons(con, world, old, new, False) == [], where
     return "released"

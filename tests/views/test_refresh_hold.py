@@ -1,4 +1,4 @@
-"""REFRESH with refresh = 'hold': newcomers that are too few wait, counted, and go out when enough have come."""
+"""REFRESH with refresh = 'hold': too few new records are deferred, counted, and published once there are enough."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def patients(con: Any, person: bool = False, count: int = 10, **asked: Any) -> d
 def _patients(con: Any, person: bool, count: int, asked: dict[str, Any]) -> dbanon.Release:
     key = "" if person else "PRIMARY KEY"
     con.execute(f"CREATE TABLE patients (pid INTEGER {key}, age INTEGER, disease VARCHAR)")
-    come(con, [(i, 20 + i, DISEASES[i % 4]) for i in range(count)])
+    insert_rows(con, [(i, 20 + i, DISEASES[i % 4]) for i in range(count)])
     dbanon.declare(con, "patients", pid="person" if person else "identifier", age="quasi", disease="sensitive")
     return dbanon.create_release(con, "safe", "kacpc", "patients", k=5, **asked)
 
 
-def come(con: Any, rows: Sequence[tuple[int, int, str]]) -> None:
+def insert_rows(con: Any, rows: Sequence[tuple[int, int, str]]) -> None:
     if rows:
         con.executemany("INSERT INTO patients VALUES (?, ?, ?)", list(rows))
 
@@ -56,7 +56,7 @@ def hold(con: Any, **asked: Any) -> tuple[int, int, int | None]:
 
 
 def waits(con: Any) -> list[tuple[Any, ...]]:
-    """What the ledger says of those that wait, by version."""
+    """Return what the ledger says of those that wait, by version."""
     return con.execute("SELECT version, waiting, waiting_persons FROM releases()").fetchall()
 
 
@@ -68,8 +68,8 @@ def tables(con: Any) -> list[Any]:
     return [con.execute(f"FROM safe{ending}").fetchall() for ending in ("", "_classes", "_metrics")]
 
 
-def shown(con: Any, *ages: int) -> int:
-    """How many records of these ages are in a class, by the membership."""
+def n_published(con: Any, *ages: int) -> int:
+    """Return the number of records of these ages are in a class, by the membership."""
     ages_text = ", ".join(map(str, ages))
     return con.execute(
         "SELECT count(*) FROM dbanon.membership AS m JOIN patients AS p ON p.pid = m.person_key::INTEGER "
@@ -84,18 +84,18 @@ def test_few_records_deferred_until_enough(con: Any) -> None:
     """Two, then two more wait in version 1; the fifth lets all of them out as one class, and the others stay put."""
     patients(con)
     old_tables = tables(con)
-    come(con, flu(100, 2))
+    insert_rows(con, flu(100, 2))
     with pytest.raises(errors.SmallDifferencesRefusedError):
         dbanon.refresh_release(con, "safe")
     assert status(con) == ("stale", 2, 0, 0, 0)
     assert hold(con) == (1, 10, 2)
     assert status(con) == ("fresh", 0, 0, 0, 2)
-    come(con, flu(102, 2, 50))
+    insert_rows(con, flu(102, 2, 50))
     assert status(con) == ("stale", 2, 0, 0, 2)
     assert hold(con) == (1, 10, 4)
     assert tables(con) == old_tables
     assert waits(con) == [(1, 4, None)]
-    come(con, flu(104, 1, 60))
+    insert_rows(con, flu(104, 1, 60))
     assert hold(con) == (2, 15, 0)
     assert waits(con) == [(1, 4, None), (2, 0, None)]
     assert con.execute("SELECT count(*) FROM dbanon.membership WHERE waiting").fetchall() == [(0,)]
@@ -107,7 +107,7 @@ def test_few_records_deferred_until_enough(con: Any) -> None:
 
 def test_deferred_then_removed_record_leaves_no_trace(con: Any) -> None:
     patients(con)
-    come(con, flu(100, 3))
+    insert_rows(con, flu(100, 3))
     assert hold(con) == (1, 10, 3)
     con.execute("DELETE FROM patients WHERE pid = 101")
     assert status(con) == ("stale", 0, 1, 0, 3)
@@ -120,9 +120,9 @@ def test_deferred_then_removed_record_leaves_no_trace(con: Any) -> None:
 
 def test_records_missing_l_deferred_for_other_disease(con: Any) -> None:
     patients(con, l=2)
-    come(con, flu(100, 7))
+    insert_rows(con, flu(100, 7))
     assert hold(con) == (1, 10, 7)
-    come(con, flu(200, 1, 50, "TB"))
+    insert_rows(con, flu(200, 1, 50, "TB"))
     assert hold(con) == (2, 18, 0)
 
 
@@ -130,19 +130,19 @@ def test_records_missing_l_deferred_for_other_disease(con: Any) -> None:
 def test_every_model_can_defer_records(con: Any, model: dict[str, Any]) -> None:
     """Six of one disease miss each of them; a mixture as there was before meets it."""
     patients(con, count=12, **model)
-    come(con, flu(100, 6))
+    insert_rows(con, flu(100, 6))
     assert hold(con) == (1, 12, 6)
-    come(con, [(200 + i, 40 + i % 6, DISEASES[1 + i % 3]) for i in range(18)])
+    insert_rows(con, [(200 + i, 40 + i % 6, DISEASES[1 + i % 3]) for i in range(18)])
     assert hold(con) == (2, 36, 0)
 
 
 def test_persons_are_counted_not_records(con: Any) -> None:
     """Eight records of four new persons wait; a known person's record makes the fifth person of a class."""
     patients(con, person=True)
-    come(con, [*flu(100, 4), *flu(100, 4, 50, "TB")])
+    insert_rows(con, [*flu(100, 4), *flu(100, 4, 50, "TB")])
     assert hold(con) == (1, 10, 8)
     assert waits(con) == [(1, 8, 4)]
-    come(con, flu(0, 1, 60))
+    insert_rows(con, flu(0, 1, 60))
     assert hold(con) == (2, 19, 0)
     messages = con.execute("SELECT value FROM certificate('safe') WHERE section = 'left out'").fetchall()
     assert ("0",) in messages
@@ -152,24 +152,24 @@ def test_new_record_of_published_person_is_deferred(con: Any) -> None:
     """The person's first record stays where it is, and nothing tells that the second is theirs."""
     patients(con, person=True)
     old_tables = tables(con)
-    come(con, flu(3, 1))
+    insert_rows(con, flu(3, 1))
     assert hold(con) == (1, 10, 1)
     assert waits(con) == [(1, 1, 1)]
     assert tables(con) == old_tables
-    come(con, flu(100, 4, 41))
+    insert_rows(con, flu(100, 4, 41))
     assert hold(con) == (2, 15, 0)
 
 
 def test_duplicate_of_published_record_deferred_by_count(con: Any) -> None:
     """Where nothing tells people apart one of the two is new, whichever it is."""
     con.execute("CREATE TABLE patients (pid INTEGER, age INTEGER, disease VARCHAR)")
-    come(con, [(i, 20 + i % 2, "Flu") for i in range(10)])
+    insert_rows(con, [(i, 20 + i % 2, "Flu") for i in range(10)])
     dbanon.declare(con, "patients", pid="identifier", age="quasi", disease="sensitive")
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
-    come(con, [(100 + i, 20, "Flu") for i in range(4)])
+    insert_rows(con, [(100 + i, 20, "Flu") for i in range(4)])
     assert hold(con) == (1, 10, 4)
     assert con.execute("SELECT sum(records) FROM dbanon.membership WHERE waiting").fetchall() == [(4,)]
-    come(con, [(104, 20, "Flu")])
+    insert_rows(con, [(104, 20, "Flu")])
     assert hold(con) == (2, 15, 0)
 
 
@@ -212,7 +212,7 @@ def test_rare_value_deferred_until_frequent(con: Any) -> None:
 def test_removal_refused_and_erasure_defers_new_records(con: Any) -> None:
     """One of three classes of five goes for the one who was deleted; six who came wait for the next version."""
     patients(con, count=15)
-    come(con, flu(100, 6))
+    insert_rows(con, flu(100, 6))
     con.execute("DELETE FROM patients WHERE pid = 3")
     with pytest.raises(errors.SmallDifferencesRefusedError):
         hold(con)
@@ -227,7 +227,7 @@ def test_removal_refused_and_erasure_defers_new_records(con: Any) -> None:
 
 def test_removed_class_creates_version_deferring_others(con: Any) -> None:
     patients(con, count=15)
-    come(con, flu(100, 2))
+    insert_rows(con, flu(100, 2))
     con.execute("DELETE FROM patients WHERE age < 25")
     assert hold(con) == (2, 10, 2)
     assert hold(con) == (2, 10, 2)
@@ -240,10 +240,10 @@ def test_returning_people_deferred_if_absent_are_exposed(con: Any) -> None:
     con.execute("DELETE FROM patients WHERE age < 25")
     assert hold(con) == (2, 10, 0)
     con.execute("INSERT INTO patients FROM went WHERE pid <> 2")
-    come(con, flu(100, 5))
+    insert_rows(con, flu(100, 5))
     assert hold(con) == (3, 15, 4)
     con.execute("INSERT INTO patients FROM went WHERE pid = 2")
-    come(con, flu(200, 2, 50))
+    insert_rows(con, flu(200, 2, 50))
     assert hold(con) == (4, 20, 2)
 
 
@@ -255,7 +255,7 @@ def test_returning_people_checked_against_former_classes(con: Any, how: str) -> 
     con.execute("DELETE FROM patients WHERE age < 30")
     assert hold(con) == (2, 10, 0)
     con.execute("INSERT INTO patients FROM went")
-    come(con, [(100 + i, 21 + 2 * i, "Flu") for i in range(5)])
+    insert_rows(con, [(100 + i, 21 + 2 * i, "Flu") for i in range(5)])
     if how == "keep":
         with pytest.raises(errors.SmallDifferencesRefusedError, match="version 1"):
             dbanon.refresh_release(con, "safe")
@@ -271,11 +271,11 @@ def test_returning_people_checked_against_former_classes(con: Any, how: str) -> 
 @pytest.mark.parametrize("how", ["keep", "recluster"])
 def test_deferred_records_are_new_to_other_refresh_modes(con: Any, how: str) -> None:
     patients(con)
-    come(con, flu(100, 3))
+    insert_rows(con, flu(100, 3))
     assert hold(con) == (1, 10, 3)
     with pytest.raises(errors.SmallDifferencesRefusedError):
         dbanon.refresh_release(con, "safe", refresh=how)
-    come(con, flu(103, 2))
+    insert_rows(con, flu(103, 2))
     assert dbanon.refresh_release(con, "safe", refresh=how).records == 15
     assert waits(con) == [(1, 3, None), (2, None, None)]
     assert status(con) == ("fresh", 0, 0, 0, 0)
@@ -285,9 +285,9 @@ def test_newcomers_wait_and_do_not_count_as_outliers(con: Any) -> None:
     """A share of the records may be left out; who waits is none of them, and who was left out stays so."""
     patients(con, count=20, suppress=0.2)
     remaining_value = con.execute("SELECT suppressed FROM releases()").fetchall()[0][0]
-    come(con, flu(100, 2))
+    insert_rows(con, flu(100, 2))
     assert hold(con) == (1, 20 - remaining_value, 2)
-    come(con, flu(102, 8))
+    insert_rows(con, flu(102, 8))
     version, records, waiting = hold(con)
     assert (version, waiting) == (2, 0)
     suppressed = con.execute("SELECT suppressed FROM releases() WHERE version = 2").fetchall()[0][0]
@@ -304,7 +304,7 @@ def test_hold_requires_keepable_classes(con: Any) -> None:
 
 def test_unchanged_source_creates_no_version(con: Any) -> None:
     patients(con)
-    come(con, flu(100, 2))
+    insert_rows(con, flu(100, 2))
     assert hold(con) == hold(con) == hold(con, if_stale=True) == (1, 10, 2)
     dbanon.declare(con, "patients", age={"role": "quasi", "weight": 2})
     assert hold(con) == (2, 10, 2)
@@ -328,12 +328,12 @@ def test_source_problem_raised_not_deferred(con: Any) -> None:
 
 def test_deferred_count_shown_to_custodian_only(con: Any, tmp_path: Path) -> None:
     patients(con, l=2)
-    come(con, flu(100, 5))
-    come(con, flu(105, 1, 50, "TB"))
+    insert_rows(con, flu(100, 5))
+    insert_rows(con, flu(105, 1, 50, "TB"))
     assert hold(con) == (2, 16, 0)
     files = {}
     for waiting in (0, 7):
-        come(con, flu(200, waiting))
+        insert_rows(con, flu(200, waiting))
         assert hold(con) == (2, 16, waiting)
         messages = con.execute("SELECT item, value FROM certificate('safe') WHERE section = 'left out'").fetchall()
         assert ("waiting until enough have come", str(waiting)) in messages
@@ -348,7 +348,7 @@ def test_deferred_count_shown_to_custodian_only(con: Any, tmp_path: Path) -> Non
 
 def test_the_statement_the_certificate_and_wrong_words(con: Any) -> None:
     patients(con)
-    come(con, flu(100, 2))
+    insert_rows(con, flu(100, 2))
     view = "REFRESH MATERIALIZED ANONYMIZED VIEW safe"
     result = con.execute(f"{view} WITH (refresh = 'hold')")
     assert [column[0] for column in result.description] == ["name", "version", "records", "classes", "waiting"]
@@ -368,7 +368,7 @@ def test_a_ledger_of_an_earlier_version_gets_the_columns(con: Any) -> None:
         con.execute(f"ALTER TABLE dbanon.{table} DROP COLUMN {column}")
     assert con.execute("SELECT value FROM certificate('safe') WHERE item = 'k'").fetchall()
     assert status(con) == ("fresh", 0, 0, 0, 0)
-    come(con, flu(100, 2))
+    insert_rows(con, flu(100, 2))
     assert hold(con) == (1, 10, 2)
     assert waits(con) == [(1, 2, None)]
 
@@ -376,10 +376,10 @@ def test_a_ledger_of_an_earlier_version_gets_the_columns(con: Any) -> None:
 def test_published_and_deferred_rows_equal_source(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """One record that is neither published nor said to wait stops the version, and nothing is changed."""
     patients(con)
-    come(con, flu(100, 1))
+    insert_rows(con, flu(100, 1))
     assert hold(con) == (1, 10, 1)
     lost_value = con.execute("SELECT row_hash FROM dbanon.membership WHERE waiting").fetchall()[0][0]
-    come(con, flu(200, 6, 60))
+    insert_rows(con, flu(200, 6, 60))
     remember = deferred_records.defer_records
 
     def forgetful(cursor: Any, entry: Any, *given: Any) -> Any:

@@ -188,7 +188,7 @@ class History:
         return result
 
     def summed(self, records: Sequence[Record]) -> Mapping[Record, int]:
-        """What is left of each record in a random sum of classes with signs."""
+        """Return what is left of each record in a random sum of classes with signs."""
         sign = {
             (i, ages): self.rng.choice((-1, 0, 1))
             for i, version in enumerate(self.versions)

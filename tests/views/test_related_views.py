@@ -30,7 +30,7 @@ def con(tmp_path: Path) -> Iterator[Any]:
         yield connection
 
 
-def made(con: Any, like: str = "safe%") -> list[str]:
+def table_names(con: Any, like: str = "safe%") -> list[str]:
     query = "SELECT table_name FROM duckdb_tables() WHERE table_name LIKE ? ORDER BY ALL"
     return [name for (name,) in con.execute(query, [like]).fetchall()]
 
@@ -51,7 +51,7 @@ def test_one_statement_creates_all_related_tables(con: Any) -> None:
     measures = result.fetchall()
     messages = con.execute(f"{CREATE} safe AS SELECT * FROM {calls[0]}").fetchall()
     assert messages == [("safe", 1, len(people), len(classes))]
-    assert made(con) == list(TABLES)
+    assert table_names(con) == list(TABLES)
     assert con.execute("FROM safe").fetchall() == people
     assert con.execute("FROM safe_visits").fetchall() == visits
     assert con.execute("FROM safe_classes").fetchall() == classes
@@ -65,7 +65,7 @@ def test_main_table_has_requested_name(con: Any) -> None:
     release = dbanon.create_release(con, "rows", "mondrian", "visits", k=3, entity="patients", key={"patient_id": "id"})
     assert (release.name, release.version) == ("rows", 1)
     assert release.classes == con.execute("SELECT count(*) FROM rows_classes").fetchall()[0][0]
-    assert made(con, "rows%") == ["rows", "rows_classes", "rows_metrics", "rows_patients"]
+    assert table_names(con, "rows%") == ["rows", "rows_classes", "rows_metrics", "rows_patients"]
     columns = [name for name, *_ in con.execute("DESCRIBE rows").fetchall()]
     assert columns == ["patient_id", "day", "code", "disease", "class_id"]
 
@@ -121,7 +121,7 @@ def test_other_release_of_same_people_refused(con: Any, statement: str) -> None:
     for _ in ("published", "dropped"):
         with pytest.raises(errors.OverlappingReleaseError, match="the same people are in safe, "):
             con.execute(statement)
-        assert made(con, "other%") == []
+        assert table_names(con, "other%") == []
         con.execute("DROP MATERIALIZED ANONYMIZED VIEW IF EXISTS safe")
     assert dbanon.forget_release(con, "safe") == 1
     con.execute(statement)
@@ -129,7 +129,7 @@ def test_other_release_of_same_people_refused(con: Any, statement: str) -> None:
         errors.OverlappingReleaseError, match=r"people are in other.*a release of several tables cannot be"
     ):
         con.execute(first)
-    assert made(con) == []
+    assert table_names(con) == []
 
 
 def test_others_are_released_as_ever(con: Any) -> None:
@@ -157,7 +157,7 @@ def test_related_release_has_single_version(con: Any) -> None:
     assert con.execute("FROM safe_visits").fetchall() == rows
     con.execute("DROP MATERIALIZED ANONYMIZED VIEW safe")
     con.execute("DROP MATERIALIZED ANONYMIZED VIEW IF EXISTS safe")
-    assert made(con) == []
+    assert table_names(con) == []
     assert con.execute("SELECT status FROM releases()").fetchall() == [("dropped",)]
 
 
@@ -179,7 +179,7 @@ def test_gate_refusal_leaves_nothing(con: Any, monkeypatch: pytest.MonkeyPatch) 
     spoil("release/related/clustered_people.sql", "SELECT rid, class_id AS cluster", "SELECT rid, rid AS cluster")
     with pytest.raises(duckdb.Error, match="release gate refused"):
         con.execute(f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, children='visits')")
-    assert made(con) == made(con, "dbanon related%") == []
+    assert table_names(con) == table_names(con, "dbanon related%") == []
     assert con.execute("FROM dbanon.related_release").fetchall() == []
 
 
@@ -221,7 +221,7 @@ def test_tables_of_several_databases_are_refused(con: Any) -> None:
                 "WHERE table_name = 'visits'")  # fmt: skip
     with pytest.raises(errors.UnstableSourceError):
         con.execute(f"{CREATE} safe AS FROM kacpc('passing', k=3, entity='patients', {key})")
-    assert made(con) == []
+    assert table_names(con) == []
 
 
 def test_names(con: Any) -> None:
@@ -241,6 +241,6 @@ def test_names(con: Any) -> None:
     con.execute("ROLLBACK")
     con.execute('CREATE SCHEMA "x\'); DROP TABLE t; --"')
     con.execute(f'{CREATE} "x\'); DROP TABLE t; --"."😀 ""s""" AS FROM kacpc(\'patients\', k=3, children=\'visits\')')
-    assert made(con, "😀%") == ['😀 "s"', '😀 "s"_classes', '😀 "s"_metrics', '😀 "s"_visits']
+    assert table_names(con, "😀%") == ['😀 "s"', '😀 "s"_classes', '😀 "s"_metrics', '😀 "s"_visits']
     con.execute('DROP MATERIALIZED ANONYMIZED VIEW "x\'); DROP TABLE t; --"."😀 ""s"""')
-    assert made(con, "😀%") == []
+    assert table_names(con, "😀%") == []

@@ -1,4 +1,4 @@
-"""What a refresh of a streaming view writes is read back: whatever differs from the published records is refused."""
+"""Rows that a refresh of a streaming view writes are read back; differences from the published records are refused."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ STREAM = "UPDATE dbanon.stream SET"
 def con() -> Iterator[Any]:
     connection = dbanon.connect()
     connection.execute(f"CREATE TABLE events ({COLUMNS})")
-    come(connection, 0, 40)
+    insert_rows(connection, 0, 40)
     streaming.create_stream(connection, "safe", "castle", "events", **CALL)
-    come(connection, 40, 80)
+    insert_rows(connection, 40, 80)
     yield connection
     connection.close()
 
 
-def come(con: Any, first: int, last: int) -> None:
+def insert_rows(con: Any, first: int, last: int) -> None:
     rows = f"SELECT i, 20 + i * 7 % 30, ['Flu', 'HIV', 'Cold'][1 + i % 3] FROM range({first}, {last}) AS r (i)"
     con.execute(f"INSERT INTO events {rows}")
 
 
-def after(written: str, wrong: str) -> Callable[[pytest.MonkeyPatch], None]:
+def run_after(written: str, wrong: str) -> Callable[[pytest.MonkeyPatch], None]:
     """One more statement after a function of `stretch` has written its tables."""
     real = getattr(stream_refresh, written)
 
@@ -74,7 +74,7 @@ WRONG = {
 @pytest.mark.parametrize("wrong", WRONG)
 def test_tables_that_are_written_wrongly_are_refused(con: Any, monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
     old_rows = con.execute("FROM safe").fetchall()
-    after(*WRONG[wrong])(monkeypatch)
+    run_after(*WRONG[wrong])(monkeypatch)
     with pytest.raises(errors.GateRefusedError, match=r"refresh: the release gate refused the result"):
         streaming.refresh_stream(con, "safe")
     assert con.execute("FROM safe").fetchall() == old_rows

@@ -58,7 +58,7 @@ def events(seed: int, first: int, last: int) -> list[tuple[Any, ...]]:
     return values
 
 
-def made(database: str | Path = ":memory:") -> Any:
+def open_stream_database(database: str | Path = ":memory:") -> Any:
     """A connection with a source of no rows, and the hierarchy of its wards."""
     con = dbanon.attach(duckdb.connect(str(database)))
     con.execute(f"CREATE TABLE events ({COLUMNS})")
@@ -66,7 +66,7 @@ def made(database: str | Path = ":memory:") -> Any:
     return con
 
 
-def come(con: Any, seed: int, first: int, last: int) -> None:
+def insert_rows(con: Any, seed: int, first: int, last: int) -> None:
     """Rows are added to the source."""
     if last > first:
         con.executemany(f"INSERT INTO events VALUES ({', '.join('?' * 8)})", events(seed, first, last))
@@ -77,7 +77,7 @@ def rows(con: Any, query: str) -> list[tuple[Any, ...]]:
 
 
 def grew(con: Any) -> list[tuple[Any, ...]]:
-    """What the view has, without the numbers of classes: those that leave as the stream ends have other ones."""
+    """Return what the view has, without the numbers of classes: those that leave as the stream ends have other ones."""
     shown_query = "SELECT DISTINCT * EXCLUDE (disease, class_id, suppressed) FROM safe WHERE NOT suppressed"
     numbers = f"SELECT (SELECT count(DISTINCT class_id) FROM safe), (SELECT count(*) FROM ({shown_query}))"
     classes, values = con.execute(numbers).fetchall()[0]
@@ -86,7 +86,7 @@ def grew(con: Any) -> list[tuple[Any, ...]]:
 
 
 def replayed(con: Any, system: str, call: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """What the table function publishes of all rows, likewise."""
+    """Return what the table function publishes of all rows, likewise."""
     arguments = ", ".join(f"{name} := {value!r}" for name, value in call.items())
     return rows(con, f"SELECT * EXCLUDE (class_id, arrived, published, delay) FROM {system}('events', {arguments})")
 
@@ -102,13 +102,13 @@ CASES: dict[str, dict[str, Any]] = {
 @SYSTEMS
 @pytest.mark.parametrize("case", CASES)
 def test_refreshes_in_pieces_equal_function(system: str, case: str) -> None:
-    con, call = made(), CALL | CASES[case]
+    con, call = open_stream_database(), CALL | CASES[case]
     came = random.Random(f"{system} {case}")
     ends = sorted(2 * came.randrange(115) for _ in range(3))  # who comes together is read together
     streaming.create_stream(con, "safe", system, "events", **call)
     previous: list[tuple[Any, ...]] = []
     for first, last in zip([0, *ends], [*ends, 230], strict=True):
-        come(con, 1, first, last)
+        insert_rows(con, 1, first, last)
         done = streaming.refresh_stream(con, "safe")
         assert (done.read, done.waiting) == (last - first, waiting(con))
         present_rows = con.execute("FROM safe").fetchall()
@@ -135,7 +135,7 @@ def waiting(con: Any) -> int:
 @SYSTEMS
 def test_every_visible_class_has_k_persons_and_covers(system: str) -> None:
     """By the source and what each refresh added alone: who is in a row is known by a sensitive value of one's own."""
-    con = made()
+    con = open_stream_database()
     call = CALL | {"person": "name", "qi": ["age", "ward"]}
     streaming.create_stream(con, "safe", system, "events", **call)
     people: dict[int, set[str | None]] = defaultdict(set)
@@ -179,10 +179,10 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize("at", ["_publish", "_update_pending", "_update_ledger"])
 def test_failure_during_refresh_changes_nothing(at: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    con = made()
-    come(con, 2, 0, 60)
+    con = open_stream_database()
+    insert_rows(con, 2, 0, 60)
     streaming.create_stream(con, "safe", "castle", "events", **CALL)
-    come(con, 2, 60, 130)
+    insert_rows(con, 2, 60, 130)
 
     def everything() -> list[Any]:
         tables = ("safe", "safe_classes", 'dbanon."waiting main.safe"', "dbanon.stream")
@@ -221,7 +221,7 @@ print("all", flush=True)
 
 def test_killed_process_resumes_from_last_commit(tmp_path: Path) -> None:
     file = tmp_path / "clinic.duckdb"
-    con = made(file)
+    con = open_stream_database(file)
     streaming.create_stream(con, "safe", "fads", "events", **CALL)
     con.close()
     script = FOLLOWS.format(here=str(Path(__file__).parent), file=str(file))
@@ -231,16 +231,16 @@ def test_killed_process_resumes_from_last_commit(tmp_path: Path) -> None:
             child.send_signal(signal.SIGKILL if os.name == "posix" else signal.SIGTERM)
     con = dbanon.attach(duckdb.connect(str(file)))
     (have,) = con.execute("SELECT count(*) FROM events").fetchall()[0]
-    come(con, 3, have, have + 20)
+    insert_rows(con, 3, have, have + 20)
     streaming.refresh_stream(con, "safe", flush=True)
     assert grew(con) == replayed(con, "fads", CALL)
     con.close()
 
 
-def grown(system: str = "fads", **more: Any) -> Any:
+def grown_view(system: str = "fads", **more: Any) -> Any:
     """A view of sixty records, some of which wait."""
-    con = made()
-    come(con, 5, 0, 60)
+    con = open_stream_database()
+    insert_rows(con, 5, 0, 60)
     streaming.create_stream(con, "safe", system, "events", **(CALL | more))
     assert waiting(con)
     return con
@@ -257,10 +257,10 @@ def grown(system: str = "fads", **more: Any) -> Any:
     ],
 )  # fmt: skip
 def test_a_source_that_was_rewritten_is_refused(rewritten: str, why: str) -> None:
-    con = grown()
+    con = grown_view()
     old_rows = rows(con, "FROM safe")
     con.execute(rewritten)
-    come(con, 5, 60, 70)
+    insert_rows(con, 5, 60, 70)
     with pytest.raises(errors.SourceNotAppendOnlyError, match=why):
         streaming.refresh_stream(con, "safe")
     assert rows(con, "FROM safe") == old_rows
@@ -283,13 +283,13 @@ def test_the_time_zone_of_a_session_is_no_change_of_the_source(tmp_path: Path) -
 
 
 def test_published_rows_deletable_with_pruned() -> None:
-    con = grown()
+    con = grown_view()
     waits = 'rowid IN (SELECT "dbanon row" FROM dbanon."waiting main.safe")'
     con.execute(f"DELETE FROM events WHERE NOT {waits} AND rowid < 40")
     with pytest.raises(errors.SourceNotAppendOnlyError):
         streaming.refresh_stream(con, "safe")
     assert streaming.refresh_stream(con, "safe", pruned=True).read == 0
-    come(con, 5, 60, 100)
+    insert_rows(con, 5, 60, 100)
     assert streaming.refresh_stream(con, "safe").read == 40
     con.execute('DELETE FROM events WHERE rowid IN (SELECT max("dbanon row") FROM dbanon."waiting main.safe")')
     with pytest.raises(errors.SourceNotAppendOnlyError, match="changed rows that wait"):
@@ -297,7 +297,7 @@ def test_published_rows_deletable_with_pruned() -> None:
 
 
 def test_late_record_arrives_when_read() -> None:
-    con = grown()
+    con = grown_view()
     con.execute("UPDATE events SET ts = 99 WHERE false")
     con.executemany(
         f"INSERT INTO events VALUES ({', '.join('?' * 8)})", [(-1000, *row[1:]) for row in events(5, 60, 100)]
@@ -307,23 +307,23 @@ def test_late_record_arrives_when_read() -> None:
 
 
 def test_unreadable_record_reported_and_nothing_lost() -> None:
-    con = grown()
+    con = grown_view()
     old_rows = rows(con, "FROM safe")
     wrong = {"ward": "'q'", "weight": "'NaN'::DOUBLE", "ts": "NULL"}
     for column, value in wrong.items():
-        come(con, 5, 60, 61)
+        insert_rows(con, 5, 60, 61)
         con.execute(f"UPDATE events SET {column} = {value} WHERE rowid = (SELECT max(rowid) FROM events)")
         with pytest.raises(duckdb.Error, match=column):
             streaming.refresh_stream(con, "safe")
         assert rows(con, "FROM safe") == old_rows
         con.execute("DELETE FROM events WHERE rowid = (SELECT max(rowid) FROM events)")  # it has not been read
-    come(con, 5, 60, 100)
+    insert_rows(con, 5, 60, 100)
     streaming.refresh_stream(con, "safe", flush=True)
     assert grew(con) == replayed(con, "fads", CALL)
 
 
 def test_a_hierarchy_may_get_nodes_and_not_lose_them() -> None:
-    con = grown("castle")
+    con = grown_view("castle")
     dbanon.load_hierarchy(con, "wards", [*TREE, ["ab", "x", "*"], ["i", "v", "*"]])
     con.execute("INSERT INTO events SELECT * REPLACE ('i' AS ward) FROM events WHERE rowid < 30")
     assert streaming.refresh_stream(con, "safe").read == 30
@@ -334,9 +334,9 @@ def test_a_hierarchy_may_get_nodes_and_not_lose_them() -> None:
 
 
 def test_other_roles_are_refused() -> None:
-    con = made()
+    con = open_stream_database()
     dbanon.declare(con, "events", age="quasi", disease="sensitive")
-    come(con, 5, 0, 40)
+    insert_rows(con, 5, 0, 40)
     streaming.create_stream(con, "safe", "fads", "events", k=3, delta=10, order_by="ts")
     dbanon.declare(con, "events", city="sensitive")
     with pytest.raises(errors.StreamRolesChangedError, match="city was withheld and is sensitive"):
@@ -344,8 +344,8 @@ def test_other_roles_are_refused() -> None:
 
 
 def test_mistakes() -> None:
-    con = made()
-    come(con, 5, 0, 40)
+    con = open_stream_database()
+    insert_rows(con, 5, 0, 40)
     con.execute("CREATE VIEW seen AS FROM events")
     con.execute('CREATE TABLE numbered AS SELECT ts AS "rowid", * FROM events')
 
@@ -386,7 +386,7 @@ def test_statements() -> None:
     con = dbanon.connect()
     hostile = """x"'); DROP TABLE t; --"""
     con.execute(f"CREATE TABLE events ({COLUMNS})")
-    come(con.raw, 6, 0, 80)
+    insert_rows(con.raw, 6, 0, 80)
     con.execute('CREATE SCHEMA "a b"')
     name = '"a b"."' + hostile.replace('"', '""') + '"'
     call = "fads('events', k=3, delta=20, order_by='ts', qi=['age', 'city'], sensitive=['disease'])"
@@ -395,7 +395,7 @@ def test_statements() -> None:
     assert con.execute(f"CREATE STREAMING ANONYMIZED VIEW IF NOT EXISTS {name} AS FROM {call}").fetchall() == []
     with pytest.raises(errors.ReleaseExistsError):
         con.execute(f"CREATE STREAMING ANONYMIZED VIEW {name} AS FROM {call}")
-    come(con.raw, 6, 80, 100)
+    insert_rows(con.raw, 6, 80, 100)
     assert con.execute(f"REFRESH STREAMING ANONYMIZED VIEW {name}").fetchall()[0][1] == 20
     assert con.sql(f"REFRESH STREAMING ANONYMIZED VIEW {name} WITH (flush = true)").fetchall()[0][4] == 0
     shown_rows = con.execute("SELECT name, schema_name, status, arrived FROM stream_status()").fetchall()
@@ -414,7 +414,7 @@ def test_statements() -> None:
 
 
 def test_releases_and_streams_of_same_people_warned() -> None:
-    con = grown()
+    con = grown_view()
     with pytest.warns(dbanon.DisclosureWarning, match="the streaming views safe published the same people"):
         dbanon.create_release(con, "whole", "kacpc", "events", k=3, qi=["age"])
     with pytest.raises(errors.OverlappingStreamError):
@@ -459,9 +459,9 @@ def left_before_it_came(state: StreamState) -> StreamState:
 def test_the_gate_refuses_what_breaks_a_promise_later(
     spoil: Callable[[StreamState], StreamState], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    con = grown()
+    con = grown_view()
     old_values = rows(con, "FROM safe"), rows(con, "FROM dbanon.stream")
-    come(con, 5, 60, 120)
+    insert_rows(con, 5, 60, 120)
     real = stream_algorithms.find
 
     def find(name: str) -> stream_algorithms.StreamAlgorithm:
@@ -478,8 +478,8 @@ def test_the_gate_refuses_what_breaks_a_promise_later(
 
 
 def test_two_at_once_do_not_publish_twice() -> None:
-    con = grown()
-    come(con, 5, 60, 90)
+    con = grown_view()
+    insert_rows(con, 5, 60, 90)
     other = dbanon.attach(con.cursor())
     other.execute("BEGIN")
     other.execute("UPDATE dbanon.stream SET refreshes = refreshes + 1")
@@ -490,7 +490,7 @@ def test_two_at_once_do_not_publish_twice() -> None:
 
 
 def test_class_rows_not_in_arrival_order() -> None:
-    con = made()
+    con = open_stream_database()
     con.executemany("INSERT INTO events (ts, age, disease) VALUES (?, 30, ?)", [(i, f"d{i:02}") for i in range(60)])
     streaming.create_stream(
         con, "safe", "fads", "events", k=30, delta=30, order_by="ts", qi=["age"], sensitive=["disease"]
@@ -501,8 +501,8 @@ def test_class_rows_not_in_arrival_order() -> None:
 
 
 def test_release_functions_explain_streaming_view(tmp_path: Path) -> None:
-    with made() as con:
-        come(con, 3, 0, 60)
+    with open_stream_database() as con:
+        insert_rows(con, 3, 0, 60)
         dbanon.create_stream(con, "safe", "fads", "events", **CALL)
         for function in (
             lambda: dbanon.refresh_release(con, "safe"),
@@ -521,8 +521,8 @@ def test_release_functions_explain_streaming_view(tmp_path: Path) -> None:
 
 
 def test_view_with_dropped_tables_must_be_dropped_first() -> None:
-    with made() as con:
-        come(con, 3, 0, 60)
+    with open_stream_database() as con:
+        insert_rows(con, 3, 0, 60)
         dbanon.create_stream(con, "safe", "fads", "events", **CALL)
         for dropped in ("", "DROP TABLE safe; DROP TABLE safe_classes"):
             con.execute(dropped or "SELECT 1")

@@ -1,4 +1,4 @@
-"""A release that tells little says so: a measure of each column, a warning, a sentence on the command line."""
+"""An uninformative release is reported: a metric per column, a warning, and a sentence on the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dbanon.cli import main
 from dbanon.views import warnings as views_warnings
 
 
-def measured(con: Any, call: str) -> dict[str, float]:
+def metric_values(con: Any, call: str) -> dict[str, float]:
     """The measures of which columns tell nothing."""
     rows = con.execute(f"SELECT metric, value FROM {call}").fetchall()
     return {name: value for name, value in rows if name.startswith("fully_generalized:") or name == "one_class"}
@@ -28,7 +28,9 @@ def test_share_of_uninformative_records_per_column(con: Any) -> None:
     con.execute("INSERT INTO t VALUES (1, 'F', 'a'), (2, 'M', 'b'), (8, 'F', 'a'), (9, 'F', 'a'), (9, NULL, 'b')")
     lines = [["a", "all", "*"], ["b", "all", "*"]]
     dbanon.load_hierarchy(con, "cities", lines)
-    message = measured(con, "mondrian_metrics('t', k=2, qi=['age', 'sex', 'city'], hierarchies := {'city': 'cities'})")
+    message = metric_values(
+        con, "mondrian_metrics('t', k=2, qi=['age', 'sex', 'city'], hierarchies := {'city': 'cities'})"
+    )
     assert message == {
         "fully_generalized:age": 0,
         "fully_generalized:sex": 1,
@@ -36,7 +38,9 @@ def test_share_of_uninformative_records_per_column(con: Any) -> None:
         "one_class": 0,
     }
     con.execute("UPDATE t SET sex = 'F', city = 'a'")
-    message = measured(con, "mondrian_metrics('t', k=5, qi=['age', 'sex', 'city'], hierarchies := {'city': 'cities'})")
+    message = metric_values(
+        con, "mondrian_metrics('t', k=5, qi=['age', 'sex', 'city'], hierarchies := {'city': 'cities'})"
+    )
     assert list(message.values()) == [1, 0, 0, 1], "what is alike in all records is published as it is"
 
 
@@ -47,7 +51,7 @@ def test_single_class_release_is_warned_not_error(con: Any) -> None:
     )
     call = "('t', k := 2, qi := ['age'], sensitive := ['disease'], t := 0.01)"
     assert con.execute(f"SELECT count(*), count(DISTINCT class_id) FROM kacpc{call}").fetchall() == [(20, 1)]
-    assert measured(con, f"kacpc_metrics{call}") == {"fully_generalized:age": 1, "one_class": 1}
+    assert metric_values(con, f"kacpc_metrics{call}") == {"fully_generalized:age": 1, "one_class": 1}
     parameters: dict[str, Any] = {"k": 2, "qi": ["age"], "sensitive": ["disease"], "t": 0.01}
     with pytest.warns(dbanon.UtilityWarning, match="safe: all 20 records are in one class") as caught:
         release = dbanon.create_release(con, "safe", "kacpc", "t", **parameters)

@@ -29,7 +29,7 @@ def literals(attempt: Attempt) -> str:
 
 
 def run(con: Any, query: str) -> list[str]:
-    """What the policy forbids of the rows of a query."""
+    """Return what the policy forbids of the rows of a query."""
     result = con.execute(query)
     return problems([column[0] for column in result.description], result.fetchall())
 
@@ -51,7 +51,7 @@ def view(con: Any, attempt: Attempt, table: str) -> list[str]:
     return run(con, "FROM seen")
 
 
-def copied(con: Any, attempt: Attempt, table: str) -> list[str]:
+def forbidden_copied_rows(con: Any, attempt: Attempt, table: str) -> list[str]:
     con.execute(f"CREATE OR REPLACE TABLE copied AS FROM mondrian('{table}', k := {K}{literals(attempt)})")
     return run(con, "FROM copied")
 
@@ -66,7 +66,7 @@ def classes(con: Any, attempt: Attempt, table: str) -> list[str]:
     return []
 
 
-def explained(con: Any, attempt: Attempt, table: str) -> list[str]:
+def forbidden_explained_rows(con: Any, attempt: Attempt, table: str) -> list[str]:
     con.execute(f"EXPLAIN FROM mondrian('{table}', k := {K}{literals(attempt)})").fetchall()
     return []
 
@@ -75,10 +75,10 @@ INTERFACES: dict[str, Callable[[Any, Attempt, str], list[str]]] = {
     "materialize": materialized,
     "CREATE MATERIALIZED ANONYMIZED VIEW": created,
     "CREATE VIEW": view,
-    "CREATE TABLE AS": copied,
+    "CREATE TABLE AS": forbidden_copied_rows,
     "PREPARE": prepared,
     "classes": classes,
-    "EXPLAIN": explained,
+    "EXPLAIN": forbidden_explained_rows,
 }
 
 

@@ -1,4 +1,4 @@
-"""What every system of streams keeps, with what it does where nobody asks for more."""
+"""Every stream algorithm keeps its guarantees with default parameters."""
 
 from __future__ import annotations
 

@@ -49,8 +49,8 @@ def insert(con: Any, kind: str, seed: int, first: int, last: int) -> None:
     con.execute(f"INSERT INTO t SELECT r, {KINDS[kind][1]}, b, 'x' || r FROM (VALUES {rows}) AS v (r, i, b)")
 
 
-def published(con: Any, query: str) -> list[tuple[Any, ...]]:
-    """What is published, without the numbers of classes."""
+def published_rows(con: Any, query: str) -> list[tuple[Any, ...]]:
+    """Return what is published, without the numbers of classes."""
     con.execute(f"CREATE OR REPLACE TABLE result AS SELECT * EXCLUDE (class_id) FROM {query}")
     return sorted(con.execute("SELECT COLUMNS(*)::VARCHAR FROM result").fetchall(), key=repr)
 
@@ -66,9 +66,9 @@ def test_view_equals_function(system: str, kind: str) -> None:
         insert(con, kind, seed, first, first + {30: 25, 55: 15, 70: 20}[first])
         streaming.refresh_stream(con, "s", flush=first == 70)
     arguments = ", ".join(f"{name} := {value!r}" for name, value in call.items())
-    expected = published(con, f"(SELECT * EXCLUDE (arrived, published, delay) FROM {system}('t', {arguments}))")
+    expected = published_rows(con, f"(SELECT * EXCLUDE (arrived, published, delay) FROM {system}('t', {arguments}))")
     if not SYSTEMS[system].widens:
-        assert published(con, "s") == expected
+        assert published_rows(con, "s") == expected
     if call["intervals"] == "bounds" and not SYSTEMS[system].maybe:
         check_covered(con, "s")
     con.close()

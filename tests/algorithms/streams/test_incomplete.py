@@ -29,7 +29,7 @@ def run(
     return find(name).run(came, model, options, lambda: None, before, ends)
 
 
-def plain(name: str, came: Arrivals, model: StreamModel, options: dict[str, Any]) -> Idea | ByPattern:
+def plain_algorithm(name: str, came: Arrivals, model: StreamModel, options: dict[str, Any]) -> Idea | ByPattern:
     if name == "idea":
         return Idea(came, model.k, model.min_values, **options)
     return ByPattern(came, model.k, model.min_values, **options, by_size=name == "iot_anonymity")
@@ -67,7 +67,7 @@ def test_equals_plain_loop_and_keeps_promises(name: str) -> None:
     joined_number = 0
     for seed in range(250):
         came, model, options = case(seed, name)
-        remaining, loop = run(name, came, model, options), plain(name, came, model, options)
+        remaining, loop = run(name, came, model, options), plain_algorithm(name, came, model, options)
         assert (remaining.class_ids.tolist(), remaining.published_at.tolist()) == (loop.out, loop.step), seed
         assert [
             list(zip(*c, strict=True)) for c in zip(remaining.lows.tolist(), remaining.highs.tolist(), strict=True)

@@ -129,7 +129,7 @@ def test_columns_may_have_the_names_that_a_statement_uses(con: Any) -> None:
 
 
 def spoiled(monkeypatch: pytest.MonkeyPatch, spoil: Callable[[StreamState], StreamState]) -> None:
-    """What systems give is spoiled before it is published."""
+    """Return what systems give is spoiled before it is published."""
     real = stream_algorithms.find
 
     def find(name: str) -> stream_algorithms.StreamAlgorithm:

@@ -44,7 +44,7 @@ MEN = ("M", "[20, 60]", (20, 41, 60))
 """They make the range of ages 40, and fit nobody else."""
 
 
-def told(con: Any, more: str = QI) -> dict[str, float]:
+def metric_values(con: Any, more: str = QI) -> dict[str, float]:
     """The numbers of the summary that are no attribute's."""
     rows = con.execute(
         f"FROM attack_summary('safe', kind='refinement', source='people', {more}) WHERE attribute IS NULL"
@@ -63,7 +63,7 @@ def test_values_of_a_cheaper_class_are_ruled_out(clinic: Any) -> None:
     assert (row["records"], row["confidence"], row["observed"]) == (4, 1, 1)
     assert row["prior"] == pytest.approx(15 / 21)
     assert row["note"] == "a record of these values would lose less in another class"
-    assert told(clinic) == {
+    assert metric_values(clinic) == {
         "examined": 1, "contradicted": 0, "several": 3, "fewer": 3, "placed": 3, "placed_right": 1,
     }  # fmt: skip
     by_column = summary(clinic, "refinement", more=f"{QI}, threshold=0")
@@ -99,13 +99,13 @@ def test_class_without_spare_filled_from_nested_one(clinic: Any) -> None:
     wide_values, cheap = ("F", "[20, 40]", (20, 38, 40)), ("F", "[25, 30]", (25, 27, 30))
     publish(clinic, wide_values, cheap, MEN)
     assert attack(clinic, "refinement", more=QI) == []
-    assert told(clinic)["examined"] == told(clinic)["fewer"] == 0
+    assert metric_values(clinic)["examined"] == metric_values(clinic)["fewer"] == 0
     publish(clinic, wide_values, cheap, ("F", "[32, 39]", (32, 33, 36, 39)), MEN)
     (row,) = (r for r in attack(clinic, "refinement", more=QI) if r["class"]["age"] == "[20, 40]")
     # What goes out saves 7/40, the loss of what comes in: less than that is lost from 25 to 30 alone.
     assert (row["guess"], row["observed"]) == ("not 25 to 30", 1)
     # Whoever fits the class that can spare a record may as well be in the wide one.
-    assert told(clinic) | {"several": 8, "fewer": 3, "placed": 3, "placed_right": 1} == told(clinic)
+    assert metric_values(clinic) | {"several": 8, "fewer": 3, "placed": 3, "placed_right": 1} == metric_values(clinic)
 
 
 def test_sensitive_value_inferred_from_remaining_class(clinic: Any) -> None:
@@ -121,13 +121,13 @@ def test_sensitive_value_inferred_from_remaining_class(clinic: Any) -> None:
     # Nobody tells which class the three with HIV are in: both have it.
     (row,) = (r for r in attack(clinic, "refinement", more=extra_options) if r["attribute"] == "age")
     assert row["observed"] is None
-    assert told(clinic, extra_options)["placed_right"] is None
+    assert metric_values(clinic, extra_options)["placed_right"] is None
 
 
 def test_nothing_inferred_without_cheaper_class(clinic: Any) -> None:
     publish(clinic, ("F", "[20, 30]", (20, 22, 25, 30)), ("F", "[40, 50]", (40, 41, 45, 50)), MEN)
     assert attack(clinic, "refinement", more=f"{QI}, threshold=0") == []
-    assert told(clinic)["several"] == told(clinic)["contradicted"] == 0
+    assert metric_values(clinic)["several"] == metric_values(clinic)["contradicted"] == 0
     publish(clinic, ("F", "[20, 40]", (20, 33, 38, 40)), ("F", "[25, 30]", (25, 27, 30)), MEN)
     assert attack(clinic, "refinement", more=QI.replace("k=3", "k=4")) == [], "no class can spare a record"
 
@@ -144,14 +144,14 @@ def test_a_guess_that_is_wrong_is_shown_to_be(clinic: Any) -> None:
     publish(clinic, ("F", "[20, 40]", (20, 26, 29, 40)), ("F", "[25, 30]", (25, 27, 30)), MEN)
     (row,) = (r for r in attack(clinic, "refinement", more=QI) if r["attribute"] == "age")
     assert (row["guess"], row["confidence"], row["observed"]) == ("not 25 to 30", 1, 0.5)
-    assert told(clinic)["placed_right"] == pytest.approx(3 / 5)
+    assert metric_values(clinic)["placed_right"] == pytest.approx(3 / 5)
 
 
 def test_contradicting_class_reveals_nothing(clinic: Any) -> None:
     """Somebody is 25 for sure, and nobody should be."""
     publish(clinic, ("F", "[25, 45]", (25, 33, 38, 45)), ("F", "[22, 30]", (22, 27, 30)), MEN)
     assert [r for r in attack(clinic, "refinement", more=QI) if r["attribute"] == "age"] == []
-    assert told(clinic)["contradicted"] == 1
+    assert metric_values(clinic)["contradicted"] == 1
 
 
 def test_nodes_and_missing_values_are_ruled_out(con: Any) -> None:
@@ -212,18 +212,18 @@ TREE = [["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"], ["b2", "B", "*"], 
 Person = tuple[int, str, int]
 
 
-def published(people: Sequence[Person]) -> tuple[str, str]:
-    """What a class publishes of ages and wards."""
+def published_values(people: Sequence[Person]) -> tuple[str, str]:
+    """Return what a class publishes of ages and wards."""
     ages, wards = {p[0] for p in people}, {p[1] for p in people}
     nodes = {w[0].upper() for w in wards}
     ward = wards.pop() if len(wards) == 1 else nodes.pop() if len(nodes) == 1 else "*"
     return (str(ages.pop()) if len(ages) == 1 else f"[{min(ages)}, {max(ages)}]"), ward
 
 
-def lost(people: Sequence[Person], range_: int) -> float:
-    """What all records of a class lose."""
+def class_loss(people: Sequence[Person], range_: int) -> float:
+    """Return what all records of a class lose."""
     ages = [p[0] for p in people]
-    ward = published(people)[1]
+    ward = published_values(people)[1]
     return len(people) * ((max(ages) - min(ages)) / range_ + {"*": 1.0, "A": 0.5, "B": 0.5}.get(ward, 0.0))
 
 
@@ -257,11 +257,11 @@ def at_a_least(seed: int, k: int, size: int) -> list[list[Person]]:
         better = False
         merged: dict[tuple[str, str], list[Person]] = {}
         for each_class in classes:
-            merged.setdefault(published(each_class), []).extend(each_class)
+            merged.setdefault(published_values(each_class), []).extend(each_class)
         classes = list(merged.values())
         for change in moves(classes, k):
-            old_total = sum(lost(classes[i], range_) for i in change)
-            if sum(lost(each_class, range_) for each_class in change.values()) < old_total - 1e-9:
+            old_total = sum(class_loss(classes[i], range_) for i in change)
+            if sum(class_loss(each_class, range_) for each_class in change.values()) < old_total - 1e-9:
                 classes = [change.get(i, each_class) for i, each_class in enumerate(classes)]
                 better = True
                 break
@@ -280,7 +280,7 @@ def test_inferences_hold_under_optimality() -> None:
     for seed in range(70):
         classes = at_a_least(seed, 3, 14 + seed % 4)
         ages = [[p[0] for p in each_class] for each_class in classes]
-        ends = [ENDS[published(each_class)[1]] for each_class in classes]
+        ends = [ENDS[published_values(each_class)[1]] for each_class in classes]
         low = np.array([[min(a), e[0]] for a, e in zip(ages, ends, strict=True)], float)
         high = np.array([[max(a), e[1]] for a, e in zip(ages, ends, strict=True)], float)
         records = np.array([len(each_class) for each_class in classes])

@@ -38,7 +38,7 @@ def rows(con: Any, query: str) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
-def released(con: Any, algorithm: str, table: str, options: str) -> dict[str, float]:
+def released_metrics(con: Any, algorithm: str, table: str, options: str) -> dict[str, float]:
     mapping = dict(con.execute(f"SELECT metric, value FROM {algorithm}_metrics('{table}', {options})").fetchall())
     return mapping | {"suppressed": mapping["suppressed:outlier"]}
 
@@ -50,7 +50,7 @@ def test_figures_match_releases_with_persons(people: Any, algorithm: str, person
     options = f"{QI}, sensitive := ['disease']{persons}, suppress := 0.05"
     call = f"'people', k := [4], algorithms := '{algorithm}', metrics := {NAMES}, {options}"
     actual_rows = rows(people, f"FROM compare({call})")
-    expected = released(people, algorithm, "people", f"k := 4, {options}")
+    expected = released_metrics(people, algorithm, "people", f"k := 4, {options}")
     assert [row["metric"] for row in actual_rows] == NAMES
     assert {row["metric"]: row["mean"] for row in actual_rows} == pytest.approx(
         {n: expected[n] for n in NAMES}, abs=1e-9
@@ -72,7 +72,7 @@ def test_extra_columns_of_algorithms_change_no_other(people: Any) -> None:
     together = people.execute(call.format(names)).fetchall()
     assert together == [row for name in names for row in people.execute(call.format([name])).fetchall()]
     for name in names:
-        expected = released(people, name, "people", f"k := 4, {options}")
+        expected = released_metrics(people, name, "people", f"k := 4, {options}")
         assert {m: v for a, m, v in together if a == name} == pytest.approx(
             {m: expected[m] for m in ("ncp", "square_error", "clusters")}, abs=1e-9
         )
@@ -88,7 +88,7 @@ def test_every_combination_is_a_row_in_the_order_of_the_call(people: Any) -> Non
     assert all(
         r["n"] == r["rows"] and r["runs"] == 1 and r["stddev"] is None and r["seconds"] >= 0 for r in actual_rows
     )
-    one = released(people, "mdav", "people", "k := 5, qi := ['age']")
+    one = released_metrics(people, "mdav", "people", "k := 5, qi := ['age']")
     assert [r["mean"] for r in actual_rows if (r["d"], r["n"], r["algorithm"], r["k"]) == (1, 240, "mdav", 5)] == [
         pytest.approx(one["ncp"]), one["k"],
     ]  # fmt: skip
@@ -104,7 +104,7 @@ def test_sample_is_own_table_and_nested(people: Any) -> None:
     ]
     order = "md5_number_lower(p::VARCHAR || '0'), p::VARCHAR"
     people.execute(f"CREATE TABLE few AS SELECT p.* FROM people AS p ORDER BY {order} LIMIT 30")
-    expected = released(people, "kacpc", "few", f"k := 3, {QI}")["information_loss"]
+    expected = released_metrics(people, "kacpc", "few", f"k := 3, {QI}")["information_loss"]
     assert next(r["mean"] for r in first if r["algorithm"] == "kacpc") == pytest.approx(expected)
 
 
@@ -112,7 +112,9 @@ def test_several_seeds_give_mean_and_deviation(people: Any) -> None:
     people.execute("CREATE TABLE t AS SELECT range * 7919 % 97 AS age, range % 11 AS city FROM range(300)")
     call = "algorithms := ['kmember', 'mdav'], k := [7], metrics := ['ncp'], repeat := 4"
     values_by_algorithm = {r["algorithm"]: r for r in rows(people, f"FROM compare('t', {call}, seed := 7, {QI})")}
-    each_ncps = [released(people, "kmember", "t", f"k := 7, seed := {seed}, {QI}")["ncp"] for seed in range(7, 11)]
+    each_ncps = [
+        released_metrics(people, "kmember", "t", f"k := 7, seed := {seed}, {QI}")["ncp"] for seed in range(7, 11)
+    ]
     assert len(set(each_ncps)) > 1
     assert values_by_algorithm["kmember"]["mean"] == pytest.approx(statistics.fmean(each_ncps))
     assert values_by_algorithm["kmember"]["stddev"] == pytest.approx(statistics.stdev(each_ncps))

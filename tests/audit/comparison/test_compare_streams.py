@@ -40,7 +40,7 @@ def compared(con: Any, call: str, columns: str = "algorithm, metric, mean") -> l
     return rows
 
 
-def released(con: Any, system: str, options: str, table: str = "events") -> dict[str, float]:
+def released_metrics(con: Any, system: str, options: str, table: str = "events") -> dict[str, float]:
     return dict(con.execute(f"SELECT metric, value FROM {system}_metrics('{table}', {options})").fetchall())
 
 
@@ -52,7 +52,7 @@ def test_figures_are_those_of_the_streams_metrics(events: Any, persons: str, sen
     names = [name for name in SYSTEMS if sensitive or name != "puri_haritha"]  # which asks for l itself
     result = compared(events, f"'events', algorithms := {names}, metrics := {NAMES}, {options}")
     for name in names:
-        expected = released(events, name, options)
+        expected = released_metrics(events, name, options)
         figures = {metric: mean for system, metric, mean in result if system == name}
         assert figures == {metric: pytest.approx(expected[metric], abs=1e-9) for metric in NAMES}, name
 
@@ -90,7 +90,7 @@ def test_streams_and_tables_stand_in_one_statement(events: Any) -> None:
     assert values["mdav", "suppression"] == 0
     assert values["mdav", "average_delay"] is values["mdav", "reuse"] is None
     assert values["fads", "average_delay"] > 0
-    alone = released(events, "fads", f"k := 6, delta := 60, order_by := 'ts', {QI}")
+    alone = released_metrics(events, "fads", f"k := 6, delta := 60, order_by := 'ts', {QI}")
     assert values["fads", "average_loss"] == pytest.approx(alone["average_loss"])
 
 
@@ -98,7 +98,7 @@ def test_a_sample_is_a_stream_of_its_own(events: Any) -> None:
     result = compared(events, f"'events', k := 5, algorithms := 'castle', rows := 100, metrics := {NAMES}, {ARRIVING}")
     order = "md5_number_lower(e::VARCHAR || '0'), e::VARCHAR"
     events.execute(f"CREATE TABLE few AS SELECT e.* FROM events AS e ORDER BY {order} LIMIT 100")
-    expected = released(events, "castle", f"k := 5, {ARRIVING}", "few")
+    expected = released_metrics(events, "castle", f"k := 5, {ARRIVING}", "few")
     assert {metric: mean for _, metric, mean in result} == pytest.approx({name: expected[name] for name in NAMES})
 
 
@@ -106,7 +106,7 @@ def test_randomized_systems_run_with_successive_seeds(events: Any) -> None:
     call = f"'events', k := 5, algorithms := ['faanst', 'fads'], metrics := 'average_loss', seed := 4, {ARRIVING}"
     rows = {row[0]: row[1:] for row in compared(events, f"{call}, repeat := 3", "algorithm, mean, stddev, runs")}
     each_average_loss = [
-        released(events, "faanst", f"k := 5, seed := {seed}, {ARRIVING}")["average_loss"] for seed in (4, 5, 6)
+        released_metrics(events, "faanst", f"k := 5, seed := {seed}, {ARRIVING}")["average_loss"] for seed in (4, 5, 6)
     ]
     assert len(set(each_average_loss)) > 1
     assert rows["faanst"] == (

@@ -1,4 +1,4 @@
-"""What is cited stands in the bibliography, under the name by which it is cited."""
+"""Every cited work is in the bibliography under the name by which it is cited."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class Reader:
 
 @pytest.fixture
 def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a report asks of a release is asked once, in however many ways a page shows how to get it."""
+    """Return what a report asks of a release is asked once, in however many ways a page shows how to get it."""
     real, known_values = report._sections, dict[Any, Any]()
 
     def sections(asking: Any, before: Any, population: str | None) -> Any:

@@ -86,7 +86,7 @@ def test_a_script_is_statements_and_dot_commands() -> None:
 
 @pytest.fixture(scope="module")
 def names() -> Any:
-    """What is known in a small clinic."""
+    """Return what is known in a small clinic."""
     with dbanon.connect() as con:
         con.execute('CREATE TABLE patients (pid INTEGER, age INTEGER, zip VARCHAR, disease VARCHAR, "odd name" DATE)')
         con.execute("CREATE TABLE wards (ward VARCHAR, beds INTEGER)")
@@ -177,7 +177,7 @@ def test_functions_and_parameters_offered_with_meaning(names: Any) -> None:
 def test_names_stay_known_while_a_transaction_is_aborted() -> None:
     with dbanon.connect() as con:
         con.execute("CREATE TABLE wards (ward VARCHAR)")
-        shell = made(con)
+        shell = memory_shell(con)
         fresh = known_names.CatalogCache(shell.try_query)
         shell.on_change = fresh.mark_stale
         assert offered("FROM wa|", fresh.get()) == ["wards"]
@@ -193,7 +193,7 @@ def test_names_stay_known_while_a_transaction_is_aborted() -> None:
 # --- results ---------------------------------------------------------------------------------------------
 
 
-def written(
+def written_text(
     rows: list[tuple[Any, ...]],
     columns: str,
     mode: str,
@@ -203,7 +203,7 @@ def written(
     limit: int | None = None,
     watched: bool = True,
 ) -> str:
-    """What a result looks like."""
+    """Return what a result looks like."""
     out = io.StringIO()
     names = tuple(columns.split())
     kinds = tuple(types.split()) or ("VARCHAR",) * len(names)
@@ -213,7 +213,7 @@ def written(
 
 
 def on_screen(con: Any, query: str, mode: str = "table") -> list[str]:
-    """What a person sees of a statement on a terminal of 80 columns."""
+    """Return what a person sees of a statement on a terminal of 80 columns."""
     screen = io.StringIO()
     shell = Shell(con, screen, io.StringIO(), mode=mode, watched=True, dot_command=run_dot_command)
     shell.console.width = 80
@@ -258,7 +258,7 @@ def test_pinned_columns_are_not_truncated() -> None:
 
 
 def test_a_table_of_two_columns() -> None:
-    assert written([(1, "Flu"), (None, "[b]HIV")], "n disease", "table", types="INTEGER VARCHAR") == (
+    assert written_text([(1, "Flu"), (None, "[b]HIV")], "n disease", "table", types="INTEGER VARCHAR") == (
         "╭─────────┬─────────╮\n"
         "│       n │ disease │\n"
         "│ integer │ varchar │\n"
@@ -274,7 +274,7 @@ def test_a_table_of_two_columns() -> None:
 @pytest.mark.parametrize("columns", [1, 2, 3, 8, 60])
 def test_a_table_is_never_wider_than_the_screen(width: int, columns: int) -> None:
     rows = [tuple("x" * (7 * i % 90 + 1) for i in range(columns)), tuple("日本" * (i % 20) for i in range(columns))]
-    text = written(rows, " ".join(f"column_{i}" for i in range(columns)), "table", width=width)
+    text = written_text(rows, " ".join(f"column_{i}" for i in range(columns)), "table", width=width)
     lines = text.splitlines()
     assert all(cell_len(line) <= width for line in lines)
     assert ("columns, " in text) == (columns == 60 or (columns == 8 and width <= 80))
@@ -287,7 +287,7 @@ def test_columns_truncated_before_dropped_ends_kept() -> None:
 
 
 def test_a_long_result_says_how_much_is_not_shown() -> None:
-    text = written([(i,) for i in range(2_000)], "i", "table", types="INTEGER", limit=7)
+    text = written_text([(i,) for i in range(2_000)], "i", "table", types="INTEGER", limit=7)
     assert text.splitlines()[-1] == "2,000 rows, 7 shown (.rows all shows the other 1,993)"
     assert len(text.splitlines()) == 7 + 6
 
@@ -295,32 +295,32 @@ def test_a_long_result_says_how_much_is_not_shown() -> None:
 def test_a_cell_cannot_command_the_terminal() -> None:
     evil = "a\x1b[2Jb\nc\x9b1m"
     for mode in ("table", "markdown", "line", "json", "csv"):
-        text = written([(evil,)], "e\x1bvil", mode)
+        text = written_text([(evil,)], "e\x1bvil", mode)
         assert "\x1b" not in text and "\x9b" not in text, mode
-    assert written([(evil,)], "x", "csv", watched=False) == f'x\n"{evil}"\n'
+    assert written_text([(evil,)], "x", "csv", watched=False) == f'x\n"{evil}"\n'
     assert single_line(evil) == "a\\x1b[2Jb\\nc\\x9b1m"
 
 
 def test_csv_tells_null_from_an_empty_text_as_copy_does() -> None:
     rows = [(None, ""), ('say "x"', "a,b"), (True, 1.5)]
-    assert written(rows, "a b", "csv") == 'a,b\n,""\n"say ""x""","a,b"\ntrue,1.5\n'
+    assert written_text(rows, "a b", "csv") == 'a,b\n,""\n"say ""x""","a,b"\ntrue,1.5\n'
 
 
 def test_json_is_json_whatever_the_values() -> None:
     rows = [(1, "é", None), (float("nan"), [{"a": Decimal("1.50")}], datetime.date(2020, 1, 2))]
-    assert json.loads(written(rows, "a a c", "json", watched=False)) == [
+    assert json.loads(written_text(rows, "a a c", "json", watched=False)) == [
         {"a": 1, "a_1": "é", "c": None},
         {"a": None, "a_1": [{"a": "1.50"}], "c": "2020-01-02"},
     ]
-    assert json.loads(written([], "a", "json")) == []
+    assert json.loads(written_text([], "a", "json")) == []
     assert unique_names(["a", "a", "a_1", "a"]) == ["a", "a_2", "a_1", "a_3"]
 
 
 def test_markdown_and_line() -> None:
-    assert written([("a|b", 1)], "x n", "markdown", types="VARCHAR INTEGER") == (
+    assert written_text([("a|b", 1)], "x n", "markdown", types="VARCHAR INTEGER") == (
         "| x | n |\n| --- | --: |\n| a\\|b | 1 |\n"
     )
-    assert written([("a", 1), ("b", None)], "name n", "line") == "name = a\n   n = 1\n\nname = b\n   n = NULL\n"
+    assert written_text([("a", 1), ("b", None)], "name n", "line") == "name = a\n   n = 1\n\nname = b\n   n = NULL\n"
 
 
 def test_values_are_shown_as_sql_shows_them() -> None:
@@ -333,7 +333,7 @@ def test_values_are_shown_as_sql_shows_them() -> None:
 # --- statements and dot commands -------------------------------------------------------------------------
 
 
-def made(con: Any, *, mode: str = "csv", watched: bool = False) -> Any:
+def memory_shell(con: Any, *, mode: str = "csv", watched: bool = False) -> Any:
     """A shell that writes into memory."""
     return Shell(con, io.StringIO(), io.StringIO(), mode=mode, watched=watched, dot_command=run_dot_command)
 
@@ -345,20 +345,20 @@ def shell(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         con.execute("CREATE TABLE patients AS SELECT i AS pid, 20 + i AS age, 'Flu' AS disease FROM range(8) AS r (i)")
         con.execute("CREATE VIEW old AS FROM patients WHERE age > 25")
         dbanon.declare(con, "patients", pid="identifier", age="quasi", disease="sensitive")
-        made_shell = made(con)
+        made_shell = memory_shell(con)
         yield made_shell
         made_shell.close()
 
 
 def out(shell: Any) -> str:
-    """What was written since the last time."""
+    """Return what was written since the last time."""
     text = shell.console.file.getvalue()
     shell.console.file.seek(0)
     shell.console.file.truncate()
     return str(text)
 
 
-def told(shell: Any) -> str:
+def error_output(shell: Any) -> str:
     """The errors since the last time."""
     text = shell.errors.file.getvalue()
     shell.errors.file.seek(0)
@@ -373,7 +373,7 @@ def test_rowless_statements_silent_in_pipe(shell: Any) -> None:
 
 def test_interactive_statements_report_outcome() -> None:
     with dbanon.connect() as con:
-        shell = made(con, mode="table", watched=True)
+        shell = memory_shell(con, mode="table", watched=True)
         for step in ("CREATE TABLE t AS FROM range(1500)", "DROP TABLE t", "CREATE VIEW v AS SELECT 1 AS Count"):
             assert shell.run(step)
         assert out(shell).splitlines() == ["Done: 1,500 rows.", "Done.", "Done."]
@@ -390,10 +390,10 @@ def test_compiling_notice_once_and_not_among_rows(watched: bool) -> None:
 
     with dbanon.connect() as con:
         con.create_function("compiled", compiled, ["BIGINT"], "BIGINT")
-        shell = made(con, mode="table" if watched else "csv", watched=watched)
-        assert shell.run("SELECT 1 AS n") and "Compiling" not in told(shell) + out(shell)
+        shell = memory_shell(con, mode="table" if watched else "csv", watched=watched)
+        assert shell.run("SELECT 1 AS n") and "Compiling" not in error_output(shell) + out(shell)
         assert shell.run("SELECT compiled(7) AS n") and shell.run("SELECT compiled(8) AS n")
-        message, rows = told(shell), out(shell)
+        message, rows = error_output(shell), out(shell)
         assert message.count(COMPILING_MESSAGE) == 1
         assert watched or (message, rows) == (COMPILING_MESSAGE + "\n", "n\n7\nn\n8\n")
         shell.close()
@@ -406,14 +406,14 @@ def test_the_functions_work_as_on_a_connection_of_ours(shell: Any) -> None:
 
 def test_an_error_is_one_block_without_a_traceback(shell: Any) -> None:
     assert not shell.run("FROM kacpc('patients', k=50)")
-    assert told(shell) == (
+    assert error_output(shell) == (
         "Error: kacpc: k must be between 2 and 8 (patients has 8 rows), got 50.\n"
         "Hint: lower k or withhold fewer rows.\n"
     )
     assert not shell.run("FROM kacpc('patients', kk=50)")
-    assert "there is no parameter 'kk'. Did you mean 'k'?" in told(shell)
+    assert "there is no parameter 'kk'. Did you mean 'k'?" in error_output(shell)
     assert not shell.run("SELEC 1")
-    text = told(shell)
+    text = error_output(shell)
     assert text.startswith("Error: Parser Error: syntax error") and "LINE 1: SELEC 1\n        ^" in text
     assert shell.run("SELECT 1")
 
@@ -441,9 +441,9 @@ def test_settings_documented_and_validated(shell: Any) -> None:
     ]
     for line in (".mode cvs", ".timer maybe", ".rows 0", ".rows -1", ".read", ".tables a b", ".mode 'a"):
         assert not shell.run(line)
-        assert "Accepted: " in told(shell), line
+        assert "Accepted: " in error_output(shell), line
     assert not shell.run(".tabels")
-    assert told(shell) == (
+    assert error_output(shell) == (
         "Error: .tabels: there is no such command, function or metric. Did you mean '.tables'?\n"
         "Hint: .help lists them.\n"
     )
@@ -482,13 +482,13 @@ def test_read_runs_a_file_up_to_its_first_error(shell: Any, tmp_path: Path) -> N
     assert out(shell) == "a\né\n"
     outer.write_text(f".read {outer}\n")
     assert not shell.run(f".read {outer}")
-    assert "deep" in told(shell)
+    assert "deep" in error_output(shell)
     assert shell.reading == 0
     assert not shell.run(f".read {tmp_path / 'missing.sql'}")
-    assert "No such file" in told(shell)
+    assert "No such file" in error_output(shell)
     outer.write_bytes(b"\xff\xfe")
     assert not shell.run(f".read {outer}")
-    assert "not UTF-8" in told(shell)
+    assert "not UTF-8" in error_output(shell)
 
 
 @pytest.mark.parametrize("of", ["kacpc('patients', k=4)", "FROM kacpc_classes('patients', k = 4);", "safe", '"safe"'])
@@ -538,7 +538,7 @@ def test_help_of_kacpc_names_the_paper(shell: Any) -> None:
     assert "kacpc('patients'" in text
     assert "Algorithm 1" in text
     assert not shell.run(".help kacp")
-    assert "Did you mean 'kacpc'?" in told(shell)
+    assert "Did you mean 'kacpc'?" in error_output(shell)
 
 
 # --- the prompt ------------------------------------------------------------------------------------------
@@ -741,9 +741,9 @@ def test_plan_shows_what_the_functions_of_a_statement_run(shell: Any) -> None:
     assert message.startswith("-- What kacpc runs.\nWITH RECURSIVE\n-- The source, read once:")
     assert '"age: domain" AS MATERIALIZED (' in message
     shell.script([".plan SELECT 1"])
-    assert "a statement that calls a table function" in told(shell)
+    assert "a statement that calls a table function" in error_output(shell)
     shell.script([".plan"])
-    assert ".plan SELECT ..." in told(shell)
+    assert ".plan SELECT ..." in error_output(shell)
 
 
 def test_csv_of_the_shell_executes_nothing_in_a_spreadsheet() -> None:

@@ -120,7 +120,7 @@ models:
 
 @pytest.fixture(scope="module")
 def ran(project: Path) -> dict[str, dbt.Ran]:
-    """What dbt came to, command by command."""
+    """Return what dbt came to, command by command."""
     commands = {
         "deps": "deps",
         "first": "build",

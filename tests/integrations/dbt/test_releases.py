@@ -1,4 +1,4 @@
-"""What a model that is materialized as `anonymized` comes to, without dbt: its versions, and what is refused."""
+"""Models materialized as `anonymized`, without dbt: their versions, and the calls that are refused."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def clinic(opened: Any) -> Iterator[Any]:
 
 
 def run(con: Any, query: str = CALL, name: str = "safe", *, full_refresh: bool = False, **config: Any) -> list[str]:
-    """What one run of a model warns of."""
+    """Return what one run of a model warns of."""
     model = DbtModel.from_config(("memory", "main", name), query, config, full_refresh=full_refresh)
     with contextlib.closing(Connection(con.cursor())) as connection:
         return create_next_version(connection, model)

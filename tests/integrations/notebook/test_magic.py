@@ -43,8 +43,8 @@ def shell(con: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator
     assert "dbanon" not in ip.magics_manager.magics["cell"]
 
 
-def told(shell: Any, capsys: pytest.CaptureFixture[str], code: str) -> str:
-    """What a cell that fails shows."""
+def error_text(shell: Any, capsys: pytest.CaptureFixture[str], code: str) -> str:
+    """Return what a cell that fails shows."""
     capsys.readouterr()
     assert not shell.run_cell(code).success
     captured = capsys.readouterr()
@@ -105,9 +105,9 @@ def test_files_are_opened_and_closed(shell: Any, tmp_path: Path, capsys: pytest.
 
 def test_errors_are_one_message(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
     shell.run_line_magic("dbanon", "--close")
-    assert "%dbanon: there is no connection." in told(shell, capsys, "%dbanon FROM t")
-    assert "'clinic' is no variable with a connection" in told(shell, capsys, "%dbanon clinic")
-    assert "'no such' is no variable" in told(shell, capsys, "%%dbanon no such\nFROM t")
+    assert "%dbanon: there is no connection." in error_text(shell, capsys, "%dbanon FROM t")
+    assert "'clinic' is no variable with a connection" in error_text(shell, capsys, "%dbanon clinic")
+    assert "'no such' is no variable" in error_text(shell, capsys, "%%dbanon no such\nFROM t")
     shell.run_line_magic("dbanon", "con")
     for statement, message in (
         ("FROM kacpc('patients', k=99, qi=['age'])", "kacpc: k must be between"),
@@ -116,7 +116,7 @@ def test_errors_are_one_message(shell: Any, capsys: pytest.CaptureFixture[str]) 
         ("SELEC 1", "syntax error"),
         ("CREATE MATERIALIZED ANONYMIZED VIEW v AS SELECT 1", "one call and nothing else"),
     ):
-        display = told(shell, capsys, f"%%dbanon\n{statement}")
+        display = error_text(shell, capsys, f"%%dbanon\n{statement}")
         assert message in display, display
         assert "Traceback" not in display and "Invalid Input Error" not in display and ".py" not in display
     assert shell.run_cell("%dbanon SELECT 1 AS one").success

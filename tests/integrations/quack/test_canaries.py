@@ -134,7 +134,7 @@ def test_readers_see_no_canary(server: Server) -> None:
 
 
 def _attach() -> list[str]:
-    """What ATTACH asks, word for word."""
+    """Return what ATTACH asks, word for word."""
     from dbanon.integrations.quack.reader_process import CATALOG_QUERIES
 
     return list(CATALOG_QUERIES)

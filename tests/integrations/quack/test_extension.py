@@ -1,4 +1,4 @@
-"""What is missing or not allowed is said before anything is served."""
+"""Missing extensions and invalid options are reported before anything is served."""
 
 from __future__ import annotations
 

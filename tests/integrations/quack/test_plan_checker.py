@@ -63,7 +63,7 @@ def is_accepted(plans: PlanChecker, statement: str) -> bool:
 
 
 def first_check(con: Any, statement: str, module: Any = statement_checker) -> Any:
-    """What the first check lets run, or None."""
+    """Return what the first check lets run, or None."""
 
     def read(query: str, values: list[object]) -> Any:
         return con.execute(query, values).fetchall()[0][0]

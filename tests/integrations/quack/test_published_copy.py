@@ -1,4 +1,4 @@
-"""What readers are served is a copy of what was published, and nothing else."""
+"""Readers are served a copy of the published tables, and nothing else."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def con(tmp_path: Path) -> Iterator[Any]:
         yield con
 
 
-def opened(path: Path) -> Any:
+def open_connection(path: Path) -> Any:
     return duckdb.connect(str(path), read_only=True)
 
 
 def test_published_copy_has_release_without_source(con: Any, folder: Path) -> None:
     copies = published_copy.refresh_copy(con, folder)
     assert copies.omitted == ()
-    with opened(copies.path) as copy:
+    with open_connection(copies.path) as copy:
         for name in ("safe", "safe_classes", "safe_metrics"):
             text = f"SELECT COLUMNS(*)::VARCHAR FROM {name}"
             assert copy.execute(text).fetchall() == con.execute(text).fetchall()
@@ -68,10 +68,10 @@ def test_copy_rebuilt_only_after_publication_changes(con: Any, folder: Path) -> 
     second = published_copy.refresh_copy(con, folder).path
     assert second != first and not first.exists()
     assert [path.name for path in sorted(folder.iterdir())] == ["current.json", second.name]
-    with opened(second) as copy:
+    with open_connection(second) as copy:
         assert copy.execute("FROM releases()").fetchall() == [("main", "safe", 2, 70)]
     con.execute("DROP MATERIALIZED ANONYMIZED VIEW safe")
-    with opened(published_copy.refresh_copy(con, folder).path) as copy:
+    with open_connection(published_copy.refresh_copy(con, folder).path) as copy:
         assert copy.execute("FROM releases()").fetchall() == []
 
 
@@ -82,20 +82,20 @@ def test_changed_release_not_copied_with_reason(con: Any, folder: Path) -> None:
     assert [name for name, _ in copies.omitted] == ["safe"]
     assert "safe is not what was released" in copies.omitted[0][1]
     assert published_copy.current_copy(folder) == copies
-    with opened(copies.path) as copy:
+    with open_connection(copies.path) as copy:
         assert copy.execute("SELECT name FROM releases()").fetchall() == [("whole",)]
         assert not copy.execute("SELECT 1 FROM duckdb_tables() WHERE table_name LIKE 'safe%'").fetchall()
     con.execute("UPDATE whole SET sex = 'F'")
     assert [name for name, _ in published_copy.refresh_copy(con, folder).omitted] == ["safe", "whole"]
     con.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe WITH (refresh = 'recluster')")
-    with opened(published_copy.refresh_copy(con, folder).path) as copy:
+    with open_connection(published_copy.refresh_copy(con, folder).path) as copy:
         assert copy.execute("SELECT name FROM releases()").fetchall() == [("safe",)]
 
 
 def test_releases_of_other_schemas_keep_their_schema(con: Any, folder: Path) -> None:
     con.execute("CREATE SCHEMA lab")
     con.execute("CREATE MATERIALIZED ANONYMIZED VIEW lab.safe AS SELECT * FROM kacpc('patients', k=20)")
-    with opened(published_copy.refresh_copy(con, folder).path) as copy:
+    with open_connection(published_copy.refresh_copy(con, folder).path) as copy:
         assert copy.execute("SELECT schema_name, name FROM releases()").fetchall() == [
             ("lab", "safe"),
             ("main", "safe"),
@@ -106,7 +106,7 @@ def test_releases_of_other_schemas_keep_their_schema(con: Any, folder: Path) -> 
 
 
 def test_enumerations_copied_as_text(con: Any, folder: Path) -> None:
-    with opened(published_copy.refresh_copy(con, folder).path) as copy:
+    with open_connection(published_copy.refresh_copy(con, folder).path) as copy:
         types = dict(
             copy.execute("SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'safe'").fetchall()
         )

@@ -263,7 +263,7 @@ def test_answering_process_lacks_database_and_environment(server: Server) -> Non
 
 
 def _memory(pid: int) -> bytes:
-    """What a process has in its memory that it can write to."""
+    """Return what a process has in its memory that it can write to."""
     contents = []
     with Path(f"/proc/{pid}/mem").open("rb", 0) as memory:
         for line in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8").splitlines():

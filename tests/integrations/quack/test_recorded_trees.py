@@ -53,10 +53,10 @@ def test_an_ordinary_tree_is_accepted() -> None:
 
 @pytest.mark.skipif(not KNOWN, reason="the trees are those of another DuckDB")
 def test_the_trees_are_as_recorded() -> None:
-    assert recorded() == TREES
+    assert recorded_answers() == TREES
 
 
-def recorded() -> dict[str, Any]:
+def recorded_answers() -> dict[str, Any]:
     """The trees as this DuckDB gives them."""
     with duckdb.connect() as con:
         ask = "SELECT json_serialize_sql(?)"

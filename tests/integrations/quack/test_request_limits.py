@@ -1,4 +1,4 @@
-"""What waits for a release is bounded: in time, and in how many."""
+"""Requests that wait for a release are limited in time and number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What readers may ask is decided on the parsed statement, by lists of what is allowed."""
+"""Statements of readers are checked on their parse tree against lists of permitted nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process of Spark does with rows, without Spark: parts of a table are dealt out as DuckDB releases tables."""
+"""Tasks of a Spark executor, without Spark: parts of a table are assigned as DuckDB releases tables."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def clinic() -> Any:
         yield con
 
 
-def asked(con: Any, function: str, **parameters: Any) -> PortableCall:
+def spark_call(con: Any, function: str, **parameters: Any) -> PortableCall:
     tables = [con.sql(f"FROM dbanon.{name}").to_arrow_table() for name in ("policy", "hierarchy")]
     return PortableCall(function, "t", con.sql("FROM t LIMIT 0").to_arrow_table(), *tables, parameters, "UTC")
 
@@ -77,15 +77,17 @@ def larger(con: Any, of: CallPlanner, persons: bool = False) -> LargerTable:
 
 
 def rows_of(dealt: pa.Table) -> Counter[tuple[str, ...]]:
-    """What would be published, without class numbers."""
+    """Return what would be published, without class numbers."""
     counts: Counter[tuple[str, ...]] = Counter()
     for row in dealt.to_pylist():
         if row["published"] is not None:
-            counts[told((*row["published"].values(), row["own"]["disease"], row["own"]["ward"]))] += row["size"]
+            counts[countable_row((*row["published"].values(), row["own"]["disease"], row["own"]["ward"]))] += row[
+                "size"
+            ]
     return counts
 
 
-def released(con: Any, function: str, **parameters: Any) -> Counter[tuple[str, ...]]:
+def released_rows(con: Any, function: str, **parameters: Any) -> Counter[tuple[str, ...]]:
     call = "".join(f", {name} := ${name}" for name in parameters)
     con.execute(f"SELECT * EXCLUDE (class_id) FROM {function}('t'{call})", parameters)
     names = [column[0] for column in con.description]
@@ -93,10 +95,10 @@ def released(con: Any, function: str, **parameters: Any) -> Counter[tuple[str, .
         names.index("disease"),
         names.index("ward"),
     ]
-    return Counter(told(row[i] for i in order) for row in con.fetchall())
+    return Counter(countable_row(row[i] for i in order) for row in con.fetchall())
 
 
-def told(row: Iterable[Any]) -> tuple[str, ...]:
+def countable_row(row: Iterable[Any]) -> tuple[str, ...]:
     """A row that can be counted."""
     return tuple(map(repr, row))
 
@@ -109,8 +111,8 @@ def needed(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", [a.name for a in algorithms.algorithms()])
 def test_a_part_that_is_the_table_is_released_as_the_table(clinic: Any, name: str) -> None:
     parameters = {"k": 5, **needed(name)}
-    planned = CallPlanner(asked(clinic, name, **parameters))
-    wanted = released(clinic, name, **parameters)
+    planned = CallPlanner(spark_call(clinic, name, **parameters))
+    wanted = released_rows(clinic, name, **parameters)
     own_part, weights = kinds(clinic, planned)
     assert rows_of(planned.assign_classes(own_part, weights, None)) == wanted
     if not planned.spec.run.preprocessing.description:
@@ -140,8 +142,8 @@ def test_call_settings_apply_to_parts(clinic: Any, given: dict[str, Any]) -> Non
         clinic.execute("UPDATE dbanon.policy SET role = 'person' WHERE column_name = 'name'")
         given.pop("person")
     try:
-        planned = CallPlanner(asked(clinic, "kacpc", **given))
-        wanted = released(clinic, "kacpc", **given)
+        planned = CallPlanner(spark_call(clinic, "kacpc", **given))
+        wanted = released_rows(clinic, "kacpc", **given)
         own_part, weights = kinds(clinic, planned)
         assert rows_of(planned.assign_classes(own_part, weights, None)) == wanted
         if given.get("nulls") == "drop":
@@ -165,7 +167,7 @@ def test_call_settings_apply_to_parts(clinic: Any, given: dict[str, Any]) -> Non
 
 def test_a_part_is_measured_by_the_whole_table(clinic: Any) -> None:
     """Ranks of published ends, which order classes of all parts, and distances from the whole distribution."""
-    planned = CallPlanner(asked(clinic, "mondrian", k=5, qi=["age"], t=0.35, allow_rare=["ward"]))
+    planned = CallPlanner(spark_call(clinic, "mondrian", k=5, qi=["age"], t=0.35, allow_rare=["ward"]))
     own_part, weights = kinds(clinic, planned, "age BETWEEN 35 AND 44")
     full_result = larger(clinic, planned)
     values = planned.assign_classes(own_part, weights, full_result).to_pylist()
@@ -184,7 +186,7 @@ def test_a_part_is_measured_by_the_whole_table(clinic: Any) -> None:
 
 
 def test_the_words_of_the_gate_find_what_is_wrong(clinic: Any) -> None:
-    planned = CallPlanner(asked(clinic, "kacpc", k=5))
+    planned = CallPlanner(spark_call(clinic, "kacpc", k=5))
     own_part, weights = kinds(clinic, planned)
     result = planned.assign_classes(own_part, weights, None)
     rows = pa.Table.from_arrays(result.column("own").combine_chunks().flatten(), planned.read_columns)
@@ -203,7 +205,7 @@ def test_the_words_of_the_gate_find_what_is_wrong(clinic: Any) -> None:
 
 
 def test_models_and_persons_are_judged_by_class(clinic: Any) -> None:
-    planned = CallPlanner(asked(clinic, "kacpc", k=2, l=2, t=0.9))
+    planned = CallPlanner(spark_call(clinic, "kacpc", k=2, l=2, t=0.9))
     rows = clinic.sql(f"SELECT {', '.join(planned.read_columns)} FROM t ORDER BY ALL LIMIT 40").to_arrow_table()
     diseases = rows.column("disease").to_pylist()
     full_result = larger(clinic, planned)

@@ -30,7 +30,7 @@ POLICY: dict[str, Any] = {"age": "quasi", "city": ("quasi", "cities"), "sex": "q
 GIVEN: dict[str, Any] = {"policy": POLICY, "hierarchies": {"cities": CITIES}}
 
 
-def made(rows: int, seed: int = 1) -> pa.Table:
+def random_table(rows: int, seed: int = 1) -> pa.Table:
     draw = random.Random(seed)
     return pa.table(
         {
@@ -47,14 +47,14 @@ def made(rows: int, seed: int = 1) -> pa.Table:
 
 @pytest.fixture(scope="module")
 def people(spark: Any) -> Any:
-    return spark.createDataFrame(made(400))
+    return spark.createDataFrame(random_table(400))
 
 
 @pytest.fixture(scope="module")
 def beside() -> Any:
     """The same rows in DuckDB."""
     with dbanon.connect() as con:
-        people = made(400)
+        people = random_table(400)
         con.register("given", people)
         con.execute("CREATE TABLE people AS FROM given")
         dbanon.load_hierarchy(con, "cities", CITIES)
@@ -65,7 +65,7 @@ def beside() -> Any:
 GIVEN["policy"] = POLICY | {"who": "identifier"}
 
 
-def counted(table: pa.Table) -> Counter[str]:
+def row_counts(table: pa.Table) -> Counter[str]:
     return Counter(repr(tuple(row.values())) for row in table.to_pylist())
 
 
@@ -74,7 +74,7 @@ def test_one_part_is_the_release_of_duckdb(people: Any, beside: Any, function: s
     arrow_table = dbanon.spark.anonymize(people, function, k=5, **GIVEN).toArrow()
     wanted = beside.sql(f"FROM {function}('people', k=5)").to_arrow_table()
     assert arrow_table.column_names == wanted.column_names
-    assert counted(arrow_table) == counted(wanted)
+    assert row_counts(arrow_table) == row_counts(wanted)
 
 
 @pytest.mark.parametrize(
@@ -100,13 +100,13 @@ def test_measures_are_those_of_duckdb(people: Any, beside: Any, given: dict[str,
     beside.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'who'")
 
 
-def released(spark: Any, rows: pa.Table, function: str, **given: Any) -> pa.Table:
+def released_rows(spark: Any, rows: pa.Table, function: str, **given: Any) -> pa.Table:
     """A release that is the same however many partitions the rows come in."""
     arrow_tables = [
         dbanon.spark.anonymize(spark.createDataFrame(rows).repartition(n), function, **{**GIVEN, **given}).toArrow()
         for n in (1, 7)
     ]
-    assert counted(arrow_tables[0]) == counted(arrow_tables[1])
+    assert row_counts(arrow_tables[0]) == row_counts(arrow_tables[1])
     return arrow_tables[0]
 
 
@@ -118,7 +118,7 @@ def by_duckdb(rows: pa.Table, function: str, **given: Any) -> Counter[str]:
         dbanon.load_hierarchy(con, "cities", CITIES)
         dbanon.declare(con, "people", **GIVEN["policy"])
         call = "".join(f", {name} := ${name}" for name in given)
-        return counted(con.execute(f"FROM {function}('people'{call})", given).to_arrow_table())
+        return row_counts(con.execute(f"FROM {function}('people'{call})", given).to_arrow_table())
 
 
 def check(rows: pa.Table, out: pa.Table, k: int, values: int = 1) -> None:
@@ -145,10 +145,10 @@ def check(rows: pa.Table, out: pa.Table, k: int, values: int = 1) -> None:
     ids=str,
 )
 def test_parts_are_those_of_duckdb(spark: Any, function: str, given: dict[str, Any], whole: bool) -> None:
-    rows = made(3000, 2)
-    out = released(spark, rows, function, cell=90, **given)
+    rows = random_table(3000, 2)
+    out = released_rows(spark, rows, function, cell=90, **given)
     check(rows, out, given["k"], given.get("l", 1))
-    assert counted(out) == by_duckdb(rows, function, **given, **({} if whole else {"cell": 90}))
+    assert row_counts(out) == by_duckdb(rows, function, **given, **({} if whole else {"cell": 90}))
 
 
 @pytest.mark.parametrize(
@@ -160,8 +160,8 @@ def test_parts_are_those_of_duckdb(spark: Any, function: str, given: dict[str, A
     ids=str,
 )  # fmt: skip
 def test_systems_divide_by_their_own_rules(spark: Any, function: str, given: dict[str, Any]) -> None:
-    rows = made(1500, 6)
-    out = released(spark, rows, function, k=4, cell=200, **given)
+    rows = random_table(1500, 6)
+    out = released_rows(spark, rows, function, k=4, cell=200, **given)
     check(rows, out, 4, given.get("l", 2 if function == "dhkmeans" else 1))
 
 
@@ -174,7 +174,7 @@ def test_systems_divide_by_their_own_rules(spark: Any, function: str, given: dic
     ids=str,
 )  # fmt: skip
 def test_parts_of_tables_with_models_blocks_persons_and_nulls(spark: Any, given: dict[str, Any]) -> None:
-    rows = made(1200, 3)
+    rows = random_table(1200, 3)
     out = dbanon.spark.anonymize(spark.createDataFrame(rows), "kacpc", k=5, cell=100, **{**GIVEN, **given}).toArrow()
     frame = out.to_pandas()
     kept_dropna = rows.to_pandas().dropna(subset=["age", "sex"]) if "nulls" in given else rows.to_pandas()
@@ -226,7 +226,7 @@ def test_release_staged_before_replacing_target(spark: Any, people: Any, tmp_pat
 
 
 def test_policy_read_from_its_source(spark: Any, people: Any, tmp_path: Path) -> None:
-    wanted = counted(dbanon.spark.anonymize(people, "kacpc", k=5, **GIVEN).toArrow())
+    wanted = row_counts(dbanon.spark.anonymize(people, "kacpc", k=5, **GIVEN).toArrow())
     toml = tmp_path / "policy.toml"
     toml.write_text(
         'who = "identifier"\nage = "quasi"\nsex = "quasi"\ndisease = "sensitive"\n'
@@ -245,9 +245,9 @@ def test_policy_read_from_its_source(spark: Any, people: Any, tmp_path: Path) ->
         pa.Table.from_pylist(rows),
     ):
         anonymized = dbanon.spark.anonymize(people, "kacpc", k=5, policy=policy, hierarchies={"cities": CITIES})
-        assert counted(anonymized.toArrow()) == wanted
+        assert row_counts(anonymized.toArrow()) == wanted
     anonymized = dbanon.spark.anonymize(people, "kacpc", k=5, name="people", policy=str(tmp_path / "clinic.duckdb"))
-    assert counted(anonymized.toArrow()) == wanted
+    assert row_counts(anonymized.toArrow()) == wanted
     for wrong in (str(tmp_path / "none.toml"), [1, 2], pd.DataFrame({"a": [1]})):
         with pytest.raises(errors.InvalidPolicyFileError):
             dbanon.spark.anonymize(people, "kacpc", k=5, policy=wrong)
@@ -279,10 +279,10 @@ def test_statements_of_the_session(spark: Any, people: Any) -> None:
 
 
 def test_processes_run_the_python_that_calls(spark: Any, people: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    wanted = counted(dbanon.spark.anonymize(people, "mondrian", k=5, **GIVEN).toArrow())
+    wanted = row_counts(dbanon.spark.anonymize(people, "mondrian", k=5, **GIVEN).toArrow())
     monkeypatch.delenv("PYSPARK_PYTHON")
     monkeypatch.setattr(spark.sparkContext, "pythonExec", "/there/is/no/python")
-    assert counted(dbanon.spark.anonymize(people, "mondrian", k=5, **GIVEN).toArrow()) == wanted
+    assert row_counts(dbanon.spark.anonymize(people, "mondrian", k=5, **GIVEN).toArrow()) == wanted
     assert spark.sparkContext.pythonExec == "/there/is/no/python"
     bare_path = tmp_path / "python"  # the same, without what is installed
     bare_path.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
@@ -325,8 +325,8 @@ def test_unsupported_spark_input_raises(spark: Any, people: Any) -> None:
 
 def test_killed_process_changes_nothing(spark: Any) -> None:
     """Processes that anonymize parts are killed while they do: their tasks are tried again."""
-    df = spark.createDataFrame(made(2000, 4))
-    wanted = counted(dbanon.spark.anonymize(df, "mondrian", k=4, cell=120, **GIVEN).toArrow())
+    df = spark.createDataFrame(random_table(2000, 4))
+    wanted = row_counts(dbanon.spark.anonymize(df, "mondrian", k=4, cell=120, **GIVEN).toArrow())
     killed: list[int] = []
     done = threading.Event()
 
@@ -342,7 +342,7 @@ def test_killed_process_changes_nothing(spark: Any) -> None:
     thread = threading.Thread(target=kill)
     thread.start()
     try:
-        result = counted(dbanon.spark.anonymize(df, "mondrian", k=4, cell=120, **GIVEN).toArrow())
+        result = row_counts(dbanon.spark.anonymize(df, "mondrian", k=4, cell=120, **GIVEN).toArrow())
     finally:
         done.set()
         thread.join()
@@ -378,7 +378,9 @@ def test_driver_receives_only_values_and_counts(spark: Any, monkeypatch: Any) ->
 
     for name in ("collect", "toArrow", "toPandas", "take", "head"):
         noted(name)
-    dbanon.spark.anonymize(spark.createDataFrame(made(2000, 5)), "mondrian_metrics", k=4, l=2, cell=120, **GIVEN)
+    dbanon.spark.anonymize(
+        spark.createDataFrame(random_table(2000, 5)), "mondrian_metrics", k=4, l=2, cell=120, **GIVEN
+    )
     # A column of the source is never told beside another one, nor a record at all.
     raw = {"age", "city", "sex", "disease", "who", "own", "published", "codes", "looked"}
     assert result and not any(raw & {*columns} for columns, _ in result)

@@ -1,4 +1,4 @@
-"""How systems divide a table, beside what their rules say of it."""
+"""Partitioning of tables by algorithms, in addition to the checks of their rules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GROUPS = ((20, "Oslo"), (50, "Lund"), (80, "Turku"))
 Row = tuple[Any, ...]
 
 
-def apart(each: int) -> list[Row]:
+def distant_groups(each: int) -> list[Row]:
     """Groups of records that lie far apart, and one of records without an age."""
     draw = random.Random(5)
     rows: list[Row] = [(a + draw.randrange(9), c, draw.choice("xyz")) for a, c in GROUPS for _ in range(each)]
@@ -54,7 +54,7 @@ def divided(spark: Any, rows: Sequence[Row], function: str, most: int, **given: 
     ids=str,
 )
 def test_records_are_in_the_part_of_the_nearest_center(spark: Any, function: str, most: int, given: Any) -> None:
-    rows = apart(60)
+    rows = distant_groups(60)
     parts = list(divided(spark, rows, function, most, k=2, **given).values())
     assert len(parts) >= 4
     reach = max(a for a, _, _ in rows if a is not None) - min(a for a, _, _ in rows if a is not None)
@@ -75,14 +75,14 @@ def test_records_are_in_the_part_of_the_nearest_center(spark: Any, function: str
 
 @pytest.mark.parametrize("function", ["pppc", "dhkmeans"])
 def test_distant_groups_are_in_separate_parts(spark: Any, function: str) -> None:
-    parts = divided(spark, apart(60), function, 11, k=5)
+    parts = divided(spark, distant_groups(60), function, 11, k=5)
     assert len(parts) >= 3
     for part in parts.values():
         assert len({c for _, c, _ in part}) == 1 and part.total() >= 5
 
 
 def test_small_parts_join_that_of_the_nearest_center(spark: Any) -> None:
-    rows = [*apart(60), *[(89, "Kiruna", "x")] * 3]
+    rows = [*distant_groups(60), *[(89, "Kiruna", "x")] * 3]
     parts = divided(spark, rows, "pppc", 1000, k=5, parts=30)
     assert min(part.total() for part in parts.values()) >= 5
     (joined_part,) = [part for part in parts.values() if any(c == "Kiruna" for _, c, _ in part)]
@@ -90,7 +90,7 @@ def test_small_parts_join_that_of_the_nearest_center(spark: Any) -> None:
 
 
 def test_parts_by_score_lie_in_a_row(spark: Any) -> None:
-    rows = [row for row in apart(60) if row[0] is not None] + [(None, "Lund", "y")] * 3
+    rows = [row for row in distant_groups(60) if row[0] is not None] + [(None, "Lund", "y")] * 3
     parts = divided(spark, rows, "gccg", 1000, k=5, parts=7)
     sizes = [part.total() for part in parts.values()]
     assert len(parts) == 7 and max(sizes) - min(sizes) < 30
@@ -107,7 +107,7 @@ def test_parts_by_score_lie_in_a_row(spark: Any) -> None:
 
 
 def test_hash_parts_keep_tuples_together(spark: Any) -> None:
-    rows = apart(60)
+    rows = distant_groups(60)
     by_seed = [divided(spark, rows, "knn_gs", 6, k=5, seed=seed) for seed in (0, 0, 1)]
     assert by_seed[0] == by_seed[1] != by_seed[2]
     for parts in by_seed:

@@ -66,7 +66,7 @@ def plan(
     hierarchies: Any = None,
     **parameters: Any,
 ) -> CallPlanner:
-    """What a process of Spark plans of a call, as `dbanon.spark.anonymize` hands it on."""
+    """Return what a process of Spark plans of a call, as `dbanon.spark.anonymize` hands it on."""
     given_given_policy = given_policy(PolicySource(name, policy, hierarchies or {}), columns.slice(0, 0))
     if given_given_policy.by_column:
         parameters["hierarchies"] = dict(given_given_policy.by_column)

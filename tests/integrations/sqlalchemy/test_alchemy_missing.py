@@ -63,7 +63,7 @@ def engine() -> Iterator[Any]:
 
 
 def nulls(engine: Any, source: Any) -> Any:
-    """How many released values are NULL, by column."""
+    """Return the number of released values that are NULL, by column."""
     with Session(engine) as session:
         rows = session.execute(sa.select(*(source.c[n] for n in ("age", "town", "vote", "wave")))).all()
     assert len(rows) == 60

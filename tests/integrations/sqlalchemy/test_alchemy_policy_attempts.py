@@ -27,8 +27,8 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     actual_clinic_engine.dispose()
 
 
-def released(engine: Any, source: Any, parameters: Any, algorithm: str = "mondrian") -> list[str]:
-    """What the policy forbids of the rows that a call returns."""
+def forbidden_rows(engine: Any, source: Any, parameters: Any, algorithm: str = "mondrian") -> list[str]:
+    """Return what the policy forbids of the rows that a call returns."""
     with Session(engine) as session:
         result = session.execute(sa.select(anonymized(source, algorithm, k=K, **parameters)))
         columns, rows = list(result.keys()), result.fetchall()
@@ -54,17 +54,17 @@ def test_sources_refuse_every_looser_parameter(engine: Any, source: str) -> None
     """An error at the construction is dbanon's own, one of the planner arrives as one of DuckDB."""
     for attempt in some(ATTEMPTS, 16 if source in ("class", "query") else 32):
         with pytest.raises((errors.DbanonError, sa.exc.DBAPIError), match=REFUSAL):
-            released(engine, SOURCES[source](), attempt.parameters)
+            forbidden_rows(engine, SOURCES[source](), attempt.parameters)
     for attempt in some(BOUNDS_ATTEMPTS, 2):
         with pytest.raises((errors.DbanonError, sa.exc.DBAPIError), match=REFUSAL):
-            released(engine, SOURCES[source](), attempt.parameters, "simdiv")
+            forbidden_rows(engine, SOURCES[source](), attempt.parameters, "simdiv")
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_sources_accept_parameters_that_tighten(engine: Any, source: str) -> None:
     for attempt in some(PERMITTED, 16):
         if "influence" not in str(attempt):
-            assert released(engine, SOURCES[source](), attempt.parameters) == [], attempt
+            assert forbidden_rows(engine, SOURCES[source](), attempt.parameters) == [], attempt
 
 
 # --- queries without mapped tables -----------------------------------------------------------------------------------
@@ -229,9 +229,9 @@ def test_columns_without_a_role_cannot_be_published(engine: Any, query: str) -> 
     make, parameters = LOOSE[query]
     message = "would loosen|in two roles|differ about|leaves out"
     with pytest.raises(errors.DbanonError, match=message):
-        released(engine, make(), parameters)
+        forbidden_rows(engine, make(), parameters)
     with contextlib.suppress(errors.DbanonError):  # without roles from the call, such a column is withheld
-        assert released(engine, make(), {}) == []
+        assert forbidden_rows(engine, make(), {}) == []
 
 
 # --- anonymized views and migrations ---------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def mapped_view(parameters: Any, *, materialized: bool, source: Any = None, view
 
 
 def read(engine: Any, view: str) -> list[str]:
-    """What the policy forbids of the rows of a view, which is then dropped."""
+    """Return what the policy forbids of the rows of a view, which is then dropped."""
     with engine.connect() as connection:
         result = connection.execute(sa.text(f"FROM {view}"))
         columns, rows = list(result.keys()), result.fetchall()

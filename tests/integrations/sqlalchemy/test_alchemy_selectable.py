@@ -53,7 +53,7 @@ def rows(session: Session, source: Any) -> list[Any]:
 # --- columns ------------------------------------------------------------------------------------------------
 
 
-def described(session: Session, call: str) -> list[str]:
+def bound_columns(session: Session, call: str) -> list[str]:
     """The columns that DuckDB binds for a call."""
     return [row[0] for row in session.execute(sa.text(f"DESCRIBE FROM {call}"))]
 
@@ -65,11 +65,11 @@ def test_columns_match_database(session: Session, algorithm: str, ending: str) -
     for intervals in ("text", "bounds", "struct"):
         for patient in (Patient, Visit):
             text = f"k := 4, intervals := '{intervals}'"
-            names = described(session, f"{algorithm}{ending}('{patient.__tablename__}', {text})")
+            names = bound_columns(session, f"{algorithm}{ending}('{patient.__tablename__}', {text})")
             for source in (patient, sa.select(patient)):
                 assert [c.name for c in make(source, algorithm, k=4, intervals=intervals).c] == names
             result = make(patient, algorithm, k=4, intervals=intervals, suppress=0.1)
-            names = described(session, f"{algorithm}{ending}('{patient.__tablename__}', {text}, suppress := 0.1)")
+            names = bound_columns(session, f"{algorithm}{ending}('{patient.__tablename__}', {text}, suppress := 0.1)")
             assert [c.name for c in result.c] == names
 
 

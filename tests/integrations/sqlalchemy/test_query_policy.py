@@ -57,7 +57,7 @@ def fragment(statement: str, *columns: str) -> Any:
     return sa.text(statement).columns(*(sa.column(name, sa.String) for name in columns))
 
 
-def released(connection: Any, source: Any, **parameters: Any) -> tuple[list[str], list[Any]]:
+def released_rows(connection: Any, source: Any, **parameters: Any) -> tuple[list[str], list[Any]]:
     result = connection.execute(sa.select(anonymized(source, "mondrian", k=K, **parameters)))
     return list(result.keys()), result.fetchall()
 
@@ -142,7 +142,7 @@ def test_changes_of_the_transaction_do_not_loosen(engine: Any, change: str) -> N
         for statement in statements:
             connection.execute(sa.text(statement))
         with pytest.raises((errors.DbanonError, sa.exc.DBAPIError)) as error_info:
-            released(connection, make(), **parameters)
+            released_rows(connection, make(), **parameters)
         assert "mondrian: " in str(error_info.value)
         connection.rollback()
 
@@ -151,13 +151,13 @@ def test_a_new_table_of_the_transaction_is_anonymized(engine: Any) -> None:
     with engine.connect() as connection:
         connection.execute(sa.text("CREATE TABLE fresh AS SELECT i AS age FROM range(40) AS r(i)"))
         source = fragment("SELECT age FROM fresh", "age")
-        assert len(released(connection, source, qi=["age"])[1]) == 40
+        assert len(released_rows(connection, source, qi=["age"])[1]) == 40
         connection.rollback()
 
 
 def test_an_error_of_the_query_is_reported_as_its_own(engine: Any) -> None:
     with engine.connect() as connection, pytest.raises(sa.exc.ProgrammingError, match="absent"):
-        released(connection, fragment("SELECT age FROM absent", "age"), qi=["age"])
+        released_rows(connection, fragment("SELECT age FROM absent", "age"), qi=["age"])
 
 
 # --- rows of other queries -------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ def rows_of(element: Any) -> str:
 def test_a_query_of_released_rows_is_anonymized(engine: Any) -> None:
     inner = anonymized(sa.select(P), "mondrian", k=K)
     with engine.connect() as connection:
-        columns, rows = released(connection, sa.select(inner.c.disease, inner.c.sex), qi=["disease"])
+        columns, rows = released_rows(connection, sa.select(inner.c.disease, inner.c.sex), qi=["disease"])
     assert columns == ["disease", "class_id"] and len(rows) == 240
 
 
@@ -233,7 +233,7 @@ FORBIDDEN: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
 @pytest.mark.parametrize("query", ALLOWED)
 def test_queries_of_a_view_have_the_policy_of_the_view(engine: Any, query: str) -> None:
     with engine.connect() as connection:
-        columns, rows = released(connection, ALLOWED[query]())
+        columns, rows = released_rows(connection, ALLOWED[query]())
     assert len(rows) > 20 and problems(columns, rows) == []
 
 
@@ -242,7 +242,7 @@ def test_queries_of_a_view_have_the_policy_of_the_view(engine: Any, query: str) 
 def test_queries_of_a_view_do_not_loosen_its_policy(engine: Any, query: str) -> None:
     make, parameters = FORBIDDEN[query]
     with engine.connect() as connection, pytest.raises((errors.DbanonError, sa.exc.DBAPIError)) as error_info:
-        released(connection, make(), **parameters)
+        released_rows(connection, make(), **parameters)
     assert "mondrian: " in str(error_info.value)
 
 

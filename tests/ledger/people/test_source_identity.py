@@ -34,7 +34,7 @@ def ward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield con
 
 
-def released(con: Any, name: str, source: str, composition: str = "refuse", k: int = 5) -> list[str]:
+def release_warnings(con: Any, name: str, source: str, composition: str = "refuse", k: int = 5) -> list[str]:
     """The warnings of a release of a source, which gets its roles in the call or a policy."""
     if Path(source).exists():
         parameters: dict[str, Any] = {"qi": ["age"], "sensitive": ["disease"], "person": "id"}
@@ -68,18 +68,18 @@ def steps(source: str, *statements: str) -> Callable[[Any], str]:
     return make
 
 
-def copied(con: Any) -> str:
+def copy_source(con: Any) -> str:
     shutil.copy("x.parquet", "sub/copy.parquet")
     return view("v", "FROM 'sub/copy.parquet'")(con)
 
 
-def linked(con: Any) -> str:
+def link_source(con: Any) -> str:
     Path("sub/link.parquet").symlink_to(Path("x.parquet").resolve())
     con.execute("COPY other TO 'sub/decoy.parquet'")
     return view("v", "FROM read_parquet('sub/link.parquet')")(con)
 
 
-def moved(con: Any) -> str:
+def move_source(con: Any) -> str:
     Path("x.parquet").rename("sub/z.parquet")
     return view("v", "FROM 'sub/z.parquet'")(con)
 
@@ -127,9 +127,9 @@ SAME: dict[str, tuple[Callable[[Any], str], Callable[[Any], str]]] = {
     "parquet_scan": (FILE, view("v", "SELECT * FROM parquet_scan('x.parquet', filename = false)")),
     "absolute_path": (FILE, absolute),
     "path_with_dots": (FILE, view("v", "FROM 'sub/../x.parquet'")),
-    "symbolic_link": (FILE, linked),
-    "copied_file": (FILE, copied),
-    "moved_file": (FILE, moved),
+    "symbolic_link": (FILE, link_source),
+    "copied_file": (FILE, copy_source),
+    "moved_file": (FILE, move_source),
     "file_and_view": (steps("x.parquet"), view("v", "FROM 'x.parquet'")),
     "view_and_file": (FILE, steps("x.parquet")),
     "csv": (view("f", "FROM read_csv('x.csv')"), view("v", "FROM 'x.csv'")),
@@ -187,21 +187,21 @@ UNRELATED: dict[str, tuple[Callable[[Any], str], Callable[[Any], str]]] = {
 @pytest.mark.parametrize("case", SAME)
 def test_same_people_are_refused(ward: Any, case: str) -> None:
     first, second = SAME[case]
-    assert released(ward, "a", first(ward)) == []
+    assert release_warnings(ward, "a", first(ward)) == []
     source = second(ward)
     with pytest.raises((errors.CompositionRefusedError, errors.UnknownRelationError)):
-        released(ward, "b", source, k=7)
+        release_warnings(ward, "b", source, k=7)
     assert ward.execute("SELECT name FROM releases()").fetchall() == [("a",)]
 
 
 @pytest.mark.parametrize("case", UNKNOWN)
 def test_unknown_relation_is_refused_or_warned_once(ward: Any, case: str) -> None:
     first, second = UNKNOWN[case]
-    assert released(ward, "a", first(ward)) == []
+    assert release_warnings(ward, "a", first(ward)) == []
     source = second(ward)
     with pytest.raises(errors.UnknownRelationError, match="in a "):
-        released(ward, "b", source)
-    (warning,) = released(ward, "b", source, "warn")
+        release_warnings(ward, "b", source)
+    (warning,) = release_warnings(ward, "b", source, "warn")
     assert "it is not known whether the same people are in a " in warning
     assert ward.execute("SELECT unchecked FROM releases() WHERE name = 'b'").fetchall() == [(["a (relation unknown)"],)]
     lines = ward.execute("SELECT item, value FROM certificate('b') WHERE value = 'a'").fetchall()
@@ -211,39 +211,39 @@ def test_unknown_relation_is_refused_or_warned_once(ward: Any, case: str) -> Non
 @pytest.mark.parametrize("case", UNRELATED)
 def test_unrelated_sources_are_published_silently(ward: Any, case: str) -> None:
     first, second = UNRELATED[case]
-    assert released(ward, "a", first(ward)) == []
-    assert released(ward, "b", second(ward)) == []
+    assert release_warnings(ward, "a", first(ward)) == []
+    assert release_warnings(ward, "b", second(ward)) == []
     assert ward.execute("SELECT unchecked FROM releases()").fetchall() == [([],), ([],)]
 
 
 def test_unchanged_refresh_of_a_file_is_silent(ward: Any) -> None:
-    released(ward, "a", "x.parquet")
+    release_warnings(ward, "a", "x.parquet")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         dbanon.refresh_release(ward, "a", composition="refuse")
 
 
 def test_renamed_table_is_recognised_after_reopening(ward: Any, tmp_path: Path) -> None:
-    released(ward, "a", "p")
+    release_warnings(ward, "a", "p")
     ward.execute("ALTER TABLE p RENAME TO q; DELETE FROM dbanon.policy; CHECKPOINT")
     ward.close()
     with dbanon.connect(tmp_path / "ward.duckdb") as con, pytest.raises(errors.CompositionRefusedError):
-        released(con, "b", "q", k=7)
+        release_warnings(con, "b", "q", k=7)
 
 
 def test_versions_of_an_unknown_source_are_compared(ward: Any) -> None:
     """A view that computes its path is the same source for the next version, and another one under another name."""
     ward.execute("CREATE VIEW v AS FROM read_parquet('x' || '.parquet')")
-    released(ward, "a", "v")
+    release_warnings(ward, "a", "v")
     ward.execute("COPY (SELECT * REPLACE (disease || ' ' AS disease) FROM p) TO 'x.parquet'")
     with pytest.raises(errors.CompositionRefusedError):
         dbanon.refresh_release(ward, "a", refresh="recluster", composition="refuse")
     with pytest.raises(errors.CompositionRefusedError):
-        released(ward, "b", "v", k=7)
+        release_warnings(ward, "b", "v", k=7)
 
 
 def test_replaced_version_of_a_renamed_table_is_unknown(ward: Any) -> None:
-    released(ward, "a", "p")
+    release_warnings(ward, "a", "p")
     ward.execute("ALTER TABLE p RENAME TO q; DELETE FROM dbanon.policy; UPDATE q SET disease = upper(disease)")
     dbanon.declare(ward, "q", **ROLES)
     with pytest.raises(errors.UnknownRelationError, match="in a "):
@@ -251,8 +251,8 @@ def test_replaced_version_of_a_renamed_table_is_unknown(ward: Any) -> None:
 
 
 def test_hold_warns_once_of_unknown_relation(ward: Any) -> None:
-    released(ward, "a", "p")
-    released(ward, "b", "other")
+    release_warnings(ward, "a", "p")
+    release_warnings(ward, "b", "other")
     ward.execute("ALTER TABLE p RENAME TO q; INSERT INTO other VALUES (900, 900, 'rare'), (901, 20, 'flu')")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -261,7 +261,7 @@ def test_hold_warns_once_of_unknown_relation(ward: Any) -> None:
 
 
 def test_stream_warns_of_an_unknown_relation(ward: Any) -> None:
-    released(ward, "a", "p")
+    release_warnings(ward, "a", "p")
     ward.execute("ALTER TABLE p RENAME TO q; DELETE FROM dbanon.policy")
     dbanon.declare(ward, "q", **ROLES)
     with pytest.warns(dbanon.DisclosureWarning, match="not known whether the same people are in a"):
@@ -284,7 +284,7 @@ def test_release_of_a_renamed_related_table(ward: Any, table: str) -> None:
 @pytest.mark.parametrize("composition", ["refuse", "warn"])
 def test_related_release_of_a_renamed_table(ward: Any, composition: str) -> None:
     ward.execute("CREATE TABLE visits AS SELECT id, id % 4 AS month FROM p")
-    released(ward, "a", "p")
+    release_warnings(ward, "a", "p")
     ward.execute("ALTER TABLE p RENAME TO q; DELETE FROM dbanon.policy")
     dbanon.declare(ward, "q", **ROLES)
     dbanon.declare(ward, "visits", id="person", month="quasi")
@@ -304,8 +304,8 @@ def test_related_release_of_a_renamed_table(ward: Any, composition: str) -> None
 def test_file_name_of_an_earlier_ledger_is_read(ward: Any) -> None:
     """Earlier versions of the package wrote the path in three quotation marks."""
     path = str(Path("x.parquet").resolve())
-    released(ward, "a", "x.parquet")
+    release_warnings(ward, "a", "x.parquet")
     ward.execute("UPDATE dbanon.release SET bases = [?]", [f'"""{path}"""'])
     with pytest.raises(errors.CompositionRefusedError):
-        released(ward, "b", view("v", "FROM 'x.parquet'")(ward), k=7)
+        release_warnings(ward, "b", view("v", "FROM 'x.parquet'")(ward), k=7)
     assert ward.execute("SELECT bases FROM releases()").fetchall() == [([f'"""{path}"""'],)]

@@ -26,7 +26,7 @@ def people(con: Any, person: str) -> None:
 
 
 def reported(con: Any) -> list[list[str]]:
-    """What policy_problems, policy_review and profile say of spellings."""
+    """Return what policy_problems, policy_review and profile say of spellings."""
     queries = (
         "SELECT problem FROM policy_problems()",
         "SELECT finding FROM policy_review('t') WHERE topic = 'problem'",

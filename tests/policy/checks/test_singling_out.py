@@ -1,4 +1,4 @@
-"""What is published as it is counts in risk: by itself, together, and in what a release says of itself."""
+"""Columns published unchanged count in risk: alone, together, and in the metrics of a release."""
 
 from __future__ import annotations
 

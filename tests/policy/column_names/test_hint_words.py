@@ -63,7 +63,7 @@ def listed_words() -> set[str]:
 
 
 def groups(found: tuple[hints.VocabularyMatch, ...]) -> set[str]:
-    """How columns are published that matches speak for."""
+    """Return how columns are published that matches speak for."""
     return {"position" if match.kind == "coordinate" else TREATMENT_BY_KIND.get(match.kind, "none") for match in found}
 
 

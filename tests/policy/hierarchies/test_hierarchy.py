@@ -56,7 +56,9 @@ def built(connection: Any, call: str) -> list[tuple[str, ...]]:
     return paths(connection, "h")
 
 
-def published(connection: Any, k: int, arguments: str = "hierarchies := {'v': 'h'}", source: str = "t") -> list[Any]:
+def published_rows(
+    connection: Any, k: int, arguments: str = "hierarchies := {'v': 'h'}", source: str = "t"
+) -> list[Any]:
     """The released values of v, sorted."""
     rows = connection.execute(f"SELECT v FROM kacpc({text(source)}, k := {k}, qi := ['v'], {arguments})").fetchall()
     return sorted((row[0] for row in rows), key=str)
@@ -181,7 +183,7 @@ NAMES = ["it's", 'a"b', "a.b", "memory.h", "🙂", "{{ x }}", "-- x", "$1"]
 def test_a_hierarchy_may_have_any_name(store: Any, tmp_path: Path, name: str) -> None:
     table(store, ["M", "F"])
     dbanon.load_hierarchy(store, name, [("M", "any", "*"), ("F", "any", "*")])
-    assert published(store, 2, f"hierarchies := {{'v': {text(name)}}}") == ["any", "any"]
+    assert published_rows(store, 2, f"hierarchies := {{'v': {text(name)}}}") == ["any", "any"]
     dbanon.declare(store, "t", v=("quasi", name))
     assert store.execute("SELECT DISTINCT v FROM kacpc('t', k=2)").fetchall() == [("any",)]
     assert store.execute("FROM policy_problems()").fetchall() == []
@@ -198,12 +200,12 @@ def test_hierarchies_live_in_a_database(con: Any, tmp_path: Path) -> None:
     for database in ("memory", "clinic"):
         con.execute(f"USE {database}")
         dbanon.load_hierarchy(con, "h", [("M", f"any of {database}", "*"), ("F", f"any of {database}", "*")])
-    assert published(con, 2) == ["any of clinic"] * 2
-    assert published(con, 2, source="memory.t") == ["any of memory"] * 2
+    assert published_rows(con, 2) == ["any of clinic"] * 2
+    assert published_rows(con, 2, source="memory.t") == ["any of memory"] * 2
     con.execute("USE memory")
-    assert published(con, 2) == ["any of memory"] * 2
-    assert published(con, 2, "hierarchies := {'v': 'clinic.h'}") == ["any of clinic"] * 2
-    assert published(con, 2, source="clinic.t") == ["any of clinic"] * 2
+    assert published_rows(con, 2) == ["any of memory"] * 2
+    assert published_rows(con, 2, "hierarchies := {'v': 'clinic.h'}") == ["any of clinic"] * 2
+    assert published_rows(con, 2, source="clinic.t") == ["any of clinic"] * 2
     rows = con.execute("SELECT database_name FROM hierarchies() WHERE name = 'h' ORDER BY ALL").fetchall()
     assert rows == [("clinic",), ("memory",)]
 
@@ -366,9 +368,9 @@ def test_rows_can_be_written_by_hand(store: Any) -> None:
     """)
     assert paths(store, "h") == [("c", "young", "all"), ("a", "young", "all"), ("b", "old", "all")]
     table(store, ["a", "b", "c", "a", "b", "c"])
-    assert published(store, 4) == ["all"] * 6
+    assert published_rows(store, 4) == ["all"] * 6
     store.execute("UPDATE dbanon.hierarchy SET label = 'any' WHERE node = 'r'")
-    assert published(store, 4) == ["any"] * 6
+    assert published_rows(store, 4) == ["any"] * 6
 
 
 # --- what a reader sees -------------------------------------------------------------------------------------
@@ -380,10 +382,10 @@ def test_equal_labels_in_different_branches_are_told_apart(store: Any) -> None:
     assert store.execute("SELECT count(*) FROM dbanon.hierarchy WHERE label = 'X'").fetchall() == [(2,)]
     table(store, ["a", "b", "c", "d"])
     for form in ("'h'", "E'a;X;A;*\\nb;X;A;*\\nc;X;B;*\\nd;X;B;*'"):
-        assert published(store, 2, f"hierarchies := {{'v': {form}}}") == ["A > X", "A > X", "B > X", "B > X"]
+        assert published_rows(store, 2, f"hierarchies := {{'v': {form}}}") == ["A > X", "A > X", "B > X", "B > X"]
     table(store, ["a", "a", "c", "c"])
-    assert published(store, 2, "hierarchies := {'v': 'h'}, min_level := {'v': 1}") == ["A > X"] * 2 + ["B > X"] * 2
-    assert published(store, 2, "hierarchies := {'v': 'h'}, min_level := {'v': 2}") == ["A", "A", "B", "B"]
+    assert published_rows(store, 2, "hierarchies := {'v': 'h'}, min_level := {'v': 1}") == ["A > X"] * 2 + ["B > X"] * 2
+    assert published_rows(store, 2, "hierarchies := {'v': 'h'}, min_level := {'v': 2}") == ["A", "A", "B", "B"]
 
 
 def test_pathlike_label_not_confused_with_path(store: Any) -> None:
@@ -398,7 +400,7 @@ def test_pathlike_value_refused_or_escaped(store: Any) -> None:
     dbanon.load_hierarchy(store, "h", rows)
     table(store, ["a", "b", "A > X", "A > X"])
     try:
-        visited = published(store, 2)
+        visited = published_rows(store, 2)
     except duckdb.Error as error:
         assert "could not tell" in str(error)
     else:
@@ -408,23 +410,25 @@ def test_pathlike_value_refused_or_escaped(store: Any) -> None:
 def test_ragged_tree_generalizes_to_common_ancestor(store: Any) -> None:
     dbanon.load_hierarchy(store, "h", WORKCLASS)
     table(store, ["Local-gov", "State-gov", "Self-emp-inc", "Self-emp-not-inc"])
-    assert published(store, 2) == ["Gov", "Gov", "Self-emp", "Self-emp"]
+    assert published_rows(store, 2) == ["Gov", "Gov", "Self-emp", "Self-emp"]
     table(store, ["Local-gov", "State-gov", "Private", "Private"])
-    assert published(store, 2) == ["Gov", "Gov", "Private", "Private"]
-    assert published(store, 3) == ["*"] * 4
+    assert published_rows(store, 2) == ["Gov", "Gov", "Private", "Private"]
+    assert published_rows(store, 3) == ["*"] * 4
 
 
 def test_hostile_labels_are_published_as_they_are(store: Any) -> None:
     dbanon.load_hierarchy(store, "h", HOSTILE)
     table(store, [row[0] for row in HOSTILE] * 2)
-    assert published(store, 2) == sorted([row[0] for row in HOSTILE] * 2)
-    assert set(published(store, 2, "hierarchies := {'v': 'h'}, min_level := {'v': 1}")) == {row[1] for row in HOSTILE}
+    assert published_rows(store, 2) == sorted([row[0] for row in HOSTILE] * 2)
+    assert set(published_rows(store, 2, "hierarchies := {'v': 'h'}, min_level := {'v': 1}")) == {
+        row[1] for row in HOSTILE
+    }
     assert store.execute("SELECT count(*) FROM t").fetchall() == [(26,)]
 
 
 def test_without_a_hierarchy_values_are_under_a_star(store: Any) -> None:
     table(store, ["a", "a", "b", "b", "c"])
-    assert published(store, 2, "nulls := 'keep'") in (["*", "*", "*", "b", "b"], ["*", "*", "*", "a", "a"])
+    assert published_rows(store, 2, "nulls := 'keep'") in (["*", "*", "*", "b", "b"], ["*", "*", "*", "a", "a"])
 
 
 # --- escape -------------------------------------------------------------------------------------------------
@@ -433,38 +437,38 @@ def test_without_a_hierarchy_values_are_under_a_star(store: Any) -> None:
 def test_generalized_looking_values_refused_without_escape(store: Any) -> None:
     table(store, ["*", "*", "a", "a"])
     with pytest.raises(duckdb.Error, match=r"t\.v: 1 distinct values are '\*' or equal the label.*escape = true"):
-        published(store, 2, "nulls := 'keep'")
+        published_rows(store, 2, "nulls := 'keep'")
     table(store, ["G", "G", "a", "a", "*"])
     dbanon.load_hierarchy(store, "h", [("a", "G", "*"), ("b", "G", "*")])
     with pytest.raises(duckdb.Error, match=r"t\.v: 2 distinct values are '\*' or equal the label"):
-        published(store, 2)
+        published_rows(store, 2)
 
 
 def test_escape_marks_a_star_and_what_looks_marked(store: Any) -> None:
     values = ["*", "\\*", "\\a", "a", "b"]
     table(store, values * 2)
     seen_values = sorted(["\\*", "\\\\*", "\\\\a", "a", "b"] * 2)
-    assert published(store, 2, "escape := true") == seen_values
+    assert published_rows(store, 2, "escape := true") == seen_values
     rows = [("*", "S", "*"), ("\\*", "S", "*"), ("\\a", "G", "*"), ("a", "G", "*"), ("b", "G", "*")]
     dbanon.load_hierarchy(store, "h", rows)
-    assert published(store, 2, "hierarchies := {'v': 'h'}, escape := true") == seen_values
-    assert published(store, 4, "hierarchies := {'v': 'h'}, escape := true") == ["G"] * 6 + ["S"] * 4
+    assert published_rows(store, 2, "hierarchies := {'v': 'h'}, escape := true") == seen_values
+    assert published_rows(store, 4, "hierarchies := {'v': 'h'}, escape := true") == ["G"] * 6 + ["S"] * 4
 
 
 def test_escape_marks_a_leaf_with_the_label_of_an_inner_node(store: Any) -> None:
     dbanon.load_hierarchy(store, "h", [("a", "G", "*"), ("b", "G", "*"), ("G", "H", "*"), ("c", "H", "*")])
     table(store, ["a", "b", "G", "G"])
-    assert published(store, 2, "hierarchies := {'v': 'h'}, escape := true") == sorted(["G", "G", "\\G", "\\G"])
+    assert published_rows(store, 2, "hierarchies := {'v': 'h'}, escape := true") == sorted(["G", "G", "\\G", "\\G"])
 
 
 def test_escape_maps_value_to_inner_node_of_label(store: Any) -> None:
     """Data that was generalized before: such a value is as coarse as its node."""
     dbanon.load_hierarchy(store, "h", [("a", "G", "*"), ("b", "G", "*"), ("c", "*")])
     table(store, ["G", "G", "a", "a", "c", "c"])
-    visited = published(store, 2, "hierarchies := {'v': 'h'}, escape := true")
+    visited = published_rows(store, 2, "hierarchies := {'v': 'h'}, escape := true")
     assert visited in (sorted(["G", "G", "a", "a", "c", "c"]), sorted(["\\G", "\\G", "a", "a", "c", "c"]))
     table(store, ["G", "a", "c", "c"])
-    assert published(store, 2, "hierarchies := {'v': 'h'}, escape := true") == ["G", "G", "c", "c"]
+    assert published_rows(store, 2, "hierarchies := {'v': 'h'}, escape := true") == ["G", "G", "c", "c"]
 
 
 # --- builders -----------------------------------------------------------------------------------------------
@@ -495,8 +499,8 @@ def test_prefixes_mask_from_the_right(store: Any) -> None:
 def test_prefixes_of_a_table_generalize_it(store: Any) -> None:
     table(store, ["02138", "02139", "02201", "02202"])
     built(store, "hierarchy_prefix('h', 't', 'v', keep=[4, 3, 2])")
-    assert published(store, 2) == ["0213*", "0213*", "0220*", "0220*"]
-    assert published(store, 4) == ["02***"] * 4
+    assert published_rows(store, 2) == ["0213*", "0213*", "0220*", "0220*"]
+    assert published_rows(store, 4) == ["02***"] * 4
 
 
 def test_intervals_begin_at_multiples_below_zero_too(store: Any) -> None:
@@ -594,7 +598,7 @@ def test_built_hierarchies_cover_their_column(
     table(store, values, type_)
     built(store, builder)
     assert store.execute("FROM uncovered('t', 'v', hierarchy='h')").fetchall() == []
-    assert published(store, 2) == sorted(seen * 2)
+    assert published_rows(store, 2) == sorted(seen * 2)
 
 
 def test_builders_take_views_files_and_odd_names(store: Any, tmp_path: Path) -> None:
@@ -690,7 +694,7 @@ def test_missing_value_hint_is_runnable_statement(store: Any, source: str, decla
     if declared:
         dbanon.declare(store, source, v=("quasi", "h"))
     with pytest.raises(duckdb.Error, match=r"2 distinct values are missing from hierarchy 'h'\. Hint: ") as error:
-        published(store, 2, source=source)
+        published_rows(store, 2, source=source)
     hint = re.search(r"Hint: (FROM uncovered\(.*\))", str(error.value))
     assert hint
     assert store.execute(hint[1]).fetchall() == [("y", 1, "missing"), ("zz", 2, "missing")]
@@ -779,7 +783,7 @@ def test_ambiguous_inner_node_value_is_no_hierarchy_problem(store: Any) -> None:
     dbanon.load_hierarchy(store, "h", [("a", "other", "north", "*"), ("b", "other", "south", "*")])
     table(store, ["a", "a", "b", "other"])
     with pytest.raises(duckdb.Error, match=r"t\.v: 1 distinct values are no leaf .* label of several inner nodes"):
-        published(store, 2, "hierarchies := {'v': 'h'}, escape := true")
+        published_rows(store, 2, "hierarchies := {'v': 'h'}, escape := true")
     assert store.execute("FROM hierarchy_problems()").fetchall() == []
 
 
@@ -821,7 +825,7 @@ def test_hierarchy_problems_reads_every_attached_database(con: Any, tmp_path: Pa
 
 def test_shipped_hierarchies_are_used_by_name_without_loading(store: Any) -> None:
     table(store, ["MA", "CT", "CA", "OR"])
-    assert published(store, 2, "hierarchies := {'v': 'us_state'}") == ["New England"] * 2 + ["Pacific"] * 2
+    assert published_rows(store, 2, "hierarchies := {'v': 'us_state'}") == ["New England"] * 2 + ["Pacific"] * 2
     dbanon.declare(store, "t", v=("quasi", "us_state"))
     assert store.execute("SELECT DISTINCT v FROM kacpc('t', k=4)").fetchall() == [("*",)]
     assert store.execute("SELECT count(*) FROM dbanon.hierarchy").fetchall() == [(0,)]
@@ -831,11 +835,11 @@ def test_shipped_hierarchies_are_used_by_name_without_loading(store: Any) -> Non
 
 def test_a_stored_hierarchy_goes_before_a_shipped_one(store: Any) -> None:
     table(store, ["M", "F"])
-    assert published(store, 2, "hierarchies := {'v': 'sex'}") == ["*", "*"]
+    assert published_rows(store, 2, "hierarchies := {'v': 'sex'}") == ["*", "*"]
     dbanon.load_hierarchy(store, "sex", [("M", "person", "*"), ("F", "person", "*")])
-    assert published(store, 2, "hierarchies := {'v': 'sex'}") == ["person", "person"]
+    assert published_rows(store, 2, "hierarchies := {'v': 'sex'}") == ["person", "person"]
     store.execute("DELETE FROM dbanon.hierarchy")
-    assert published(store, 2, "hierarchies := {'v': 'sex'}") == ["*", "*"]
+    assert published_rows(store, 2, "hierarchies := {'v': 'sex'}") == ["*", "*"]
 
 
 @pytest.mark.parametrize("name", ["sex", "adult_workclass", "us_state", "iso_country", "icd10"])
@@ -862,7 +866,7 @@ def test_no_name_reaches_a_file_outside_the_shipped_ones(store: Any) -> None:
     table(store, ["M", "F"])
     for name in ("../hierarchies/sex", "sex.csv", "/etc/passwd", "..", "SEX"):
         with pytest.raises(duckdb.Error, match="there is no hierarchy"):
-            published(store, 2, f"hierarchies := {{'v': '{name}'}}")
+            published_rows(store, 2, f"hierarchies := {{'v': '{name}'}}")
         with pytest.raises(duckdb.Error, match="there is no hierarchy"):
             store.execute(f"FROM hierarchy_shipped('{name}')")
 
@@ -871,7 +875,7 @@ def test_arx_text_stands_for_a_hierarchy(store: Any) -> None:
     table(store, ["M", "F"])
     for label, output in (("any", "any"), ('any "one"; or two', '"any ""one""; or two"')):
         lines = f"E'M;{output};*\\nF;{output};*\\n'"
-        assert published(store, 2, f"hierarchies := {{'v': {lines}}}") == [label, label]
+        assert published_rows(store, 2, f"hierarchies := {{'v': {lines}}}") == [label, label]
     assert store.execute("SELECT count(*) FROM dbanon.hierarchy").fetchall() == [(0,)]
     dbanon.declare(store, "t", v=("quasi", "M;any;*\nF;any;*"))
     assert store.execute("SELECT DISTINCT v FROM kacpc('t', k=2)").fetchall() == [("any",)]
@@ -882,6 +886,6 @@ def test_arx_text_stands_for_a_hierarchy(store: Any) -> None:
 def test_malformed_arx_text_is_one_error(store: Any, lines: str) -> None:
     table(store, ["M", "F"])
     with pytest.raises(duckdb.Error, match="is not well-formed"):
-        published(store, 2, f"hierarchies := {{'v': E'{lines}'}}")
+        published_rows(store, 2, f"hierarchies := {{'v': E'{lines}'}}")
     dbanon.load_hierarchy(store, "h", [("M", "*"), ("F", "*")])
-    assert published(store, 2) == ["*", "*"]
+    assert published_rows(store, 2) == ["*", "*"]

@@ -14,7 +14,7 @@ from dbanon.sqltext.quote import identifier, text
 Found = dict[str, list[tuple[str, str | None]]]
 
 
-def found(con: Any, table: str = "t") -> Found:
+def found_problems(con: Any, table: str = "t") -> Found:
     """The problems of each column that has any, each with the statement that mends it."""
     rows = con.execute(f"SELECT column_name, problems, repairs FROM profile({text(table)})").fetchall()
     assert all(len(problems) == len(repairs) for _, problems, repairs in rows)
@@ -23,7 +23,7 @@ def found(con: Any, table: str = "t") -> Found:
 
 def mend(con: Any, table: str = "t") -> Found:
     """Runs every statement that is given, once; what was found."""
-    previous = found(con, table)
+    previous = found_problems(con, table)
     for statement in dict.fromkeys(s for each_value in previous.values() for _, s in each_value if s is not None):
         con.execute(statement)
     return previous
@@ -33,7 +33,7 @@ def column(con: Any, values: list[str | None], name: str = "x") -> str | None:
     """The problem of a column of texts, beside a column that makes 20 rows of it."""
     query = f"SELECT {identifier(name)}, i FROM (SELECT unnest(?) AS {identifier(name)}), range(20) r (i)"
     con.execute(f"CREATE OR REPLACE TABLE t AS {query}", [values])
-    message = found(con).get(name, [])
+    message = found_problems(con).get(name, [])
     assert len(message) <= 1
     return message[0][0] if message else None
 
@@ -63,7 +63,7 @@ def test_dates_as_text_become_dates(con: Any, written: str) -> None:
     ).fetchall()[0]
     assert (first, days) == ("2001-12-31", 90)
     assert type_ == ("TIMESTAMP" if ":" in written else "DATE")
-    assert found(con) == {}
+    assert found_problems(con) == {}
 
 
 def test_ambiguous_date_states_chosen_order_and_reason(con: Any) -> None:
@@ -74,7 +74,7 @@ def test_ambiguous_date_states_chosen_order_and_reason(con: Any) -> None:
     )
     con.execute("ALTER TABLE t ADD COLUMN seen VARCHAR")
     con.execute("UPDATE t SET seen = '12/' || (10 + i) || '/2020'")
-    assert found(con)["x"][0][0] == (
+    assert found_problems(con)["x"][0][0] == (
         "dates as text, %m/%d/%Y; ambiguous, as no number is above 12: taken as other columns of the table show"
     )
     mend(con)
@@ -98,7 +98,7 @@ def test_numbers_as_text_become_numbers(con: Any, written: tuple[str, ...]) -> N
     assert problem is not None and problem.startswith(f"numbers as text{message}") and "ambiguous" not in problem
     mend(con)
     assert con.execute("SELECT list(DISTINCT x ORDER BY x) FILTER (x IS NOT NULL) FROM t").fetchall() == [(numbers,)]
-    assert found(con) == {}
+    assert found_problems(con) == {}
 
 
 @pytest.mark.exhaustive
@@ -107,7 +107,7 @@ def test_ambiguous_numbers_are_reported(con: Any) -> None:
     assert column(con, ["1,234", "2,345", "3,456"]) == f"numbers as text with commas between thousands; {thousands}"
     con.execute("ALTER TABLE t ADD COLUMN weight VARCHAR")
     con.execute("UPDATE t SET weight = i || ',5'")
-    assert "with decimal commas; ambiguous" in found(con)["x"][0][0]
+    assert "with decimal commas; ambiguous" in found_problems(con)["x"][0][0]
     mend(con)
     assert con.execute("SELECT min(x), max(weight) FROM t").fetchall() == [(1.234, 19.5)]
     assert "taken as decimals" in str(column(con, ["1.234", "2.345", "3.456"]))
@@ -132,7 +132,7 @@ def test_invalid_texts_counted_and_listed_not_lost(con: Any) -> None:
         "CREATE TABLE t AS SELECT CASE WHEN i = 7 THEN 'SECRET' WHEN i = 8 THEN '?' "
         "ELSE strftime(DATE '2001-01-01' + i::INT, '%d.%m.%Y') END AS x FROM range(99) r (i)"
     )
-    [(problem, statement)] = found(con)["x"][:1]
+    [(problem, statement)] = found_problems(con)["x"][:1]
     assert statement is None and "SECRET" not in problem
     assert "values that are none: 1" in problem
     listing = problem.partition("Hint: correct them; ")[2].removesuffix(" lists them.")
@@ -165,7 +165,7 @@ def test_codes_in_texts_numbers_and_dates_are_declared_missing(con: Any) -> None
         ("disease", "sensitive", None, ["n/a"]),
         ("sex", "quasi", "sex", ["", "?", "NA"]),
     ]
-    assert found(con) == {}
+    assert found_problems(con) == {}
     assert con.execute("FROM policy_problems()").fetchall() == []
     ages = con.execute("SELECT DISTINCT age FROM kacpc('t', k=5)").fetchall()
     assert not [age for (age,) in ages if age and ("999" in age or "-1" in age)]
@@ -177,7 +177,7 @@ def test_codes_added_to_existing_policy(con: Any) -> None:
     [(_, statement)] = mend(con)["x"]
     assert str(statement).startswith("UPDATE ")
     assert con.execute("SELECT missing FROM dbanon.policy").fetchall() == [(["none of it", "N/A"],)]
-    assert found(con) == {}
+    assert found_problems(con) == {}
 
 
 def test_declared_codes_repaired_with_surrounding_text(con: Any) -> None:
@@ -192,7 +192,7 @@ def test_declared_codes_repaired_with_surrounding_text(con: Any) -> None:
     new_rows = con.execute("SELECT count(*), any_value(typeof(x)) FROM t WHERE x IS NULL").fetchall()
     assert new_rows == [(*old_rows[0], "DATE")]
     assert con.execute("SELECT missing FROM dbanon.policy").fetchall() == [(None,)]
-    assert found(con) == {} and con.execute("FROM policy_problems()").fetchall() == []
+    assert found_problems(con) == {} and con.execute("FROM policy_problems()").fetchall() == []
 
 
 def test_valid_value_is_no_missing_code(con: Any) -> None:
@@ -200,14 +200,14 @@ def test_valid_value_is_no_missing_code(con: Any) -> None:
     assert column(con, countries, "country") is None, "Namibia"
     numbers = "i % 100 AS age, i % 9 - 4 AS change, i % 1200 AS paid"
     con.execute(f"CREATE OR REPLACE TABLE t AS SELECT {numbers} FROM range(2400) r (i)")
-    assert found(con) == {}, "99, -1 and 999 among their neighbours"
+    assert found_problems(con) == {}, "99, -1 and 999 among their neighbours"
     con.execute("CREATE OR REPLACE TABLE t AS SELECT DATE '1960-01-01' + i::INT AS born FROM range(20000) r (i)")
-    assert found(con) == {}, "1970-01-01 among its neighbours"
+    assert found_problems(con) == {}, "1970-01-01 among its neighbours"
 
 
 def test_unknown_column_not_published_by_proposal(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT ['a', 'b', 'NA'][i % 3 + 1] AS x FROM range(90) r (i)")
-    [(problem, statement)] = found(con)["x"]
+    [(problem, statement)] = found_problems(con)["x"]
     assert statement is None
     assert problem.endswith("declare them when you say what the column is, missing = ['NA']")
     assert con.execute("SELECT statement FROM profile('t')").fetchall() == [(None,)]
@@ -224,7 +224,7 @@ def test_blanks_are_cut_off(con: Any) -> None:
         "codes for missing values: 'NA' in records: 20", "blanks around values in records: 60"
     ]  # fmt: skip
     assert con.execute("SELECT DISTINCT disease FROM t ORDER BY 1").fetchall() == [("NA",), ("cold",), ("flu",)]
-    assert found(con) == {}
+    assert found_problems(con) == {}
 
 
 HOSTILE = ["x'); DROP TABLE t; --", "🦆 {{ q }} {}", 'a "b"', "é\n;", "{% if %}", "select", "value"]
@@ -242,7 +242,7 @@ def test_statements_valid_for_every_name(con: Any, odd: str) -> None:
     con.execute(f"CREATE TABLE {identifier(odd)} AS SELECT {actual_text} FROM range(90) r (i)")
     source = str(identifier(odd))
     assert [name.split(" ")[0] for name in mend(con, source)] == list(MESSY)
-    assert found(con, source) == {}
+    assert found_problems(con, source) == {}
     types = con.execute(f"SELECT column_type FROM (DESCRIBE {source})").fetchall()
     assert types == [("DATE",), ("DOUBLE",), ("BIGINT",), ("VARCHAR",)]
 
@@ -258,11 +258,11 @@ def test_non_table_repaired_in_view(tmp_path: Path, kind: str) -> None:
         path = str(tmp_path / "visits.parquet")
         con.execute(f"COPY visits TO {text(path)}")
         source = {"view": "seen", "file": path, "temporary": "visits"}[kind]
-        statements = {statement for each_value in found(con, source).values() for _, statement in each_value}
+        statements = {statement for each_value in found_problems(con, source).values() for _, statement in each_value}
         assert len(statements) == 1, "a view has all columns at once"
         mend(con, source)
         view = "seen_mended" if kind == "view" else "visits_mended"
-        assert found(con, view) == {}
+        assert found_problems(con, view) == {}
         nulls = con.execute(f"SELECT {', '.join(f'count(*) FILTER ({name} IS NULL)' for name in MESSY)} FROM {view}")
         assert nulls.fetchall() == [(10, 10, 10, 30)]
 

@@ -1,4 +1,4 @@
-"""What is not known is withheld: no name, text, number or day of a person is proposed to be published."""
+"""Unknown columns are withheld: no name, text, number or day of a person is proposed to be published."""
 
 from __future__ import annotations
 

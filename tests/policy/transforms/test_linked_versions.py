@@ -22,7 +22,7 @@ def own(tmp_path: Path) -> Any:
     con.close()
 
 
-def come(con: Any, first: int, many: int) -> None:
+def insert_rows(con: Any, first: int, many: int) -> None:
     con.execute(
         f"INSERT INTO patients BY NAME SELECT {first} + i AS patient, 20 + i % 7 AS age, ['F', 'M'][1 + i % 2] AS sex, "
         f"['Flu', 'HIV', 'Cold'][1 + i % 3] AS disease FROM range({many}) AS r (i)"
@@ -36,7 +36,7 @@ def pseudonyms(con: Any, name: str) -> set[str]:
 def test_versions_keep_pseudonyms_views_have_own(own: Any) -> None:
     dbanon.create_release(own, "safe", "kacpc", "patients", k=10)
     first = pseudonyms(own, "safe")
-    come(own, 5000, 40)
+    insert_rows(own, 5000, 40)
     dbanon.refresh_release(own, "safe")
     assert first < pseudonyms(own, "safe") and len(pseudonyms(own, "safe")) == 340
     with pytest.warns(dbanon.DisclosureWarning):
@@ -48,10 +48,10 @@ def test_versions_keep_pseudonyms_views_have_own(own: Any) -> None:
 @pytest.mark.exhaustive
 def test_ledger_reveals_shared_key_but_not_which(own: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     dbanon.create_release(own, "safe", "kacpc", "patients", k=10)
-    come(own, 5000, 40)
+    insert_rows(own, 5000, 40)
     dbanon.refresh_release(own, "safe")
     monkeypatch.setenv("DBANON_KEY", SECRET[::-1])
-    come(own, 6000, 40)
+    insert_rows(own, 6000, 40)
     dbanon.refresh_release(own, "safe")
     keys = [k["patient"] for (k,) in own.sql("SELECT keys FROM releases() ORDER BY version").fetchall()]
     assert keys[0] == keys[1] != keys[2] and SECRET not in str(keys)
@@ -107,7 +107,7 @@ def houses(own: Any) -> Any:
     own.execute("UPDATE patients SET house = patient")
     dbanon.declare(own, "patients", patient="person", house="pseudonym")
     dbanon.create_release(own, "safe", "kacpc", "patients", k=10)
-    come(own, 5000, 280)
+    insert_rows(own, 5000, 280)
     own.execute("UPDATE patients SET house = patient WHERE house IS NULL")
     return own
 

@@ -1,4 +1,4 @@
-"""Pseudonyms and shifts are what HMAC says; the gate's own code agrees; nobody without the key gets back."""
+"""Pseudonyms and shifts equal HMAC, the gate's own code agrees, and without the key they cannot be reversed."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def people(con: Any, type_: str = "DATE", first: date = date(1920, 1, 5), seed: 
     return born
 
 
-def released(con: Any, grid: str, *, k: int = 6, more: str = "") -> list[tuple[int, str, int]]:
+def released_rows(con: Any, grid: str, *, k: int = 6, more: str = "") -> list[tuple[int, str, int]]:
     """uid, born and class_id of every released row, in the order of the release."""
     call = f"kacpc('people', k := {k}, qi := ['born'], other := ['uid'], allow_rare := ['uid'], "
     return con.execute(f"SELECT uid, born, class_id FROM {call}grid := {{'born': '{grid}'}}{more})").fetchall()
@@ -58,7 +58,7 @@ def bounds(top: date | None, bottom: date | None) -> str:
 def test_classes_publish_text_of_plain_python(con: Any, type_: str, top: date | None, bottom: date | None) -> None:
     born = people(con, type_)
     for grid in some(GRIDS, 3):
-        rows = released(con, grid, more=bounds(top, bottom))
+        rows = released_rows(con, grid, more=bounds(top, bottom))
         classes: dict[int, list[date]] = {}
         for uid, _, number in rows:
             classes.setdefault(number, []).append(born[uid])
@@ -69,10 +69,10 @@ def test_classes_publish_text_of_plain_python(con: Any, type_: str, top: date | 
 
 def test_the_classes_of_a_year_grid_are_numbered_by_their_years(con: Any) -> None:
     con.execute("CREATE TABLE people AS SELECT i AS uid, make_date(1926 + i // 3 * 4, 3, 1) AS born FROM range(9) r(i)")
-    assert [text for _, text, _ in released(con, "year", k=3)] == ["1926"] * 3 + ["1930"] * 3 + ["1934"] * 3
-    assert {text for _, text, _ in released(con, "quarter", k=6)} == {"[1926-Q1, 1934-Q1]"}
-    assert {text for _, text, _ in released(con, "month", k=6)} == {"[1926-03, 1934-03]"}
-    assert {text for _, text, _ in released(con, "decade", k=6)} == {"[1920, 1939]"}
+    assert [text for _, text, _ in released_rows(con, "year", k=3)] == ["1926"] * 3 + ["1930"] * 3 + ["1934"] * 3
+    assert {text for _, text, _ in released_rows(con, "quarter", k=6)} == {"[1926-Q1, 1934-Q1]"}
+    assert {text for _, text, _ in released_rows(con, "month", k=6)} == {"[1926-03, 1934-03]"}
+    assert {text for _, text, _ in released_rows(con, "decade", k=6)} == {"[1920, 1939]"}
     typed = con.execute(
         "SELECT DISTINCT born_min, born_max FROM kacpc('people', k=6, qi=['born'], withhold=['uid'], "
         "grid={'born': 'year'}, intervals='bounds')"
@@ -91,7 +91,7 @@ def test_years_that_have_not_four_digits_are_published_as_days(con: Any) -> None
         "(2, '0014-08-19'), (3, '0044-03-15'), (4, '0054-10-13'), (5, '9998-03-01'), (6, '9999-05-05'), "
         "(7, '9999-06-06'), (8, '12024-01-31')"
     )
-    texts = [text for _, text, _ in released(con, "year", k=2)]
+    texts = [text for _, text, _ in released_rows(con, "year", k=2)]
     assert [texts[0], texts[2], texts[4], texts[6]] == [
         "[0044-01-01 (BC), 0014-12-31]", "[0044, 0054]", "[9998, 9999]", "[9999-01-01, 12024-12-31]",
     ]  # fmt: skip
@@ -109,7 +109,7 @@ def pairs(con: Any) -> list[tuple[str, str]]:
     people(con)
     for grid in some(GRIDS[:1:-1], 3):
         for top, bottom in BOUNDS[:3]:
-            for _, text, _ in released(con, grid, more=bounds(top, bottom)):
+            for _, text, _ in released_rows(con, grid, more=bounds(top, bottom)):
                 result[text] = in_days(text)
     return sorted(result.items())
 
@@ -220,21 +220,21 @@ def test_the_gate_refuses_a_unit_that_is_not_of_the_grid(
     con: Any, monkeypatch: pytest.MonkeyPatch, grid: str, old: str, new: str, why: str
 ) -> None:
     con.execute("CREATE TABLE people AS SELECT i AS uid, make_date(1926 + i // 3 * 4, 3, 1) AS born FROM range(9) r(i)")
-    assert old in {text for _, text, _ in released(con, grid, k=3)}
+    assert old in {text for _, text, _ in released_rows(con, grid, k=3)}
     spoiled(monkeypatch, old, new)
     with pytest.raises(duckdb.Error) as error_info:
-        released(con, grid, k=3)
+        released_rows(con, grid, k=3)
     assert why in str(error_info.value)
 
 
 def test_the_gate_refuses_years_beyond_top(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     con.execute("CREATE TABLE people AS SELECT i AS uid, make_date(1926 + i // 3 * 4, 3, 1) AS born FROM range(9) r(i)")
     extra_options = ", top := {'born': '1934-01-01'}"
-    assert ">=1934" in {text for _, text, _ in released(con, "year", k=3, more=extra_options)}
+    assert ">=1934" in {text for _, text, _ in released_rows(con, "year", k=3, more=extra_options)}
     for new in ("1934", "[1934, >=1935]", ">=1935"):
         spoiled(monkeypatch, ">=1934", new)
         with pytest.raises(duckdb.Error) as error_info:
-            released(con, "year", k=3, more=extra_options)
+            released_rows(con, "year", k=3, more=extra_options)
         assert any(why in str(error_info.value) for why in (FINER, UNCOVERED)), new
         monkeypatch.undo()
 

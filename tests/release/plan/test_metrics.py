@@ -23,7 +23,7 @@ NAMES = [name for name in CLUSTER_METRICS if name != "query_error"]
 """Measures that compare() and releases have alike."""
 
 
-def found(con: Any, call: str) -> dict[str, float]:
+def metric_values(con: Any, call: str) -> dict[str, float]:
     """The measures of a call, by name."""
     return dict(con.execute(f"SELECT metric, value FROM {call}").fetchall())
 
@@ -33,7 +33,7 @@ def found(con: Any, call: str) -> dict[str, float]:
 
 def test_the_published_partition_has_the_published_numbers(six: Any) -> None:
     """P* of the fixture: {1, 2, 3} as ([25, 29], Gov) and {4, 5, 6} as ([40, 55], *)."""
-    message = found(six, "mondrian_metrics('six', k=3)")
+    message = metric_values(six, "mondrian_metrics('six', k=3)")
     expected = {
         "precision": 0.466667,  # 1 - 6.4 / 12
         "information_loss": 6.4,  # 3 (4/30 + 1/2) + 3 (15/30 + 1)
@@ -64,17 +64,19 @@ def test_divergence_of_the_published_partition(six: Any) -> None:
     call = "('six', k=3, qi=['workclass'], mode := 'deterministic', divergence := true)"
     assert sorted(six.execute("SELECT workclass, size FROM kmembers_random_classes" + call.replace(
         ", divergence := true", "")).fetchall()) == [("*", 3), ("Gov", 3)]  # fmt: skip
-    assert found(six, "kmembers_random_metrics" + call)["kl_divergence"] == pytest.approx(0.476361, abs=5e-7)
+    assert metric_values(six, "kmembers_random_metrics" + call)["kl_divergence"] == pytest.approx(0.476361, abs=5e-7)
 
 
 def test_suppressed_records_count_n_in_discernibility(con: Any) -> None:
     """Groups of 3, 2 and 1 for k = 3: 9 + 6 * 2 + 6 * 1 = 27."""
     con.execute("CREATE TABLE t AS SELECT unnest([1, 1, 1, 40, 40, 90]) AS age")
-    message = found(con, "kacpc_metrics('t', k=3, qi=['age'], suppress := 0.5)")
+    message = metric_values(con, "kacpc_metrics('t', k=3, qi=['age'], suppress := 0.5)")
     assert (message["records"], message["suppressed:outlier"]) == (3, 3)
     assert (message["discernibility"], message["discernibility_suppression"]) == (9, 27)
     con.execute("CREATE TABLE u AS SELECT unnest([1, 1, 1, NULL, NULL, NULL]) AS age")
-    assert found(con, "kacpc_metrics('u', k=3, qi=['age'], nulls := 'drop')")["discernibility_suppression"] == 27
+    assert (
+        metric_values(con, "kacpc_metrics('u', k=3, qi=['age'], nulls := 'drop')")["discernibility_suppression"] == 27
+    )
 
 
 # --- by hand --------------------------------------------------------------------------------------------------------
@@ -84,7 +86,7 @@ def test_clusters_with_equal_values_form_one_class(con: Any) -> None:
     """{20, 21} and {28, 29} both publish [20, 29]. Around 24.5: 20.25 + 12.25 + 12.25 + 20.25; by themselves 0.5 each.
     The range is 9."""
     con.execute("CREATE TABLE t AS SELECT unnest([20, 21, 28, 29]) AS age")
-    message = found(con, "mondrian_metrics('t', k=2, qi=['age'], grid := {'age': 10}, divergence := true)")
+    message = metric_values(con, "mondrian_metrics('t', k=2, qi=['age'], grid := {'age': 10}, divergence := true)")
     assert (message["classes"], message["clusters"]) == (1, 2)
     assert (message["c_avg"], message["c_avg_clusters"]) == (2, 1)
     assert (message["discernibility"], message["discernibility_clusters"]) == (16, 8)
@@ -95,7 +97,7 @@ def test_clusters_with_equal_values_form_one_class(con: Any) -> None:
 
 def test_unchanged_release_has_no_loss_or_divergence(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT i % 3 AS age, ['a', 'b', NULL][1 + i % 3] AS sex FROM range(12) AS r (i)")
-    message = found(con, "kacpc_metrics('t', k=4, qi=['age', 'sex'], divergence := true)")
+    message = metric_values(con, "kacpc_metrics('t', k=4, qi=['age', 'sex'], divergence := true)")
     assert message["precision"] == 1
     names = ("total_information_loss", "ncp", "gcp", "square_error", "square_error_raw:age", "kl_divergence")
     assert [message[name] for name in names] == [0] * 6
@@ -105,7 +107,7 @@ def test_class_mixing_null_and_values_loses_attribute(con: Any) -> None:
     """One class of everything: 4 records lose all of both; `*` covers 10 ages and NULL, and two leaves and NULL."""
     con.execute("CREATE TABLE t (age INTEGER, sex VARCHAR)")
     con.execute("INSERT INTO t VALUES (1, 'F'), (10, 'F'), (NULL, NULL), (4, 'M')")
-    message = found(con, "kacpc_metrics('t', k=4, qi=['age', 'sex'], divergence := true)")
+    message = metric_values(con, "kacpc_metrics('t', k=4, qi=['age', 'sex'], divergence := true)")
     assert (message["total_information_loss"], message["ncp"], message["gcp"]) == (8, 8, 1)
     assert (message["square_error"], message["square_error_raw:age"]) == (8, 4 * 81)
     assert message["kl_divergence"] == pytest.approx(np.log(0.25 * 11 * 3))
@@ -128,7 +130,7 @@ def test_cell_size_and_unit_of_squared_error(con: Any, type_: str, values: list[
     """Mean 4.25, so 10.5625 + 5.0625 + 0.5625 + 22.5625 = 38.75. One class of four records."""
     con.execute(f"CREATE TABLE t (x {type_})")
     con.executemany("INSERT INTO t VALUES (?)", [[v] for v in values])
-    message = found(con, "kacpc_metrics('t', k=4, qi=['x'], grid := {'x': 'none'}, divergence := true)")
+    message = metric_values(con, "kacpc_metrics('t', k=4, qi=['x'], grid := {'x': 'none'}, divergence := true)")
     assert message["square_error_raw:x"] == pytest.approx(raw, rel=1e-9, abs=1e-12)
     assert message["square_error"] == pytest.approx(38.75 / 64)
     assert message["kl_divergence"] == pytest.approx(np.log(0.25 * cells))
@@ -136,7 +138,7 @@ def test_cell_size_and_unit_of_squared_error(con: Any, type_: str, values: list[
 
 def test_a_constant_number_has_no_square_error(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT 7 AS x, 0.5::DOUBLE AS y, unnest([1, 2]) AS z")
-    message = found(con, "kacpc_metrics('t', k=2, qi=['x', 'y', 'z'])")
+    message = metric_values(con, "kacpc_metrics('t', k=2, qi=['x', 'y', 'z'])")
     assert (message["square_error"], message["square_error_raw:x"], message["square_error_raw:y"]) == (0.5, 0, 0)
 
 
@@ -144,12 +146,12 @@ def test_the_share_of_squares_is_the_average_of_the_columns(con: Any) -> None:
     """Of x 0.5 + 0.5 of 26 is left, of y all, and c is constant. The class of 1 and NULL is half the squared distance
     of the two: of 1 to the mean, -1/3, on one axis, and of NULL, one standard deviation off, on the other."""
     con.execute("CREATE TABLE t AS FROM (VALUES (0, 0, 1), (1, 1, 1), (5, 0, 1), (6, 1, 1)) AS v (x, y, c)")
-    message = found(con, "mdav_metrics('t', k=2, qi=['x', 'y', 'c'], weights := {'y': 0.001})")
+    message = metric_values(con, "mdav_metrics('t', k=2, qi=['x', 'y', 'c'], weights := {'y': 0.001})")
     assert message["sse_share"] == pytest.approx(100 * (1 / 26 + 1) / 2)
     con.execute("CREATE OR REPLACE TABLE t AS SELECT unnest([0, 2, NULL]) AS x")
-    assert found(con, "mdav_metrics('t', k=3, qi=['x'])")["sse_share"] == pytest.approx(100)
+    assert metric_values(con, "mdav_metrics('t', k=3, qi=['x'])")["sse_share"] == pytest.approx(100)
     con.execute("CREATE OR REPLACE TABLE t AS SELECT unnest([-1, -1, 1, NULL]) AS x, unnest([0, 0, 9, 9]) AS g")
-    message = found(con, "mdav_metrics('t', k=2, qi=['x', 'g'], weights := {'x': 0.001})")
+    message = metric_values(con, "mdav_metrics('t', k=2, qi=['x', 'g'], weights := {'x': 0.001})")
     variance, known_values = 8 / 9, 8 / 3
     of_x = (1 / 2 * ((1 + 1 / 3) ** 2 + variance)) / (known_values * (1 + 1 / 4))
     assert message["sse_share"] == pytest.approx(100 * of_x / 2)
@@ -158,7 +160,7 @@ def test_the_share_of_squares_is_the_average_of_the_columns(con: Any) -> None:
 def test_an_open_end_reaches_to_the_last_value(con: Any) -> None:
     """[85, >=90] of 85 and 95 covers 85 to 95, eleven ages; the square error is that of 85 and 90 over a range of 5."""
     con.execute("CREATE TABLE t AS SELECT unnest([85, 95]) AS age")
-    message = found(con, "kacpc_metrics('t', k=2, qi=['age'], top := {'age': 90}, divergence := true)")
+    message = metric_values(con, "kacpc_metrics('t', k=2, qi=['age'], top := {'age': 90}, divergence := true)")
     assert message["kl_divergence"] == pytest.approx(np.log(0.5 * 11))
     assert (message["square_error_raw:age"], message["square_error"]) == (12.5, 0.5)
 
@@ -168,13 +170,13 @@ def test_unbalanced_hierarchy_distinguishes_measures(con: Any) -> None:
     2 of 4 leaves, and it stands on level 2 of 4: 1 of 3 from the root down."""
     dbanon.load_hierarchy(con, "h", [["a", "*"], ["c", "b", "*"], ["e", "d", "b", "*"], ["f", "d", "b", "*"]])
     con.execute("CREATE TABLE t AS SELECT unnest(['a', 'a', 'e', 'f']) AS v")
-    message = found(con, "kacpc_metrics('t', k=2, qi=['v'], hierarchies := {'v': 'h'}, divergence := true)")
+    message = metric_values(con, "kacpc_metrics('t', k=2, qi=['v'], hierarchies := {'v': 'h'}, divergence := true)")
     assert message["total_information_loss"] == pytest.approx(2 / 3)
     assert (message["ncp"], message["gcp"]) == (1, 0.25)
     assert message["square_error"] == 1
     assert message["kl_divergence"] == 0
     con.execute("CREATE OR REPLACE TABLE t AS SELECT unnest(['a', 'a', 'c', 'e']) AS v")
-    message = found(con, "kacpc_metrics('t', k=2, qi=['v'], hierarchies := {'v': 'h'}, divergence := true)")
+    message = metric_values(con, "kacpc_metrics('t', k=2, qi=['v'], hierarchies := {'v': 'h'}, divergence := true)")
     assert message["total_information_loss"] == pytest.approx(2 * 2 / 3)
     assert message["ncp"] == pytest.approx(2 * 3 / 4)
     assert message["kl_divergence"] == pytest.approx(0.5 * np.log(0.25 / (0.5 / 3)))
@@ -194,7 +196,7 @@ def test_cluster_metrics_equal_plain_loops(con: Any, seed: int) -> None:
     ]
     names = [f"q{j}" for j in range(len(kinds))]
     expected = measures(encoded_table.records, kinds, clusters, table.k, 0, names, "_clusters")
-    message = found(con, f"mondrian_metrics({stored(con, table)})")
+    message = metric_values(con, f"mondrian_metrics({stored(con, table)})")
     assert {name: message[name] for name in expected} == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
@@ -262,7 +264,7 @@ def test_random_release_metrics_equal_plain_loops(con: Any, seed: int) -> None:
         records, [_flat(a, column) for a, column in zip(attributes, columns, strict=True)], list(classes.values()),
         k, n - len(records), qi, bare="intervals" in options,
     )  # fmt: skip
-    message = found(con, _with_divergence(call))
+    message = metric_values(con, _with_divergence(call))
     assert {name: message[name] for name in expected} == pytest.approx(expected, rel=1e-8, abs=1e-8), call
     if "intervals" not in options:
         text = f"algorithms := ['{call.partition('%')[0]}'], k := [{k}], qi := {qi}, metrics := {NAMES}"
@@ -284,7 +286,7 @@ def _flat(attribute: Any, column: Sequence[Any]) -> Any:
 
 
 def _kinds(rnd: random.Random) -> tuple[dict[str, Any], dict[str, Any]]:
-    """How columns are generalized, for the reference and for the call."""
+    """Return how columns are generalized, for the reference and for the call."""
     options: dict[str, Any] = {name: {} for name in ("grid", "top", "bottom", "min_level", "weights")}
     options["hierarchies"] = {"city": "'cities'"}
     age = Number(1.0)

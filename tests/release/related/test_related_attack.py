@@ -1,4 +1,4 @@
-"""Who knows all quasi-identifiers of a person, in all tables, narrows the person to no fewer than k."""
+"""An attacker with all quasi-identifiers of a person in all tables narrows the person to at least k."""
 
 from __future__ import annotations
 

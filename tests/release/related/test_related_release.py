@@ -1,4 +1,4 @@
-"""What a release of related tables is made of: pseudonyms, rows, columns, counts; from what and in which statements."""
+"""Parts of a release of related tables: pseudonyms, rows, columns and counts, in every kind of statement."""
 
 from __future__ import annotations
 
