@@ -206,13 +206,13 @@ def test_failure_during_refresh_changes_nothing(at: str, monkeypatch: pytest.Mon
 FOLLOWS = """
 import sys, duckdb, dbanon
 sys.path.insert(0, {here!r})
-from test_streaming import come
+from test_streaming import insert_rows
 from dbanon.views import streaming
 con = dbanon.attach(duckdb.connect({file!r}))
 done = con.execute("SELECT count(*) FROM events").fetchone()[0]
 while done < 400:
     last = done + 6 - done % 2  # who comes together is read together
-    come(con, 3, done, last)
+    insert_rows(con, 3, done, last)
     done = last
     streaming.refresh_stream(con, "safe")
 print("all", flush=True)
