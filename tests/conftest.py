@@ -58,7 +58,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         test = _test_of(element)
         full_result, deep = (element.get_closest_marker(name) is not None for name in ("whole", "exhaustive"))
         everyday = not deep and (full_result or visited[test] == crc32(test.encode()) % cases[test])
-        if test in slow.listed():
+        if test in slow.listed_tests():
             everyday = everyday and turn > 0 and crc32(test.encode()) % turns == turn - 1
         selected_everyday = everyday or (part > 0 and crc32(element.nodeid.encode()) % parts == part - 1)
         (remaining if selected_everyday else remaining_result).append(element)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.scale import some
+from support.scale import sample_cases
 
 from dbanon import algorithms
 from tests.bench import guide
@@ -36,7 +36,9 @@ def check(figures: dict[str, guide.Figures], names: list[str]) -> None:
 
 def test_the_figures_are_what_is_measured(data: Path, written: str) -> None:
     figures = guide.read(written)
-    check(figures, some([n for n, f in figures.items() if f.precision is not None and (f.seconds or 0) < QUICK]))
+    check(
+        figures, sample_cases([n for n, f in figures.items() if f.precision is not None and (f.seconds or 0) < QUICK])
+    )
 
 
 @pytest.mark.exhaustive

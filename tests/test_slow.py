@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_listed_tests_exist() -> None:
-    files = {name.split("::")[0] for name in slow.listed()}
+    files = {name.split("::")[0] for name in slow.listed_tests()}
     present_texts = {
         f"{file}::{node.name}"
         for file in files
@@ -19,9 +19,9 @@ def test_listed_tests_exist() -> None:
         for node in ast.walk(ast.parse((ROOT / file).read_text("utf-8")))
         if isinstance(node, ast.FunctionDef)
     }
-    assert slow.listed() - present_texts == set(), "renamed or gone: tests/slow.txt has to follow"
-    assert 100 < len(slow.listed()) < 1_000
-    assert not [name for name in slow.listed() if name.startswith(slow.DAILY)]
+    assert slow.listed_tests() - present_texts == set(), "renamed or gone: tests/slow.txt has to follow"
+    assert 100 < len(slow.listed_tests()) < 1_000
+    assert not [name for name in slow.listed_tests() if name.startswith(slow.DAILY)]
 
 
 def test_slowness_is_slowest_case_without_fixtures() -> None:

@@ -15,7 +15,7 @@ from oracle.greedy import Plain
 from support import by_row, small_table
 from support.small_table import ASKED
 from support.tables import SOME, Table, encoded, tables
-from test_gather import alike, with_unit
+from test_gather import equal_clusters, with_unit
 from test_greedy import records, unit
 
 import dbanon
@@ -73,7 +73,7 @@ def test_loukides_shao_equals_plain_loop(
     full_total = sum(round(unit(encoded_table, 1) * a.weight) for a in encoded_table.attributes)
     expected = slow.loukides_shao(pairs, k, values, threshold, protection, full_total)
     actual_clusters = clusters("loukides_shao", encoded_table, k, protection=protection, threshold=threshold)
-    assert alike(records_with_values(pairs, values), actual_clusters) == alike(
+    assert equal_clusters(records_with_values(pairs, values), actual_clusters) == equal_clusters(
         records_with_values(pairs, values), expected
     )
 
@@ -128,7 +128,7 @@ def test_mckl_equals_plain_loop(table: Table, seed: int, columns: int, least: in
     labels = by_row.labels(selected_algorithm.run(encoded_table, constraint, {MAX_SUPPRESSED: spare}, lambda: None))
     actual_values = [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
     expected = slow.mckl(pairs, constraint.min_records, known_values, least, order, spare)
-    assert alike(records_with_values(pairs, known_values), actual_values) == alike(
+    assert equal_clusters(records_with_values(pairs, known_values), actual_values) == equal_clusters(
         records_with_values(pairs, known_values), expected
     )
 
@@ -148,7 +148,7 @@ def test_knn_gs_equals_plain_loop(table: Table, seed: int, columns: int, groups:
     maximum = max(-(-k // len(set(numbers))), each or 1)
     actual_clusters = clusters("knn_gs", encoded_table, k, groups=groups, each=each)
     expected = slow.knn_gs(pairs, k, numbers, maximum)
-    assert alike(records_with_values(pairs, [numbers]), actual_clusters) == alike(
+    assert equal_clusters(records_with_values(pairs, [numbers]), actual_clusters) == equal_clusters(
         records_with_values(pairs, [numbers]), expected
     )
 
@@ -208,10 +208,10 @@ def test_pppc_equals_plain_loop(table: Table, seed: int, columns: int, parts: in
     plain_table = slow_assign.Table(encoded(replace(table, persons=None)).records, table.attributes, modes=True)
     number = min(parts, encoded_table.rows)
     clustered, centers = slow_assign.kmeans(plain_table, [i * encoded_table.rows // number for i in range(number)])
-    merged_result = slow.united(clustered, k, lambda a, b: plain_table.apart(centers[a], centers[b]))
+    merged_result = slow.merge_small_parts(clustered, k, lambda a, b: plain_table.apart(centers[a], centers[b]))
     expected = slow.pppc(pairs, k, combined(values), merged_result, lambda r, p: plain_table.distance(r, centers[p]))
     actual_clusters = clusters("pppc", encoded_table, k, parts=parts)
-    assert alike(records_with_values(pairs, values), actual_clusters) == alike(
+    assert equal_clusters(records_with_values(pairs, values), actual_clusters) == equal_clusters(
         records_with_values(pairs, values), expected
     )
 
@@ -240,13 +240,13 @@ def test_s_cpm_equals_plain_loop(table: Table, seed: int, columns: int, parts: i
     number = min(parts, encoded_table.rows)
     first = sorted({pairs.rows.index(pairs.rows[i * encoded_table.rows // number]) for i in range(number)})
     cut_result, centers = slow.medoids(pairs, first)
-    merged_result = slow.united(cut_result, k, lambda a, b: pairs.distance(centers[a], centers[b]))
+    merged_result = slow.merge_small_parts(cut_result, k, lambda a, b: pairs.distance(centers[a], centers[b]))
     full_result = sum(round(unit(encoded_table, 1) * a.weight) for a in encoded_table.attributes) / sum(
         a.weight for a in encoded_table.attributes
     )
     expected = slow.s_cpm(pairs, k, values, [part for _, part in merged_result], penalty * full_result)
     actual_clusters = clusters("s_cpm", encoded_table, k, parts=parts, penalty=penalty)
-    assert alike(records_with_values(pairs, values), actual_clusters) == alike(
+    assert equal_clusters(records_with_values(pairs, values), actual_clusters) == equal_clusters(
         records_with_values(pairs, values), expected
     )
 

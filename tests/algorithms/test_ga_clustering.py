@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from oracle import mixed as slow
 from support import by_row
 from support.tables import SOME, Table, tables
-from test_gather import alike, small, with_unit
+from test_gather import equal_clusters, small, with_unit
 
 from dbanon import algorithms
 from dbanon.algorithms.base.class_bounds import cluster_members
@@ -39,7 +39,7 @@ def test_crossover_equals_plain_loop(table: Table, generations: int, patience: i
     pair = slow.in_turn if seed < 0 else slow.by_rank(draw)
     values = [rows.tolist() for rows in cluster_members(start)]
     expected = slow.ga(pairs, values, k, generations if len(values) > 1 else 0, patience, pair)
-    assert alike(pairs, [rows.tolist() for rows in cluster_members(labels)]) == alike(pairs, expected)
+    assert equal_clusters(pairs, [rows.tolist() for rows in cluster_members(labels)]) == equal_clusters(pairs, expected)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from oracle import gather as slow
-from oracle.greedy import Plain, plain
+from oracle.greedy import Plain, plain_table
 from support import by_row, small_table
 from support.small_table import ASKED
 from support.tables import SOME, Table, encoded, tables
@@ -35,7 +35,7 @@ def small(table: Table) -> tuple[EncodedTable, int]:
 
 
 def with_unit(made: EncodedTable, k: int, heights: str) -> Plain:
-    return plain(made, unit(made, k), heights)
+    return plain_table(made, unit(made, k), heights)
 
 
 @given(tables())

@@ -50,7 +50,7 @@ def test_growth_equals_plain_loop(table: Table, leaves: bool) -> None:
     if code_table.rows < 2:
         return
     heights = "leaves" if leaves else "edges"
-    plain_result = slow.plain(code_table, unit(code_table, k), heights)
+    plain_result = slow.plain_table(code_table, unit(code_table, k), heights)
     far = partition(slow.greedy(plain_result, k, slow.far(plain_result, 0)))
     first = partition(slow.greedy(plain_result, k, lambda left: left[0]))
     code_table = encoded_table.EncodedTable(
@@ -74,7 +74,7 @@ def test_ikac_and_mdav_take_what_the_plain_loops_take(table: Table) -> None:
     code_table = encoded_table.EncodedTable(
         code_table.attributes, code_table.codes, code_table.counts, None, code_table.total
     )
-    plain_result = slow.plain(code_table, unit(code_table, k), "leaves")
+    plain_result = slow.plain_table(code_table, unit(code_table, k), "leaves")
     assert clusters_of("ikac", code_table, k, **FIRST) == partition(slow.ikac(plain_result, k, 0))
     assert clusters_of("mdav", code_table, k) == partition(slow.mdav(code_table, k))
 
@@ -132,7 +132,7 @@ def test_eld_grows_until_the_plain_loop_stops(table: Table, least: int, seed: in
     actual_records = replace(actual_records, sensitive=(SensitiveColumn(codes, np.bincount(codes, minlength=5)),))
     models = (demanded(l=least),) if least > 1 else ()
     limits = Constraint(k, models)
-    plain_result = slow.plain(actual_records, unit(actual_records, limits.min_records), "edges")
+    plain_result = slow.plain_table(actual_records, unit(actual_records, limits.min_records), "edges")
     expected = slow.eld(plain_result, values, limits.min_records, least if models else 0, 0)
     assert labelled("eld", actual_records, limits, **FIRST) == partition(expected)
     assert not models or all(len({values[r] for r in c} - {None}) >= least for c in expected)
@@ -155,7 +155,7 @@ def test_mwck_is_k_member_with_weights_by_entropy(table: Table, bins: int) -> No
             replace(a, weight=a.weight * f) for a, f in zip(actual_records.attributes, factors, strict=True)
         ),
     )
-    plain_result = slow.plain(weighted, unit(weighted, k), "edges")
+    plain_result = slow.plain_table(weighted, unit(weighted, k), "edges")
     assert clusters_of("mwck", actual_records, k, **FIRST, bins=bins) == partition(
         slow.greedy(plain_result, k, slow.far(plain_result, 0))
     )

@@ -24,7 +24,7 @@ from support.tables import (
     large,
     parents,
     preorder,
-    published,
+    published_classes,
     stored,
     tables,
     trees,
@@ -100,7 +100,7 @@ def dist_c(rows: list[list[str]], a: str, b: str, prune_unused: bool = False) ->
 )
 def test_published_category_distances(a: str, b: str, published: float, prune_unused: bool) -> None:
     """36 is in [2^5, 2^6) and floor(7/7) is 1, so distances are multiples of 2^-56."""
-    assert dist_c(WORKCLASS, a, b, prune_unused) == pytest.approx(published, abs=5e-7)
+    assert dist_c(WORKCLASS, a, b, prune_unused) == pytest.approx(published_classes, abs=5e-7)
     assert dist_c(WORKCLASS, a, b, prune_unused) == dist_c(WORKCLASS, b, a, prune_unused)
 
 
@@ -307,7 +307,7 @@ def test_sql_classes_and_precision_equal_plain_loop(con: Any, seed: int) -> None
     call = stored(con, table)
     columns = ", ".join(f"q{j}" for j in range(len(table.attributes)))
     rows = con.execute(f"SELECT size, {columns} FROM kacpc_classes({call})").fetchall()
-    assert {tuple(values): size for size, *values in rows} == published(table, code_table.records, clusters)
+    assert {tuple(values): size for size, *values in rows} == published_classes(table, code_table.records, clusters)
     assert len(rows) == len({tuple(values) for _, *values in rows})
     query = f"SELECT value FROM kacpc_metrics({call}) WHERE metric = 'precision'"
     precision = reference.eloss_precision(code_table.records, table.attributes, clusters, clusters)

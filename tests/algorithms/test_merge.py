@@ -13,7 +13,7 @@ from oracle import merge as slow
 from support import by_row, small_table
 from support.small_table import ASKED
 from support.tables import SOME, Table, tables
-from test_gather import alike, found, small, with_unit
+from test_gather import equal_clusters, found_clusters, small, with_unit
 
 from dbanon import algorithms
 from dbanon.algorithms.agglomerative.hierarchy_distances import level_distances
@@ -39,9 +39,9 @@ def test_the_distance_is_that_of_the_worked_numbers() -> None:
 def test_kaca_merges_what_the_plain_loop_merges(table: Table, beta: float, stub: bool) -> None:
     encoded_table, k = small(table)
     if encoded_table.rows >= 2:
-        clusters = [sorted(c) for c in found("kaca", encoded_table, k, beta_edge=beta, stub=stub)]
+        clusters = [sorted(c) for c in found_clusters("kaca", encoded_table, k, beta_edge=beta, stub=stub)]
         pairs = with_unit(encoded_table, 1, "edges")
-        assert alike(pairs, clusters) == alike(pairs, slow.kaca(encoded_table, k, beta, stub))
+        assert equal_clusters(pairs, clusters) == equal_clusters(pairs, slow.kaca(encoded_table, k, beta, stub))
 
 
 @given(tables(), st.integers(1, 2), st.integers(1, 5), st.sampled_from([None, 0.1, 0.4]), st.integers(0, 10**6))

@@ -12,7 +12,7 @@ from hypothesis import given
 from oracle import reference
 from oracle.reference import Attribute, Category, Number, Value
 from support import by_row
-from support.tables import EIGHTHS, MANY, SOME, Table, encoded, groups_of, large, published, stored, tables
+from support.tables import EIGHTHS, MANY, SOME, Table, encoded, groups_of, large, published_classes, stored, tables
 
 from dbanon import algorithms
 from dbanon.encoding import encoded_table
@@ -116,7 +116,7 @@ def test_sql_classes_and_precision_equal_plain_recursion(con: Any, seed: int) ->
     call = stored(con, table)
     columns = ", ".join(f"q{j}" for j in range(len(table.attributes)))
     rows = con.execute(f"SELECT size, {columns} FROM mondrian_classes({call})").fetchall()
-    assert {tuple(values): size for size, *values in rows} == published(table, code_table.records, parts)
+    assert {tuple(values): size for size, *values in rows} == published_classes(table, code_table.records, parts)
     query = f"SELECT value FROM mondrian_metrics({call}) WHERE metric = 'precision'"
     precision = reference.eloss_precision(code_table.records, table.attributes, parts, parts)
     assert con.execute(query).fetchall()[0][0] == pytest.approx(precision, abs=1e-9)

@@ -13,8 +13,8 @@ from oracle import assign as slow_assign, greedy as slow
 from support import by_row, small_table
 from support.small_table import ASKED
 from support.tables import SOME, Table, encoded, tables
-from test_assign import drawn
-from test_gather import alike, with_unit
+from test_assign import random_case
+from test_gather import equal_clusters, with_unit
 from test_greedy import records
 
 from dbanon import algorithms
@@ -53,7 +53,7 @@ def test_wkmca_equals_plain_loop(table: Table) -> None:
     ]
     pairs = with_unit(replace(result, attributes=tuple(attributes)), k, "edges")
     expected = slow.wkmca(pairs, k, math.ceil(0.2 * result.rows))
-    assert alike(pairs, clusters("wkmca", result, k, outliers=0.2)) == alike(pairs, expected)
+    assert equal_clusters(pairs, clusters("wkmca", result, k, outliers=0.2)) == equal_clusters(pairs, expected)
 
 
 def plain_variation(made: EncodedTable, j: int) -> float:
@@ -86,11 +86,11 @@ def test_hybrid_equals_plain_loop(table: Table) -> None:
     if encoded_table.rows < 2 * k:
         return
     plain_table = slow_assign.Table(encoding.records, table.attributes, modes=False)
-    seeds, _ = drawn(encoded_table.rows, encoded_table.rows // k, "deterministic", 0)
+    seeds, _ = random_case(encoded_table.rows, encoded_table.rows // k, "deterministic", 0)
     passed, centers = slow_assign.one_pass(plain_table, seeds)
     pairs = with_unit(encoded_table, k, "edges")
     expected = slow.hybrid(pairs, k, passed, lambda r, c: plain_table.distance(r, centers[c]))
-    assert alike(pairs, clusters("oka_kmember", encoded_table, k)) == alike(pairs, expected)
+    assert equal_clusters(pairs, clusters("oka_kmember", encoded_table, k)) == equal_clusters(pairs, expected)
 
 
 @pytest.fixture

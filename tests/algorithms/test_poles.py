@@ -16,7 +16,7 @@ from support import by_row, small_table
 from support.model_tables import demanded
 from support.small_table import ASKED
 from support.tables import SOME, Table, encoded, large, tables
-from test_gather import alike, with_unit
+from test_gather import equal_clusters, with_unit
 from test_greedy import records, unit
 
 from dbanon import algorithms
@@ -40,7 +40,7 @@ def points(made: EncodedTable, heights: str) -> slow.Points:
 def check_tree(made: EncodedTable, k: int) -> None:
     plain_points = points(made, "leaves")
     actual_clusters = clusters("dissimilarity_tree", made, Constraint(k))
-    assert alike(plain_points.pairs, actual_clusters) == alike(
+    assert equal_clusters(plain_points.pairs, actual_clusters) == equal_clusters(
         plain_points.pairs, slow.dissimilarity_tree(plain_points, k)
     )
 

@@ -68,7 +68,7 @@ def test_eps_centers_have_k_records_with_few_suppressed(table: Table, eps: float
     encoded_table, k, pairs, widest = small(table)
     spare = int(eps * encoded_table.rows + 1e-9)
     if encoded_table.rows >= 4 and spare:
-        *expected, out = slow.spread(pairs, k, spare, widest)
+        *expected, out = slow.spread_clusters(pairs, k, spare, widest)
         actual_labels = labels(encoded_table, k, eps)
         assert groups(actual_labels) == expected
         assert [r for r, c in enumerate(actual_labels) if c < 0] == out

@@ -143,9 +143,9 @@ def test_clusters_of_little_diversity_are_raised_as_described(
     groups = [np.flatnonzero(labels == c).tolist() for c in range(labels.max() + 1)]
     ends = simdiv.widen_by_needs(copy, labels, Constraint(k), selected_usual)
     low, high = ends.low, ends.high
-    assert [list(zip(a, b, strict=True)) for a, b in zip(low.tolist(), high.tolist(), strict=True)] == slow.raised(
-        copy, groups, k, selected_usual
-    )
+    assert [
+        list(zip(a, b, strict=True)) for a, b in zip(low.tolist(), high.tolist(), strict=True)
+    ] == slow.raised_clusters(copy, groups, k, selected_usual)
 
 
 # --- by hand ----------------------------------------------------------------------------------------------------------

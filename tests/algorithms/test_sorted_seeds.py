@@ -14,7 +14,7 @@ from oracle.greedy import Plain
 from support import by_row, small_table
 from support.small_table import ASKED
 from support.tables import SOME, Table, encoded, tables
-from test_gather import alike, with_unit
+from test_gather import equal_clusters, with_unit
 from test_greedy import records
 
 from dbanon import algorithms
@@ -39,7 +39,9 @@ def small(table: Table) -> tuple[EncodedTable, int, Plain]:
 def test_systematic_equals_plain_loop(table: Table) -> None:
     encoded_table, k, pairs = small(table)
     if encoded_table.rows >= 4:
-        assert alike(pairs, clusters("systematic", encoded_table, k)) == alike(pairs, slow.systematic(pairs, k))
+        assert equal_clusters(pairs, clusters("systematic", encoded_table, k)) == equal_clusters(
+            pairs, slow.systematic(pairs, k)
+        )
 
 
 @given(tables())
@@ -47,7 +49,9 @@ def test_systematic_equals_plain_loop(table: Table) -> None:
 def test_adaptive_k_equals_plain_loop(table: Table) -> None:
     encoded_table, k, pairs = small(table)
     if encoded_table.rows >= 4:
-        assert alike(pairs, clusters("adaptive_k", encoded_table, k)) == alike(pairs, slow.adaptive(pairs, k))
+        assert equal_clusters(pairs, clusters("adaptive_k", encoded_table, k)) == equal_clusters(
+            pairs, slow.adaptive(pairs, k)
+        )
 
 
 @given(tables(), st.integers(0, 3), st.integers(0, 2), st.integers(0, 10**6))
@@ -63,8 +67,8 @@ def test_combinations_take_what_the_plain_loops_take(table: Table, a: int, b: in
     )
     actual_values = [v.tolist() for v in values]
     expected = slow.combined(pairs, k, actual_values, a, b)
-    assert alike(pairs, clusters("bhaladhare", encoded_table, k, a=a, b=b)) == alike(pairs, expected)
-    assert alike(pairs, clusters("organized", encoded_table, k, a=b)) == alike(
+    assert equal_clusters(pairs, clusters("bhaladhare", encoded_table, k, a=a, b=b)) == equal_clusters(pairs, expected)
+    assert equal_clusters(pairs, clusters("organized", encoded_table, k, a=b)) == equal_clusters(
         pairs, slow.organized(pairs, k, actual_values, b)
     )
 

@@ -13,7 +13,7 @@ from oracle import wfcmeans as slow
 from oracle.reference import Number, places
 from support import by_row, small_table
 from support.tables import SOME, Table, encoded, groups_of, large, tables
-from test_assign import drawn
+from test_assign import random_case
 from test_kmeanspp import as_numbers
 
 from dbanon import algorithms
@@ -38,7 +38,7 @@ def check(table: Table, mode: str, seed: int, rounds: int) -> None:
     for column in zip(*as_numbers(encoded_table.records, table.attributes), strict=True):
         place = {**places(column, 1.0, 30), None: None}
         spots.append([place[value] for value in column])
-    seeds, _ = drawn(n, max(n // table.k, 1), mode, seed)
+    seeds, _ = random_case(n, max(n // table.k, 1), mode, seed)
     declared = [a.weight for a in table.attributes]
     expected = slow.wfcmeans(list(zip(*spots, strict=True)), declared, table.k, seeds, rounds)
     actual_labels = labels(encoded_table.space, table.k, mode=mode, seed=seed, rounds=rounds)

@@ -30,7 +30,7 @@ from support.policy_attempts import (
     VIEWS,
     clinic,
 )
-from support.scale import some
+from support.scale import sample_cases
 
 import dbanon
 from dbanon.cli import main
@@ -72,22 +72,22 @@ def database(tmp_path: Path) -> Path:
 
 
 def test_anonymize_refuses_looser_parameters(database: Path) -> None:
-    for attempt in some(ATTEMPTS, 24):
+    for attempt in sample_cases(ATTEMPTS, 24):
         assert_refused(anonymize(database, as_parameters(attempt)))
 
 
 def test_anonymize_refuses_looser_options(database: Path) -> None:
-    for attempt in some(ROLES, 12):
+    for attempt in sample_cases(ROLES, 12):
         assert_refused(anonymize(database, as_options(attempt, database.parent)))
 
 
 def test_anonymize_accepts_parameters_that_tighten(database: Path) -> None:
-    for attempt in some(PERMITTED, 12):
+    for attempt in sample_cases(PERMITTED, 12):
         assert_released(anonymize(database, as_parameters(attempt)))
 
 
 def test_anonymize_keeps_settings_of_named_columns(database: Path) -> None:
-    for words in some(QUASI_KEEPS_SETTINGS, 8):
+    for words in sample_cases(QUASI_KEEPS_SETTINGS, 8):
         assert_released(anonymize(database, words))
 
 
@@ -113,17 +113,17 @@ TABLES = [*TABLE_SPELLINGS, *SCHEMA_SPELLINGS, *(f"copied{i}" for i in range(len
 
 
 def test_anonymize_finds_the_policy_by_any_name(database: Path) -> None:
-    for table in some(TABLES, 6):
+    for table in sample_cases(TABLES, 6):
         assert_refused(anonymize(database, ["--sensitive", "name", "--qi", "age"], table))
 
 
 def test_anonymize_releases_tables_by_any_name(database: Path) -> None:
-    for table in some(TABLES, 6):
+    for table in sample_cases(TABLES, 6):
         assert_released(anonymize(database, [], table))
 
 
 def test_anonymize_refuses_views_over_the_table(database: Path) -> None:
-    for view in some(list(VIEWS), 3):
+    for view in sample_cases(list(VIEWS), 3):
         for words in ([], ["--qi", "age", "--sensitive", "disease"]):
             assert_refused(anonymize(database, words, view), "no policy of its own")
 
@@ -174,7 +174,7 @@ def test_commands_with_parameters_refuse_looser_ones(database: Path, command: st
         "compare": ["compare", str(database), "patients", "-k", "5", "--algorithms", "mondrian", "--quiet"],
         "choose": ["choose", str(database), "patients", "-k", "5", "--algorithms", "mondrian", "--quiet"],
     }[command]
-    for attempt in some([a for a in ATTEMPTS if "allow_rare" not in a.parameters], 24):
+    for attempt in sample_cases([a for a in ATTEMPTS if "allow_rare" not in a.parameters], 24):
         result = CliRunner().invoke(main, [*call, *as_parameters(attempt)])
         assert re.search(f"{REFUSAL}|no parameter", result.output), result.output
         assert "CANARY" not in result.output

@@ -23,7 +23,7 @@ from support.command_line import (
     write_policy,
 )
 from support.policy_attempts import ATTEMPTS, HIERARCHY, POLICY, REFUSAL, K, clinic, problems, rows_sql
-from support.scale import some
+from support.scale import sample_cases
 
 import dbanon
 from dbanon import errors
@@ -86,13 +86,13 @@ TIGHTER_FILES: tuple[dict[str, Any], ...] = (
 def test_policy_file_cannot_loosen_the_stored_policy(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(database.parent)
     Path("flat.csv").write_text("".join(f"{path[0]};*\n" for path in HIERARCHY), encoding="utf-8")
-    for columns in some(LOOSER_FILES, 5):
+    for columns in sample_cases(LOOSER_FILES, 5):
         file = toml(Path("looser.toml"), columns)
         assert_refused(anonymize(database, ["--policy", str(file)]))
 
 
 def test_policy_file_can_tighten_the_stored_policy(database: Path) -> None:
-    for columns in some(TIGHTER_FILES, 5):
+    for columns in sample_cases(TIGHTER_FILES, 5):
         file = toml(database.with_name("tighter.toml"), columns)
         assert_released(anonymize(database, ["--policy", str(file)]))
 
@@ -119,18 +119,18 @@ def test_policy_file_repeats_a_stored_mask(database: Path) -> None:
 
 
 def test_options_cannot_loosen_a_policy_file(people: Path, policy: Path) -> None:
-    for attempt in some(ROLES, 16):
+    for attempt in sample_cases(ROLES, 16):
         words = as_options(attempt, people.parent)
         assert_refused(anonymize(people, ["--policy", str(policy), *words], None))
 
 
 def test_parameters_cannot_loosen_a_policy_file(people: Path, policy: Path) -> None:
-    for attempt in some(ATTEMPTS, 32):
+    for attempt in sample_cases(ATTEMPTS, 32):
         assert_refused(anonymize(people, ["--policy", str(policy), *as_parameters(attempt)], None))
 
 
 def test_options_tighten_a_policy_file(people: Path, policy: Path) -> None:
-    for words in some([words for words in QUASI_KEEPS_SETTINGS if "zip=zip5" not in words], 8):
+    for words in sample_cases([words for words in QUASI_KEEPS_SETTINGS if "zip=zip5" not in words], 8):
         assert_released(anonymize(people, ["--policy", str(policy), *words], None))
 
 
@@ -211,12 +211,12 @@ def test_policy_file_that_contradicts_options(database: Path) -> None:
 
 
 def test_stream_options_cannot_loosen_a_policy_file(people: Path, policy: Path) -> None:
-    for attempt in some([a for a in ROLES if "allow_rare" not in a.parameters], 16):
+    for attempt in sample_cases([a for a in ROLES if "allow_rare" not in a.parameters], 16):
         assert_refused(stream(people, ["--policy", str(policy), *as_options(attempt, people.parent)]))
 
 
 def test_stream_publishes_what_a_policy_file_allows(people: Path, policy: Path) -> None:
-    for words in some([(), ("--qi", "AGE"), ("--qi", "zip", "--qi", "born"), ("--identifier", "zip")], 4):
+    for words in sample_cases([(), ("--qi", "AGE"), ("--qi", "zip", "--qi", "born"), ("--identifier", "zip")], 4):
         assert_released(stream(people, ["--policy", str(policy), *words]))
 
 
@@ -247,6 +247,6 @@ def test_anonymize_stream_refuses_looser_parameters() -> None:
     assert left(qi=["age", "zip"]) == []
     with pytest.raises(errors.LoosensPolicyError):
         left(hierarchies={"zip": [[path[0], "*"] for path in HIERARCHY]})
-    for attempt in some([a for a in ATTEMPTS if not {"allow_rare", "max_level"} & set(a.parameters)], 24):
+    for attempt in sample_cases([a for a in ATTEMPTS if not {"allow_rare", "max_level"} & set(a.parameters)], 24):
         with pytest.raises((errors.DbanonError, duckdb.Error), match=REFUSAL):
             left(**attempt.parameters)

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from support.scale import some
+from support.scale import sample_cases
 
 import dbanon
 from dbanon.algorithms.base import class_bounds
@@ -133,7 +133,7 @@ def test_nulls_remain_null(con: Any) -> None:
 
 def test_every_algorithm_accepts_round(con: Any) -> None:
     rows(con, [*PAIRS, "b12", "d"])
-    for name in some(("kacpc", "kmember", "gaa_cp", "mondrian", "oka", "mdav"), 3):
+    for name in sample_cases(("kacpc", "kmember", "gaa_cp", "mondrian", "oka", "mdav"), 3):
         arguments = f"algorithm := '{name}', k := 2, {TREE}, round := {{'place': 2}}"
         actual_classes = classes(con, arguments, "place, size", "anonymize_classes")
         assert {place for place, _ in actual_classes} <= {"*", "a1", "a2", "b1", "b11", "c1"}, name

@@ -19,7 +19,7 @@ from support.policy_attempts import (
     clinic,
     problems,
 )
-from support.scale import some
+from support.scale import sample_cases
 
 import dbanon
 
@@ -35,7 +35,7 @@ def forbidden_rows(con: Any, attempt: Attempt, table: str = "patients", algorith
 
 def test_sql_refuses_every_looser_parameter(con: Any) -> None:
     clinic(con)
-    for attempt in some(ATTEMPTS):
+    for attempt in sample_cases(ATTEMPTS):
         with pytest.raises(duckdb.Error, match=REFUSAL):
             forbidden_rows(con, attempt)
     for attempt in BOUNDS_ATTEMPTS:
@@ -45,9 +45,9 @@ def test_sql_refuses_every_looser_parameter(con: Any) -> None:
 
 def test_sql_refuses_looser_parameters_by_other_names(con: Any) -> None:
     clinic(con)
-    for table in some(TABLE_SPELLINGS, 2):
+    for table in sample_cases(TABLE_SPELLINGS, 2):
         assert forbidden_rows(con, PERMITTED[0], table) == []
-        for attempt in some(ATTEMPTS, 16):
+        for attempt in sample_cases(ATTEMPTS, 16):
             with pytest.raises(duckdb.Error, match=REFUSAL):
                 forbidden_rows(con, attempt, table)
 
@@ -63,7 +63,7 @@ def test_sql_refuses_views_without_a_policy(con: Any) -> None:
 
 def test_sql_accepts_parameters_that_tighten(con: Any) -> None:
     clinic(con)
-    for attempt in some(PERMITTED, 6):
+    for attempt in sample_cases(PERMITTED, 6):
         assert forbidden_rows(con, attempt) == [], attempt
 
 

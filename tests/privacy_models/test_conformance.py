@@ -133,8 +133,10 @@ def _macro_sql(model: PrivacyModel, call: str, **values: object) -> Sql:
 def _counts(con: Any, made: Case, of: ModelRequirement, classes: Sequence[Class]) -> None:
     """Tables of what classes hold of a sensitive column, and of its hierarchy."""
     column, type_ = made.columns[of.sensitive], made.columns[of.sensitive].type
-    stored_values = [(i, v, n) for i, part in enumerate(classes) for v, n in models.held(part, of.sensitive).items()]
-    overall = models.held([record for part in classes for record in part], of.sensitive).items()
+    stored_values = [
+        (i, v, n) for i, part in enumerate(classes) for v, n in models.persons_by_value(part, of.sensitive).items()
+    ]
+    overall = models.persons_by_value([record for part in classes for record in part], of.sensitive).items()
     body = [(i, models.size(part)) for i, part in enumerate(classes)]
     nodes, leaves = _nodes(column.rows or [])
     for name, columns, rows in (

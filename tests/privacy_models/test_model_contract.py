@@ -15,7 +15,7 @@ import pytest
 from oracle import models
 from oracle.models import Number
 from support import by_row
-from support.algorithms import whole
+from support.algorithms import complete_parameters
 from support.model_tables import (
     ALGORITHMS,
     AREA,
@@ -199,7 +199,7 @@ def rows_of(con: Any, query: str) -> list[dict[str, Any]]:
 def contract_in_sql(con: Any, made: Case, algorithm: str, nulls: str, told: bool) -> str:
     """Asserts the same of the three calls; `told`: the release tells which record is which, in a column of its own."""
     quasi = stored(con, made)
-    arguments = arguments_of(made, quasi) | {"nulls": nulls} | whole(algorithm)
+    arguments = arguments_of(made, quasi) | {"nulls": nulls} | complete_parameters(algorithm)
     if told:
         arguments |= {"other": ["rid"], "allow_rare": ["rid"]}
     keeps = [rid for rid, record in enumerate(made.records) if nulls == "keep" or None not in record]

@@ -14,7 +14,7 @@ import duckdb
 import pytest
 from oracle import models
 from oracle.models import Value
-from support.algorithms import PLAIN, whole
+from support.algorithms import PLAIN, complete_parameters
 from support.model_tables import ALGORITHMS, ILLNESS, INFECTIOUS, Asked, blamed, call_of, table_of
 
 import dbanon
@@ -104,7 +104,7 @@ def test_distance_is_minimal_transport_work() -> None:
         for result, distance in (
             (models.equal(share, full_fractions), lambda a, b: int(a != b)),
             (
-                models.ordered(share, full_fractions, order),
+                models.ordered_distance(share, full_fractions, order),
                 lambda a, b: Fraction(abs(order.index(a) - order.index(b)), 5),
             ),
             (models.hierarchical(share, full_fractions, ILLNESS), _height_above),
@@ -188,7 +188,7 @@ def test_the_worked_values_decide_in_sql(db: Any, algorithm: str, asked: Asked, 
     table_of(db, {"class": "VARCHAR", "disease": "VARCHAR"}, rows, "p_star")
     call = call_of(
         f"{algorithm}_classes",
-        {"k": 3, "qi": ["class"], "sensitive": ["disease"], **whole(algorithm), **asked},
+        {"k": 3, "qi": ["class"], "sensitive": ["disease"], **complete_parameters(algorithm), **asked},
         "p_star",
     )
     if isinstance(expected, str):
@@ -215,7 +215,7 @@ def test_salaries_are_ranked_as_numbers_in_sql(db: Any, algorithm: str) -> None:
 def test_enhanced_likeness_refuses_large_gain_in_sql(db: Any, algorithm: str) -> None:
     rows = [("E1", "Flu")] * 3 + [("E2", "Cancer"), ("E2", "Cancer"), ("E2", "HIV")]
     table_of(db, {"class": "VARCHAR", "disease": "VARCHAR"}, rows, "sick")
-    parameters = {"k": 3, "qi": ["class"], "sensitive": ["disease"], "beta": 1, **whole(algorithm)}
+    parameters = {"k": 3, "qi": ["class"], "sensitive": ["disease"], "beta": 1, **complete_parameters(algorithm)}
     for likeness, classes in (("basic", 2), ("enhanced", 1)):
         call = call_of(f"{algorithm}_classes", parameters | {"likeness": likeness}, "sick")
         assert db.execute(f"SELECT count(*) FROM {call}").fetchall() == [(classes,)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from support import postgres
-from support.postgres import PATIENTS, Server, there
+from support.postgres import PATIENTS, Server, run_statements
 
 import dbanon
 
@@ -30,7 +30,7 @@ def opened(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 def clinic(opened: Any, server: Server) -> Iterator[Any]:
     """The same with a database of PostgreSQL as `pg`, which has patients alone, and nothing in the schema dbanon."""
     opened.execute(f"ATTACH '{server.conninfo()}' AS pg (TYPE postgres)")
-    there(
+    run_statements(
         opened,
         f"DROP SCHEMA IF EXISTS ward CASCADE; DROP SCHEMA public CASCADE; CREATE SCHEMA public; "
         f"GRANT USAGE ON SCHEMA public TO PUBLIC; {PATIENTS}",

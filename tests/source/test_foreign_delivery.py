@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 from support import postgres
-from support.postgres import ROLES, Server, there
+from support.postgres import ROLES, Server, run_statements
 
 import dbanon
 from dbanon import errors
@@ -75,15 +75,15 @@ def test_a_release_is_made_refreshed_and_dropped_in_postgres(ward: Any) -> None:
     for ending in ("", "_metrics"):
         assert rows(ward, f"FROM pg.public.safe{ending}") == rows(ward, f"FROM clinic.main.safe{ending}")
     first = rows(ward, "FROM pg.public.safe")
-    there(ward, COME.format(1000))
-    there(ward, "GRANT SELECT ON safe TO PUBLIC; CREATE VIEW seen AS SELECT * FROM safe")
+    run_statements(ward, COME.format(1000))
+    run_statements(ward, "GRANT SELECT ON safe TO PUBLIC; CREATE VIEW seen AS SELECT * FROM safe")
     assert rows(ward, f"{REFRESH} pg.safe") == [("safe", 2, 320, 31)]
     assert shown_version(ward) == "2"
     assert rows(ward, "SELECT count(*) FROM pg.public.seen") == [(320,)]
     assert rows(ward, "FROM pg.public.safe") == rows(ward, "FROM clinic.main.safe") != first
     granted = "SELECT has_table_privilege(''public'', ''safe'', ''SELECT'') AS may"
     assert rows(ward, f"FROM postgres_query('pg', '{granted}')") == [(True,)]
-    there(ward, "DROP VIEW seen")
+    run_statements(ward, "DROP VIEW seen")
     ward.execute(f"{DROP} PG.public.SAFE")
     assert tables(ward) == []
     assert rows(ward, "SELECT version, status FROM releases()") == [(1, "replaced"), (2, "dropped")]
@@ -103,7 +103,7 @@ def test_python_delivers_equally_under_other_database_names(ward: Any, server: S
     ]
     ward.execute(f"ATTACH '{server.conninfo()}' AS warehouse (TYPE postgres)")
     ward.execute("DETACH pg")
-    there(ward, COME.format(1000), "warehouse")
+    run_statements(ward, COME.format(1000), "warehouse")
     ward.execute(f"ATTACH '{server.conninfo()}' AS pg (TYPE postgres)")
     assert dbanon.refresh_release(ward, "warehouse.public.safe").version == 2
     assert rows(ward, 'SELECT count(*) FROM warehouse.public."Safe"') == [(320,)]
@@ -125,10 +125,10 @@ def test_duckdb_source_and_existing_release_can_be_delivered(
         clinic.execute(f"{REPLACE} pg.safe WITH (allow_delta = true) AS SELECT * FROM kacpc('here', k=15)")
     assert shown_version(clinic) == "2"
     assert rows(clinic, f"{CREATE} IF NOT EXISTS pg.safe AS SELECT * FROM kacpc('here', k=10)") == []
-    there(clinic, "CREATE SCHEMA other")
+    run_statements(clinic, "CREATE SCHEMA other")
     with pytest.raises(errors.DeliveryTargetMismatchError, match="the statement says"):
         clinic.execute(f"{REPLACE} pg.other.safe AS SELECT * FROM kacpc('here', k=15)")
-    there(clinic, "DROP SCHEMA other")
+    run_statements(clinic, "DROP SCHEMA other")
 
 
 @pytest.mark.exhaustive
@@ -193,12 +193,12 @@ def test_every_type_delivered_unchanged_or_as_text(clinic: Any) -> None:
 
 def test_a_table_that_is_not_ours_is_never_replaced(ward: Any) -> None:
     for name in ("safe", '"SAFE_metrics"'):
-        there(ward, f"CREATE TABLE {name} (a int)")
+        run_statements(ward, f"CREATE TABLE {name} (a int)")
         assert_refused(ward, f"{CREATE} pg.public.safe AS {CALL}", "is there, and dbanon did not put it there")
         assert_refused(ward, f"{REPLACE} pg.public.safe AS {CALL}", "is there, and dbanon did not put it there")
-        there(ward, f"DROP TABLE {name}")
+        run_statements(ward, f"DROP TABLE {name}")
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
-    there(ward, "DROP TABLE safe; CREATE TABLE safe (mine text)")
+    run_statements(ward, "DROP TABLE safe; CREATE TABLE safe (mine text)")
     with pytest.raises(errors.InvalidDeliveryTargetError):
         ward.execute(f"{REFRESH} pg.public.safe")
     ward.execute(f"{DROP} pg.public.safe")
@@ -223,7 +223,7 @@ def test_undeliverable_release_refused_in_advance(ward: Any, server: Server) -> 
 
 
 def test_role_without_create_right_reported_and_clean(ward: Any, server: Server) -> None:
-    there(ward, "DROP ROLE IF EXISTS plain; CREATE ROLE plain LOGIN; GRANT SELECT ON patients TO plain")
+    run_statements(ward, "DROP ROLE IF EXISTS plain; CREATE ROLE plain LOGIN; GRANT SELECT ON patients TO plain")
     conninfo = server.conninfo().replace("user=postgres", "user=plain")
     ward.execute(f"ATTACH '{conninfo}' AS mine (TYPE postgres)")
     assert_refused(ward, f"{CREATE} mine.public.safe AS {CALL}", "may not make tables in the schema public")
@@ -269,11 +269,11 @@ def test_schema_after_use_and_names_are_quoted(ward: Any) -> None:
     dbanon.create_release(ward, f"public.{quoted}", "kacpc", "patients", k=10)
     assert tables(ward) == sorted(hostile + ending for ending in postgres_delivery.ENDINGS)
     assert rows(ward, f"{REFRESH} public.{quoted} WITH (if_stale = true)")[0][1:] == (1, 300, 30)
-    there(ward, f"CREATE VIEW seen AS SELECT * FROM {quoted}")
+    run_statements(ward, f"CREATE VIEW seen AS SELECT * FROM {quoted}")
     with pytest.raises(errors.DeliveryFailedError, match=r"could not be dropped.*other objects depend on it"):
         ward.execute(f"{DROP} pg.public.{quoted}")
     assert rows(ward, "SELECT status FROM releases()") == [("published",)] and len(tables(ward)) == 3
-    there(ward, "DROP VIEW seen")
+    run_statements(ward, "DROP VIEW seen")
     ward.execute(f"{DROP} public.{quoted}")
     assert tables(ward) == [] and len(rows(ward, "FROM pg.public.patients")) == 300
 
@@ -301,16 +301,16 @@ def test_failed_delivery_recorded_and_repeated_by_refresh(
     ward: Any, monkeypatch: pytest.MonkeyPatch, hindered: str, mended: str, said: str
 ) -> None:
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
-    there(ward, COME.format(1000))
+    run_statements(ward, COME.format(1000))
     old_rows = rows(ward, "FROM pg.public.safe")
-    there(ward, hindered)
+    run_statements(ward, hindered)
     with pytest.raises(errors.DeliveryFailedError, match=f"safe version 2 is recorded in the ledger.*{said}") as caught:
         ward.execute(f"{REFRESH} pg.public.safe")
     assert "Flu" not in str(caught.value)
     assert rows(ward, "FROM pg.public.safe") == old_rows and shown_version(ward) == "1"
     assert rows(ward, "SELECT version FROM clinic.dbanon.delivery") == [(1,)]
     assert any("version 2 is not delivered" in p.problem and "version 1" in p.problem for p in doctor.problems(ward))
-    there(ward, mended)
+    run_statements(ward, mended)
     assert rows(ward, f"{REFRESH} pg.public.safe WITH (if_stale = true)") == [("safe", 2, 320, 31)]
     assert shown_version(ward) == "2" and not [p for p in doctor.problems(ward) if "delivered" in p.problem]
 
@@ -335,7 +335,7 @@ def test_failed_delivery_recorded_and_repeated_by_refresh(
 def test_modified_copy_is_replaced(ward: Any, changed: str) -> None:
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
     want = rows(ward, "SELECT * FROM pg.public.safe ORDER BY ALL"), rows(ward, "FROM pg.public.safe_certificate")
-    there(ward, changed)
+    run_statements(ward, changed)
     ward.execute(f"{REFRESH} pg.public.safe WITH (if_stale = true)")
     values = rows(ward, "SELECT * FROM pg.public.safe ORDER BY ALL"), rows(ward, "FROM pg.public.safe_certificate")
     assert values == want
@@ -390,7 +390,7 @@ def test_killed_process_leaves_complete_recorded_version(
     clinic.execute("USE killed")
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     clinic.execute(f"{CREATE} pg.public.safe AS {CALL}")
-    there(clinic, COME.format(1000))
+    run_statements(clinic, COME.format(1000))
     clinic.execute("USE clinic")
     clinic.execute("DETACH killed")
     completed = subprocess.run([sys.executable, "-c", KILLED, place, server.conninfo(), str(file)], check=False)
@@ -435,7 +435,7 @@ def test_readers_see_complete_versions_during_refresh(ward: Any, server: Server)
     reader = threading.Thread(target=read)
     reader.start()
     try:
-        there(ward, COME.format(1000))
+        run_statements(ward, COME.format(1000))
         ward.execute(f"{REFRESH} pg.public.safe")
     finally:
         stopped.set()
@@ -456,7 +456,7 @@ def test_composition_checked_for_delivered_releases(ward: Any) -> None:
             f"{CREATE} pg.public.third WITH (composition = 'refuse') AS SELECT * FROM mondrian('pg.patients', k=8)"
         )
     assert not [name for name in tables(ward) if name.startswith("third")]
-    there(ward, "DELETE FROM patients WHERE id = 1")
+    run_statements(ward, "DELETE FROM patients WHERE id = 1")
     with pytest.raises(errors.SmallDifferencesRefusedError):
         ward.execute(f"{REFRESH} pg.public.safe")
     assert shown_version(ward) == "1"

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 from support import mysql
-from support.mysql import PATIENTS, ROLES, Server, there
+from support.mysql import PATIENTS, ROLES, Server, run_statements
 
 import dbanon
 from dbanon import errors
@@ -35,7 +35,7 @@ def opened(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 def clinic(opened: Any, server: Server) -> Iterator[Any]:
     """The clinic's DuckDB file with the server as `my`, whose database clinic has patients alone."""
     opened.execute(f"ATTACH '{server.params(database='mysql')}' AS empty (TYPE mysql)")
-    there(
+    run_statements(
         opened,
         "DROP DATABASE IF EXISTS clinic",
         "DROP DATABASE IF EXISTS ward",
@@ -110,10 +110,10 @@ def test_plain_connections_views_and_statements_read_mysql(clinic: Any) -> None:
 
 def test_mysql_release_refreshed_and_checked_against_others(clinic: Any, server: Server) -> None:
     dbanon.declare(clinic, "my.clinic.patients", **ROLES)
-    there(clinic, "CREATE VIEW clinic.seen AS SELECT * FROM clinic.patients WHERE id <= 200")
+    run_statements(clinic, "CREATE VIEW clinic.seen AS SELECT * FROM clinic.patients WHERE id <= 200")
     dbanon.declare(clinic, "my.clinic.seen", **ROLES)
     clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('my.clinic.patients', k=10)")
-    there(clinic, "INSERT INTO clinic.patients SELECT 1000 + seq, 'new', 30, 'f', 'Flu' FROM seq_1_to_20")
+    run_statements(clinic, "INSERT INTO clinic.patients SELECT 1000 + seq, 'new', 30, 'f', 'Flu' FROM seq_1_to_20")
     assert rows(clinic, "SELECT status, came FROM release_status()") == [("stale", 20)]
     clinic.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe")
     assert rows(clinic, "SELECT count(*) FROM safe") == [(320,)]
@@ -173,7 +173,7 @@ def test_policy_without_database_identity_refused(clinic: Any) -> None:
         assert "several databases" in refusal_message(clinic, query)
     (problem,) = next(row for row in rows(clinic, "SELECT problem FROM policy_problems()"))
     assert "several databases" in problem
-    there(clinic, "CREATE TABLE clinic.visits (id int)")
+    run_statements(clinic, "CREATE TABLE clinic.visits (id int)")
     clinic.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('my.visits', 'id', 'other')")
     problems = " ".join(row[0] for row in rows(clinic, "SELECT problem FROM policy_problems()"))
     assert "rows about my.visits" in problems and "rows about my.patients" in problems
@@ -186,7 +186,9 @@ def test_policy_without_database_identity_refused(clinic: Any) -> None:
 
 
 def test_equal_names_in_two_databases_have_own_policies(clinic: Any) -> None:
-    there(clinic, "CREATE DATABASE ward", "CREATE TABLE ward.patients AS SELECT * FROM clinic.patients WHERE id <= 100")
+    run_statements(
+        clinic, "CREATE DATABASE ward", "CREATE TABLE ward.patients AS SELECT * FROM clinic.patients WHERE id <= 100"
+    )
     dbanon.declare(clinic, "my.clinic.patients", **ROLES)
     dbanon.declare(clinic, "my.ward.patients", sex="quasi")
     assert len(clinic.execute("FROM kacpc('my.clinic.patients', k=10)").description) == 4
@@ -195,15 +197,15 @@ def test_equal_names_in_two_databases_have_own_policies(clinic: Any) -> None:
 
 
 def test_names_that_differ_by_capitals_alone_are_refused(clinic: Any) -> None:
-    there(clinic, "CREATE TABLE clinic.Patients (age int)")
+    run_statements(clinic, "CREATE TABLE clinic.Patients (age int)")
     for name in ("my.clinic.patients", 'my.clinic."Patients"'):
         assert "differ by capitals alone" in refusal_message(clinic, f"FROM kacpc('{name}', k=10, qi=['age'])")
 
 
 @pytest.mark.parametrize("hostile", ["x'); DROP TABLE patients; --", '"', "$$", "名 前 𝄞"[:3], "a.b", "x' OR '1'='1"])
 def test_hostile_names_are_names(clinic: Any, hostile: str) -> None:
-    there(clinic, f"CREATE TABLE clinic.`{hostile}` AS SELECT 1 + seq % 2 AS `{hostile}` FROM seq_1_to_40")
-    there(clinic, f"CREATE VIEW clinic.over AS SELECT * FROM clinic.`{hostile}`")
+    run_statements(clinic, f"CREATE TABLE clinic.`{hostile}` AS SELECT 1 + seq % 2 AS `{hostile}` FROM seq_1_to_40")
+    run_statements(clinic, f"CREATE VIEW clinic.over AS SELECT * FROM clinic.`{hostile}`")
     name = 'my.clinic."' + hostile.replace('"', '""') + '"'
     dbanon.declare(clinic, name, **{hostile: "quasi"})
     assert len(rows(clinic, f"FROM kacpc('{name.replace(chr(39), chr(39) * 2)}', k=10)")) == 40
@@ -220,7 +222,7 @@ def test_hostile_names_are_names(clinic: Any, hostile: str) -> None:
     ],
 )
 def test_names_that_duckdb_does_not_quote_are_refused(clinic: Any, made: str) -> None:
-    there(clinic, made)
+    run_statements(clinic, made)
     (name,) = rows(clinic, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'clinic' "
                            "AND table_name <> 'patients'")[0]  # fmt: skip
     message = refusal_message(clinic, f"""FROM kacpc('my.clinic."{name}"', k=10, qi=['age'])""")
@@ -264,7 +266,7 @@ def test_table_unknown_to_duckdb_is_reported(clinic: Any) -> None:
 )
 def test_reader_of_policy_table_needs_own_policy(clinic: Any, made: tuple[str], read: str) -> None:
     dbanon.declare(clinic, "my.clinic.patients", **ROLES)
-    there(clinic, "CREATE DATABASE ward", *made)
+    run_statements(clinic, "CREATE DATABASE ward", *made)
     clinic.execute("CREATE VIEW seen_here AS FROM my.clinic.patients")
     clinic.execute("CREATE VIEW seen_shorter AS FROM my.patients")
     message = refusal_message(clinic, f"FROM kacpc('{read}', k=10, qi=['name'])")
@@ -273,7 +275,7 @@ def test_reader_of_policy_table_needs_own_policy(clinic: Any, made: tuple[str], 
 
 def test_view_with_hidden_text_counts_as_reading_everything(clinic: Any, server: Server) -> None:
     dbanon.declare(clinic, "my.clinic.patients", **ROLES)
-    there(
+    run_statements(
         clinic,
         "CREATE OR REPLACE USER plain",
         "CREATE TABLE clinic.numbers AS SELECT seq FROM seq_1_to_60",
@@ -282,7 +284,7 @@ def test_view_with_hidden_text_counts_as_reading_everything(clinic: Any, server:
     )
     clinic.execute(f"ATTACH '{server.params('plain')}' AS mine (TYPE mysql)")
     assert "no policy of its own" in refusal_message(clinic, "FROM kacpc('mine.clinic.other', k=10, qi=['a'])")
-    there(clinic, "GRANT SHOW VIEW ON clinic.* TO plain")
+    run_statements(clinic, "GRANT SHOW VIEW ON clinic.* TO plain")
     clinic.execute("DETACH mine")
     clinic.execute(f"ATTACH '{server.params('plain')}' AS mine (TYPE mysql)")
     assert len(rows(clinic, "FROM kacpc('mine.clinic.other', k=10, qi=['a'])")) == 60
@@ -315,7 +317,7 @@ def test_view_text_names_its_sources(text: str, read: set[tuple[str, str]] | Non
 
 def test_values_mysql_equates_are_counted_separately(clinic: Any, server: Server) -> None:
     """Its collations know neither capitals nor blanks at the end; what DuckDB let it count would be wrong."""
-    there(
+    run_statements(
         clinic,
         "UPDATE clinic.patients SET disease = 'flu' WHERE disease = 'Flu' AND id > 150",
         "UPDATE clinic.patients SET disease = 'cold ' WHERE disease = 'Cold' AND id > 150",
@@ -359,7 +361,7 @@ def test_mysql_reads_without_pushed_down_comparison(clinic: Any, setting: str, s
 
 def test_a_release_is_of_one_moment_while_others_write(clinic: Any, server: Server) -> None:
     """Every change keeps the number of records of each age."""
-    there(
+    run_statements(
         clinic,
         "CREATE TABLE clinic.moving (id int PRIMARY KEY, age int, pad varchar(200))",
         "INSERT INTO clinic.moving SELECT seq, seq % 2, repeat('x', 200) FROM seq_1_to_14000",
@@ -371,7 +373,7 @@ def test_a_release_is_of_one_moment_while_others_write(clinic: Any, server: Serv
             dbanon.load_extension(other, "mysql")
             other.execute(f"ATTACH '{server.params()}' AS my (TYPE mysql)")
             while not stopped.is_set():
-                there(other, "UPDATE moving SET age = 1 - age WHERE id % 7 < 4")
+                run_statements(other, "UPDATE moving SET age = 1 - age WHERE id % 7 < 4")
 
     writer = threading.Thread(target=write)
     writer.start()
@@ -386,14 +388,14 @@ def test_a_release_is_of_one_moment_while_others_write(clinic: Any, server: Serv
 
 def test_uncommitted_rows_are_not_read(clinic: Any, server: Server) -> None:
     clinic.execute("CREATE VIEW seen_here AS FROM my.clinic.patients")
-    there(clinic, "SET GLOBAL TRANSACTION ISOLATION LEVEL READ UNCOMMITTED")
+    run_statements(clinic, "SET GLOBAL TRANSACTION ISOLATION LEVEL READ UNCOMMITTED")
     try:
         clinic.execute("DETACH my")
         clinic.execute(f"ATTACH '{server.params()}' AS my (TYPE mysql)")
         for source in ("my.clinic.patients", "seen_here"):
             assert "READ UNCOMMITTED" in refusal_message(clinic, f"FROM kacpc('{source}', k=10, qi=['age'])")
     finally:
-        there(clinic, "SET GLOBAL TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        run_statements(clinic, "SET GLOBAL TRANSACTION ISOLATION LEVEL REPEATABLE READ")
 
 
 # --- types ---------------------------------------------------------------------------------------------------
@@ -428,7 +430,7 @@ TYPES = {
 
 @pytest.mark.parametrize("type_", TYPES)
 def test_every_type_released_like_copy_or_refused(clinic: Any, type_: str) -> None:
-    there(clinic, f"CREATE TABLE clinic.typed (n int, v {type_} NULL)",
+    run_statements(clinic, f"CREATE TABLE clinic.typed (n int, v {type_} NULL)",
           f"INSERT INTO clinic.typed SELECT seq % 3, {TYPES[type_]} FROM seq_1_to_60")  # fmt: skip
     clinic.execute("CREATE TABLE typed AS FROM my.clinic.typed")
     for roles in ("qi=['v']", "qi=['n'], other=['v']"):
@@ -443,14 +445,14 @@ def test_every_type_released_like_copy_or_refused(clinic: Any, type_: str) -> No
 
 
 def test_invalid_date_is_null_or_error_without_cell(clinic: Any) -> None:
-    there(
+    run_statements(
         clinic,
         "CREATE TABLE clinic.dated AS SELECT seq % 2 AS n, CAST('1969-01-01' AS date) AS d FROM seq_1_to_40",
         "SET SESSION sql_mode = ''",
         "UPDATE clinic.dated SET d = '0000-00-00' WHERE n = 1",
     )
     assert {row[0] for row in rows(clinic, "FROM kacpc('my.clinic.dated', k=10, qi=['d'])")} == {"1969-01", None}
-    there(clinic, "SET SESSION sql_mode = ''", "UPDATE clinic.dated SET d = '1987-00-00' WHERE n = 1")
+    run_statements(clinic, "SET SESSION sql_mode = ''", "UPDATE clinic.dated SET d = '1987-00-00' WHERE n = 1")
     for query in (
         "FROM kacpc('my.clinic.dated', k=10, qi=['d'])",
         "FROM profile('my.clinic.dated')",
@@ -473,7 +475,7 @@ def test_changed_column_error_quotes_no_cell(clinic: Any) -> None:
 
 
 def test_no_error_of_mysql_quotes_a_cell(clinic: Any) -> None:
-    there(
+    run_statements(
         clinic,
         "CREATE FUNCTION clinic.told(v varchar(40)) RETURNS int DETERMINISTIC BEGIN "
         "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = v; RETURN 1; END",
@@ -485,12 +487,12 @@ def test_no_error_of_mysql_quotes_a_cell(clinic: Any) -> None:
 
 
 def test_unreadable_table_is_reported(clinic: Any, server: Server) -> None:
-    there(clinic, "CREATE OR REPLACE USER plain", "GRANT SELECT (id) ON clinic.patients TO plain")
+    run_statements(clinic, "CREATE OR REPLACE USER plain", "GRANT SELECT (id) ON clinic.patients TO plain")
     clinic.execute(f"ATTACH '{server.params('plain')}' AS mine (TYPE mysql)")
     clinic.execute(f"ATTACH '{server.params('plain')}' AS more (TYPE mysql)")
     assert len(rows(clinic, "FROM kacpc('mine.clinic.patients', k=10, qi=['id'], allow_rare=['id'])")) == 300
     rows(clinic, "SELECT count(*) FROM more.clinic.patients")
-    there(clinic, "REVOKE SELECT (id) ON clinic.patients FROM plain", "CREATE TABLE clinic.free (a int)",
+    run_statements(clinic, "REVOKE SELECT (id) ON clinic.patients FROM plain", "CREATE TABLE clinic.free (a int)",
           "GRANT SELECT ON clinic.free TO plain")  # fmt: skip
     message = refusal_message(clinic, "FROM kacpc('mine.clinic.patients', k=10, qi=['id'])")
     assert "no table" in message or "denied" in message, message
@@ -498,7 +500,7 @@ def test_unreadable_table_is_reported(clinic: Any, server: Server) -> None:
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_a_table_with_no_row_or_one_is_said_to_be_one(clinic: Any, count: int) -> None:
-    there(clinic, f"DELETE FROM clinic.patients WHERE id > {count}")
+    run_statements(clinic, f"DELETE FROM clinic.patients WHERE id > {count}")
     assert re.search("has no rows|1 row", refusal_message(clinic, "FROM kacpc('my.clinic.patients', k=10, qi=['age'])"))
 
 

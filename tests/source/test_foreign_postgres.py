@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from support.postgres import PATIENTS, ROLES, Server, there
+from support.postgres import PATIENTS, ROLES, Server, run_statements
 
 import dbanon
 from dbanon import errors
@@ -101,7 +101,7 @@ def test_other_database_with_same_name_refused(clinic: Any, server: Server) -> N
     clinic.execute("PREPARE asked AS SELECT * FROM kacpc('pg.public.patients', k=10)")
     clinic.execute("DETACH pg")
     clinic.execute(f"ATTACH '{server.conninfo('template1')}' AS pg (TYPE postgres)")
-    there(clinic, f"DROP TABLE IF EXISTS patients CASCADE; {PATIENTS}")
+    run_statements(clinic, f"DROP TABLE IF EXISTS patients CASCADE; {PATIENTS}")
     for query in (
         "FROM kacpc('pg.public.patients', k=10)",
         "FROM kacpc('pg.public.patients', k=10, qi=['age'])",
@@ -174,7 +174,7 @@ def test_a_policy_of_an_own_table_is_not_that_of_a_foreign_one(clinic: Any) -> N
 
 
 def test_equal_names_in_two_schemas_have_own_policies(clinic: Any) -> None:
-    there(clinic, "CREATE SCHEMA ward; CREATE TABLE ward.patients AS SELECT * FROM patients WHERE id <= 100")
+    run_statements(clinic, "CREATE SCHEMA ward; CREATE TABLE ward.patients AS SELECT * FROM patients WHERE id <= 100")
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     dbanon.declare(clinic, "pg.ward.patients", sex="quasi")
     assert len(clinic.execute("FROM kacpc('pg.public.patients', k=10)").description) == 4
@@ -183,10 +183,10 @@ def test_equal_names_in_two_schemas_have_own_policies(clinic: Any) -> None:
 
 
 def test_names_that_differ_by_capitals_alone_are_refused(clinic: Any) -> None:
-    there(clinic, 'CREATE TABLE "Patients" (age int); CREATE TABLE "Odd "" name" ("Age" int, age int)')
+    run_statements(clinic, 'CREATE TABLE "Patients" (age int); CREATE TABLE "Odd "" name" ("Age" int, age int)')
     for name in ("pg.public.patients", 'pg.public."Patients"'):
         assert "differ by capitals alone" in refusal_message(clinic, f"FROM kacpc('{name}', k=10, qi=['age'])")
-    there(clinic, """INSERT INTO "Odd "" name" SELECT i % 3, i FROM generate_series(1, 60) AS i""")
+    run_statements(clinic, """INSERT INTO "Odd "" name" SELECT i % 3, i FROM generate_series(1, 60) AS i""")
     actual_rows = rows(clinic, """FROM kacpc('pg.public."Odd "" name"', k=10, qi=['Age'])""")
     assert [row[0] for row in actual_rows] == ["0"] * 20 + ["1"] * 20 + ["2"] * 20
 
@@ -196,8 +196,8 @@ def test_names_that_differ_by_capitals_alone_are_refused(clinic: Any) -> None:
 )
 def test_hostile_names_are_names(clinic: Any, hostile: str) -> None:
     quoted = '"' + hostile.replace('"', '""') + '"'
-    there(clinic, f"CREATE TABLE {quoted} AS SELECT 1 + i % 2 AS {quoted} FROM generate_series(1, 40) AS i")
-    there(clinic, f"CREATE VIEW over AS SELECT * FROM {quoted}")
+    run_statements(clinic, f"CREATE TABLE {quoted} AS SELECT 1 + i % 2 AS {quoted} FROM generate_series(1, 40) AS i")
+    run_statements(clinic, f"CREATE VIEW over AS SELECT * FROM {quoted}")
     name = f"pg.public.{quoted}"
     dbanon.declare(clinic, name, **{hostile: "quasi"})
     assert len(rows(clinic, f"FROM kacpc('{name.replace(chr(39), chr(39) * 2)}', k=10)")) == 40
@@ -221,7 +221,7 @@ def test_hostile_names_are_names(clinic: Any, hostile: str) -> None:
 )
 def test_reader_of_policy_table_needs_own_policy(clinic: Any, made: str, read: str) -> None:
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
-    there(clinic, made)
+    run_statements(clinic, made)
     clinic.execute("CREATE VIEW seen_here AS FROM pg.patients")
     message = refusal_message(clinic, f"FROM kacpc('{read}', k=10, qi=['name'])")
     assert "no policy of its own" in message and "pg.public.patients" in message
@@ -229,7 +229,7 @@ def test_reader_of_policy_table_needs_own_policy(clinic: Any, made: str, read: s
 
 @pytest.mark.filterwarnings("ignore:.*possibly the same people")  # the records of the table repeat
 def test_view_and_table_releases_share_people(clinic: Any) -> None:
-    there(clinic, "CREATE VIEW seen AS SELECT * FROM patients WHERE id <= 200")
+    run_statements(clinic, "CREATE VIEW seen AS SELECT * FROM patients WHERE id <= 200")
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     dbanon.declare(clinic, "pg.public.seen", **ROLES)
     clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW every AS SELECT * FROM kacpc('pg.public.patients', k=10)")
@@ -248,11 +248,13 @@ def test_postgres_release_refreshed_and_checked_against_others(clinic: Any) -> N
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('pg.public.patients', k=10)")
     assert rows(clinic, "SELECT status FROM release_status()") == [("fresh",)]
-    there(clinic, "INSERT INTO patients SELECT 1000 + i, 'new', 30, 'f', 'Flu' FROM generate_series(1, 20) AS i")
+    run_statements(
+        clinic, "INSERT INTO patients SELECT 1000 + i, 'new', 30, 'f', 'Flu' FROM generate_series(1, 20) AS i"
+    )
     assert rows(clinic, "SELECT status, came, went FROM release_status()") == [("stale", 20, 0)]
     clinic.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe")
     assert rows(clinic, "SELECT count(*) FROM safe") == [(320,)]
-    there(clinic, "DELETE FROM patients WHERE id = 1")
+    run_statements(clinic, "DELETE FROM patients WHERE id = 1")
     with pytest.raises(errors.SmallDifferencesRefusedError):
         clinic.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe")
     (bases,) = rows(clinic, "SELECT bases FROM releases() WHERE version = 2")[0]
@@ -276,7 +278,7 @@ def test_people_recognized_under_renamed_database(clinic: Any, server: Server) -
 @pytest.mark.parametrize("threads", [1, 4])
 def test_a_release_is_of_one_moment_while_others_write(clinic: Any, server: Server, threads: int) -> None:
     """Every change moves all of a record's versions to other pages and keeps the number of records of each age."""
-    there(
+    run_statements(
         clinic,
         "CREATE TABLE moving AS SELECT i AS id, i % 2 AS age, repeat('x', 500) AS pad "
         "FROM generate_series(1, 6000) AS i; ANALYZE moving",
@@ -293,7 +295,7 @@ def test_a_release_is_of_one_moment_while_others_write(clinic: Any, server: Serv
             dbanon.load_extension(other, "postgres")
             other.execute(f"ATTACH '{conninfo}' AS pg (TYPE postgres)")
             while not stopped.is_set():
-                there(other, "UPDATE moving SET age = 1 - age WHERE id % 7 < 4")
+                run_statements(other, "UPDATE moving SET age = 1 - age WHERE id % 7 < 4")
 
     writer = threading.Thread(target=write)
     writer.start()
@@ -348,7 +350,7 @@ TYPES = {
 
 @pytest.mark.parametrize("type_", TYPES)
 def test_every_type_released_like_copy_or_refused(clinic: Any, type_: str) -> None:
-    there(
+    run_statements(
         clinic,
         f"CREATE TABLE typed AS SELECT i % 3 AS n, ({TYPES[type_]})::{type_} AS v FROM generate_series(1, 60) AS i",
     )
@@ -365,7 +367,7 @@ def test_every_type_released_like_copy_or_refused(clinic: Any, type_: str) -> No
 
 
 def test_generated_columns_domains_and_enums_are_columns(clinic: Any) -> None:
-    there(
+    run_statements(
         clinic,
         "CREATE TYPE mood AS ENUM ('ok', 'sad'); CREATE DOMAIN years AS int CHECK (VALUE >= 0); "
         "CREATE TABLE odd (id int, m mood, y years, twice int GENERATED ALWAYS AS (id % 2 * 2) STORED); "
@@ -388,17 +390,17 @@ def test_blanks_at_the_end_of_char_are_no_part_of_it(clinic: Any) -> None:
     ],
 )
 def test_no_error_of_postgres_quotes_a_cell(clinic: Any, made: str) -> None:
-    there(clinic, made)
+    run_statements(clinic, made)
     message = refusal_message(clinic, "FROM kacpc('pg.public.broken', k=10, qi=['age'])")
     assert "an error of PostgreSQL" in message and "somebody" not in message
 
 
 def test_unreadable_table_is_reported(clinic: Any, server: Server) -> None:
-    there(clinic, "DROP ROLE IF EXISTS plain; CREATE ROLE plain LOGIN")
+    run_statements(clinic, "DROP ROLE IF EXISTS plain; CREATE ROLE plain LOGIN")
     conninfo = server.conninfo().replace("user=postgres", "user=plain")
     clinic.execute(f"ATTACH '{conninfo}' AS mine (TYPE postgres)")
     assert "permission denied" in refusal_message(clinic, "FROM kacpc('mine.public.patients', k=10, qi=['age'])")
-    there(clinic, "GRANT SELECT ON patients TO plain")
+    run_statements(clinic, "GRANT SELECT ON patients TO plain")
     assert len(rows(clinic, "FROM kacpc('mine.public.patients', k=10, qi=['age'])")) == 300
 
 
@@ -412,5 +414,5 @@ def test_password_neither_stored_nor_shown(clinic: Any, server: Server) -> None:
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_a_table_with_no_row_or_one_is_said_to_be_one(clinic: Any, count: int) -> None:
-    there(clinic, f"DELETE FROM patients WHERE id > {count}")
+    run_statements(clinic, f"DELETE FROM patients WHERE id > {count}")
     assert re.search("has no rows|1 row", refusal_message(clinic, "FROM kacpc('pg.public.patients', k=10, qi=['age'])"))

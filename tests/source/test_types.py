@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 from oracle import dates
-from support.scale import some
+from support.scale import sample_cases
 
 import dbanon
 
@@ -507,14 +507,14 @@ def release_named_columns(con: Any, names: Sequence[str], role: str) -> None:
 @pytest.mark.parametrize("role", ["number", "category", "sensitive", "other"])
 def test_columns_may_have_any_names_at_once(con: Any, role: str) -> None:
     names = [n for n in NAMES if n not in ("", "CLASS_ID")]
-    for part in some((names[:18], names[18:36], names[36:]), 3):
+    for part in sample_cases((names[:18], names[18:36], names[36:]), 3):
         release_named_columns(con, part, role)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("role", ROLES)
 def test_a_column_may_have_any_name(con: Any, role: str) -> None:
-    for name in some(ODD, 3):
+    for name in sample_cases(ODD, 3):
         release_named_columns(con, [name], role)
 
 

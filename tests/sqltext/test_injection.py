@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from support.scale import some
+from support.scale import sample_cases
 
 import dbanon
 
@@ -65,7 +65,7 @@ HOSTILE = [
 
 def hostile(names: Sequence[str] = HOSTILE) -> list[str]:
     """Every day the first of them, another one in each part of the suite."""
-    return some(names, len(names))
+    return sample_cases(names, len(names))
 
 
 def quoted(name: str) -> str:

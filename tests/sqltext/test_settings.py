@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from support.scale import some
+from support.scale import sample_cases
 
 import dbanon
 from dbanon.sqltext import resources
@@ -222,7 +222,7 @@ def test_no_setting_alone_changes_a_release(clinic: Any) -> None:
     con, _ = clinic
     query = "FROM mondrian('t', k := 2, qi := ['age', 'seen', 'zip'], sensitive := ['disease'])"
     old_answer = answer(con, query)
-    for name in some([name for name in (*MEANING, *RUNNING) if name in running(con)], 4):
+    for name in sample_cases([name for name in (*MEANING, *RUNNING) if name in running(con)], 4):
         settings = {name: {**MEANING, **RUNNING}[name]}
         setting(con, settings)
         try:

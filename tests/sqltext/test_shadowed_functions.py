@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 from click.testing import CliRunner
-from support.outside import STATEMENTS, answer, opened
+from support.outside import STATEMENTS, answer, open_connection
 
 import dbanon
 from dbanon.cli import main
@@ -32,7 +32,7 @@ SPARED = shadowed_literals.LITERALS
 @pytest.fixture(scope="module")
 def visited() -> Iterator[Any]:
     """The connection that is asked all statements."""
-    with opened() as con:
+    with open_connection() as con:
         yield con
 
 

@@ -20,7 +20,7 @@ from dbanon.privacy_models import model_request
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.privacy_models.model_request import ModelRequirement
 from dbanon.sqltext.quote import text
-from support.tables import Table, encoded_column, groups_of, published
+from support.tables import Table, encoded_column, groups_of, published_classes
 
 Asked = dict[str, Any]
 
@@ -322,7 +322,7 @@ def grouped(made: Case, order: Sequence[int], labels: Sequence[int]) -> list[lis
     classes: dict[tuple[Any, ...], list[int]] = {}
     for members in groups_of(labels):
         group = [order[row] for row in members]
-        (values,) = published(table, made.records, [group])
+        (values,) = published_classes(table, made.records, [group])
         classes.setdefault(values, []).extend(group)
     return list(classes.values())
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from support.scale import some
+from support.scale import sample_cases
 
 import dbanon
 from dbanon import errors
@@ -115,7 +115,7 @@ def test_killed_process_leaves_complete_release(tmp_path: Path) -> None:
     ) as nursery:
         assert nursery.stdin is not None
         assert nursery.stdout is not None
-        for _ in some(range(KILLS), 3):
+        for _ in sample_cases(range(KILLS), 3):
             print("go", file=nursery.stdin, flush=True)
             pid = int(nursery.stdout.readline())
             if not length:

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 from oracle import models
-from support.scale import some
+from support.scale import sample_cases
 
 import dbanon
 from dbanon import errors
@@ -430,7 +430,7 @@ def missed_models(part: Sequence[Any], whole: Mapping[Any, int], asked: Mapping[
             distance = models.equal(p, q)
         elif emd == "ordered":
             ranked_values = [value for value in [*DISEASES, None] if value in q]
-            distance = models.ordered(p, q, ranked_values)
+            distance = models.ordered_distance(p, q, ranked_values)
         else:
             distance = models.hierarchical(p, q, TREE)
         if distance > asked["t"] + models.SLACK:
@@ -470,7 +470,7 @@ def test_version_differences_empty_or_meet_model(con: Any, part: int) -> None:
     dbanon.load_hierarchy(con, "wards", WARDS)
     dbanon.load_hierarchy(con, "illness", TREE)
     ends: Counter[str] = Counter()
-    for seed in some(range(part, TABLES, 2), 2):
+    for seed in sample_cases(range(part, TABLES, 2), 2):
         world = World(con, seed)
         try:
             dbanon.create_release(con, "safe", world.algorithm, "t", **world.asked, **world.options)

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 from support.policy_attempts import ATTEMPTS, PERMITTED, REFUSAL, VIEWS, Attempt, K, clinic, problems
-from support.scale import some
+from support.scale import sample_cases
 
 import dbanon
 from dbanon.cli import main
@@ -85,7 +85,7 @@ INTERFACES: dict[str, Callable[[Any, Attempt, str], list[str]]] = {
 @pytest.mark.parametrize("interface", INTERFACES)
 def test_interface_refuses_looser_parameters(con: Any, interface: str) -> None:
     clinic(con)
-    for attempt in some(ATTEMPTS, 16):
+    for attempt in sample_cases(ATTEMPTS, 16):
         with pytest.raises((duckdb.Error, dbanon.errors.DbanonError), match=REFUSAL):
             INTERFACES[interface](con, attempt, "patients")
     con.execute(f"CREATE VIEW over_patients AS {VIEWS['over_patients']}")
@@ -97,7 +97,7 @@ def test_interface_refuses_looser_parameters(con: Any, interface: str) -> None:
 def test_streams_refuse_looser_parameters(con: Any) -> None:
     clinic(con)
     con.execute("CREATE VIEW over_patients AS FROM patients")
-    for attempt in some(ATTEMPTS, 16):
+    for attempt in sample_cases(ATTEMPTS, 16):
         arguments = {"delta": 100, "order_by": ["pid"], **attempt.parameters}
         if "round" in arguments or "max_level" in arguments:
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracle.stream_castle import BCastle
-from support.streams import alike, check_cuts, check_plain_loop, random_arrivals, refuse_broken
+from support.streams import assert_equal_states, check_cuts, check_plain_loop, random_arrivals, refuse_broken
 
 from dbanon.algorithms.streams import SUPPRESSED, Arrivals, StreamModel, StreamState, build_arrivals, find
 from dbanon.algorithms.streams.b_castle import excluded_parameter
@@ -111,4 +111,4 @@ def test_alpha_is_no_less_than_a_class() -> None:
     assert excluded_parameter({"alpha": None}, 4) is None
     came, model, options = case(1)
     twice = run(came, model, {**options, "alpha": 2 * model.k})
-    alike(find("b_castle").run(came, model, {**options, "alpha": None}, lambda: None, None, True), twice)
+    assert_equal_states(find("b_castle").run(came, model, {**options, "alpha": None}, lambda: None, None, True), twice)

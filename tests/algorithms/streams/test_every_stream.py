@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.streams import alike, random_arrivals, refuse_broken, resumed
+from support.streams import assert_equal_states, random_arrivals, refuse_broken, resumed
 
 from dbanon.algorithms.streams import PENDING, Arrivals, StreamAlgorithm, StreamModel, StreamState, streams
 
@@ -31,7 +31,7 @@ def test_a_stream_may_be_put_aside_after_its_last_record(system: StreamAlgorithm
         refuse_broken(came, model, remaining, DELTA, maybe=system.maybe)
         waited += int((run(came, None, False).class_ids == PENDING).sum())
         for cuts in ([came.n_records], [came.n_records, came.n_records], [7, 7, 40, came.n_records]):
-            alike(resumed(came, run, cuts, system.state_layout.by_record), remaining)
+            assert_equal_states(resumed(came, run, cuts, system.state_layout.by_record), remaining)
     assert waited > 0
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.streams import FLAT, alike, random_arrivals
+from support.streams import FLAT, assert_equal_states, random_arrivals
 
 from dbanon.algorithms.streams import PENDING, Arrivals, StreamAlgorithm, StreamModel, StreamState, streams
 from dbanon.algorithms.streams.arrivals import _attribute_places
@@ -65,7 +65,9 @@ def test_stored_state_is_restored_unchanged(system: StreamAlgorithm) -> None:
             reusable=np.arange(len(state.reusable)),
             own=own_values_by_name,
         )
-        alike(left_by(system, rest, model, taken_initial_state, True), left_by(system, rest, model, kept_state, True))
+        assert_equal_states(
+            left_by(system, rest, model, taken_initial_state, True), left_by(system, rest, model, kept_state, True)
+        )
 
 
 @SYSTEMS

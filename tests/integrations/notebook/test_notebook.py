@@ -19,7 +19,7 @@ def test_notebook_cells_reproduce_output() -> None:
     import nbformat
 
     stored = nbformat.read(notebook.PATH, 4)
-    assert notebook.outputs(notebook.made()) == notebook.outputs(stored)
+    assert notebook.outputs(notebook.run_notebook()) == notebook.outputs(stored)
 
 
 def test_notebook_matches_script_without_machine_names() -> None:

@@ -22,7 +22,7 @@ from support.policy_attempts import (
     clinic,
     problems,
 )
-from support.scale import some
+from support.scale import sample_cases
 
 import dbanon
 from dbanon import errors
@@ -106,7 +106,7 @@ def release(planned: CallPlanner, rows: pa.Table) -> tuple[list[str], list[tuple
 # --- parameters --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("attempt", some(ATTEMPTS), ids=str)
+@pytest.mark.parametrize("attempt", sample_cases(ATTEMPTS), ids=str)
 def test_looser_parameters_are_refused(database: Path, patients: pa.Table, attempt: Attempt) -> None:
     with pytest.raises(errors.DbanonError, match=REFUSAL):
         plan(database, patients, **attempt.parameters)
@@ -118,7 +118,7 @@ def test_looser_bounds_are_refused(database: Path, patients: pa.Table, attempt: 
         plan(database, patients, function="simdiv", **attempt.parameters)
 
 
-@pytest.mark.parametrize("attempt", some(PERMITTED), ids=str)
+@pytest.mark.parametrize("attempt", sample_cases(PERMITTED), ids=str)
 def test_permitted_parameters_publish_what_the_policy_allows(
     database: Path, patients: pa.Table, attempt: Attempt
 ) -> None:
@@ -126,7 +126,7 @@ def test_permitted_parameters_publish_what_the_policy_allows(
     assert rows and problems(columns, rows, is_split=True) == []
 
 
-@pytest.mark.parametrize("attempt", some(ATTEMPTS), ids=str)
+@pytest.mark.parametrize("attempt", sample_cases(ATTEMPTS), ids=str)
 def test_looser_parameters_are_refused_with_roles_by_column(patients: pa.Table, attempt: Attempt) -> None:
     hierarchies = {"zip5": HIERARCHY, **attempt.parameters.get("hierarchies", {})}
     with pytest.raises(errors.DbanonError, match=REFUSAL):

@@ -10,9 +10,9 @@ import duckdb
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import DeclarativeBase, Session, aliased
-from support.alchemy_attempts import Patient, clinic_engine, plain
+from support.alchemy_attempts import Patient, clinic_engine, public_columns
 from support.policy_attempts import ATTEMPTS, BOUNDS_ATTEMPTS, PERMITTED, REFUSAL, K, problems
-from support.scale import some
+from support.scale import sample_cases
 
 from dbanon import errors
 from dbanon.integrations.sqlalchemy.view import drop_view
@@ -52,17 +52,17 @@ SOURCES: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("source", SOURCES)
 def test_sources_refuse_every_looser_parameter(engine: Any, source: str) -> None:
     """An error at the construction is dbanon's own, one of the planner arrives as one of DuckDB."""
-    for attempt in some(ATTEMPTS, 16 if source in ("class", "query") else 32):
+    for attempt in sample_cases(ATTEMPTS, 16 if source in ("class", "query") else 32):
         with pytest.raises((errors.DbanonError, sa.exc.DBAPIError), match=REFUSAL):
             forbidden_rows(engine, SOURCES[source](), attempt.parameters)
-    for attempt in some(BOUNDS_ATTEMPTS, 2):
+    for attempt in sample_cases(BOUNDS_ATTEMPTS, 2):
         with pytest.raises((errors.DbanonError, sa.exc.DBAPIError), match=REFUSAL):
             forbidden_rows(engine, SOURCES[source](), attempt.parameters, "simdiv")
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_sources_accept_parameters_that_tighten(engine: Any, source: str) -> None:
-    for attempt in some(PERMITTED, 16):
+    for attempt in sample_cases(PERMITTED, 16):
         if "influence" not in str(attempt):
             assert forbidden_rows(engine, SOURCES[source](), attempt.parameters) == [], attempt
 
@@ -96,9 +96,9 @@ UNMAPPED: dict[str, Callable[[], Any]] = {
     "query": lambda: fragment("SELECT name, age FROM query('FROM patients')", "name", "age"),
     "table macro": lambda: fragment("SELECT name, age FROM all_patients()", "name", "age"),
     "table macro of a name": lambda: fragment("SELECT name, age FROM rows_of('patients')", "name", "age"),
-    "view as Table": lambda: sa.select(sa.Table("over_patients", sa.MetaData(), *plain("name", "age"))),
-    "view of a view": lambda: sa.select(sa.Table("nested", sa.MetaData(), *plain("name", "age"))),
-    "view with other names": lambda: sa.select(sa.Table("renamed", sa.MetaData(), *plain("disease", "age"))),
+    "view as Table": lambda: sa.select(sa.Table("over_patients", sa.MetaData(), *public_columns("name", "age"))),
+    "view of a view": lambda: sa.select(sa.Table("nested", sa.MetaData(), *public_columns("name", "age"))),
+    "view with other names": lambda: sa.select(sa.Table("renamed", sa.MetaData(), *public_columns("disease", "age"))),
     "temporary view": lambda: sa.select(sa.table("mine", sa.column("name"), sa.column("age"))),
     "table of another system": lambda: fragment("SELECT name, age FROM clinic.main.patients", "name", "age"),
 }
@@ -265,7 +265,7 @@ def read(engine: Any, view: str) -> list[str]:
 @pytest.mark.whole
 @pytest.mark.parametrize("materialized", [False, True])
 def test_mapped_views_refuse_looser_parameters(engine: Any, materialized: bool) -> None:
-    for attempt in some(ATTEMPTS, 16):
+    for attempt in sample_cases(ATTEMPTS, 16):
         with pytest.raises((errors.DbanonError, sa.exc.DBAPIError, duckdb.Error), match=REFUSAL):
             mapped_view(attempt.parameters, materialized=materialized)[1].metadata.create_all(engine)
     with engine.connect() as connection:
@@ -294,7 +294,7 @@ def roles(connection: Any) -> dict[str, str]:
 def test_mapped_views_with_a_looser_model_do_not_loosen(engine: Any, materialized: bool) -> None:
     """A view is refused, a release has the columns that the policy publishes."""
     cls, base = mapped_view(
-        {}, materialized=materialized, source=sa.Table("patients", sa.MetaData(), *plain("name", "age"))
+        {}, materialized=materialized, source=sa.Table("patients", sa.MetaData(), *public_columns("name", "age"))
     )
     with contextlib.suppress(errors.PolicyDriftError):
         base.metadata.create_all(engine)
@@ -311,7 +311,7 @@ def test_mapped_views_with_a_looser_model_do_not_loosen(engine: Any, materialize
 @pytest.mark.parametrize("materialized", [False, True])
 @pytest.mark.parametrize("name", ["over_patients", "nested"])
 def test_mapped_views_over_a_sql_view_are_refused(engine: Any, materialized: bool, name: str) -> None:
-    source = sa.Table(name, sa.MetaData(), *plain("name", "age"))
+    source = sa.Table(name, sa.MetaData(), *public_columns("name", "age"))
     with pytest.raises(errors.ViewOverPolicyError, match="patients, which has one"):
         mapped_view({}, materialized=materialized, source=source)[1].metadata.create_all(engine, tables=[])
     with engine.connect() as connection:

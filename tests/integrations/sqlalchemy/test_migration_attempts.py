@@ -8,9 +8,9 @@ from typing import Any
 import duckdb
 import pytest
 import sqlalchemy as sa
-from support.alchemy_attempts import clinic_engine, plain
+from support.alchemy_attempts import clinic_engine, public_columns
 from support.policy_attempts import ATTEMPTS, REFUSAL, K
-from support.scale import some
+from support.scale import sample_cases
 
 from dbanon import errors
 
@@ -50,7 +50,7 @@ SPELLED: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("source", SPELLED, ids=str)
 def test_migrations_refuse_looser_parameters(engine: Any, source: Any) -> None:
-    for attempt in some(ATTEMPTS, 32):
+    for attempt in sample_cases(ATTEMPTS, 32):
         with pytest.raises((errors.DbanonError, sa.exc.DBAPIError, duckdb.Error), match=REFUSAL):
             migrated(engine, **source, algorithm="mondrian", parameters={"k": K, **attempt.parameters})
         with pytest.raises((errors.DbanonError, sa.exc.DBAPIError, duckdb.Error), match=REFUSAL):
@@ -66,5 +66,5 @@ def test_migrations_of_a_sql_view_are_refused(engine: Any, query: str | None, ro
         migrated(engine, query=query, source="over_patients", parameters=parameters, policy=roles)
     with pytest.raises((errors.DbanonError, duckdb.Error), match="has no policy of its own"), engine.begin() as result:
         result.execute(sa.text("CREATE VIEW unseen AS FROM patients"))  # in the transaction of the migration
-        source = sa.Table("unseen", sa.MetaData(), *plain("name", "age"))
+        source = sa.Table("unseen", sa.MetaData(), *public_columns("name", "age"))
         migration.view.refuse_derived(result, "create_anonymized_view", source)

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.sql import visitors
-from support.alchemy_attempts import Patient, clinic_engine, plain
+from support.alchemy_attempts import Patient, clinic_engine, public_columns
 from support.policy_attempts import K, problems
 
 from dbanon import errors
@@ -78,7 +78,7 @@ CHANGED: dict[str, tuple[list[str], Callable[[], Any], dict[str, Any]]] = {
     ),
     "table renamed and mapped": (
         ["ALTER TABLE patients RENAME TO moved"],
-        lambda: sa.select(sa.Table("moved", sa.MetaData(), *plain("name", "age"))),
+        lambda: sa.select(sa.Table("moved", sa.MetaData(), *public_columns("name", "age"))),
         {},
     ),
     "table replaced": (
@@ -97,12 +97,12 @@ CHANGED: dict[str, tuple[list[str], Callable[[], Any], dict[str, Any]]] = {
     ),
     "policy changed": (
         ["UPDATE dbanon.policy SET role = 'sensitive' WHERE column_name = 'name'"],
-        lambda: sa.select(sa.Table("patients", sa.MetaData(), *plain("name"), *plain("age"))),
+        lambda: sa.select(sa.Table("patients", sa.MetaData(), *public_columns("name"), *public_columns("age"))),
         {},
     ),
     "policy dropped": (
         ["DROP TABLE dbanon.policy"],
-        lambda: sa.select(sa.Table("patients", sa.MetaData(), *plain("name", "age"))),
+        lambda: sa.select(sa.Table("patients", sa.MetaData(), *public_columns("name", "age"))),
         {},
     ),
     "temporary table": (

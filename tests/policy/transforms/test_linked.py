@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.pseudonyms import refused
+from support.pseudonyms import assert_refused
 
 import dbanon
 
@@ -40,13 +40,15 @@ def test_linked_rows_that_enough_persons_share_are_published(visits: Any) -> Non
 def test_a_person_who_is_alone_by_linked_rows_stops_the_release(visits: Any, change: str) -> None:
     visits.execute(change)
     for kind in ("", "_classes", "_metrics"):
-        refused(visits, f"FROM mondrian{kind}('visits', k=10)", "1 persons of visits are alone by their linked rows")
+        assert_refused(
+            visits, f"FROM mondrian{kind}('visits', k=10)", "1 persons of visits are alone by their linked rows"
+        )
     assert visits.sql("FROM mondrian('visits', k=10, withhold=['patient'])").fetchall()
 
 
 def test_records_without_pseudonym_are_unlinked(visits: Any) -> None:
     visits.execute("INSERT INTO visits SELECT NULL, 1, 20, 'Flu', 'w0' FROM range(9)")
-    refused(visits, VISITS, "9 persons of visits are alone by their linked rows")
+    assert_refused(visits, VISITS, "9 persons of visits are alone by their linked rows")
     visits.execute("INSERT INTO visits SELECT NULL, 1, 20, 'Flu', 'w0'")
     assert len(visits.sql(VISITS).fetchall()) == 410
 
@@ -75,15 +77,15 @@ def test_a_null_pseudonym_among_single_rows_is_published(con: Any, call: str, se
 def test_nulls_are_not_linked_to_each_other(visits: Any) -> None:
     """Two rows without a pseudonym are no person with two rows, as everybody else is one."""
     visits.execute("INSERT INTO visits SELECT NULL, j, 20, 'Flu', 'w0' FROM range(2) AS r (j)")
-    refused(visits, VISITS, "2 persons of visits are alone by their linked rows")
+    assert_refused(visits, VISITS, "2 persons of visits are alone by their linked rows")
     visits.execute("DELETE FROM visits WHERE visit = 1 AND patient < 36 AND patient % 4 = 0")
-    refused(visits, VISITS, "11 persons of visits are alone by their linked rows")
+    assert_refused(visits, VISITS, "11 persons of visits are alone by their linked rows")
     visits.execute("DELETE FROM visits WHERE visit = 1 AND patient = 36")
     assert len(visits.sql(VISITS).fetchall()) == 392
     visits.execute("UPDATE visits SET patient = NULL WHERE patient = 40 AND visit = 1")
     assert len(visits.sql(VISITS).fetchall()) == 392
     visits.execute("UPDATE visits SET patient = NULL WHERE patient = 42 AND visit = 1")
-    refused(visits, VISITS, "2 persons of visits are alone by their linked rows")
+    assert_refused(visits, VISITS, "2 persons of visits are alone by their linked rows")
 
 
 def test_value_without_pseudonym_as_rare_as_single_row(con: Any) -> None:
@@ -91,7 +93,7 @@ def test_value_without_pseudonym_as_rare_as_single_row(con: Any) -> None:
     con.execute("UPDATE patients SET patient = NULL WHERE patient = 1000")
     assert len(con.sql("SELECT * FROM mondrian('patients', k=10)").fetchall()) == 300
     con.execute("INSERT INTO patients SELECT * REPLACE ('M' AS sex) FROM patients WHERE sex = 'F'")
-    refused(con, "SELECT * FROM mondrian('patients', k=10)", "persons of patients")
+    assert_refused(con, "SELECT * FROM mondrian('patients', k=10)", "persons of patients")
 
 
 def test_the_model_holds_for_linked_rows(visits: Any) -> None:
@@ -103,7 +105,7 @@ def test_the_model_holds_for_linked_rows(visits: Any) -> None:
     )
     assert visits.sql(VISITS).fetchall()
     visits.execute("UPDATE visits SET disease = 'HIV' WHERE age = 20 AND patient < 80")
-    refused(
+    assert_refused(
         visits, "FROM mondrian('visits', k=10, l=2)", "do not meet l of disease by the linked rows of their persons"
     )
     assert visits.sql("FROM mondrian('visits', k=10, l=2, withhold=['patient'])").fetchall()
@@ -115,7 +117,9 @@ def test_a_share_is_bounded_over_all_rows_of_a_person(visits: Any) -> None:
         disease = CASE WHEN patient < 100 AND patient % 2 = visit THEN 'HIV'
                        WHEN patient % 2 = 0 THEN 'Flu' ELSE 'Cold' END""")
     assert visits.sql("FROM mondrian('visits', k=50, alpha=0.5, withhold=['patient'])").fetchall()
-    refused(visits, "FROM mondrian('visits', k=50, alpha=0.5)", "1 groups of persons .* do not meet alpha of disease")
+    assert_refused(
+        visits, "FROM mondrian('visits', k=50, alpha=0.5)", "1 groups of persons .* do not meet alpha of disease"
+    )
     assert visits.sql("FROM mondrian('visits', k=50)").fetchall()
 
 
@@ -123,7 +127,7 @@ def test_values_of_linked_rows_count_as_one(visits: Any) -> None:
     dbanon.declare(visits, "visits", ward="other")
     assert visits.sql(VISITS).fetchall()
     visits.execute("UPDATE visits SET ward = 'w1' WHERE patient = 0 AND visit = 1")
-    refused(visits, VISITS, "1 persons of visits have values that their linked rows have together")
+    assert_refused(visits, VISITS, "1 persons of visits have values that their linked rows have together")
     assert visits.sql("FROM mondrian('visits', k=10, withhold=['patient'])").fetchall()
     assert visits.sql("FROM mondrian('visits', k=10, allow_rare=['ward'])").fetchall()
 
@@ -142,7 +146,7 @@ def test_colliding_pseudonyms_refused_with_minimal_length(con: Any) -> None:
             "WHERE role = 'pseudonym'"
         )
         if length < minimum:
-            refused(con, "FROM mondrian('many', k=10)", "would have a pseudonym that another")
+            assert_refused(con, "FROM mondrian('many', k=10)", "would have a pseudonym that another")
     assert con.sql("SELECT count(DISTINCT patient) FROM mondrian('many', k=10)").fetchall() == [(2000,)]
 
 

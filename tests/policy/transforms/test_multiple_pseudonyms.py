@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from oracle import metrics, together as oracle
-from support.pseudonyms import SECRET, refused
+from support.pseudonyms import SECRET, assert_refused
 
 import dbanon
 from dbanon import errors
@@ -45,12 +45,12 @@ def test_columns_have_own_pseudonyms_and_persons_counted(stays: Any) -> None:
 
 
 def test_persons_counted_by_declared_column(stays: Any) -> None:
-    refused(stays, "FROM mondrian('stays', k=201)", "k must be between 2 and 200")
+    assert_refused(stays, "FROM mondrian('stays', k=201)", "k must be between 2 and 200")
     for withheld in (["stay"], ["patient"], ["patient", "stay"]):
-        refused(stays, f"FROM mondrian('stays', k=201, withhold={withheld})", "k must be between 2 and 200")
+        assert_refused(stays, f"FROM mondrian('stays', k=201, withhold={withheld})", "k must be between 2 and 200")
         shown_columns = stays.sql(f"FROM mondrian('stays', k=10, withhold={withheld})").columns
         assert shown_columns == [c for c in ("patient", "stay", "age", "disease", "class_id") if c not in withheld]
-    refused(stays, "FROM mondrian('stays', k=10, person='stay')", "patient is declared pseudonym")
+    assert_refused(stays, "FROM mondrian('stays', k=10, person='stay')", "patient is declared pseudonym")
     assert "patient" not in stays.sql("FROM mondrian('stays', k=10, person='patient')").columns
     rows = stays.sql("SELECT achieved FROM anonymity('stays') WHERE model = 'k_anonymity'").fetchall()
     assert rows == [(50,)]
@@ -59,9 +59,9 @@ def test_persons_counted_by_declared_column(stays: Any) -> None:
 def test_unknown_person_column_refuses_release(stays: Any) -> None:
     dbanon.declare(stays, "stays", patient={"role": "pseudonym", "form": {}})
     for call in (CALL, "FROM mondrian('stays', k=10, withhold=['stay'])", "FROM anonymity('stays')"):
-        refused(stays, call, "'patient', 'stay' of stays have the role pseudonym, and nothing says which")
+        assert_refused(stays, call, "'patient', 'stay' of stays have the role pseudonym, and nothing says which")
     dbanon.declare(stays, "stays", patient=PERSON, stay=PERSON)
-    refused(stays, CALL, "'patient', 'stay' of stays have the role pseudonym, and several say that they are")
+    assert_refused(stays, CALL, "'patient', 'stay' of stays have the role pseudonym, and several say that they are")
     with pytest.raises(errors.InvalidTransformSettingError, match="person must be true, or left out, got 'no'"):
         dbanon.declare(stays, "stays", stay={"role": "pseudonym", "form": {"person": "no"}})
 
@@ -74,7 +74,7 @@ def test_person_role_counts_and_pseudonyms_have_own_scope(stays: Any) -> None:
     assert plan.count('\\"patient\\"]') and plan.count('\\"stay\\"]')
     assert len(stays.sql(CALL).fetchall()) == 800
     stays.execute("UPDATE stays SET tax = 0 WHERE patient < 100")
-    refused(stays, "FROM mondrian('stays', k=102)", "k must be between 2 and 101")
+    assert_refused(stays, "FROM mondrian('stays', k=102)", "k must be between 2 and 101")
 
 
 def test_columns_share_pseudonyms_only_if_declared(stays: Any) -> None:
@@ -87,7 +87,9 @@ def test_columns_share_pseudonyms_only_if_declared(stays: Any) -> None:
     rows = stays.sql(CALL).fetchall()
     assert all(r[0] == r[1] for r in rows)
     dbanon.declare(stays, "stays", stay={"role": "pseudonym", "form": {"scope": "study", "length": 40}})
-    refused(stays, CALL, "the pseudonyms 'patient', 'stay' of stays share a key and a scope, and not format, length")
+    assert_refused(
+        stays, CALL, "the pseudonyms 'patient', 'stay' of stays share a key and a scope, and not format, length"
+    )
 
 
 def test_shared_scope_links_columns(stays: Any) -> None:
@@ -99,7 +101,7 @@ def test_shared_scope_links_columns(stays: Any) -> None:
                    mother=scoped, stay="identifier")  # fmt: skip
     assert len(stays.sql(CALL).fetchall()) == 800
     stays.execute("UPDATE stays SET mother = 7 WHERE patient = 11")
-    refused(stays, CALL, "2 persons of stays are alone by their linked rows")
+    assert_refused(stays, CALL, "2 persons of stays are alone by their linked rows")
     dbanon.declare(stays, "stays", mother={"role": "pseudonym", "form": {}}, patient=PERSON)
     assert len(stays.sql(CALL).fetchall()) == 800
 
@@ -117,7 +119,7 @@ def test_uniquely_linked_person_stops_release(stays: Any, change: str, persons: 
     stays.execute(change)
     for kind in ("", "_classes", "_metrics"):
         message = f"{persons} persons of stays are alone by their linked rows: the pseudonyms patient, stay show"
-        refused(stays, f"FROM mondrian{kind}('stays', k=10)", message)
+        assert_refused(stays, f"FROM mondrian{kind}('stays', k=10)", message)
     assert stays.sql("FROM mondrian('stays', k=10, withhold=['patient', 'stay'])").fetchall()
 
 
@@ -125,7 +127,7 @@ def test_linked_values_count_as_one(stays: Any) -> None:
     dbanon.declare(stays, "stays", ward="other")
     assert len(stays.sql(CALL).fetchall()) == 800
     stays.execute("UPDATE stays SET ward = 'w1' WHERE stay = 0")
-    refused(stays, CALL, "1 persons of stays have values that their linked rows have together")
+    assert_refused(stays, CALL, "1 persons of stays have values that their linked rows have together")
     assert stays.sql("FROM mondrian('stays', k=10, allow_rare=['ward'])").fetchall()
 
 
@@ -138,13 +140,15 @@ def test_model_applies_to_every_position_in_component(stays: Any) -> None:
     assert stays.sql(call).fetchall()
     stays.execute("UPDATE stays SET disease = 'HIV' WHERE age = 20 AND patient < 80 AND stay % 2 = 0")
     assert stays.sql("FROM mondrian('stays', k=10)").fetchall()
-    refused(stays, call, "do not meet l of disease by the linked rows of their persons: the pseudonyms patient, stay")
+    assert_refused(
+        stays, call, "do not meet l of disease by the linked rows of their persons: the pseudonyms patient, stay"
+    )
     assert stays.sql("FROM mondrian('stays', k=10, l=2, withhold=['patient', 'stay'])").fetchall()
 
 
 def test_each_pseudonym_length_must_suffice(stays: Any) -> None:
     dbanon.declare(stays, "stays", stay={"role": "pseudonym", "form": {"format": "digits", "length": 4}})
-    refused(stays, CALL, "values of stays.stay would have a pseudonym that another value has too, at length = 4")
+    assert_refused(stays, CALL, "values of stays.stay would have a pseudonym that another value has too, at length = 4")
 
 
 # --- the gate -----------------------------------------------------------------------------------------------
@@ -181,7 +185,7 @@ def is_alone(shown: list[tuple[int, int, int | None, int | None]], k: int) -> bo
     """Whether something hangs together as fewer than k others do: (class, patient, visit, household) of records."""
     names = [(age, *(None if n is None else f"{c}{n}" for c, n in zip("pvh", of, strict=True))) for age, *of in shown]
     rows = [(str(age), size, links) for (age, *links_), size in Counter(names).items() for links in [tuple(links_)]]
-    equal_result, parts = oracle.alike(rows), oracle.components(rows)
+    equal_result, parts = oracle.equal_rows(rows), oracle.components(rows)
     own_values_by_row = {row: i for i, part in enumerate(parts) for row in part}
     return any(len({own_values_by_row[other] for other in equal_result[row]}) < k for row in rows)
 
@@ -209,23 +213,23 @@ def test_gate_refuses_rows_every_overlay_distinguishes(opened: Any, seed: int) -
     else:
         assert not alone
         (row,) = opened.sql("SELECT value FROM mondrian_metrics('calls', k=3) WHERE metric = 'linked'").fetchall()
-        assert row[0] == metrics.linked(rows)
+        assert row[0] == metrics.n_linked(rows)
 
 
 def test_gate_checks_rows_the_algorithm_accepted(stays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pseudonyms of a column that are those of another, or of no scope of its own, are not what the policy says."""
     monkeypatch.setattr(transformed_columns, "column_scope", lambda scope, _: scope)
-    refused(stays, CALL, "release gate refused the result")
+    assert_refused(stays, CALL, "release gate refused the result")
     monkeypatch.undo()
     monkeypatch.setenv("DBANON_KEY", SECRET)
     monkeypatch.setattr(pseudonymize, "compute_pseudonyms", lambda values, *_: [v and "P" for v in values])
-    refused(stays, CALL, "release gate refused the result|would have a pseudonym that another")
+    assert_refused(stays, CALL, "release gate refused the result|would have a pseudonym that another")
 
 
 def test_gate_counts_persons_by_policy_column(stays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(column_roles, "_person_pseudonym", lambda *_: "stay")
     for call in (CALL, "FROM mondrian('stays', k=10, withhold=['patient', 'stay'])"):
-        refused(stays, call, "release gate refused the result: columns of persons that are not counted by")
+        assert_refused(stays, call, "release gate refused the result: columns of persons that are not counted by")
 
 
 def test_unknown_persons_are_not_overlooked(opened: Any) -> None:
@@ -235,7 +239,7 @@ def test_unknown_persons_are_not_overlooked(opened: Any) -> None:
     dbanon.declare(opened, "homes", who="person", house="pseudonym", age="quasi")
     assert len(opened.sql("FROM mondrian('homes', k=10)").fetchall()) == 80
     opened.execute("INSERT INTO homes SELECT NULL, 500, 20 FROM range(3)")
-    refused(opened, "FROM mondrian('homes', k=10)", "persons of homes are alone by their linked rows")
+    assert_refused(opened, "FROM mondrian('homes', k=10)", "persons of homes are alone by their linked rows")
 
 
 def test_household_does_not_hide_members(opened: Any) -> None:
@@ -245,7 +249,7 @@ def test_household_does_not_hide_members(opened: Any) -> None:
                    "SELECT 100 + i, 100 + i, 20 + i % 2 * 20 FROM range(80) AS r (i)")  # fmt: skip
     opened.execute("DELETE FROM dbanon.policy")
     dbanon.declare(opened, "homes", who="person", house="pseudonym", age="quasi")
-    refused(opened, "FROM mondrian('homes', k=10)", "12 persons of homes are alone by their linked rows")
+    assert_refused(opened, "FROM mondrian('homes', k=10)", "12 persons of homes are alone by their linked rows")
     assert opened.sql("FROM mondrian('homes', k=6)").fetchall()
 
 
@@ -268,7 +272,7 @@ def test_linked_counts_records_sharing_pseudonym(opened: Any, seed: int) -> None
     query = fill("release/metrics/linked.sql", links=[{"i": i} for i in range(columns)])
     (row,) = opened.sql(query).fetchall()
     records = [tuple(links) for size, links in rows for _ in range(size)]
-    assert row == (None, metrics.linked(records))
+    assert row == (None, metrics.n_linked(records))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -282,7 +286,7 @@ def test_linked_is_of_the_records_that_are_released(opened: Any, seed: int) -> N
     opened.execute("DELETE FROM dbanon.policy")
     dbanon.declare(opened, "calls", age="quasi", caller="pseudonym")
     (row,) = opened.sql("SELECT value FROM mondrian_metrics('calls', k=5) WHERE metric = 'linked'").fetchall()
-    assert row[0] == metrics.linked([(None if c is None else str(c),) for _, c in rows]) > 0
+    assert row[0] == metrics.n_linked([(None if c is None else str(c),) for _, c in rows]) > 0
 
 
 # --- versions -----------------------------------------------------------------------------------------------

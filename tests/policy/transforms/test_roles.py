@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from support.pseudonyms import SECRET, refused
+from support.pseudonyms import SECRET, assert_refused
 
 import dbanon
 from dbanon import errors
@@ -61,14 +61,14 @@ def test_k_counts_persons_by_the_pseudonym(con: Any) -> None:
     assert mapping["persons"] == 300 and mapping["records"] == 600 and mapping["linked"] == 600
     assert con.sql("SELECT min(persons) FROM mondrian_classes('patients', k=10)").fetchall()[0][0] >= 10
     con.execute("DELETE FROM patients WHERE patient >= 1009")
-    refused(con, RELEASE, "k must be between 2 and 9")
-    refused(con, "FROM mondrian('patients', k=10, withhold=['patient'])", "k must be between 2 and 9")
+    assert_refused(con, RELEASE, "k must be between 2 and 9")
+    assert_refused(con, "FROM mondrian('patients', k=10, withhold=['patient'])", "k must be between 2 and 9")
 
 
 @pytest.mark.parametrize("asked", ["other", "sensitive", "qi"])
 def test_call_may_withhold_pseudonym_not_reveal_identifier(con: Any, asked: str) -> None:
-    refused(con, f"FROM mondrian('patients', k=10, {asked}=['patient'])", "patient is declared pseudonym")
-    refused(con, "FROM mondrian('patients', k=10, person='sex')", "patient is declared pseudonym")
+    assert_refused(con, f"FROM mondrian('patients', k=10, {asked}=['patient'])", "patient is declared pseudonym")
+    assert_refused(con, "FROM mondrian('patients', k=10, person='sex')", "patient is declared pseudonym")
     for tighter in ("withhold=['patient']", "identifier=['patient']", "person='patient'"):
         shown_columns = con.sql(f"FROM mondrian('patients', k=10, {tighter})").columns
         assert shown_columns == ["age", "disease", "class_id"]
@@ -90,7 +90,9 @@ def test_rare_masked_values_are_refused_as_published_ones_are(con: Any) -> None:
     dbanon.declare(con, "patients", phone={"role": "mask", "form": {"last": 1}})
     assert {p for (p,) in con.sql(f"SELECT phone FROM ({RELEASE})").fetchall()} == {"******0", "******1", "******2"}
     con.execute("UPDATE patients SET phone = '555-009' WHERE patient = 1000")
-    refused(con, RELEASE, r"patients.phone has the role mask and 1 of the values that it publishes .* allow_rare")
+    assert_refused(
+        con, RELEASE, r"patients.phone has the role mask and 1 of the values that it publishes .* allow_rare"
+    )
     assert len(con.sql("FROM mondrian('patients', k=10, allow_rare=['phone'])").fetchall()) == 300
 
 
@@ -114,7 +116,7 @@ def test_dates_of_a_person_are_shifted_alike_and_never_stay(con: Any) -> None:
                 datetime.timedelta(-1),
                 datetime.timedelta(1),
             )
-    refused(con, "FROM mondrian('events', k=2)", "events.event has the role other|has the role shift")
+    assert_refused(con, "FROM mondrian('events', k=2)", "events.event has the role other|has the role shift")
 
 
 def _scope(con: Any, query: str) -> str:
@@ -130,22 +132,22 @@ def test_dates_at_type_limits_reported_infinite_kept(con: Any) -> None:
     dbanon.declare(con, "ends", who="person", age="quasi", day={"role": "shift", "form": {"days": 20}})
     assert con.sql("SELECT DISTINCT day::VARCHAR FROM mondrian('ends', k=10)").fetchall() == [("infinity",)]
     con.execute("UPDATE ends SET day = '5881580-07-10'::DATE")
-    refused(con, "FROM mondrian('ends', k=10)", "ends.day has a DATE at the end of its type")
+    assert_refused(con, "FROM mondrian('ends', k=10)", "ends.day has a DATE at the end of its type")
 
 
 def test_impossible_transform_is_reported(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE bare AS SELECT 1 AS age, [1] AS list, DATE '2020-01-01' AS day FROM range(20)")
     dbanon.declare(con, "bare", age="quasi", day={"role": "shift", "form": {"days": 20}})
-    refused(con, "FROM mondrian('bare', k=10)", "bare.day cannot have the role shift: all dates of a person")
+    assert_refused(con, "FROM mondrian('bare', k=10)", "bare.day cannot have the role shift: all dates of a person")
     dbanon.declare(con, "bare", day={"role": "mask"}, list="pseudonym")
-    refused(
+    assert_refused(
         con, "FROM mondrian('bare', k=10)", r"bare.list cannot have the role pseudonym: it has the type INTEGER\[\]"
     )
 
 
 def test_streams_and_noise_publish_none(con: Any) -> None:
     stream = "FROM castle('patients', k=10, delta=100, order_by=['seen'])"
-    refused(
+    assert_refused(
         con, stream, "'patient' of patients have the role pseudonym, mask or shift, which a stream does not publish"
     )
 
@@ -187,9 +189,9 @@ def test_gate_refuses_wrong_pseudonyms(con: Any, monkeypatch: pytest.MonkeyPatch
         return [p and p[:-1] + ("0" if p[-1] != "0" else "1") for p in real(values, of, scope, how)]
 
     monkeypatch.setattr(pseudonymize, "compute_pseudonyms", wrong)
-    refused(con, RELEASE, "release gate refused the result")
+    assert_refused(con, RELEASE, "release gate refused the result")
     monkeypatch.setattr(pseudonymize, "compute_pseudonyms", lambda values, *_: list(values))
-    refused(con, RELEASE, "release gate refused the result")
+    assert_refused(con, RELEASE, "release gate refused the result")
 
 
 @pytest.mark.parametrize("kind", ["phone", "seen", "patient"])
@@ -207,7 +209,7 @@ def test_gate_refuses_untransformed_column(con: Any, kind: str, monkeypatch: pyt
         return raw if shown.endswith(kind) else real(function, shown, made, value, type_, person)
 
     monkeypatch.setattr(transformed_columns, "transformed_value_sql", as_it_is)
-    refused(con, query, "release gate refused the result")
+    assert_refused(con, query, "release gate refused the result")
 
 
 def test_neither_macros_nor_settings_bend_a_pseudonym(con: Any) -> None:
@@ -232,9 +234,9 @@ def test_the_key_is_in_no_plan_and_no_cell(con: Any) -> None:
 
 def test_missing_or_guessed_key_reported_before_reading(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DBANON_KEY")
-    refused(con, RELEASE, "looked for in the environment variable DBANON_KEY, which is not set")
+    assert_refused(con, RELEASE, "looked for in the environment variable DBANON_KEY, which is not set")
     monkeypatch.setenv("DBANON_KEY", "hospital2026")
-    refused(con, RELEASE, "cannot be the key of pseudonyms")
+    assert_refused(con, RELEASE, "cannot be the key of pseudonyms")
 
 
 def test_readable_key_file_warns(con: Any, tmp_path: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 from oracle import dates
-from support.scale import some
+from support.scale import sample_cases
 
 import dbanon
 from dbanon.gate import messages
@@ -53,11 +53,11 @@ def bounds(top: date | None, bottom: date | None) -> str:
     )
 
 
-@pytest.mark.parametrize("type_", some(("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS")))
+@pytest.mark.parametrize("type_", sample_cases(("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS")))
 @pytest.mark.parametrize(("top", "bottom"), BOUNDS)
 def test_classes_publish_text_of_plain_python(con: Any, type_: str, top: date | None, bottom: date | None) -> None:
     born = people(con, type_)
-    for grid in some(GRIDS, 3):
+    for grid in sample_cases(GRIDS, 3):
         rows = released_rows(con, grid, more=bounds(top, bottom))
         classes: dict[int, list[date]] = {}
         for uid, _, number in rows:
@@ -107,7 +107,7 @@ def pairs(con: Any) -> list[tuple[str, str]]:
     """Texts that are published under every grid and bound, and the same in days, as they were published before."""
     result = {}
     people(con)
-    for grid in some(GRIDS[:1:-1], 3):
+    for grid in sample_cases(GRIDS[:1:-1], 3):
         for top, bottom in BOUNDS[:3]:
             for _, text, _ in released_rows(con, grid, more=bounds(top, bottom)):
                 result[text] = in_days(text)
@@ -200,7 +200,7 @@ UNCOVERED, FINER = (messages.RELEASE_CHECKS[name][0] for name in ("uncovered", "
 
 @pytest.mark.parametrize(
     ("grid", "old", "new", "why"),
-    some(
+    sample_cases(
         (
             ("year", "1930", "1931", UNCOVERED),
             ("year", "1930", "1930-Q1", UNCOVERED),
@@ -240,7 +240,7 @@ def test_the_gate_refuses_years_beyond_top(con: Any, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
-@pytest.mark.parametrize("how", some(["keep", "recluster"]))
+@pytest.mark.parametrize("how", sample_cases(["keep", "recluster"]))
 def test_versions_with_days_and_years_are_compared(con: Any, how: str) -> None:
     """Whoever has both versions can subtract the one who came, however the years are spelled."""
     con.execute(

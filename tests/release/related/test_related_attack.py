@@ -6,8 +6,8 @@ from datetime import date
 from typing import Any
 
 import pytest
-from oracle.related import candidates, guessed, look_alikes
-from support.related import KEY, KINDS, clinic, published
+from oracle.related import best_guess, candidates, look_alikes
+from support.related import KEY, KINDS, clinic, rows_by_pseudonym
 
 ALGORITHMS = ("kacpc", "mondrian", "kmember", "best", "oka", "mdav", "kaca", "systematic")
 CASES = [(algorithm, seed) for algorithm in ALGORITHMS for seed in range(4)]
@@ -20,10 +20,10 @@ def test_no_person_isolated_by_row_and_related_rows(con: Any, algorithm: str, se
     all_tables = "children := ['visits', 'labs'], max_children := 4"
     of_rows = f"{algorithm}(TABLE, k := {k}, entity := 'patients', {all_tables}, {KEY})"
     of_people = f"{algorithm}(TABLE, k := {k}, {all_tables}, {KEY})"
-    people = {p: rows[0] for p, rows in published(con, "patients", "id, age, zip", of_people).items()}
+    people = {p: rows[0] for p, rows in rows_by_pseudonym(con, "patients", "id, age, zip", of_people).items()}
     tables = [
-        published(con, "visits", "patient_id, day, code", of_rows),
-        published(con, "labs", "patient_id, value", of_rows),
+        rows_by_pseudonym(con, "visits", "patient_id, day, code", of_rows),
+        rows_by_pseudonym(con, "labs", "patient_id, value", of_rows),
     ]
     assert len(people) == len(actual_clinic.people)
     assert all(set(table) <= set(people) for table in tables)
@@ -59,19 +59,21 @@ def test_no_sensitive_value_too_frequent_among_candidates(con: Any, algorithm: s
     call = f"{algorithm}(TABLE, k := 3, l := {minimum}, max_children := {1 + seed}, {KEY}, PARAMETER)"
     of_rows = call.replace("PARAMETER", "entity := 'patients'")
     of_people = call.replace("PARAMETER", "children := 'visits'")
-    people = {p: rows[0] for p, rows in published(con, "patients", "id, age, zip", of_people).items()}
-    visits = published(con, "visits", "patient_id, day, code, disease", of_rows)
-    blood = published(con, "patients", "id, blood", of_people)
+    people = {p: rows[0] for p, rows in rows_by_pseudonym(con, "patients", "id, age, zip", of_people).items()}
+    visits = rows_by_pseudonym(con, "visits", "patient_id, day, code, disease", of_rows)
+    blood = rows_by_pseudonym(con, "patients", "id, blood", of_people)
     known_rows = {p: [row[:2] for row in rows] for p, rows in visits.items()}
     assert min(look_alikes(people, [known_rows]).values()) >= 3
     for key, own_part in actual_clinic.people.items():
         actual_candidates = candidates((own_part, [actual_clinic.visits[key]]), people, [known_rows], KINDS)
-        actual_values = filter(None, (guessed(actual_candidates, visits, 2), guessed(actual_candidates, blood, 0)))
+        actual_values = filter(
+            None, (best_guess(actual_candidates, visits, 2), best_guess(actual_candidates, blood, 0))
+        )
         assert all(share <= 1 / minimum and values >= minimum for share, values in actual_values)
 
 
 def test_the_guess_counts_people_and_not_rows() -> None:
     rows = {1: [("Flu",), ("Flu",), ("HIV",)], 2: [(None,), ("Flu",), ("TB",)], 4: [("Flu",)]}
-    assert guessed({1, 2, 3}, rows, 0) == (2 / 3, 3)
-    assert guessed({3}, rows, 0) is None
-    assert guessed({2, 5}, {2: [(None,)]}, 0) == (0.0, 0)
+    assert best_guess({1, 2, 3}, rows, 0) == (2 / 3, 3)
+    assert best_guess({3}, rows, 0) is None
+    assert best_guess({2, 5}, {2: [(None,)]}, 0) == (0.0, 0)
