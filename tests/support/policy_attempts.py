@@ -13,7 +13,7 @@ The rule under test: a call can only tighten the policy of a table, through whic
   its own (a model, a file, a DataFrame); `rows_sql()` gives the rows of the table.
 - `TABLE_SPELLINGS` are other names of the same table; `VIEWS` read it and have no policy, so that they are refused.
 
-A test of an interface runs `ATTEMPTS` and `PERMITTED` through it (`support.scale.some` in the everyday suite):
+A test of an interface runs `ATTEMPTS` and `PERMITTED` through it (`support.scale.sample_cases` in the everyday suite):
 
     def test_sql_refuses_looser_parameters(con):
         clinic(con)
