@@ -100,7 +100,7 @@ def dist_c(rows: list[list[str]], a: str, b: str, prune_unused: bool = False) ->
 )
 def test_published_category_distances(a: str, b: str, published: float, prune_unused: bool) -> None:
     """36 is in [2^5, 2^6) and floor(7/7) is 1, so distances are multiples of 2^-56."""
-    assert dist_c(WORKCLASS, a, b, prune_unused) == pytest.approx(published_classes, abs=5e-7)
+    assert dist_c(WORKCLASS, a, b, prune_unused) == pytest.approx(published, abs=5e-7)
     assert dist_c(WORKCLASS, a, b, prune_unused) == dist_c(WORKCLASS, b, a, prune_unused)
 
 

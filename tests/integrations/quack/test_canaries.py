@@ -170,5 +170,5 @@ def test_redacted_permissions_find_the_releases_of_their_calls() -> None:
     assert [permissions.find_permission(redacted, "alice", *call)[1] for call in calls] == result[:3]
     assert len(set(result)) == 4
     assert CANARY not in repr((redacted, result)).lower() and "seed" not in repr((redacted, result))
-    assert [p.said for p in redacted] == [p.said for p in listed_values]
-    assert [a.said for a in result[:3]] == [a.said for a in askings]
+    assert [p.description for p in redacted] == [p.description for p in listed_values]
+    assert [a.description for a in result[:3]] == [a.description for a in askings]

@@ -269,7 +269,7 @@ def test_linked_counts_records_sharing_pseudonym(opened: Any, seed: int) -> None
     opened.execute(f"CREATE OR REPLACE TEMP TABLE released (size BIGINT, {names})")
     for size, links in rows:
         opened.execute(f"INSERT INTO released VALUES (?{', ?' * columns})", [size, *links])
-    query = fill("release/metrics/linked.sql", links=[{"i": i} for i in range(columns)])
+    query = fill("release/metrics/linked.sql", pseudonym_columns=[{"i": i} for i in range(columns)])
     (row,) = opened.sql(query).fetchall()
     records = [tuple(links) for size, links in rows for _ in range(size)]
     assert row == (None, metrics.n_linked(records))
