@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dbanon.api.anonymize_query import anonymize_query
     from dbanon.api.audit import attack, profile, risk
     from dbanon.api.cache import clear_cache
-    from dbanon.api.compare import choose, compare
+    from dbanon.api.compare import compare, tradeoffs
     from dbanon.api.connection import Connection, connect
     from dbanon.api.explain import explain
     from dbanon.api.extensions import load_extension
@@ -58,7 +58,7 @@ _HOMES = {
     "attach": "udf.install",
     "attack": "api.audit",
     "certificate": "publishing.certificate",
-    "choose": "api.compare",
+    "tradeoffs": "api.compare",
     "clear_cache": "api.cache",
     "compare": "api.compare",
     "connect": "api.connection",
@@ -104,7 +104,6 @@ __all__ = [
     "attach",
     "attack",
     "certificate",
-    "choose",
     "clear_cache",
     "compare",
     "connect",
@@ -126,6 +125,7 @@ __all__ = [
     "report",
     "risk",
     "save_hierarchy",
+    "tradeoffs",
     "verify",
     "warmup",
 ]
@@ -133,6 +133,7 @@ __all__ = [
 
 _RENAMED = {
     "Grown": "StreamRefreshResult",
+    "choose": "tradeoffs",
     "Warmed": "WarmupResult",
     "drop": "drop_release",
     "materialize": "create_release",

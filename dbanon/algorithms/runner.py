@@ -78,7 +78,7 @@ def run_algorithm(
     """Return the clusters of all records, -1 where a record is suppressed.
 
     Where attributes have a max_level, records that it keeps apart are clustered apart; MaxLevelBlockTooSmallError if
-    one of these blocks cannot meet the model. Blocks of more than `cell` tuples are cut into cells
+    one of these blocks cannot meet the model. Blocks of more than `max_partition` tuples are cut into cells
     (dbanon.encoding.coarse_partitions), as far as each has two groups' records and meets the model, and these are
     clustered one by one. A group that misses a model of its sensitive values is merged with others of its cell, then of
     its block, until it meets it; ModelNotMetError if the whole table does not.
@@ -204,13 +204,13 @@ class _ProgressSplit:
 def _refuse_if_too_large(
     space: EncodedTable, constraint: Constraint, options: Options, names: MessageNames
 ) -> OnEstimate:
-    """Refuse work of too many steps, of an algorithm with the parameter `large`, unless that is set.
+    """Refuse work of too many steps, of an algorithm with the parameter `allow_slow`, unless that is set.
 
     TableTooLargeError.
     """
 
     def expected(steps: float, seconds: float) -> None:
-        if steps > progress.MAX_STEPS and not options.get("large", True):
+        if steps > progress.MAX_STEPS and not options.get("allow_slow", True):
             clusters = space.rows // constraint.min_records
             raise errors.TableTooLargeError(
                 names.function, len(space.counts), clusters, progress.humanize_duration(seconds)
@@ -288,7 +288,7 @@ def _renumber_clusters(runs: RunLengthLabels) -> RunLengthLabels:
 
 
 def _check_round_below_max_level(space: EncodedTable, names: MessageNames) -> None:
-    """CoarsenAboveMaxLevelError where `round` would publish a class above max_level."""
+    """CoarsenAboveMaxLevelError where `coarsen` would publish a class above max_level."""
     for j, attribute in enumerate(space.attributes):
         if isinstance(attribute, CategoricalAttribute) and attribute.max_level is not None and attribute.round > 1:
             highest = attribute.block(attribute.max_level)[:-1]

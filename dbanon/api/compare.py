@@ -1,4 +1,4 @@
-"""Call `compare` and `choose` from Python, and resume comparisons that were interrupted."""
+"""Call `compare` and `tradeoffs` from Python, and resume comparisons that were interrupted."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from dbanon.table_functions.registry import table_functions
 if TYPE_CHECKING:
     import pandas as pd
 
-VARIED_PARAMETERS = ("algorithms", "k", "d", "rows")
+VARIED_PARAMETERS = ("algorithms", "k", "n_quasi_identifiers", "sample_sizes")
 """Parameters of which a comparison has several values; more values can be added to an existing table."""
 
 _STREAM_PARAMETERS = (streams.DELTA.name, streams.ORDER_BY.name)
 """Parameters that have no effect if only algorithms for tables are compared."""
 
-_RESULT_NEUTRAL_PARAMETERS = ("large",)
+_RESULT_NEUTRAL_PARAMETERS = ("allow_slow",)
 """Parameters that change no result."""
 
 
@@ -37,7 +37,8 @@ def compare(of: Any, table: str | None = None, *, into: str | None = None, **par
     """Return the table function `compare` as a DataFrame: the loss and risk of algorithms, one row per run and metric.
 
     With `into`, each run is added to a table when it is complete, and runs that the table already contains are skipped.
-    So an interrupted comparison can be resumed, and other values of `algorithms`, `k`, `d` and `rows` can be added.
+    So an interrupted comparison can be resumed, and other values of `algorithms`, `k`, `n_quasi_identifiers` and
+    `sample_sizes` can be added.
 
     Args:
         of: A connection; or data as in `anonymize`.
@@ -72,8 +73,8 @@ def compare(of: Any, table: str | None = None, *, into: str | None = None, **par
     return comparison.rows()
 
 
-def choose(of: Any, table: str | None = None, **parameters: Any) -> pd.DataFrame:
-    """Return the table function `choose` as a DataFrame: one row per configuration, with its loss and risk.
+def tradeoffs(of: Any, table: str | None = None, **parameters: Any) -> pd.DataFrame:
+    """Return the table function `tradeoffs` as a DataFrame: one row per configuration, with its loss and risk.
 
     Args:
         of: A connection; or data as in `anonymize`.
@@ -90,10 +91,10 @@ def choose(of: Any, table: str | None = None, **parameters: Any) -> pd.DataFrame
 
     >>> import pandas as pd
     >>> people = pd.DataFrame({"age": [21, 23, 24, 61, 65, 68]})
-    >>> choose(people, k=[2, 3], qi=["age"], queries=0)["risk_highest"].round(3).tolist()
+    >>> tradeoffs(people, k=[2, 3], qi=["age"], queries=0)["risk_highest"].round(3).tolist()
     [0.5, 0.333]
     """
-    return query_table_function("choose", of, table, parameters)
+    return query_table_function("tradeoffs", of, table, parameters)
 
 
 class _ResumableComparison:
@@ -142,13 +143,15 @@ class _ResumableComparison:
 
     def missing_combinations(self) -> list[dict[str, Any]]:
         """Return the combinations of parameters for which the table has no result."""
-        query = f"SELECT DISTINCT algorithm, k, d, rows FROM {self._name} WHERE problem IS NULL"
+        query = (
+            f"SELECT DISTINCT algorithm, k, n_quasi_identifiers, sample_size FROM {self._name} WHERE problem IS NULL"
+        )
         done = set(self._con.execute(query).fetchall())
         return [c for c in self._combinations() if tuple(c[axis] for axis in VARIED_PARAMETERS) not in done]
 
     def run(self, combination: Mapping[str, Any]) -> None:
         """Run one combination and store its rows in place of those that say why it was refused before."""
-        columns = ("algorithm", *VARIED_PARAMETERS[1:])
+        columns = ("algorithm", "k", "n_quasi_identifiers", "sample_size")
         column_values = {
             column: literal(combination[axis]) for column, axis in zip(columns, VARIED_PARAMETERS, strict=True)
         }
@@ -163,7 +166,10 @@ class _ResumableComparison:
 
     @cached_property
     def _quasi_counts(self) -> Sequence[int]:
-        """The numbers of quasi-identifiers to compare; without `d` the number of all of them, known after planning."""
+        """The numbers of quasi-identifiers to compare.
+
+        Without `n_quasi_identifiers` the number of all of them, known after planning.
+        """
         planned = self._call({axis: self._options[axis] for axis in VARIED_PARAMETERS})
         self._con.execute(f"EXPLAIN FROM {planned}").fetchall()
         return session.find_session(getattr(self._con, "raw", self._con)).quasi_counts
@@ -172,12 +178,12 @@ class _ResumableComparison:
         options = self._options
         axes = (
             self._quasi_counts,
-            options["rows"] or (None,),
+            options["sample_sizes"] or (None,),
             [a.name for a in named_algorithms("compare", options)],
             options["k"],
         )
         for d, rows, algorithm, k in product(*axes):
-            yield {"algorithms": algorithm, "k": k, "d": d, "rows": rows}
+            yield {"algorithms": algorithm, "k": k, "n_quasi_identifiers": d, "sample_sizes": rows}
 
     def _call(self, combination: Mapping[str, Any]) -> Sql:
         table_algorithms = {a.name for a in algorithms.algorithms()}

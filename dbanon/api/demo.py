@@ -178,7 +178,7 @@ def _create_patients(con: Connection) -> None:
         "patients",
         patient_number="person",
         name="identifier",
-        birth_date={"role": "quasi", "grid": "year"},
+        birth_date={"role": "quasi", "rounding": "year"},
         sex=("quasi", "sex"),
         zip=("quasi", "zip5"),
         marital_status=("quasi", "adult_marital_status"),

@@ -39,7 +39,7 @@ _SENSITIVE_PARAMETERS = (
     QI,
     Parameter("sensitive", Columns(), "The columns that are judged; default: the declared sensitive ones."),
     _PERSON,
-    _COMMON["multi"],
+    _COMMON["multi_sensitive"],
 )
 _HIERARCHIES = Parameter(
     "hierarchies",
@@ -143,7 +143,7 @@ def _resolve_columns(
         return tuple(name for name in source.columns if roles.get(name) == role and name not in parameter_of)
 
     qi, sensitive = columns_of("qi", "quasi"), columns_of("sensitive", "sensitive") if with_sensitive else ()
-    settings = {spell(row.column, "dbanon.policy"): dict(row.settings.form) for row in declared}
+    settings = {spell(row.column, "dbanon.policy"): dict(row.settings.settings) for row in declared}
     persons = stored_policy.person_columns((n, roles[n], settings.get(n, {})) for n in source.columns if n in roles)
     if options.get("person") is not None:
         persons = list(columns_of("person", "person"))
@@ -242,7 +242,7 @@ def anonymity_sql(
             quasi=[{"name": identifier(n), "value": comparable_value(n, source.columns[n])} for n in columns.qi],
             sensitive=sensitive,
             person=_person_value(function, source, columns.person),
-            joint=options.get("multi") == "joint" and len(sensitive) > 1,
+            joint=options.get("multi_sensitive") == "joint" and len(sensitive) > 1,
             models=_model_values(function, columns, sensitive_columns, options),
             fingerprint_sql=fingerprint_sql,
             fingerprint=text(fingerprint),
@@ -306,7 +306,7 @@ def _model_values(
                 "what": text(description),
             }
         )
-    is_joint = options.get("multi") == "joint" and len(sensitive) > 1
+    is_joint = options.get("multi_sensitive") == "joint" and len(sensitive) > 1
     models += [
         _measure_values(m, sensitive[m.sensitive_index], options, is_joint)
         for m in _measures(function, sensitive, options)

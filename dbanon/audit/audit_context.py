@@ -101,7 +101,7 @@ def resolve_context(
         persons = _release_columns(function, release, source, declared, "person", (person,))
     elif with_person:
         person_columns = stored_policy.person_columns(
-            (row.column, row.role, dict(row.settings.form)) for row in declared
+            (row.column, row.role, dict(row.settings.settings)) for row in declared
         )
         persons = tuple(name for name in release.columns if [name.lower()] == [t.lower() for t in person_columns])
     roles: dict[str, str] = {}
@@ -111,7 +111,7 @@ def resolve_context(
                 raise errors.ConflictingRolesError(function, release.shown, name, (roles[name.lower()], role))
     columns_by_role = (
         sensitive,
-        *(_release_columns(function, release, source, declared, role, None) for role in ("sensitive", "other")),
+        *(_release_columns(function, release, source, declared, role, None) for role in ("sensitive", "insensitive")),
     )
     unchanged = dict.fromkeys(name for names in columns_by_role for name in names)
     passthrough = tuple(name for name in unchanged if roles.get(name.lower()) in _UNCHANGED_ROLES)

@@ -30,7 +30,7 @@ def influence_sql(call: Call) -> Sql:
         raise errors.SensitiveColumnMissingError(spec.function, "influence", spec.source.shown)
     spec = replace(
         spec,
-        roles=replace(spec.roles, other=(), person=None),
+        roles=replace(spec.roles, insensitive=(), person=None),
         run=RunSettings(
             session=spec.run.session, reads_sensitive=True, forest=resolve.forest_request(spec, call.options)
         ),
@@ -43,12 +43,12 @@ _RELEASE_PARAMETERS = (
     "sensitive",
     "hierarchies",
     "nulls",
-    "missing",
+    "missing_codes",
     "withhold",
     "min_level",
     "top",
     "bottom",
-    "escape",
+    "escape_labels",
 )
 """Parameters of a release that have an effect."""
 

@@ -38,7 +38,7 @@ def query_error_sql(call: Call) -> Sql:
             count=options["queries"],
             seed=options["seed"],
             selectivity=literal(options.number("selectivity")),
-            sanity=literal(options.number("sanity")),
+            error_floor=literal(options.number("error_floor")),
             sources=[
                 {**column_pairs.source_check_values(function, s), **context.fingerprints} for s in (source, release)
             ],
@@ -74,7 +74,7 @@ FUNCTIONS = (
                 0.1,
             ),
             Parameter(
-                "sanity",
+                "error_floor",
                 Float(0, 1, above=True),
                 "Least divisor of an error: this share of all records (of an averaged column: of its range).",
                 0.001,

@@ -28,7 +28,7 @@ from dbanon.sqltext.quote import Sql, identifier
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions.table_function import Call
 
-_PUBLISHED_ROLES = ("quasi", "sensitive", "other", *TRANSFORM_SETTINGS)
+_PUBLISHED_ROLES = ("quasi", "sensitive", "insensitive", *TRANSFORM_SETTINGS)
 """Roles of the columns that a release publishes."""
 
 
@@ -255,8 +255,8 @@ def _hierarchy_fingerprint(call: Call, entry: LedgerEntry, hierarchy_names: Mapp
 def source_missing_codes(call: Call, source: Source, entry: LedgerEntry | None) -> dict[str, Sequence[str]]:
     """Return codes for missing values by lower-case column: those declared now and those of the release's call."""
     rows = stored_policy.policy_rows(source, call.cursor)
-    codes: dict[str, Sequence[str]] = {row.declared.column.lower(): row.declared.settings.missing for row in rows}
-    added = None if entry is None else entry.options.get("missing")
+    codes: dict[str, Sequence[str]] = {row.declared.column.lower(): row.declared.settings.missing_codes for row in rows}
+    added = None if entry is None else entry.options.get("missing_codes")
     if entry is not None and isinstance(added, Sequence):
         added = dict.fromkeys(_published_columns(entry), added)
     for column, column_codes in added.items() if isinstance(added, Mapping) else ():

@@ -14,7 +14,7 @@ from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
 from dbanon.sqltext.quote import Sql, identifier, literal
 from dbanon.sqltext.templates import error_sql, fill
-from dbanon.table_functions.parameter_types import MAX_SEED, Boolean, Choice, Float, Integer, PerColumn, Text
+from dbanon.table_functions.parameter_types import MAX_SEED, Boolean, Float, Integer, PerColumn, Text
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction
 
@@ -82,11 +82,11 @@ def risk_sql(call: Call, *, groups: tuple[str, ...]) -> Sql:
             raws=cell_relations,
             fraction=None if fraction is None else literal(fraction),
             threshold=literal(threshold),
-            ties=options.get("ties") == "count",
+            ties=bool(options.get("count_ties")),
             sample=None if sample == 1 else literal(sample),
             seed=options.get("seed"),
-            norm=bool(options.get("norm")),
-            w=literal(float(options.get("w", 0.5))),
+            norm=bool(options.get("normalize_levels")),
+            w=literal(float(options.get("max_interval_share", 0.5))),
             numbers=risk_metrics.metric_values(
                 context, groups, population is not None, fraction is not None, threshold, sample < 1
             ),
@@ -167,11 +167,11 @@ _FRACTION = Parameter(
     "Instead of a population: the share of it that was released; a class stands for size / fraction people.",
 )
 _THRESHOLD = Parameter("threshold", Float(0, 1), "Records at risk are those whose risk is above it.", 0.2)
-_TIES = Parameter(
-    "ties",
-    Choice(("skip", "count")),
-    "Classes in which the dominant value shares the lead with another one: not exposed, or exposed.",
-    "skip",
+_COUNT_TIES = Parameter(
+    "count_ties",
+    Boolean(),
+    "Classes in which the dominant value shares the lead with another one count as exposed.",
+    False,
 )
 _SAMPLE = Parameter(
     "sample",
@@ -182,13 +182,18 @@ _SAMPLE = Parameter(
 _INFLUENCE = Parameter(
     "influence", PerColumn(Float(0), "{'age': 0.8}"), "Weight of a column in the distortion; default 1."
 )
-_NORM = Parameter(
-    "norm",
+_NORMALIZE_LEVELS = Parameter(
+    "normalize_levels",
     Boolean(),
     "Divide levels by the greatest one, so that * counts 1; by default by their number, as the paper does.",
     False,
 )
-_W = Parameter("w", Float(0, 1), "Share of a column's range from which on an interval is too wide, exclusive.", 0.5)
+_MAX_INTERVAL_SHARE = Parameter(
+    "max_interval_share",
+    Float(0, 1),
+    "Share of a column's range from which on an interval is too wide, exclusive.",
+    0.5,
+)
 
 _REIDENTIFICATION = (_POPULATION, _FRACTION, _THRESHOLD)
 _ALL = ("reidentification", "uniqueness", "together", "disclosure", "exposure", "distortion", "infeasible_classes")
@@ -199,7 +204,7 @@ _FUNCTIONS: tuple[tuple[str, tuple[Parameter, ...], str, str], ...] = (
         "risk",
         (
             *(SOURCE, QI, SENSITIVE, PERSON, CLASSES, HIERARCHIES, *_REIDENTIFICATION),
-            *(_TIES, _INFLUENCE, _NORM, _W),
+            *(_COUNT_TIES, _INFLUENCE, _NORMALIZE_LEVELS, _MAX_INTERVAL_SHARE),
         ),
         "All numbers below, one a row, each with the classes that drive it.",
         "SELECT name, sensitive, value, classes, records FROM risk('safe', threshold = 0.1);",
@@ -227,26 +232,26 @@ _FUNCTIONS: tuple[tuple[str, tuple[Parameter, ...], str, str], ...] = (
     (
         "exposure",
         (
-            *(SOURCE, QI, SENSITIVE, PERSON, CLASSES, _TIES, _SAMPLE),
+            *(SOURCE, QI, SENSITIVE, PERSON, CLASSES, _COUNT_TIES, _SAMPLE),
             Parameter("seed", Integer(0, MAX_SEED), "Another seed, another sample.", 0),
         ),
         "Share of the table's most frequent sensitive value that lies in classes where it leads "
         "(Majeed et al. 2024, Eq. 15); NULL where it does not occur in the sample.",
-        "SELECT value, classes FROM exposure('safe', ties = 'count');",
+        "SELECT value, classes FROM exposure('safe', count_ties = true);",
     ),
     (
         "distortion",
-        (SOURCE, QI, HIERARCHIES, _INFLUENCE, _NORM),
+        (SOURCE, QI, HIERARCHIES, _INFLUENCE, _NORMALIZE_LEVELS),
         "Average level to which quasi-identifiers were generalized, weighted by influence "
         "(Majeed et al. 2024, Eq. 16).",
         "SELECT value FROM distortion('safe', influence = {'sex': 0.2, 'zip': 1.5});",
     ),
     (
         "infeasible_classes",
-        (SOURCE, QI, HIERARCHIES, _W),
+        (SOURCE, QI, HIERARCHIES, _MAX_INTERVAL_SHARE),
         "Number of classes that queries are badly answered on: suppressed, open or wide values "
         "(Majeed et al. 2024, Eq. 17).",
-        "SELECT value, worst FROM infeasible_classes('safe', w = 0.3);",
+        "SELECT value, worst FROM infeasible_classes('safe', max_interval_share = 0.3);",
     ),
 )
 """Name, parameters, description and example."""

@@ -40,15 +40,15 @@ def metric_values(
             rows.append(("uniqueness_population", "alone", "average", "positive", None, description))
     if "together" in groups:
         description = f"Least number of {unit} alike in everything that is published, unchanged columns too."
-        rows.append(("k_all", "alike", "lowest", "at_lowest", None, description))
+        rows.append(("k_full_record", "alike", "lowest", "at_lowest", None, description))
     for i, _ in enumerate(context.sensitive):
         if "disclosure" in groups:
             description = (
                 "Disclosure risk: mean over the values of a class of the chance to guess them; average over records."
             )
-            rows.append(("disclosure_literal", "literal", "average", "above_average", i, description))
+            rows.append(("disclosure_equation_13", "literal", "average", "above_average", i, description))
             description = "Disclosure risk: chance of the class's most frequent value; average over records."
-            rows.append(("disclosure_dominant", "dominant", "average", "above_average", i, description))
+            rows.append(("disclosure_majority", "dominant", "average", "above_average", i, description))
         if "exposure" in groups:
             description = (
                 "Share of the records of the most frequent value that lie in classes where it is the most frequent"

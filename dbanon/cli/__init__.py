@@ -3,7 +3,7 @@
 import click
 
 from dbanon.cli.commands.anonymize import anonymize
-from dbanon.cli.commands.compare import choose, compare
+from dbanon.cli.commands.compare import compare, tradeoffs
 from dbanon.cli.commands.dbt import dbt
 from dbanon.cli.commands.demo import demo
 from dbanon.cli.commands.docs import docs
@@ -51,7 +51,7 @@ for command in (
     algorithms,
     anonymize,
     certificate,
-    choose,
+    tradeoffs,
     client,
     compare,
     dbt,

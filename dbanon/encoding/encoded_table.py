@@ -128,7 +128,7 @@ class CategoricalAttribute:
         """The node that each node is published as.
 
         A leaf is published unchanged, an inner node as the nearest node, of it and its ancestors, whose depth is a
-        multiple of `round`.
+        multiple of `coarsen`.
         """
         published = np.arange(len(self.parent), dtype=np.int32)
         for nodes in self.levels[1:]:

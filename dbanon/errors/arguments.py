@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+from dbanon.errors import renamed_names
 from dbanon.errors.base import RefusedError, UsageError, did_you_mean
 from dbanon.errors.example import FEW, SAFE, Example
 
@@ -28,10 +29,16 @@ class UnknownParameterError(UsageError):
     example = Example("FROM k_anonymity('patients', persn = 'patient_number');")
 
     def __init__(self, function: str, name: str, accepted: Collection[str]) -> None:
-        super().__init__(
-            f"{function}: there is no parameter '{name}'.{did_you_mean(name, accepted)} Accepted: "
-            f"{', '.join(accepted)}."
-        )
+        current = renamed_names.current_parameter(name, accepted)
+        hint = did_you_mean(name, accepted) if current is None else renamed_names.renamed_hint(name, current)
+        super().__init__(f"{function}: there is no parameter '{name}'.{hint} Accepted: {', '.join(accepted)}.")
+
+
+class RenamedFunctionError(UsageError):
+    """A call of a function by the name that it had in an earlier version."""
+
+    message = "{function}: there is no function '{function}'. '{function}' is now '{current}'."
+    example = Example("FROM choose('patients', k = [10]);")
 
 
 class UnreadableArgumentError(UsageError):
@@ -81,4 +88,4 @@ class UnusedArgumentError(UsageError):
     """A parameter that would be ignored."""
 
     message = "{function}: {parameter} has no effect, because {why}. Hint: leave it out."
-    example = Example("FROM kacpc('patients', k = 10, emd = 'ordered');")
+    example = Example("FROM kacpc('patients', k = 10, ground_distance = 'ordered');")

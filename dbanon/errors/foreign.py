@@ -9,7 +9,7 @@ _SOURCE = "It comes from a call whose source is in another system, "
 
 _MYSQL = "It comes from a call whose source is in MySQL or MariaDB, "
 
-_RECORD = "INSERT INTO {table} FROM foreign_databases() WHERE name = '{name}'"
+_RECORD = "INSERT INTO {table} FROM attached_databases() WHERE name = '{name}'"
 
 
 class ScannerExtensionMissingError(DbanonError):

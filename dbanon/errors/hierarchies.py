@@ -15,7 +15,7 @@ class UnknownHierarchyError(DbanonError):
     def __init__(self, function: str, name: str, location: str, hierarchies: Iterable[str]) -> None:
         super().__init__(
             f"{function}: there is no hierarchy '{name}' ({location}).{did_you_mean(name, hierarchies)} Hint: load it "
-            "with INSERT INTO dbanon.hierarchy FROM hierarchy_file('name', 'file.csv'), or see FROM hierarchies()."
+            "with INSERT INTO dbanon.hierarchy FROM hierarchy_from_file('name', 'file.csv'), or see FROM hierarchies()."
         )
 
 
@@ -35,7 +35,7 @@ class MalformedHierarchyError(DbanonError):
         hint = (
             "FROM hierarchy_problems() lists what is wrong."
             if is_stored
-            else "a line a leaf, from the leaf to the root: value;level1;...;*, as in FROM hierarchy_arx('sex')."
+            else "a line a leaf, from the leaf to the root: value;level1;...;*, as in FROM hierarchy_to_arx('sex')."
         )
         super().__init__(f"hierarchy '{name}' is not well-formed: {why} Hint: {hint}")
 
@@ -73,7 +73,7 @@ class UncoveredValueError(DbanonError):
                 if is_of_zone
                 else "Hint: "
             )
-            + f"FROM uncovered({', '.join(call)}){' lists the values' if is_of_zone else ''}."
+            + f"FROM uncovered_values({', '.join(call)}){' lists the values' if is_of_zone else ''}."
         )
 
 
@@ -82,7 +82,7 @@ class ReservedValueError(DbanonError):
 
     message = (
         "{table}.{column}: {count} distinct values are '*' or equal the label of an inner node, so a reader "
-        "could not tell them from generalized values. Hint: rename them, or pass escape = true to publish "
+        "could not tell them from generalized values. Hint: rename them, or pass escape_labels = true to publish "
         "such values with a backslash before them."
     )
     example = Example("FROM kacpc('shapes', k = 10, qi = ['star']);", (SHAPES,))
@@ -97,7 +97,7 @@ class AmbiguousValueError(DbanonError):
         "labels."
     )
     example = Example(
-        "FROM kacpc('wards', k = 2, qi = ['ward'], escape = true, "
+        "FROM kacpc('wards', k = 2, qi = ['ward'], escape_labels = true, "
         "hierarchies = {'ward': E'3A;other;north;*\\n3B;other;south;*'});",
         ("CREATE TABLE wards AS SELECT IF(i = 1, 'other', '3A') AS ward FROM range(9) AS r (i);",),
     )

@@ -21,7 +21,7 @@ class PseudonymKeyMissingError(DbanonError):
         super().__init__(
             f"the key of pseudonyms was looked for in {location}, which {why}. Hint: {_MAKE_KEY_HINT} and put it "
             "there, or say "
-            "where it is in dbanon.policy, form = {'key': 'env:NAME'} or {'key': 'file:/path'}; with another key "
+            "where it is in dbanon.policy, settings = {'key': 'env:NAME'} or {'key': 'file:/path'}; with another key "
             "everybody has another pseudonym."
         )
 
@@ -119,7 +119,7 @@ class DateShiftOutOfRangeError(DbanonError):
     message_pattern = "at the end of its type"
     message = (
         "{function}: {column} has a {type_} at the end of its type, less than {days} days from it, which cannot "
-        "be shifted. Hint: name such a code in `missing`, or withhold the column."
+        "be shifted. Hint: name such a code in `missing_codes`, or withhold the column."
     )
     example = Situation(
         "It comes where a date is so close to the end of its type that it cannot be shifted.",
@@ -134,7 +134,8 @@ class PseudonymCollisionError(RefusedError):
     message = (
         "{function}: {count} values of {column} would have a pseudonym that another value has too, at length = "
         "{length}: two persons would become one. The least length that holds is {least} (0: none of this format "
-        "does). Hint: set it in dbanon.policy, form = {{'length': ...}}; longer is better, for those who come later."
+        "does). Hint: set it in dbanon.policy, settings = {{'length': ...}}; longer is better, for those who come "
+        "later."
     )
     example = Situation(
         "It comes where pseudonyms are so short that two values would share one.",

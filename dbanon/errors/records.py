@@ -14,7 +14,7 @@ class HierarchyNotStoredError(DbanonError):
 
     message = (
         "{function}: no hierarchy '{name}' is stored in dbanon.hierarchy. Hint: store it, INSERT INTO "
-        "dbanon.hierarchy FROM hierarchy_shipped('name') or FROM hierarchy_file('name', 'file.csv')."
+        "dbanon.hierarchy FROM hierarchy_builtin('name') or FROM hierarchy_from_file('name', 'file.csv')."
     )
     example = Example("SELECT covers('Boston', '02138', 'zip55');")
 
@@ -117,7 +117,7 @@ class CoarsenAboveMaxLevelError(DbanonError):
     )
     example = Example(
         "FROM kacpc('few', k = 10, qi = ['zip'], hierarchies = {'zip': 'zip5'}, max_level = {'zip': 1}, "
-        "round = {'zip': 3});",
+        "coarsen = {'zip': 3});",
         (FEW,),
     )
 
@@ -127,7 +127,8 @@ class TableTooLargeError(DbanonError):
 
     message = (
         "{function}: {tuples} distinct tuples in {clusters} clusters take {time} on this machine. Hint: "
-        "cell = 20000 clusters cells of so many tuples one by one; large = true takes the time; mondrian is fast "
+        "max_partition = 20000 clusters cells of so many tuples one by one; allow_slow = true takes the time; "
+        "mondrian is fast "
         "on tables of this size."
     )
     example = Situation(
@@ -175,9 +176,11 @@ class SensitiveColumnMissingError(DbanonError):
 class SensitiveHierarchyMissingError(DbanonError):
     """A distance or an attack that needs a hierarchy of a column that has none."""
 
-    example = Example("FROM kacpc('patients', k = 10, t = 0.3, emd = 'hierarchical');")
+    example = Example("FROM kacpc('patients', k = 10, t = 0.3, ground_distance = 'hierarchical');")
 
-    def __init__(self, function: str, table: str, column: str, feature: str = "emd = 'hierarchical'") -> None:
+    def __init__(
+        self, function: str, table: str, column: str, feature: str = "ground_distance = 'hierarchical'"
+    ) -> None:
         super().__init__(
             f"{function}: {feature} needs a hierarchy of {table}.{column}. "
             f"Hint: hierarchies = {{'{column}': 'name'}}, or the column hierarchy of dbanon.policy."

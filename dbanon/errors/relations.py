@@ -137,7 +137,10 @@ class OtherColumnInChildTableError(RefusedError):
     )
     example = Example(
         _CALL,
-        (*_TABLES, "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('visits', 'disease', 'other');"),
+        (
+            *_TABLES,
+            "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('visits', 'disease', 'insensitive');",
+        ),
     )
 
 

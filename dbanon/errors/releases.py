@@ -190,10 +190,12 @@ class SmallDifferencesRefusedError(RefusedError):
             f"{function}: {n_sets} sets of records of {name} would come or go that are too few records (persons), or "
             f"miss the model, by themselves: who also has {', '.join(other_versions)} could subtract them. "
             f"{outcome_text}. "
-            f"Hint: FROM delta_problems({text(name)}) shows those beside the published version where classes are kept; "
+            f"Hint: FROM refresh_problems({text(name)}) shows those beside the published version where classes are "
+            f"kept; "
             "wait for more records (with refresh = 'hold' those that came do), cluster anew with refresh = 'recluster' "
             "where classes are what differs (whoever has both versions can then intersect them), honour an erasure "
-            "with erase = true (the classes of those who went go whole), or publish anyway with allow_delta = true, "
+            "with erase = true (the classes of those who went go whole), or publish anyway with "
+            "allow_small_differences = true, "
             "which the ledger records."
         )
 
@@ -523,7 +525,7 @@ class StorageVersionTooOldError(DbanonError):
     example = Example(
         "with dbanon.connect() as ward:\n"
         '    ward.execute("CREATE TABLE visits AS SELECT i % 9 AS age, (i % 2)::VARIANT AS note FROM range(99) r(i)")\n'
-        '    dbanon.declare(ward, "visits", age="quasi", note="other")\n'
+        '    dbanon.declare(ward, "visits", age="quasi", note="insensitive")\n'
         '    dbanon.create_release(ward, "safe_visits", "kacpc", "visits", k=10)\n'
         '    dbanon.publish(ward, "safe_visits", "visits.duckdb")',
         language="python",

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
+from dbanon.errors import renamed_names
 from dbanon.errors.base import DbanonError, RefusedError, did_you_mean, format_names
 from dbanon.errors.example import FEW, SHAPES, Example
 from dbanon.sqltext.quote import text
@@ -28,9 +29,9 @@ class UnknownRoleError(DbanonError):
     )
 
     def __init__(self, table: str, column: str, role: str, roles: Collection[str]) -> None:
-        super().__init__(
-            f"{table}.{column}: there is no role '{role}'.{did_you_mean(role, roles)} Accepted: {', '.join(roles)}."
-        )
+        current = renamed_names.ROLES.get(role.lower())
+        hint = did_you_mean(role, roles) if current is None else renamed_names.renamed_hint(role, current)
+        super().__init__(f"{table}.{column}: there is no role '{role}'.{hint} Accepted: {', '.join(roles)}.")
 
 
 class ConflictingRolesError(DbanonError):
@@ -54,7 +55,8 @@ class BoundOffGridError(RefusedError):
     """A bound in the call that lies within a cell of the column's grid."""
 
     message = (
-        "{function}: {table}.{column} is published by the grid {grid} of dbanon.policy, and the call's {setting} "
+        "{function}: {table}.{column} is published by the rounding {rounding} of dbanon.policy, and the call's "
+        "{setting} "
         "= {value} lies within a cell of it, whose values would be told apart. Hint: give a top or lower bound "
         "that begins a cell, a bottom or upper bound that ends one, or declare another grid, or this top or "
         "bottom, in dbanon.policy."
@@ -78,7 +80,7 @@ class UndeclaredColumnError(RefusedError):
         "INTO dbanon.policy (table_name, column_name, role) VALUES ({table:sql}, {column:sql}, {asked:sql})."
     )
     example = Example(
-        "FROM kacpc('few', k = 10, other = ['zip']);",
+        "FROM kacpc('few', k = 10, insensitive = ['zip']);",
         (FEW, "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('few', 'sex', 'quasi');"),
     )
 
@@ -236,11 +238,11 @@ class UndoneLimitError(DbanonError):
 
 
 class RareCombinationError(RefusedError):
-    """Values of `other` columns that together single people out."""
+    """Values of `insensitive` columns that together single people out."""
 
     message_pattern = r"have the role other \(published unchanged\)( or are made of columns)?, and "
     example = Example(
-        "FROM kacpc('goods', k = 10, qi = ['age'], other = ['product', 'shop']);",
+        "FROM kacpc('goods', k = 10, qi = ['age'], insensitive = ['product', 'shop']);",
         (
             "CREATE TABLE goods AS\n"
             "SELECT 20 + i % 3 AS age, i % 10 AS product, i // 10 % 10 AS shop FROM range(200) AS r (i);",
@@ -267,14 +269,16 @@ class UnsupportedSettingError(DbanonError):
 
 
 class RareValueError(RefusedError):
-    """Values of an `other` column that single people out."""
+    """Values of an `insensitive` column that single people out."""
 
     message_pattern = r"has the role (other \(published unchanged\)|mask|shift) and "
-    example = Example("FROM kacpc('few', k = 10, qi = ['sex'], other = ['patient_number']);", (FEW,))
+    example = Example("FROM kacpc('few', k = 10, qi = ['sex'], insensitive = ['patient_number']);", (FEW,))
 
-    def __init__(self, function: str, table: str, column: str, count: object, k: int, role: str = "other") -> None:
-        role_text = "other (published unchanged)" if role == "other" else role
-        values_text = "of its values" if role == "other" else "of the values that it publishes"
+    def __init__(
+        self, function: str, table: str, column: str, count: object, k: int, role: str = "insensitive"
+    ) -> None:
+        role_text = "insensitive (published unchanged)" if role == "insensitive" else role
+        values_text = "of its values" if role == "insensitive" else "of the values that it publishes"
         super().__init__(
             f"{function}: {table}.{column} has the role {role_text} and {count} {values_text} "
             f"belong to fewer than k = {k} records (persons). Hint: make it quasi, withhold it, or accept it "
@@ -291,7 +295,7 @@ class RareAfterSuppressionError(RefusedError):
         "accept it with allow_rare = ['{column}']."
     )
     example = Example(
-        "FROM kacpc('towns', k = 4, qi = ['age'], other = ['town'], suppress = 0.15);",
+        "FROM kacpc('towns', k = 4, qi = ['age'], insensitive = ['town'], suppress = 0.15);",
         (
             "CREATE TABLE towns AS\n"
             "SELECT 20 + i % 3 AS age, IF(i = 1, 'Salem', 'Boston') AS town FROM range(40) AS r (i)\n"

@@ -99,14 +99,15 @@ class ReleaseUnavailableError(RefusedError):
 
     example = Situation(
         _READER + "for a release that he is permitted, and that is refused beside what was released before, or "
-        "cannot be made. `dbanon.asked` has the reason.",
+        "cannot be made. `dbanon.release_request` has the reason.",
         ("kacpc('patients', k=25)", ["kacpc('patients', k=20)"]),
     )
 
     def __init__(self, call: str, available: Sequence[str]) -> None:
         available_text = f" There are: {'; '.join(available[:12])}." if available else ""
         super().__init__(
-            f"{call} cannot be released beside what was released before, or at all; dbanon.asked tells the custodian "
+            f"{call} cannot be released beside what was released before, or at all; dbanon.release_request tells "
+            f"the custodian "
             f"why.{available_text} Hint: ask for one that there is, or ask the custodian of the data."
         )
 

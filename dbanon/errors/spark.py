@@ -129,12 +129,12 @@ class NeedsSinglePartitionError(DbanonError):
 
     message = (
         "{function}: {what} needs the whole table at once, but it has {tuples} different combinations of "
-        "quasi-identifiers, and a part has {cell} at most. Hint: cell = {tuples} clusters them as one, in the "
+        "quasi-identifiers, and a part has {cell} at most. Hint: max_partition = {tuples} clusters them as one, in the "
         "memory of one process; or do without."
     )
     example = Situation(
         _ON + "where a table is too large to be clustered as one, and the call asks for what needs that.",
-        ("kacpc", "multi = 'joint'", 80_000, 50_000),
+        ("kacpc", "multi_sensitive = 'joint'", 80_000, 50_000),
     )
 
 

@@ -20,7 +20,7 @@ class StreamAlgorithmNotAllowedError(UsageError):
         "k = 10, delta = 1000, order_by = 'ts') replays a table, {name}_metrics and compare measure that, and "
         "CREATE STREAMING ANONYMIZED VIEW publishes it as it grows."
     )
-    example = Example("FROM choose('patients', k = [10], algorithms = ['kacpc', 'fads']);")
+    example = Example("FROM tradeoffs('patients', k = [10], algorithms = ['kacpc', 'fads']);")
 
 
 class HierarchyNodeRemovedError(DbanonError):
@@ -87,7 +87,7 @@ class CannotCheckRareValuesError(DbanonError):
     """An unchanged column of a streaming view whose rare values cannot be known yet."""
 
     example = Example(
-        f"CREATE STREAMING ANONYMIZED VIEW visits AS SELECT * FROM {_CALL[:-1]}, other = ['occupation']);", (FEW,)
+        f"CREATE STREAMING ANONYMIZED VIEW visits AS SELECT * FROM {_CALL[:-1]}, insensitive = ['occupation']);", (FEW,)
     )
 
     def __init__(self, view: str, source: str, columns: Iterable[str]) -> None:

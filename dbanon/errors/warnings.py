@@ -8,7 +8,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 
 class DisclosureWarning(UserWarning):
-    """Releases whose comparison could reveal more than each of them: see composition() and delta_problems()."""
+    """Releases whose comparison could reveal more than each of them: see composition() and refresh_problems()."""
 
 
 class UtilityWarning(UserWarning):

@@ -41,9 +41,9 @@ def _missing_codes(request: GateRequest, name: str) -> list[str]:
 
     Codes that the call gives for all columns do not apply to the person column.
     """
-    policy_codes = [row.settings.missing for row in request.declared if row.column.lower() == name.lower()]
+    policy_codes = [row.settings.missing_codes for row in request.declared if row.column.lower() == name.lower()]
     codes = [code for column_codes in policy_codes for code in column_codes]
-    call_codes = request.options.get("missing")
+    call_codes = request.options.get("missing_codes")
     if any(row.column.lower() == name.lower() and _requires_coarse_values(row, request) for row in request.declared):
         return codes  # a code of the call would reveal which records have exactly that value
     if isinstance(call_codes, Mapping):
@@ -59,7 +59,7 @@ def _requires_coarse_values(row: DeclaredColumn, request: GateRequest) -> bool:
     Dates have a grid unless the policy says otherwise.
     """
     settings, type_ = row.settings, next(t for c, t in request.columns.items() if c.lower() == row.column.lower())
-    grid = settings.grid if settings.grid or type_ not in DATE_TYPES else "month"
+    grid = settings.rounding if settings.rounding or type_ not in DATE_TYPES else "month"
     has_bounds = settings.top is not None or settings.bottom is not None
     return row.role.lower() == "quasi" and bool(settings.min_level or has_bounds or (grid or "none").lower() != "none")
 

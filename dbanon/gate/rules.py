@@ -23,7 +23,7 @@ from dbanon.gate.request import GateRequest
 from dbanon.source.stored_policy import Settings
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 
-_ROLE_PARAMETERS = {"quasi": "qi", "sensitive": "sensitive", "other": "other"}
+_ROLE_PARAMETERS = {"quasi": "qi", "sensitive": "sensitive", "insensitive": "insensitive"}
 _EXACT_CONTEXT = Context(prec=1000)
 """Precision above that of any grid; the default of 28 digits would round."""
 
@@ -208,7 +208,7 @@ def gate_rules(request: GateRequest) -> GateRules:
     read_names = _read_columns(request, roles)
     return GateRules(
         rules=column_rules,
-        can_check_loss=is_exact and request.options["eloss_height"] != "sub",
+        can_check_loss=is_exact and request.options["loss_height"] != "sub",
         can_check_squares=is_exact,
         published_names=Sql(f"[{join_sql(text(name) for name in _published_names(roles, bound_names))}]"),
         read_unchanged=tuple(
@@ -253,7 +253,7 @@ def published_role(request: GateRequest, name: str) -> str | None:
         return None
     call_role = next((role for role in _ROLE_PARAMETERS if lower_name in call_columns[role]), None)
     if call_role is not None:
-        return call_role if policy_role in (None, "other", call_role) else None
+        return call_role if policy_role in (None, "insensitive", call_role) else None
     return policy_role if policy_role is not None and request.options[_ROLE_PARAMETERS[policy_role]] is None else None
 
 
@@ -372,7 +372,7 @@ def _category_rule(request: GateRequest, i: int, name: str) -> CategoryRule:
             int(read_setting(request, name, "min_level") or 0) for read_setting in (_call_setting, _policy_setting)
         ),
         max_level=None if max_level is None else int(max_level),
-        round=int(float(_setting(request, name, "round") or 1)),
+        round=int(float(_setting(request, name, "coarsen") or 1)),
     )
 
 
@@ -380,11 +380,11 @@ def _number_rule(request: GateRequest, i: int, name: str, bound_names: Mapping[s
     """Return the rule of a quasi-identifier of numbers, dates or times."""
     type_ = request.columns[name]
     is_day = type_ in DATE_TYPES
-    grid = _effective_grid(_setting(request, name, "round") or _setting(request, name, "grid"), type_)
+    grid = _effective_grid(_setting(request, name, "coarsen") or _setting(request, name, "rounding"), type_)
     is_policy_quasi = any(
         row.column.lower() == name.lower() and row.role.lower() == "quasi" for row in request.declared
     )
-    policy_grid = _effective_grid(_policy_setting(request, name, "grid"), type_) if is_policy_quasi else None
+    policy_grid = _effective_grid(_policy_setting(request, name, "rounding"), type_) if is_policy_quasi else None
     compared_type = "TIMESTAMP" if type_ in DATE_TYPES[1:] and (type_ != "TIMESTAMP_NS" or grid is not None) else type_
     scale = _decimal_scale(type_, [width for width in (grid, policy_grid) if width is not None])
     bound_type = _bound_type(type_, compared_type, grid, scale)

@@ -97,7 +97,7 @@ def pseudonym_length(settings: Mapping[str, str]) -> int:
 
 def person_column(request: GateRequest) -> str | None:
     """Return the column that identifies persons, in lower case, or None if neither policy nor call name one."""
-    policy_columns = {row.column.lower(): (row.role.lower(), dict(row.settings.form)) for row in request.declared}
+    policy_columns = {row.column.lower(): (row.role.lower(), dict(row.settings.settings)) for row in request.declared}
     call_person = request.options.text("person")
     if call_person is not None:
         return call_person.lower()
@@ -114,7 +114,7 @@ def person_column(request: GateRequest) -> str | None:
 def policy_role_and_settings(request: GateRequest, name: str) -> tuple[str, Mapping[str, str]]:
     """Return the role and settings of a column in the policy; ('', {}) if the policy has no row for it."""
     rows = [row for row in request.declared if row.column.lower() == name.lower()]
-    return (rows[0].role.lower(), dict(rows[0].settings.form)) if rows else ("", {})
+    return (rows[0].role.lower(), dict(rows[0].settings.settings)) if rows else ("", {})
 
 
 def _key_and_scope(request: GateRequest, settings: Mapping[str, str]) -> dict[str, object]:

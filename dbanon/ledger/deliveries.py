@@ -96,7 +96,8 @@ def recorded_target(cursor: Cursor, release: ReleaseName) -> DeliveryTarget | No
     if not catalog.has_table(cursor, release[0], "delivery"):
         return None
     rows = cursor.execute(
-        f"SELECT identity, target_schema, target_name, mark, version FROM {_table(release[0])} WHERE {_KEY}",
+        f"SELECT identity, target_schema, target_name, COLUMNS('^(ownership_tag|mark)$') AS ownership_tag, version "
+        f"FROM {_table(release[0])} WHERE {_KEY}",
         list(release[1:]),
     ).fetchall()
     return DeliveryTarget(*rows[0]) if rows else None

@@ -17,7 +17,7 @@ from dbanon.sqltext.quote import Sql, identifier, join_sql, qualified, text
 LEDGER_COLUMNS = (
     "source", "algorithm", "statement", "call", "parameters", "roles", "withheld", "policy_fingerprint",
     "hierarchy_fingerprint", "library_versions", "source_fingerprint", "source_records", "records", "suppressed",
-    "dropped", "released_at", "achieved", "metrics", "person_key", "refresh",
+    "dropped", "released_at", "achieved", "metrics", "person_key", "refresh_mode",
 )  # fmt: skip
 """Columns of the ledger that never change for a version."""
 
@@ -47,8 +47,12 @@ def hash_relation(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> str
 def hash_ledger_row(cursor: Any, database: str, row: Sql) -> str:
     """Return the hash of the ledger row of a version: `row` is a relation of one row with its columns."""
     types = catalog.columns_of(cursor, (database, catalog.SCHEMA, "release"))
+    if "refresh_mode" in types:  # earlier versions named it so, and hashed this name with the rows
+        types["refresh"] = types.pop("refresh_mode")
+        row = Sql(f"(SELECT * RENAME (refresh_mode AS refresh) FROM {row})")
+    columns = ("refresh" if name == "refresh_mode" else name for name in LEDGER_COLUMNS)
     with _fixed_time_settings(cursor):
-        return _hash_relation(cursor, row, {name: types[name] for name in LEDGER_COLUMNS})
+        return _hash_relation(cursor, row, {name: types[name] for name in columns})
 
 
 def version_changes(cursor: Any, entry: LedgerEntry, endings: Sequence[str] = TABLES) -> list[str] | None:

@@ -14,8 +14,9 @@ from functools import cache
 from typing import Any
 
 from dbanon import errors
+from dbanon.errors import renamed_names
 from dbanon.privacy_models import registry
-from dbanon.source import catalog
+from dbanon.source import catalog, earlier_schema
 from dbanon.sqltext.quote import qualified
 from dbanon.table_functions.registry import table_functions
 
@@ -23,7 +24,9 @@ ANY_READER = "*"
 _PRIVATE = ""
 """The name under which a redacted permission has the number of its private parameters; no parameter has this name."""
 _NUMBER_LIMIT = 2**63
-COLUMNS = ("source", "algorithms", "k", "parameters", "reader", "most")
+_EARLIER_COLUMNS = {name: earlier for earlier, name in earlier_schema.RENAMED_COLUMNS["permission"].items()}
+
+COLUMNS = ("source", "algorithms", "k", "parameters", "reader", "max_requests")
 
 
 @dataclass(frozen=True)
@@ -209,9 +212,9 @@ def stored_permissions(cursor: Any, database: str) -> tuple[list[Permission], li
     """Return the permissions in a database, and (source, problem) for invalid rows."""
     if not catalog.has_table(cursor, database, "permission"):
         return [], []
+    columns = ", ".join(f"COLUMNS('^({c}|{_EARLIER_COLUMNS.get(c, c)})$') AS {c}" for c in COLUMNS)
     rows = cursor.execute(
-        f"SELECT {', '.join(COLUMNS)} FROM {qualified(database, catalog.SCHEMA, 'permission')} "
-        "ORDER BY ALL ASC NULLS LAST"
+        f"SELECT {columns} FROM {qualified(database, catalog.SCHEMA, 'permission')} ORDER BY ALL ASC NULLS LAST"
     ).fetchall()
     permissions, problems = [], []
     for row in rows:
@@ -239,7 +242,8 @@ def parse_permission(row: Sequence[Any]) -> Permission:
         values = None
     if not isinstance(values, dict):
         raise ValueError('parameters must be a JSON object, such as {"l": 2}')
-    values = {name.lower(): value for name, value in values.items()}
+    known = {p.name for name in algorithm_names for p in table_functions()[name].parameters}
+    values = {renamed_names.current_parameter(name, known) or name.lower(): value for name, value in values.items()}
     if "k" in values:
         raise ValueError("k is a column of its own and no parameter")
     for name, value in values.items():

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dbanon.source import catalog
+from dbanon.ledger import earlier_names
+from dbanon.source import catalog, earlier_schema
 from dbanon.sqltext.quote import Sql, qualified, text
 
 
@@ -71,28 +72,31 @@ def entries(
     """Return the releases of related tables in a database; none if it has no ledger of them."""
     if not catalog.has_table(cursor, database, "related_release"):
         return []
-    rows = cursor.execute(
-        "SELECT schema_name, name, status, source, tables, call, bases, people, hashes, roles "
+    result = cursor.execute(
         f"FROM {qualified(database, catalog.SCHEMA, 'related_release')} WHERE {condition} "
         "ORDER BY schema_name ASC, name ASC",
         list(values),
-    ).fetchall()
-    return [
-        RelatedRelease(
-            database,
-            schema,
-            name,
-            status,
-            source,
-            tables={table[len(name) :]: made_from for table, made_from in tables.items()},
-            call=json.loads(call),
-            bases=tuple(bases),
-            people=tuple(people),
-            hashes=dict(hashes),
-            columns=tuple(tuple(of_source) for of_source in json.loads(roles).values()),
-        )
-        for schema, name, status, source, tables, call, bases, people, hashes, roles in rows
-    ]
+    )
+    columns = [column[0] for column in result.description]
+    return [_entry(database, dict(zip(columns, row, strict=True))) for row in result.fetchall()]
+
+
+def _entry(database: str, row: Mapping[str, Any]) -> RelatedRelease:
+    """Return a row of the ledger as an entry."""
+    row = earlier_schema.current_row("related_release", row)
+    return RelatedRelease(
+        database,
+        row["schema_name"],
+        row["name"],
+        row["status"],
+        row["source"],
+        tables={table[len(row["name"]) :]: made_from for table, made_from in row["tables"].items()},
+        call=earlier_names.current_call(json.loads(row["call"])),
+        bases=tuple(row["source_tables"]),
+        people=tuple(row["person_tables"]),
+        hashes=dict(row["hashes"]),
+        columns=tuple(tuple(roles) for roles in json.loads(row["roles"]).values()),
+    )
 
 
 def find_related_release(cursor: catalog.Cursor, release_name: str, path: catalog.SearchPath) -> RelatedRelease | None:

@@ -78,8 +78,8 @@ def _boolean_literal(value: bool | None) -> Sql:
     return Sql("NULL::BOOLEAN" if value is None else str(value).lower())
 
 
-def delta_problems(call: Call) -> Sql:
-    """Return the SQL of the function delta_problems: differences of too few people that a refresh would publish."""
+def refresh_problems(call: Call) -> Sql:
+    """Return the SQL of the function refresh_problems: differences of too few people that a refresh would publish."""
     entry = releases.find_release(call.function.name, call.text("release"), call.cursor, call.path)
     if entry.hash_format != FORMAT:
         raise errors.EarlierHashesError(call.function.name, entry.display_name)
@@ -149,16 +149,17 @@ FUNCTIONS = (
         "release_status",
         (),
         (),
-        "Published releases beside their sources: fresh or stale, records that came, went and changed, changed policy.",
+        "Published releases beside their sources: fresh or stale, records that were added, removed and changed, "
+        "changed policy.",
         handler=release_status,
-        example=Example("SELECT name, status, came, went, changed FROM release_status();", SAFE),
+        example=Example("SELECT name, status, added, removed, changed FROM release_status();", SAFE),
     ),
     TableFunction(
-        "delta_problems",
+        "refresh_problems",
         ("release",),
         (),
         "Classes of the published version that a refresh would change by too few records (persons).",
-        handler=delta_problems,
-        example=Example("SELECT * FROM delta_problems('safe');", SAFE),
+        handler=refresh_problems,
+        example=Example("SELECT * FROM refresh_problems('safe');", SAFE),
     ),
 )

@@ -9,12 +9,12 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.errors.example import SAFE, Example
-from dbanon.ledger import deliveries, related_releases, streams
+from dbanon.ledger import deliveries, earlier_names, related_releases, streams
 from dbanon.policy.transforms.settings import TRANSFORM_SETTINGS
 from dbanon.release.spec import resolve
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.runtime.session import Session
-from dbanon.source import catalog
+from dbanon.source import catalog, earlier_schema
 from dbanon.source.canonical_text import FORMAT
 from dbanon.source.catalog import SCHEMA, Cursor
 from dbanon.sqltext.quote import Sql, literal_rows, qualified, text
@@ -93,7 +93,7 @@ class LedgerEntry(related_releases.NamedRelease):
     @property
     def values(self) -> tuple[str, ...]:
         """The columns that are not generalized, without pseudonyms, in the order of their hashes."""
-        return tuple(c for c, role in self.roles.items() if role in ("sensitive", "other", "mask", "shift"))
+        return tuple(c for c, role in self.roles.items() if role in ("sensitive", "insensitive", "mask", "shift"))
 
     def has_comparable_values(self, other: LedgerEntry, column: str) -> bool:
         """Return whether equal values of a column are published as equal values in both versions."""
@@ -181,22 +181,24 @@ def entries(cursor: Cursor, database: str, condition: str = "true", values: Sequ
 
 def _entry(database: str, row: Mapping[str, Any]) -> LedgerEntry:
     """Return a row of the ledger as an entry; a read-only ledger may lack columns that were added later."""
-    bases = row.get("bases")
-    options = json.loads(row["parameters"])
+    row = earlier_schema.current_row("release", row)
+    call = json.loads(row["call"])
+    bases = row.get("source_tables")
+    options = earlier_names.current_parameters(call["function"], json.loads(row["parameters"]))
     return LedgerEntry(
         database,
         row["schema_name"],
         row["name"],
         row["version"],
         row["status"],
-        json.loads(row["call"]),
-        row["statement"],
+        earlier_names.current_call(call),
+        earlier_names.current_statement(row["statement"], call["function"], options),
         row["policy_fingerprint"],
         row["hierarchy_fingerprint"],
         None if row["person_key"] is None else tuple(row["person_key"]),
         int(options["k"]),
-        json.loads(row["roles"]),
-        row["refresh"],
+        earlier_names.current_roles(json.loads(row["roles"])),
+        row["refresh_mode"],
         None if bases is None else tuple(bases),
         options,
         row.get("waiting") or 0,
@@ -281,7 +283,7 @@ def same_roles(entry: LedgerEntry, current_roles: Mapping[str, str]) -> bool:
     return sorted(old_roles) == sorted(new_roles)
 
 
-COMPARED_ROLES = ("quasi", "sensitive", "other", "person", *TRANSFORM_SETTINGS)
+COMPARED_ROLES = ("quasi", "sensitive", "insensitive", "person", *TRANSFORM_SETTINGS)
 """Roles of columns by which records are compared."""
 
 
@@ -297,7 +299,8 @@ def table_columns(entry: LedgerEntry, ending: str, cursor: Cursor) -> dict[str, 
 
 _RELATED_RELEASE_COLUMNS = (
     "schema_name, name, 1 AS version, status, source, algorithm, statement, call, parameters, library_versions, "
-    "persons AS records, released_at, metrics, bases, hashes, 'first' AS refresh"
+    "persons AS records, released_at, metrics, hashes, 'first' AS refresh_mode, "
+    "COLUMNS('^(source_tables|bases)$') AS source_tables"
 )
 """The columns that releases() returns for a release of related tables: those that all releases have."""
 

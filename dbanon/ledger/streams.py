@@ -7,8 +7,9 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.errors.example import SAFE, Example
+from dbanon.ledger import earlier_names
 from dbanon.ledger.stream_marks import Mark
-from dbanon.source import catalog
+from dbanon.source import catalog, earlier_schema
 from dbanon.source.catalog import SCHEMA, Cursor
 from dbanon.sqltext.quote import Sql, literal_rows, qualified, text
 from dbanon.table_functions.table_function import Call, TableFunction
@@ -69,10 +70,10 @@ class StreamEntry:
     @property
     def row(self) -> Sql:
         """The condition for its row in the ledger."""
-        return Sql(f"(schema_name, name, status) = ({text(self.schema_name)}, {text(self.name)}, 'grows')")
+        return Sql(f"(schema_name, name, status) = ({text(self.schema_name)}, {text(self.name)}, 'active')")
 
 
-_STORED_COLUMNS = tuple(f.name for f in fields(StreamEntry) if f.name != "database")
+_STORED_COLUMNS = tuple(f.name for f in fields(StreamEntry) if f.name not in ("database", "bases"))
 
 
 def entries(cursor: Cursor, database: str, condition: str = "true", values: Sequence[object] = ()) -> list[StreamEntry]:
@@ -86,11 +87,14 @@ def entries(cursor: Cursor, database: str, condition: str = "true", values: Sequ
     columns = [column[0] for column in rows.description]  # a ledger of an earlier version lacks the last ones
     result = []
     for row in rows.fetchall():
-        values_by_column = {name: value for name, value in zip(columns, row, strict=True) if name in _STORED_COLUMNS}
+        cells = earlier_schema.current_row("stream", dict(zip(columns, row, strict=True)))
+        call = json.loads(cells["call"])
+        values_by_column = {name: value for name, value in cells.items() if name in _STORED_COLUMNS}
         values_by_column |= {
-            "call": json.loads(values_by_column["call"]),
-            "roles": json.loads(values_by_column["roles"]),
-            "bases": tuple(values_by_column["bases"]),
+            "call": earlier_names.current_call(call),
+            "statement": earlier_names.current_statement(cells["statement"], call["function"], call["parameters"]),
+            "roles": earlier_names.current_roles(json.loads(cells["roles"])),
+            "bases": tuple(cells["source_tables"]),
         }
         result.append(
             StreamEntry(database, **(values_by_column | {"mark": Mark.from_json(values_by_column.get("mark"))}))
@@ -107,7 +111,9 @@ def find_active_stream(function: str, stream_name: str, cursor: Cursor, path: ca
     entry = lookup_active_stream(cursor, stream_name, path)
     if entry is None:
         databases = dict.fromkeys(database for database, _ in path.named(stream_name)[1])
-        active_names = [e.display_name for database in databases for e in entries(cursor, database, "status = 'grows'")]
+        active_names = [
+            e.display_name for database in databases for e in entries(cursor, database, "status <> 'dropped'")
+        ]
         raise errors.UnknownStreamError(function, stream_name, active_names)
     return entry
 
@@ -121,7 +127,7 @@ def lookup_active_stream(cursor: Cursor, stream_name: str, path: catalog.SearchP
 
 def active_stream(cursor: Cursor, place: tuple[str, str, str]) -> StreamEntry | None:
     """Return the active streaming view at a place (database, schema, name); None if there is none."""
-    condition = "status = 'grows' AND (lower(schema_name), lower(name)) = (lower(?), lower(?))"
+    condition = "status <> 'dropped' AND (lower(schema_name), lower(name)) = (lower(?), lower(?))"
     return next(iter(entries(cursor, place[0], condition, place[1:])), None)
 
 
@@ -130,7 +136,7 @@ def insert_stream(cursor: Cursor, entry: StreamEntry) -> None:
     values = {name: getattr(entry, name) for name in _STORED_COLUMNS} | {
         "call": json.dumps(entry.call, ensure_ascii=False),
         "roles": json.dumps(entry.roles, ensure_ascii=False),
-        "bases": list(entry.bases),
+        "source_tables": list(entry.bases),
         "mark": None if entry.mark is None else entry.mark.to_json(),
     }
     utc_now = "now()::TIMESTAMPTZ AT TIME ZONE 'UTC'"

@@ -10,7 +10,7 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def attached_databases_sql(call: Call) -> Sql:
-    """Return the rows of foreign_databases(): one per identified PostgreSQL, MySQL or SQLite database."""
+    """Return the rows of attached_databases(): one per identified PostgreSQL, MySQL or SQLite database."""
     rows: list[list[object]] = []
     for database in call.attached():
         kind = attached_databases.database_kind(call.cursor, database)
@@ -23,11 +23,11 @@ def attached_databases_sql(call: Call) -> Sql:
 
 FUNCTIONS = (
     TableFunction(
-        "foreign_databases",
+        "attached_databases",
         (),
         (),
         "Attached databases of PostgreSQL, MySQL and SQLite, and which they are: rows for dbanon.foreign_database.",
         handler=attached_databases_sql,
-        example=Example("SELECT * FROM foreign_databases();"),
+        example=Example("SELECT * FROM attached_databases();"),
     ),
 )

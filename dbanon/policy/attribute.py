@@ -93,7 +93,7 @@ def resolve_attribute(
             raise errors.UnsupportedTypeError(function, table, quasi.column, quasi.type)
         if settings.hierarchy is not None and is_nested(quasi.type):
             raise errors.UnsupportedTypeError(function, table, quasi.column, quasi.type)
-        for setting in ("top", "bottom", "grid"):
+        for setting in ("top", "bottom", "rounding"):
             if getattr(settings, setting) is not None:
                 raise setting_error(setting, "it is a category, not a number or a date.")
         if settings.max_level is not None and (settings.min_level or 0) > settings.max_level:
@@ -105,7 +105,7 @@ def resolve_attribute(
                 raise errors.UnknownHierarchyError(
                     function, settings.hierarchy, f"of {table}.{quasi.column}", known_hierarchies()
                 )
-        return Attribute(quasi, None, hierarchy=hierarchy, round=_level_step(settings.round, setting_error))
+        return Attribute(quasi, None, hierarchy=hierarchy, round=_level_step(settings.coarsen, setting_error))
     for setting in ("min_level", "max_level"):
         if getattr(settings, setting) is not None:
             raise setting_error(setting, "it is a number or a date without a hierarchy.")
@@ -120,7 +120,7 @@ def resolve_attribute(
             and not holds(f"isfinite(CAST({text(bound)} AS {value_type}))")
         ):
             raise setting_error(setting, f"{bound!r} is not finite.")
-    setting = "grid" if settings.round is None else "round"
+    setting = "rounding" if settings.coarsen is None else "coarsen"
     grid = _resolve_grid(family_, quasi.type, getattr(settings, setting), lambda why: setting_error(setting, why))
     if family_ == "decimal" and grid is not None:
         scale = max(scale, _n_decimals(Decimal(grid)))
@@ -187,7 +187,7 @@ def _level_step(setting: str | None, setting_error: Callable[[str, str], errors.
     except ValueError:
         step = 0.0
     if not 1 <= step < float("inf") or step != int(step):
-        raise setting_error("round", f"{setting!r} is not a positive integer, as a category needs.")
+        raise setting_error("coarsen", f"{setting!r} is not a positive integer, as a category needs.")
     return int(min(step, _MAX_STEP))
 
 
@@ -199,7 +199,7 @@ def is_less_strict(setting: str, type_: str, value: object, declared: object, ho
         value_type_ = "TIMESTAMP" if family(type_)[0] == "timestamp" else type_
         ends = [f"TRY_CAST({text(str(end))} AS {value_type_})" for end in (value, declared)]
         return holds((" > " if setting == "top" else " < ").join(ends))
-    if setting == "grid":
+    if setting == "rounding":
         is_calendar = family(type_)[0] in _CALENDAR_FAMILIES
         declared_grid = str(declared or (DEFAULT_DATE_GRID if is_calendar else "none")).lower()
         return declared_grid != "none" and not _is_coarser(str(value).lower(), declared_grid)

@@ -16,17 +16,17 @@ from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import DeclaredColumn, Settings, person_columns
 from dbanon.table_functions.options import Options
 
-ROLES = ("identifier", "person", "quasi", "sensitive", "other", *TRANSFORM_SETTINGS)
+ROLES = ("identifier", "person", "quasi", "sensitive", "insensitive", *TRANSFORM_SETTINGS)
 """Roles in dbanon.policy. `identifier` and `person` are withheld; `person` also identifies the persons that are
 counted, and so does `pseudonym` without a person.
 """
 
 WITHHELD = "withheld"
 
-SETTINGS = ("hierarchy", "weight", "min_level", "max_level", "top", "bottom", "grid")
+SETTINGS = ("hierarchy", "weight", "min_level", "max_level", "top", "bottom", "rounding")
 """Settings of a quasi-identifier: the columns of dbanon.policy after the role."""
 
-STORED_SETTINGS = (*SETTINGS, "missing", "form")
+STORED_SETTINGS = (*SETTINGS, "missing_codes", "settings")
 """All columns of dbanon.policy that describe a column, except its role."""
 
 
@@ -54,7 +54,7 @@ class Roles:
 
     quasi: tuple[QuasiIdentifier, ...]
     sensitive: tuple[str, ...]
-    other: tuple[str, ...]
+    insensitive: tuple[str, ...]
     person: str | None
     sensitive_hierarchies: Mapping[str, str]
     transformed: Mapping[str, str] = field(default_factory=dict)
@@ -161,7 +161,7 @@ def resolve_roles(
     return Roles(
         quasi=quasi,
         sensitive=tuple(name for name in source.columns if roles[name] == "sensitive"),
-        other=tuple(name for name in source.columns if roles[name] == "other"),
+        insensitive=tuple(name for name in source.columns if roles[name] == "insensitive"),
         person=persons[0] if persons else None,
         sensitive_hierarchies=sensitive_hierarchies,
         transformed=transformed,
@@ -176,9 +176,9 @@ def _person_pseudonym(request: _RoleRequest, policy: Mapping[str, DeclaredColumn
     """
     if any(row.role == "person" for row in policy.values()):
         return None
-    pseudonyms = person_columns((name, row.role, dict(row.settings.form)) for name, row in policy.items())
+    pseudonyms = person_columns((name, row.role, dict(row.settings.settings)) for name, row in policy.items())
     if len(pseudonyms) > 1:
-        is_declared_twice = dict(policy[pseudonyms[0]].settings.form).get("person", "").lower() == "true"
+        is_declared_twice = dict(policy[pseudonyms[0]].settings.settings).get("person", "").lower() == "true"
         raise errors.AmbiguousDataSubjectError(
             request.function, request.table, pseudonyms, is_several=is_declared_twice
         )
@@ -222,10 +222,10 @@ def _sensitive_hierarchies(
         name: str(hierarchy) for name, hierarchy in request.per_column("hierarchies").items() if name in sensitive
     }
     for listed_name, hierarchy in ontology.items():
-        name = request.column(listed_name, "ontology")
+        name = request.column(listed_name, "value_hierarchy")
         if name not in sensitive:
             accepts = "hierarchies of sensitive columns" + "".join(f", {column}" for column in sensitive)
-            raise errors.InvalidArgumentError(request.function, "ontology", accepts, name)
+            raise errors.InvalidArgumentError(request.function, "value_hierarchy", accepts, name)
         hierarchies[name] = hierarchy
     return hierarchies
 
@@ -250,7 +250,7 @@ def _call_roles(request: _RoleRequest) -> dict[str, str]:
     lists = {
         "quasi": ("qi", request.names("qi")),
         "sensitive": ("sensitive", request.names("sensitive")),
-        "other": ("other", request.names("other")),
+        "insensitive": ("insensitive", request.names("insensitive")),
         "identifier": ("identifier", request.names("identifier")),
         WITHHELD: ("withhold", request.names("withhold")),
         "person": ("person", (person,) if (person := request.options.text("person")) else ()),
@@ -271,16 +271,16 @@ _STRICTER_ROLES: dict[str, tuple[str, ...]] = {
     "person": ("person", WITHHELD),
     "quasi": ("quasi", "identifier", "person", WITHHELD),
     "sensitive": ("sensitive", "identifier", "person", WITHHELD),
-    "other": ("other", "quasi", "sensitive", "identifier", "person", WITHHELD),
+    "insensitive": ("insensitive", "quasi", "sensitive", "identifier", "person", WITHHELD),
     "pseudonym": ("identifier", "person", WITHHELD),
     "mask": ("identifier", WITHHELD),
     "shift": ("identifier", WITHHELD),
 }
 """The roles that a call may give to a column of each declared role: the same, or one that reveals less."""
 
-_PUBLISHED = ("quasi", "sensitive", "other")
+_PUBLISHED = ("quasi", "sensitive", "insensitive")
 
-_ROLE_PARAMETERS = {"quasi": "qi", "sensitive": "sensitive", "other": "other", "person": "person"}
+_ROLE_PARAMETERS = {"quasi": "qi", "sensitive": "sensitive", "insensitive": "insensitive", "person": "person"}
 
 
 def _resolve_role(
@@ -334,9 +334,9 @@ def _check_setting(
     elif declared is not None and request.is_less_strict(setting, type_, value, current):
         current_text = f"{setting} = {'its default' if current is None else current}"
         raise errors.LoosensPolicyError(request.function, request.table, name, current_text, f"{setting} = {value}")
-    elif declared is not None and declared.role != "other" and setting in ("top", "bottom") and value != current:
+    elif declared is not None and declared.role != "insensitive" and setting in ("top", "bottom") and value != current:
         grid = (
-            request.bound_off_grid(setting, type_, value, declared.settings.grid)
+            request.bound_off_grid(setting, type_, value, declared.settings.rounding)
             if settings.hierarchy is None
             else None
         )
@@ -352,15 +352,15 @@ def _check_bounds(request: _RoleRequest, name: str, declared: DeclaredColumn | N
     """
     bounds: Sequence[object] | None = request.options.of_column("bounds", name)
     effective_setting = (
-        _effective_setting(request, name, declared, ("top", "bottom", "grid")) if bounds is not None else None
+        _effective_setting(request, name, declared, ("top", "bottom", "rounding")) if bounds is not None else None
     )
     if effective_setting is None or bounds is None:
         return
-    if not effective_setting.startswith("grid"):
+    if not effective_setting.startswith("rounding"):
         raise errors.LoosensPolicyError(request.function, request.table, name, effective_setting, "bounds")
     for end, value in zip(("top", "bottom"), bounds, strict=True):
         grid = request.bound_off_grid(
-            end, request.source.columns[name], value, declared.settings.grid if declared else None
+            end, request.source.columns[name], value, declared.settings.rounding if declared else None
         )
         if grid is not None:
             raise errors.BoundOffGridError(request.function, request.table, name, grid, "bounds", str(value))
@@ -374,21 +374,21 @@ def _check_missing_codes(request: _RoleRequest, name: str, declared: DeclaredCol
     Raises:
         LoosensPolicyError: It adds one.
     """
-    parameter = request.options.get("missing")
-    codes = request.per_column("missing").get(name) if isinstance(parameter, Mapping) else parameter
+    parameter = request.options.get("missing_codes")
+    codes = request.per_column("missing_codes").get(name) if isinstance(parameter, Mapping) else parameter
     effective_setting = (
-        _effective_setting(request, name, declared, ("min_level", "top", "bottom", "grid")) if codes else None
+        _effective_setting(request, name, declared, ("min_level", "top", "bottom", "rounding")) if codes else None
     )
     if declared is None or effective_setting is None or not isinstance(codes, Sequence):
         return
     new_codes = [
         c
         for c in codes
-        if c not in declared.settings.missing and request.is_possible_code(request.source.columns[name], c)
+        if c not in declared.settings.missing_codes and request.is_possible_code(request.source.columns[name], c)
     ]
     if new_codes:
         raise errors.LoosensPolicyError(
-            request.function, request.table, name, effective_setting, f"missing = {new_codes}"
+            request.function, request.table, name, effective_setting, f"missing_codes = {new_codes}"
         )
 
 
@@ -399,26 +399,30 @@ def _apply_round(request: _RoleRequest, name: str, declared: DeclaredColumn | No
         UnsupportedSettingError, LoosensPolicyError: The call has a grid, too, or would reveal more than the policy
             allows.
     """
-    rounds = request.per_column("round")
+    rounds = request.per_column("coarsen")
     if name not in rounds:
         return settings
-    if name in request.per_column("grid"):
+    if name in request.per_column("rounding"):
         raise errors.UnsupportedSettingError(
-            request.function, "round", request.table, name, "the call gives its grid too; give one of them."
+            request.function, "coarsen", request.table, name, "the call gives its grid too; give one of them."
         )
     type_, value = request.source.columns[name], rounds[name]
     if (
         declared is not None
         and settings.hierarchy is None
-        and request.is_less_strict("grid", type_, value, settings.grid)
+        and request.is_less_strict("rounding", type_, value, settings.rounding)
     ):
         raise errors.LoosensPolicyError(
-            request.function, request.table, name, f"grid = {settings.grid or 'its default'}", f"round = {value}"
+            request.function,
+            request.table,
+            name,
+            f"rounding = {settings.rounding or 'its default'}",
+            f"coarsen = {value}",
         )
-    return replace(settings, round=str(value))
+    return replace(settings, coarsen=str(value))
 
 
-_COARSENING_SETTINGS = ("hierarchy", "min_level", "top", "bottom", "grid")
+_COARSENING_SETTINGS = ("hierarchy", "min_level", "top", "bottom", "rounding")
 
 
 def _effective_setting(
@@ -428,14 +432,16 @@ def _effective_setting(
 
     `settings` are those that count. None if there is none, or if the policy publishes the column unchanged.
     """
-    if declared is None or declared.role == "other":
+    if declared is None or declared.role == "insensitive":
         return None
     for setting in settings:
         value = getattr(declared.settings, setting)
         if value and str(value).lower() != "none":
             return f"{setting} = {value}"
-    has_default_grid = request.is_less_strict("grid", request.source.columns[name], "none", declared.settings.grid)
-    return "grid = its default" if has_default_grid else None
+    has_default_grid = request.is_less_strict(
+        "rounding", request.source.columns[name], "none", declared.settings.rounding
+    )
+    return "rounding = its default" if has_default_grid else None
 
 
 IsLessStrict = Callable[[str, str, object, object], bool]
@@ -460,7 +466,7 @@ def _refuse_unused_settings(request: _RoleRequest, quasi: set[str], with_hierarc
     Raises:
         UnsupportedSettingError: A setting would have no effect.
     """
-    for parameter in ("hierarchies", "weights", "min_level", "max_level", "top", "bottom", "grid", "round"):
+    for parameter in ("hierarchies", "weights", "min_level", "max_level", "top", "bottom", "rounding", "coarsen"):
         for key in request.options.per_column(parameter):
             name = request.column(key, parameter)
             if name not in quasi and not (parameter == "hierarchies" and name in with_hierarchy):

@@ -5,8 +5,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.policy import column_roles
-from dbanon.policy.transforms import settings
-from dbanon.policy.transforms.settings import TRANSFORM_SETTINGS
+from dbanon.policy.transforms.settings import TRANSFORM_SETTINGS, parse_transform
 from dbanon.runtime import session
 from dbanon.source import attached_databases, catalog, schema, stored_policy
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, qualified, text
@@ -21,7 +20,7 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
         connection: An open connection.
         table: The table's name.
         **columns: For each column its role, `(role, hierarchy)`, or a dict with role and any of hierarchy, weight,
-            min_level, max_level, top, bottom, grid, missing, form.
+            min_level, max_level, top, bottom, rounding, missing_codes, form.
 
     Raises:
         UnknownTableError, UnknownColumnError, UnknownRoleError: A name or a role does not exist; nothing is written.
@@ -30,7 +29,8 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
         UnreadableKeyReferenceError: The key reference of a pseudonym is not valid; nothing is written.
 
     Example:
-        declare(con, "patients", name="identifier", zip=("quasi", "zip5"), age={"role": "quasi", "missing": [999]})
+        declare(con, "patients", name="identifier", zip=("quasi", "zip5"), age={"role": "quasi", "missing_codes":
+        [999]})
     """
     with session.builtin_cursor(connection) as cursor:
         source = catalog.resolve_source(
@@ -83,12 +83,14 @@ def _policy_row(source: catalog.Source, column: str, value: Any) -> dict[str, An
     for setting in settings:
         if setting not in column_roles.STORED_SETTINGS:
             raise errors.UnknownParameterError("declare", setting, column_roles.STORED_SETTINGS)
-    text_settings = {n: str(v) if n in ("top", "bottom", "grid") and v is not None else v for n, v in settings.items()}
+    text_settings = {
+        n: str(v) if n in ("top", "bottom", "rounding") and v is not None else v for n, v in settings.items()
+    }
     stored_settings = {n: v for n, v in text_settings.items() if v is not None}
-    if "missing" in stored_settings:
-        stored_settings["missing"] = _check_codes(stored_settings["missing"])
-    if "form" in stored_settings:
-        stored_settings["form"] = _check_transform(f"{source.shown}.{name}", role, stored_settings["form"])
+    if "missing_codes" in stored_settings:
+        stored_settings["missing_codes"] = _check_codes(stored_settings["missing_codes"])
+    if "settings" in stored_settings:
+        stored_settings["settings"] = _check_transform(f"{source.shown}.{name}", role, stored_settings["settings"])
     schema_name, table_name = stored_policy.policy_key(source)
     return {
         "table_name": table_name,
@@ -108,24 +110,22 @@ def _check_codes(codes: object) -> tuple[str, ...]:
     try:
         return Codes().check(codes)
     except ValueError:
-        raise errors.InvalidArgumentError("declare", "missing", str(Codes()), parameters.format_value(codes)) from None
+        raise errors.InvalidArgumentError(
+            "declare", "missing_codes", str(Codes()), parameters.format_value(codes)
+        ) from None
 
 
-def _check_transform(column: str, role: str, transform_settings: object) -> dict[str, str]:
+def _check_transform(column: str, role: str, transform: object) -> dict[str, str]:
     """Return the settings of a pseudonym, mask or shift as they are stored.
 
     A key itself is refused: only a reference to one is stored.
     """
-    transform_settings = (
-        dict(transform_settings)
-        if isinstance(transform_settings, Sequence) and not isinstance(transform_settings, str)
-        else transform_settings
-    )
-    if not isinstance(transform_settings, Mapping) or role not in TRANSFORM_SETTINGS:
+    transform = dict(transform) if isinstance(transform, Sequence) and not isinstance(transform, str) else transform
+    if not isinstance(transform, Mapping) or role not in TRANSFORM_SETTINGS:
         accepts = f"a dict of settings of one of the roles {', '.join(TRANSFORM_SETTINGS)}"
-        raise errors.InvalidArgumentError("declare", "form", accepts, f"what is none, for {column}")
-    stored = dict(stored_policy.parse_settings(transform_settings))
-    settings.parse_transform(column, role, stored)
+        raise errors.InvalidArgumentError("declare", "settings", accepts, f"what is none, for {column}")
+    stored = dict(stored_policy.parse_settings(transform))
+    parse_transform(column, role, stored)
     return stored
 
 

@@ -9,7 +9,7 @@ from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext.quote import Sql
 from dbanon.table_functions.options import Options
 
-SETTING = "missing"
+SETTING = "missing_codes"
 """The column of dbanon.policy and the parameter of a call."""
 
 
@@ -41,7 +41,7 @@ def resolve_codes(
         UnsupportedSettingError: A code cannot be a value of the column it is named for.
     """
     common_codes, columns = options.get(SETTING), [*published_columns, *([person] if person else [])]
-    codes_by_column = {row.column.lower(): list(row.settings.missing) for row in declared}
+    codes_by_column = {row.column.lower(): list(row.settings.missing_codes) for row in declared}
     for listed_name, codes in options.per_column(SETTING).items():
         column = source.column(function, listed_name, SETTING)
         if column not in columns:

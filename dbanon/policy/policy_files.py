@@ -10,7 +10,18 @@ from typing import Any
 
 from dbanon.sqltext import names
 
-_SETTINGS = ("role", "hierarchy", "weight", "min_level", "max_level", "top", "bottom", "grid", "missing", "form")
+_SETTINGS = (
+    "role",
+    "hierarchy",
+    "weight",
+    "min_level",
+    "max_level",
+    "top",
+    "bottom",
+    "rounding",
+    "missing_codes",
+    "settings",
+)
 _KEY_COLUMNS = ("database_name", "schema_name", "table_name", "column_name")
 """Columns of a policy that identify the column that a row is about."""
 
@@ -76,8 +87,8 @@ def _read_csv(
         "weight": float,
         "min_level": int,
         "max_level": int,
-        "missing": parse_codes,
-        "form": parse_transform_cell,
+        "missing_codes": parse_codes,
+        "settings": parse_transform_cell,
     }
     table_rows = _rows_of_table(path, rows, is_about_table)
     if repeated_column := next(

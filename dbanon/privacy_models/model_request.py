@@ -107,9 +107,9 @@ def model_requirements(
                 raise errors.UnusedArgumentError(function, parameter.name, f"{model.parameter} is not given")
     for model in requested:
         refuse_other_forms(function, model, options)
-    if options.get("multi") is not None and not requested:
+    if options.get("multi_sensitive") is not None and not requested:
         names = ", ".join(m.parameter for m in all_models)
-        raise errors.UnusedArgumentError(function, "multi", f"none of {names} is given")
+        raise errors.UnusedArgumentError(function, "multi_sensitive", f"none of {names} is given")
     if requested and not sensitive:
         raise errors.SensitiveColumnMissingError(function, requested[0].parameter, table)
     return tuple(_requirement(m, options, i) for i in range(len(sensitive)) for m in requested)

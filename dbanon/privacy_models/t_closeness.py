@@ -69,13 +69,13 @@ MODEL = PrivacyModel(
     parameters=(
         Parameter("t", Float(0, 1), "t-closeness: greatest earth mover's distance of a class from the whole table."),
         Parameter(
-            "emd",
+            "ground_distance",
             Choice(("equal", "ordered", "hierarchical")),
             "Distance of two sensitive values for t: equal (default), by rank (of the leaves of the column's hierarchy "
             "where it has one, else of the values), or by the hierarchy.",
         ),
     ),
-    form_parameter="emd",
+    form_parameter="ground_distance",
     source="Li et al. 2007",
     function="t_closeness",
     description="earth mover's distance of a class from the whole table",

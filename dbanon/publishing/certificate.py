@@ -11,8 +11,9 @@ from functools import cached_property, partial
 from typing import Any
 
 from dbanon import errors
+from dbanon.errors import renamed_names
 from dbanon.errors.example import SAFE, Example
-from dbanon.ledger import hashes, releases
+from dbanon.ledger import earlier_names, hashes, releases
 from dbanon.ledger.people.unknown_sources import RELATION_UNKNOWN
 from dbanon.policy.transforms.settings import TRANSFORM_SETTINGS
 from dbanon.privacy_models import model_request, registry
@@ -23,7 +24,7 @@ from dbanon.release.spec import resolve
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.runtime import session
 from dbanon.runtime.session import Session
-from dbanon.source import catalog
+from dbanon.source import catalog, earlier_schema
 from dbanon.source.catalog import SCHEMA, SearchPath
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, literal_rows, one_line, qualified, text
 from dbanon.table_functions.table_function import Call, TableFunction
@@ -157,11 +158,11 @@ _LIMITS = {
 _PARAMETERS_FOR_RECIPIENTS = (
     "k",
     *(p.name for p in registry.parameters()),
-    "multi",
+    "multi_sensitive",
     "suppress",
     "nulls",
     "intervals",
-    "escape",
+    "escape_labels",
 )
 """Parameters that a recipient sees; others may name withheld columns, or nodes of a hierarchy."""
 
@@ -178,12 +179,11 @@ class Certificate:
             f"SELECT * FROM {table} WHERE (schema_name, name, version) = (?, ?, ?)",
             [entry.schema, entry.name, entry.version],
         )
-        self.row: dict[str, Any] = dict(
-            zip([column[0] for column in result.description], result.fetchall()[0], strict=True)
-        )
-        self.roles: dict[str, str] = json.loads(self.row["roles"])
-        self.parameters: dict[str, Any] = json.loads(self.row["parameters"])
-        self.metrics: dict[str, float] = dict(self.row["metrics"])
+        cells = dict(zip([column[0] for column in result.description], result.fetchall()[0], strict=True))
+        self.row = earlier_schema.current_row("release", cells) | {"statement": entry.statement}
+        self.roles, self.parameters = entry.roles, entry.options
+        self.metrics = earlier_names.current_metrics(dict(self.row["metrics"]))
+        self.stored_metrics = {renamed_names.current_metric(name): name for name in self.row["metrics"]}
         self.columns = self._columns("")
         self.shape = recompute_queries.release_columns(
             self._columns("_classes"), self.columns, self.roles, bool(self.parameters.get("suppress"))
@@ -237,7 +237,7 @@ class Certificate:
             locations,
             self.entry.k,
             self.demands,
-            self.parameters.get("multi") == "joint",
+            self.parameters.get("multi_sensitive") == "joint",
             self._value_places,
         )
 
@@ -302,7 +302,9 @@ class Certificate:
     @property
     def published_columns(self) -> set[str]:
         """The published columns of the source, whose names a recipient sees."""
-        return {c for c, role in self.roles.items() if role in ("quasi", "sensitive", "other", *TRANSFORM_SETTINGS)}
+        return {
+            c for c, role in self.roles.items() if role in ("quasi", "sensitive", "insensitive", *TRANSFORM_SETTINGS)
+        }
 
     def _release_lines(self, for_recipient: bool) -> Iterator[Line]:
         row = self.row
@@ -366,7 +368,7 @@ class Certificate:
 
         def metric_lines(*rows: tuple[str, str, str]) -> Iterator[Line]:
             return (
-                Line(section, label, format_number(self.metrics[name]), queries.metric(name))
+                Line(section, label, format_number(self.metrics[name]), queries.metric(name, self.stored_metrics[name]))
                 for section, label, name in rows
                 if name in self.metrics
             )
@@ -381,7 +383,7 @@ class Certificate:
             ("achieved", "class size, greatest", "class_size_greatest"),
             ("risk", "prosecutor, highest", "risk_highest"),
             ("risk", "prosecutor, average", "risk_average"),
-            ("risk", "smallest group by everything published", "k_all"),
+            ("risk", "smallest group by everything published", "k_full_record"),
         )
         own_queries = self.recompute_queries(self.qualified_tables)
         for label, query, sql in (
@@ -389,21 +391,19 @@ class Certificate:
             ("marketer, average", own_queries.marketer_risk(), queries.marketer_risk()),
         ):
             yield Line("risk", label, format_number(float(self.cursor.execute(query).fetchall()[0][0])), sql)
+        yield from metric_lines(("left out", "as outliers", "suppressed"), ("left out", "for a NULL", "dropped:null"))
+        if self.row.get("withheld_after_erasure"):
+            yield Line("left out", "held back since an erasure", str(self.row["withheld_after_erasure"]))
         yield from metric_lines(
-            ("left out", "as outliers", "suppressed:outlier"), ("left out", "for a NULL", "dropped")
-        )
-        if self.row.get("held_back"):
-            yield Line("left out", "held back since an erasure", str(self.row["held_back"]))
-        yield from metric_lines(
-            ("left out", "beyond bounds", "left_out:bounds"),
-            ("left out", "as duplicates", "left_out:duplicate"),
-            ("not protected", "records unique by all unchanged columns", "unique_unchanged"),
+            ("left out", "beyond bounds", "dropped:bounds"),
+            ("left out", "as duplicates", "dropped:duplicate"),
+            ("not protected", "records unique by all unchanged columns", "unique_by_unchanged_columns"),
         )
         if self.shape.sensitive:
             yield from metric_lines(("not protected", "share of records in homogeneous classes", "homogeneous_share"))
         for column, _ in self.shape.sensitive:
             label = f"values of {column} of fewer than k"
-            yield from metric_lines(("not protected", label, f"rare_sensitive_values:{column}"))
+            yield from metric_lines(("not protected", label, f"n_rare_values:{column}"))
 
     def _pending_lines(self, for_recipient: bool) -> Iterator[Line]:
         """Yield the lines about pending records. A recipient does not see how many there are.
@@ -430,12 +430,12 @@ class Certificate:
         """Yield the lines about other versions and releases; a recipient sees what was checked, not against which."""
         row = self.row
         new_line = partial(Line, "other releases")
-        unchecked, unknown = _split_unchecked(row.get("unchecked") or [])
+        unchecked, unknown = _split_unchecked(row.get("unchecked_against") or [])
         if row["composition"] is None:
             yield new_line("composition", "not checkable: nothing told the people of the source apart")
         elif for_recipient:
             yield new_line("composition", "checked against the custodian's other releases of the same people")
-        elif row.get("bases") is None:
+        elif row.get("source_tables") is None:
             yield new_line("composition", "checked by an earlier version of the library, for shared people only")
         else:
             narrowed = [f"{people} people with {other}" for other, people in row["composition"].items() if people]
@@ -451,11 +451,11 @@ class Certificate:
         if row["version"] == 1:
             return
         kept_text = "records stayed in their classes"
-        origin = {"keep": kept_text, "hold": kept_text, "recluster": "clustered anew"}.get(row["refresh"], "first")
+        origin = {"keep": kept_text, "hold": kept_text, "recluster": "clustered anew"}.get(row["refresh_mode"], "first")
         yield new_line("version before", f"{origin}; whoever has both can subtract or intersect them")
         if not for_recipient:
-            n_small_differences = row["delta_classes"]
-            allowed_text = ", allowed when it was made" if row["allow_delta"] else ""
+            n_small_differences = row["small_differences"]
+            allowed_text = ", allowed when it was made" if row["allow_small_differences"] else ""
             yield new_line("classes that differ by too few", f"{n_small_differences}{allowed_text}")
 
     # --- hierarchies of sensitive columns ----------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def release_columns(
     return ReleaseColumns(
         quasi=columns["quasi"],
         sensitive=[(n, release.get(n, "VARCHAR")) for n in sensitive],
-        other=[(n, release.get(n, "VARCHAR")) for n, role in roles.items() if role in ("other", "mask", "shift")],
+        other=[(n, release.get(n, "VARCHAR")) for n, role in roles.items() if role in ("insensitive", "mask", "shift")],
         links=[(n, release.get(n, "VARCHAR")) for n, role in roles.items() if role == "pseudonym"],
         class_id=class_id,
         size=size,
@@ -97,15 +97,18 @@ class RecomputeQueries:
         self.columns, self.locations, self.k, self.demands, self.cells = columns, locations, k, demands, cells
         self.joint = joint and len(columns.sensitive) > 1
 
-    def metric(self, name: str) -> Sql:
-        """Return the SQL of a metric by its name; if it cannot be recomputed, read it from the table of metrics."""
+    def metric(self, name: str, stored_name: str) -> Sql:
+        """Return the SQL of a metric by its name.
+
+        If it cannot be recomputed, the SQL reads it from the table of metrics, in which it has `stored_name`.
+        """
         base, _, detail = name.partition(":")
         computed = (
             self._model_metric(base, detail)
             if base in {m.name for _, _, m in registry.metrics()}
             else self._simple_metric(base, detail)
         )
-        return computed or self.stored_metric(name)
+        return computed or self.stored_metric(stored_name)
 
     def stored_metric(self, name: str) -> Sql:
         """Return the SQL that reads a metric from the table of metrics."""
@@ -131,8 +134,10 @@ class RecomputeQueries:
             "classes": Sql(f"SELECT count(*) FROM (SELECT DISTINCT {self._cells()} FROM {release})"),
             "persons": self._persons(),
             "k": self._class_size_metric("min(size)"),
-            "k_all": self._equal_records_metric([*self.columns.quasi, *self.columns.unchanged], "min(size)"),
-            "unique_unchanged": self._equal_records_metric(self.columns.unchanged, "count(*) FILTER (WHERE size = 1)"),
+            "k_full_record": self._equal_records_metric([*self.columns.quasi, *self.columns.unchanged], "min(size)"),
+            "unique_by_unchanged_columns": self._equal_records_metric(
+                self.columns.unchanged, "count(*) FILTER (WHERE size = 1)"
+            ),
             "risk_highest": self._class_size_metric("max(1.0 / size)"),
             "risk_average": self._class_size_metric("sum(records / size) / sum(records)"),
             "class_size_average": Sql(f"SELECT avg(records) FROM {self._sizes()}"),
@@ -143,13 +148,13 @@ class RecomputeQueries:
             return queries[base]
         if base == "suppressed":
             return self._suppressed_count("outlier") if self.columns.suppressed else None
-        if base == "dropped":
+        if base == "dropped" and detail == "null":
             if self.columns.suppressed:
                 return self._suppressed_count("null")
             return self._membership_metric("coalesce(sum(records), 0)", "class_id IS NULL AND held IS NOT TRUE")
         if base == "homogeneous_share":
             return self._homogeneous_share([c for c in self.columns.sensitive if detail in ("", c[0])])
-        if base == "rare_sensitive_values" and self.columns.persons is None:
+        if base == "n_rare_values" and self.columns.persons is None:
             value = bytewise_column(*next(c for c in self.columns.sensitive if c[0] == detail))
             return Sql(
                 f"SELECT count(*) FROM (SELECT count(*) AS size FROM {release} GROUP BY {value}) WHERE size < {k}"

@@ -30,7 +30,7 @@ _EXAMPLES = {
 _PARAMETERS_BY_KIND = {
     "metrics": (
         Parameter(
-            "divergence",
+            "with_kl_divergence",
             Boolean(),
             "Also kl_divergence, which may take longer than all other measures together.",
             False,
@@ -38,7 +38,7 @@ _PARAMETERS_BY_KIND = {
     ),
     "inference": (
         Parameter(
-            "support",
+            "min_records",
             Integer(1),
             "Values of fewer records (persons) of the table are left out, as they say little; default k.",
         ),

@@ -10,11 +10,11 @@ MAX_KEY_METRICS = 8
 _FIRST_METRICS = ("records", "classes", "k")
 _LATER_METRICS = (
     "precision",
-    "k_all",
+    "k_full_record",
     "suppressed",
     "homogeneous_share",
     "class_size_average",
-    "unique_unchanged",
+    "unique_by_unchanged_columns",
     "risk_highest",
     "risk_average",
     "gcp",

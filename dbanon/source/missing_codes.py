@@ -109,7 +109,7 @@ def without_codes(source: Source, declared: Iterable[DeclaredColumn], is_true: I
 
     A code that is not a value of the column's type is ignored.
     """
-    codes = {row.column: row.settings.missing for row in declared}
+    codes = {row.column: row.settings.missing_codes for row in declared}
     return replace(source, cleaned=relation_without_codes(source.read, source.columns, codes, is_true))
 
 

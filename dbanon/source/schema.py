@@ -6,7 +6,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.runtime import session
-from dbanon.source import attached_databases
+from dbanon.source import attached_databases, earlier_schema
 from dbanon.sqltext import resources
 from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import identifier, qualified
@@ -87,6 +87,7 @@ def _migrate(cursor: Any, database: str, version: int) -> None:
     cursor.execute(f"USE {identifier(database)}")
     cursor.execute("BEGIN")
     try:
+        earlier_schema.rename(cursor, database)
         cursor.execute(_statements("source/schema.sql"))
         for reached, name in sorted(_migrations().items()):
             if reached > version:
@@ -120,11 +121,12 @@ def _is_complete(cursor: Any, database: str) -> bool:
 
 _LAST_COLUMNS = """
 PREPARE present AS
-SELECT d.delivered_at, f.identity, e.entity_schema, g.hashes, a.refused, q.most, p.missing, p.form, h.ord, n.leaf,
+SELECT d.ownership_tag, f.identity, e.entity_schema, g.person_tables, a.refusal, q.max_requests,
+    p.missing_codes, p.settings, h.position, n.leaf,
     r.hashes, r.waiting_persons, r.keys, m.waiting, s.state, t.turns
 FROM {database}.dbanon.delivery AS d, {database}.dbanon.foreign_database AS f,
     {database}.dbanon.relation AS e, {database}.dbanon.related_release AS g,
-    {database}.dbanon.asked AS a, {database}.dbanon.permission AS q,
+    {database}.dbanon.release_request AS a, {database}.dbanon.permission AS q,
     {database}.dbanon.stream AS s, {database}.dbanon.policy AS p, {database}.dbanon.hierarchy AS h,
     {database}.dbanon.hierarchy_path AS n,
     {database}.dbanon.release AS r, {database}.dbanon.membership AS m, {database}.dbanon.publishing_turn AS t

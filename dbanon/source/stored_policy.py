@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from dbanon.source import attached_databases, catalog
+from dbanon.errors import renamed_names
+from dbanon.source import attached_databases, catalog, earlier_schema
 from dbanon.sqltext import names
 from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql, qualified, text
@@ -12,10 +13,10 @@ from dbanon.sqltext.quote import Sql, qualified, text
 
 @dataclass(frozen=True)
 class Settings:
-    """Generalization settings of one quasi-identifier; None if not given. `round` is only set by calls.
+    """Generalization settings of one quasi-identifier; None if not given. `coarsen` is only set by calls.
 
-    `missing` are codes that are read as NULL, for columns of any role; `form` are the settings of a pseudonym, mask or
-    shift, by lower-case name.
+    `missing_codes` are codes that are read as NULL, for columns of any role; `settings` are those of a
+    pseudonym, mask or shift, by lower-case name.
     """
 
     hierarchy: str | None = None
@@ -24,10 +25,10 @@ class Settings:
     max_level: int | None = None
     top: str | None = None
     bottom: str | None = None
-    grid: str | None = None
-    round: str | None = None
-    missing: tuple[str, ...] = ()
-    form: tuple[tuple[str, str], ...] = ()
+    rounding: str | None = None
+    coarsen: str | None = None
+    missing_codes: tuple[str, ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,18 +105,21 @@ def _stored_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyR
 
 
 def _row(cells: Mapping[str, Any]) -> PolicyRow:
-    """Return a row from its cells by column name; a policy of an older schema has no `missing` and no `form`."""
-    other_settings = {name: cells[name] for name in ("hierarchy", "min_level", "max_level", "top", "bottom", "grid")}
+    """Return a row from its cells by column name; a policy of an older schema has no `missing_codes` and `settings`."""
+    is_earlier = "grid" in cells
+    cells = earlier_schema.current_row("policy", cells)
+    role = renamed_names.ROLES.get(cells["role"].lower(), cells["role"]) if is_earlier else cells["role"]
+    other_settings = {
+        name: cells[name] for name in ("hierarchy", "min_level", "max_level", "top", "bottom", "rounding")
+    }
     weight = 1.0 if cells["weight"] is None else cells["weight"]
     settings = Settings(
         weight=weight,
-        missing=parse_codes(cells.get("missing")),
-        form=parse_settings(cells.get("form")),
+        missing_codes=parse_codes(cells.get("missing_codes")),
+        settings=parse_settings(cells.get("settings")),
         **other_settings,
     )
-    return PolicyRow(
-        cells["schema_name"], cells["table_name"], DeclaredColumn(cells["column_name"], cells["role"], settings)
-    )
+    return PolicyRow(cells["schema_name"], cells["table_name"], DeclaredColumn(cells["column_name"], role, settings))
 
 
 def parse_codes(stored: Sequence[str | None] | None) -> tuple[str, ...]:
@@ -237,11 +241,20 @@ _LATER = r"(, '(missing|form)': NULL)*\}$"
 """The end of a row's text with NULL in the columns that were added later."""
 
 
+def _with_earlier_names(row_text: str) -> str:
+    """Return SQL of a policy row's text with the earlier names of columns and roles."""
+    for earlier_name, name in earlier_schema.RENAMED_COLUMNS["policy"].items():
+        row_text = f"""replace({row_text}, {text(f"'{name}': ")}, {text(f"'{earlier_name}': ")})"""
+    for earlier_role, role in renamed_names.ROLES.items():
+        row_text = f"""replace({row_text}, {text(f"'role': {role},")}, {text(f"'role': {earlier_role},")})"""
+    return row_text
+
+
 def _fingerprint_sql(home: str, exists: bool, near: Sql) -> Sql:
     """Return a scalar subquery for a fingerprint of those rows of a database's policy for which `near` is true.
 
-    A row without `missing` and `form` has the text that it had before these columns existed, so that adding them
-    changes no fingerprint.
+    The text of a row is that of the first schema: with the names that columns and roles had there, and without NULL in
+    columns that were added later. So a migration changes no fingerprint.
     """
     if not exists:
         return qualify_builtins(
@@ -250,6 +263,6 @@ def _fingerprint_sql(home: str, exists: bool, near: Sql) -> Sql:
         )
     return qualify_builtins(
         "(SELECT coalesce(md5(string_agg(line, chr(10) ORDER BY line COLLATE POSIX ASC)), '') FROM (SELECT "
-        f"regexp_replace(p::VARCHAR, {text(_LATER)}, '}}') AS line "
+        f"regexp_replace({_with_earlier_names('p::VARCHAR')}, {text(_LATER)}, '}}') AS line "
         f"FROM {qualified(home, catalog.SCHEMA, 'policy')} AS p WHERE {near}) AS rows)"
     )

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dbanon import errors
+from dbanon.errors import renamed_names
 from dbanon.runtime.session import Session
 from dbanon.source.catalog import SearchPath
 from dbanon.sqltext.qualify_builtins import qualify_builtins
@@ -23,6 +25,8 @@ def call_sql(session: Session, call: Mapping[str, Any], location: Sequence[str])
         session.recorded_calls.append(call)
         return "SELECT 1"
     name = call["function"]
+    if name in renamed_names.FUNCTIONS:
+        raise errors.RenamedFunctionError(name, renamed_names.FUNCTIONS[name])
     parameter_values = arguments.merge_arguments(
         name, call["slots"] or (), dict(call["named"] or {}), registry.table_functions()[name].positional_slots
     )

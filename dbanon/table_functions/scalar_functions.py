@@ -4,6 +4,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from dbanon import errors
+from dbanon.errors import renamed_names
 from dbanon.errors.example import SAFE, Example
 from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql, identifier
@@ -35,16 +36,16 @@ def _published_value_function(name: str, returns: str, doc: str, example: Exampl
 
 FUNCTIONS = (
     _published_value_function(
-        "lower_of",
+        "lower_bound",
         "DOUBLE",
         "Lower end of a published number: 25 of [25, 29]; NULL where it is open, as in <=18.",
-        Example("SELECT lower_of('[25, 29]') AS low, lower_of('<=18') AS open;"),
+        Example("SELECT lower_bound('[25, 29]') AS low, lower_bound('<=18') AS open;"),
     ),
     _published_value_function(
-        "upper_of",
+        "upper_bound",
         "DOUBLE",
         "Upper end of a published number: 29 of [25, 29]; NULL where it is open, as in >=90.",
-        Example("SELECT upper_of('[25, 29]') AS high, upper_of('>=90') AS open;"),
+        Example("SELECT upper_bound('[25, 29]') AS high, upper_bound('>=90') AS open;"),
     ),
     _published_value_function(
         "midpoint",
@@ -53,16 +54,16 @@ FUNCTIONS = (
         Example("SELECT midpoint('[25, 29]') AS middle;"),
     ),
     _published_value_function(
-        "lower_date_of",
+        "lower_date",
         "TIMESTAMP",
         "The same of a published date, timestamp or time (of 1970-01-01): lower end.",
-        Example("SELECT birth_date, lower_date_of(birth_date) AS earliest FROM safe LIMIT 5;", SAFE),
+        Example("SELECT birth_date, lower_date(birth_date) AS earliest FROM safe LIMIT 5;", SAFE),
     ),
     _published_value_function(
-        "upper_date_of",
+        "upper_date",
         "TIMESTAMP",
         "Upper end of a published date, timestamp or time; of days, the last one.",
-        Example("SELECT birth_date, upper_date_of(birth_date) AS latest FROM safe LIMIT 5;", SAFE),
+        Example("SELECT birth_date, upper_date(birth_date) AS latest FROM safe LIMIT 5;", SAFE),
     ),
     _published_value_function(
         "midpoint_date",
@@ -105,6 +106,12 @@ def macro_statements(scope: str = "TEMP", excluded_arguments: Container[str] = (
             if not any(argument in excluded_arguments for argument in overload.arguments)
         )
         yield Sql(f"CREATE OR REPLACE {scope} MACRO {identifier(function.name)}{overloads}")
+    current_names = {function.name for function in FUNCTIONS}
+    for earlier_name, name in renamed_names.FUNCTIONS.items():
+        if name in current_names:
+            message = error_sql(errors.RenamedFunctionError(earlier_name, name))
+            body = qualify_builtins(f"error({message})")
+            yield Sql(f"CREATE OR REPLACE {scope} MACRO {identifier(earlier_name)}(published) AS ({body})")
 
 
 def _overload_body(function: ScalarFunction, overload: Overload) -> str:

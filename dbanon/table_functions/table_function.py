@@ -66,7 +66,7 @@ class TableFunction:
         """Parameters for which `=` is recognized with values of any type; it always is for texts."""
         names = tuple(p.name for p in self.parameters)
         if set(arguments.CAPTURED) <= set(names):  # takes what algorithms take
-            return (*arguments.CAPTURED, "support") if self.kind == "inference" else arguments.CAPTURED
+            return (*arguments.CAPTURED, "min_records") if self.kind == "inference" else arguments.CAPTURED
         if len(names) <= MAX_CAPTURED:
             return names
         return tuple(p.name for p in self.parameters if not isinstance(p.kind, Text | Choice))[:MAX_CAPTURED]

@@ -25,7 +25,7 @@ def is_valid(column: Any) -> Any:
 
 
 def to_numpy(column: Any, missing: float = np.nan) -> Any:
-    """Return a numeric column as a NumPy array, with NULL as `missing`.
+    """Return a numeric column as a NumPy array, with NULL as `missing_codes`.
 
     Args:
         column: A column of numbers.

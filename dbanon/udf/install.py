@@ -6,11 +6,13 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import duckdb
 
+from dbanon.errors import renamed_names
 from dbanon.runtime import label_cache, session
 from dbanon.source import schema
 from dbanon.sqltext.qualify_builtins import SYSTEM_SCHEMA, qualify_builtins
@@ -170,10 +172,14 @@ def table_macros(
         f"CREATE OR REPLACE TEMP MACRO dbanon_slots({', '.join(_SLOTS)}) AS "
         f"{qualify_builtins(arguments.capture_sql(_SLOTS, arguments.CAPTURED))}"
     )
+    functions = table_functions()
     yield from (
-        _table_macro(function, query_prefix, query_suffix)
-        for function in filter(is_included, table_functions().values())
+        _table_macro(function, query_prefix, query_suffix) for function in filter(is_included, functions.values())
     )
+    # A call by an earlier name is an error that states the new one, in views and on plain connections too.
+    for earlier_name, name in renamed_names.FUNCTIONS.items():
+        if name in functions and is_included(functions[name]):
+            yield _table_macro(replace(functions[name], name=earlier_name), query_prefix, query_suffix)
 
 
 _SLOTS = [f"a{i}" for i in range(1, arguments.SLOTS + 1)]
@@ -194,6 +200,7 @@ def _table_macro(function: TableFunction, query_prefix: str, query_suffix: str) 
     # database has a macro of that name.
     slots = _SLOTS if function.parameters else [] if function.positional else _SLOTS[:1]
     names = [p.name for p in function.parameters]
+    names += renamed_names.earlier_parameters(names)  # so that the planner can state the new name
     parameters = [identifier(n) for n in function.positional]
     parameters += [Sql(f"{identifier(n)} := NULL") for n in (*slots, *names)]
     positional = join_sql(f"{identifier(n)} := {identifier(n)}" for n in function.positional)

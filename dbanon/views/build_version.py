@@ -254,8 +254,8 @@ def _definition_columns(entry: LedgerEntry, spec: ReleaseSpec) -> dict[str, Sql]
         "hierarchy_fingerprint": text(entry.hierarchy_fingerprint),
         "library_versions": map_literal({k: text(v) for k, v in library_versions().items()}, "VARCHAR"),
         "person_key": Sql("NULL") if entry.person_key is None else list_literal(entry.person_key),
-        "refresh": text(entry.refresh_mode),
-        "bases": list_literal(entry.bases or ()),
+        "refresh_mode": text(entry.refresh_mode),
+        "source_tables": list_literal(entry.bases or ()),
         "keys": map_literal({k: text(v) for k, v in entry.keys.items()}, "VARCHAR"),
         "hash_format": literal(entry.hash_format),
         "disjoint_from": list_literal(entry.disjoint_from),
@@ -281,22 +281,22 @@ def _insert_ledger_row(
         "source_fingerprint": text(fingerprint),
         "source_records": literal(int(source_records)),
         "records": literal(int(metrics["records"])),
-        "suppressed": literal(int(metrics["suppressed:outlier"])),
-        "dropped": literal(int(metrics["dropped"])),
+        "suppressed": literal(int(metrics["suppressed"])),
+        "dropped": literal(int(metrics["dropped:null"])),
         "released_at": Sql(f"{text(str(datetime.now(UTC).replace(tzinfo=None)))}::TIMESTAMP"),
         "achieved": map_literal({k: literal(v) for k, v in achieved.items()}, "DOUBLE"),
         "metrics": map_literal({k: literal(v) for k, v in metrics.items()}, "DOUBLE"),
-        "delta_classes": literal(n_small_differences),
-        "allow_delta": literal(version_options.allows_small_differences),
+        "small_differences": literal(n_small_differences),
+        "allow_small_differences": literal(version_options.allows_small_differences),
         "composition": Sql("NULL")
         if comparison.composition is None
         else map_literal({k: literal(v) for k, v in comparison.composition.items()}, "BIGINT"),
-        "unchecked": list_literal(
+        "unchecked_against": list_literal(
             [o.version_name for o in comparison.unchecked]
             + [name + unknown_sources.RELATION_UNKNOWN for name in comparison.unknown]
         ),
         "recognized": map_literal({r.other.version_name: literal(r.total) for r in recognized}, "BIGINT"),
-        "held_back": literal(compare_version.count_withheld(cursor, entry)),
+        "withheld_after_erasure": literal(compare_version.count_withheld(cursor, entry)),
         "composition_rule": text(version_options.composition),
     }
     if entry.refresh_mode == "hold":

@@ -24,14 +24,14 @@ OLD_SUFFIX = " before refresh"
 class VersionOptions:
     """Options for creating a version: the function that creates it, and the version that it replaces (`old`).
 
-    `allow_delta` publishes differences of too few records. `composition` is the reaction if other releases and this one
-    together narrow people: warn or refuse. With `erase` differences to earlier versions are reported, not refused. If
-    records can be deferred, `wait` names a group of `deferred_records.DEFERRED_GROUPS` that is deferred in addition to
-    the records that cannot be published. `to`: the PostgreSQL table to which the release is copied.
+    `allow_small_differences` publishes differences of too few records. `composition` is the reaction if other releases
+    and this one together narrow people: warn or refuse. With `erase` differences to earlier versions are reported, not
+    refused. If records can be deferred, `wait` names a group of `deferred_records.DEFERRED_GROUPS` that is deferred in
+    addition to the records that cannot be published. `to`: the PostgreSQL table to which the release is copied.
     """
 
     function: str
-    allow_delta: bool
+    allow_small_differences: bool
     composition: str
     old: LedgerEntry | None = None
     erase: bool = False
@@ -41,7 +41,7 @@ class VersionOptions:
     @property
     def allows_small_differences(self) -> bool:
         """Whether versions of the same name may differ by too few records."""
-        return self.allow_delta or self.erase
+        return self.allow_small_differences or self.erase
 
 
 @dataclass(frozen=True)

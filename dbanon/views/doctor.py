@@ -106,11 +106,11 @@ def _changed_related_releases(cursor: Any, database: str) -> Iterator[Problem]:
 def _reported_problems(raw: Any, database: str) -> Iterator[Problem]:
     """Yield the problems that the table functions report for the database."""
     for name, schema, n_added, n_removed, n_changed, policy, hierarchy, problem in raw.execute(
-        "SELECT name, schema_name, came, went, changed, policy_changed, hierarchy_changed, problem "
+        "SELECT name, schema_name, added, removed, changed, policy_changed, hierarchy_changed, problem "
         "FROM release_status() WHERE database_name = ? AND status = 'stale'",
         [database],
     ).fetchall():
-        counts = {"came": n_added, "went": n_removed, "changed": n_changed}
+        counts = {"added": n_added, "removed": n_removed, "changed": n_changed}
         changes = [f"{count} records {description}" for description, count in counts.items() if count]
         changes += [
             description

@@ -52,7 +52,7 @@ def create_release(
     *,
     key: str | Sequence[str] | None = None,
     composition: str = "warn",
-    allow_delta: bool = False,
+    allow_small_differences: bool = False,
     replace: bool = False,
     disjoint_from: str | Sequence[str] = (),
     progress: Callable[[float, float], None] | None = None,
@@ -71,7 +71,7 @@ def create_release(
         key: Columns that identify people, if no column has the role person and the source has no primary key.
         composition: The reaction if this release and others of the same source together narrow people to fewer than
             k records (or l values): "warn" or "refuse".
-        allow_delta: Publish differences between versions of too few records, too.
+        allow_small_differences: Publish differences between versions of too few records, too.
         replace: Create the next version of a release with another definition.
         disjoint_from: Releases or tables about other people, with which nothing is compared; the ledger stores this.
         progress: Called with the fraction of the search that is complete, and the fraction of the loss that it saved.
@@ -94,7 +94,7 @@ def create_release(
     if several.has_related_tables(parameters):
         call_parameters = parameters if key is None else {**parameters, "key": key}
         return related_release.create_related_release(
-            connection, name, algorithm, source, call_parameters, allow_delta, composition
+            connection, name, algorithm, source, call_parameters, allow_small_differences, composition
         )
     call_parameters = json.loads(json.dumps(parameters, default=str))
     check_algorithm("materialize", algorithm)
@@ -151,7 +151,9 @@ def create_release(
             entry = replace_(
                 entry, disjoint_from=disjoint_sources.disjoint_names(cursor, entry, disjoint_from, earlier_versions)
             )
-            version_options = VersionOptions("materialize", allow_delta, composition, delivery_target=delivery_target)
+            version_options = VersionOptions(
+                "materialize", allow_small_differences, composition, delivery_target=delivery_target
+            )
             if not published_versions:
                 return _create_first(cursor, entry, spec, name, version_options)
             return _create_next(
@@ -189,7 +191,7 @@ def refresh_release(
     name: str,
     *,
     refresh: str = "keep",
-    allow_delta: bool = False,
+    allow_small_differences: bool = False,
     composition: str = "warn",
     if_stale: bool = False,
     erase: bool = False,
@@ -204,8 +206,8 @@ def refresh_release(
         refresh: "keep" leaves published records in their classes and clusters only new ones. "hold" also keeps classes,
             and defers new records that are too few or miss the model until a later refresh has enough of them.
             "recluster" clusters all records again; a reader of both versions can intersect their classes.
-        allow_delta: Publish rows that classes gain or lose even if these miss the model; the ledger stores this.
-        composition: The reaction if this release and others of the same source together narrow people: "warn" or
+        allow_small_differences: Publish rows that classes gain or lose even if these miss the model; the ledger stores
+        this. composition: The reaction if this release and others of the same source together narrow people: "warn" or
             "refuse".
         if_stale: Create no version if source, policy and hierarchies have not changed (see `release_status`).
         erase: Honour an erasure that would be refused otherwise. Classes that lost a person are removed as a whole; the
@@ -246,7 +248,9 @@ def refresh_release(
                 old,
                 spec,
                 refresh,
-                VersionOptions("refresh", allow_delta, composition, erase=erase, delivery_target=delivery_target),
+                VersionOptions(
+                    "refresh", allow_small_differences, composition, erase=erase, delivery_target=delivery_target
+                ),
             )
 
 
@@ -349,7 +353,7 @@ def _create_next(
             n_small_differences = len(
                 {row[1] for row in cursor.execute(release_status.pending_differences(old, spec)).fetchall()}
             )
-            if n_small_differences and not version_options.allow_delta:
+            if n_small_differences and not version_options.allow_small_differences:
                 raise errors.SmallDifferencesRefusedError(
                     function, old.display_name, n_small_differences, [f"version {old.version}"]
                 )

@@ -35,7 +35,7 @@ def create_related_release(
     algorithm: str,
     source: str,
     call_arguments: Mapping[str, Any],
-    allow_delta: bool,
+    allow_small_differences: bool,
     composition: str,
 ) -> Release:
     """Create `name` for the main table, `name_TABLE` for each other table, and the classes and metrics of the release.
@@ -43,14 +43,16 @@ def create_related_release(
     All are created in one transaction, with a row in `dbanon.related_release`.
 
     Raises:
-        UnusedArgumentError: `allow_delta` is given.
+        UnusedArgumentError: `allow_small_differences` is given.
         OverlappingReleaseError: The ledgers have a release of these people.
         ReleaseExistsError: A table of a needed name exists.
 
     Also raises the errors of a call of the function.
     """
-    if allow_delta:
-        raise errors.UnusedArgumentError(_FUNCTION, "allow_delta", "a release of related tables has one version")
+    if allow_small_differences:
+        raise errors.UnusedArgumentError(
+            _FUNCTION, "allow_small_differences", "a release of related tables has one version"
+        )
     parameters = json.loads(json.dumps(call_arguments, default=str))
     current_session = session.find_session(getattr(connection, "raw", connection))
     with current_session.cursor() as cursor:
@@ -229,8 +231,8 @@ def _insert_ledger_row(
         "persons": literal(int(metric_values["persons"])),
         "released_at": Sql(f"{text(str(datetime.now(UTC).replace(tzinfo=None)))}::TIMESTAMP"),
         "metrics": map_literal({n: literal(v) for n, v in metric_values.items()}, "DOUBLE"),
-        "bases": list_literal(release.bases),
-        "people": list_literal(release.people),
+        "source_tables": list_literal(release.bases),
+        "person_tables": list_literal(release.people),
         "hashes": map_literal({n: text(v) for n, v in release.hashes.items()}, "VARCHAR"),
     }
     columns: Sequence[str] = [identifier(name) for name in row]

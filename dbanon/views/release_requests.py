@@ -36,12 +36,12 @@ class RequestOutcome:
 
 def stored_outcomes(cursor: Any, database: str) -> list[RequestOutcome]:
     """Return the outcomes of earlier requests; one whose release was dropped since counts as refused."""
-    if not catalog.has_table(cursor, database, "asked"):
+    if not catalog.has_table(cursor, database, "release_request"):
         return []
     published_names = {(e.schema, e.name) for e in releases.entries(cursor, database, "status = 'published'")}
     rows = cursor.execute(
         "SELECT algorithm, source, parameters, schema_name, name "
-        f"FROM {qualified(database, catalog.SCHEMA, 'asked')} ORDER BY ALL ASC NULLS LAST"
+        f"FROM {qualified(database, catalog.SCHEMA, 'release_request')} ORDER BY ALL ASC NULLS LAST"
     ).fetchall()
     requests = [(ReleaseRequest(*map(str, row[:3])), (row[3], row[4])) for row in rows]
     return [RequestOutcome(asking, release if release in published_names else None) for asking, release in requests]
@@ -77,7 +77,7 @@ def fulfil_request(
                 asking.description, [o.asking.description for o in of_source if o.release is not None]
             )
         release = (REQUESTED_SCHEMA, _unused_name(cursor, database, asking))
-        table = qualified(database, catalog.SCHEMA, "asked")
+        table = qualified(database, catalog.SCHEMA, "release_request")
         # It is noted first: a process that ends in between leaves no release that is not in the table.
         cursor.execute(
             f"INSERT INTO {table} VALUES (?, ?, ?, ?, now()::TIMESTAMPTZ AT TIME ZONE 'UTC', ?, ?, ?)",
@@ -97,9 +97,9 @@ def fulfil_request(
                 cursor.execute(f"DELETE FROM {table} WHERE {key}")
                 raise
             refusal = str(error).split("\n\nLINE ")[0].removeprefix("Invalid Input Error: ")
-            cursor.execute(f"UPDATE {table} SET schema_name = NULL, name = NULL, refused = ? WHERE {key}", [refusal])
+            cursor.execute(f"UPDATE {table} SET schema_name = NULL, name = NULL, refusal = ? WHERE {key}", [refusal])
             return RequestOutcome(asking, None)
-        cursor.execute(f"UPDATE {table} SET refused = NULL WHERE {key}")
+        cursor.execute(f"UPDATE {table} SET refusal = NULL WHERE {key}")
         return RequestOutcome(asking, release)
 
 
@@ -135,7 +135,7 @@ def _unused_name(cursor: Any, database: str, reader: ReleaseRequest) -> str:
     base_name = re.sub(r"[^a-z0-9]+", "_", "_".join(parts).lower()).strip("_")
     used_names = {e.name.lower() for e in releases.entries(cursor, database, "schema_name = ?", [REQUESTED_SCHEMA])}
     rows = cursor.execute(
-        f"SELECT name FROM {qualified(database, catalog.SCHEMA, 'asked')} WHERE name IS NOT NULL"
+        f"SELECT name FROM {qualified(database, catalog.SCHEMA, 'release_request')} WHERE name IS NOT NULL"
     ).fetchall()
     used_names |= {str(name).lower() for (name,) in rows}
     names = (base_name if number == 1 else f"{base_name}_{number}" for number in range(1, len(used_names) + 2))

@@ -19,10 +19,10 @@ DROP_STREAM = "DROP STREAMING ANONYMIZED VIEW"
 
 SYNTAX = {
     CREATE: "CREATE [OR REPLACE] MATERIALIZED ANONYMIZED VIEW [IF NOT EXISTS] name [KEY (column, ...)] "
-    "[WITH (composition = 'refuse', allow_delta = true, disjoint_from = ['other'])] "
+    "[WITH (composition = 'refuse', allow_small_differences = true, disjoint_from = ['insensitive'])] "
     "AS SELECT * FROM kacpc('table', k = 10)",
     REFRESH: "REFRESH MATERIALIZED ANONYMIZED VIEW name "
-    "[WITH (refresh = 'hold', allow_delta = true, if_stale = true, erase = true, composition = 'refuse')]",
+    "[WITH (refresh = 'hold', allow_small_differences = true, if_stale = true, erase = true, composition = 'refuse')]",
     DROP: "DROP MATERIALIZED ANONYMIZED VIEW [IF EXISTS] name",
     CREATE_STREAM: "CREATE STREAMING ANONYMIZED VIEW [IF NOT EXISTS] name AS "
     "SELECT * FROM fads('table', k = 10, delta = 1000, order_by = 'ts')",
@@ -32,11 +32,11 @@ SYNTAX = {
 """The syntax of each statement, for messages."""
 
 _OPTIONS = {
-    CREATE: ("composition", "allow_delta", "disjoint_from"),
-    REFRESH: ("refresh", "allow_delta", "composition", "if_stale", "erase"),
+    CREATE: ("composition", "allow_small_differences", "disjoint_from"),
+    REFRESH: ("refresh", "allow_small_differences", "composition", "if_stale", "erase"),
     REFRESH_STREAM: ("flush", "pruned"),
 }
-_FLAGS = ("allow_delta", "if_stale", "erase", "flush", "pruned")
+_FLAGS = ("allow_small_differences", "if_stale", "erase", "flush", "pruned")
 _LISTS = ("disjoint_from",)
 CREATES = (CREATE, CREATE_STREAM)
 _CONDITIONS = dict.fromkeys(CREATES, ("IF", "NOT", "EXISTS")) | dict.fromkeys((DROP, DROP_STREAM), ("IF", "EXISTS"))
@@ -204,7 +204,7 @@ class _StatementParser:
         """Parse 'text'."""
         token = self.tokens[self.position]
         if not token.text.startswith("'"):
-            raise self.syntax_error("a text such as 'other' or a list of texts")
+            raise self.syntax_error("a text such as 'insensitive' or a list of texts")
         self.position += 1
         return token.value
 

@@ -254,7 +254,7 @@ def _rows_to_read(cursor: Any, entry: StreamEntry, spec: ReleaseSpec, unread: Un
     read = {
         *(a.quasi.column for a in spec.attributes),
         *roles.sensitive,
-        *roles.other,
+        *roles.insensitive,
         *spec.reading.order_columns,
     }
     columns = tuple(c for c in source.columns if c in read or c == roles.person)

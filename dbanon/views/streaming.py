@@ -79,7 +79,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
             stored_name = target.stored_source_name(spec.source, source)
             stream_entry = StreamEntry(
                 *place,
-                status="grows",
+                status="active",
                 source=stored_name,
                 system=system,
                 statement=f"SELECT * FROM {identifier(system)}({text(stored_name)}{arguments})",
@@ -211,7 +211,7 @@ def _check_source(name: str, spec: ReleaseSpec) -> None:
     if not source.is_table or source.spelled("rowid") is not None:
         raise errors.StreamSourceNotATableError(name, source.shown, reason)
     allow_rare = {c.lower() for c in spec.options.columns("allow_rare")}
-    if rare := [c for c in spec.roles.other if c.lower() not in allow_rare]:
+    if rare := [c for c in spec.roles.insensitive if c.lower() not in allow_rare]:
         raise errors.CannotCheckRareValuesError(name, source.shown, rare)
 
 

@@ -19,7 +19,7 @@ _METRIC = "fully_generalized:"
 def warn_of_one_class(release: str, metrics: Mapping[str, float]) -> None:
     """Issue a UtilityWarning if all records of a release are in one class and generalized, by its metrics."""
     columns = [name for name, share in _uninformative_shares(metrics) if share == 1]
-    if metrics.get("one_class") == 1 and columns:
+    if metrics.get("is_single_class") == 1 and columns:
         warn(
             f"{release}: all {int(metrics['records'])} records are in one class, which says nothing of "
             f"{_join_names(columns)} but the whole range or *. The release is valid. Hint: a smaller k, weaker models "
@@ -47,7 +47,7 @@ def describe_generalized(metrics: Mapping[str, float]) -> list[str]:
     Empty if there are none, or if `warn_of_one_class` has warned of them.
     """
     columns = [(name, share) for name, share in _uninformative_shares(metrics) if share > MIN_SHARE]
-    if not columns or metrics.get("one_class") == 1:
+    if not columns or metrics.get("is_single_class") == 1:
         return []
     descriptions = [f"{name} ({min(int(share * 100), 99) if share < 1 else 100} %)" for name, share in columns]
     return [

@@ -14,7 +14,7 @@ stated AS MATERIALIZED (
     FROM (
         SELECT 'records' AS metric, sum(size)::DOUBLE AS value FROM released
         UNION ALL
-        SELECT 'suppressed:outlier', {% if suppress %}(SELECT coalesce(sum(size), 0) FROM placed WHERE class_id = -1){% else %}0{% endif %}
+        SELECT 'suppressed', {% if suppress %}(SELECT coalesce(sum(size), 0) FROM placed WHERE class_id = -1){% else %}0{% endif %}
         {% for s in model_columns %}{% for m in s.models %}
         UNION ALL
         {# What is achieved is what the class achieves that is worst off. #}
@@ -26,7 +26,7 @@ stated AS MATERIALIZED (
         {% endif %}
         {% for u in unchanged if u.is_sensitive %}
         UNION ALL
-        SELECT 'rare_sensitive_values:' || {{ u.label }}, count(*)
+        SELECT 'n_rare_values:' || {{ u.label }}, count(*)
         FROM ({% if person %}SELECT count(DISTINCT s.person) AS size FROM {{ records() }} GROUP BY s.u{{ u.i }}{% else %}SELECT sum(len({{ copies }})) AS size FROM leaving GROUP BY {{ u.name }}{% endif %})
         WHERE size < {{ k }}
         UNION ALL
@@ -48,9 +48,9 @@ stated AS MATERIALIZED (
         SELECT 'risk_average', sum(v.size / p.size::DOUBLE) / sum(v.size) FROM visible AS v JOIN ({{ sizes() }}) AS p ON p.class_id = v.class_id
         {% if plain and not person %}
         UNION ALL
-        SELECT 'k_all', min(size) FROM (SELECT sum(len({{ copies }})) AS size FROM leaving GROUP BY {{ class_id }}{% for u in plain %}, {{ u.name }}{% endfor %})
+        SELECT 'k_full_record', min(size) FROM (SELECT sum(len({{ copies }})) AS size FROM leaving GROUP BY {{ class_id }}{% for u in plain %}, {{ u.name }}{% endfor %})
         UNION ALL
-        SELECT 'unique_unchanged', count(*) FROM (SELECT sum(len({{ copies }})) AS size FROM leaving GROUP BY {% for u in plain %}{% if not loop.first %}, {% endif %}{{ u.name }}{% endfor %}) WHERE size = 1
+        SELECT 'unique_by_unchanged_columns', count(*) FROM (SELECT sum(len({{ copies }})) AS size FROM leaving GROUP BY {% for u in plain %}{% if not loop.first %}, {% endif %}{{ u.name }}{% endfor %}) WHERE size = 1
         {% endif %}
         {% if can_check_loss %}
         UNION ALL
@@ -59,7 +59,7 @@ stated AS MATERIALIZED (
         UNION ALL
         SELECT 'classes', count(*) FROM visible
         UNION ALL
-        SELECT 'one_class', CASE WHEN count(*) > 1 THEN 0 ELSE 1 END FROM visible
+        SELECT 'is_single_class', CASE WHEN count(*) > 1 THEN 0 ELSE 1 END FROM visible
         UNION ALL
         SELECT 'k', min(size) FROM ({{ sizes() }})
         UNION ALL

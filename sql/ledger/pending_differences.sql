@@ -26,7 +26,7 @@ split AS MATERIALIZED (
     FROM was AS w
     LEFT JOIN now AS n USING (row_hash)
 ),
-came AS (
+added AS (
     SELECT n.person_key, (n.records - coalesce(w.records, 0))::BIGINT AS records
     FROM now AS n
     LEFT JOIN (SELECT row_hash, max(last) AS records FROM was GROUP BY row_hash) AS w USING (row_hash)
@@ -45,7 +45,7 @@ piece AS MATERIALIZED (
 {% endwith %}
 SELECT change, class_id, records, persons, {{ k }} AS k, missed
 FROM (
-    SELECT 'went' AS change, class_id, sum(gone)::BIGINT AS records, count(DISTINCT person_key) AS persons, missed
+    SELECT 'removed' AS change, class_id, sum(gone)::BIGINT AS records, count(DISTINCT person_key) AS persons, missed
     FROM split
     JOIN (SELECT class_id AS cluster_id, list(parameter ORDER BY parameter ASC) AS missed FROM failed GROUP BY ALL) USING (cluster_id)
     WHERE gone > 0
@@ -57,8 +57,8 @@ FROM (
     HAVING sum(gone) > 0 AND sum(records - gone) > 0
         AND {% if by_person %}count(DISTINCT person_key) FILTER (WHERE records > gone){% else %}sum(records - gone){% endif %} < {{ k }}
     UNION ALL
-    SELECT 'came', NULL, sum(records)::BIGINT, count(DISTINCT person_key), ['k']
-    FROM came
+    SELECT 'added', NULL, sum(records)::BIGINT, count(DISTINCT person_key), ['k']
+    FROM added
     HAVING count(*) > 0 AND {% if by_person %}count(DISTINCT person_key){% else %}sum(records){% endif %} < {{ k }}
     {# They are left out, where so many may be. #}
     {% if suppress %} AND sum(records) > (SELECT least(floor({{ suppress }}::DOUBLE * sum(records)){% if max_suppressed is not none %}, {{ max_suppressed }}{% endif %}) FROM now){% endif %}

@@ -3,19 +3,19 @@ SELECT
     database_name, schema_name, name, version,
     CASE
         WHEN problem IS NOT NULL THEN 'stale'
-        WHEN came + went + changed > 0 OR policy_changed OR hierarchy_changed THEN 'stale' ELSE 'fresh'
+        WHEN added + removed + changed > 0 OR policy_changed OR hierarchy_changed THEN 'stale' ELSE 'fresh'
     END AS status,
-    came, went, changed, waiting, policy_changed, hierarchy_changed, problem
+    added, removed, changed, waiting, policy_changed, hierarchy_changed, problem
 FROM (
     SELECT
         NULL::VARCHAR AS database_name, NULL::VARCHAR AS schema_name, NULL::VARCHAR AS name, NULL::INTEGER AS version,
-        NULL::BIGINT AS came, NULL::BIGINT AS went, NULL::BIGINT AS changed, NULL::BIGINT AS waiting,
+        NULL::BIGINT AS added, NULL::BIGINT AS removed, NULL::BIGINT AS changed, NULL::BIGINT AS waiting,
         NULL::BOOLEAN AS policy_changed, NULL::BOOLEAN AS hierarchy_changed, NULL::VARCHAR AS problem
     WHERE false
     {% for s in states %}
     UNION ALL
     SELECT
-        {{ s.database }}, {{ s.schema }}, {{ s.name }}, {{ s.version }}, {% if s.changes %}came, went, changed{% else %}NULL, NULL, NULL{% endif %}, {{ s.waiting }}::BIGINT,
+        {{ s.database }}, {{ s.schema }}, {{ s.name }}, {{ s.version }}, {% if s.changes %}added, removed, changed{% else %}NULL, NULL, NULL{% endif %}, {{ s.waiting }}::BIGINT,
         {{ s.policy_changed }}, {{ s.hierarchy_changed }}, {{ s.problem }}
     {% if s.changes %}FROM ({{ s.changes }}){% endif %}
     {% endfor %}

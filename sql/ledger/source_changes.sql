@@ -1,5 +1,5 @@
-{#- How the source differs from what a version was released from: records that came, went and changed, and what a refresh
-    that keeps classes would take from each class. One row: came, went, changed. -#}
+{#- How the source differs from what a version was released from: records that were added, removed and changed, and what a refresh
+    that keeps classes would take from each class. One row: added, removed, changed. -#}
 {%- from 'release/plan/row_identity.sql' import row_hash, person_key with context -%}
 WITH
 {% include 'release/plan/source.sql' %},
@@ -14,19 +14,19 @@ was AS MATERIALIZED (
 differ AS (
     SELECT
         coalesce(n.person_key, w.person_key) AS person_key,
-        greatest(coalesce(n.records, 0) - coalesce(w.records, 0), 0) AS came,
-        greatest(coalesce(w.records, 0) - coalesce(n.records, 0), 0) AS went
+        greatest(coalesce(n.records, 0) - coalesce(w.records, 0), 0) AS added,
+        greatest(coalesce(w.records, 0) - coalesce(n.records, 0), 0) AS removed
     FROM now AS n
     FULL JOIN was AS w ON w.row_hash = n.row_hash AND w.person_key IS NOT DISTINCT FROM n.person_key
 ),
 {# A record that went and one that came of the same person are one that changed. #}
 by_person AS (
-    SELECT sum(came) AS came, sum(went) AS went, CASE WHEN person_key IS NULL THEN 0 ELSE least(sum(came), sum(went)) END AS changed
+    SELECT sum(added) AS added, sum(removed) AS removed, CASE WHEN person_key IS NULL THEN 0 ELSE least(sum(added), sum(removed)) END AS changed
     FROM differ
     GROUP BY person_key
 )
 SELECT
-    coalesce(sum(came - changed), 0)::BIGINT AS came,
-    coalesce(sum(went - changed), 0)::BIGINT AS went,
+    coalesce(sum(added - changed), 0)::BIGINT AS added,
+    coalesce(sum(removed - changed), 0)::BIGINT AS removed,
     coalesce(sum(changed), 0)::BIGINT AS changed
 FROM by_person

@@ -5,19 +5,19 @@ CREATE SCHEMA IF NOT EXISTS dbanon;
 CREATE TABLE IF NOT EXISTS dbanon.policy (
     table_name   VARCHAR NOT NULL,
     column_name  VARCHAR NOT NULL,
-    role         VARCHAR NOT NULL,                -- identifier, person, quasi, sensitive, other, pseudonym, mask, shift
+    role         VARCHAR NOT NULL,                -- identifier, person, quasi, sensitive, insensitive, pseudonym, mask, shift
     hierarchy    VARCHAR,                         -- of a quasi-identifier: a stored or shipped hierarchy
     weight       DOUBLE NOT NULL DEFAULT 1 CHECK (weight BETWEEN 0.000001 AND 1000000),
     min_level    INTEGER CHECK (min_level >= 0),  -- steps up the hierarchy: at least, at most
     max_level    INTEGER CHECK (max_level >= 0),
     top          VARCHAR,                         -- values above / below are published as >= top / <= bottom
     bottom       VARCHAR,
-    grid         VARCHAR,                         -- interval ends snap outward: a number, or month, year, ...
+    rounding         VARCHAR,                         -- interval ends snap outward: a number, or month, year, ...
     schema_name  VARCHAR NOT NULL DEFAULT 'main',
     PRIMARY KEY (schema_name, table_name, column_name)
 );
 
--- Which database of another system the policy means by a name: any can be attached by it (see foreign_databases()).
+-- Which database of another system the policy means by a name: any can be attached by it (see attached_databases()).
 CREATE TABLE IF NOT EXISTS dbanon.foreign_database (
     name      VARCHAR NOT NULL PRIMARY KEY,  -- as it is attached, in lower case
     type      VARCHAR NOT NULL,              -- postgres, mysql or sqlite
@@ -37,13 +37,13 @@ CREATE TABLE IF NOT EXISTS dbanon.relation (
     CHECK (key[1] IS NOT NULL AND (entity_key IS NULL OR system.main.len(entity_key) = system.main.len(key)))
 );
 
--- One row a node. parent is NULL for the root; ord is the order among siblings (and so of the leaves).
+-- One row a node. parent is NULL for the root; position is the order among siblings (and so of the leaves).
 CREATE TABLE IF NOT EXISTS dbanon.hierarchy (
     name    VARCHAR NOT NULL,
     node    VARCHAR NOT NULL,
     parent  VARCHAR CHECK (parent <> node),
     label   VARCHAR NOT NULL CHECK (label <> ''),
-    ord     BIGINT NOT NULL DEFAULT 0,
+    position  BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (name, node)
 );
 
@@ -52,13 +52,13 @@ CREATE TABLE IF NOT EXISTS dbanon.hierarchy (
 -- height_top (KACPC loss); height_sub: edges down to the deepest leaf below (k-member distance and loss).
 CREATE OR REPLACE VIEW dbanon.hierarchy_node AS
 WITH RECURSIVE walk AS (
-    SELECT name, node, parent, label, 0 AS depth, [node] AS line, [label] AS labels, [row(ord, node)] AS place
+    SELECT name, node, parent, label, 0 AS depth, [node] AS line, [label] AS labels, [row(position, node)] AS place
     FROM dbanon.hierarchy
     WHERE parent IS NULL
     UNION ALL
     SELECT
         h.name, h.node, h.parent, h.label, w.depth + 1,
-        list_append(w.line, h.node), list_append(w.labels, h.label), list_append(w.place, row(h.ord, h.node))
+        list_append(w.line, h.node), list_append(w.labels, h.label), list_append(w.place, row(h.position, h.node))
     FROM walk AS w
     JOIN dbanon.hierarchy AS h ON h.name = w.name AND h.parent = w.node
 ),
@@ -122,9 +122,9 @@ CREATE TABLE IF NOT EXISTS dbanon.release (
     achieved               MAP(VARCHAR, DOUBLE) NOT NULL,
     metrics                MAP(VARCHAR, DOUBLE) NOT NULL,
     person_key             VARCHAR[],              -- columns that tell people apart; NULL: composition is not checkable
-    refresh                VARCHAR NOT NULL,       -- first, keep, hold or recluster
-    delta_classes          BIGINT NOT NULL,        -- classes whose difference to the version before is too small
-    allow_delta            BOOLEAN NOT NULL,
+    refresh_mode                VARCHAR NOT NULL,       -- first, keep, hold or recluster
+    small_differences          BIGINT NOT NULL,        -- classes whose difference to the version before is too small
+    allow_small_differences            BOOLEAN NOT NULL,
     composition            MAP(VARCHAR, BIGINT),   -- people with too small a candidate set, by other release
     PRIMARY KEY (schema_name, name, version)
 );
@@ -149,7 +149,7 @@ CREATE TABLE IF NOT EXISTS dbanon.delivery (
     identity       VARCHAR NOT NULL,  -- which database of PostgreSQL, as in foreign_database
     target_schema  VARCHAR NOT NULL,  -- and target_name: the table there
     target_name    VARCHAR NOT NULL,
-    mark           VARCHAR NOT NULL,  -- in the comments of the tables there; one without it is never replaced
+    ownership_tag           VARCHAR NOT NULL,  -- in the comments of the tables there; one without it is never replaced
     version        INTEGER,           -- was copied last and compared; NULL: none, or it was about to be dropped
     delivered_at   TIMESTAMP,         -- UTC
     PRIMARY KEY (schema_name, name)
@@ -159,7 +159,7 @@ CREATE TABLE IF NOT EXISTS dbanon.delivery (
 CREATE TABLE IF NOT EXISTS dbanon.stream (
     schema_name            VARCHAR NOT NULL,
     name                   VARCHAR NOT NULL,
-    status                 VARCHAR NOT NULL,       -- grows, or dropped
+    status                 VARCHAR NOT NULL,       -- active, or dropped
     source                 VARCHAR NOT NULL,
     system                 VARCHAR NOT NULL,
     statement              VARCHAR NOT NULL,       -- the query that replays it
@@ -167,7 +167,7 @@ CREATE TABLE IF NOT EXISTS dbanon.stream (
     roles                  VARCHAR NOT NULL,       -- of every column of the source, as JSON
     policy_fingerprint     VARCHAR NOT NULL,
     hierarchy_fingerprint  VARCHAR NOT NULL,
-    bases                  VARCHAR[] NOT NULL,     -- tables behind the source
+    source_tables                  VARCHAR[] NOT NULL,     -- tables behind the source
     began_at               TIMESTAMP NOT NULL,     -- UTC, as the next
     refreshed_at           TIMESTAMP NOT NULL,
     refreshes              BIGINT NOT NULL,
@@ -203,8 +203,8 @@ CREATE TABLE IF NOT EXISTS dbanon.related_release (
     persons            BIGINT NOT NULL,
     released_at        TIMESTAMP NOT NULL,             -- UTC
     metrics            MAP(VARCHAR, DOUBLE) NOT NULL,
-    bases              VARCHAR[] NOT NULL,             -- tables and files behind the sources
-    people             VARCHAR[] NOT NULL,             -- those behind the table of people
+    source_tables              VARCHAR[] NOT NULL,             -- tables and files behind the sources
+    person_tables             VARCHAR[] NOT NULL,             -- those behind the table of people
     hashes             MAP(VARCHAR, VARCHAR) NOT NULL, -- of its tables by their endings
     PRIMARY KEY (schema_name, name)
 );
@@ -216,29 +216,29 @@ CREATE TABLE IF NOT EXISTS dbanon.permission (
     k           INTEGER NOT NULL CHECK (k >= 2),  -- the least that may be asked for
     parameters  VARCHAR NOT NULL DEFAULT '{}',  -- of the calls, as JSON; readers may ask for stricter models
     reader      VARCHAR NOT NULL DEFAULT '*',   -- the name of a token; *: every reader
-    most        INTEGER NOT NULL DEFAULT 10     -- how many calls of the source are tried; each refusal tells something
+    max_requests        INTEGER NOT NULL DEFAULT 10     -- how many calls of the source are tried; each refusal tells something
 );
 
 -- What they asked for, and what became of it: a release, or why there is none. Never asked again while it is here.
-CREATE TABLE IF NOT EXISTS dbanon.asked (
+CREATE TABLE IF NOT EXISTS dbanon.release_request (
     algorithm    VARCHAR NOT NULL,
     source       VARCHAR NOT NULL,
     parameters   VARCHAR NOT NULL,   -- as JSON
     reader       VARCHAR NOT NULL,
-    asked_at     TIMESTAMP NOT NULL, -- UTC
+    requested_at     TIMESTAMP NOT NULL, -- UTC
     schema_name  VARCHAR,
     name         VARCHAR,
-    refused      VARCHAR,
+    refusal      VARCHAR,
     PRIMARY KEY (algorithm, source, parameters)
 );
 
 -- What came later. Rows that were made before have NULL there.
-ALTER TABLE dbanon.policy ADD COLUMN IF NOT EXISTS missing VARCHAR[];       -- codes that are read as NULL
-ALTER TABLE dbanon.policy ADD COLUMN IF NOT EXISTS form MAP(VARCHAR, VARCHAR); -- settings of a pseudonym, mask or shift
+ALTER TABLE dbanon.policy ADD COLUMN IF NOT EXISTS missing_codes VARCHAR[];       -- codes that are read as NULL
+ALTER TABLE dbanon.policy ADD COLUMN IF NOT EXISTS settings MAP(VARCHAR, VARCHAR); -- settings of a pseudonym, mask or shift
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS hashes MAP(VARCHAR, VARCHAR);  -- of its tables by their endings, of this row
-ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS bases VARCHAR[];        -- tables and files behind the source
-ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS unchecked VARCHAR[];    -- versions compared by published counts only
-ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS held_back BIGINT;       -- records left out since an erasure
+ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS source_tables VARCHAR[];        -- tables and files behind the source
+ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS unchecked_against VARCHAR[];    -- versions compared by published counts only
+ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS withheld_after_erasure BIGINT;       -- records left out since an erasure
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS waiting BIGINT;         -- records that came and wait (refresh = 'hold')
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS waiting_persons BIGINT; -- the people behind them, where a column tells
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS keys MAP(VARCHAR, VARCHAR); -- of made columns: what values follow from, id of the key

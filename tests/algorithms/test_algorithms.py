@@ -175,8 +175,8 @@ def test_no_algorithm_beats_optimal_partition(seed: int) -> None:
         for extra_parameters in (
             {},
             {"strict": False},
-            {"next": "far"},
-            {"first": "far-from-random"},
+            {"next_seed": "far"},
+            {"first_seed": "far-from-random"},
             {"centroid_cat": "mode"},
         ):
             if not set(extra_parameters) <= set(options):

@@ -258,10 +258,10 @@ def test_slow_table_requires_consent(name: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(moving_centers, "STEPS_PER_CALL", 2)
     code_table = encoded(Table([(v,) for v in AGES], [Number()], 2)).space
     with pytest.raises(
-        errors.TableTooLargeError, match=f"^{name}: 7 distinct tuples in 3 clusters take some .* large = true"
+        errors.TableTooLargeError, match=f"^{name}: 7 distinct tuples in 3 clusters take some .* allow_slow = true"
     ):
         run_algorithm(find(name), code_table, Constraint(2), options(name))
-    assert run_algorithm(find(name), code_table, Constraint(2), options(name, large=True)).n_records == 7
+    assert run_algorithm(find(name), code_table, Constraint(2), options(name, allow_slow=True)).n_records == 7
 
 
 def test_rounds_end_a_run_whose_centers_still_move() -> None:

@@ -72,7 +72,7 @@ def test_loukides_shao_equals_plain_loop(
         return
     full_total = sum(round(unit(encoded_table, 1) * a.weight) for a in encoded_table.attributes)
     expected = slow.loukides_shao(pairs, k, values, threshold, protection, full_total)
-    actual_clusters = clusters("loukides_shao", encoded_table, k, protection=protection, threshold=threshold)
+    actual_clusters = clusters("loukides_shao", encoded_table, k, diversity_weight=protection, threshold=threshold)
     assert equal_clusters(records_with_values(pairs, values), actual_clusters) == equal_clusters(
         records_with_values(pairs, values), expected
     )
@@ -96,7 +96,7 @@ def test_loukides_and_shao_by_hand() -> None:
 def test_loukides_shao_suppresses_small_clusters_if_allowed(people: Any) -> None:
     call = "SELECT value FROM loukides_shao_metrics" + ASKED.format(", threshold=0.2{}") + " WHERE metric = '{}'"
     out = [
-        people.execute(call.format(extra_text, "suppressed:outlier")).fetchone()[0]
+        people.execute(call.format(extra_text, "suppressed")).fetchone()[0]
         for extra_text in ("", ", suppress=0.05", ", suppress=1")
     ]
     assert out[0] == 0 < out[1] <= 3 < out[2]
@@ -146,7 +146,7 @@ def test_knn_gs_equals_plain_loop(table: Table, seed: int, columns: int, groups:
     combined = [tuple(g[v] for g, v in zip(one_set, record, strict=True)) for record in zip(*values, strict=True)]
     numbers = [sorted(set(combined)).index(c) for c in combined]
     maximum = max(-(-k // len(set(numbers))), each or 1)
-    actual_clusters = clusters("knn_gs", encoded_table, k, groups=groups, each=each)
+    actual_clusters = clusters("knn_gs", encoded_table, k, n_groups=groups, records_per_group=each)
     expected = slow.knn_gs(pairs, k, numbers, maximum)
     assert equal_clusters(records_with_values(pairs, [numbers]), actual_clusters) == equal_clusters(
         records_with_values(pairs, [numbers]), expected
@@ -178,12 +178,12 @@ def test_level_uses_declared_or_requested_hierarchy(con: Any) -> None:
     )
     dbanon.load_hierarchy(con, "ill", [[v, "light" if v in ("flu", "tb") else "grave", "*"] for v in
                                        ("flu", "cold", "hiv", "tb", "ulcer")])  # fmt: skip
-    call = "FROM knn_gs('t', k := 6, qi := 'age', sensitive := 'd', level := 1{})"
+    call = "FROM knn_gs('t', k := 6, qi := 'age', sensitive := 'd', group_level := 1{})"
     with pytest.raises(duckdb.Error, match=r"level needs a hierarchy of t\.d"):
         con.execute(call.format(""))
     rows = con.execute(call.format(", hierarchies := {'d': 'ill'}")).fetchall()
     dbanon.declare(con, "t", age="quasi", d=("sensitive", "ill"))
-    assert con.execute("FROM knn_gs('t', k := 6, level := 1)").fetchall() == rows
+    assert con.execute("FROM knn_gs('t', k := 6, group_level := 1)").fetchall() == rows
     kinds = [[row[1] in ("flu", "tb") for row in rows if row[-1] == number] for number in {row[-1] for row in rows}]
     # There are 80 light records and 3 for each class: the last classes have none.
     assert sum(kind.count(True) >= 3 and kind.count(False) >= 3 for kind in kinds) >= 80 // 3 - 1
@@ -260,7 +260,7 @@ NAMES = ["loukides_shao", "mckl", "knn_gs", "pppc", "s_cpm"]
 
 
 @pytest.mark.parametrize("call", NAMES)
-@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20"])
+@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", max_partition=20"])
 def test_published_classes_meet_model(people: Any, call: str, more: str) -> None:
     small_table.all_are_in_classes(people, call, more, classes=2, values=2 if ", l=2" in more else 1)
 

@@ -54,7 +54,7 @@ def cluster_table() -> Any:
         ['a', 'b', 'c', 'd'][1 + range % 4] AS z, ['x', 'y', 'w'][1 + range % 3] AS s,
         CASE WHEN range % 5 = 0 THEN NULL ELSE range * 1.5 END AS f
         FROM range({N})""")
-    connection.execute("""INSERT INTO dbanon.hierarchy (name, node, parent, label, ord) VALUES
+    connection.execute("""INSERT INTO dbanon.hierarchy (name, node, parent, label, position) VALUES
         ('h', 'r', NULL, '*', 0), ('h', 'i', 'r', 'ab', 1), ('h', 'j', 'r', 'cd', 2),
         ('h', '1', 'i', 'a', 3), ('h', '2', 'i', 'b', 4), ('h', '3', 'j', 'c', 5), ('h', '4', 'j', 'd', 6)""")
     return connection

@@ -95,22 +95,22 @@ def test_a_column_is_published_on_one_level(people: Any, name: str) -> None:
 
 @pytest.mark.parametrize("name", EACH)
 def test_built_levels_are_told(people: Any, name: str) -> None:
-    assert numbers(people, f"{name}_metrics{ASKED.format('')}")["built_levels"] == 1
-    assert "built_levels" not in numbers(people, f"kacpc_metrics{ASKED.format('')}")
+    assert numbers(people, f"{name}_metrics{ASKED.format('')}")["columns_with_derived_levels"] == 1
+    assert "columns_with_derived_levels" not in numbers(people, f"kacpc_metrics{ASKED.format('')}")
 
 
 def test_datafly_suppresses_at_most_k_records(people: Any) -> None:
     by_default = numbers(people, f"datafly_metrics{ASKED.format('')}")
-    assert 0 < by_default["suppressed:outlier"] <= 5
+    assert 0 < by_default["suppressed"] <= 5
     none = numbers(people, f"datafly_metrics{ASKED.format(', most=0')}")
-    assert none["suppressed:outlier"] == 0
+    assert none["suppressed"] == 0
     assert none["precision"] < by_default["precision"]
     share = numbers(people, f"datafly_metrics{ASKED.format(', most=60, suppress=0.02')}")
-    assert share["suppressed:outlier"] <= 1
+    assert share["suppressed"] <= 1
     remaining_rows = people.execute(
         f"SELECT size FROM datafly_classes{ASKED.format('')} WHERE suppressed = 'outlier'"
     ).fetchall()
-    assert remaining_rows == [(by_default["suppressed:outlier"],)]
+    assert remaining_rows == [(by_default["suppressed"],)]
     assert people.execute(f"SELECT count(*) FROM datafly{ASKED.format('')}").fetchall() == [
         (60 - remaining_rows[0][0],)
     ]
@@ -120,12 +120,12 @@ def test_datafly_suppresses_at_most_k_records(people: Any) -> None:
 def test_others_suppress_only_if_allowed(people: Any, name: str) -> None:
     nobody = numbers(people, f"{name}_metrics{ASKED.format('')}")
     sample_numbers = numbers(people, f"{name}_metrics{ASKED.format(', suppress=0.05')}")
-    assert nobody["suppressed:outlier"] == 0
-    assert 0 < sample_numbers["suppressed:outlier"] <= 3
+    assert nobody["suppressed"] == 0
+    assert 0 < sample_numbers["suppressed"] <= 3
     assert sample_numbers["precision"] > nobody["precision"]
     assert numbers(people, f"{name}_metrics{ASKED.format(', suppress=0.05, most=0')}") == {
         **nobody,
-        "suppressed:outlier": 0,
+        "suppressed": 0,
     }
 
 
@@ -139,7 +139,7 @@ def test_each_meets_the_model(people: Any, name: str, more: str) -> None:
 
 
 def test_wrong_bounds_are_refused(people: Any) -> None:
-    with pytest.raises(duckdb.Error, match="most must be"):
-        people.execute(f"FROM datafly{ASKED.format(', most=-1')}")
+    with pytest.raises(duckdb.Error, match="max_suppressed must be"):
+        people.execute(f"FROM datafly{ASKED.format(', max_suppressed=-1')}")
     with pytest.raises(duckdb.Error, match="recoding must be one of 'full', 'tight', got 'global'"):
         people.execute(f"""FROM samarati{ASKED.format(", recoding='global'")}""")

@@ -54,7 +54,7 @@ def people(con: Any) -> Any:
 ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
 
 
-@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'sex': 0}", ", cell=20"])
+@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'sex': 0}", ", max_partition=20"])
 def test_published_classes_meet_model(people: Any, more: str) -> None:
     sizes = people.execute(f"SELECT size, len(disease) FROM ga_clustering_classes{ASKED.format(more)}").fetchall()
     assert sum(size for size, _ in sizes) == 90

@@ -57,7 +57,7 @@ def test_growth_equals_plain_loop(table: Table, leaves: bool) -> None:
         code_table.attributes, code_table.codes, code_table.counts, None, code_table.total
     )
     if leaves:
-        assert clusters_of("gaa_cp", code_table, k, **FIRST, next="far") == far
+        assert clusters_of("gaa_cp", code_table, k, **FIRST, next_seed="far") == far
         assert clusters_of("gaa_cp", code_table, k, **FIRST) == first
     else:
         assert clusters_of("kmember", code_table, k, **FIRST) == far

@@ -240,7 +240,7 @@ def kept_models(made: Case) -> dict[str, Any]:
     """Return what of the asked a union of classes is said to meet wherever they do."""
     if made.persons is None:
         return dict(made.asked)
-    values_by_name = {name: made.asked[name] for name in ("k", "l", "p", "multi") if name in made.asked}
+    values_by_name = {name: made.asked[name] for name in ("k", "l", "p", "multi_sensitive") if name in made.asked}
     if made.asked.get("diversity", "distinct") != "distinct":
         values_by_name.pop("l", None)
     return values_by_name if {"l", "p"} & set(values_by_name) else {"k": made.asked["k"]}
@@ -259,7 +259,7 @@ def test_union_of_classes_meets_their_models(model: str) -> None:
             actual_case.asked["k"],
             constraint(replace(actual_case, asked=parameters)).models,
         )
-        assert limits.joint == (actual_case.asked.get("multi") == "joint")
+        assert limits.joint == (actual_case.asked.get("multi_sensitive") == "joint")
         parts: Groups = [[] for _ in range(rng.choice([2, 2, 3, 4]))]
         for r in range(len(actual_case.records)):
             rng.choice(parts).append(r)
@@ -474,7 +474,7 @@ def test_release_meets_k_and_l_counted_in_sql(sick: Any, asked: dict[str, object
 
 def test_each_column_of_a_release_is_on_one_level(sick: Any) -> None:
     """Ages stand in blocks of 2^i; so no two published intervals overlap, which Mondrian's do."""
-    ends = "SELECT DISTINCT lower_of(age) AS low, upper_of(age) AS high FROM"
+    ends = "SELECT DISTINCT lower_bound(age) AS low, upper_bound(age) AS high FROM"
     overlap = "SELECT count(*) FROM x AS a JOIN x AS b ON a.low < b.low AND b.low <= a.high"
     for base, separate_result in (("incognito", True), ("mondrian", False)):
         rows = sick.execute(f"WITH x AS ({ends} {call('ldiversity_mondrian', k=4, base=base)}) {overlap}").fetchall()

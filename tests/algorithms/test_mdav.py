@@ -82,7 +82,7 @@ def plain_clusters(table: EncodedTable, k: int) -> list[list[int]]:
     return [*clusters, sorted(remaining_array.tolist())]
 
 
-@pytest.mark.parametrize("kind", ["apart", "grid", "nulls"])
+@pytest.mark.parametrize("kind", ["apart", "rounding", "nulls"])
 @pytest.mark.parametrize(("rows", "k"), [(2000, 3), (900, 25)])
 def test_many_tuples_equal_plain_loop(kind: str, rows: int, k: int) -> None:
     table = random_encoded_table(np.random.default_rng(rows), rows, kind)

@@ -39,7 +39,7 @@ def test_the_distance_is_that_of_the_worked_numbers() -> None:
 def test_kaca_merges_what_the_plain_loop_merges(table: Table, beta: float, stub: bool) -> None:
     encoded_table, k = small(table)
     if encoded_table.rows >= 2:
-        clusters = [sorted(c) for c in found_clusters("kaca", encoded_table, k, beta_edge=beta, stub=stub)]
+        clusters = [sorted(c) for c in found_clusters("kaca", encoded_table, k, beta_edge=beta, split_donor=stub)]
         pairs = with_unit(encoded_table, 1, "edges")
         assert equal_clusters(pairs, clusters) == equal_clusters(pairs, slow.kaca(encoded_table, k, beta, stub))
 
@@ -73,9 +73,9 @@ def people(con: Any) -> Any:
 
 
 @pytest.mark.parametrize("call", ["kaca", "kapp"])
-@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20"])
+@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", max_partition=20"])
 def test_published_classes_meet_model(people: Any, call: str, more: str) -> None:
-    more += ", t=1" if call == "kapp" else ", stub := true" if more == ", l=2" else ""
+    more += ", t=1" if call == "kapp" else ", split_donor := true" if more == ", l=2" else ""
     small_table.all_are_in_classes(people, call, more, classes=3, values=2 if ", l=2" in more else 1)
 
 
@@ -83,7 +83,7 @@ def test_a_stub_leaves_more_classes(con: Any) -> None:
     """One alone takes one of the eight at 1, not all of them."""
     con.execute("CREATE TABLE few AS SELECT CASE WHEN i = 8 THEN 2 ELSE 1 END AS age FROM range(9) AS r (i)")
     for stub, sizes in (("false", [(9,)]), ("true", [(2,), (7,)])):
-        call = f"SELECT size FROM kaca_classes('few', k=2, qi=['age'], stub := {stub}) ORDER BY ALL"
+        call = f"SELECT size FROM kaca_classes('few', k=2, qi=['age'], split_donor := {stub}) ORDER BY ALL"
         assert con.execute(call).fetchall() == sizes
 
 

@@ -60,7 +60,7 @@ def table(seed: int) -> tuple[Any, dict[str, dict[str, str | None]], list[dict[s
     dbanon.attach(connection)
     for name, parents in trees.items():
         connection.executemany(
-            "INSERT INTO dbanon.hierarchy (name, node, parent, label, ord) VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO dbanon.hierarchy (name, node, parent, label, position) VALUES (?, ?, ?, ?, ?)",
             [(name, node, parent, node, i) for i, (node, parent) in enumerate(parents.items())],
         )
     values = {name: random_.sample(leaves(p), min(len(leaves(p)), random_.randint(2, 6))) for name, p in trees.items()}
@@ -91,7 +91,7 @@ def said_at(parents: dict[str, str | None], values: list[str | None], level: int
 def test_categories_are_published_on_one_level(name: str, setting: str, seed: int) -> None:
     connection, trees, records = table(seed)
     shared = f"k := 2, qi := ['y', 'z', 'a'], sensitive := ['s'], hierarchies := {{'y': 'y', 'z': 'z'}}{setting}"
-    call = f"('t', other := ['id'], allow_rare := ['id'], {shared}{CALLS[name]})"
+    call = f"('t', insensitive := ['id'], allow_rare := ['id'], {shared}{CALLS[name]})"
     try:
         rows = connection.execute(f"SELECT id, y, z FROM {name}{call}").fetchall()
     except duckdb.Error as error:
@@ -119,7 +119,7 @@ def test_node_published_if_its_value_occurs() -> None:
     connection = duckdb.connect()
     dbanon.attach(connection)
     connection.execute("CREATE TABLE t AS SELECT unnest(['02138', '02139', '99999', '99999']) AS z")
-    connection.execute("""INSERT INTO dbanon.hierarchy (name, node, parent, label, ord) VALUES
+    connection.execute("""INSERT INTO dbanon.hierarchy (name, node, parent, label, position) VALUES
         ('h', 'r', NULL, '*', 0), ('h', 'a', 'r', '0213*', 1), ('h', 'b', 'r', '9999*', 2), ('h', '1', 'a', '02138', 3),
         ('h', '2', 'a', '02139', 4), ('h', '3', 'b', '99998', 5), ('h', '4', 'b', '99999', 6)""")
     for name, extra in (("datafly", ", most := 0"), ("incognito", ""), ("samarati", "")):

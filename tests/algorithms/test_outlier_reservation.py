@@ -99,7 +99,7 @@ def people(con: Any) -> Any:
 
 
 @pytest.mark.parametrize("call", ["wkmca", "oka_kmember"])
-@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20"])
+@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", max_partition=20"])
 def test_published_classes_meet_model(people: Any, call: str, more: str) -> None:
     small_table.all_are_in_classes(people, call, more, classes=4, values=2 if ", l=2" in more else 1)
 

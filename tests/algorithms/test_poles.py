@@ -136,7 +136,7 @@ def people(con: Any) -> Any:
 
 
 @pytest.mark.parametrize("call", ["dissimilarity_tree", "dhkmeans"])
-@pytest.mark.parametrize("more", ["", ", l=3", ", t=0.4", ", max_level={'town': 0}", ", cell=20"])
+@pytest.mark.parametrize("more", ["", ", l=3", ", t=0.4", ", max_level={'town': 0}", ", max_partition=20"])
 def test_published_classes_meet_model(people: Any, call: str, more: str) -> None:
     minimum = 3 if "l=3" in more else 2 if call == "dhkmeans" else 1
     small_table.all_are_in_classes(people, call, more, classes=2, values=minimum)

@@ -63,7 +63,7 @@ def test_progress_is_monotonic_and_release_unchanged(call: str) -> None:
 
 # --- how long it will take --------------------------------------------------------------------------------------------
 
-LARGE = [a.name for a in algorithms.algorithms() if "large" in {p.name for p in a.own}]
+LARGE = [a.name for a in algorithms.algorithms() if "allow_slow" in {p.name for p in a.own}]
 COUNTED = (
     "oka", "kmeans_no1", "kmeans_no2", "kmeans_no3", "kmeanspp_cloud", "simdiv", "systematic", "bhaladhare",
     "dissimilarity_tree", "dhkmeans", "wfcmeans", "kaca", "r_gather", "multilevel_mdav", "kapp", "ga_clustering",
@@ -112,9 +112,9 @@ def test_slow_call_refused_with_estimate_unless_allowed(name: str, monkeypatch: 
     with pytest.raises(errors.TableTooLargeError) as error_info:
         by_row.run(algorithms.find(name), actual_points, constraint, options(name))
     assert str(error_info.value).startswith(f"{name}: 600 distinct tuples in 200 clusters take some ")
-    assert "cell = 20000" in str(error_info.value)
+    assert "max_partition = 20000" in str(error_info.value)
     assert (
-        by_row.run(algorithms.find(name), actual_points, constraint, options(name, large=True)).tolist()
+        by_row.run(algorithms.find(name), actual_points, constraint, options(name, allow_slow=True)).tolist()
         == usual.tolist()
     )
 
@@ -189,4 +189,4 @@ def test_slow_call_error_contains_hint(con: Any, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(progress, "MAX_STEPS", 1000)
     with pytest.raises(Exception, match=r"kmember: 900 distinct tuples in 300 clusters take some .* on this machine"):
         con.execute(call.format(""))
-    assert con.execute(call.format(", large := true")).fetchone() == (900,)
+    assert con.execute(call.format(", allow_slow := true")).fetchone() == (900,)

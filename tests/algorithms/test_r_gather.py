@@ -126,7 +126,7 @@ def people(con: Any) -> Any:
 ASKED = "('people', k=5, qi=['age', 'sex'], sensitive=['disease']{})"
 
 
-@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'sex': 0}", ", cell=20", ", eps := 0.05"])
+@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'sex': 0}", ", max_partition=20", ", eps := 0.05"])
 def test_published_classes_meet_model(people: Any, more: str) -> None:
     call = f"SELECT size, len(disease) FROM r_gather_classes{ASKED.format(more)} WHERE suppressed IS NULL"
     sizes = people.execute(call).fetchall()

@@ -382,7 +382,7 @@ def test_is_listed_among_functions(people: Any) -> None:
     call = f"('people', qi := ['age', 'zip'], sensitive := ['disease'], {TREES}, {SIMILAR}"
     rows = people.execute(f"FROM simdiv{call})").fetchall()
     assert people.execute(f"FROM anonymize{call}, algorithm := 'simdiv')").fetchall() == rows
-    inferred = people.execute(f"FROM inference{call}, algorithm := 'simdiv', support := 1)").fetchall()
+    inferred = people.execute(f"FROM inference{call}, algorithm := 'simdiv', min_records := 1)").fetchall()
     assert all(row is not None for row in inferred)
     people.execute(f"CREATE VIEW safe AS FROM simdiv{call})")
     assert people.execute("FROM safe").fetchall() == rows
@@ -419,11 +419,11 @@ def test_slow_chain_requires_consent(monkeypatch: pytest.MonkeyPatch) -> None:
     code_table = EncodedTable((number,), np.arange(n, dtype=np.int32)[:, None], np.ones(n, np.int64), None, n)
     monkeypatch.setattr(progress, "MAX_STEPS", n * n / 5)
     usual = USUAL | {"influence": "weights", "rank": "chain"}
-    with pytest.raises(dbanon.errors.TableTooLargeError, match="large = true"):
+    with pytest.raises(dbanon.errors.TableTooLargeError, match="allow_slow = true"):
         algorithms.run_algorithm(algorithms.find("simdiv"), code_table, Constraint(100), usual)
     assert (
         algorithms.run_algorithm(
-            algorithms.find("simdiv"), code_table, Constraint(100), usual | {"large": True}
+            algorithms.find("simdiv"), code_table, Constraint(100), usual | {"allow_slow": True}
         ).n_records
         == n
     )
@@ -474,5 +474,5 @@ def test_refreshed_release_is_clustered_again(tmp_path: Any) -> None:
         ):
             dbanon.refresh_release(con, "safe")
         with pytest.warns(UserWarning):
-            release = dbanon.refresh_release(con, "safe", refresh="recluster", allow_delta=True)
+            release = dbanon.refresh_release(con, "safe", refresh="recluster", allow_small_differences=True)
         assert release.records == 39

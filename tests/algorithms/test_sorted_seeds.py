@@ -67,8 +67,10 @@ def test_combinations_take_what_the_plain_loops_take(table: Table, a: int, b: in
     )
     actual_values = [v.tolist() for v in values]
     expected = slow.combined(pairs, k, actual_values, a, b)
-    assert equal_clusters(pairs, clusters("bhaladhare", encoded_table, k, a=a, b=b)) == equal_clusters(pairs, expected)
-    assert equal_clusters(pairs, clusters("organized", encoded_table, k, a=b)) == equal_clusters(
+    assert equal_clusters(
+        pairs, clusters("bhaladhare", encoded_table, k, sort_quasi=a, sort_sensitive=b)
+    ) == equal_clusters(pairs, expected)
+    assert equal_clusters(pairs, clusters("organized", encoded_table, k, sort_quasi=b)) == equal_clusters(
         pairs, slow.organized(pairs, k, actual_values, b)
     )
 
@@ -79,7 +81,7 @@ def people(con: Any) -> Any:
 
 
 @pytest.mark.parametrize("call", ["systematic", "bhaladhare", "organized", "adaptive_k"])
-@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20"])
+@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", max_partition=20"])
 def test_published_classes_meet_model(people: Any, call: str, more: str) -> None:
     small_table.all_are_in_classes(people, call, more, classes=4, values=2 if ", l=2" in more else 1)
 
@@ -91,13 +93,14 @@ def test_seeds_are_drawn_by_the_seed(people: Any, call: str) -> None:
 
 def test_combinations_are_of_sensitive_columns_too(people: Any) -> None:
     equal, unequal = (
-        people.execute(f"FROM bhaladhare{ASKED.format(extra_text)}").fetchall() for extra_text in ("", ", a=3, b=0")
+        people.execute(f"FROM bhaladhare{ASKED.format(extra_text)}").fetchall()
+        for extra_text in ("", ", sort_quasi=3, sort_sensitive=0")
     )
     assert equal != unequal
     with pytest.raises(duckdb.Error, match="organized is about sensitive values, and no column of people is"):
         people.execute("FROM organized('people', k=5, qi=['age', 'sex'])")
-    with pytest.raises(duckdb.Error, match="a must be"):
-        people.execute(f"FROM organized{ASKED.format(', a=-1')}")
+    with pytest.raises(duckdb.Error, match="sort_quasi must be"):
+        people.execute(f"FROM organized{ASKED.format(', sort_quasi=-1')}")
 
 
 @pytest.mark.parametrize("call", ["systematic", "bhaladhare", "organized", "adaptive_k"])

@@ -97,7 +97,7 @@ def test_the_statement_takes_a_time(con: Any) -> None:
 
 @pytest.mark.exhaustive
 def test_a_data_frame(people: pd.DataFrame) -> None:
-    parameters = {"k": 5, "qi": ["age", "zip"], "other": ["disease"]}
+    parameters = {"k": 5, "qi": ["age", "zip"], "insensitive": ["disease"]}
     result: list[tuple[float, float]] = []
     timed_ = dbanon.anonymize(people, "kacpc", improve="150 ms", progress=lambda *far: result.append(far), **parameters)
     assert result[-1][0] == 1

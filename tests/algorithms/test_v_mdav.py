@@ -101,7 +101,10 @@ def test_v_mdav_equals_a_plain_loop(rows: int, values: int, nulls: float, gamma:
     for k in (2, 3, 5):
         code_table = table(np.random.default_rng(rows + k), rows, values, nulls)
         labels = by_row.run(
-            algorithms.find("v_mdav"), code_table, Constraint(k), {"scale": "range", "gamma": gamma, "large": False}
+            algorithms.find("v_mdav"),
+            code_table,
+            Constraint(k),
+            {"scale": "range", "gamma": gamma, "allow_slow": False},
         )
         actual_values = [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
         assert actual_values == v_mdav(code_table, k, gamma)

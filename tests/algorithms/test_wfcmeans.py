@@ -85,7 +85,7 @@ def people(con: Any) -> Any:
     return small_table.people(con, disease=small_table.FOUR)
 
 
-@pytest.mark.parametrize("more", ["", ", l=3", ", max_level={'town': 0}", ", cell=20", ", weights={'age': 3}"])
+@pytest.mark.parametrize("more", ["", ", l=3", ", max_level={'town': 0}", ", max_partition=20", ", weights={'age': 3}"])
 def test_classes_meet_the_model(people: Any, more: str) -> None:
     small_table.all_are_in_classes(people, "wfcmeans", more, classes=2, values=3 if ", l=3" in more else 1)
 

@@ -24,8 +24,8 @@ PEOPLE = pd.DataFrame(
     }
 ).astype({"born": "datetime64[us]"})
 CALL: dict[str, Any] = {
-    "k": 4, "qi": ["age", "born"], "sensitive": ["disease"], "other": ["name_of_the_ward", "score"],
-    "grid": {"born": "year"},
+    "k": 4, "qi": ["age", "born"], "sensitive": ["disease"], "insensitive": ["name_of_the_ward", "score"],
+    "rounding": {"born": "year"},
 }  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def test_risk_attack_and_profile_on_a_connection() -> None:
     with dbanon.connect() as con:
         con.register("people_frame", PEOPLE)
         con.execute("CREATE TABLE people AS SELECT row_number() OVER () AS id, * FROM people_frame")
-        dbanon.declare(con, "people", id="person", age="quasi", disease="sensitive", score="other")
+        dbanon.declare(con, "people", id="person", age="quasi", disease="sensitive", score="insensitive")
         release = dbanon.create_release(con, "safe", "mondrian", "people", k=4)
         lines = repr(release).splitlines()
         assert lines[0] == "safe, version 1: 8 records in 2 classes"

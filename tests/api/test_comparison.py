@@ -54,7 +54,7 @@ def test_stored_runs_not_repeated_and_extended(clinic: Path, runs_made: list[tup
         full_relation = con.sql(
             "FROM compare('people', k := [3, 5, 9], algorithms := ['kacpc', 'mdav'], qi := ['age', 'city'])"
         )
-        key = ["algorithm", "k", "d", "n", "metric", "mean"]
+        key = ["algorithm", "k", "n_quasi_identifiers", "n", "metric", "mean"]
         expected = full_relation.df()[key].sort_values(key).reset_index(drop=True)
         assert extra[key].sort_values(key).reset_index(drop=True).equals(expected)
 
@@ -62,17 +62,17 @@ def test_stored_runs_not_repeated_and_extended(clinic: Path, runs_made: list[tup
 def test_all_quasi_identifiers_differ_from_subset(clinic: Path, runs_made: list[tuple[str, int]]) -> None:
     parameters: dict[str, Any] = {"into": "runs", "algorithms": "mdav", **ASKED}
     with dbanon.connect(clinic) as con:
-        dbanon.compare(con, "people", k=[3], d=[1], **parameters)
+        dbanon.compare(con, "people", k=[3], n_quasi_identifiers=[1], **parameters)
         both = dbanon.compare(con, "people", k=[3], **parameters)
         assert runs_made == [("mdav", 3), ("mdav", 3)]
-        assert both["d"].tolist() == [1, 1, 2, 2]
-        assert dbanon.compare(con, "people", k=3, d=[1, 2], **parameters).equals(both)
+        assert both["n_quasi_identifiers"].tolist() == [1, 1, 2, 2]
+        assert dbanon.compare(con, "people", k=3, n_quasi_identifiers=[1, 2], **parameters).equals(both)
         with pytest.raises(duckdb.Error, match="d must be numbers of quasi-identifiers, at most 2"):
-            dbanon.compare(con, "people", k=4, d=[1, 3], **parameters)
+            dbanon.compare(con, "people", k=4, n_quasi_identifiers=[1, 3], **parameters)
         assert len(runs_made) == 2
-        dbanon.compare(con, "people", k=[500], d=[1], **parameters)
+        dbanon.compare(con, "people", k=[500], n_quasi_identifiers=[1], **parameters)
         refusal = dbanon.compare(con, "people", k=[500], **parameters)
-        assert refusal.loc[refusal["problem"].notna(), "d"].tolist() == [1, 2]
+        assert refusal.loc[refusal["problem"].notna(), "n_quasi_identifiers"].tolist() == [1, 2]
 
 
 def test_interrupted_comparison_resumes(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +84,13 @@ def test_interrupted_comparison_resumes(clinic: Path, monkeypatch: pytest.Monkey
             raise KeyboardInterrupt
         return run(algorithm, space, *more, **named)
 
-    parameters = {**ASKED, "k": [3, 5], "algorithms": ["mdav", "kacpc"], "d": [1, 2], "rows": [100, 200]}
+    parameters = {
+        **ASKED,
+        "k": [3, 5],
+        "algorithms": ["mdav", "kacpc"],
+        "n_quasi_identifiers": [1, 2],
+        "sample_sizes": [100, 200],
+    }
     with dbanon.connect(clinic) as con:
         monkeypatch.setattr(algorithms, "run_algorithm", failing)
         with pytest.raises((Exception, KeyboardInterrupt)):
@@ -94,7 +100,7 @@ def test_interrupted_comparison_resumes(clinic: Path, monkeypatch: pytest.Monkey
         assert kept_row == (2, 2)  # whole runs only
         all_result = dbanon.compare(con, "people", into="runs", **parameters)
         assert len(all_result) == 2 * 2 * 2 * 2 * 2
-        assert not all_result.duplicated(["algorithm", "k", "d", "rows", "metric"]).any()
+        assert not all_result.duplicated(["algorithm", "k", "n_quasi_identifiers", "sample_size", "metric"]).any()
 
 
 def test_refused_runs_are_retried(clinic: Path) -> None:
@@ -134,7 +140,7 @@ def test_unrelated_table_is_not_modified(clinic: Path, before: str, other: dict[
 def test_irrelevant_options_reuse_comparison(clinic: Path) -> None:
     with dbanon.connect(clinic) as con:
         dbanon.compare(con, "people", into='main."The Runs"', k=[3], algorithms="mdav", **ASKED)
-        dbanon.compare(con, "people", into='"The Runs"', k=[3, 4], algorithms="mdav", large=True, **ASKED)
+        dbanon.compare(con, "people", into='"The Runs"', k=[3, 4], algorithms="mdav", allow_slow=True, **ASKED)
         assert con.execute('SELECT count(*) FROM "The Runs"').fetchone() == (4,)
 
 
@@ -155,6 +161,6 @@ def test_data_frames_are_compared_and_chosen_for() -> None:
     assert result[["algorithm", "k", "metric"]].values.tolist() == [
         ["mdav", 3, "precision"], ["mdav", 3, "ncp"], ["mdav", 4, "precision"], ["mdav", 4, "ncp"],
     ]  # fmt: skip
-    selection = dbanon.choose(people, k=[3, 4], l=[1, 2], qi=["age"], sensitive=["disease"], queries=30)
+    selection = dbanon.tradeoffs(people, k=[3, 4], l=[1, 2], qi=["age"], sensitive=["disease"], queries=30)
     assert len(selection) == 4
     assert selection["query_error"].notna().all()

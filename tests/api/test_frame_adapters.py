@@ -107,7 +107,7 @@ def test_output_frame_type_and_dtypes_match_input(kind: str) -> None:
         table = table.drop_columns(["lasting"])  # ibis gives no durations, and those of DuckDB are intervals
     unchanged = [name for name in table.column_names if name not in ("age", "disease")]
     arguments = make(table)
-    anonymized = dbanon.anonymize(arguments, "mondrian", **CALL, other=unchanged)
+    anonymized = dbanon.anonymize(arguments, "mondrian", **CALL, insensitive=unchanged)
     assert [type(frame).__name__ for frame in anonymized] == [release, classes, classes]
     if kind not in ("stream", "nanoarrow"):
         assert type(anonymized.release) is type(arguments)
@@ -176,7 +176,7 @@ def test_unused_categories_are_not_published() -> None:
 
 def test_pandas_missing_is_null_arrow_nan_kept() -> None:
     weights = [1.5, float("nan"), None] * 4
-    parameters = {**CALL, "other": ["weight"]}
+    parameters = {**CALL, "insensitive": ["weight"]}
     table = arrow().append_column("weight", pa.array(weights))
     released_values = dbanon.anonymize(table, "mondrian", **parameters).release["weight"].to_pylist()
     assert sorted(map(str, released_values)) == sorted(map(str, weights))
@@ -191,7 +191,7 @@ def test_nullable_integers_keep_dtype() -> None:
     frame = arrow().to_pandas()
     frame["number"] = pd.array([2**60 + 1, None, 2**60 + 1] * 4, dtype="Int64")
     frame["yes"] = pd.array([True, None, True] * 4, dtype="boolean")
-    release = dbanon.anonymize(frame, "mondrian", **CALL, other=["number", "yes"]).release
+    release = dbanon.anonymize(frame, "mondrian", **CALL, insensitive=["number", "yes"]).release
     assert release["number"].dtype == pd.Int64Dtype() and release["yes"].dtype == pd.BooleanDtype()
     assert set(release["number"].dropna()) == {2**60 + 1}
 
@@ -201,7 +201,7 @@ def test_wide_integers_and_enums_of_polars() -> None:
     frame = polars(arrow()).with_columns(
         pl.lit(2**70).cast(pl.Int128).alias("wide"), pl.col("disease").cast(pl.Enum(["Flu", "Cold", "HIV", "Secret"]))
     )
-    release = dbanon.anonymize(frame, "mondrian", **CALL, other=["wide"]).release
+    release = dbanon.anonymize(frame, "mondrian", **CALL, insensitive=["wide"]).release
     assert release.schema["disease"] == pl.String and set(release["wide"]) == {Decimal(2**70)}
 
 

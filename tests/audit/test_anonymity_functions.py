@@ -99,13 +99,17 @@ def star(con: Any) -> Any:
         ("l_diversity", {"diversity": "recursive", "c": 0.6}, {"E1": 0, "E2": 2}),
         ("l_diversity", {"diversity": "recursive", "c": 0.3}, {"E1": 0, "E2": 0}),
         ("t_closeness", {}, {"E1": 1 / 6, "E2": 1 / 6}),
-        ("t_closeness", {"emd": "ordered"}, {"E1": 1 / 12, "E2": 1 / 12}),
+        ("t_closeness", {"ground_distance": "ordered"}, {"E1": 1 / 12, "E2": 1 / 12}),
         (
             "t_closeness",
-            {"emd": "ordered", "hierarchies": {"disease": "Flu;*\nCancer;*\nHIV;*"}},
+            {"ground_distance": "ordered", "hierarchies": {"disease": "Flu;*\nCancer;*\nHIV;*"}},
             {"E1": 1 / 6, "E2": 1 / 6},
         ),
-        ("t_closeness", {"emd": "hierarchical", "hierarchies": {"disease": TREE}}, {"E1": 1 / 12, "E2": 1 / 12}),
+        (
+            "t_closeness",
+            {"ground_distance": "hierarchical", "hierarchies": {"disease": TREE}},
+            {"E1": 1 / 12, "E2": 1 / 12},
+        ),
         ("alpha_k", {}, {"E1": 2 / 3, "E2": 1 / 3}),
         ("p_sensitive", {}, {"E1": 2, "E2": 3}),
         ("beta_likeness", {}, {"E1": 1 / 3, "E2": 1}),
@@ -143,7 +147,7 @@ def test_salaries_are_moved_by_rank(con: Any) -> None:
         "CREATE TABLE t AS SELECT CASE WHEN i IN (3, 4, 5) THEN 'P1' WHEN i IN (6, 8, 11) THEN 'P2' ELSE 'P3' END "
         "AS g, i * 1000 AS salary FROM range(3, 12) AS r (i)"
     )
-    actual_values = values(con, "t_closeness", sensitive=["salary"], emd="ordered")
+    actual_values = values(con, "t_closeness", sensitive=["salary"], ground_distance="ordered")
     assert (actual_values["P1"], actual_values["P2"]) == (close(0.375), close(1 / 6))
 
 
@@ -153,9 +157,13 @@ def test_ranks_follow_numbers_dates_or_hierarchy_leaves(con: Any) -> None:
         "[9, 10, 100][i]::DECIMAL(9, 2) AS d, DATE '2000-01-01' + [9, 10, 100][i] AS day FROM range(1, 4) AS r (i)"
     )
     for column in ("n", "d", "day"):
-        assert values(con, "t_closeness", sensitive=[column], emd="ordered")[2] == close(1 / 3), "the middle rank"
-    assert values(con, "t_closeness", sensitive=["s"], emd="ordered")[2] == close(1 / 2), "texts: 10, 100, 9"
-    order = {"emd": "ordered", "hierarchies": {"s": "9;*\n10;*\n100;*"}}
+        assert values(con, "t_closeness", sensitive=[column], ground_distance="ordered")[2] == close(1 / 3), (
+            "the middle rank"
+        )
+    assert values(con, "t_closeness", sensitive=["s"], ground_distance="ordered")[2] == close(1 / 2), (
+        "texts: 10, 100, 9"
+    )
+    order = {"ground_distance": "ordered", "hierarchies": {"s": "9;*\n10;*\n100;*"}}
     assert values(con, "t_closeness", sensitive=["s"], **order)[2] == close(1 / 3)
     order["hierarchies"] = {"n": "10;*\n9;*\n100;*"}
     assert values(con, "t_closeness", sensitive=["n"], **order)[1] == close(1 / 3)
@@ -243,7 +251,7 @@ def test_every_model_equals_its_definition(con: Any, seed: int) -> None:
     parameters: dict[str, object] = {
         "qi": ["g"],
         "sensitive": ["u", "v"],
-        **({"multi": "joint"} if joint else {}),
+        **({"multi_sensitive": "joint"} if joint else {}),
         **({"person": "person"} if table.has_persons else {}),
     }
     actual_summary = summary(con, hierarchies={"u": TREE}, **parameters)
@@ -261,7 +269,7 @@ def test_every_model_equals_its_definition(con: Any, seed: int) -> None:
     for function, forms in {
         "k_anonymity": [("k_anonymity", {})],
         "l_diversity": [(f"{d}_l", {"diversity": d}) for d in ("distinct", "entropy", "recursive")],
-        "t_closeness": [("t_closeness_ordered", {"emd": "ordered", "hierarchies": {"u": TREE}})],
+        "t_closeness": [("t_closeness_ordered", {"ground_distance": "ordered", "hierarchies": {"u": TREE}})],
         "beta_likeness": [("beta_basic", {}), ("beta_enhanced", {"likeness": "enhanced"})],
         "alpha_k": [("alpha", {})],
         "p_sensitive": [("p_sensitive", {})],
@@ -306,11 +314,11 @@ def test_joint_is_within_equal_other_sensitive_values(con: Any) -> None:
         "CREATE TABLE t AS FROM (VALUES (1, 'a', 'x'), (1, 'b', 'x'), (1, 'a', 'y'), (1, 'c', 'y')) AS v (g, s, u)"
     )
     for multi, expected in (("independent", {"s": 3, "u": 2}), ("joint", {"s": 2, "u": 1})):
-        actual_rows = rows(con, "l_diversity", qi=["g"], sensitive=["s", "u"], multi=multi)
+        actual_rows = rows(con, "l_diversity", qi=["g"], sensitive=["s", "u"], multi_sensitive=multi)
         assert {row["sensitive"]: row["value"] for row in actual_rows} == expected
     assert (
         "Within equal values"
-        in summary(con, qi=["g"], sensitive=["s", "u"], multi="joint")["alpha", "s"]["description"]
+        in summary(con, qi=["g"], sensitive=["s", "u"], multi_sensitive="joint")["alpha", "s"]["description"]
     )
 
 
@@ -326,7 +334,7 @@ def test_the_ten_worst_classes_are_shown_in_order(con: Any) -> None:
 def test_many_values_need_no_more_memory_than_the_table(con: Any) -> None:
     con.execute("SET memory_limit = '500MB'").fetchall()
     con.execute("CREATE TABLE t AS SELECT i % 5000 AS g, i AS s FROM range(50_000) AS r (i)")
-    assert achieved(con, "t_closeness", qi=["g"], sensitive=["s"], emd="ordered") < 0.2
+    assert achieved(con, "t_closeness", qi=["g"], sensitive=["s"], ground_distance="ordered") < 0.2
 
 
 # --- pycanon ---------------------------------------------------------------------------------------------
@@ -358,7 +366,9 @@ def test_the_values_are_those_of_pycanon(con: Any, seed: int) -> None:
         )
         assert achieved(con, "alpha_k", **parameters) == close(canon.alpha_k_anonymity(*asked_values)[0])
         assert achieved(con, "beta_likeness", **parameters) == close(canon.basic_beta_likeness(*asked_values))
-        assert achieved(con, "t_closeness", emd=emd, **parameters) == close(canon.t_closeness(*asked_values))
+        assert achieved(con, "t_closeness", ground_distance=emd, **parameters) == close(
+            canon.t_closeness(*asked_values)
+        )
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -403,7 +413,7 @@ def test_columns_of_any_type_make_classes_and_are_judged(con: Any, type_: str) -
     assert values(con, "l_diversity", sensitive=["x"]) == {1: 2, 2: 0}
     assert values(con, "alpha_k", sensitive=["x"]) == {1: close(2 / 3), 2: 1}
     assert values(con, "t_closeness", sensitive=["x"]) == {1: close(1 / 4), 2: close(3 / 4)}
-    assert values(con, "t_closeness", sensitive=["x"], emd="ordered").keys() == {1, 2}
+    assert values(con, "t_closeness", sensitive=["x"], ground_distance="ordered").keys() == {1, 2}
     assert summary(con, qi=["g"], sensitive=["x"])["k_anonymity", None]["achieved"] == 1
 
 
@@ -445,7 +455,7 @@ def test_one_record_and_one_class(con: Any) -> None:
         "beta_basic": 0,
         "beta_enhanced": 0,
     }
-    assert values(con, "t_closeness", sensitive=["s"], emd="ordered") == {1: 0}
+    assert values(con, "t_closeness", sensitive=["s"], ground_distance="ordered") == {1: 0}
 
 
 def test_without_a_sensitive_column_there_is_k(con: Any) -> None:
@@ -542,10 +552,10 @@ GIVEN: dict[str, object] = {
     "qi": ["g"],
     "sensitive": ["disease"],
     "person": "nobody",
-    "multi": "joint",
+    "multi_sensitive": "joint",
     "diversity": "recursive",
     "c": 2.5,
-    "emd": "hierarchical",
+    "ground_distance": "hierarchical",
     "hierarchies": {"disease": TREE},
     "likeness": "enhanced",
 }
@@ -573,22 +583,33 @@ def test_parameters_accept_all_three_forms(star: Any, function: str) -> None:
         ("k_anonymity('t', qi=['desease'])", "no column 'desease' .named in qi.. Did you mean 'disease'"),
         ("alpha_k('t', qi=['g'], sensitive=['desease'])", "named in sensitive.. Did you mean 'disease'"),
         ("k_anonymity('t', qi=['g'], person='desease')", "named in person.. Did you mean 'disease'"),
-        ("k_anonymity('t', qi=['g'], multi='joint')", "no parameter 'multi'"),
+        ("k_anonymity('t', qi=['g'], multi_sensitive='joint')", "no parameter 'multi'"),
         ("k_anonymity('t', qi=['g', 'G'])", "qi must be a list of different column names"),
         ("alpha_k('t', qi=['g'], sensitive=['g'])", "t.g is in two roles: qi and sensitive"),
         ("k_anonymity('t', qi=['g'], person='G')", "t.g is in two roles: qi and person"),
-        ("alpha_k('t', qi=['g'], sensitive=['disease'], multi='both')", "multi must be one of 'independent', 'joint'"),
+        (
+            "alpha_k('t', qi=['g'], sensitive=['disease'], multi_sensitive='both')",
+            "multi_sensitive must be one of 'independent', 'joint'",
+        ),
         ("l_diversity('t', qi=['g'], sensitive=['disease'], c=3)", "c has no effect.*not 'recursive'"),
         ("l_diversity('t', qi=['g'], sensitive=['disease'], diversity='recursive', c=0)", "c must be a number above 0"),
         ("l_diversity('t', qi=['g'], sensitive=['disease'], diversity='all')", "diversity must be one of"),
-        ("t_closeness('t', qi=['g'], sensitive=['disease'], emd='hierarchical')", "needs a hierarchy of t.disease"),
-        ("t_closeness('t', qi=['g'], sensitive=['disease'], hierarchies={'disease': 'sex'})", "emd is 'equal'"),
         (
-            "t_closeness('t', qi=['g'], sensitive=['disease'], emd='hierarchical', hierarchies={'disease': 'sexx'})",
+            "t_closeness('t', qi=['g'], sensitive=['disease'], ground_distance='hierarchical')",
+            "needs a hierarchy of t.disease",
+        ),
+        (
+            "t_closeness('t', qi=['g'], sensitive=['disease'], hierarchies={'disease': 'sex'})",
+            "ground_distance is 'equal'",
+        ),
+        (
+            "t_closeness('t', qi=['g'], sensitive=['disease'], ground_distance='hierarchical', "
+            "hierarchies={'disease': 'sexx'})",
             "no hierarchy 'sexx' .of t.disease.. Did you mean 'sex'",
         ),
         (
-            "t_closeness('t', qi=['g'], sensitive=['disease'], emd='ordered', hierarchies={'disease': 'sex'})",
+            "t_closeness('t', qi=['g'], sensitive=['disease'], ground_distance='ordered', hierarchies={'disease': "
+            "'sex'})",
             "t.disease: 3 distinct values are missing from hierarchy 'sex'",
         ),
         ("anonymity('t', qi=['g'], hierarchies={'disease': 'sex'})", "not a sensitive column of this call"),
@@ -624,8 +645,8 @@ def test_call_columns_override_declared_columns(star: Any) -> None:
 def test_the_declared_hierarchy_gives_the_distance(star: Any) -> None:
     star.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_flat('flat', 't', 'disease')")
     dbanon.declare(star, "t", g="quasi", disease={"role": "sensitive", "hierarchy": "flat"})
-    assert achieved(star, "t_closeness", emd="hierarchical") == close(1 / 6), "flat: all equally far apart"
-    assert achieved(star, "t_closeness", emd="hierarchical", hierarchies={"disease": TREE}) == close(1 / 12)
+    assert achieved(star, "t_closeness", ground_distance="hierarchical") == close(1 / 6), "flat: all equally far apart"
+    assert achieved(star, "t_closeness", ground_distance="hierarchical", hierarchies={"disease": TREE}) == close(1 / 12)
     assert summary(star)["t_closeness_hierarchical", "disease"]["achieved"] == close(1 / 6)
 
 
@@ -648,7 +669,9 @@ def test_a_hierarchy_that_is_no_tree_is_refused(star: Any, broken: str, why: str
         f"INSERT INTO dbanon.hierarchy (name, node, parent, label) SELECT 'odd', * FROM (VALUES {broken}) AS v"
     )
     assert_refused(
-        star, call("t_closeness", qi=["g"], sensitive=["disease"], emd=emd, hierarchies={"disease": "odd"}), why
+        star,
+        call("t_closeness", qi=["g"], sensitive=["disease"], ground_distance=emd, hierarchies={"disease": "odd"}),
+        why,
     )
 
 

@@ -19,7 +19,7 @@ CONSTANT = {
 @pytest.mark.parametrize("name", CONSTANT)
 def test_a_number_without_a_range_is_not_distorted(con: Any, name: str) -> None:
     con.execute(f"CREATE TABLE t AS SELECT {CONSTANT[name]} AS a, range // 4 AS b FROM range(8)")
-    exact = ", grid := {'a': 'none'}" if name in ("DATE", "TIMESTAMP") else ""
+    exact = ", rounding := {'a': 'none'}" if name in ("DATE", "TIMESTAMP") else ""
     con.execute(f"CREATE TABLE published AS FROM kacpc('t', k := 4, qi := ['a', 'b']{exact})")
     rows = con.execute("""SELECT name, value FROM risk('published', source := 't', qi := ['a', 'b'])
         WHERE name IN ('distortion', 'infeasible_classes')""").fetchall()

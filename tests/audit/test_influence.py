@@ -191,7 +191,7 @@ def test_the_table_function_gives_scores_by_rank(con: Any) -> None:
 def test_order_other_columns_and_declared_weights_do_not_matter(con: Any) -> None:
     rows = con.execute(QUERY).fetchall()
     con.execute("CREATE TABLE again AS FROM people ORDER BY hash(n)")
-    dbanon.declare(con, "again", x={"role": "quasi", "weight": 3}, z="quasi", c="quasi", s="sensitive", n="other")
+    dbanon.declare(con, "again", x={"role": "quasi", "weight": 3}, z="quasi", c="quasi", s="sensitive", n="insensitive")
     assert con.execute("FROM influence('again', trees := 20)").fetchall() == rows
     assert con.execute("FROM influence('again', trees := 20, seed := 1)").fetchall() != rows
 

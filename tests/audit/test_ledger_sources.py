@@ -83,7 +83,7 @@ def test_persons_are_counted_as_though_they_had_been_released(con: Any) -> None:
     con.execute(ODD)
     dbanon.create_release(
         con, "safe", "kacpc", "odd", k=5, person="who", qi=["age", "city"], sensitive=["d"],
-        other=["copy", "f", "z", "arr", "u", "gap"], allow_rare=["copy"],
+        insensitive=["copy", "f", "z", "arr", "u", "gap"], allow_rare=["copy"],
     )  # fmt: skip
     measures = ("k_anonymity", "anonymity", "l_diversity", "alpha_k")
     for function in ("risk", "reidentification", "disclosure", "exposure", *measures):
@@ -212,7 +212,7 @@ def test_a_table_of_other_columns_is_no_release(made: Any) -> None:
 
 @pytest.mark.exhaustive
 def test_a_dropped_release_is_none_and_a_new_version_is_one(made: Any) -> None:
-    dbanon.refresh_release(made, "safe", refresh="recluster", allow_delta=True)
+    dbanon.refresh_release(made, "safe", refresh="recluster", allow_small_differences=True)
     assert made.execute("SELECT version, status FROM releases()").fetchall() == [(1, "replaced"), (2, "published")]
     assert rows(made, "disclosure('safe')") == rows(made, "disclosure('safe', source = 'visits')")
     dbanon.drop_release(made, "safe")
@@ -222,7 +222,7 @@ def test_a_dropped_release_is_none_and_a_new_version_is_one(made: Any) -> None:
 
 def test_roles_are_those_of_the_release(made: Any) -> None:
     old_rows = {f: rows(made, f"{f}('safe')") for f in ("disclosure", "distortion", "k_anonymity")}
-    made.execute("UPDATE dbanon.policy SET role = 'other' WHERE column_name = 'disease'")
+    made.execute("UPDATE dbanon.policy SET role = 'insensitive' WHERE column_name = 'disease'")
     made.execute("DELETE FROM dbanon.policy WHERE column_name = 'sex'")
     assert {f: rows(made, f"{f}('safe')") for f in old_rows} == old_rows
     assert rows(made, "disclosure('safe', source = 'visits')") == old_rows["disclosure"]

@@ -149,7 +149,8 @@ def test_equals_slow_implementation(con: Any, seed: int, most: int) -> None:
     con.executemany("INSERT INTO rel VALUES (?, ?, ?, ?)", rows_out)
     expected = slow(source, release, (1, 0, 1, 1), (0, 1), 90, seed, 0.3, 0.01, most)
     extra_options = (
-        "qi=['age', 'pay', 'ward', 'color'], hierarchies={'ward': 'wards'}, queries=90, selectivity=0.3, sanity=0.01"
+        "qi=['age', 'pay', 'ward', 'color'], hierarchies={'ward': 'wards'}, queries=90, selectivity=0.3, "
+        "error_floor=0.01"
     )
     actual_rows = rows(con, more=f"{extra_options}, seed={seed}" + (f", predicates={most}" if most != 3 else ""))
     numbers = range(1, min(most, 4) + 1)
@@ -239,7 +240,7 @@ def test_real_releases_in_every_form_and_a_file(con: Any, tmp_path: Path) -> Non
     con.execute(f"COPY safe TO '{path}'")
     assert rows(con, str(path), "people", "queries=60") == result["text"]
     con.execute(
-        "CREATE OR REPLACE TABLE safe AS FROM kacpc('people', k=40, top := {'age': 50}, grid := {'born': 'year'})"
+        "CREATE OR REPLACE TABLE safe AS FROM kacpc('people', k=40, top := {'age': 50}, rounding := {'born': 'year'})"
     )
     coarse = rows(con, "safe", "people", "queries=60")
     assert coarse[0]["mean"] > result["text"][0]["mean"]

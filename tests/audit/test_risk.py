@@ -65,21 +65,23 @@ def test_the_worked_numbers_of_six_records(star: Any) -> None:
         "marketer_average": close(1 / 3),
         "marketer_above": 1,
         "uniqueness_sample": 0,
-        "k_all": 1,
-        "disclosure_literal": close(0.416667),
-        "disclosure_dominant": close(0.5),
+        "k_full_record": 1,
+        "disclosure_equation_13": close(0.416667),
+        "disclosure_majority": close(0.5),
         "exposure": close(0.666667),
         # (4/30 + 1/3) and (15/30 + 2/3): three levels of workclass, a width for age.
         "distortion": close((4 / 30 + 1 / 3 + 15 / 30 + 2 / 3) / 2),
         "infeasible_classes": 1,
     }
-    assert numbers(star, "exposure('safe', source='six', ties='count')") == {"exposure": 1}
+    assert numbers(star, "exposure('safe', source='six', count_ties=true)") == {"exposure": 1}
     (vague,) = rows(star, "infeasible_classes('safe', source='six')")
     assert (vague["classes"], vague["records"]) == (1, 3)
     assert vague["worst"] == [{"class": {"age": "[40, 55]", "workclass": "Any"}, "records": 3, "value": 1}]
     # Half of the range is not more than half of it, but more than 0.4.
     assert numbers(star, "infeasible_classes('safe', source='six', qi=['age'])") == {"infeasible_classes": 0}
-    assert numbers(star, "infeasible_classes('safe', source='six', qi=['age'], w=0.4)") == {"infeasible_classes": 1}
+    assert numbers(star, "infeasible_classes('safe', source='six', qi=['age'], max_interval_share=0.4)") == {
+        "infeasible_classes": 1
+    }
 
 
 def test_every_figure_names_its_classes(star: Any) -> None:
@@ -126,14 +128,14 @@ def clinic(con: Any) -> Any:
 def test_the_figures_of_the_paper(clinic: Any) -> None:
     options_text = "qi=['age', 'country'], sensitive=['disease']"
     for table, literal, dominant in (("mwck", 0.666667, 0.833333), ("proposed", 0.5, 0.5)):
-        expected = {"disclosure_literal": close(literal), "disclosure_dominant": close(dominant)}
+        expected = {"disclosure_equation_13": close(literal), "disclosure_majority": close(dominant)}
         assert numbers(clinic, f"disclosure('{table}', {options_text})") == expected
         by_cluster = dict.fromkeys(expected, close(0.833333))
         assert numbers(clinic, f"disclosure('{table}', {options_text}, classes='cluster')") == by_cluster
     # Leukemia and Rhinitis are equally frequent: the smaller one counts; it leads in Central America only.
     assert numbers(clinic, f"exposure('mwck', {options_text})") == {"exposure": close(2 / 3)}
     assert numbers(clinic, f"exposure('proposed', {options_text})") == {"exposure": 0}
-    assert numbers(clinic, f"exposure('proposed', {options_text}, ties='count')") == {"exposure": 1}
+    assert numbers(clinic, f"exposure('proposed', {options_text}, count_ties=true)") == {"exposure": 1}
 
 
 def test_distortion_is_weighted_by_influence(con: Any) -> None:
@@ -145,14 +147,18 @@ def test_distortion_is_weighted_by_influence(con: Any) -> None:
     weights = "influence={'age': 0.8, 'GENDER': 0.3}"
     assert numbers(con, f"distortion('safe', {call}, {weights})") == {"distortion": close(0.47)}
     assert numbers(con, f"distortion('safe', {call})") == {"distortion": close(0.4 + 0.5)}
-    assert numbers(con, f"distortion('safe', {call}, norm=true)") == {"distortion": close(0.5 + 1)}
+    assert numbers(con, f"distortion('safe', {call}, normalize_levels=true)") == {"distortion": close(0.5 + 1)}
     assert numbers(con, f"distortion('people', {call})") == {"distortion": 0}
     # A number with a hierarchy is as wide as the leaves below the node: 3 of 15.
     for w, classes in ((0.19, 4), (0.2, 0)):
-        actual_numbers = numbers(con, f"infeasible_classes('safe', {call.replace(', qi', f', w={w}, qi')})")
+        actual_numbers = numbers(
+            con, f"infeasible_classes('safe', {call.replace(', qi', f', max_interval_share={w}, qi')})"
+        )
         assert actual_numbers == {"infeasible_classes": 4}, "gender is suppressed"
         only = call.replace("['age', 'gender']", "['age']")
-        assert numbers(con, f"infeasible_classes('safe', {only}, w={w})") == {"infeasible_classes": classes}
+        assert numbers(con, f"infeasible_classes('safe', {only}, max_interval_share={w})") == {
+            "infeasible_classes": classes
+        }
 
 
 def test_open_and_suppressed_values_are_vague(con: Any) -> None:
@@ -195,8 +201,8 @@ def oracle(classes: dict[Any, list[str | None]], threshold: float) -> dict[str, 
         "prosecutor_average": len(sizes) / n,
         "prosecutor_above": sum(s for s in sizes if 1 / s > threshold) / n,
         "uniqueness_sample": sizes.count(1) / n,
-        "disclosure_literal": literal / n,
-        "disclosure_dominant": maximum / n,
+        "disclosure_equation_13": literal / n,
+        "disclosure_majority": maximum / n,
         "exposure": lead / full_total[dominant],
         "exposure_ties": tied_number / full_total[dominant],
     }
@@ -216,7 +222,7 @@ def test_equals_plain_python(con: Any, seed: int) -> None:
     threshold = rng.choice([0.1, 0.2, 1 / 3, 0.5])
     expected = oracle(classes, threshold)
     actual_numbers = numbers(con, f"risk('t', qi=['a', 'b'], sensitive='s', threshold={threshold})")
-    tied_numbers = numbers(con, "exposure('t', qi=['a', 'b'], sensitive='s', ties='count')")
+    tied_numbers = numbers(con, "exposure('t', qi=['a', 'b'], sensitive='s', count_ties=true)")
     for name, value in expected.items():
         shown_exposure = tied_numbers["exposure"] if name == "exposure_ties" else actual_numbers[name]
         assert shown_exposure == close(value), name
@@ -259,7 +265,7 @@ def test_sample_exposure_equals_its_classes(con: Any, seed: int) -> None:
                 for count in counts
                 if count[dominant] >= max((n for v, n in count.items() if v != dominant), default=0) + (not ties)
             )
-            asked_text = f"sample={sample}, seed={seed}, ties='{'count' if ties else 'skip'}'"
+            asked_text = f"sample={sample}, seed={seed}, count_ties={ties}"
             (row,) = rows(con, f"exposure('t', qi=['a', 'b'], sensitive='s', {asked_text})")
             assert row["value"] == (close(lead / records) if records else None)
             assert {(w["class"]["a"], int(w["class"]["b"])) for w in row["worst"]} <= subset
@@ -445,8 +451,8 @@ def test_nothing_is_exposed_by_missing_values(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT NULL::VARCHAR AS a, NULL::VARCHAR AS s FROM range(4)")
     actual_numbers = numbers(con, "risk('t', qi=['a'], sensitive=['s'])")
     assert (
-        actual_numbers["disclosure_literal"],
-        actual_numbers["disclosure_dominant"],
+        actual_numbers["disclosure_equation_13"],
+        actual_numbers["disclosure_majority"],
         actual_numbers["exposure"],
     ) == (0, 0, 0)
     assert actual_numbers["prosecutor_highest"] == close(0.25)
@@ -485,7 +491,7 @@ def test_single_functions_equal_risk(star: Any, function: str) -> None:
         ("risk('few', source='six')", "few has no rows"),
         ("risk('safe', source='few', qi=['age', 'workclass'])", "few has no rows"),
         ("risk('bad', source='six')", "1 distinct values of bad.age are not a published form"),
-        ("risk('safe', source='six', population='other')", "other has none of the quasi-identifiers of safe"),
+        ("risk('safe', source='six', population='insensitive')", "other has none of the quasi-identifiers of safe"),
     ],
 )
 def test_mistakes_are_clear_errors(star: Any, call: str, says: str) -> None:

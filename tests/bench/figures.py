@@ -24,11 +24,13 @@ FIGURES = {
     ),
     "kacpc-d": (
         "By the number of quasi-identifiers, in the order in which the paper lists them",
-        f"FROM compare('adult', algorithms={KACPC}, k=[10, 50], d=[2, 3, 4, 5, 6], metrics=['precision'], repeat=10);",
+        f"FROM compare('adult', algorithms={KACPC}, k=[10, 50], n_quasi_identifiers=[2, 3, 4, 5, 6], "
+        f"metrics=['precision'], repeat=10);",
     ),
     "kacpc-n": (
         "By the number of records",
-        f"FROM compare('adult', algorithms={KACPC}, k=[10, 50], rows=[5000, 10000, 15000, 20000, 25000, 30162], "
+        f"FROM compare('adult', algorithms={KACPC}, k=[10, 50], sample_sizes=[5000, 10000, 15000, 20000, 25000, "
+        f"30162], "
         "metrics=['precision'], repeat=10);",
     ),
     "three-variants": (
@@ -39,7 +41,7 @@ FIGURES = {
     "neighbours": (
         "k-member, KNN and greedy clustering, as the review compares them: normalized certainty penalty and time",
         "FROM compare('adult', algorithms=['kmember', 'knn_anon', 'gaa_cp'], k=[10, 20, 50, 100], "
-        "rows=[5000, 10000, 30162], metrics=['ncp', 'gcp'], repeat=3);",
+        "sample_sizes=[5000, 10000, 30162], metrics=['ncp', 'gcp'], repeat=3);",
     ),
 }
 """What each shows, and its statement."""
@@ -77,7 +79,7 @@ def report(names: list[str], plots: str | None, as_json: bool) -> None:
             continue
         print(f"\n{message}\n\n    {statement}\n")
         remaining = frame[frame["mean"].notna()]
-        index = ["metric", "algorithm", *(a for a in ("d", "n") if remaining[a].nunique() > 1)]
+        index = ["metric", "algorithm", *(a for a in ("n_quasi_identifiers", "n") if remaining[a].nunique() > 1)]
         print(remaining.pivot_table(index=index, columns="k", values="mean", sort=False).round(4).to_string())
         print("\nseconds\n")
         print(remaining.pivot_table(index=index[1:], columns="k", values="seconds", sort=False).round(3).to_string())

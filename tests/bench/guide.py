@@ -34,7 +34,8 @@ is. What to look at when you choose:
 - **Loss.** Higher precision and lower NCP. On another table the order can be another: run `compare` on yours, as in
   [Choosing algorithm, k and l](how-to/choosing.md).
 - **Size.** *any*: time grows hardly faster than the number of different records. *large*: it can grow with their
-  square; a call that would take minutes is refused unless it has `large := true`, or `cell` cuts the table first.
+  square; a call that would take minutes is refused unless it has `allow_slow := true`, or `max_partition` cuts the
+  table first.
 - **Diversity.** Every algorithm meets every privacy model. *own*: its clusters are made to meet all of them; *some*: to
   meet those that are named; *merged*: clusters that miss a model are merged afterwards, which loses more. *l = 2*: it
   asks for so many sensitive values by itself.
@@ -103,7 +104,7 @@ def _row(of: Algorithm, figures: Figures) -> tuple[str, ...]:
         "" if figures.precision is None else f"{figures.precision:.3f}",
         "" if figures.ncp is None else f"{figures.ncp:,.0f}",
         seconds,
-        "large" if "large" in own_names else "any",
+        "allow_slow" if "allow_slow" in own_names else "any",
         _diversity(of),
         "fixed" if of.deterministic else "seed",
         _closeness(of),

@@ -23,7 +23,7 @@ CALLS = {
     "k = 1000, persons": "('visits', k := 1000, qi := ['a', 'b'], sensitive := ['s'], t := 0.2, person := 'who')",
     "k = 1000, persons, no model": "('visits', k := 1000, qi := ['a', 'b'], person := 'who')",
     "k = 1000, persons, joint": "('visits', k := 1000, qi := ['a', 'b'], sensitive := ['s', 'u'], l := 2, "
-    "multi := 'joint', person := 'who')",
+    "multi_sensitive := 'joint', person := 'who')",
 }
 
 

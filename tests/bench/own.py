@@ -19,9 +19,9 @@ from tests.bench.apart import Clock, row, table
 
 CALLS: dict[str, tuple[str, str]] = {
     "kacpc": ("kacpc", ""),
-    "kmember": ("kmember", ", large := true"),
+    "kmember": ("kmember", ", allow_slow := true"),
     "mondrian": ("mondrian", ""),
-    "mdav": ("mdav", ", large := true"),
+    "mdav": ("mdav", ", allow_slow := true"),
     "best fast": ("best", ""),
     "best normal": ("best", ", effort := 'normal'"),
     "best high": ("best", ", effort := 'high'"),

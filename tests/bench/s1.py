@@ -35,8 +35,8 @@ ATTACK_K = 10
 """k of the attacks; Table 4 does not say its own."""
 
 METRICS = {
-    "D": "disclosure_dominant",
-    "D literal": "disclosure_literal",
+    "D": "disclosure_majority",
+    "D literal": "disclosure_equation_13",
     "E": "exposure",
     "DM": "distortion",
     "IQR": "infeasible_classes",

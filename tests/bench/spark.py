@@ -66,9 +66,9 @@ def by_spark(path: str, call: str, cell: int | None) -> dict[str, Any]:
     dbanon.spark.anonymize(rows.limit(2000), call, **parameters).count()
     with tempfile.TemporaryDirectory() as folder:
         clock, started = Clock(), time.time()
-        dbanon.spark.anonymize(rows, call, cell=cell, to=str(Path(folder) / "safe"), **parameters)
+        dbanon.spark.anonymize(rows, call, max_partition=cell, to=str(Path(folder) / "safe"), **parameters)
         (seconds, _), finished_started = clock.read(), time.time()
-    measures = dbanon.spark.anonymize(rows, f"{call}_metrics", cell=cell, **parameters)
+    measures = dbanon.spark.anonymize(rows, f"{call}_metrics", max_partition=cell, **parameters)
     lost_result = 1 - measures.where("metric = 'precision'").collect()[0]["value"]
     spark.stop()
     with log:
@@ -95,7 +95,7 @@ def measurements(sizes: Sequence[int], call: str = "kacpc", cell: int | None = N
             path = str(Path(folder) / "t.parquet")
             apart.run(large.write, rows=size, path=path)
             duckdb = apart.run(by_duckdb, path=path, call=call)
-            mapping = apart.run(by_spark, path=path, call=call, cell=cell)
+            mapping = apart.run(by_spark, path=path, call=call, max_partition=cell)
         mapping = {
             "rows": size,
             **mapping,

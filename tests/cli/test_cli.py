@@ -61,7 +61,7 @@ def test_a_release_from_beginning_to_end(clinic: str, tmp_path: Path) -> None:
     assert done("refresh", clinic, "safe", "--refresh", "hold").endswith("classes. Waiting: 0 records.\n")
     assert "exclude each other" in run("refresh", clinic, "safe", "--refresh", "hold", "--recluster").output
     assert "'keep', 'hold', 'recluster'" in run("refresh", clinic, "safe", "--refresh", "hodl").output
-    assert done("refresh", clinic, "safe", "--recluster", "--allow-delta").startswith("safe version 3")
+    assert done("refresh", clinic, "safe", "--recluster", "--allow-small-differences").startswith("safe version 3")
     assert "kacpc" in done("releases", clinic)
     assert "verified: by the release gate" in done("certificate", clinic, "safe")
     assert json.loads(done("certificate", clinic, "safe", "--json"))["release"]["version"]["value"] == "3"
@@ -85,8 +85,8 @@ def test_another_definition_and_a_warning(clinic: str) -> None:
     done("materialize", clinic, "safe", "kacpc", "patients", "-p", "k=5", "--key", "pid")
     assert "exists already" in refusal_message("materialize", clinic, "safe", "mondrian", "patients", "-p", "k=5")
     replaced = ("materialize", clinic, "safe", "mondrian", "patients", "-p", "k=6", "--key", "pid", "--replace")
-    assert "--allow-delta" in refusal_message(*replaced, code=3)
-    done(*replaced, "--allow-delta")
+    assert "--allow-small-differences" in refusal_message(*replaced, code=3)
+    done(*replaced, "--allow-small-differences")
     other = ("materialize", clinic, "two", "kacpc", "patients", "-p", "k=4", "-p", "weights={'zip': 9}", "--key", "pid")
     refusal_message(*other, "--composition", "refuse", "--quiet", code=3)
     result = run(*other)
@@ -183,17 +183,17 @@ def test_existing_files_kept_unless_forced(people: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_policy_file_and_a_hierarchy_file(people: str, tmp_path: Path) -> None:
+def test_a_policy_file_and_a_hierarchy_from_file(people: str, tmp_path: Path) -> None:
     zips = tmp_path / "zips.csv"
     zips.write_text("".join(f"0{i};{'low' if i < 4 else 'high'};*\n" for i in range(7)))
     toml = tmp_path / "policy.toml"
     named_text = json.dumps(str(zips))
     toml.write_text(
-        f'[columns]\nage = {{role = "quasi", grid = "10"}}\nzip = {{role = "quasi", hierarchy = {named_text}}}\n'
+        f'[columns]\nage = {{role = "quasi", rounding = "10"}}\nzip = {{role = "quasi", hierarchy = {named_text}}}\n'
         'disease = "sensitive"\n'
     )
     table = tmp_path / "policy.csv"
-    table.write_text(f"column_name,role,hierarchy,grid\nage,quasi,,10\nzip,quasi,{zips},\ndisease,sensitive,,\n")
+    table.write_text(f"column_name,role,hierarchy,rounding\nage,quasi,,10\nzip,quasi,{zips},\ndisease,sensitive,,\n")
     results = []
     for number, policy in enumerate((toml, table)):
         out = tmp_path / f"safe{number}.csv"

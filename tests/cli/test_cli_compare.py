@@ -1,4 +1,4 @@
-"""`dbanon compare` and `dbanon choose`: tables, JSON, plots, and runs that are kept."""
+"""`dbanon compare` and `dbanon tradeoffs`: tables, JSON, plots, and runs that are kept."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def test_sizes_and_columns_are_lists_too(clinic: str) -> None:
     )
     actual_call = call(*words, "-d", "1,2", "--rows", "50,200", "--json")
     assert actual_call.exit_code == 0, actual_call.stderr
-    assert [(r["d"], r["rows"], r["metric"]) for r in json.loads(actual_call.stdout)] == [
+    assert [(r["n_quasi_identifiers"], r["sample_size"], r["metric"]) for r in json.loads(actual_call.stdout)] == [
         (d, n, m) for d in (1, 2) for n in (50, 200) for m in ("k", "classes")
     ]
 
 
 def test_configurations_shown_plotted_and_as_json(clinic: str, tmp_path: Path) -> None:
     words = (
-        "choose",
+        "tradeoffs",
         clinic,
         "people",
         "-k",

@@ -43,10 +43,11 @@ def test_the_statements_that_the_demo_ends_with_work(shown: tuple[str, str]) -> 
 
 
 def test_headline_has_eight_rows_and_model_metrics() -> None:
-    names = ["c_avg", "records", "k_all", "k", "homogeneous_share", "homogeneous_share:d", "t_closeness:d", "classes",
-             "risk_highest", "precision", "gcp", "risk_average", "suppressed:outlier"]  # fmt: skip
+    names = ["c_avg", "records", "k_full_record", "k", "homogeneous_share", "homogeneous_share:d",
+    "t_closeness:d", "classes",
+             "risk_highest", "precision", "gcp", "risk_average", "suppressed"]  # fmt: skip
     assert [names[i] for i in key_metric_positions(names)] == [
-        "records", "classes", "k", "t_closeness:d", "precision", "k_all", "suppressed:outlier", "homogeneous_share"
+        "records", "classes", "k", "t_closeness:d", "precision", "k_full_record", "suppressed", "homogeneous_share"
     ]  # fmt: skip
     assert len(key_metric_positions(names)) == MAX_KEY_METRICS and key_metric_positions(["c_avg"]) == []
     assert shorten_description("Achieved k: least records.", 40) == "Achieved k"

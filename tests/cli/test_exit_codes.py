@@ -75,7 +75,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             "CREATE TABLE patients AS SELECT i AS pid, 20 + i % 40 AS age, ['a', 'b', 'c'][1 + i % 3] AS d, "
             "IF(i = 0, 'rare', 'ward') AS ward FROM range(120) r(i)"
         )
-        dbanon.declare(con, "patients", age="quasi", d="sensitive", ward="other", pid="person")
+        dbanon.declare(con, "patients", age="quasi", d="sensitive", ward="insensitive", pid="person")
         dbanon.create_release(con, "safe", "kacpc", "patients", k=5, allow_rare=["ward"])
     yield str(path)
 
@@ -97,10 +97,10 @@ REFUSED = {
 
 @pytest.mark.parametrize("call", REFUSED)
 def test_privacy_refusal_exits_with_3(shared: str, call: tuple[str, ...]) -> None:
-    plain_result = run("materialize", shared, "other", "kacpc", "patients", *call)
+    plain_result = run("materialize", shared, "insensitive", "kacpc", "patients", *call)
     assert (plain_result.exit_code, plain_result.stdout) == (3, "")
     assert REFUSED[call] in plain_result.stderr
-    result = run("materialize", shared, "other", "kacpc", "patients", *call, "--json")
+    result = run("materialize", shared, "insensitive", "kacpc", "patients", *call, "--json")
     assert result.exit_code == 3
     error = json.loads(result.stdout)["error"]
     assert (error["kind"], error["exit_code"]) == ("refused", 3)
@@ -182,7 +182,7 @@ def test_k_options_equal_in_all_commands_with_json() -> None:
         options = {option for p in command.params for option in p.opts}
         if path != ("shell",):  # which has --mode json
             assert "--json" in options, path
-        several = path in (("compare",), ("choose",))  # lists of k, and of l and t where they are for choosing
+        several = path in (("compare",), ("tradeoffs",))  # lists of k, and of l and t where they are for choosing
         if ("-p" in options and not several) or path == ("demo",):
             models = {"-k", "-l", "-t"} - ({"-t"} if path == ("stream",) else set())  # a stream has no t
             assert models <= options, path
@@ -214,7 +214,7 @@ def test_the_answers_of_commands_are_json(shared: str, tmp_path: Path) -> None:
     assert answered("docs", "kacpc")["text"].startswith("# ")
     assert answered("certificate", shared, "safe")["release"]["version"]["value"] == "1"
     database = str(shutil.copy(shared, tmp_path / "own.duckdb"))
-    made = answered("materialize", database, "other", "kacpc", "patients", "-k", "3", "-p", "allow_rare=ward")
+    made = answered("materialize", database, "insensitive", "kacpc", "patients", "-k", "3", "-p", "allow_rare=ward")
     assert set(made) == {"name", "version", "records", "classes", "composition"}
 
 

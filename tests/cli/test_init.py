@@ -18,7 +18,7 @@ PROPOSED = [
     ("age", "quasi", None),
     ("sex", "quasi", "sex"),
     ("disease", "sensitive", None),
-    ("ward", "other", None),
+    ("ward", "insensitive", None),
 ]
 
 
@@ -59,7 +59,7 @@ def test_yes_accepts_every_proposal_and_policy_works(clinic: Path) -> None:
 
 def test_enter_accepts_and_answers_change(clinic: Path) -> None:
     # person, name: skip, age: enter, sex: no hierarchy, disease: an unknown role, then other; ward: a second person
-    answers = ["", "skip", "", "", "", "", "-", "what", "other", "person", "quasi", "", "y"]
+    answers = ["", "skip", "", "", "", "", "-", "what", "insensitive", "person", "quasi", "", "y"]
     result = run(clinic, "patients", answers="\n".join(answers) + "\n")
     assert result.exit_code == 0, result.output
     assert "patient_nbr is the person already" in result.output
@@ -68,7 +68,7 @@ def test_enter_accepts_and_answers_change(clinic: Path) -> None:
         ("patient_nbr", "person", None),
         ("age", "quasi", None),
         ("sex", "quasi", None),
-        ("disease", "other", None),
+        ("disease", "insensitive", None),
         ("ward", "quasi", None),
     ]
 
@@ -98,7 +98,7 @@ def test_skipping_everything_writes_nothing(clinic: Path) -> None:
 @pytest.mark.exhaustive
 def test_existing_policy_replaced_only_with_force(clinic: Path) -> None:
     with dbanon.connect(clinic) as con:
-        dbanon.declare(con, "patients", name="other", disease="quasi")
+        dbanon.declare(con, "patients", name="insensitive", disease="quasi")
         con.execute("CREATE TABLE ward AS SELECT 1 AS age")
         dbanon.declare(con, "ward", age="quasi")
     result = run(clinic, "patients", "--yes")
@@ -171,7 +171,9 @@ def messy(tmp_path: Path) -> Path:
 
 def settings(path: Path) -> dict[str, tuple[Any, ...]]:
     with dbanon.connect(path) as con:
-        rows = con.execute("SELECT column_name, role, hierarchy, top, grid, missing FROM dbanon.policy").fetchall()
+        rows = con.execute(
+            "SELECT column_name, role, hierarchy, top, rounding, missing_codes FROM dbanon.policy"
+        ).fetchall()
     return {name: tuple(rest) for name, *rest in rows}
 
 

@@ -52,7 +52,7 @@ def shown_text(path: str, message: str, **given: Any) -> str:
         ("materialize", "replace = True (CREATE OR REPLACE) makes", "--replace (CREATE OR REPLACE) makes"),
         ("refresh", "with refresh = 'recluster' (whoever", "with --recluster (whoever"),
         ("refresh", "(with refresh = 'hold' those", "(with --refresh hold those"),
-        ("refresh", "with allow_delta = true, which", "with --allow-delta, which"),
+        ("refresh", "with allow_small_differences = true, which", "with --allow-small-differences, which"),
         ("materialize", "use nulls = 'keep' or nulls = 'drop'", "use -p nulls=keep or -p nulls=drop"),
         ("anonymize", "in the call, qi = ['age', ...].", "in the call, --qi age."),
         ("anonymize", "with sensitive = ['disease'],", "with --sensitive disease,"),

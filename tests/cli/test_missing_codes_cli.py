@@ -36,7 +36,7 @@ def nulls(path: Path) -> list[int]:
 ROLES = ["--qi", "age", "--qi", "town", "--sensitive", "vote"]
 
 
-@pytest.mark.parametrize("given", ["missing=['NA', 999, '-', '?']", "missing=NA,?,-,999"])
+@pytest.mark.parametrize("given", ["missing_codes=['NA', 999, '-', '?']", "missing_codes=NA,?,-,999"])
 def test_a_parameter_may_mix_texts_and_numbers(survey: Path, given: str) -> None:
     output = survey.with_name("out.parquet")
     done = run("anonymize", survey, "-o", output, "-k", 3, *ROLES, "-p", given)
@@ -50,13 +50,13 @@ def test_a_parameter_may_mix_texts_and_numbers(survey: Path, given: str) -> None
 TOML = """
 [columns.age]
 role = "quasi"
-missing = [999]
+missing_codes = [999]
 [columns.town]
 role = "quasi"
-missing = ["NA", "?"]
+missing_codes = ["NA", "?"]
 [columns.vote]
 role = "sensitive"
-missing = "-"
+missing_codes = "-"
 """
 CSV = "column_name,role,missing\nage,quasi,999\ntown,quasi,\"[NA, '?']\"\nvote,sensitive,-\n"
 
@@ -87,7 +87,7 @@ def test_a_database_of_before_is_shown_and_read(tmp_path: Path, survey: Path) ->
     path = tmp_path / "old.duckdb"
     with dbanon.connect(path) as con:
         con.execute(f"CREATE TABLE t AS FROM '{survey}'")
-        dbanon.declare(con, "t", age={"role": "quasi", "missing": 999}, town="quasi", vote="sensitive")
+        dbanon.declare(con, "t", age={"role": "quasi", "missing_codes": 999}, town="quasi", vote="sensitive")
         con.execute("CREATE TABLE u AS FROM t")
         dbanon.declare(con, "u", age="quasi")
     display = run("policy", path, "u")
@@ -96,8 +96,8 @@ def test_a_database_of_before_is_shown_and_read(tmp_path: Path, survey: Path) ->
     assert run("anonymize", path, "--table", "t", "-k", 3, "-o", output).exit_code == 0
     assert nulls(output)[0] > 0
     with duckdb.connect(str(path)) as raw:
-        raw.execute("UPDATE dbanon.policy SET missing = NULL")
-        raw.execute("ALTER TABLE dbanon.policy DROP COLUMN missing")
+        raw.execute("UPDATE dbanon.policy SET missing_codes = NULL")
+        raw.execute("ALTER TABLE dbanon.policy DROP COLUMN missing_codes")
     assert run("policy", path, "t").exit_code == 0
     assert run("anonymize", path, "--table", "t", "-k", 3, "-o", output, "--force").exit_code == 0
     assert nulls(output)[0] == 0

@@ -167,12 +167,12 @@ def test_hierarchy_file_replaces_none_of_the_policy(database: Path) -> None:
 # --- other commands --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", ["materialize", "compare", "choose"])
+@pytest.mark.parametrize("command", ["materialize", "compare", "tradeoffs"])
 def test_commands_with_parameters_refuse_looser_ones(database: Path, command: str) -> None:
     call = {
         "materialize": ["materialize", str(database), "safe", "mondrian", "patients", "-k", "5"],
         "compare": ["compare", str(database), "patients", "-k", "5", "--algorithms", "mondrian", "--quiet"],
-        "choose": ["choose", str(database), "patients", "-k", "5", "--algorithms", "mondrian", "--quiet"],
+        "tradeoffs": ["tradeoffs", str(database), "patients", "-k", "5", "--algorithms", "mondrian", "--quiet"],
     }[command]
     for attempt in sample_cases([a for a in ATTEMPTS if "allow_rare" not in a.parameters], 24):
         result = CliRunner().invoke(main, [*call, *as_parameters(attempt)])
@@ -182,7 +182,7 @@ def test_commands_with_parameters_refuse_looser_ones(database: Path, command: st
 
 @pytest.mark.parametrize("missing", [MISSING_ZIP])
 def test_missing_codes_are_not_published(database: Path, missing: str) -> None:
-    assert_released(anonymize(database, ["--qi", "zip", "-p", f"missing={{'zip': ['{missing}']}}"]))
+    assert_released(anonymize(database, ["--qi", "zip", "-p", f"missing_codes={{'zip': ['{missing}']}}"]))
 
 
 @pytest.mark.parametrize("table", TABLE_SPELLINGS)

@@ -58,25 +58,25 @@ def policy(tmp_path: Path) -> Path:
 
 LOOSER_FILES: tuple[dict[str, Any], ...] = (
     {"name": "sensitive"},
-    {"Name": "other"},
+    {"Name": "insensitive"},
     {"note": "quasi"},
     {"pid": "identifier"},
     {"pid": "sensitive"},
     {"name": "person"},
     {"age": "sensitive"},
-    {"disease": "other"},
+    {"disease": "insensitive"},
     {"age": {"role": "quasi", "top": 95}},
-    {"age": {"role": "quasi", "grid": "none"}},
-    {"born": {"role": "quasi", "grid": "day"}},
+    {"age": {"role": "quasi", "rounding": "none"}},
+    {"born": {"role": "quasi", "rounding": "day"}},
     {"zip": {"role": "quasi", "min_level": 0}},
     {"zip": {"role": "quasi", "hierarchy": "flat.csv"}},
-    {"zip": {"role": "quasi", "missing": ["02138"]}},
+    {"zip": {"role": "quasi", "missing_codes": ["02138"]}},
     {"age": {"role": "quasi", "hierarchy": "sex"}},
 )
 TIGHTER_FILES: tuple[dict[str, Any], ...] = (
     POLICY,
     {"age": "quasi", "zip": "quasi"},
-    {"age": {"role": "quasi", "top": 80, "grid": 20}},
+    {"age": {"role": "quasi", "top": 80, "rounding": 20}},
     {"zip": {"role": "quasi", "min_level": 2, "hierarchy": "zip5"}},
     {"ward": "sensitive", "disease": "sensitive"},
     {"born": "identifier", "PID": "person"},
@@ -104,7 +104,7 @@ def test_policy_file_adds_no_transformed_column(database: Path, role: str) -> No
 
 
 def test_policy_file_repeats_a_stored_mask(database: Path) -> None:
-    stored = {"role": "mask", "form": {"first": "2"}}
+    stored = {"role": "mask", "settings": {"first": "2"}}
     with dbanon.connect(database) as con:
         dbanon.declare(con, "patients", ward=stored)
     csv = database.with_name("mask.csv")
@@ -173,7 +173,7 @@ def test_policy_file_that_is_not_about_the_table(database: Path, name: str, text
 
 def test_policy_file_with_rows_of_several_tables(database: Path, people: Path) -> None:
     file = database.with_name("policy.csv")
-    head, extra_text = "schema_name,table_name,column_name,role,top,bottom,grid\n", "main,visits,name,sensitive,,,\n"
+    head, extra_text = "schema_name,table_name,column_name,role,top,bottom,rounding\n", "main,visits,name,sensitive,,,\n"
     file.write_text(f"{head}{extra_text}main,PATIENTS,age,quasi,,,20\n", encoding="utf-8")
     assert_released(anonymize(database, ["--policy", str(file)]))
     file.write_text(f"{head}{extra_text},people,age,quasi,90,18,10\n", encoding="utf-8")
@@ -189,7 +189,7 @@ def test_policy_file_with_rows_of_several_tables(database: Path, people: Path) -
         (["--qi", "age", "-p", "qi=zip"], "--qi"),
         (["--sensitive", "ward", "-p", "sensitive=disease"], "--sensitive"),
         (["--person", "pid", "-p", "person=name"], "--person"),
-        (["--qi", "zip=zip5", "-p", "hierarchies={'zip': 'other'}"], "--qi"),
+        (["--qi", "zip=zip5", "-p", "hierarchies={'zip': 'insensitive'}"], "--qi"),
         (["--qi", "zip=zip5", "--qi", "zip=other"], "--qi"),
         (["-p", "k=6"], "-k"),
     ],

@@ -159,12 +159,12 @@ def test_cell_argument_gives_release_independent_of_row_order(con: Any) -> None:
         "FROM range(900) t(i)"
     )
     con.execute("CREATE TABLE others AS FROM people ORDER BY hash(a)")
-    ask = "FROM {}('{}', k := 5, qi := ['a', 'b'], sensitive := ['disease'], cell := 100)"
+    ask = "FROM {}('{}', k := 5, qi := ['a', 'b'], sensitive := ['disease'], max_partition := 100)"
     for name in ("mdav", "kacpc"):
         rows = con.execute(ask.format(name, "people")).fetchall()
         assert rows == con.execute(ask.format(name, "others")).fetchall()
-        assert rows != con.execute(ask.format(name, "people").replace(", cell := 100", "")).fetchall()
-        classes = con.execute(f"FROM {name}_classes('people', k = 5, qi = ['a', 'b'], cell = 100)").fetchall()
+        assert rows != con.execute(ask.format(name, "people").replace(", max_partition := 100", "")).fetchall()
+        classes = con.execute(f"FROM {name}_classes('people', k = 5, qi = ['a', 'b'], max_partition = 100)").fetchall()
         assert len(classes) > 100
     with pytest.raises(Exception, match="cell must be an integer of at least 2, got 1"):
         con.execute(ask.format("mdav", "people").replace("100", "1"))

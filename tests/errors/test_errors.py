@@ -192,14 +192,14 @@ UNKNOWN: dict[str, tuple[str, ...]] = {
     "k := 2, qi := ['age'], sensitive := ['diseas']": ("no column 'diseas'", "sensitive"),
     "k := 2, qi := ['age'], hierarchies := {'wardd': 'wards'}": ("no column 'wardd'", "hierarchies"),
     "k := 2, qi := ['age'], weights := {'agee': 2}": ("no column 'agee'", "weights"),
-    "k := 2, qi := ['age'], other := ['x']": ("no column 'x'", "other"),
+    "k := 2, qi := ['age'], insensitive := ['x']": ("no column 'x'", "insensitive"),
     "k := 2, qi := ['age'], person := 'x'": ("no column 'x'", "person"),
     "k := 2, qi := ['age'], identifier := ['x']": ("no column 'x'", "identifier"),
     "k := 2, qi := ['age'], withhold := ['x']": ("no column 'x'", "withhold"),
     "k := 2, qi := ['age'], allow_rare := ['x']": ("no column 'x'", "allow_rare"),
     "k := 2, qi := ['age'], top := {'x': 1}": ("no column 'x'", "top"),
     "k := 2, qi := ['age'], bottom := {'x': 1}": ("no column 'x'", "bottom"),
-    "k := 2, qi := ['age'], grid := {'x': 1}": ("no column 'x'", "grid"),
+    "k := 2, qi := ['age'], rounding := {'x': 1}": ("no column 'x'", "rounding"),
     "k := 2, qi := ['age'], min_level := {'x': 1}": ("no column 'x'", "min_level"),
     "k := 2, qi := ['age'], max_level := {'x': 1}": ("no column 'x'", "max_level"),
     "k := 2, qi := ['ward'], hierarchies := {'ward': 'ward'}": ("no hierarchy 'ward'", "Did you mean 'wards'"),
@@ -277,30 +277,34 @@ DATA: dict[str, tuple[str, ...]] = {
     "k := 2, qi := ['ever']": ("patients.ever is NaN or infinite in 1 rows",),
     "k := 2, qi := ['since']": ("patients.since is NaN or infinite in 1 rows",),
     "k := 2, qi := ['zoned']": ("patients.zoned is NaN or infinite in 1 rows",),
-    "k := 2, qi := ['wild'], grid := {'wild': 5}": ("patients.wild is NaN or infinite in 1 rows",),
+    "k := 2, qi := ['wild'], rounding := {'wild': 5}": ("patients.wild is NaN or infinite in 1 rows",),
     "k := 2, qi := ['wild'], top := {'wild': 5}, bottom := {'wild': 2}": ("NaN or infinite in 1 rows",),
-    "k := 2, qi := ['ever'], grid := {'ever': 'none'}": ("patients.ever is NaN or infinite in 1 rows",),
+    "k := 2, qi := ['ever'], rounding := {'ever': 'none'}": ("patients.ever is NaN or infinite in 1 rows",),
     "k := 2, qi := ['wild'], intervals := 'bounds'": ("patients.wild is NaN or infinite in 1 rows",),
-    "k := 2, qi := ['star']": ("patients.star: 1 distinct values are '*'", "escape = true"),
+    "k := 2, qi := ['star']": ("patients.star: 1 distinct values are '*'", "escape_labels = true"),
     "k := 2, qi := ['ward'], hierarchies := {'ward': 'few_wards'}": (
         "patients.ward: 1 distinct values are missing from hierarchy 'few_wards'",
-        "FROM uncovered('patients', 'ward'",
+        "FROM uncovered_values('patients', 'ward'",
     ),
     "k := 2, qi := ['age'], hierarchies := {'age': 'wards'}": ("patients.age: 8 distinct values are missing",),
     "k := 2, qi := ['ward'], hierarchies := {'ward': 'a1;a2;*\\nb1;*'}": ("patients.ward",),
     "k := 2, qi := ['ward'], hierarchies := {'ward': 'a1;x\\nb1;y'}": ("hierarchy", "2 roots"),
-    "k := 2, qi := ['age'], other := ['note']": ("patients.note has the role other", "8 of its values", "k = 2"),
+    "k := 2, qi := ['age'], insensitive := ['note']": (
+        "patients.note has the role insensitive",
+        "8 of its values",
+        "k = 2",
+    ),
     "k := 2, qi := ['age'], sensitive := ['age']": ("patients.age is in two roles: quasi and sensitive",),
-    "k := 2, qi := ['age'], other := ['age']": ("patients.age is in two roles",),
+    "k := 2, qi := ['age'], insensitive := ['age']": ("patients.age is in two roles",),
     "k := 2, qi := ['age'], identifier := ['age']": ("patients.age is in two roles",),
     "k := 2, qi := ['age'], person := 'AGE'": ("patients.age is in two roles",),
-    "k := 2, qi := ['age'], sensitive := ['note'], other := ['note']": ("patients.note is in two roles",),
+    "k := 2, qi := ['age'], sensitive := ['note'], insensitive := ['note']": ("patients.note is in two roles",),
     "k := 3, qi := ['ward'], hierarchies := {'ward': 'wards'}, max_level := {'ward': 0}": (
         "max_level of ward separates 8 records",
         "k = 3",
     ),
     "k := 2, qi := ['ward'], hierarchies := {'ward': 'a1;a;x;*\\na2;a;x;*\\nb1;b;x;*\\nb2;b;x;*'}, max_level := "
-    "{'ward': 2}, round := {'ward': 2}": ("round of ward asks for nodes above max_level", "no multiple of 2 steps"),
+    "{'ward': 2}, coarsen := {'ward': 2}": ("round of ward asks for nodes above max_level", "no multiple of 2 steps"),
 }
 
 
@@ -355,12 +359,12 @@ def test_dropping_every_row_is_reported(con: Any) -> None:
     [
         ("top", "'x'", "'x' is not a value"),
         ("bottom", "'x'", "'x' is not a value"),
-        ("grid", "0", "positive"),
-        ("grid", "-5", "positive"),
-        ("grid", "2.5", "positive integer"),
-        ("grid", "'month'", "positive integer"),
-        ("grid", "'inf'", "positive"),
-        ("grid", "'nan'", "positive"),
+        ("rounding", "0", "positive"),
+        ("rounding", "-5", "positive"),
+        ("rounding", "2.5", "positive integer"),
+        ("rounding", "'month'", "positive integer"),
+        ("rounding", "'inf'", "positive"),
+        ("rounding", "'nan'", "positive"),
         ("min_level", "1", "without a hierarchy"),
         ("max_level", "1", "without a hierarchy"),
         ("weights", "0", "number from 0.000001"),
@@ -401,11 +405,11 @@ def declared(opened: Any) -> Iterator[Any]:
 
 LOOSER = {
     "sensitive := ['pid']": "patients.pid is declared identifier",
-    "other := ['pid']": "patients.pid is declared identifier",
+    "insensitive := ['pid']": "patients.pid is declared identifier",
     "qi := ['pid']": "patients.pid is declared identifier",
     "sensitive := ['age']": "patients.age is declared quasi",
-    "other := ['age']": "patients.age is declared quasi",
-    "other := ['disease']": "patients.disease is declared sensitive",
+    "insensitive := ['age']": "patients.age is declared quasi",
+    "insensitive := ['disease']": "patients.disease is declared sensitive",
     "qi := ['disease']": "patients.disease is declared sensitive",
     "qi := ['age', 'person']": "patients.person is declared person",
     "sensitive := ['person']": "patients.person is declared person",
@@ -426,13 +430,13 @@ def test_a_call_cannot_loosen_the_policy(declared: Any, arguments: str) -> None:
 MORE: dict[tuple[str, str, str | int], tuple[str, ...]] = {
     ("age", "top", 9): ("100", " 100", "+100", "0x64", "1e2", "1_00", "100.0"),
     ("age", "bottom", 19): ("-1", " -1", "-0", "0x0", "-1e1", "0000"),
-    ("age", "grid", 1000): ("1", "999", "1e0", "none", "NONE", " 1", "nan"),
+    ("age", "rounding", 1000): ("1", "999", "1e0", "none", "NONE", " 1", "nan"),
     ("pay", "top", -1): ("nan", "NaN", " nan", "inf", "infinity", "100", "1e300"),
     ("pay", "bottom", 9): ("nan", "-nan", "-inf", "-infinity", "-1", "-1e300"),
-    ("pay", "grid", 1000): ("1", "0.1", "none", "nan", "inf", "1e-300"),
+    ("pay", "rounding", 1000): ("1", "0.1", "none", "nan", "inf", "1e-300"),
     ("day", "top", "1999-12-31"): ("2500-01-01", " 2500-01-01", "10000-01-01", "2500-1-1", "infinity", "2500/01/01"),
     ("day", "bottom", "2009-01-01"): ("1999-01-01", "2009-01-01 (BC)", "999-01-01", "9-1-1", "epoch", "-infinity"),
-    ("day", "grid", "century"): ("month", "none", "day", "week", "decade", "MONTH", "Day"),
+    ("day", "rounding", "century"): ("month", "none", "day", "week", "decade", "MONTH", "Day"),
     ("clock", "top", "7:00:00"): ("17:00:00", "17:0", " 17:00:00", "23:59:59.999999"),
     ("clock", "bottom", "17:00:00"): ("7:00:00", "07:00:00", " 7:00", "0:0"),
 }
@@ -460,7 +464,7 @@ def test_the_default_grid_of_a_declared_date_is_not_loosened(declared: Any) -> N
     dbanon.declare(declared, "moments", day="quasi")
     for grid in ("none", "day", "week"):
         with pytest.raises(duckdb.Error, match="would loosen the policy"):
-            declared.execute(f"FROM kacpc('moments', k := 2, grid := {{'day': '{grid}'}})").fetchall()
+            declared.execute(f"FROM kacpc('moments', k := 2, rounding := {{'day': '{grid}'}})").fetchall()
 
 
 @pytest.mark.parametrize(
@@ -468,11 +472,11 @@ def test_the_default_grid_of_a_declared_date_is_not_loosened(declared: Any) -> N
     [
         ("age", {"top": 5}, "top := {'age': 4}"),
         ("age", {"bottom": 5}, "bottom := {'age': 6}"),
-        ("age", {"grid": 4}, "grid := {'age': 8}"),
+        ("age", {"rounding": 4}, "rounding := {'age': 8}"),
         ("day", {"top": "2001-01-01"}, "top := {'day': '2000-12-01'}"),
-        ("day", {"grid": "month"}, "grid := {'day': 'decade'}"),
+        ("day", {"rounding": "month"}, "rounding := {'day': 'decade'}"),
         ("clock", {"top": "10:00:00"}, "top := {'clock': '9:00:00'}"),
-        ("age", {"grid": "none"}, "grid := {'age': 5}"),
+        ("age", {"rounding": "none"}, "rounding := {'age': 5}"),
     ],
 )
 def test_a_call_may_tighten_a_setting(declared: Any, column: str, settings: Any, arguments: str) -> None:

@@ -475,7 +475,7 @@ def test_a_star_that_is_replaced_is_refused(people: Any, rewrite: Any) -> None:
 
 @pytest.mark.exhaustive
 def test_a_snapped_date_that_does_not_reach_is_refused(people: Any, rewrite: Any) -> None:
-    call = "('people', k := 3, qi := ['born'], sensitive := ['disease'], other := ['age'], allow_rare := ['age'])"
+    call = "('people', k := 3, qi := ['born'], sensitive := ['disease'], insensitive := ['age'], allow_rare := ['age'])"
     people.execute("DELETE FROM dbanon.policy")
     old_rows = people.execute(f"SELECT DISTINCT born FROM kacpc{call} ORDER BY 1").fetchall()
     assert old_rows[0] == ("1960-05",)

@@ -75,7 +75,7 @@ class Table:
         person = ", person := 'person'" if self.person else ""
         hierarchies = ", hierarchies := {'city': 'cities'}" if "city" in self.qi else ""
         return (
-            f"('t', k := {self.k}, qi := {list(self.qi)}, sensitive := ['uid', 'disease'], other := ['note'], "
+            f"('t', k := {self.k}, qi := {list(self.qi)}, sensitive := ['uid', 'disease'], insensitive := ['note'], "
             f"allow_rare := ['note']{hierarchies}{person})"
         )
 
@@ -213,11 +213,11 @@ def check_three(table: Table, release: list[Row], classes: list[Row], metrics: l
 
     expected_metrics: dict[str, float] = {
         "records": n,
-        "dropped": 0,
-        "suppressed:outlier": 0,
+        "dropped:null": 0,
+        "suppressed": 0,
         "k": min(units.values()),
-        "k_all": 1,  # every record has a uid of its own
-        "unique_unchanged": n,
+        "k_full_record": 1,  # every record has a uid of its own
+        "unique_by_unchanged_columns": n,
         "classes": m,
         "class_size_average": n / m,
         "class_size_greatest": max(size.values()),
@@ -230,8 +230,8 @@ def check_three(table: Table, release: list[Row], classes: list[Row], metrics: l
         "homogeneous_share": share(homogeneous["uid"] | homogeneous["disease"]),
         "homogeneous_share:uid": share(homogeneous["uid"]),
         "homogeneous_share:disease": share(homogeneous["disease"]),
-        "flat_hierarchies": int("job" in qi),
-        "one_class": int(m == 1),
+        "columns_with_flat_hierarchy": int("job" in qi),
+        "is_single_class": int(m == 1),
     }
     if table.person:
         expected_metrics["persons"] = table.units
@@ -242,11 +242,8 @@ def check_three(table: Table, release: list[Row], classes: list[Row], metrics: l
             person = source[row["uid"]]["person"] if table.person else row["uid"]
             belongs[row[name]] |= {person} - {None} if table.person else {person}
         few_counts_by_value = {value: len(person) for value, person in belongs.items() if len(person) < table.k}
-        expected_metrics[f"rare_sensitive_values:{name}"] = len(few_counts_by_value)
-        rare |= {
-            f"rare_sensitive_value:{name}={'NULL' if v is None else v}": count
-            for v, count in few_counts_by_value.items()
-        }
+        expected_metrics[f"n_rare_values:{name}"] = len(few_counts_by_value)
+        rare |= {f"rare_value:{name}={'NULL' if v is None else v}": count for v, count in few_counts_by_value.items()}
     values_by_metric = {row["metric"]: row["value"] for row in metrics}
     assert len(values_by_metric) == len(metrics)
     clusters_made = values_by_metric.pop("clusters")
@@ -295,7 +292,7 @@ def test_large_release_independent_of_order_and_threads(con: Any, algorithm: str
         "CASE WHEN hash(i + 2) % 20 > 0 THEN (hash(i + 2) % 5)::INTEGER END AS s, hash(i + 3) % 3 AS note, "
         "hash(i + 4) % 40000 AS person FROM range(150000) AS r (i)"
     )
-    call = "('t', k := 400, qi := ['age', 'city'], sensitive := ['s'], other := ['note'], person := 'person')"
+    call = "('t', k := 400, qi := ['age', 'city'], sensitive := ['s'], insensitive := ['note'], person := 'person')"
     answers = []
     for threads, order in ((4, "uid"), (1, "hash(uid + 9)"), (4, "age DESC, uid DESC")):
         dbanon.clear_cache(con)
@@ -335,7 +332,7 @@ MIXED = """
     FROM range(120) AS r (i)
 """
 MIXED_CALL = (
-    "('mixed', k := 3, qi := ['age', 'word', 'born'], sensitive := 'seen', other := 'uid', allow_rare := 'uid')"
+    "('mixed', k := 3, qi := ['age', 'word', 'born'], sensitive := 'seen', insensitive := 'uid', allow_rare := 'uid')"
 )
 
 
@@ -344,7 +341,7 @@ def fingerprints(con: Any, call: str = MIXED_CALL) -> list[str]:
     con.execute("BEGIN")
     release = con.execute(f"SELECT * REPLACE (epoch_us(seen) AS seen) FROM kacpc{call}").fetchall()
     classes = con.execute(f"SELECT * EXCLUDE (seen) FROM kacpc_classes{call}").fetchall()
-    metrics = con.execute(f"FROM kacpc_metrics{call} WHERE metric NOT LIKE 'rare_sensitive_value:%'").fetchall()
+    metrics = con.execute(f"FROM kacpc_metrics{call} WHERE metric NOT LIKE 'rare_value:%'").fetchall()
     con.execute("COMMIT")
     return [str(release), str(classes), str(metrics)]
 
@@ -389,7 +386,7 @@ def test_collated_equal_values_remain_distinct(con: Any, collate: str, setting: 
         con.executemany("INSERT INTO t VALUES (?, ?, ?)", order)
         answers.append(
             con.execute(
-                "FROM kacpc('t', k := 3, qi := ['word'], sensitive := ['s'], other := 'uid', allow_rare := 'uid')"
+                "FROM kacpc('t', k := 3, qi := ['word'], sensitive := ['s'], insensitive := 'uid', allow_rare := 'uid')"
             ).fetchall()
         )
     assert answers[0] == answers[1], "the release depends on the physical order"
@@ -556,7 +553,7 @@ def test_a_grid_snaps_outward_and_top_and_bottom_cover(con: Any) -> None:
         rows = [{"uid": i, "age": rnd.randint(-30, 120)} for i in range(rnd.randint(8, 80))]
         write(con, rows, {"uid": "INTEGER", "age": "INTEGER"})
         grid, bottom, top = rnd.choice([1, 5, 7, 10]), rnd.randint(-40, 40), rnd.randint(50, 130)
-        call = f"('t', k := 4, qi := ['age'], sensitive := ['uid'], grid := {{'age': {grid}}}"
+        call = f"('t', k := 4, qi := ['age'], sensitive := ['uid'], rounding := {{'age': {grid}}}"
         for row in rows_of(con, f"FROM kacpc{call})"):
             low, high = ends(row["age"])
             assert low % grid == 0
@@ -639,7 +636,7 @@ def test_no_row_id_identifier_or_withheld_column_published(con: Any, function: s
         f"'{SECRET}' AS left_out, i // 6 AS age, 'x' AS note, 'Flu' AS s FROM range(60) AS r (i)"
     )
     dbanon.declare(
-        con, "t", name="identifier", person="person", age="quasi", left_out="quasi", note="other", s="sensitive"
+        con, "t", name="identifier", person="person", age="quasi", left_out="quasi", note="insensitive", s="sensitive"
     )
     for arguments in ("", ", qi := ['age']", ", withhold := ['left_out']", ", qi := ['age'], intervals := 'bounds'"):
         rows = rows_of(con, f"FROM {function}('t', k := 3{arguments})")
@@ -656,8 +653,10 @@ def test_other_columns_rarer_than_k_are_refused_unless_allowed(con: Any) -> None
     con.execute("CREATE TABLE t AS SELECT 1 AS a, i // 9 AS note FROM range(10) AS r (i)")
     for ending in ("", "_classes", "_metrics"):
         with pytest.raises(duckdb.Error, match="1 of its values belong to fewer than k = 2"):
-            con.execute(f"FROM kacpc{ending}('t', k := 2, qi := ['a'], other := ['note'])").fetchall()
-    rows = con.execute("FROM kacpc('t', k := 2, qi := ['a'], other := ['note'], allow_rare := ['note'])").fetchall()
+            con.execute(f"FROM kacpc{ending}('t', k := 2, qi := ['a'], insensitive := ['note'])").fetchall()
+    rows = con.execute(
+        "FROM kacpc('t', k := 2, qi := ['a'], insensitive := ['note'], allow_rare := ['note'])"
+    ).fetchall()
     assert len(rows) == 10
 
 
@@ -683,7 +682,7 @@ FAILING = {
     "an unknown hierarchy": "k := 2, qi := ['city'], hierarchies := {'city': 'none'}",
     "a reserved value": "k := 2, qi := ['star']",
     "a reserved label": f"k := 2, qi := ['city'], hierarchies := {{'city': 'x;{SECRET[:0]}y;*'}}",
-    "rare others": "k := 2, qi := ['age'], other := ['note']",
+    "rare others": "k := 2, qi := ['age'], insensitive := ['note']",
     "all NULL": "k := 2, qi := ['hole']",
     "NULL refused": "k := 2, qi := ['age', 'hole'], nulls := 'error'",
     "nothing left": "k := 2, qi := ['age', 'hole'], nulls := 'drop'",
@@ -693,7 +692,7 @@ FAILING = {
     "an unknown column": "k := 2, qi := ['nam']",
     "an identifier": "k := 2, qi := ['age'], sensitive := ['name']",
     "a top of another type": "k := 2, qi := ['age'], top := {'age': 'old'}",
-    "a grid of another type": "k := 2, qi := ['born'], grid := {'born': 5}",
+    "a grid of another type": "k := 2, qi := ['born'], rounding := {'born': 5}",
     "top of a category": "k := 2, qi := ['city'], top := {'city': 'a'}",
     "NaN": "k := 2, qi := ['half']",
     "a level of a number": "k := 2, qi := ['age'], min_level := {'age': 1}",
@@ -742,7 +741,7 @@ def test_the_gate_says_no_cell(trees: Any, monkeypatch: pytest.MonkeyPatch) -> N
 
     trees.execute(SECRETS)
     real = plan.release_sql
-    monkeypatch.setattr(plan, "release_sql", lambda r: real(r).replace(", g.p0", ", 'other' AS p0"))
+    monkeypatch.setattr(plan, "release_sql", lambda r: real(r).replace(", g.p0", ", 'insensitive' AS p0"))
     with pytest.raises(duckdb.Error, match="gate refused") as caught:
         trees.execute("FROM kacpc('t', k := 2, qi := ['city'], sensitive := ['disease'])").fetchall()
     assert "SECRET" not in str(caught.value)
@@ -757,7 +756,7 @@ def test_dropped_rows_reported(con: Any) -> None:
     uids = {uid for (uid,) in con.execute(f"SELECT uid FROM kacpc{call}").fetchall()}
     assert uids == {i for i in range(20) if i % 4 > 0}
     metrics = dict(con.execute(f"SELECT metric, value FROM kacpc_metrics{call}").fetchall())
-    assert (metrics["records"], metrics["dropped"]) == (15, 5)
+    assert (metrics["records"], metrics["dropped:null"]) == (15, 5)
     assert con.execute(f"SELECT sum(size) FROM kacpc_classes{call}").fetchall() == [(15,)]
 
 

@@ -58,9 +58,9 @@ REFUSED: list[tuple[str, Asked]] = [
     ("l", {"l": 2, "diversity": "entropy"}),
     ("l", {"l": 2, "diversity": "recursive", "c": 3}),
     ("t", {"t": 0.5}),
-    ("t", {"t": 0.4, "emd": "ordered"}),
-    ("t", {"t": 0.4, "emd": "ordered", **TREE}),
-    ("t", {"t": 0.4, "emd": "hierarchical", **TREE}),
+    ("t", {"t": 0.4, "ground_distance": "ordered"}),
+    ("t", {"t": 0.4, "ground_distance": "ordered", **TREE}),
+    ("t", {"t": 0.4, "ground_distance": "hierarchical", **TREE}),
     ("alpha", {"alpha": 0.9}),
     ("p", {"p": 2}),
     ("beta", {"beta": 1.5}),
@@ -107,7 +107,7 @@ def test_the_gate_counts_nulls_as_a_category(broken: Any) -> None:
 def test_the_gate_tells_joint_from_independent(broken: Any) -> None:
     """In every class both columns have two values, but one follows from the other."""
     arguments = people(broken, ["Flu", "HIV", "Flu"] * 4, ["home", "work", "home", "work", "home", "work"] * 2)
-    for parameters in ({"l": 2}, {"l": 2, "multi": "independent"}):
+    for parameters in ({"l": 2}, {"l": 2, "multi_sensitive": "independent"}):
         assert len(broken.execute(f"FROM {call_of('kacpc', arguments | parameters)}").fetchall()) == 12
     for model, parameters in (
         ("l", {"l": 2}),
@@ -115,7 +115,7 @@ def test_the_gate_tells_joint_from_independent(broken: Any) -> None:
         ("alpha", {"alpha": 0.7}),
         ("t", {"t": 0.4}),
     ):
-        refuses(broken, arguments | parameters | {"multi": "joint"}, model, "(disease|cause)")
+        refuses(broken, arguments | parameters | {"multi_sensitive": "joint"}, model, "(disease|cause)")
 
 
 def test_the_gate_counts_persons(broken: Any) -> None:
@@ -153,9 +153,9 @@ def test_the_gate_decides_what_the_definitions_decide(broken: Any, monkeypatch: 
         persons = [rng.choice([None, *map(str, range(n))]) for _ in range(n)] if rng.random() < 0.3 else []
         cuts = sorted(rng.sample(range(2, n - 1), rng.randint(0, 3)))
         if len(names) == 2 and model != "k":
-            parameters["multi"] = rng.choice(["independent", "joint"])
+            parameters["multi_sensitive"] = rng.choice(["independent", "joint"])
         arguments = people(broken, *columns, persons=persons) | parameters
-        if parameters.get("emd") in ("ordered", "hierarchical"):
+        if parameters.get("ground_distance") in ("ordered", "hierarchical"):
             arguments["hierarchies"] = {name: str(SENSITIVE[name].hierarchy) for name in names}
         monkeypatch.setitem(globals(), "_cuts", cuts)
         one_persons = persons or list(range(n))

@@ -38,12 +38,12 @@ def people() -> Iterator[Any]:
         dbanon.declare(
             con,
             "people",
-            age={"role": "quasi", "top": 60, "bottom": 24, "grid": 5},
+            age={"role": "quasi", "top": 60, "bottom": 24, "rounding": 5},
             weight="quasi",
             zip={"role": "quasi", "hierarchy": "zip5", "min_level": 1},
             born="quasi",
             disease="sensitive",
-            sex="other",
+            sex="insensitive",
             note="identifier",
         )
         con.execute("CREATE VIEW persons AS FROM people")
@@ -217,7 +217,7 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "bottom": ("age", {"bottom": None}),
     "top and bottom": ("age", {"top": None, "bottom": None}),
     "another top": ("age", {"top": Sql("CAST('64' AS INTEGER)")}),
-    "grid": ("age", {"grid.step": None}),
+    "rounding": ("age", {"grid.step": None}),
     "a finer grid": ("age", {"grid.step": Sql("2")}),
     "the grid of dates": ("born", {"grid.step": None, "ends.is_day": False}),
     "days": ("born", {"grid.months": None, "grid.is_week": False}),
@@ -240,7 +240,7 @@ def spoiled(column: template_columns.QuasiColumn, **changed: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("what", "typed"),
-    [*((what, "text") for what in SETTINGS), ("top", "bounds"), ("bottom", "struct"), ("grid", "bounds")],
+    [*((what, "text") for what in SETTINGS), ("top", "bounds"), ("bottom", "struct"), ("rounding", "bounds")],
 )
 def test_a_setting_that_is_forgotten_is_noticed(
     people: Any, monkeypatch: pytest.MonkeyPatch, what: str, typed: str
@@ -267,15 +267,15 @@ def test_a_round_that_is_forgotten_is_noticed(people: Any, monkeypatch: pytest.M
         )
 
     monkeypatch.setattr(template_columns, "quasi_column", forgetful)
-    refusal_message(people, "kacpc", "('people', k := 3, qi := ['zip'], round := {'zip': 3})")
-    refusal_message(people, "kacpc", "('people', k := 3, qi := ['weight'], round := {'weight': 10})")
+    refusal_message(people, "kacpc", "('people', k := 3, qi := ['zip'], coarsen := {'zip': 3})")
+    refusal_message(people, "kacpc", "('people', k := 3, qi := ['weight'], coarsen := {'weight': 10})")
 
 
 @pytest.mark.exhaustive
 def test_withheld_columns_in_output_detected(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     real = column_roles.resolve_roles
     for published_text in ("note", "pid"):
-        for role in ("sensitive", "other"):
+        for role in ("sensitive", "insensitive"):
 
             def careless(
                 *given: Any, role: str = role, published: str = published_text, **more: Any
@@ -324,8 +324,8 @@ def test_wrong_class_statements_detected(people: Any, spoil: Any, what: str) -> 
 
 LOOSER = {
     "a finer level": "hierarchies := {'zip': 'zip5'}, min_level := {'zip': 0}",
-    "a finer grid": "grid := {'age': 2}",
-    "no grid of dates": "grid := {'born': 'day'}",
+    "a finer grid": "rounding := {'age': 2}",
+    "no grid of dates": "rounding := {'born': 'day'}",
     "a higher top": "top := {'age': 62}",
     "a lower bottom": "bottom := {'age': 20}",
     "a top within a cell": "top := {'age': 43}",
@@ -390,7 +390,7 @@ NOISY = {
         "THEN {{ low_end(q, sql('h', q.i)) }} END",
         "THEN {{ low_end(q, sql('h', q.i)) }} + 60 END",
     ),
-    "grid": ("release/noise/pipeline.sql", "THEN {{ low_end(q, sql('h', q.i)) }} END", "THEN h{{ q.i }} END"),
+    "rounding": ("release/noise/pipeline.sql", "THEN {{ low_end(q, sql('h', q.i)) }} END", "THEN h{{ q.i }} END"),
     "a sensitive value of another row": (
         "release/noise/pipeline.sql",
         "{% for u in unchanged %}, s.u{{ u.i }}{% if",

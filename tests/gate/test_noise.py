@@ -277,7 +277,7 @@ def test_noise_reproducible_per_table(sick: Any) -> None:
     first = rows(sick, f"FROM rka{CALL.format('')}")
     assert rows(sick, f"FROM rka{CALL.format('')}") == first
     assert rows(sick, "FROM anonymize('sick', algorithm = 'rka', k = 4, release = 'noise')") == first
-    assert rows(sick, f"FROM rka{CALL.format(', large := true')}") == first
+    assert rows(sick, f"FROM rka{CALL.format(', allow_slow := true')}") == first
     sick.execute("CREATE TABLE turned AS FROM sick ORDER BY hash(pid)")
     dbanon.declare(sick, "turned", age="quasi", pay="quasi", born="quasi", sex="quasi", zip=("quasi", "zip5"),
                    disease="sensitive")  # fmt: skip
@@ -293,7 +293,7 @@ def test_noise_reproducible_per_table(sick: Any) -> None:
 
 def test_policy_withheld_columns_stay_withheld(sick: Any) -> None:
     extra_options = (
-        ", top := {'age': 70}, bottom := {'age': 30}, grid := {'pay': 0.5, 'born': 'year'}, min_level := {'zip': 1}"
+        ", top := {'age': 70}, bottom := {'age': 30}, rounding := {'pay': 0.5, 'born': 'year'}, min_level := {'zip': 1}"
     )
     for call in (
         f"rka{CALL.format(extra_options)}",
@@ -342,13 +342,15 @@ def test_classes_count_what_is_published(sick: Any) -> None:
 
 def test_metrics_by_plain_loops(sick: Any) -> None:
     sick.execute("CREATE TABLE told AS SELECT pid, age, zip, sex, disease FROM sick")
-    dbanon.declare(sick, "told", age="quasi", sex="quasi", zip=("quasi", "zip5"), disease="other", pid="other")
-    call = "('told', k := 5, other := ['pid', 'disease'], allow_rare := ['pid'], release := 'noise')"
+    dbanon.declare(
+        sick, "told", age="quasi", sex="quasi", zip=("quasi", "zip5"), disease="insensitive", pid="insensitive"
+    )
+    call = "('told', k := 5, insensitive := ['pid', 'disease'], allow_rare := ['pid'], release := 'noise')"
     out = rows(sick, f"FROM rka{call}")
     metrics = {r["metric"]: r["value"] for r in rows(sick, f"FROM rka_metrics{call}")}
     raw = {r["pid"]: r for r in rows(sick, "FROM told")}
     assert metrics["records"] == 300
-    assert metrics["k_rows"] == min(Counter((r["age"], r["sex"], r["zip"]) for r in out).values())
+    assert metrics["k_distinct_rows"] == min(Counter((r["age"], r["sex"], r["zip"]) for r in out).values())
     assert metrics["k_clusters"] == min(Counter(r["class_id"] for r in out).values())
     assert not {"k", "classes", "precision", "risk_highest"} & set(metrics)
     groups: dict[str, list[list[dict[str, Any]]]] = {
@@ -423,7 +425,7 @@ def test_every_type(con: Any, type_: str) -> None:
     elif type_.startswith("ENUM"):
         value = "['a', 'b', '🙂'][1 + i % 3]"
     con.execute(f"CREATE TABLE {TABLE} AS SELECT ({value})::{type_} AS {COLUMN}, i % 3 AS s FROM range(200) AS r (i)")
-    grids = ("",) if is_category else ("", """, grid := MAP {'the "q': 'none'}""")
+    grids = ("",) if is_category else ("", """, rounding := MAP {'the "q': 'none'}""")
     for grid, call in itertools.product(
         grids, ("rka('{}', k := 5, release := 'noise'{}", "mr_mondrian('{}', k := 5, noise_epsilon := 0.01{}")
     ):
@@ -466,7 +468,8 @@ def test_noise_for_unprotected_values_raises(con: Any) -> None:
         ("rka('sick', k = 4, release = 'noise', epsilon = 0)", "epsilon must be a number from 0.001 to 100, got 0"),
         ("rka('sick', k = 4, release = 'loud')", "release must be one of 'class', 'noise', got 'loud'"),
         ("rka('sick', k = 4, release = 'noise', intervals = 'bounds')", "intervals has no effect, because with"),
-        ("rka_metrics('sick', k = 4, release = 'noise', divergence = true)", "divergence has no effect"),
+        ("rka_metrics('sick', k = 4, release = 'noise', with_kl_divergence = "
+         "true)", "with_kl_divergence has no effect"),
         ("inference('sick', algorithm = 'rka', k = 4, release = 'noise')", "release has no effect"),
         ("mr_mondrian('sick', k = 4, noise_epsilon = -1)", "noise_epsilon must be a number from 0.001 to 100"),
         ("kacpc('sick', k = 4, release = 'noise')", "there is no parameter 'release'"),
@@ -491,7 +494,7 @@ def test_noisy_release_cannot_be_materialized(sick: Any) -> None:
         sick.execute("FROM sick").df(), "rka", k=4, qi=["age", "zip"], sensitive=["disease"], release="noise"
     )
     assert (len(result), classes["size"].sum()) == (300, 300)
-    assert "k_rows" in set(metrics["metric"])
+    assert "k_distinct_rows" in set(metrics["metric"])
 
 
 # --- the gate -----------------------------------------------------------------------------------------------
@@ -657,7 +660,7 @@ def test_adult(adult: Any) -> None:
     metrics = {r["metric"]: r["value"] for r in rows(adult, "FROM rka_metrics('adult', k := 10, release := 'noise')")}
     assert metrics["records"] == 30162
     assert metrics["k_clusters"] >= 10
-    assert metrics["k_rows"] == 1
+    assert metrics["k_distinct_rows"] == 1
     assert metrics["marginal_distance:age"] < 0.05
     assert metrics["class_distance:age"] < 0.1
     assert 0 < metrics["class_distance:race"] < 0.1

@@ -30,8 +30,8 @@ def test_sets_towards_the_version_before_are_counted_first(con: Any) -> None:
     with pytest.raises(errors.SmallDifferencesRefusedError, match=SUBTRACTED):
         dbanon.refresh_release(con, "safe", refresh="recluster")
     with pytest.warns(dbanon.DisclosureWarning):
-        dbanon.refresh_release(con, "safe", refresh="recluster", allow_delta=True)
-    counted_rows = con.execute("SELECT version, delta_classes FROM releases() ORDER BY ALL").fetchall()
+        dbanon.refresh_release(con, "safe", refresh="recluster", allow_small_differences=True)
+    counted_rows = con.execute("SELECT version, small_differences FROM releases() ORDER BY ALL").fetchall()
     assert counted_rows == [(1, 0), (2, 3)]
 
 

@@ -52,7 +52,7 @@ def test_a_refresh_replaces_the_hashes_and_compares(earlier: Any) -> None:
     assert earlier.execute("SELECT DISTINCT person_key LIKE '%.0' FROM dbanon.membership").fetchall() == [(True,)]
     assert dbanon.refresh_release(earlier, "safe", composition="refuse").records == 120
     assert formats(earlier) == [(1, 2), (2, 2)]
-    query = "SELECT status, came, went, changed FROM release_status()"
+    query = "SELECT status, added, removed, changed FROM release_status()"
     assert earlier.execute(query).fetchall() == [("fresh", 0, 0, 0)]
     earlier.execute("DELETE FROM p WHERE id = 3")
     with pytest.raises(errors.SmallDifferencesRefusedError):
@@ -69,11 +69,11 @@ def test_status_unknown_before_rehash(earlier: Any) -> None:
     ((problem,),) = earlier.execute("SELECT problem FROM release_status()").fetchall()
     assert "an earlier version of dbanon made safe" in problem
     with pytest.raises((duckdb.Error, dbanon.DbanonError), match="an earlier version of dbanon made safe"):
-        earlier.execute("FROM delta_problems('safe')")
+        earlier.execute("FROM refresh_problems('safe')")
 
 
 def test_version_without_known_records_not_comparable(earlier: Any) -> None:
     earlier.execute("UPDATE p SET age = age + 50, disease = upper(disease)")
     with pytest.raises(errors.PeopleNotRecognizedError, match="hashes of values cannot be compared"):
-        dbanon.create_release(earlier, "other", "kacpc", "p", k=10, composition="refuse")
+        dbanon.create_release(earlier, "insensitive", "kacpc", "p", k=10, composition="refuse")
     assert formats(earlier) == [(1, 1)]

@@ -72,7 +72,7 @@ def test_readers_may_request_nothing_else(
 def con(tmp_path: Path) -> Iterator[Any]:
     with dbanon.connect(clinic(tmp_path / "clinic.duckdb")) as con:
         con.execute(
-            "INSERT INTO dbanon.permission (source, algorithms, k, most) "
+            "INSERT INTO dbanon.permission (source, algorithms, k, max_requests) "
             "VALUES ('patients', ['kacpc', 'mondrian'], 5, 3)"
         )
         yield con
@@ -86,10 +86,10 @@ def test_one_release_created_and_others_checked_against_it(con: Any) -> None:
     assert con.execute("SELECT composition IS NOT NULL FROM dbanon.release WHERE name = 'kacpc_patients_k5'").fetchall()
     con.execute("INSERT INTO patients SELECT 100 + i, 'x', 30, 'F', 'flu' FROM range(10) AS r (i)")
     assert release_requests.fulfil_request(con, "bob", "kacpc", "Patients", {}) == first
-    assert con.execute("SELECT count(*), max(reader) FROM dbanon.asked").fetchall() == [(1, "alice")]
+    assert con.execute("SELECT count(*), max(reader) FROM dbanon.release_request").fetchall() == [(1, "alice")]
     other = release_requests.fulfil_request(con, "alice", "mondrian", "patients", {"k": 7})
     assert other.release is None
-    ((why,),) = con.execute("SELECT refused FROM dbanon.asked WHERE algorithm = 'mondrian'").fetchall()
+    ((why,),) = con.execute("SELECT refusal FROM dbanon.release_request WHERE algorithm = 'mondrian'").fetchall()
     assert "candidate sets fall below" in why
     too_many = release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 500})
     assert too_many.release is None
@@ -100,11 +100,11 @@ def test_one_release_created_and_others_checked_against_it(con: Any) -> None:
 
 def test_orphaned_release_found_and_dropped_not_recreated(con: Any) -> None:
     first = release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 5})
-    con.execute("UPDATE dbanon.asked SET refused = 'as it is while the release is made'")
+    con.execute("UPDATE dbanon.release_request SET refusal = 'as it is while the release is made'")
     assert release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 5}) == first
     con.execute("DROP MATERIALIZED ANONYMIZED VIEW asked.kacpc_patients_k5")
     assert release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 5}).release is None
-    con.execute("DELETE FROM dbanon.asked")
+    con.execute("DELETE FROM dbanon.release_request")
     second_release = release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 5}).release
     assert second_release == ("asked", "kacpc_patients_k5_2")
 
@@ -116,7 +116,7 @@ def test_transient_error_is_not_stored_as_refusal(con: Any, monkeypatch: pytest.
     monkeypatch.setattr(release_requests.materialize, "create_release", busy)
     with pytest.raises(errors.LedgerBusyError):
         release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 5})
-    assert con.execute("FROM dbanon.asked").fetchall() == []
+    assert con.execute("FROM dbanon.release_request").fetchall() == []
 
 
 def test_doctor_names_ineffective_permission(con: Any) -> None:

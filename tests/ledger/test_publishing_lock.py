@@ -43,7 +43,7 @@ NEW: dict[str, Operation] = {
 """Operations on a database of which nothing was released."""
 
 OLD: dict[str, Operation] = {
-    "keep": lambda con: dbanon.refresh_release(con, "old", allow_delta=True),
+    "keep": lambda con: dbanon.refresh_release(con, "old", allow_small_differences=True),
     "hold": lambda con: dbanon.refresh_release(con, "old", refresh="hold"),
     "recluster": lambda con: dbanon.refresh_release(con, "old", refresh="recluster"),
     "erase": lambda con: dbanon.refresh_release(con, "old", erase=True),
@@ -99,11 +99,11 @@ def ledgers(con: Any) -> list[list[tuple[Any, ...]]]:
     return [
         con.execute(query).fetchall()
         for query in (
-            "SELECT name, version, status, refresh, records, composition, unchecked FROM dbanon.release ORDER BY ALL",
+            "SELECT name, version, status, refresh_mode, records, composition, unchecked_against FROM dbanon.release ORDER BY ALL",
             "SELECT release, version, count(*) FROM dbanon.membership GROUP BY ALL ORDER BY ALL",
             "SELECT name, status, arrived, published, waiting FROM dbanon.stream ORDER BY ALL",
             "SELECT name, status FROM dbanon.related_release ORDER BY ALL",
-            "SELECT source, parameters, name, refused IS NULL FROM dbanon.asked ORDER BY ALL",
+            "SELECT source, parameters, name, refusal IS NULL FROM dbanon.release_request ORDER BY ALL",
             "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' ORDER BY ALL",
         )
     ]
@@ -266,7 +266,7 @@ def test_ledgers_of_two_databases_take_turns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        ("UPDATE dbanon.policy SET grid = '10' WHERE column_name = 'age'", errors.PolicyChangedError),
+        ("UPDATE dbanon.policy SET rounding = '10' WHERE column_name = 'age'", errors.PolicyChangedError),
         ("DELETE FROM dbanon.permission", errors.RequestNotPermittedError),
     ],
 )
@@ -284,7 +284,7 @@ def test_change_by_sql_before_the_commit_prevents_it(
     with pytest.raises(error):
         release_requests.fulfil_request(released, "alice", "kacpc", "p", {"k": 10})
     assert released.execute("SELECT name FROM dbanon.release").fetchall() == [("old",)]
-    assert released.execute("FROM dbanon.asked").fetchall() == []
+    assert released.execute("FROM dbanon.release_request").fetchall() == []
 
 
 def test_second_process_cannot_open_the_database(tmp_path: Path) -> None:

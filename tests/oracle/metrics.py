@@ -241,7 +241,7 @@ def measures(
         full_published_span = published_span(a, parts)
         told_nothing = sum(len(part) for part in parts if loss(a, part, full_published_span, "leaves", bare) == 1)
         mapping[f"fully_generalized:{names[j]}"] = told_nothing / n
-    mapping["one_class"] = float(len(classes) == 1)
+    mapping["is_single_class"] = float(len(classes) == 1)
     lost_total_loss_by_kind = {
         kind: total_loss(records, attributes, classes, kind, bare) for kind in ("edges", "leaves", "numbers")
     }

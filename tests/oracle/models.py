@@ -292,7 +292,7 @@ def unmet(
     `asked`: parameters by their names in SQL; `orders` and `trees`: the leaf order and the hierarchy of each sensitive
     column, None where it has none.
     """
-    joint = asked.get("multi", "independent") == "joint"
+    joint = asked.get("multi_sensitive", "independent") == "joint"
     failed = ["k"] if k(classes).table < asked["k"] else []
     for name in ("l", "t", "alpha", "p", "beta"):
         if name in asked:
@@ -308,7 +308,7 @@ def first_meets(
     trees: Sequence[Rows | None] = (None,),
 ) -> bool:
     """Whether the first class meets all that is asked; the others are only there for the distribution of the table."""
-    joint = asked.get("multi", "independent") == "joint"
+    joint = asked.get("multi_sensitive", "independent") == "joint"
     return k(classes).classes[0] >= asked["k"] and all(
         _holds(name, classes, asked, i, joint, orders[i], trees[i], of_first=True)
         for name in ("l", "t", "alpha", "p", "beta")
@@ -330,7 +330,7 @@ def _holds(
     def worst(achieved: Achieved) -> Number:
         return achieved.classes[0] if of_first else achieved.table
 
-    diversity, emd = asked.get("diversity", "distinct"), asked.get("emd", "equal")
+    diversity, emd = asked.get("diversity", "distinct"), asked.get("ground_distance", "equal")
     if name == "l" and diversity == "recursive":
         return worst(recursive(classes, asked["l"], column, joint)) < asked.get("c", 2)
     if name == "l" and diversity == "entropy":

@@ -12,8 +12,8 @@ class Fads:
     """A stream: `out` and `step` by record, `classes` what each class publishes, `kept` those that may be published
     again."""
 
-    def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, life: int) -> None:
-        self.plain, self.k, self.need, self.life = Plain(came), k, need, life
+    def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, reuse_window: int) -> None:
+        self.plain, self.k, self.need, self.life = Plain(came), k, need, reuse_window
         self.out = [PENDING] * came.n_records
         self.step = [0] * came.n_records
         self.classes: list[list[Span]] = []
@@ -80,9 +80,9 @@ class Fads:
 class Fast(Fads):
     """FAST: a round is held, for all that would be due before `ahead` more records come."""
 
-    def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, life: int, ahead: int) -> None:
-        self.late = delta - ahead
-        super().__init__(came, k, need, delta, life)
+    def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, reuse_window: int, lookahead: int) -> None:
+        self.late = delta - lookahead
+        super().__init__(came, k, need, delta, reuse_window)
 
     def _round(self) -> None:
         for x in [r for r in self.window if self.now - r >= self.late]:

@@ -22,7 +22,7 @@ def components(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def laid_over(one: Sequence[Row], other: Sequence[Row]) -> Iterator[dict[Row, Row]]:
-    """Every way to give the pseudonyms of `one` other names such that its rows are those of `other`."""
+    """Every way to give the pseudonyms of `one` other names such that its rows are those of `insensitive`."""
     if sorted(r[:2] for r in one) != sorted(r[:2] for r in other):
         return
     for order in permutations(other):

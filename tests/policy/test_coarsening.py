@@ -1,4 +1,5 @@
-"""`round`: interval ends on a grid, and inner nodes of every n-th level only, in whatever a call asks for beside it."""
+"""`coarsen`: interval ends on a grid, and inner nodes of every n-th level only, in whatever a call asks for beside
+it."""
 
 from __future__ import annotations
 
@@ -60,18 +61,18 @@ def test_class_publishes_nth_level_node_or_its_value(con: Any) -> None:
     third, two = 0.333333, 0.666667
     plain_rows = [("a1", 2, third), ("a2", 2, third), ("b11", 2, 0.0), ("c", 2, two)]
     assert classes(con, f"k := 2, {TREE}") == plain_rows
-    assert classes(con, f"k := 2, {TREE}, round := {{'place': 1}}") == plain_rows
+    assert classes(con, f"k := 2, {TREE}, coarsen := {{'place': 1}}") == plain_rows
     halved = [("*", 2, 1.0), ("a1", 2, third), ("a2", 2, third), ("b11", 2, 0.0)]
-    assert classes(con, f"k := 2, {TREE}, round := {{'place': 2}}") == halved
+    assert classes(con, f"k := 2, {TREE}, coarsen := {{'place': 2}}") == halved
     for steps in ("3", "4", "99", "1e300", "'3'", "3.0"):
-        top = classes(con, f"k := 2, {TREE}, round := {{'place': {steps}}}")
+        top = classes(con, f"k := 2, {TREE}, coarsen := {{'place': {steps}}}")
         assert top == [("*", 6, 1.0), ("b11", 2, 0.0)], steps
 
 
 def test_measures_follow_the_published_node(con: Any) -> None:
     """One class of all but b11, of a whole tree of height 3; 6 of 8 records lose all."""
     rows(con, PAIRS)
-    shown_query = f"FROM kacpc_metrics('t', k := 2, qi := ['place'], {TREE}, round := {{'place': 3}})"
+    shown_query = f"FROM kacpc_metrics('t', k := 2, qi := ['place'], {TREE}, coarsen := {{'place': 3}})"
     mapping = dict(con.execute(f"SELECT metric, value {shown_query}").fetchall())
     assert mapping["precision"] == pytest.approx(0.25)
     assert mapping["ncp"] == pytest.approx(6.0)
@@ -81,17 +82,17 @@ def test_measures_follow_the_published_node(con: Any) -> None:
 
 
 def test_the_height_of_a_subtree_is_that_of_the_raised_node(con: Any) -> None:
-    """eloss_height = 'sub': c2 is a leaf and c1 has height 1, so c has 2, * has 3."""
+    """loss_height = 'sub': c2 is a leaf and c1 has height 1, so c has 2, * has 3."""
     rows(con, ["c11", "c2", "b11", "b11"])
-    sub = f"k := 2, {TREE}, eloss_height := 'sub'"
+    sub = f"k := 2, {TREE}, loss_height := 'sub'"
     assert classes(con, sub) == [("b11", 2, 0.0), ("c", 2, 0.666667)]
-    assert classes(con, f"{sub}, round := {{'place': 2}}") == [("*", 2, 1.0), ("b11", 2, 0.0)]
+    assert classes(con, f"{sub}, coarsen := {{'place': 2}}") == [("*", 2, 1.0), ("b11", 2, 0.0)]
 
 
 def test_a_flat_tree_is_published_as_without(con: Any) -> None:
     rows(con, ["x", "x", "y", "z"])
     for steps in (1, 2, 7):
-        assert classes(con, f"k := 2, round := {{'place': {steps}}}") == [("*", 2, 1.0), ("x", 2, 0.0)]
+        assert classes(con, f"k := 2, coarsen := {{'place': {steps}}}") == [("*", 2, 1.0), ("x", 2, 0.0)]
 
 
 def test_min_level_values_are_rounded_too(con: Any) -> None:
@@ -99,17 +100,17 @@ def test_min_level_values_are_rounded_too(con: Any) -> None:
     rows(con, ["b11", "b11", "c2", "c2", "d", "d"])
     lifted = f"k := 2, {TREE}, min_level := {{'place': 1}}"
     assert [c[:2] for c in classes(con, lifted)] == [("*", 2), ("b1", 2), ("c", 2)]
-    assert [c[:2] for c in classes(con, f"{lifted}, round := {{'place': 2}}")] == [("*", 4), ("b1", 2)]
+    assert [c[:2] for c in classes(con, f"{lifted}, coarsen := {{'place': 2}}")] == [("*", 4), ("b1", 2)]
 
 
 def test_max_level_overrides_round_or_raises(con: Any) -> None:
-    """Two steps above values of depth 3 is depth 1: round = 2 would publish them higher. One step is depth 2."""
+    """Two steps above values of depth 3 is depth 1: coarsen = 2 would publish them higher. One step is depth 2."""
     rows(con, ["a11", "a12", "a21", "a22", "b11", "b12"])
-    one = f"k := 2, {TREE}, max_level := {{'place': 1}}, round := {{'place': 2}}"
+    one = f"k := 2, {TREE}, max_level := {{'place': 1}}, coarsen := {{'place': 2}}"
     assert [c[:2] for c in classes(con, one)] == [("a1", 2), ("a2", 2), ("b1", 2)]
     assert_refused(
         con,
-        f"k := 2, qi := ['place'], {TREE}, max_level := {{'place': 2}}, round := {{'place': 2}}",
+        f"k := 2, qi := ['place'], {TREE}, max_level := {{'place': 2}}, coarsen := {{'place': 2}}",
         "round of place asks for nodes above max_level.*no multiple of 2 steps",
     )
     assert [c[:2] for c in classes(con, one.replace("'place': 1", "'place': 3"))] == [("a1", 2), ("a2", 2), ("b1", 2)]
@@ -120,21 +121,21 @@ def test_max_level_overrides_round_or_raises(con: Any) -> None:
 def test_inner_node_value_published_on_round_level(con: Any) -> None:
     """With escape the value a1 (2) is no leaf. A reader cannot tell it from a generalized one."""
     rows(con, ["a1", "a1", "a", "a", "b11", "b11"])
-    escaped = f"k := 2, {TREE}, escape := true"
+    escaped = f"k := 2, {TREE}, escape_labels := true"
     assert [c[:2] for c in classes(con, escaped)] == [("a", 2), ("a1", 2), ("b11", 2)]
-    assert [c[:2] for c in classes(con, f"{escaped}, round := {{'place': 2}}")] == [("*", 2), ("a1", 2), ("b11", 2)]
+    assert [c[:2] for c in classes(con, f"{escaped}, coarsen := {{'place': 2}}")] == [("*", 2), ("a1", 2), ("b11", 2)]
 
 
 def test_nulls_remain_null(con: Any) -> None:
     rows(con, ["a11", "a12", None, None])
-    actual_classes = classes(con, f"k := 2, {TREE}, round := {{'place': 3}}", "place, size")
+    actual_classes = classes(con, f"k := 2, {TREE}, coarsen := {{'place': 3}}", "place, size")
     assert actual_classes == [("*", 2), (None, 2)]
 
 
 def test_every_algorithm_accepts_round(con: Any) -> None:
     rows(con, [*PAIRS, "b12", "d"])
     for name in sample_cases(("kacpc", "kmember", "gaa_cp", "mondrian", "oka", "mdav"), 3):
-        arguments = f"algorithm := '{name}', k := 2, {TREE}, round := {{'place': 2}}"
+        arguments = f"algorithm := '{name}', k := 2, {TREE}, coarsen := {{'place': 2}}"
         actual_classes = classes(con, arguments, "place, size", "anonymize_classes")
         assert {place for place, _ in actual_classes} <= {"*", "a1", "a2", "b1", "b11", "c1"}, name
         assert sum(size for _, size in actual_classes) == 10
@@ -147,9 +148,9 @@ def test_two_rounds_are_not_confused_by_the_cache(con: Any) -> None:
     fresh = {}
     for steps in (1, 2, 3):
         dbanon.clear_cache(con)
-        fresh[steps] = classes(con, f"k := 7, {TREE}, round := {{'place': {steps}}}", function="kmember_classes")
+        fresh[steps] = classes(con, f"k := 7, {TREE}, coarsen := {{'place': {steps}}}", function="kmember_classes")
     for steps in (3, 1, 2, 1, 3):
-        actual_classes = classes(con, f"k := 7, {TREE}, round := {{'place': {steps}}}", function="kmember_classes")
+        actual_classes = classes(con, f"k := 7, {TREE}, coarsen := {{'place': {steps}}}", function="kmember_classes")
         assert actual_classes == fresh[steps]
     assert len({str(actual_classes) for actual_classes in fresh.values()}) == 3
 
@@ -161,24 +162,24 @@ def test_a_number_snaps_as_with_grid(con: Any) -> None:
     rows(con, [21, 24, 38, 39, -3, -1], "INTEGER")
     options_text = "k := 2, {} := {{'place': 10}}"
     expected = [("[-10, -1]", 2), ("[20, 29]", 2), ("[30, 39]", 2)]
-    assert classes(con, options_text.format("round"), "place, size") == expected
-    assert classes(con, options_text.format("round")) == classes(con, options_text.format("grid"))
+    assert classes(con, options_text.format("coarsen"), "place, size") == expected
+    assert classes(con, options_text.format("coarsen")) == classes(con, options_text.format("rounding"))
 
 
 def test_a_date_snaps_to_calendar_units(con: Any) -> None:
     rows(con, ["1965-03-02", "1965-11-30", "1988-01-05", "1989-12-31"], "DATE")
     expected = [("1965", 2), ("[1988, 1989]", 2)]
-    assert classes(con, "k := 2, round := {'place': 'year'}", "place, size") == expected
+    assert classes(con, "k := 2, coarsen := {'place': 'year'}", "place, size") == expected
     expected = [("[1960, 1969]", 2), ("[1980, 1989]", 2)]
-    assert classes(con, "k := 2, round := {'place': 'Decade'}", "place, size") == expected
+    assert classes(con, "k := 2, coarsen := {'place': 'Decade'}", "place, size") == expected
 
 
 def test_typed_intervals_have_the_types_of_a_grid(con: Any) -> None:
     rows(con, [21, 24, 38, 39], "INTEGER")
     shown_text = "place_min, place_max, typeof(place_min), size"
-    actual_classes = classes(con, "k := 2, intervals := 'bounds', round := {'place': 10}", shown_text)
+    actual_classes = classes(con, "k := 2, intervals := 'bounds', coarsen := {'place': 10}", shown_text)
     assert actual_classes == [(20, 29, "HUGEINT", 2), (30, 39, "HUGEINT", 2)]
-    actual_classes = classes(con, "k := 2, intervals := 'struct', round := {'place': 10}", "place")
+    actual_classes = classes(con, "k := 2, intervals := 'struct', coarsen := {'place': 10}", "place")
     assert actual_classes == [({"low": 20, "high": 29},), ({"low": 30, "high": 39},)]
 
 
@@ -190,7 +191,7 @@ def test_one_round_for_columns_of_all_kinds(con: Any) -> None:
     dbanon.load_hierarchy(con, "places", PLACES)
     actual_rows = con.execute(
         f"SELECT * FROM kacpc_classes('t', k := 8, qi := ['age', 'born', 'place'], {TREE}, "
-        "round := {'AGE': 10, 'born': 'year', 'place': 2})"
+        "coarsen := {'AGE': 10, 'born': 'year', 'place': 2})"
     ).fetchall()
     assert [row[2:5] for row in actual_rows] == [("[20, 29]", "1980", "*")]
 
@@ -203,57 +204,63 @@ def test_a_category_needs_a_positive_integer(con: Any, value: str) -> None:
     rows(con, PAIRS)
     for tree in (TREE, "hierarchies := NULL"):
         assert_refused(
-            con, f"k := 2, qi := ['place'], {tree}, round := {{'place': {value}}}", r"round does not fit t\.place"
+            con, f"k := 2, qi := ['place'], {tree}, coarsen := {{'place': {value}}}", r"coarsen does not fit t\.place"
         )
 
 
 @pytest.mark.parametrize("value", ["0", "-5", "2.5", "'month'", "'inf'", "'nan'"])
 def test_a_number_needs_what_grid_needs(con: Any, value: str) -> None:
     rows(con, [1, 2, 3], "INTEGER")
-    assert_refused(con, f"k := 2, qi := ['place'], round := {{'place': {value}}}",
-            r"round does not fit t\.place: .* is not a positive integer")  # fmt: skip
+    assert_refused(con, f"k := 2, qi := ['place'], coarsen := {{'place': {value}}}",
+            r"coarsen does not fit t\.place: .* is not a positive integer")  # fmt: skip
 
 
 def test_dates_and_times_are_refused_as_with_grid(con: Any) -> None:
     rows(con, ["2000-01-01", "2001-01-01"], "DATE")
     assert_refused(
-        con, "k := 2, qi := ['place'], round := {'place': 5}", r"round does not fit t\.place: '5' is not one of day"
+        con, "k := 2, qi := ['place'], coarsen := {'place': 5}", r"coarsen does not fit t\.place: '5' is not one of day"
     )
     rows(con, ["10:00", "11:00"], "TIME")
-    assert_refused(con, "k := 2, qi := ['place'], round := {'place': 'month'}", "times have no grid")
+    assert_refused(con, "k := 2, qi := ['place'], coarsen := {'place': 'month'}", "times have no grid")
 
 
 def test_grid_and_round_of_one_column_are_one_error(con: Any) -> None:
     rows(con, [1, 2, 3], "INTEGER")
-    assert_refused(con, "k := 2, qi := ['place'], grid := {'place': 5}, round := {'PLACE': 10}",
-            r"round does not fit t\.place: the call gives its grid too")  # fmt: skip
-    assert_refused(con, "k := 2, qi := ['place'], round := {'plaec': 10}", "no column 'plaec'")
+    assert_refused(con, "k := 2, qi := ['place'], rounding := {'place': 5}, coarsen := {'PLACE': 10}",
+            r"coarsen does not fit t\.place: the call gives its grid too")  # fmt: skip
+    assert_refused(con, "k := 2, qi := ['place'], coarsen := {'plaec': 10}", "no column 'plaec'")
     con.execute("ALTER TABLE t ADD COLUMN x INTEGER")
-    assert_refused(con, "k := 2, qi := ['place'], round := {'x': 10}", r"round does not fit t\.x: it is not a quasi")
+    assert_refused(
+        con, "k := 2, qi := ['place'], coarsen := {'x': 10}", r"coarsen does not fit t\.x: it is not a quasi"
+    )
     for value in ("5", "['place']", "{'place': true}"):
-        assert_refused(con, f"k := 2, qi := ['place'], round := {value}", "round must be")
+        assert_refused(con, f"k := 2, qi := ['place'], coarsen := {value}", "coarsen must be")
 
 
 def test_round_replaces_declared_grid_never_loosens(con: Any) -> None:
     rows(con, [21, 24, 38, 39], "INTEGER")
-    dbanon.declare(con, "t", place={"role": "quasi", "grid": 5})
+    dbanon.declare(con, "t", place={"role": "quasi", "rounding": 5})
     call = "SELECT DISTINCT place FROM kacpc('t', k := 2{}) ORDER BY 1"
     assert con.execute(call.format("")).fetchall() == [("[20, 24]",), ("[35, 39]",)]
-    assert con.execute(call.format(", round := {'place': 10}")).fetchall() == [("[20, 29]",), ("[30, 39]",)]
+    assert con.execute(call.format(", coarsen := {'place': 10}")).fetchall() == [("[20, 29]",), ("[30, 39]",)]
     for looser in ("1", "7", "'none'"):
-        assert_refused(con, f"k := 2, round := {{'place': {looser}}}", "grid = 5 .*round = .*would loosen the policy")
+        assert_refused(
+            con, f"k := 2, coarsen := {{'place': {looser}}}", "rounding = 5 .*coarsen = .*would loosen the policy"
+        )
 
 
 def test_default_date_grid_not_loosened_tree_has_levels(con: Any) -> None:
     rows(con, ["2000-01-01", "2000-01-09", "2001-02-03", "2001-03-04"], "DATE")
     dbanon.declare(con, "t", place="quasi")
     for looser in ("none", "day"):
-        assert_refused(con, f"k := 2, round := {{'place': '{looser}'}}", "grid = its default .*would loosen the policy")
+        assert_refused(
+            con, f"k := 2, coarsen := {{'place': '{looser}'}}", "rounding = its default .*would loosen the policy"
+        )
     con.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_dates('days', 't', 'place', levels := ['month', 'year'])")
-    assert_refused(con, "k := 2, hierarchies := {'place': 'days'}", "grid = its default .*would loosen the policy")
+    assert_refused(con, "k := 2, hierarchies := {'place': 'days'}", "rounding = its default .*would loosen the policy")
     dbanon.declare(con, "t", place=("quasi", "days"))
     actual_rows = con.execute(
-        "SELECT DISTINCT place FROM kacpc('t', k := 2, round := {'place': 2}) ORDER BY ALL"
+        "SELECT DISTINCT place FROM kacpc('t', k := 2, coarsen := {'place': 2}) ORDER BY ALL"
     ).fetchall()
     assert [len(place) for (place,) in actual_rows] == [1, 7], (
         "the month of the first two; the year of the others is raised"
@@ -288,8 +295,9 @@ def test_published_nodes_on_round_levels_cover_values(con: Any, seed: int) -> No
     person = ", person := 'pid'" if seed % 3 == 0 else ""
     name = rng.choice(["kacpc", "kmember", "mondrian"])
     actual_rows = con.execute(
-        f"SELECT note, place, age FROM {name}('t', k := {k}, qi := ['place', 'age'], other := ['note'], "
-        f"allow_rare := ['note'], hierarchies := {{'place': 'tree'}}, round := {{'place': {steps}, 'age': 5}}{person})"
+        f"SELECT note, place, age FROM {name}('t', k := {k}, qi := ['place', 'age'], insensitive := ['note'], "
+        f"allow_rare := ['note'], hierarchies := {{'place': 'tree'}}, coarsen := "
+        f"{{'place': {steps}, 'age': 5}}{person})"
     ).fetchall()
     assert sorted(note for note, _, _ in actual_rows) == list(range(n))
     members: dict[tuple[str, str], list[int]] = {}
@@ -368,7 +376,7 @@ def test_clusters_that_round_unites_meet_the_model_together(con: Any) -> None:
         "('p2', 'b12', 'flu'), ('p3', 'c11', 'flu'), ('p4', 'c11', 'cold')) AS v (pid, place, illness)"
     )
     dbanon.load_hierarchy(con, "places", PLACES)
-    arguments = f"k := 2, {TREE}, person := 'pid', sensitive := ['illness'], l := 2, round := {{'place': 2}}"
+    arguments = f"k := 2, {TREE}, person := 'pid', sensitive := ['illness'], l := 2, coarsen := {{'place': 2}}"
     assert classes(con, arguments, "place, size, persons") == [("a1", 2, 2), ("b1", 2, 2), ("c11", 2, 2)]
     assert classes(con, arguments.replace(": 2}", ": 3}"), "place, size, persons") == [("*", 4, 2), ("c11", 2, 2)]
 
@@ -385,7 +393,7 @@ def test_models_hold_with_persons_and_round(con: Any, model: str) -> None:
             [(rng.randrange(25), rng.choice(PLACES)[0], rng.choice(["flu", "hiv", "cold"])) for _ in range(n)],
         )
         dbanon.load_hierarchy(con, "places", PLACES)
-        arguments = f"k := 3, {TREE}, person := 'pid', sensitive := ['illness'], round := {{'place': 2}}, {model}"
+        arguments = f"k := 3, {TREE}, person := 'pid', sensitive := ['illness'], coarsen := {{'place': 2}}, {model}"
         actual_classes = classes(con, arguments, "place, size, persons")
         assert sum(size for _, size, _ in actual_classes) == n
         assert all(persons >= 3 for _, _, persons in actual_classes)
@@ -404,14 +412,17 @@ def test_a_materialized_view_and_its_refresh_keep_round(con: Any) -> None:
     con.execute("INSERT INTO t VALUES ('a11'), ('a22'), ('b12'), ('b12')")
     dbanon.refresh_release(con, "safe")
     assert con.execute(shown_query).fetchall() == [("*", 8), ("b11", 2), ("b12", 2)]
-    con.execute("CREATE VIEW live AS SELECT * FROM kacpc('t', k := 2, round := {'place': 3})")
+    con.execute("CREATE VIEW live AS SELECT * FROM kacpc('t', k := 2, coarsen := {'place': 3})")
     assert {place for (place,) in con.execute("SELECT place FROM live").fetchall()} <= {"*", *(p[0] for p in PLACES)}
 
 
 def test_release_readers_accept_rounded_nodes(con: Any) -> None:
     """kl_divergence by hand: 6 records of * over 9 leaves are 2/3 a cell, b11 gets its 2 and 2/3 of the 6."""
     rows(con, PAIRS)
-    call = f"FROM kacpc_metrics('t', k := 2, qi := ['place'], {TREE}, round := {{'place': 3}}, divergence := true)"
+    call = (
+        f"FROM kacpc_metrics('t', k := 2, qi := ['place'], {TREE}, coarsen := {{'place': 3}}, "
+        f"with_kl_divergence := true)"
+    )
     ((value,),) = con.execute(f"SELECT value {call} WHERE metric = 'kl_divergence'").fetchall()
     cell = 6 / 9
     assert value == pytest.approx(6 * (1 / 8) * np.log(1 / cell) + (2 / 8) * np.log(2 / (2 + cell)))
@@ -426,5 +437,5 @@ def test_python_accepts_round(con: Any) -> None:
 
 def test_weeks_begin_on_monday(con: Any) -> None:
     con.execute("CREATE TABLE w AS SELECT DATE '2024-01-03' + (i % 3)::INTEGER AS day FROM range(6) AS r (i)")
-    rows = con.execute("FROM kacpc('w', k := 6, qi := ['day'], grid := {'day': 'week'})").fetchall()
+    rows = con.execute("FROM kacpc('w', k := 6, qi := ['day'], rounding := {'day': 'week'})").fetchall()
     assert rows == [("[2024-01-01, 2024-01-07]", 1)] * 6

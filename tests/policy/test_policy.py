@@ -91,7 +91,9 @@ def test_an_insert_of_the_common_columns_is_a_policy(clinic: Any) -> None:
             ('patients', 'disease', 'sensitive', NULL, 1)
     """)
     assert published_columns(clinic) == ["age", "ward", "disease"]
-    others = clinic.execute("SELECT DISTINCT min_level, max_level, top, bottom, grid, schema_name FROM dbanon.policy")
+    others = clinic.execute(
+        "SELECT DISTINCT min_level, max_level, top, bottom, rounding, schema_name FROM dbanon.policy"
+    )
     assert others.fetchall() == [(None, None, None, None, None, "main")]
 
 
@@ -126,7 +128,7 @@ def test_insert_update_and_delete_act_at_once(clinic: Any) -> None:
 def test_policy_of_other_connection_applies_at_once(clinic: Any) -> None:
     insert(clinic, ("patients", "age", "quasi"))
     with clinic.cursor() as other:
-        insert(other, ("patients", "region", "other"))
+        insert(other, ("patients", "region", "insensitive"))
     assert published_columns(clinic) == ["age", "region"]
 
 
@@ -183,13 +185,13 @@ def test_policy_table_rejects_invalid_rows(clinic: Any) -> None:
             insert(clinic, row)
     insert(clinic, ("patients", "age", "quasi"))
     with pytest.raises(duckdb.ConstraintException):
-        insert(clinic, ("patients", "age", "other"))
+        insert(clinic, ("patients", "age", "insensitive"))
     assert published_columns(clinic) == ["age"]
 
 
 @pytest.mark.parametrize("second", [("patients", "AGE"), ("main.patients", "age")])
 def test_two_roles_for_column_raise_and_are_reported(clinic: Any, second: tuple[str, str]) -> None:
-    insert(clinic, ("patients", "age", "quasi"), (*second, "other"))
+    insert(clinic, ("patients", "age", "quasi"), (*second, "insensitive"))
     assert_refused(clinic, "k=2", r"patients\.age is in two roles: ")
     assert problems(clinic)
 
@@ -210,14 +212,14 @@ def test_an_unknown_role_or_column_in_the_policy_stops_the_call(clinic: Any) -> 
 def test_hostile_text_in_the_policy_is_only_text(clinic: Any, name: str) -> None:
     insert(clinic, ("patients", "age", "quasi"))
     insert(clinic, (name, name, name, name, name, name, name, name),
-           columns="table_name, column_name, role, hierarchy, top, bottom, grid, schema_name")  # fmt: skip
+           columns="table_name, column_name, role, hierarchy, top, bottom, rounding, schema_name")  # fmt: skip
     assert published_columns(clinic) == ["age"]
     assert [row[:3] for row in problems(clinic)] == [(name, name, name)] * len(problems(clinic)) != []
     for column in ("column_name", "role"):
         insert(clinic, ("patients", name if column == "column_name" else "sex", "quasi" if column != "role" else name))
         assert_refused(clinic, "k=2", "no column|no role")
         clinic.execute(f"DELETE FROM dbanon.policy WHERE {column} = ? AND table_name = 'patients'", [name])
-    for setting in ("hierarchy", "top", "bottom", "grid"):
+    for setting in ("hierarchy", "top", "bottom", "rounding"):
         clinic.execute(f"UPDATE dbanon.policy SET {setting} = ? WHERE table_name = 'patients'", [name])
         assert_refused(clinic, "k=2", "no hierarchy|does not fit|not well-formed|missing from hierarchy")
         clinic.execute(f"UPDATE dbanon.policy SET {setting} = NULL WHERE table_name = 'patients'")
@@ -233,12 +235,12 @@ def test_declare_takes_a_role_a_pair_or_a_dict(clinic: Any) -> None:
         "patients",
         rid="identifier",
         ward=("quasi", "wards"),
-        age={"role": "quasi", "weight": 2, "top": 24, "bottom": 21, "grid": 2},
+        age={"role": "quasi", "weight": 2, "top": 24, "bottom": 21, "rounding": 2},
         sex=("quasi", None),
         disease="sensitive",
     )
     rows = clinic.execute("""
-        SELECT column_name, role, hierarchy, weight, top, bottom, grid FROM dbanon.policy ORDER BY column_name
+        SELECT column_name, role, hierarchy, weight, top, bottom, rounding FROM dbanon.policy ORDER BY column_name
     """).fetchall()
     assert rows == [
         ("age", "quasi", None, 2.0, "24", "21", "2"),
@@ -322,7 +324,7 @@ def test_declare_refuses_what_is_no_declaration(clinic: Any, value: Any) -> None
 
 def test_declare_refuses_one_column_twice(clinic: Any) -> None:
     with pytest.raises(dbanon.DbanonError):
-        dbanon.declare(clinic, "patients", age="identifier", AGE="other")
+        dbanon.declare(clinic, "patients", age="identifier", AGE="insensitive")
     assert clinic.execute("FROM dbanon.policy").fetchall() == []
 
 
@@ -330,7 +332,7 @@ def test_declare_refuses_one_column_twice(clinic: Any) -> None:
 def test_declare_with_a_bad_setting_writes_nothing(clinic: Any, settings: dict[str, Any]) -> None:
     dbanon.declare(clinic, "patients", age="quasi")
     with pytest.raises((duckdb.Error, dbanon.DbanonError)):
-        dbanon.declare(clinic, "patients", sex="quasi", age={"role": "other", **settings})
+        dbanon.declare(clinic, "patients", sex="quasi", age={"role": "insensitive", **settings})
     assert published_columns(clinic) == ["age"]
 
 
@@ -344,7 +346,7 @@ def test_declare_of_an_unknown_table_is_an_error(clinic: Any) -> None:
 PARAMETERS = {
     "qi": "qi := ['age', 'region']",
     "sensitive": "sensitive := ['region']",
-    "other": "other := ['region']",
+    "insensitive": "insensitive := ['region']",
     "identifier": "identifier := ['region']",
     "withhold": "withhold := ['region']",
     "person": "person := 'region'",
@@ -354,7 +356,7 @@ TIGHTER = {
     "person": {"person"},
     "quasi": {"qi", "identifier", "withhold", "person"},
     "sensitive": {"sensitive", "identifier", "withhold", "person"},
-    "other": {"other", "qi", "sensitive", "identifier", "withhold", "person"},
+    "insensitive": {"insensitive", "qi", "sensitive", "identifier", "withhold", "person"},
     None: {"identifier", "withhold", "person"},
 }
 """What a call may ask for, by the declared role; None is a column without one."""
@@ -368,7 +370,7 @@ def test_a_call_may_tighten_a_role_and_never_loosen_it(clinic: Any, declared: st
         insert(clinic, ("patients", "region", declared))
     for parameter, argument in PARAMETERS.items():
         if parameter in TIGHTER[declared]:
-            display = parameter in ("qi", "sensitive", "other")
+            display = parameter in ("qi", "sensitive", "insensitive")
             assert published_columns(clinic, f"k := 2, {argument}") == (["age", "region"] if display else ["age"]), (
                 parameter
             )
@@ -376,7 +378,7 @@ def test_a_call_may_tighten_a_role_and_never_loosen_it(clinic: Any, declared: st
             assert_refused(
                 clinic, f"k := 2, {argument}", rf"patients\.region is declared {declared}|region has no role"
             )
-    display = declared in ("quasi", "sensitive", "other")
+    display = declared in ("quasi", "sensitive", "insensitive")
     assert published_columns(clinic) == (["age", "region"] if display else ["age"])
 
 
@@ -388,14 +390,14 @@ def test_call_list_narrows_declared_columns(clinic: Any) -> None:
         sex="quasi",
         ward="quasi",
         disease="sensitive",
-        region="other",
+        region="insensitive",
         born="sensitive",
     )
     assert published_columns(clinic) == ["age", "sex", "ward", "disease", "region", "born"]
     assert published_columns(clinic, "k=2, qi=['ward', 'age']") == ["age", "ward", "disease", "region", "born"]
     assert published_columns(clinic, "k=2, sensitive=['disease']") == ["age", "sex", "ward", "disease", "region"]
     assert published_columns(clinic, "k=2, sensitive=[]") == ["age", "sex", "ward", "region"]
-    assert published_columns(clinic, "k := 2, other := []") == ["age", "sex", "ward", "disease", "born"]
+    assert published_columns(clinic, "k := 2, insensitive := []") == ["age", "sex", "ward", "disease", "born"]
     assert published_columns(clinic, "k := 2, withhold := ['sex', 'born']") == ["age", "ward", "disease", "region"]
     assert_refused(clinic, "k=2, qi=[]", "no quasi-identifier")
     assert_refused(clinic, "k := 2, withhold := ['age', 'sex', 'ward']", "no quasi-identifier")
@@ -419,14 +421,14 @@ def test_a_declared_person_cannot_be_exchanged(clinic: Any) -> None:
 
 def test_a_column_in_two_roles_of_a_call_is_an_error(clinic: Any) -> None:
     pairs = ["qi=['age'], sensitive=['AGE']", "qi=['age'], person='age'", "qi=['age'], withhold := ['age']",
-             "qi=['age'], other := ['sex'], identifier := ['sex']"]  # fmt: skip
+             "qi=['age'], insensitive := ['sex'], identifier := ['sex']"]  # fmt: skip
     for pair in pairs:
         assert_refused(clinic, f"{pair}, k := 2", "is in two roles")
     assert_refused(clinic, "k=2, qi=['age', 'AGE']", "different column names")
 
 
 @pytest.mark.parametrize(
-    "parameter", ["qi", "sensitive", "other", "identifier", "withhold", "allow_rare", "person", "weights", "top"]
+    "parameter", ["qi", "sensitive", "insensitive", "identifier", "withhold", "allow_rare", "person", "weights", "top"]
 )
 def test_an_unknown_column_of_a_call_names_the_parameter(clinic: Any, parameter: str) -> None:
     value = {"person": "'agee'", "weights": "{'agee': 1}", "top": "{'agee': 1}"}.get(parameter, "['agee']")
@@ -471,19 +473,19 @@ def test_top_and_bottom_take_dates(clinic: Any) -> None:
 
 def test_grid_snaps_interval_ends_outward(clinic: Any) -> None:
     ends = {"[20, 24]", "[25, 29]", "[20, 29]"}
-    assert both(clinic, "age", {"grid": 5}, "grid := {'age': 5}") <= ends
-    assert both(clinic, "born", {"grid": "year"}, "grid := {'born': 'year'}") <= {
+    assert both(clinic, "age", {"rounding": 5}, "rounding := {'age': 5}") <= ends
+    assert both(clinic, "born", {"rounding": "year"}, "rounding := {'born': 'year'}") <= {
         f"[{a}, {b}]" if a < b else str(a) for a in range(1980, 1984) for b in range(a, 1984)
     }
-    assert both(clinic, "born", {"grid": "decade"}, "grid := {'born': 'decade'}") == {"[1980, 1989]"}
+    assert both(clinic, "born", {"rounding": "decade"}, "rounding := {'born': 'decade'}") == {"[1980, 1989]"}
 
 
 def test_dates_snap_to_months_unless_told_otherwise(clinic: Any) -> None:
-    dbanon.declare(clinic, "patients", born={"role": "quasi", "grid": "none"})
+    dbanon.declare(clinic, "patients", born={"role": "quasi", "rounding": "none"})
     exact = values(clinic, "born")
     assert any(not value[1:].startswith(value[1:9] + "01") for value in exact)
     dbanon.declare(clinic, "patients", born="quasi")
-    assert_refused(clinic, "k := 3, grid := {'born': 'none'}", "would loosen the policy")
+    assert_refused(clinic, "k := 3, rounding := {'born': 'none'}", "would loosen the policy")
     for value in values(clinic, "born"):
         assert re.fullmatch(r"\d{4}-\d{2}|\[\d{4}-\d{2}, \d{4}-\d{2}\]", value), value
 
@@ -519,31 +521,31 @@ SETTINGS = [  # column, declared, the call's, whether it is allowed
     ("age", {"bottom": 22}, "bottom := {'age': 21}", False),
     ("age", {"bottom": 22}, "bottom := {'age': 23}", True),
     ("age", {"bottom": 10}, "bottom := {'age': 9}", False),
-    ("age", {"grid": 2}, "grid := {'age': 4}", True),
-    ("age", {"grid": 2}, "grid := {'age': 2}", True),
-    ("age", {"grid": 2}, "grid := {'age': 3}", False),
-    ("age", {"grid": 2}, "grid := {'age': 1}", False),
-    ("age", {"grid": 2}, "grid := {'age': 'none'}", False),
+    ("age", {"rounding": 2}, "rounding := {'age': 4}", True),
+    ("age", {"rounding": 2}, "rounding := {'age': 2}", True),
+    ("age", {"rounding": 2}, "rounding := {'age': 3}", False),
+    ("age", {"rounding": 2}, "rounding := {'age': 1}", False),
+    ("age", {"rounding": 2}, "rounding := {'age': 'none'}", False),
     ("born", {"top": "1982-12-31"}, "top := {'born': '1983-01-01'}", False),
     ("born", {"top": "1982-12-31"}, "top := {'born': '1982-01-01'}", True),
     ("born", {"bottom": "1980-06-01"}, "bottom := {'born': '1980-05-31'}", False),
-    ("born", {"grid": "year"}, "grid := {'born': 'month'}", False),
-    ("born", {"grid": "year"}, "grid := {'born': 'none'}", False),
-    ("born", {"grid": "year"}, "grid := {'born': 'decade'}", True),
-    ("born", {"grid": "year"}, "grid := {'born': 'week'}", False),
-    ("age", {"grid": 2}, "top := {'age': 25}", False),
-    ("age", {"grid": 2}, "top := {'age': 24}", True),
-    ("age", {"grid": 2}, "bottom := {'age': 22}", False),
-    ("age", {"grid": 2}, "bottom := {'age': 21}", True),
-    ("age", {"grid": 2, "top": 25}, "top := {'age': 25}", True),
-    ("age", {"grid": 2}, "grid := {'age': 4}, top := {'age': 22}", True),
+    ("born", {"rounding": "year"}, "rounding := {'born': 'month'}", False),
+    ("born", {"rounding": "year"}, "rounding := {'born': 'none'}", False),
+    ("born", {"rounding": "year"}, "rounding := {'born': 'decade'}", True),
+    ("born", {"rounding": "year"}, "rounding := {'born': 'week'}", False),
+    ("age", {"rounding": 2}, "top := {'age': 25}", False),
+    ("age", {"rounding": 2}, "top := {'age': 24}", True),
+    ("age", {"rounding": 2}, "bottom := {'age': 22}", False),
+    ("age", {"rounding": 2}, "bottom := {'age': 21}", True),
+    ("age", {"rounding": 2, "top": 25}, "top := {'age': 25}", True),
+    ("age", {"rounding": 2}, "rounding := {'age': 4}, top := {'age': 22}", True),
     ("born", {}, "top := {'born': '1981-06-15'}", False),
     ("born", {}, "bottom := {'born': '1981-06-15'}", False),
     ("born", {}, "top := {'born': '1981-06-01'}", True),
     ("born", {}, "bottom := {'born': '1981-06-30'}", True),
-    ("born", {"grid": "year"}, "top := {'born': '1981-06-01'}", False),
-    ("born", {"grid": "decade"}, "top := {'born': '1981-01-01'}", False),
-    ("born", {"grid": "none"}, "top := {'born': '1981-06-15'}", True),
+    ("born", {"rounding": "year"}, "top := {'born': '1981-06-01'}", False),
+    ("born", {"rounding": "decade"}, "top := {'born': '1981-01-01'}", False),
+    ("born", {"rounding": "none"}, "top := {'born': '1981-06-15'}", True),
     ("ward", {"min_level": 1}, "min_level := {'ward': 0}", False),
     ("ward", {"min_level": 1}, "min_level := {'ward': 2}", True),
     ("ward", {"min_level": 1}, "hierarchies := {'ward': 'deep_wards'}", False),
@@ -553,11 +555,11 @@ SETTINGS = [  # column, declared, the call's, whether it is allowed
     ("ward", {}, "hierarchies := {'ward': 'wards'}", True),
     ("born", {}, "hierarchies := {'born': '1980-01-01;1980;*'}", False),
     ("BORN", {}, "hierarchies := {'Born': '1980-01-01;1980;*'}", False),
-    ("born", {"grid": "year"}, "hierarchies := {'born': '1980-01-01;1980;*'}", False),
+    ("born", {"rounding": "year"}, "hierarchies := {'born': '1980-01-01;1980;*'}", False),
     ("age", {}, f"hierarchies := {{'age': E'{YEARS}'}}", True),
     ("sex", {}, "hierarchies := {'sex': E'M;*\\nF;*'}", True),
     ("age", {"top": 24}, "hierarchies := {'age': E'20;*\\n21;*\\n22;*\\n23;*\\n24;*\\n25;*\\n26;*'}", False),
-    ("age", {"grid": 2}, "hierarchies := {'age': E'20;*\\n21;*\\n22;*\\n23;*\\n24;*\\n25;*\\n26;*'}", False),
+    ("age", {"rounding": 2}, "hierarchies := {'age': E'20;*\\n21;*\\n22;*\\n23;*\\n24;*\\n25;*\\n26;*'}", False),
 ]
 
 
@@ -578,10 +580,11 @@ def test_a_call_may_only_coarsen_declared_settings(
 @pytest.mark.parametrize(
     ("column", "setting", "value"),
     [
-        ("age", "top", "'x'"), ("age", "bottom", "'1980-01-01'"), ("age", "grid", "0"), ("age", "grid", "-5"),
-        ("age", "grid", "2.5"), ("age", "grid", "'month'"), ("age", "min_level", "1"), ("age", "max_level", "1"),
-        ("born", "top", "'x'"), ("born", "grid", "5"), ("born", "grid", "'fortnight'"), ("ward", "top", "1"),
-        ("ward", "bottom", "'a1'"), ("ward", "grid", "5"), ("sex", "top", "1"),
+        ("age", "top", "'x'"), ("age", "bottom", "'1980-01-01'"), ("age", "rounding", "0"), ("age", "rounding", "-5"),
+        ("age", "rounding", "2.5"), ("age", "rounding", "'month'"), ("age", "min_level", "1"),
+        ("age", "max_level", "1"),
+        ("born", "top", "'x'"), ("born", "rounding", "5"), ("born", "rounding", "'fortnight'"), ("ward", "top", "1"),
+        ("ward", "bottom", "'a1'"), ("ward", "rounding", "5"), ("sex", "top", "1"),
     ],
 )  # fmt: skip
 def test_a_setting_that_does_not_fit_is_an_error(clinic: Any, column: str, setting: str, value: str) -> None:
@@ -599,9 +602,9 @@ def test_a_setting_that_does_not_fit_is_an_error(clinic: Any, column: str, setti
     ("declared", "bounds", "allowed"),
     [
         ({}, "[21, 23]", True),
-        ({"grid": 2}, "[21, 23]", False),
-        ({"grid": 2}, "[20, 24]", False),
-        ({"grid": 2}, "[20, 23]", True),
+        ({"rounding": 2}, "[21, 23]", False),
+        ({"rounding": 2}, "[20, 24]", False),
+        ({"rounding": 2}, "[20, 23]", True),
         ({"top": 24}, "[21, 23]", False),
     ],
 )
@@ -619,7 +622,7 @@ def test_bounds_of_a_call_do_not_narrow_what_the_policy_rounds(
 
 @pytest.mark.parametrize(
     "asked",
-    ["qi := ['age', 'note']", "other := ['NOTE'], allow_rare := ['note']", "sensitive := ['note']"],
+    ["qi := ['age', 'note']", "insensitive := ['NOTE'], allow_rare := ['note']", "sensitive := ['note']"],
 )
 def test_call_cannot_publish_undeclared_column(clinic: Any, asked: str) -> None:
     dbanon.declare(clinic, "patients", age="quasi")
@@ -650,7 +653,7 @@ def test_a_view_over_a_table_with_a_policy_needs_one_of_its_own(clinic: Any) -> 
         dbanon.declare(clinic, "near", age="quasi")
         assert published_columns(clinic, "k := 2", "near") == ["age"]
         with pytest.raises(duckdb.Error, match="in which remark has no role"):
-            clinic.execute("FROM kacpc('near', k := 2, other := ['remark'])")
+            clinic.execute("FROM kacpc('near', k := 2, insensitive := ['remark'])")
     finally:
         for view in ("far", "near", "apart"):
             clinic.execute(f"DROP VIEW {view}")
@@ -704,7 +707,7 @@ def test_top_below_bottom_is_an_error_of_the_settings(clinic: Any) -> None:
 def test_policy_problems_is_empty_for_a_sound_policy(clinic: Any) -> None:
     assert problems(clinic) == []
     dbanon.declare(clinic, "patients", age="quasi", ward=("quasi", "wards"), sex=("quasi", "sex"), person="person")
-    dbanon.declare(clinic, "ward.patients", rid="identifier", region="other", disease="sensitive")
+    dbanon.declare(clinic, "ward.patients", rid="identifier", region="insensitive", disease="sensitive")
     assert problems(clinic) == []
 
 
@@ -719,7 +722,7 @@ def test_policy_problems_lists_every_kind_of_problem(clinic: Any) -> None:
         ("patients", "ward", "quasi", "a1;x\na2;y", "main"),
         ("gone", "x", "quasi", None, "main"),
         ("nowhere.patients", "age", "quasi", None, "main"),
-        ("patients", "wing", "other", None, "ward"),
+        ("patients", "wing", "insensitive", None, "ward"),
         columns=columns,
     )
     actual_values = {(row[1], row[2]): row[3] for row in problems(clinic)}
@@ -935,7 +938,7 @@ def test_hostile_names_of_repeated_identifiers_are_only_text(clinic: Any, name: 
 
 
 def test_an_other_column_with_rare_values_is_refused(clinic: Any) -> None:
-    dbanon.declare(clinic, "patients", age="quasi", ward="other", region="other")
+    dbanon.declare(clinic, "patients", age="quasi", ward="insensitive", region="insensitive")
     assert published_columns(clinic, "k=3") == ["age", "ward", "region"]
     assert_refused(
         clinic, "k=4", r"patients\.ward has the role other.*4 of its values belong to fewer than k = 4.*allow_rare"
@@ -952,7 +955,7 @@ def test_an_other_column_with_rare_values_is_refused(clinic: Any) -> None:
 
 def test_rare_nulls_of_an_other_column_are_rare_values_too(clinic: Any) -> None:
     clinic.execute("CREATE OR REPLACE VIEW gaps AS SELECT age, CASE WHEN rid > 0 THEN 'x' END AS flag FROM patients")
-    dbanon.declare(clinic, "gaps", age="quasi", flag="other")
+    dbanon.declare(clinic, "gaps", age="quasi", flag="insensitive")
     with pytest.raises(duckdb.Error, match="1 of its values"):
         clinic.execute("FROM kacpc('gaps', k=2)")
 
@@ -961,7 +964,7 @@ def test_rare_sensitive_values_are_published_and_counted(clinic: Any) -> None:
     dbanon.declare(clinic, "patients", age="quasi", note="sensitive")
     assert published_columns(clinic, "k=3") == ["age", "note"]
     rare = clinic.execute(
-        "SELECT value FROM kacpc_metrics('patients', k=3) WHERE metric = 'rare_sensitive_values:note'"
+        "SELECT value FROM kacpc_metrics('patients', k=3) WHERE metric = 'n_rare_values:note'"
     ).fetchall()
     assert rare == [(12.0,)]
 
@@ -1013,7 +1016,7 @@ def test_the_person_column_of_a_call_counts_and_is_withheld(visits: Any) -> None
 
 
 def test_rare_values_are_counted_by_person(visits: Any) -> None:
-    dbanon.declare(visits, "visits", age="quasi", stay="other")
+    dbanon.declare(visits, "visits", age="quasi", stay="insensitive")
     assert len(visits.execute("FROM kacpc('visits', k=3)").fetchall()) == 60
     dbanon.declare(visits, "visits", person="person")
     with pytest.raises(duckdb.Error, match="1 of its values belong to fewer than k = 3"):
@@ -1046,4 +1049,4 @@ def test_a_call_cannot_publish_a_quasi_identifier_as_it_is(con: Any) -> None:
     con.execute("CREATE TABLE q AS SELECT i % 2 AS age, i % 3 AS zip FROM range(12) AS r (i)")
     dbanon.declare(con, "q", age="quasi", zip="quasi")
     with pytest.raises(duckdb.Error, match="would loosen the policy"):
-        con.execute("FROM kacpc('q', k := 2, qi := ['zip'], other := ['age'])")
+        con.execute("FROM kacpc('q', k := 2, qi := ['zip'], insensitive := ['age'])")

@@ -71,8 +71,8 @@ def test_problems_lists_what_the_policy_forbids(con: Any) -> None:
     clinic(con)
     con.execute("DELETE FROM dbanon.policy")
     roles: dict[str, Any] = dict.fromkeys(("age", "born", "zip", "weight_kg"), "quasi")
-    roles["born"] = {"role": "quasi", "grid": "none"}
-    dbanon.declare(con, "patients", **roles, name="other", note="other", ward="other")
+    roles["born"] = {"role": "quasi", "rounding": "none"}
+    dbanon.declare(con, "patients", **roles, name="insensitive", note="insensitive", ward="insensitive")
     result = con.execute("FROM mondrian('patients', k := 5, allow_rare := ['name', 'note'])")
     actual_problems = problems([column[0] for column in result.description], result.fetchall())
     assert {"CANARYNAME in name", "CANARYNOTE in note", "a withheld column"} <= set(actual_problems)

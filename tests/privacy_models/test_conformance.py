@@ -55,7 +55,7 @@ def call_parameters(model: PrivacyModel, form: ModelForm) -> dict[str, Any]:
 def table_of(model: PrivacyModel, form: ModelForm, seed: int) -> tuple[Case, list[list[int]]]:
     """A random table of which a form is asked, and a random grouping of its records."""
     actual_case = case("hierarchical t" if form.value_order == "hierarchy" else "p", seed)
-    kept_values_by_name = {name: value for name, value in actual_case.asked.items() if name in ("k", "multi")}
+    kept_values_by_name = {name: value for name, value in actual_case.asked.items() if name in ("k", "multi_sensitive")}
     actual_case = replace(
         actual_case,
         asked=kept_values_by_name | call_parameters(model, form),
@@ -69,7 +69,7 @@ def table_of(model: PrivacyModel, form: ModelForm, seed: int) -> tuple[Case, lis
 def defined(made: Case, of: ModelRequirement, classes: Sequence[Class]) -> models.Achieved:
     """Return what classes achieve by the definition."""
     column = made.columns[of.sensitive]
-    joint = made.asked.get("multi") == "joint"
+    joint = made.asked.get("multi_sensitive") == "joint"
     return oracle(of.privacy_model, of.form_definition)(
         classes, of.settings, of.sensitive, joint, column.order, column.rows
     )
@@ -104,7 +104,7 @@ def test_sql_and_definition_agree(model: PrivacyModel, form: ModelForm) -> None:
         for seed in range(TABLES):
             encoded_table, groups = table_of(model, form, seed)
             encoded_table = replace(
-                encoded_table, asked={name: v for name, v in encoded_table.asked.items() if name != "multi"}
+                encoded_table, asked={name: v for name, v in encoded_table.asked.items() if name != "multi_sensitive"}
             )
             classes = [part for part in encoded_table.classes(groups) if models.size(part)]
             for one_model in constraint(encoded_table).models:
@@ -320,7 +320,11 @@ def test_model_measured_on_any_table(model: PrivacyModel, form: ModelForm) -> No
             trees = {name: SENSITIVE[name].hierarchy for name in encoded_table.sensitive if SENSITIVE[name].hierarchy}
             named_text = f", hierarchies := {trees!r}" if form.value_order and trees else ""
             selected_text = f", {model.form_parameter} := '{form.name}'" if model.form_parameter else ""
-            multi = f", multi := '{encoded_table.asked['multi']}'" if "multi" in encoded_table.asked else ""
+            multi = (
+                f", multi_sensitive := '{encoded_table.asked['multi']}'"
+                if "multi_sensitive" in encoded_table.asked
+                else ""
+            )
             call = f"('t', qi := ['g'], sensitive := {encoded_table.sensitive!r}{multi}{named_text}"
             own_rows = con.execute(f"FROM {model.function}{call}{selected_text})").fetchall()
             everything = con.execute(f"FROM anonymity{call})").fetchall()

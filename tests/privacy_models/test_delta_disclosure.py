@@ -85,6 +85,12 @@ def test_search_keeps_delta_without_kernel_support(db: Any, improve: int) -> Non
 def test_impossible_delta_is_reported(db: Any) -> None:
     """Judged within equal values of the other column, a disease that never comes with a cause is missing."""
     table_of(db, {"age": "INTEGER", "disease": "VARCHAR", "cause": "VARCHAR"}, [(1, "a", "x"), (2, "b", "y")] * 4, "u")
-    arguments = {"k": 2, "qi": ["age"], "sensitive": ["disease", "cause"], "delta_disclosure": 5, "multi": "joint"}
+    arguments = {
+        "k": 2,
+        "qi": ["age"],
+        "sensitive": ["disease", "cause"],
+        "delta_disclosure": 5,
+        "multi_sensitive": "joint",
+    }
     with pytest.raises(duckdb.Error, match="the most that they allow is no delta_disclosure in this form"):
         db.execute(f"FROM {call_of('kacpc', arguments, 'u')}").fetchall()

@@ -88,12 +88,12 @@ def test_classes_meet_model_or_whole_table_misses(algorithm: str, model: str) ->
 
 # --- the most that a table allows -----------------------------------------------------------------------------------
 
-FORMS = {"l": ("diversity", "c"), "t": ("emd",), "alpha": (), "p": (), "beta": ("likeness",)}
+FORMS = {"l": ("diversity", "c"), "t": ("ground_distance",), "alpha": (), "p": (), "beta": ("likeness",)}
 
 
 def achieved(made: Case, groups: Sequence[Sequence[int]], name: str, column: int) -> models.Achieved:
     """Return what classes measure by the model of a parameter, in the form that the case asks for."""
-    classes, joint, parameters = made.classes(groups), made.asked.get("multi") == "joint", made.asked
+    classes, joint, parameters = made.classes(groups), made.asked.get("multi_sensitive") == "joint", made.asked
     if name in ("l", "p"):
         kind = parameters.get("diversity", "distinct") if name == "l" else "distinct"
         if kind == "recursive":
@@ -103,9 +103,9 @@ def achieved(made: Case, groups: Sequence[Sequence[int]], name: str, column: int
         return models.alpha(classes, column, joint)
     if name == "beta":
         return models.beta(classes, column, joint, parameters.get("likeness") == "enhanced")
-    if parameters.get("emd") == "hierarchical":
+    if parameters.get("ground_distance") == "hierarchical":
         return models.t_hierarchical(classes, made.trees[column] or [], column, joint)
-    if parameters.get("emd") == "ordered":
+    if parameters.get("ground_distance") == "ordered":
         return models.t_ordered(classes, column, joint, made.orders[column])
     return models.t_equal(classes, column, joint)
 
@@ -201,7 +201,7 @@ def contract_in_sql(con: Any, made: Case, algorithm: str, nulls: str, told: bool
     quasi = stored(con, made)
     arguments = arguments_of(made, quasi) | {"nulls": nulls} | complete_parameters(algorithm)
     if told:
-        arguments |= {"other": ["rid"], "allow_rare": ["rid"]}
+        arguments |= {"insensitive": ["rid"], "allow_rare": ["rid"]}
     keeps = [rid for rid, record in enumerate(made.records) if nulls == "keep" or None not in record]
     try:
         rows = rows_of(con, f"FROM {call_of(algorithm, arguments)}")

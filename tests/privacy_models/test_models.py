@@ -154,12 +154,12 @@ WORKED: list[tuple[Asked, int | str]] = [
     ({"t": 0.17}, TWO),
     ({"t": 0.16}, ONE),
     ({"t": 0}, ONE),
-    ({"t": 0.084, "emd": "ordered"}, TWO),
-    ({"t": 0.083, "emd": "ordered"}, ONE),
-    ({"t": 0.17, "emd": "ordered", "hierarchies": {"disease": "Flu;*\nCancer;*\nHIV;*"}}, TWO),
-    ({"t": 0.16, "emd": "ordered", "hierarchies": {"disease": "Flu;*\nCancer;*\nHIV;*"}}, ONE),
-    ({"t": 0.084, "emd": "hierarchical", "hierarchies": {"disease": "infectious"}}, TWO),
-    ({"t": 0.083, "emd": "hierarchical", "hierarchies": {"disease": "infectious"}}, ONE),
+    ({"t": 0.084, "ground_distance": "ordered"}, TWO),
+    ({"t": 0.083, "ground_distance": "ordered"}, ONE),
+    ({"t": 0.17, "ground_distance": "ordered", "hierarchies": {"disease": "Flu;*\nCancer;*\nHIV;*"}}, TWO),
+    ({"t": 0.16, "ground_distance": "ordered", "hierarchies": {"disease": "Flu;*\nCancer;*\nHIV;*"}}, ONE),
+    ({"t": 0.084, "ground_distance": "hierarchical", "hierarchies": {"disease": "infectious"}}, TWO),
+    ({"t": 0.083, "ground_distance": "hierarchical", "hierarchies": {"disease": "infectious"}}, ONE),
     ({"alpha": 0.67}, TWO),
     ({"alpha": 0.66}, ONE),
     ({"alpha": 0.49}, "alpha"),
@@ -204,7 +204,7 @@ def test_salaries_are_ranked_as_numbers_in_sql(db: Any, algorithm: str) -> None:
     """As texts 10 and 11 come before 3."""
     rows = [(f"P{i}", values[0]) for i, part in enumerate(SALARIES, 1) for values, _ in part]
     table_of(db, {"class": "VARCHAR", "salary": "INTEGER"}, rows, "salaries")
-    parameters = {"k": 3, "qi": ["class"], "sensitive": ["salary"], "emd": "ordered"}
+    parameters = {"k": 3, "qi": ["class"], "sensitive": ["salary"], "ground_distance": "ordered"}
     for t, expected in ((0.376, {3}), (0.374, {1, 2})):
         call = call_of(f"{algorithm}_classes", parameters | {"t": t}, "salaries")
         ((value,),) = db.execute(f"SELECT count(*) FROM {call}").fetchall()

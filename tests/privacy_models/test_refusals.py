@@ -20,7 +20,7 @@ from dbanon.kernels.model_gathering import earth_movers_distance
 def closeness(whole: list[int], counts: list[int], emd: str = "ordered") -> tuple[float, float]:
     """The distance of a class as the clustering measures it, in arrays and in its kernel; NULL is the last count."""
     sensitive = encoded_table.SensitiveColumn(np.empty(0, np.int32), np.array(whole))
-    model = demanded(t=0.5, emd=emd)
+    model = demanded(t=0.5, ground_distance=emd)
     measurement = model.measure(sensitive, np.array([counts]), np.array([sum(counts)]))
     code_table = encoded_table.EncodedTable(
         (), np.empty((0, 0), np.int32), np.empty(0, np.int64), None, 0, (sensitive,)
@@ -52,10 +52,14 @@ def test_suppressed_values_have_no_rank(con: Any, algorithm: str) -> None:
         "CASE WHEN i < 95 THEN i * 7 % 5 ELSE 1000 + i END AS pay FROM range(100) AS r (i)"
     )
     for t in (0.1, 0.15, 0.3):
-        call = f"('t', k := 3, qi := ['age'], sensitive := ['pay'], suppress := 0.1, t := {t}, emd := 'ordered')"
+        call = (
+            f"('t', k := 3, qi := ['age'], sensitive := ['pay'], suppress := 0.1, t := {t}, ground_distance := "
+            f"'ordered')"
+        )
         con.execute(f"CREATE OR REPLACE TABLE safe AS FROM {algorithm}{call}")
         measured_value = con.execute(
-            "SELECT achieved FROM t_closeness('safe', qi := ['age'], sensitive := ['pay'], emd := 'ordered')"
+            "SELECT achieved FROM t_closeness('safe', qi := ['age'], sensitive := ['pay'], ground_distance := "
+            "'ordered')"
         ).fetchone()[0]
         row = con.execute(f"SELECT value FROM {algorithm}_metrics{call} WHERE metric = 't_closeness:pay'").fetchone()
         assert row == (pytest.approx(measured_value, abs=1e-9),)
@@ -68,7 +72,7 @@ def test_values_of_unknown_persons_have_no_rank(con: Any) -> None:
     con.execute("CREATE TABLE t (age INTEGER, person INTEGER, pay INTEGER)")
     con.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
     for t in (0.05, 0.1, 0.2):
-        extra_text = f"person := 'person', t := {t}, emd := 'ordered'"
+        extra_text = f"person := 'person', t := {t}, ground_distance := 'ordered'"
         result = con.execute(
             f"SELECT count(*) FROM kacpc('t', k := 3, qi := ['age'], sensitive := ['pay'], {extra_text})"
         )
@@ -85,7 +89,13 @@ VALUES = {
     "DATE": lambda r: f"{r.randint(1, 900):04}-01-0{r.randint(1, 9)}{r.choice(['', ' (BC)'])}",
     "VARCHAR": lambda r: r.choice("abcde"),
 }
-ASKED = ("", ", l := 2", ", t := 0.3, emd := 'ordered'", ", alpha := 0.7", ", beta := 2, likeness := 'enhanced'")
+ASKED = (
+    "",
+    ", l := 2",
+    ", t := 0.3, ground_distance := 'ordered'",
+    ", alpha := 0.7",
+    ", beta := 2, likeness := 'enhanced'",
+)
 MORE = ("", ", person := 'p'", ", suppress := 0.2", ", nulls := 'drop'", ", person := 'p', suppress := 0.3")
 GRID = {"INTEGER": "7", "DOUBLE": "0.1", "DATE": "decade", "HUGEINT": "9"}
 
@@ -102,7 +112,7 @@ def test_the_gate_refuses_no_result_of_an_algorithm(con: Any, seed: int) -> None
             for _ in range(40)
         ]
         con.execute(f"INSERT INTO z VALUES {', '.join(['(?, ?, ?, ?)'] * 40)}", [x for row in rows for x in row])
-        grid = f", grid := {{'a': '{GRID[types[0]]}'}}" if types[0] in GRID else ""
+        grid = f", rounding := {{'a': '{GRID[types[0]]}'}}" if types[0] in GRID else ""
         extra_choice = rng.choice(ASKED) + rng.choice(MORE) + rng.choice(("", grid))
         algorithm = rng.choice(("kacpc", "mondrian", "mdav", "kmember", "oka"))
         call = f"{algorithm}('z', k := 3, qi := ['a', 'b'], sensitive := ['s']{extra_choice})"

@@ -42,7 +42,7 @@ def build(path: Path, rows: int = 240, seed: int = 3) -> Any:
         records="quasi",
         disease=("sensitive", "diseases"),
         value="sensitive",
-        ward="other",
+        ward="insensitive",
     )
     return con
 
@@ -65,11 +65,12 @@ def recomputed(path: Path, lines: list[tuple[str, str, str, str]]) -> int:
 
 CALLS: list[dict[str, Any]] = [
     {"k": 5},
-    {"k": 3, "l": 2, "t": 0.8, "emd": "ordered", "alpha": 0.9, "p": 2, "beta": 9, "suppress": 0.1, "nulls": "drop"},
-    {"k": 4, "l": 2, "diversity": "entropy", "t": 0.9, "emd": "hierarchical", "sensitive": ["disease"],
+    {"k": 3, "l": 2, "t": 0.8, "ground_distance": "ordered", "alpha": 0.9, "p": 2, "beta": 9,
+    "suppress": 0.1, "nulls": "drop"},
+    {"k": 4, "l": 2, "diversity": "entropy", "t": 0.9, "ground_distance": "hierarchical", "sensitive": ["disease"],
      "withhold": ["value"]},
     {"k": 4, "l": 2, "diversity": "recursive", "c": 3.0, "t": 0.9, "intervals": "bounds"},
-    {"k": 2, "l": 2, "alpha": 0.9, "multi": "joint", "sensitive": ["disease", "value"], "suppress": 0.2},
+    {"k": 2, "l": 2, "alpha": 0.9, "multi_sensitive": "joint", "sensitive": ["disease", "value"], "suppress": 0.2},
     {"k": 5, "beta": 8, "likeness": "basic", "nulls": "drop", "intervals": "struct"},
     {"k": 3, "person": "pid", "l": 2, "suppress": 0.1},
 ]  # fmt: skip
@@ -80,7 +81,7 @@ CALLS: list[dict[str, Any]] = [
 def test_every_sql_gives_number_in_plain_duckdb(call: dict[str, Any], algorithm: str, tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     with build(path) as con:
-        if call.get("emd") == "hierarchical" or call.get("multi"):
+        if call.get("ground_distance") == "hierarchical" or call.get("multi_sensitive"):
             con.execute("DELETE FROM visits WHERE disease IS NULL OR value IS NULL")
         dbanon.create_release(con, "safe", algorithm, "visits", **call)
         metrics = dict(con.execute("SELECT metric, value FROM safe_metrics").fetchall())
@@ -178,8 +179,8 @@ def test_person_column_counts_people(tmp_path: Path) -> None:
 def test_reports_versions_and_other_releases(tmp_path: Path) -> None:
     with build(tmp_path / "clinic.duckdb") as con, pytest.warns(dbanon.DisclosureWarning):
         dbanon.create_release(con, "safe", "kacpc", "visits", k=5, person="pid")
-        dbanon.create_release(con, "other", "mondrian", "visits", k=4, person="pid")
-        dbanon.refresh_release(con, "safe", refresh="recluster", allow_delta=True)
+        dbanon.create_release(con, "insensitive", "mondrian", "visits", k=4, person="pid")
+        dbanon.refresh_release(con, "safe", refresh="recluster", allow_small_differences=True)
         document = json.loads(dbanon.certificate(con, "safe", "json"))
     assert "people with other version 1" in document["other releases"]["composition"]["value"]
     assert document["release"]["version"]["value"] == "2"
@@ -191,7 +192,7 @@ def test_reports_versions_and_other_releases(tmp_path: Path) -> None:
 def test_available_after_source_is_gone(tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     with build(path) as con:
-        dbanon.create_release(con, "safe", "kacpc", "visits", k=5, t=0.9, emd="ordered")
+        dbanon.create_release(con, "safe", "kacpc", "visits", k=5, t=0.9, ground_distance="ordered")
         con.execute("DROP TABLE visits")
         lines = numbers(con, "safe")
         dbanon.certificate(con, "safe")

@@ -41,7 +41,15 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
             con, "wardbook", pid="person", name="identifier", age="quasi", zip=("quasi", "zips"), disease="sensitive"
         )
         dbanon.create_release(
-            con, "safe_patients", "kacpc", "wardbook", k=5, l=2, suppress=0.05, min_level={"zip": 1}, grid={"age": 10}
+            con,
+            "safe_patients",
+            "kacpc",
+            "wardbook",
+            k=5,
+            l=2,
+            suppress=0.05,
+            min_level={"zip": 1},
+            rounding={"age": 10},
         )
     return path
 
@@ -161,7 +169,7 @@ def test_recipient_sees_only_permitted_lines(clinic: Path, tmp_path: Path) -> No
     message = (tmp_path / "out_certificate.parquet.txt").read_text(encoding="utf-8")
     assert "age: quasi" in message and "disease: sensitive" in message and "as outliers:" in message
     assert "columns: 3" in message, "how many are withheld, not which"
-    for hidden in ("fingerprint", "source", "statement", "min_level", "grid", "withheld:", "person:"):
+    for hidden in ("fingerprint", "source", "statement", "min_level", "rounding", "withheld:", "person:"):
         assert f"  {hidden}" not in message
 
 
@@ -298,7 +306,7 @@ def test_types_come_through_a_database(tmp_path: Path) -> None:
         )
         roles: dict[str, Any] = dict.fromkeys(("huge", "word", "clock", "moment"), "sensitive")
         dbanon.declare(con, "t", q="quasi", **roles)
-        dbanon.create_release(con, "safe", "mondrian", "t", k=2, t=0.9, emd="ordered")
+        dbanon.create_release(con, "safe", "mondrian", "t", k=2, t=0.9, ground_distance="ordered")
         dbanon.publish(con, "safe", tmp_path / "out.duckdb", classes=True)
         expected = [
             con.execute(f"{query} safe{e}").fetchall() for e in ("", "_classes") for query in ("DESCRIBE", "FROM")
@@ -370,8 +378,8 @@ def test_enumeration_published_with_occurring_values(tmp_path: Path) -> None:
             "CREATE TABLE t AS SELECT i // 10 AS age, IF(i % 2 = 0, 'late', 'early')::stage AS stage, "
             "[NULL]::stage[] AS stages, NULL::stage AS none FROM range(60) AS r (i)"
         )
-        dbanon.declare(con, "t", age="quasi", stage="sensitive", stages="other", none="other")
-        dbanon.create_release(con, "safe", "mondrian", "t", k=2, t=0.9, emd="ordered")
+        dbanon.declare(con, "t", age="quasi", stage="sensitive", stages="insensitive", none="insensitive")
+        dbanon.create_release(con, "safe", "mondrian", "t", k=2, t=0.9, ground_distance="ordered")
         for ending in ("duckdb", "csv", "parquet"):
             dbanon.publish(con, "safe", tmp_path / f"out.{ending}", classes=True)
         expected = con.execute("SELECT age, stage::VARCHAR, stages::VARCHAR, class_id FROM safe").fetchall()

@@ -83,16 +83,16 @@ def test_every_step_has_comment_and_column_names(six: Any, function: str) -> Non
     "given",
     [
         {"suppress": 0.4, "intervals": "bounds", "nulls": "drop"},
-        {"t": 0.9, "l": 2, "beta": 9.0, "emd": "ordered"},
+        {"t": 0.9, "l": 2, "beta": 9.0, "ground_distance": "ordered"},
         {"person": "rid", "l": 2, "intervals": "struct"},
-        {"top": {"age": 50}, "bottom": {"age": 26}, "grid": {"age": 5}, "escape": True, "nulls": "error"},
-        {"min_level": {"workclass": 1}, "round": {"workclass": 2}, "eloss_height": "sub", "weights": "influence"},
+        {"top": {"age": 50}, "bottom": {"age": 26}, "rounding": {"age": 5}, "escape_labels": True, "nulls": "error"},
+        {"min_level": {"workclass": 1}, "coarsen": {"workclass": 2}, "loss_height": "sub", "weights": "influence"},
     ],
     ids=str,
 )
 @pytest.mark.parametrize("ending", ["", "_classes", "_metrics"])
 def test_explanation_readable_for_every_call(six: Any, ending: str, given: dict[str, object]) -> None:
-    extra_parameters = {"divergence": True} if ending == "_metrics" else {}
+    extra_parameters = {"with_kl_divergence": True} if ending == "_metrics" else {}
     query, runs = explained_statement(six, f"kacpc{ending}", "six", **(GIVEN | given | extra_parameters))
     readable(query)
     assert qualify_builtins(query) == runs
@@ -205,7 +205,7 @@ CALLS: dict[str, dict[str, object]] = {
     "profile": {},
     "reidentification": {},
     "risk": {},
-    "t_closeness": {"emd": "hierarchical", "hierarchies": {"disease": "Flu;x;*\nHIV;x;*\nCancer;y;*"}},
+    "t_closeness": {"ground_distance": "hierarchical", "hierarchies": {"disease": "Flu;x;*\nHIV;x;*\nCancer;y;*"}},
     "uniqueness": {},
     "hierarchy_problems": {},
 }

@@ -53,7 +53,7 @@ def inferred(connection: Any, arguments: str, table: str = "clinic") -> list[tup
 def test_male_disease_reveals_unpublished_sex(clinic: Any) -> None:
     classes = clinic.execute("SELECT class_id, sex, age FROM kacpc_classes('clinic', k=4) ORDER BY ALL").fetchall()
     assert classes == [(1, "*", "[30, 31]"), (2, "*", "[60, 61]")]
-    assert inferred(clinic, "k=4, support=3") == [
+    assert inferred(clinic, "k=4, min_records=3") == [
         (2, "disease", "Prostate cancer", 2, "sex", "*", ["M"], 2, 1),
         (1, "disease", "Prostate cancer", 1, "age", "[30, 31]", ["30"], 2, 1),
         (1, "disease", "Prostate cancer", 1, "sex", "*", ["M"], 2, 1),
@@ -61,7 +61,7 @@ def test_male_disease_reveals_unpublished_sex(clinic: Any) -> None:
 
 
 def test_the_answer_has_its_columns_and_types(clinic: Any) -> None:
-    for arguments in ("k=4, support=3", "k=4, sensitive=[]", "k=4, intervals='bounds'", "k=4, intervals='struct'"):
+    for arguments in ("k=4, min_records=3", "k=4, sensitive=[]", "k=4, intervals='bounds'", "k=4, intervals='struct'"):
         described_rows = clinic.execute(f"DESCRIBE FROM inference('clinic', {arguments})").fetchall()
         assert {name: type_ for name, type_, *_ in described_rows} == COLUMNS
 
@@ -73,9 +73,9 @@ def test_without_an_unchanged_column_nothing_narrows(clinic: Any) -> None:
 
 def test_values_of_other_columns_narrow_too(clinic: Any) -> None:
     clinic.execute("ALTER TABLE clinic ADD COLUMN ward VARCHAR")
-    dbanon.declare(clinic, "clinic", ward="other")
+    dbanon.declare(clinic, "clinic", ward="insensitive")
     clinic.execute("UPDATE clinic SET ward = CASE WHEN sex = 'F' THEN 'W' ELSE 'A' END")
-    result = inferred(clinic, "k=4, support=3, sensitive := [], other := ['ward'], allow_rare := ['ward']")
+    result = inferred(clinic, "k=4, min_records=3, sensitive := [], insensitive := ['ward'], allow_rare := ['ward']")
     assert {row[1:3] + tuple(row[6]) for row in result if row[4] == "sex"} == {("ward", "A", "M"), ("ward", "W", "F")}
 
 
@@ -84,33 +84,33 @@ def test_rare_values_imply_nothing_about_others(clinic: Any) -> None:
         return {row[2] for row in inferred(clinic, arguments) if row[4] == "sex"}
 
     assert values("k=4") == set()
-    assert values("k=4, support=4") == set()
-    assert values("k=4, support=3") == {"Prostate cancer"}
+    assert values("k=4, min_records=4") == set()
+    assert values("k=4, min_records=3") == {"Prostate cancer"}
     clinic.execute("UPDATE clinic SET disease = 'Gout' WHERE pid = 1")
-    assert values("k=4, support=3") == set()
-    assert values("k=4, support=2") == {"Prostate cancer"}
-    assert values("k=4, support=1") == {"Prostate cancer", "Gout"}
+    assert values("k=4, min_records=3") == set()
+    assert values("k=4, min_records=2") == {"Prostate cancer"}
+    assert values("k=4, min_records=1") == {"Prostate cancer", "Gout"}
 
 
 def test_support_counts_persons_if_known(clinic: Any) -> None:
     clinic.execute("INSERT INTO clinic FROM clinic")
-    assert {row[2] for row in inferred(clinic, "k=4, support=6")} == {"Prostate cancer"}
+    assert {row[2] for row in inferred(clinic, "k=4, min_records=6")} == {"Prostate cancer"}
     dbanon.declare(clinic, "clinic", pid="person")
-    assert inferred(clinic, "k=4, support=6") == []
-    assert {row[2] for row in inferred(clinic, "k=4, support=3")} == {"Prostate cancer"}
+    assert inferred(clinic, "k=4, min_records=6") == []
+    assert {row[2] for row in inferred(clinic, "k=4, min_records=3")} == {"Prostate cancer"}
 
 
 def test_contradicting_record_elsewhere_ends_inference(clinic: Any) -> None:
     """What is narrowed is what all records with the value tell, not those of the class alone."""
     clinic.execute("UPDATE clinic SET disease = 'Prostate cancer' WHERE pid = 7")
-    assert [row for row in inferred(clinic, "k=4, support=3") if row[4] == "sex"] == []
+    assert [row for row in inferred(clinic, "k=4, min_records=3") if row[4] == "sex"] == []
 
 
 def test_a_narrower_range_counts_below_half_of_the_width(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT i AS age, CASE WHEN i < 5 THEN 'few' ELSE 'many' END AS d FROM range(10) r(i)"
     )
-    arguments = "k=10, support=1, qi=['age'], sensitive=['d']"
+    arguments = "k=10, min_records=1, qi=['age'], sensitive=['d']"
     assert inferred(con, arguments, "t") == [
         (1, "d", "few", 5, "age", "[0, 9]", ["[0, 4]"], 10, 5),
         (1, "d", "many", 5, "age", "[0, 9]", ["[5, 9]"], 10, 5),
@@ -123,7 +123,7 @@ def test_values_beyond_top_covered_by_published_bound(con: Any) -> None:
     con.execute("""
         CREATE TABLE t AS SELECT unnest([60, 61, 90, 91, 95, 102]) AS age, unnest(['a', 'b', 'a', 'a', 'c', 'b']) AS d
     """)
-    arguments = "support=1, qi=['age'], sensitive=['d'], top := {'age': 90}"
+    arguments = "min_records=1, qi=['age'], sensitive=['d'], top := {'age': 90}"
     assert inferred(con, f"k=2, {arguments}", "t") == [
         (2, "d", "b", 1, "age", ">=90", ["102"], 4, 1),
         (2, "d", "c", 1, "age", ">=90", ["95"], 4, 1),
@@ -138,23 +138,23 @@ def test_null_can_be_only_remaining_value(con: Any) -> None:
         CREATE TABLE t AS SELECT unnest([1, 2, NULL, NULL]) AS age, unnest(['M', 'F', NULL, NULL]) AS sex,
             unnest(['a', 'a', 'b', 'b']) AS d
     """)
-    result = inferred(con, "k=4, support=2, qi=['age', 'sex'], sensitive=['d']", "t")
+    result = inferred(con, "k=4, min_records=2, qi=['age', 'sex'], sensitive=['d']", "t")
     assert result == [
         (1, "d", "b", 2, "age", "*", [None], 3, 1),
         (1, "d", "b", 2, "sex", "*", [None], 3, 1),
         (1, "d", "a", 2, "sex", "*", ["F", "M"], 3, 2),
     ]
     for form in ("bounds", "struct"):
-        typed = inferred(con, f"k=4, support=2, qi=['age', 'sex'], sensitive=['d'], intervals='{form}'", "t")
+        typed = inferred(con, f"k=4, min_records=2, qi=['age', 'sex'], sensitive=['d'], intervals='{form}'", "t")
         assert typed == [(*row[:5], None if row[4] == "age" else row[5], *row[6:]) for row in result]
-    assert inferred(con, "k=2, support=1, qi=['age', 'sex'], sensitive=['d'], nulls='drop'", "t") == []
+    assert inferred(con, "k=2, min_records=1, qi=['age', 'sex'], sensitive=['d'], nulls='drop'", "t") == []
 
 
 def test_the_order_of_rows_in_the_table_does_not_matter(clinic: Any) -> None:
     clinic.execute("CREATE TABLE turned AS SELECT sex, age, disease FROM clinic ORDER BY pid DESC")
-    local_result = inferred(clinic, "k=4, support=3")
+    local_result = inferred(clinic, "k=4, min_records=3")
     present_result = inferred(
-        clinic, "k=4, support=3, qi=['sex', 'age'], sensitive=['disease'], weights={'age': 1000}", "turned"
+        clinic, "k=4, min_records=3, qi=['sex', 'age'], sensitive=['disease'], weights={'age': 1000}", "turned"
     )
     assert local_result == present_result != []
 
@@ -168,7 +168,7 @@ def test_parameters_are_given_in_three_forms(form: str, connected: bool) -> None
     connection: Any = dbanon.connect() if connected else dbanon.attach(duckdb.connect())
     connection.execute(CLINIC)
     arguments = {
-        "k": "4", "algorithm": "'mondrian'", "support": "3", "qi": "['age', 'sex']", "sensitive": "['disease']",
+        "k": "4", "algorithm": "'mondrian'", "min_records": "3", "qi": "['age', 'sex']", "sensitive": "['disease']",
         "nulls": "'keep'", "weights": "{'age': 1000}",
     }  # fmt: skip
     written_text = ", ".join(f"{name} {form} {value}" for name, value in arguments.items())
@@ -183,16 +183,16 @@ def test_parameters_are_given_in_three_forms(form: str, connected: bool) -> None
 @pytest.mark.parametrize("algorithm", ["kacpc", "mondrian"])
 def test_classes_are_those_of_the_algorithm(clinic: Any, algorithm: str) -> None:
     clinic.execute("INSERT INTO clinic SELECT 10 + i, ['M', 'F'][1 + i % 2], 30 + i * i, 'Flu' FROM range(9) AS r (i)")
-    display = inferred(clinic, f"k=3, support=1, algorithm='{algorithm.upper()}'")
+    display = inferred(clinic, f"k=3, min_records=1, algorithm='{algorithm.upper()}'")
     released_rows = clinic.execute(f"SELECT DISTINCT class_id, disease, sex FROM {algorithm}('clinic', k=3)").fetchall()
     assert {(row[0], row[2], row[5]) for row in display if row[4] == "sex"} <= set(released_rows)
     assert any(row[4] == "sex" for row in display)
     if algorithm == "kacpc":
-        assert inferred(clinic, "k=3, support=1") == display
+        assert inferred(clinic, "k=3, min_records=1") == display
 
 
 def test_a_parameter_of_another_algorithm_is_refused(clinic: Any) -> None:
-    assert inferred(clinic, "k=4, support=3, prune_unused := false")
+    assert inferred(clinic, "k=4, min_records=3, prune_unused := false")
     with pytest.raises(duckdb.Error, match="inference: there is no parameter 'prune_unused'"):
         inferred(clinic, "k=4, algorithm='mondrian', prune_unused := false")
 
@@ -202,9 +202,9 @@ MISTAKES = [
     ("k=4, algorithm=''", "inference: algorithm must be an algorithm's name"),
     ("k := 4, algorithm := 5", "inference: algorithm must be an algorithm's name"),
     ("k := 4, algorithm := ['kacpc']", "inference: algorithm must be an algorithm's name"),
-    ("k=4, support=0", "inference: support must be an integer of at least 1, got 0"),
-    ("k=4, support=2.5", "inference: support must be an integer of at least 1"),
-    ("support=3", "inference: k is missing"),
+    ("k=4, min_records=0", "inference: min_records must be an integer of at least 1, got 0"),
+    ("k=4, min_records=2.5", "inference: min_records must be an integer of at least 1"),
+    ("min_records=3", "inference: k is missing"),
     ("k=9", "inference: k must be between 2 and 8 .clinic has 8 rows., got 9"),
     ("k=4, sensitive=['disease', 'pid']", "would loosen the policy"),
     ("k=4, qi=[]", "no quasi-identifier"),
@@ -235,7 +235,7 @@ def test_nothing_shown_that_gate_refuses(monkeypatch: pytest.MonkeyPatch) -> Non
         dbanon.attach(connection)
         connection.execute(CLINIC)
         with pytest.raises(duckdb.Error, match="release gate refused the result"):
-            inferred(connection, "k=4, support=1, qi=['age', 'sex'], sensitive=['disease']")
+            inferred(connection, "k=4, min_records=1, qi=['age', 'sex'], sensitive=['disease']")
 
 
 HOSTILE = [
@@ -255,7 +255,7 @@ def test_hostile_names_and_values_are_only_text(con: Any, name: str) -> None:
     """)
     table = ('"t' + quoted + '"').replace("'", "''")
     lists = f"qi=['{literal}', 'n{literal}'], sensitive=['u{literal}']"
-    assert inferred(con, f"k=6, support=2, {lists}", table) == [
+    assert inferred(con, f"k=6, min_records=2, {lists}", table) == [
         (1, f"u{name}", name, 2, f"n{name}", "[10, 15]", ["[10, 11]"], 6, 2),
         (1, f"u{name}", name, 2, name, "*", ["M"], 2, 1),
     ]
@@ -304,7 +304,7 @@ class Asked:
         named_columns_by_column = {column: column for column in ("city", "job") if column in self.qi}
         values += [f"hierarchies := {named_columns_by_column}"] if named_columns_by_column else []
         values += ["person := 'person'"] if self.person else []
-        coded_mapping = {"top": self.top, "bottom": self.bottom, "grid": self.grid}
+        coded_mapping = {"top": self.top, "bottom": self.bottom, "rounding": self.grid}
         values += [
             f"{name} := {{'age': {end}}}" for name, end in coded_mapping.items() if end is not None and "age" in self.qi
         ]
@@ -469,7 +469,7 @@ def random_call(dice: random.Random) -> tuple[list[Row], Asked]:
         person=dice.random() < 0.3,
         top=top,
         bottom=bottom,
-        grid=dice.choice([None, 5, 7]) if top is None and bottom is None else None,
+        rounding=dice.choice([None, 5, 7]) if top is None and bottom is None else None,
     )
     return table, asked_asked
 
@@ -496,7 +496,7 @@ def test_a_plain_search_of_random_tables_finds_the_same(con: Any, seed: int) -> 
             continue
         names = [column[0] for column in result.description]
         released_mappings = [dict(zip(names, row, strict=True)) for row in result.fetchall()]
-        support = "" if parameters.support is None else f", support := {parameters.support}"
+        support = "" if parameters.support is None else f", min_records := {parameters.support}"
         rows = inferred(con, f"algorithm := '{parameters.algorithm}', {parameters.sql}{support}", "t")
         assert rows == expected(table, released_mappings, parameters), parameters
         compared += 1

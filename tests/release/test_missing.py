@@ -1,4 +1,4 @@
-"""Codes for missing values, `missing = ['NA', 999]`: what they stand for is NULL wherever the source is read."""
+"""Codes for missing values, `missing_codes = ['NA', 999]`: what they stand for is NULL wherever the source is read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PLAIN = """
         nullif(disease, '-') AS disease, nullif(ward, '') AS ward
     FROM coded
 """
-ROLES = {"pid": "person", "age": "quasi", "town": "quasi", "disease": "sensitive", "ward": "other"}
+ROLES = {"pid": "person", "age": "quasi", "town": "quasi", "disease": "sensitive", "ward": "insensitive"}
 CODES = {"age": [999], "town": ["NA", "?"], "disease": ["-"], "ward": [""]}
 
 
@@ -40,7 +40,7 @@ def both(con: Any) -> Any:
     """The table `coded` with codes, declared so, and `plain`, the same with NULL in their place."""
     con.execute(CODED)
     con.execute(PLAIN)
-    dbanon.declare(con, "coded", **{c: {"role": r, "missing": CODES.get(c)} for c, r in ROLES.items()})
+    dbanon.declare(con, "coded", **{c: {"role": r, "missing_codes": CODES.get(c)} for c, r in ROLES.items()})
     dbanon.declare(con, "plain", **ROLES)
     return con
 
@@ -54,7 +54,8 @@ CALLS = [
     "kacpc_classes('{}', k := 4, l := 2)",
     "mondrian('{}', k := 3, t := 0.4, nulls := 'drop')",
     "kacpc('{}', k := 3, person := 'pid', suppress := 0.2, intervals := 'bounds')",
-    "kacpc_metrics('{}', k := 3, p := 2, divergence := true) WHERE NOT starts_with(metric, 'missing:')",
+    "kacpc_metrics('{}', k := 3, p := 2, with_kl_divergence := true) WHERE NOT starts_with(metric, "
+    "'missing_code_records:')",
     "inference('{}', k := 3)",
     "rka('{}', k := 4, release := 'noise', seed := 3)",
 ]
@@ -69,29 +70,31 @@ def test_codes_equal_table_with_null(both: Any, call: str) -> None:
 
 def test_a_view_and_a_file_of_codes_are_read_alike(both: Any, tmp_path: Path) -> None:
     both.execute("CREATE VIEW seen AS FROM coded")
-    dbanon.declare(both, "seen", **{c: {"role": r, "missing": CODES.get(c)} for c, r in ROLES.items()})
+    dbanon.declare(both, "seen", **{c: {"role": r, "missing_codes": CODES.get(c)} for c, r in ROLES.items()})
     both.execute(f"COPY coded TO {text(str(tmp_path / 'coded.parquet'))}")
     expected = rows(both, "FROM kacpc('plain', k := 4)")
     assert rows(both, "FROM kacpc('seen', k := 4)") == expected
-    roles = "person := 'pid', qi := ['age', 'town'], sensitive := ['disease'], other := ['ward']"
-    codes = "missing := {'age': ['999'], 'town': ['NA', '?'], 'disease': ['-'], 'ward': ['']}"
+    roles = "person := 'pid', qi := ['age', 'town'], sensitive := ['disease'], insensitive := ['ward']"
+    codes = "missing_codes := {'age': ['999'], 'town': ['NA', '?'], 'disease': ['-'], 'ward': ['']}"
     actual_rows = rows(both, f"FROM kacpc({text(str(tmp_path / 'coded.parquet'))}, k := 4, {roles}, {codes})")
     assert actual_rows == expected
 
 
 def test_call_adds_codes_but_removes_none(both: Any) -> None:
-    dbanon.declare(both, "coded", town={"role": "quasi", "missing": "NA"}, disease="sensitive", ward="other")
+    dbanon.declare(
+        both, "coded", town={"role": "quasi", "missing_codes": "NA"}, disease="sensitive", ward="insensitive"
+    )
     expected = rows(both, "FROM kacpc('plain', k := 4)")
     assert rows(both, "FROM kacpc('coded', k := 4)") != expected
-    assert rows(both, "FROM kacpc('coded', k := 4, missing := ['?', '-', ''])") == expected
+    assert rows(both, "FROM kacpc('coded', k := 4, missing_codes := ['?', '-', ''])") == expected
     each_text = "{'town': ['?'], 'DISEASE': ['-'], 'ward': [''], 'age': []}"
-    assert rows(both, f"FROM kacpc('coded', k := 4, missing := {each_text})") == expected
+    assert rows(both, f"FROM kacpc('coded', k := 4, missing_codes := {each_text})") == expected
 
 
 def test_codes_of_all_columns_exclude_person(con: Any) -> None:
     """Person 999 is a person; named for the column, a code is nobody, who counts no more than NULL does."""
     con.execute("CREATE TABLE t AS SELECT 996 + i AS pid, 30 AS age FROM range(4) AS r (i)")
-    call = "kacpc_metrics('t', k := {}, qi := ['age'], person := 'pid', missing := {})"
+    call = "kacpc_metrics('t', k := {}, qi := ['age'], person := 'pid', missing_codes := {})"
     assert ("k", 4.0) in rows(con, "SELECT metric, value FROM " + call.format(4, "['999']"))
     assert ("k", 3.0) in rows(con, "SELECT metric, value FROM " + call.format(3, "{'pid': ['999']}"))
     with pytest.raises(duckdb.Error, match="k must be between 2 and 3"):
@@ -152,25 +155,25 @@ def _insert_values(con: Any, type_: str, values: list[str]) -> None:
 def test_code_is_column_value_of_any_type(con: Any, type_: str, values: list[str], code: str, hits: int) -> None:
     """Both the plan and the gate, which reads codes by itself; as a quasi-identifier and as it is."""
     _insert_values(con, type_, values)
-    call = f"('t', k := 2, qi := ['x', 'n'], sensitive := ['u'], missing := [{text(code)}])"
+    call = f"('t', k := 2, qi := ['x', 'n'], sensitive := ['u'], missing_codes := [{text(code)}])"
     released_rows = rows(con, f"SELECT count(*) - count(u) FROM kacpc{call}")
     assert released_rows == [(3 * hits,)]
     mapping = dict(rows(con, f"SELECT metric, value FROM kacpc_metrics{call}"))
-    assert mapping.get("missing:x", 0) == mapping.get("missing:u", 0) == 3 * hits
+    assert mapping.get("missing_code_records:x", 0) == mapping.get("missing_code_records:u", 0) == 3 * hits
     named_text = call.replace(f"[{text(code)}]", f"{{'x': [{text(code)}]}}")
-    if "missing:x" in mapping:
+    if "missing_code_records:x" in mapping:
         assert rows(con, f"SELECT count(*) FROM kacpc{named_text}") == [(3 * len(values),)]
     else:
-        with pytest.raises(duckdb.Error, match=r"missing does not fit t\.x: .* is not a value of type"):
+        with pytest.raises(duckdb.Error, match=r"missing_codes does not fit t\.x: .* is not a value of type"):
             rows(con, f"FROM kacpc{named_text}")
 
 
 @pytest.mark.parametrize("type_", ["INTEGER[]", "STRUCT(a INTEGER)", "INTERVAL", "BLOB", "JSON"])
 def test_nested_values_are_no_codes(con: Any, type_: str) -> None:
     con.execute(f"CREATE TABLE t AS SELECT 1 AS x, NULL::{type_} AS u FROM range(4)")
-    call = "FROM kacpc('t', k := 2, qi := ['x'], other := ['u'], missing := {})"
+    call = "FROM kacpc('t', k := 2, qi := ['x'], insensitive := ['u'], missing_codes := {})"
     assert len(rows(con, call.format("['9', 'NA', '[9]', '{}']"))) == 4
-    with pytest.raises(duckdb.Error, match=r"missing does not fit t\.u: no code is compared with values of type"):
+    with pytest.raises(duckdb.Error, match=r"missing_codes does not fit t\.u: no code is compared with values of type"):
         rows(con, call.format("{'u': ['1']}"))
 
 
@@ -179,7 +182,7 @@ def test_many_codes_of_a_column_are_all_read(con: Any) -> None:
     con.execute("UPDATE t SET x = -0.0 WHERE x = 0")
     codes = ", ".join(f"'{i}'" for i in range(100))
     actual_rows = rows(
-        con, f"SELECT count(*) FROM kacpc('t', k := 2, qi := ['x', 'n'], missing := [{codes}]) WHERE x IS NULL"
+        con, f"SELECT count(*) FROM kacpc('t', k := 2, qi := ['x', 'n'], missing_codes := [{codes}]) WHERE x IS NULL"
     )
     assert actual_rows == [(200,)]
 
@@ -189,22 +192,24 @@ def test_many_codes_of_a_column_are_all_read(con: Any) -> None:
 
 @pytest.mark.parametrize("given", ["true", "[NULL]", "['NA', NULL]", "[['NA']]", "{'age': [true]}", "{'age': [NULL]}"])
 def test_invalid_code_refused(both: Any, given: str) -> None:
-    with pytest.raises(duckdb.Error, match="missing must be a list of codes, such as"):
-        rows(both, f"FROM kacpc('coded', k := 4, missing := {given})")
+    with pytest.raises(duckdb.Error, match="missing_codes must be a list of codes, such as"):
+        rows(both, f"FROM kacpc('coded', k := 4, missing_codes := {given})")
 
 
 def test_codes_of_columns_that_are_not_read_are_refused(both: Any) -> None:
     with pytest.raises(duckdb.Error, match="coded has no column 'income'"):
-        rows(both, "FROM kacpc('coded', k := 4, missing := {'income': ['0']})")
-    with pytest.raises(duckdb.Error, match=r"missing does not fit coded\.ward: this call does not read it"):
-        rows(both, "FROM kacpc('coded', k := 4, withhold := ['ward'], missing := {'ward': ['0']})")
+        rows(both, "FROM kacpc('coded', k := 4, missing_codes := {'income': ['0']})")
+    with pytest.raises(duckdb.Error, match=r"missing_codes does not fit coded\.ward: this call does not read it"):
+        rows(both, "FROM kacpc('coded', k := 4, withhold := ['ward'], missing_codes := {'ward': ['0']})")
 
 
 def test_code_list_may_mix_types_and_repeat(both: Any) -> None:
-    dbanon.declare(both, "coded", town={"role": "quasi", "missing": "NA"}, disease="sensitive", ward="other")
+    dbanon.declare(
+        both, "coded", town={"role": "quasi", "missing_codes": "NA"}, disease="sensitive", ward="insensitive"
+    )
     expected = rows(both, "FROM kacpc('plain', k := 4)")
     codes = {"codes": ["?", -1, "-", "", 7.5, "?"]}
-    assert both.execute("FROM kacpc('coded', k := 4, missing := $codes)", codes).fetchall() == expected
+    assert both.execute("FROM kacpc('coded', k := 4, missing_codes := $codes)", codes).fetchall() == expected
 
 
 @pytest.fixture
@@ -233,7 +238,7 @@ def mine() -> Iterator[Any]:
 )
 @pytest.mark.parametrize("sign", ["=", ":="])
 def test_codes_accepted_as_typed_by_users(mine: Any, given: str, ages: int, sexes: int, sign: str) -> None:
-    query = f"FROM kacpc('t', k{sign}2, qi{sign}['age', 'sex'], missing {sign} {given})"
+    query = f"FROM kacpc('t', k{sign}2, qi{sign}['age', 'sex'], missing_codes {sign} {given})"
     actual_rows = rows(mine, "SELECT count(*) - count(age), count(*) - count(sex) " + query)
     assert actual_rows == [(ages, sexes)]
 
@@ -263,8 +268,8 @@ def test_the_gate_notices_codes_that_are_read_otherwise(
 ) -> None:
     """Of every role, of a table and of a view, whose codes are those of the call; a person alike."""
     both.execute("CREATE VIEW seen AS FROM coded")
-    roles = "person := 'pid', qi := ['age', 'town'], sensitive := ['disease'], other := ['ward']"
-    codes = "missing := {'age': ['999'], 'town': ['NA', '?'], 'disease': ['-'], 'ward': ['']}"
+    roles = "person := 'pid', qi := ['age', 'town'], sensitive := ['disease'], insensitive := ['ward']"
+    codes = "missing_codes := {'age': ['999'], 'town': ['NA', '?'], 'disease': ['-'], 'ward': ['']}"
     call = "'coded', k := 3" if source == "coded" else f"'seen', k := 3, {roles}, {codes}"
     if source == "seen":
         both.execute("DELETE FROM dbanon.policy")
@@ -287,7 +292,7 @@ def test_the_gate_notices_codes_that_are_read_otherwise(
 
 
 def test_the_gate_reads_persons_by_itself(both: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    dbanon.declare(both, "coded", pid={"role": "person", "missing": [3]})
+    dbanon.declare(both, "coded", pid={"role": "person", "missing_codes": [3]})
     assert rows(both, "FROM kacpc('coded', k := 3)")
 
     class Fault:
@@ -306,21 +311,22 @@ def test_the_gate_reads_persons_by_itself(both: Any, monkeypatch: pytest.MonkeyP
 def test_hierarchies_and_problems_do_not_ask_for_codes(both: Any) -> None:
     """A code is in no hierarchy and need not be; what is no value of its column is a problem of the policy."""
     dbanon.load_hierarchy(both, "towns", [["Rome", "*"], ["Oslo", "*"], ["Bonn", "*"]])
-    dbanon.declare(both, "coded", town={"role": "quasi", "hierarchy": "towns", "missing": ["NA", "?"]})
-    assert rows(both, "FROM uncovered('coded', 'town')") == []
+    dbanon.declare(both, "coded", town={"role": "quasi", "hierarchy": "towns", "missing_codes": ["NA", "?"]})
+    assert rows(both, "FROM uncovered_values('coded', 'town')") == []
     assert len(rows(both, "FROM kacpc('coded', k := 3)")) == 80
     assert rows(both, "FROM policy_problems() WHERE table_name = 'coded'") == []
     built = {label for (label,) in rows(both, "SELECT label FROM hierarchy_flat('h', 'coded', 'town')")}
     assert built == {"*", "Rome", "Oslo", "Bonn"}
     both.execute(
-        "UPDATE dbanon.policy SET missing = ['NA', NULL, '7.5'] WHERE (table_name, column_name) = ('coded', 'age')"
+        "UPDATE dbanon.policy SET missing_codes = ['NA', NULL, '7.5'] WHERE (table_name, column_name) = ('coded', "
+        "'age')"
     )
     problems = [problem for (problem,) in rows(both, "SELECT problem FROM policy_problems() WHERE column_name = 'age'")]
     assert problems == [
-        f"dbanon.policy: missing does not fit coded.age: '{code}' is not a value of type BIGINT."
+        f"dbanon.policy: missing_codes does not fit coded.age: '{code}' is not a value of type BIGINT."
         for code in ("NA", "7.5")
     ]
-    with pytest.raises(duckdb.Error, match=r"missing does not fit coded\.age: 'NA' is not a value of type BIGINT"):
+    with pytest.raises(duckdb.Error, match=r"missing_codes does not fit coded\.age: 'NA' is not a value of type BIGINT"):
         rows(both, "FROM kacpc('coded', k := 3)")
 
 
@@ -331,7 +337,7 @@ def test_a_repeated_code_is_no_person_who_occurs_twice(con: Any) -> None:
     )
     dbanon.declare(con, "t", pid="identifier", age="quasi")
     assert "occur in more than one row" in rows(con, "SELECT problem FROM policy_problems()")[0][0]
-    dbanon.declare(con, "t", pid={"role": "identifier", "missing": "none"})
+    dbanon.declare(con, "t", pid={"role": "identifier", "missing_codes": "none"})
     assert rows(con, "FROM policy_problems()") == []
 
 
@@ -374,8 +380,10 @@ def test_audit_uses_codes_of_release(both: Any, call: str) -> None:
 def test_a_release_is_audited_with_the_codes_of_its_call(both: Any, codes: Any) -> None:
     """The ledger knows them, beside those of the policy."""
     dbanon.create_release(both, "safe", "kacpc", "plain", k=4)
-    dbanon.declare(both, "coded", town={"role": "quasi", "missing": "NA"}, disease="sensitive", ward="other")
-    dbanon.create_release(both, "coded_safe", "kacpc", "coded", k=4, missing=codes)
+    dbanon.declare(
+        both, "coded", town={"role": "quasi", "missing_codes": "NA"}, disease="sensitive", ward="insensitive"
+    )
+    dbanon.create_release(both, "coded_safe", "kacpc", "coded", k=4, missing_codes=codes)
     for call in ("risk('{}')", "query_error('{}', queries := 50)", "attack_summary('{}', kind := 'reconstruction')"):
         expected = rows(both, f"FROM {call.format('safe')}")
         assert rows(both, f"FROM {call.format('coded_safe')}") == expected
@@ -385,13 +393,13 @@ def test_a_release_is_audited_with_the_codes_of_its_call(both: Any, codes: Any) 
 
 
 def test_a_code_in_place_of_null_changes_no_version(both: Any) -> None:
-    dbanon.create_release(both, "safe", "kacpc", "coded", k=3, missing=["x", 7])
+    dbanon.create_release(both, "safe", "kacpc", "coded", k=3, missing_codes=["x", 7])
     assert rows(both, "SELECT name, status FROM release_status()") == [("safe", "fresh")]
     assert len(rows(both, rows(both, "SELECT statement FROM dbanon.release")[0][0])) == 80
     both.execute("UPDATE coded SET age = NULL WHERE age = 999")
     both.execute("UPDATE coded SET town = 'NA' WHERE town = '?'")
-    assert rows(both, "SELECT status, came, went, changed FROM release_status()") == [("fresh", 0, 0, 0)]
-    assert rows(both, "FROM delta_problems('safe')") == []
+    assert rows(both, "SELECT status, added, removed, changed FROM release_status()") == [("fresh", 0, 0, 0)]
+    assert rows(both, "FROM refresh_problems('safe')") == []
     old_rows = rows(both, "FROM safe")
     assert dbanon.refresh_release(both, "safe").version == 2
     assert rows(both, "FROM safe") == old_rows
@@ -403,7 +411,7 @@ def test_a_key_is_read_as_it_is(con: Any) -> None:
     """A record whose primary key happens to be a code is a record of its own."""
     con.execute("CREATE TABLE t AS SELECT 990 + i AS id, i % 3 AS age FROM range(20) AS r (i)")
     con.execute("ALTER TABLE t ADD PRIMARY KEY (id)")
-    dbanon.create_release(con, "safe", "kacpc", "t", k=3, qi=["age"], missing=["999"])
+    dbanon.create_release(con, "safe", "kacpc", "t", k=3, qi=["age"], missing_codes=["999"])
     assert rows(con, "SELECT count(DISTINCT person_key) FROM dbanon.membership") == [(20,)]
 
 
@@ -414,8 +422,8 @@ def _before_codes(path: Path) -> list[Any]:
         dbanon.declare(con, "t", pid="identifier", age="quasi")
         dbanon.create_release(con, "safe", "kacpc", "t", k=4)
         fingerprint = rows(con, "SELECT policy_fingerprint FROM dbanon.release")
-        con.execute("ALTER TABLE dbanon.policy DROP COLUMN missing")
-        con.execute("ALTER TABLE dbanon.policy DROP COLUMN form")
+        con.execute("ALTER TABLE dbanon.policy DROP COLUMN missing_codes")
+        con.execute("ALTER TABLE dbanon.policy DROP COLUMN settings")
         assert rows(con, "FROM policy_problems()") == []
     return fingerprint
 
@@ -426,20 +434,20 @@ def test_older_database_keeps_working(tmp_path: Path) -> None:
     with dbanon.connect(path, read_only=True) as con:
         assert len(rows(con, "FROM kacpc('t', k=4)")) == 40
         assert rows(con, "SELECT status, policy_changed FROM release_status()") == [("fresh", False)]
-        assert rows(con, "SELECT count(*) FROM kacpc('t', k=4, missing=[3]) WHERE age IS NULL")[0][0] > 0
+        assert rows(con, "SELECT count(*) FROM kacpc('t', k=4, missing_codes=[3]) WHERE age IS NULL")[0][0] > 0
         assert rows(con, "FROM policy_problems()") == []
     with dbanon.connect(path) as con:  # has the column now, and no policy has changed
-        assert rows(con, "SELECT missing FROM dbanon.policy") == [(None,), (None,)]
+        assert rows(con, "SELECT missing_codes FROM dbanon.policy") == [(None,), (None,)]
         assert rows(con, "SELECT status, policy_changed FROM release_status()") == [("fresh", False)]
         dbanon.refresh_release(con, "safe")
         assert rows(con, "SELECT DISTINCT policy_fingerprint FROM dbanon.release") == fingerprint
-        con.execute("UPDATE dbanon.policy SET missing = ['3'] WHERE column_name = 'age'")
+        con.execute("UPDATE dbanon.policy SET missing_codes = ['3'] WHERE column_name = 'age'")
         assert rows(con, "SELECT status, policy_changed FROM release_status()") == [("stale", True)]
 
 
 def test_code_changes_in_open_transaction_detected(both: Any) -> None:
     both.execute("BEGIN")
-    both.execute("UPDATE dbanon.policy SET missing = NULL WHERE column_name = 'town'")
+    both.execute("UPDATE dbanon.policy SET missing_codes = NULL WHERE column_name = 'town'")
     with pytest.raises(duckdb.Error, match="the policy of coded changed after this statement was planned"):
         rows(both, "FROM kacpc('coded', k := 4)")
     both.execute("ROLLBACK")
@@ -455,7 +463,7 @@ def test_review_counts_values_after_codes(both: Any) -> None:
 # --- codes of a call, where the policy publishes coarsely ------------------------------------------------------------
 
 COARSE = {
-    "grid": {"age": {"role": "quasi", "grid": "10"}},
+    "rounding": {"age": {"role": "quasi", "rounding": "10"}},
     "top": {"age": {"role": "quasi", "top": "36"}},
     "bottom": {"age": {"role": "quasi", "bottom": "38"}},
     "default grid": {"born": "quasi"},
@@ -484,16 +492,16 @@ def test_call_codes_exclude_protected_values(
     value = {"age": "37", "born": "2001-02-03", "zip": "02131"}[column]
     asked_text = f"['{value}']" if form == "of all columns" else f"{{'{column}': ['{value}']}}"
     with pytest.raises(Exception, match="which would loosen the policy"):
-        coarse.execute(f"FROM kacpc('p', k := 2, missing := {asked_text})")
+        coarse.execute(f"FROM kacpc('p', k := 2, missing_codes := {asked_text})")
     monkeypatch.setattr(column_roles, "_check_missing_codes", lambda *_: None)
     for kind in ("", "_classes", "_metrics"):
         with pytest.raises(Exception, match="the release gate refused the result"):
-            coarse.execute(f"FROM kacpc{kind}('p', k := 2, missing := {asked_text})").fetchall()
+            coarse.execute(f"FROM kacpc{kind}('p', k := 2, missing_codes := {asked_text})").fetchall()
 
 
 def test_redundant_codes_combine_with_grid(coarse: Any) -> None:
-    dbanon.declare(coarse, "p", age={"role": "quasi", "grid": "10", "missing": ["37"]}, ill="sensitive")
+    dbanon.declare(coarse, "p", age={"role": "quasi", "rounding": "10", "missing_codes": ["37"]}, ill="sensitive")
     for asked_text in ("['NA', '?', 'd1', '37']", "{'age': ['37'], 'ill': ['d1']}"):
-        call = f"kacpc('p', k := 3, missing := {asked_text})"
+        call = f"kacpc('p', k := 3, missing_codes := {asked_text})"
         result = coarse.execute(f"SELECT count(*) - count(age), count(*) - count(ill) FROM {call}")
         assert result.fetchall() == [(9, 18)]

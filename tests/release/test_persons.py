@@ -30,7 +30,7 @@ def stays(con: Any, data: Path) -> Any:
     halves = {age: "young" if int(age[1:-1].split("-")[0]) < 50 else "old" for age in ages}
     dbanon.load_hierarchy(con, "decade", [[age, half, "*"] for age, half in sorted(halves.items())])
     quasi: dict[str, Any] = dict.fromkeys(QUASI, "quasi") | {"age": ("quasi", "decade")}
-    dbanon.declare(con, "stays", encounter_id="other", patient_nbr="identifier", readmitted="sensitive", **quasi)
+    dbanon.declare(con, "stays", encounter_id="insensitive", patient_nbr="identifier", readmitted="sensitive", **quasi)
     return con
 
 
@@ -41,7 +41,8 @@ def classes(connection: Any, algorithm: str, arguments: str) -> list[tuple[int, 
         SELECT
             count(*), count(DISTINCT s.patient_nbr), count(DISTINCT r.readmitted),
             count(*) FILTER (WHERE r.readmitted IS DISTINCT FROM s.readmitted)
-        FROM {algorithm}('stays', k := {K}, other := ['encounter_id'], allow_rare := ['encounter_id'], {arguments}) AS r
+        FROM {algorithm}('stays', k := {K}, insensitive := ['encounter_id'], allow_rare := ['encounter_id'],
+        {arguments}) AS r
         JOIN stays AS s USING (encounter_id)
         GROUP BY {", ".join(f"r.{q}" for q in QUASI)}
     """).fetchall()

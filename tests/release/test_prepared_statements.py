@@ -41,11 +41,11 @@ def metrics(con: Any, more: str) -> dict[str, float]:
 
 
 def test_records_beyond_bounds_dropped_and_counted(people: Any) -> None:
-    assert not any(name.startswith("left_out") for name in metrics(people, ""))
+    assert not any(name.startswith(("dropped:bounds", "dropped:duplicate")) for name in metrics(people, ""))
     extra_options = ", bounds := {'age': [0, 120], 'born': ['1900-01-01', '2025-12-31']}"
     actual_metrics = metrics(people, extra_options)
-    assert (actual_metrics["records"], actual_metrics["left_out:bounds"]) == (58, 2)
-    assert "left_out:duplicate" not in actual_metrics
+    assert (actual_metrics["records"], actual_metrics["dropped:bounds"]) == (58, 2)
+    assert "dropped:duplicate" not in actual_metrics
     people.execute("CREATE VIEW near AS FROM t WHERE pid NOT IN (1, 2)")
     dbanon.declare(people, "near", age="quasi", born="quasi", sex="quasi", disease="sensitive")
     expected = rows(people, "FROM simdiv('near', k := 3, influence := 'weights')")
@@ -61,21 +61,21 @@ def test_of_duplicates_one_stays(people: Any) -> None:
     actual_metrics = metrics(people, ", drop_duplicates := true")
     kinds = Counter(rows(people, "SELECT age, born, sex, disease FROM t"))
     assert actual_metrics["records"] == len(kinds) == 45
-    assert actual_metrics["left_out:duplicate"] == 15
+    assert actual_metrics["dropped:duplicate"] == 15
     people.execute("CREATE VIEW single AS SELECT DISTINCT age, born, sex, disease FROM t")
     dbanon.declare(people, "single", age="quasi", born="quasi", sex="quasi", disease="sensitive")
     expected = rows(people, "FROM simdiv('single', k := 3, influence := 'weights')")
     assert rows(people, f"FROM simdiv{CALL.format(', drop_duplicates := true')}") == expected
     both = metrics(people, ", drop_duplicates := true, bounds := {'age': [0, 120]}")
-    assert (both["left_out:bounds"], both["left_out:duplicate"]) == (1, 15)
+    assert (both["dropped:bounds"], both["dropped:duplicate"]) == (1, 15)
     # One of each person: nobody who has the same values is lost.
     people.execute("UPDATE t SET person = pid::VARCHAR")
     actual_metrics = metrics(people, ", drop_duplicates := true, person := 'person'")
-    assert (actual_metrics["records"], actual_metrics["left_out:duplicate"]) == (60, 0)
+    assert (actual_metrics["records"], actual_metrics["dropped:duplicate"]) == (60, 0)
     # What else is published tells records apart.
-    dbanon.declare(people, "t", pid="other")
-    extra_options = ", drop_duplicates := true, other := ['pid'], allow_rare := ['pid']"
-    assert metrics(people, extra_options)["left_out:duplicate"] == 0
+    dbanon.declare(people, "t", pid="insensitive")
+    extra_options = ", drop_duplicates := true, insensitive := ['pid'], allow_rare := ['pid']"
+    assert metrics(people, extra_options)["dropped:duplicate"] == 0
 
 
 def test_values_that_are_equal_and_read_differently_both_stay(con: Any) -> None:
@@ -139,8 +139,8 @@ def test_materialized_view_keeps_bounds(tmp_path: Path) -> None:
         status = con.execute("SELECT status FROM release_status()").fetchall()
         assert status == [("stale",)]
         with pytest.warns(dbanon.DisclosureWarning):
-            release = dbanon.refresh_release(con, "safe", refresh="recluster", allow_delta=True)
+            release = dbanon.refresh_release(con, "safe", refresh="recluster", allow_small_differences=True)
         assert release.records == 26
-        assert con.execute("SELECT value FROM safe_metrics WHERE metric = 'left_out:bounds'").fetchall() == [(1.0,)]
+        assert con.execute("SELECT value FROM safe_metrics WHERE metric = 'dropped:bounds'").fetchall() == [(1.0,)]
         mapping = dict(con.execute("SELECT item, value FROM certificate('safe') WHERE section = 'left out'").fetchall())
         assert (mapping["beyond bounds"], mapping["as duplicates"]) == ("1", "40")

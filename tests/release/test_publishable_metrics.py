@@ -57,7 +57,7 @@ def test_suppressed_record_values_change_nothing_published(db: Any, algorithm: s
     ]
     assert "5000" not in str(values[0][0])
     assert values[0] == values[1]
-    assert ("suppressed:outlier", "0.0") not in values[0][2]
+    assert ("suppressed", "0.0") not in values[0][2]
 
 
 @pytest.mark.exhaustive
@@ -103,7 +103,7 @@ def test_every_inner_value_of_a_class_is_unknown(db: Any) -> None:
 def test_clusters_with_equal_values_not_distinguished(db: Any) -> None:
     """With a grid of ten, four records are two clusters or one; the class and its measures are the same."""
     values = [
-        published_frames(db, [(age, "M", "x") for age in ages], "mondrian", k=2, qi=["age"], grid={"age": 10})
+        published_frames(db, [(age, "M", "x") for age in ages], "mondrian", k=2, qi=["age"], rounding={"age": 10})
         for ages in ((20, 20, 20, 29), (20, 21, 28, 29), (21, 21, 28, 28))
     ]
     assert values[0] == values[1] == values[2]
@@ -118,7 +118,7 @@ def test_range_never_widened_to_suppressed_value(db: Any, seed: int) -> None:
         db, rows, "simdiv", k=4, qi=["age"], sensitive=["disease"], suppress=0.15, influence="weights",
         levels=3, intervals="bounds",
     )  # fmt: skip
-    if ("suppressed:outlier", "0.0") not in measures:
+    if ("suppressed", "0.0") not in measures:
         assert max(int(row[1]) for row in release) <= 40
 
 
@@ -135,7 +135,7 @@ def test_noise_is_drawn_from_the_range_of_the_released_records(con: Any, call: s
 
 TREE = [["rome", "south", "*"], ["naples", "south", "*"], ["oslo", "*"], ["bonn", "west", "mid", "*"],
         ["lyon", "west", "mid", "*"]]  # fmt: skip
-LEFT_OUT = ("dropped", "suppressed:outlier")
+LEFT_OUT = ("dropped:null", "suppressed")
 """Counts of records that are left out: all that is said of them."""
 
 
@@ -153,8 +153,8 @@ def test_every_outgoing_number_follows_from_the_released_rows(db: Any, seed: int
     ]  # fmt: skip
     rows.append((4_000, "oslo", "a", "Flu"))
     options: dict[str, Any] = {"suppress": rnd.choice([0, 0.2]), "intervals": rnd.choice(["text", "bounds", "struct"])}
-    options |= rnd.choice([{}, {"grid": {"age": 10}}, {"top": {"age": 50}, "bottom": {"age": 30}}])
-    options |= rnd.choice([{}, {"nulls": "drop"}, {"alpha": 0.9}, {"eloss_height": "sub"}])
+    options |= rnd.choice([{}, {"rounding": {"age": 10}}, {"top": {"age": 50}, "bottom": {"age": 30}}])
+    options |= rnd.choice([{}, {"nulls": "drop"}, {"alpha": 0.9}, {"loss_height": "sub"}])
     db.execute("CREATE OR REPLACE TABLE t (age INTEGER, city VARCHAR, job VARCHAR, disease VARCHAR)")
     db.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
     call = {"k": 4, "qi": ["age", "city", "job"], "sensitive": ["disease"], "hierarchies": {"city": "cities"}} | options
@@ -175,7 +175,7 @@ def test_every_outgoing_number_follows_from_the_released_rows(db: Any, seed: int
         ]
         for form in ("levels", "edges", "leaves")
     }  # fmt: skip
-    form = "edges" if "eloss_height" in options else "levels"
+    form = "edges" if "loss_height" in options else "levels"
     actual_class = classes[classes["class_id"].notna()]
     for class_id, size, loss, values in zip(
         actual_class["class_id"], actual_class["size"], actual_class["loss"], actual_class["disease"], strict=True
@@ -242,19 +242,19 @@ def _measures(
     told_nothing = [sum(cells[j] == 1 for cells in lost["leaves"]) / n for j in range(3)]
     homogeneous = sum(size for size, values in zip(sizes, stored_counts, strict=True) if len(values) == 1) / n
     return {
-        "records": n, "k": k, "k_all": min(min(values.values()) for values in stored_counts),
-        "unique_unchanged": sum(c for c in Counter(diseases).values() if c == 1),
+        "records": n, "k": k, "k_full_record": min(min(values.values()) for values in stored_counts),
+        "unique_by_unchanged_columns": sum(c for c in Counter(diseases).values() if c == 1),
         "classes": len(sizes), "class_size_average": n / len(sizes),
         "class_size_greatest": max(sizes), "c_avg": n / len(sizes) / 4, "precision": 1 - total[form] / (3 * n),
         "information_loss": total[form], "total_information_loss": total["edges"], "ncp": total["leaves"],
         "gcp": total["leaves"] / (3 * n), "numeric_information_loss": numbers,
         "numeric_information_loss_average": numbers / n, "discernibility": sum(size**2 for size in sizes),
         "risk_highest": 1 / k, "risk_average": len(sizes) / n, "homogeneous_share": homogeneous,
-        "homogeneous_share:disease": homogeneous, "rare_sensitive_values:disease": len(rare),
-        "flat_hierarchies": 1, "one_class": float(len(sizes) == 1),
+        "homogeneous_share:disease": homogeneous, "n_rare_values:disease": len(rare),
+        "columns_with_flat_hierarchy": 1, "is_single_class": float(len(sizes) == 1),
         **{f"fully_generalized:{c}": share for c, share in zip(("age", "city", "job"), told_nothing, strict=True)},
         "alpha:disease": max(c / sum(values.values()) for values in stored_counts for c in values.values()),
-    } | {f"rare_sensitive_value:disease={'NULL' if v is None else v}": c for v, c in rare.items()}  # fmt: skip
+    } | {f"rare_value:disease={'NULL' if v is None else v}": c for v, c in rare.items()}  # fmt: skip
 
 
 @pytest.mark.exhaustive

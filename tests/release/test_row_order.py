@@ -39,7 +39,7 @@ def answers(type_: str, values: list[str], order: int) -> list[Any]:
             ("", "sensitive := ['v'], alpha := 1"),
             ("_classes", "sensitive := ['v'], alpha := 1"),
             ("_metrics", "sensitive := ['v'], alpha := 1"),
-            ("", "other := ['v'], allow_rare := ['v']"),
+            ("", "insensitive := ['v'], allow_rare := ['v']"),
         )
     ]
     con.close()

@@ -33,11 +33,11 @@ def file_calls(connection: Any, path: Path) -> Iterator[Callable[[], Any]]:
     """Every way to name a file in a call."""
     yield lambda: dbanon.load_hierarchy(connection, "x", path)
     for query in (
-        f"FROM hierarchy_file('x', '{path}')",
+        f"FROM hierarchy_from_file('x', '{path}')",
         f"FROM kacpc('{path}', k = 2, qi = ['a'])",
         f"FROM profile('{path}')",
         f"FROM k_anonymity('{path}', qi = ['a'])",
-        f"FROM uncovered('{path}', 'a', hierarchy := 'sex')",
+        f"FROM uncovered_values('{path}', 'a', hierarchy := 'sex')",
     ):
         yield partial(connection.execute, query)
 
@@ -62,7 +62,7 @@ def test_allowed_paths_readable_others_not(attached: Any, tmp_path: Path) -> Non
     attached.execute(f"SET allowed_directories = ['{tmp_path}/open/']")
     attached.execute(f"SET allowed_paths = ['{tmp_path}/closed/y.csv']")
     attached.execute("SET enable_external_access = false")
-    query = "SELECT count(*) FROM hierarchy_file('x', ?)"
+    query = "SELECT count(*) FROM hierarchy_from_file('x', ?)"
     for path in ("open/x.csv", "closed/y.csv"):
         assert attached.execute(query, [str(tmp_path / path)]).fetchall() == [(4,)]
     for path in ("closed/x.csv", "open/../closed/x.csv"):
@@ -79,7 +79,7 @@ def test_a_name_is_that_file_and_no_other(attached: Any, tmp_path: Path, monkeyp
         query = f"SELECT * FROM kacpc_classes('{name}', k = 2, qi = ['a'])"
         assert attached.execute(query).fetchall() == [(1, 2, "2", 0.0)]
         Path(name).write_text(TREE)
-        assert attached.execute(f"SELECT count(*) FROM hierarchy_file('x', '{name}')").fetchall() == [(4,)]
+        assert attached.execute(f"SELECT count(*) FROM hierarchy_from_file('x', '{name}')").fetchall() == [(4,)]
     Path("p[12].csv").write_text("a\n2\n2\n")
     result = CliRunner().invoke(main, ["anonymize", "p[12].csv", "-k", "2", "--qi", "a", "-o", "out.csv"])
     assert result.exit_code == 0, result.output
@@ -92,7 +92,7 @@ def test_a_name_on_a_network_fetches_no_extension(attached: Any) -> None:
     old_rows = attached.execute(state).fetchall()
     for scheme in ("http", "https", "HTTPS", "s3", "gs", "r2", "hf", "az", "abfss"):
         path = f"{scheme}://bucket/x.csv"
-        for query in (f"FROM hierarchy_file('x', '{path}')", f"FROM kacpc('{path}', k = 2, qi = ['a'])"):
+        for query in (f"FROM hierarchy_from_file('x', '{path}')", f"FROM kacpc('{path}', k = 2, qi = ['a'])"):
             with pytest.raises(duckdb.Error, match=r"is on a network, and .* not loaded\. Nothing was fetched"):
                 attached.execute(query)
         with pytest.raises(errors.RemoteFileError, match="LOAD"):
@@ -106,7 +106,7 @@ def test_a_file_system_that_the_user_registered_is_read(attached: Any) -> None:
     with memory.open("/x.csv", "w") as file:
         file.write(TREE)
     attached.register_filesystem(memory)
-    assert attached.execute("SELECT count(*) FROM hierarchy_file('x', 'memory://x.csv')").fetchall() == [(4,)]
+    assert attached.execute("SELECT count(*) FROM hierarchy_from_file('x', 'memory://x.csv')").fetchall() == [(4,)]
 
 
 def test_text_files_of_other_endings_are_read(attached: Any, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
         con.execute(
             "CREATE TABLE visits AS SELECT 20 + i % 9 AS age, (i % 2)::VARCHAR AS note, 'x' AS d FROM range(90) r(i)"
         )
-        dbanon.declare(con, "visits", age="quasi", note="other")
+        dbanon.declare(con, "visits", age="quasi", note="insensitive")
         dbanon.create_release(con, "safe", "kacpc", "visits", k=5)
     return path
 
@@ -78,7 +78,7 @@ def test_a_variant_is_published_for_duckdb_1_5_only(tmp_path: Path) -> None:
     out = tmp_path / "out.duckdb"
     with dbanon.connect() as con:
         con.execute("CREATE TABLE visits AS SELECT i % 9 AS age, (i % 2)::VARIANT AS note FROM range(90) r(i)")
-        dbanon.declare(con, "visits", age="quasi", note="other")
+        dbanon.declare(con, "visits", age="quasi", note="insensitive")
         dbanon.create_release(con, "safe", "kacpc", "visits", k=5)
         for parameters in ({}, {"storage_version": "v1.4.0"}):
             with pytest.raises(errors.StorageVersionTooOldError, match=r"storage_version = 'v1\.5\.0'"):

@@ -117,12 +117,12 @@ def test_duckdb_source_and_existing_release_can_be_delivered(
     clinic: Any,
 ) -> None:
     clinic.execute("CREATE TABLE here AS SELECT i % 20 AS age, 'a' AS kind FROM range(60) AS r (i)")
-    dbanon.declare(clinic, "here", age="quasi", kind="other")
+    dbanon.declare(clinic, "here", age="quasi", kind="insensitive")
     clinic.execute(f"{CREATE} safe AS SELECT * FROM kacpc('here', k=10)")
     with pytest.raises(errors.InvalidDeliveryTargetError, match="which is not shown there"):
         clinic.execute(f"{CREATE} IF NOT EXISTS pg.safe AS SELECT * FROM kacpc('here', k=10)")
     with pytest.warns(dbanon.DisclosureWarning):
-        clinic.execute(f"{REPLACE} pg.safe WITH (allow_delta = true) AS SELECT * FROM kacpc('here', k=15)")
+        clinic.execute(f"{REPLACE} pg.safe WITH (allow_small_differences = true) AS SELECT * FROM kacpc('here', k=15)")
     assert shown_version(clinic) == "2"
     assert rows(clinic, f"{CREATE} IF NOT EXISTS pg.safe AS SELECT * FROM kacpc('here', k=10)") == []
     run_statements(clinic, "CREATE SCHEMA other")
@@ -169,8 +169,8 @@ TYPES = {
 def test_every_type_delivered_unchanged_or_as_text(clinic: Any) -> None:
     text = ", ".join(f"({value})::{type_} AS c{i}" for i, (type_, (value, _)) in enumerate(TYPES.items()))
     clinic.execute(f"CREATE TABLE typed AS SELECT i % 2 AS n, {text}, NULL::VARCHAR AS none FROM range(40) AS r (i)")
-    other = {f"c{i}": "other" for i in range(len(TYPES))}
-    dbanon.declare(clinic, "typed", n="quasi", none="other", **other)
+    other = {f"c{i}": "insensitive" for i in range(len(TYPES))}
+    dbanon.declare(clinic, "typed", n="quasi", none="insensitive", **other)
     clinic.execute(f"{CREATE} pg.public.safe AS SELECT * FROM kacpc('typed', k=10, intervals='struct')")
     columns = (
         "SELECT format_type(atttypid, atttypmod) AS type FROM pg_attribute WHERE attrelid = ''safe''::regclass "
@@ -212,7 +212,7 @@ def test_undeliverable_release_refused_in_advance(ward: Any, server: Server) -> 
     assert_refused(ward, f"{CREATE} reading.public.safe AS {CALL}", "READ_ONLY")
     for column, value in (("é" * 32, "1"), ("note", "'a' || chr(0)")):
         ward.execute(f'CREATE OR REPLACE TABLE odd AS SELECT i % 2 AS n, {value} AS "{column}" FROM range(40) AS r (i)')
-        dbanon.declare(ward, "odd", **{"n": "quasi", column: "other"})
+        dbanon.declare(ward, "odd", **{"n": "quasi", column: "insensitive"})
         assert_refused(ward, f"{CREATE} pg.public.safe AS SELECT * FROM kacpc('odd', k=10)", column)
         ward.execute("DELETE FROM clinic.dbanon.policy WHERE table_name = 'odd'")
     assert tables(ward) == []

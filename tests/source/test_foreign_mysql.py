@@ -114,7 +114,7 @@ def test_mysql_release_refreshed_and_checked_against_others(clinic: Any, server:
     dbanon.declare(clinic, "my.clinic.seen", **ROLES)
     clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('my.clinic.patients', k=10)")
     run_statements(clinic, "INSERT INTO clinic.patients SELECT 1000 + seq, 'new', 30, 'f', 'Flu' FROM seq_1_to_20")
-    assert rows(clinic, "SELECT status, came FROM release_status()") == [("stale", 20)]
+    assert rows(clinic, "SELECT status, added FROM release_status()") == [("stale", 20)]
     clinic.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe")
     assert rows(clinic, "SELECT count(*) FROM safe") == [(320,)]
     (bases,) = rows(clinic, "SELECT bases FROM releases() WHERE version = 2")[0]
@@ -151,12 +151,12 @@ def test_policy_found_under_any_attached_name(clinic: Any, server: Server) -> No
     dbanon.declare(clinic, "my.patients", **ROLES)
     assert {row for (row,) in rows(clinic, "SELECT table_name FROM dbanon.policy")} == {"my.clinic.patients"}
     known_rows = rows(clinic, "FROM dbanon.foreign_database")
-    assert known_rows == rows(clinic, "FROM foreign_databases()") and known_rows[0][2].startswith("mysql:")
+    assert known_rows == rows(clinic, "FROM attached_databases()") and known_rows[0][2].startswith("mysql:")
     want = rows(clinic, "FROM kacpc('my.clinic.patients', k=10)")
     clinic.execute(f"ATTACH '{server.params(database=None)}' AS warehouse (TYPE mysql)")
     assert rows(clinic, "FROM kacpc('warehouse.clinic.patients', k=10)") == want
     assert "would loosen the policy" in refusal_message(
-        clinic, "FROM kacpc('warehouse.clinic.patients', k=10, other=['name'])"
+        clinic, "FROM kacpc('warehouse.clinic.patients', k=10, insensitive=['name'])"
     )
     assert "warehouse.patients" in refusal_message(clinic, "FROM kacpc('warehouse.patients', k=10)")
     clinic.execute("UPDATE dbanon.foreign_database SET identity = 'mysql:another'")
@@ -174,14 +174,16 @@ def test_policy_without_database_identity_refused(clinic: Any) -> None:
     (problem,) = next(row for row in rows(clinic, "SELECT problem FROM policy_problems()"))
     assert "several databases" in problem
     run_statements(clinic, "CREATE TABLE clinic.visits (id int)")
-    clinic.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('my.visits', 'id', 'other')")
+    clinic.execute(
+        "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('my.visits', 'id', 'insensitive')"
+    )
     problems = " ".join(row[0] for row in rows(clinic, "SELECT problem FROM policy_problems()"))
     assert "rows about my.visits" in problems and "rows about my.patients" in problems
     clinic.execute("DELETE FROM dbanon.policy WHERE table_name = 'my.visits'")
     statement = re.search(r"UPDATE .* = 'my.patients'", problem)
     assert statement is not None
     clinic.execute(statement[0])
-    clinic.execute("INSERT INTO dbanon.foreign_database FROM foreign_databases() WHERE name = 'my'")
+    clinic.execute("INSERT INTO dbanon.foreign_database FROM attached_databases() WHERE name = 'my'")
     assert "would loosen the policy" in refusal_message(clinic, "FROM kacpc('my.clinic.patients', k=10, qi=['name'])")
 
 
@@ -228,8 +230,8 @@ def test_names_that_duckdb_does_not_quote_are_refused(clinic: Any, made: str) ->
     message = refusal_message(clinic, f"""FROM kacpc('my.clinic."{name}"', k=10, qi=['age'])""")
     assert "which DuckDB writes in another way" in message, message
     clinic.execute(f"""INSERT INTO dbanon.policy (table_name, column_name, role) VALUES
-                       ('my.clinic."{name}"', 'age', 'other')""")
-    clinic.execute("INSERT INTO dbanon.foreign_database FROM foreign_databases() WHERE name = 'my'")
+                       ('my.clinic."{name}"', 'age', 'insensitive')""")
+    clinic.execute("INSERT INTO dbanon.foreign_database FROM attached_databases() WHERE name = 'my'")
     assert "which DuckDB writes in another way" in rows(clinic, "SELECT problem FROM policy_problems()")[0][0]
 
 
@@ -328,7 +330,7 @@ def test_values_mysql_equates_are_counted_separately(clinic: Any, server: Server
     for query in (
         "SELECT * EXCLUDE statement FROM profile('{}')",
         "FROM anonymity('{}', qi=['age', 'sex'], sensitive=['disease'])",
-        "FROM kacpc_metrics('{}', k=10, qi=['age'], sensitive=['disease'], l=2, missing=['m'], nulls='drop')",
+        "FROM kacpc_metrics('{}', k=10, qi=['age'], sensitive=['disease'], l=2, missing_codes=['m'], nulls='drop')",
         "SELECT label, parent FROM hierarchy_flat('d', '{}', 'disease')",
     ):
         wanted = [row[:-1] for row in rows(clinic, query.format("copied"))]  # profile mends each in its own way
@@ -433,7 +435,7 @@ def test_every_type_released_like_copy_or_refused(clinic: Any, type_: str) -> No
     run_statements(clinic, f"CREATE TABLE clinic.typed (n int, v {type_} NULL)",
           f"INSERT INTO clinic.typed SELECT seq % 3, {TYPES[type_]} FROM seq_1_to_60")  # fmt: skip
     clinic.execute("CREATE TABLE typed AS FROM my.clinic.typed")
-    for roles in ("qi=['v']", "qi=['n'], other=['v']"):
+    for roles in ("qi=['v']", "qi=['n'], insensitive=['v']"):
         answers = []
         for source in ("typed", "my.clinic.typed"):
             try:

@@ -121,7 +121,7 @@ def test_policy_found_under_any_attached_name(clinic: Any, server: Server) -> No
     clinic.execute(f"ATTACH '{conninfo}' AS warehouse (TYPE postgres)")
     assert rows(clinic, "FROM kacpc('warehouse.public.patients', k=10)") == want
     assert "would loosen the policy" in refusal_message(
-        clinic, "FROM kacpc('warehouse.public.patients', k=10, other=['name'])"
+        clinic, "FROM kacpc('warehouse.public.patients', k=10, insensitive=['name'])"
     )
 
 
@@ -132,7 +132,7 @@ def test_two_policies_of_one_table_are_refused(clinic: Any) -> None:
     dbanon.attach(clinic.raw.cursor().execute("USE second"))
     assert len(rows(clinic, "FROM kacpc('pg.public.patients', k=10)")) == 300  # where the session is changes nothing
     clinic.execute(
-        "INSERT INTO second.dbanon.policy (table_name, column_name, role) VALUES ('pg.patients', 'age', 'other')"
+        "INSERT INTO second.dbanon.policy (table_name, column_name, role) VALUES ('pg.patients', 'age', 'insensitive')"
     )
     message = refusal_message(clinic, "FROM kacpc('pg.public.patients', k=10)")
     assert "clinic and second both have a policy" in message
@@ -144,7 +144,7 @@ def test_a_second_policy_in_the_open_transaction_is_noticed(clinic: Any) -> None
     plain_result = dbanon.attach(clinic.raw.cursor())
     plain_result.execute("BEGIN")
     plain_result.execute(
-        "INSERT INTO second.dbanon.policy (table_name, column_name, role) VALUES ('pg.patients', 'age', 'other')"
+        "INSERT INTO second.dbanon.policy (table_name, column_name, role) VALUES ('pg.patients', 'age', 'insensitive')"
     )
     message = refusal_message(plain_result, "FROM kacpc('pg.public.patients', k=10, qi=['age'])")
     plain_result.execute("ROLLBACK")
@@ -162,7 +162,7 @@ def test_a_policy_of_an_own_table_is_not_that_of_a_foreign_one(clinic: Any) -> N
     dbanon.declare(clinic, "patients", **ROLES)
     clinic.execute("CREATE SCHEMA IF NOT EXISTS public")
     clinic.execute("INSERT INTO dbanon.policy (schema_name, table_name, column_name, role) "
-                   "VALUES ('public', 'patients', 'name', 'other')")  # fmt: skip
+                   "VALUES ('public', 'patients', 'name', 'insensitive')")  # fmt: skip
     dbanon.declare(clinic, "pg.public.patients", age="quasi")
     assert {row[:2] for row in rows(clinic, "SELECT table_name, schema_name FROM dbanon.policy")} == {
         ("patients", "main"),
@@ -251,7 +251,7 @@ def test_postgres_release_refreshed_and_checked_against_others(clinic: Any) -> N
     run_statements(
         clinic, "INSERT INTO patients SELECT 1000 + i, 'new', 30, 'f', 'Flu' FROM generate_series(1, 20) AS i"
     )
-    assert rows(clinic, "SELECT status, came, went FROM release_status()") == [("stale", 20, 0)]
+    assert rows(clinic, "SELECT status, added, removed FROM release_status()") == [("stale", 20, 0)]
     clinic.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe")
     assert rows(clinic, "SELECT count(*) FROM safe") == [(320,)]
     run_statements(clinic, "DELETE FROM patients WHERE id = 1")
@@ -314,7 +314,7 @@ def test_source_read_once_completely(clinic: Any, server: Server) -> None:
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     log = Path(server.folder / "log")
     old_size = log.stat().st_size
-    query = "FROM mondrian_metrics('pg.public.patients', k=10, nulls='drop', missing=['m'], suppress=0.1)"
+    query = "FROM mondrian_metrics('pg.public.patients', k=10, nulls='drop', missing_codes=['m'], suppress=0.1)"
     assert rows(clinic, query)
     with log.open(encoding="utf-8") as file:
         file.seek(old_size)
@@ -355,7 +355,7 @@ def test_every_type_released_like_copy_or_refused(clinic: Any, type_: str) -> No
         f"CREATE TABLE typed AS SELECT i % 3 AS n, ({TYPES[type_]})::{type_} AS v FROM generate_series(1, 60) AS i",
     )
     clinic.execute("CREATE TABLE typed AS FROM pg.public.typed")
-    for roles in ("qi=['v']", "qi=['n'], other=['v']"):
+    for roles in ("qi=['v']", "qi=['n'], insensitive=['v']"):
         answers = []
         for source in ("typed", "pg.public.typed"):
             try:
@@ -378,7 +378,7 @@ def test_generated_columns_domains_and_enums_are_columns(clinic: Any) -> None:
 
 
 def test_blanks_at_the_end_of_char_are_no_part_of_it(clinic: Any) -> None:
-    dbanon.declare(clinic, "pg.public.patients", sex="other", age="quasi")
+    dbanon.declare(clinic, "pg.public.patients", sex="insensitive", age="quasi")
     assert {row[0] for row in rows(clinic, "SELECT sex FROM kacpc('pg.public.patients', k=10)")} == {"f", "m"}
 
 

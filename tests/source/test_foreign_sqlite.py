@@ -77,7 +77,7 @@ def refusal_message(con: Any, query: str) -> str:
 
 
 def test_a_table_of_sqlite_is_released_as_its_copy_in_duckdb_is(ward: Any) -> None:
-    roles = {"id": "person", "name": "identifier", "age": "quasi", "sex": "quasi", "born": "other"}
+    roles = {"id": "person", "name": "identifier", "age": "quasi", "sex": "quasi", "born": "insensitive"}
     dbanon.declare(ward, "ward.patients", **roles)
     ward.execute("CREATE TABLE copied AS FROM ward.patients")
     dbanon.declare(ward, "copied", **roles)
@@ -153,7 +153,7 @@ for i in range(100000):
 def test_wrongly_typed_value_error_quotes_no_cell(ward: Any, file: Path, made: str) -> None:
     write(file, made)
     for query in (
-        "FROM kacpc('ward.patients', k=10, qi=['age'], other=['born'])",
+        "FROM kacpc('ward.patients', k=10, qi=['age'], insensitive=['born'])",
         "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('ward.patients', k=10, qi=['age', 'born'])",
         "FROM profile('ward.patients')",
     ):
@@ -165,13 +165,13 @@ def test_wrongly_typed_value_error_quotes_no_cell(ward: Any, file: Path, made: s
 
 def test_a_text_of_broken_characters_leaves_nowhere(ward: Any, file: Path) -> None:
     write(file, "UPDATE patients SET sex = CAST(x'ff' AS TEXT) WHERE id < 30")
-    for roles in ("qi=['sex']", "qi=['age'], other=['sex']", "qi=['age'], sensitive=['sex']"):
+    for roles in ("qi=['sex']", "qi=['age'], insensitive=['sex']", "qi=['age'], sensitive=['sex']"):
         refusal_message(ward, f"FROM kacpc('ward.patients', k=10, {roles})")
 
 
 def test_the_policy_is_that_of_the_file(ward: Any, file: Path, tmp_path: Path) -> None:
     dbanon.declare(ward, "ward.patients", age="quasi", sex="quasi")
-    assert rows(ward, "FROM foreign_databases()") == [("ward", "sqlite", f"sqlite:{file}")]
+    assert rows(ward, "FROM attached_databases()") == [("ward", "sqlite", f"sqlite:{file}")]
     assert rows(ward, "FROM dbanon.foreign_database") == [("ward", "sqlite", f"sqlite:{file}")]
     other = tmp_path / "other.sqlite"
     other.write_bytes(file.read_bytes())
@@ -196,7 +196,7 @@ def test_a_database_in_memory_tells_no_name(ward: Any) -> None:
             ward.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('passing.t', k=2, qi=['a'])")
         ward.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('passing.t', 'a', 'quasi')")
         assert "it is in memory" in refusal_message(ward, "FROM kacpc('passing.t', k=2)")
-        assert [name for name, _, _ in rows(ward, "FROM foreign_databases()")] == ["ward"]
+        assert [name for name, _, _ in rows(ward, "FROM attached_databases()")] == ["ward"]
     finally:
         ward.execute("DETACH passing")
 
@@ -205,7 +205,7 @@ def test_a_release_is_refreshed(ward: Any, file: Path) -> None:
     dbanon.declare(ward, "ward.patients", id="person", age="quasi", sex="quasi")
     ward.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('ward.patients', k=10)")
     write(file, "INSERT INTO patients SELECT id + 1000, name, 30, 'f', born FROM patients LIMIT 20")
-    assert rows(ward, "SELECT status, came FROM release_status()") == [("stale", 20)]
+    assert rows(ward, "SELECT status, added FROM release_status()") == [("stale", 20)]
     ward.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe")
     assert rows(ward, "SELECT count(*) FROM safe") == [(140,)]
 

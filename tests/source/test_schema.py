@@ -27,18 +27,20 @@ def test_older_schema_is_brought_to_the_current_version(tmp_path: Path) -> None:
         con.execute("CREATE TABLE p AS SELECT 20 + i % 5 AS age FROM range(60) t(i)")
         dbanon.declare(con, "p", age="quasi")
     with duckdb.connect(str(tmp_path / "c.duckdb")) as old:  # as before there were versions and forms
-        old.execute("DROP TABLE dbanon.schema_version; ALTER TABLE dbanon.policy DROP COLUMN form")
+        old.execute("DROP TABLE dbanon.schema_version; ALTER TABLE dbanon.policy DROP COLUMN settings")
     with dbanon.connect(tmp_path / "c.duckdb") as con:
         assert version(con) == [(schema.current_version(),)]
-        assert con.execute("SELECT column_name, role, form FROM dbanon.policy").fetchall() == [("age", "quasi", None)]
+        assert con.execute("SELECT column_name, role, settings FROM dbanon.policy").fetchall() == [
+            ("age", "quasi", None)
+        ]
         assert len(con.execute("FROM mondrian('p', k=5)").fetchall()) == 60
 
 
 def test_attach_makes_missing_tables_again(tmp_path: Path) -> None:
     with dbanon.connect(tmp_path / "c.duckdb") as con:
-        con.execute("DROP TABLE dbanon.asked")
+        con.execute("DROP TABLE dbanon.release_request")
     with dbanon.connect(tmp_path / "c.duckdb") as con:
-        assert con.execute("FROM dbanon.asked").fetchall() == []
+        assert con.execute("FROM dbanon.release_request").fetchall() == []
 
 
 @pytest.mark.parametrize("read_only", [False, True])

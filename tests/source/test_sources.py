@@ -189,7 +189,7 @@ def test_views_are_sources(clinic: Any) -> None:
     size = one_value(clinic, "SELECT count(*) FROM young")
     assert count(clinic, "young") == count(clinic, "main.young") == size
     assert count(clinic, "renamed", "k=3, qi=['years']") == size
-    assert count(clinic, "grouped", "k=3, qi=['age'], other='sex', allow_rare='sex'") == 7
+    assert count(clinic, "grouped", "k=3, qi=['age'], insensitive='sex', allow_rare='sex'") == 7
     dbanon.declare(clinic, "young", age="quasi", disease="sensitive")
     assert count(clinic, "young", "k=3") == size
     clinic.execute("INSERT INTO patients VALUES (99, 20, 'F', 'Flu')")
@@ -272,7 +272,11 @@ def test_read_only_database_accepts_roles_as_parameters(path: str) -> None:
         assert release(reader, "patients", arguments.replace("'sex': 'sex'", "'sex': E'M;*\\nF;*'")) == expected
         with pytest.raises(duckdb.Error, match=r"no quasi-identifier is declared.*INSERT INTO dbanon\.policy.*qi = "):
             release(reader, "patients", "k=3")
-        for query in ("policy_problems()", "hierarchy_problems()", "uncovered('patients', 'sex', hierarchy='sex')"):
+        for query in (
+            "policy_problems()",
+            "hierarchy_problems()",
+            "uncovered_values('patients', 'sex', hierarchy='sex')",
+        ):
             assert reader.execute(f"FROM {query}").fetchall() is not None
         assert len(reader.execute("FROM hierarchy_flat('x', 'patients', 'sex')").fetchall()) == 3
 
@@ -287,7 +291,7 @@ def test_read_only_database_keeps_policy(path: str) -> None:
         dbanon.attach(reader)
         assert release(reader, "patients", "k=7") == expected
         with pytest.raises(duckdb.Error, match="would loosen the policy"):
-            release(reader, "patients", "k=7, other='rid'")
+            release(reader, "patients", "k=7, insensitive='rid'")
 
 
 def test_writing_to_read_only_policy_raises(path: str) -> None:
@@ -338,9 +342,9 @@ def test_rows_of_another_open_transaction_are_not_seen(clinic: Any) -> None:
 CHANGES = [
     "UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'disease'",
     "UPDATE dbanon.policy SET weight = 3 WHERE column_name = 'age'",
-    "UPDATE dbanon.policy SET grid = '5' WHERE column_name = 'age'",
+    "UPDATE dbanon.policy SET rounding = '5' WHERE column_name = 'age'",
     "UPDATE dbanon.policy SET column_name = 'rid' WHERE column_name = 'disease'",
-    "UPDATE dbanon.policy SET table_name = 'other' WHERE column_name = 'disease'",
+    "UPDATE dbanon.policy SET table_name = 'insensitive' WHERE column_name = 'disease'",
     "DELETE FROM dbanon.policy",
     "DELETE FROM dbanon.policy WHERE column_name = 'disease'",
     "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('patients', 'rid', 'identifier')",
@@ -502,7 +506,7 @@ def test_temporary_relations_are_sources_of_dbanon_connect(wrapped: Any, kind: s
     assert count(wrapped, "brief") == count(wrapped, '"brief"') == count(wrapped, "BRIEF") == 5
     assert len(wrapped.sql(f"FROM kacpc('brief', {ROLES})").fetchall()) == 5
     assert len(wrapped.execute("FROM kacpc('brief', k=?, qi=['age'])", [4]).fetchall()) == 5
-    for call_text in ("uncovered('brief', 'sex', hierarchy='sex')", "hierarchy_flat('x', 'brief', 'sex')"):
+    for call_text in ("uncovered_values('brief', 'sex', hierarchy='sex')", "hierarchy_flat('x', 'brief', 'sex')"):
         wrapped.execute(f"FROM {call_text}").fetchall()
 
 
@@ -576,7 +580,7 @@ def test_a_dataframe_is_read_with_the_policy_of_its_name(wrapped: Any) -> None:
     assert [c[0] for c in result.description] == ["age", "disease", "class_id"]
     assert len(result.fetchall()) == len(people)
     with pytest.raises((duckdb.Error, dbanon.DbanonError), match="would loosen the policy"):
-        wrapped.execute("FROM kacpc('people', k=3, other=['rid'])")
+        wrapped.execute("FROM kacpc('people', k=3, insensitive=['rid'])")
 
 
 def test_cursors_keep_own_temporary_tables(wrapped: Any) -> None:
@@ -634,7 +638,13 @@ def test_anonymize_takes_python_values_and_hierarchies_as_rows(steady: Any) -> N
     for hierarchy in (rows, "M;any;*\nF;any;*", tuple(map(tuple, rows))):
         with pytest.warns(dbanon.UtilityWarning, match="all 12 records are in one class"):
             result = dbanon.anonymize(
-                frame, k=7, qi=["sex"], hierarchies={"sex": hierarchy}, weights={"sex": 2}, escape=False, person="rid"
+                frame,
+                k=7,
+                qi=["sex"],
+                hierarchies={"sex": hierarchy},
+                weights={"sex": 2},
+                escape_labels=False,
+                person="rid",
             )
         assert set(result.release["sex"]) == {"any"}
     result = dbanon.anonymize(frame, k=3, qi=("age",), intervals="bounds", nulls="error")
@@ -702,7 +712,7 @@ def test_non_text_source_refused(steady: Any, source: str) -> None:
     assert one_value(steady, "SELECT count(*) FROM patients") == 12
 
 
-@pytest.mark.parametrize("helper", ["uncovered({}, 'age')", "hierarchy_flat('x', {}, 'age')"])
+@pytest.mark.parametrize("helper", ["uncovered_values({}, 'age')", "hierarchy_flat('x', {}, 'age')"])
 @pytest.mark.parametrize("source", ["(select 1 AS age)", "patients; drop table patients", "range(10)", "nothing"])
 def test_helpers_refuse_what_is_no_table(steady: Any, helper: str, source: str) -> None:
     with pytest.raises(duckdb.Error, match=r"is not the name of a table|no table, view or file"):

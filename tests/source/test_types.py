@@ -160,7 +160,7 @@ def test_extreme_numbers_and_times_released_and_covered(con: Any, type_: str, al
     fill(con, type_, NUMBERS[type_])
     n = 2 * len(NUMBERS[type_])
     for k in (2, 3, n):
-        arguments = f"k := {k}, qi := ['v'], sensitive := ['uid', 'own'], grid := {{'v': 'none'}}"
+        arguments = f"k := {k}, qi := ['v'], sensitive := ['uid', 'own'], rounding := {{'v': 'none'}}"
         rows = released_rows(con, arguments, "uid, v, class_id", algorithm)
         assert len(rows) == n
         assert min(Counter(row[1] for row in rows).values()) >= k
@@ -174,7 +174,7 @@ def test_extreme_numbers_and_times_released_and_covered(con: Any, type_: str, al
         con.execute(f"SELECT COLUMNS(*)::VARCHAR FROM {algorithm}{ending}('t', {arguments})").fetchall()
     metrics = dict(con.execute(f"SELECT metric, value FROM {algorithm}_metrics('t', {arguments})").fetchall())
     assert (metrics["precision"], metrics["information_loss"]) == (0, n)
-    exact = released_rows(con, "k := 2, qi := ['v'], sensitive := ['uid'], grid := {'v': 'none'}")
+    exact = released_rows(con, "k := 2, qi := ['v'], sensitive := ['uid'], rounding := {'v': 'none'}")
     values = [text.lower() for text in NUMBERS[type_]] * 2
     assert sum(low == high for low, high in (interval(row[1]) for row in exact)) >= len(values) - 6
 
@@ -184,7 +184,10 @@ def test_extreme_numbers_and_times_released_and_covered(con: Any, type_: str, al
 def test_typed_bounds_have_the_type_of_the_column_and_cover(con: Any, type_: str, intervals: str) -> None:
     con.execute("SET TimeZone = 'UTC'")
     fill(con, type_, NUMBERS[type_])
-    call = f"kacpc('t', k := 3, qi := ['v'], sensitive := ['uid'], grid := {{'v': 'none'}}, intervals := '{intervals}')"
+    call = (
+        f"kacpc('t', k := 3, qi := ['v'], sensitive := ['uid'], rounding := {{'v': 'none'}}, intervals := "
+        f"'{intervals}')"
+    )
     low, high = ("r.v_min", "r.v_max") if intervals == "bounds" else ("r.v.low", "r.v.high")
     own_text = "TIMESTAMP" if type_ in ("TIMESTAMPTZ", "TIMESTAMP_S", "TIMESTAMP_MS") else type_
     rows = con.execute(
@@ -258,7 +261,8 @@ def test_zoned_timestamp_release_equal_in_every_zone(con: Any) -> None:
                 columns = "v" if intervals == "text" else "v_min, v_max"
                 answer.append(released_rows(
                     con,
-                    f"k := 3, qi := ['v'], sensitive := ['uid'], grid := {{'v': '{grid}'}}, intervals := '{intervals}'",
+                    f"k := 3, qi := ['v'], sensitive := ['uid'], rounding := {{'v': '{grid}'}}, intervals := "
+                    f"'{intervals}'",
                     f"uid, {columns}, class_id",
                 ))  # fmt: skip
         # published unchanged, and as a person: the instant counts, not how the session writes it
@@ -326,7 +330,7 @@ def test_a_grid_and_top_and_bottom_cover_in_every_family(con: Any, case: Any) ->
     type_, values, grid, top, bottom = case
     con.execute("SET TimeZone = 'UTC'")
     fill(con, type_, values, times=3)
-    snap = f"grid := {{'v': '{grid}'}}"
+    snap = f"rounding := {{'v': '{grid}'}}"
     code = f"top := {{'v': '{top}'}}, bottom := {{'v': '{bottom}'}}"
     n = 3 * len(values)
     times = type_.startswith("TIMESTAMP")
@@ -341,7 +345,7 @@ def test_a_grid_and_top_and_bottom_cover_in_every_family(con: Any, case: Any) ->
         assert len(rows) == n
         assert min(Counter(row[1] for row in rows).values()) >= k
         assert_covered(con, "TIMESTAMP" if times else wide_type, rows, whole_days=times)
-        rows = released_rows(con, f"{base}, {code}, grid := {{'v': 'none'}}")
+        rows = released_rows(con, f"{base}, {code}, rounding := {{'v': 'none'}}")
         originals = dict(con.execute(f"SELECT uid, (v < '{bottom}'::{type_}, v > '{top}'::{type_}) FROM t").fetchall())
         for uid, text in rows:
             below, above = tuple(originals[uid].values()) if isinstance(originals[uid], dict) else originals[uid]
@@ -390,7 +394,7 @@ UNCHANGED = {
 }
 
 
-@pytest.mark.parametrize("role", ["sensitive", "other"])
+@pytest.mark.parametrize("role", ["sensitive", "insensitive"])
 @pytest.mark.parametrize("type_", UNCHANGED)
 def test_every_type_can_be_published_unchanged(con: Any, type_: str, role: str) -> None:
     values = [*UNCHANGED[type_], "NULL"]
@@ -424,11 +428,9 @@ def test_metrics_name_rare_values_of_every_type(con: Any) -> None:
     text = ", ".join(f"CASE WHEN i = 0 THEN {value} END::{type_} AS {v}" for v, (value, type_) in columns.items())
     con.execute(f"CREATE OR REPLACE TABLE t AS SELECT i AS age, {text} FROM range(9) AS r (i)")
     asked_text = f"kacpc_metrics('t', k := 3, qi := ['age'], sensitive := {list(columns)})"
-    rare = dict(
-        con.execute(f"SELECT metric, value FROM {asked_text} WHERE metric LIKE 'rare_sensitive_value%'").fetchall()
-    )
+    rare = dict(con.execute(f"SELECT metric, value FROM {asked_text} WHERE metric LIKE '%rare_value%'").fetchall())
     for v, (_, type_) in columns.items():
-        assert rare.pop(f"rare_sensitive_values:{v}") == 1, type_
+        assert rare.pop(f"n_rare_values:{v}") == 1, type_
     assert list(rare.values()) == [1] * len(columns)
 
 
@@ -459,7 +461,7 @@ ODD = (
     'a "b"',
     "v_max",
 )
-ROLES = ("number", "category", "sensitive", "other", "person")
+ROLES = ("number", "category", "sensitive", "insensitive", "person")
 
 
 def quoted(name: str) -> str:
@@ -473,17 +475,17 @@ def release_named_columns(con: Any, names: Sequence[str], role: str) -> None:
         f"CREATE OR REPLACE TABLE t (v INTEGER, {', '.join(f'{quoted(n)} {type_}' for n in names)}, plain VARCHAR)"
     )
     con.execute(f"INSERT INTO t SELECT i // 3, {'i // 2, ' * len(names)} 's' || i % 2 FROM range(12) AS r (i)")
-    parameters: dict[str, Any] = {"qi": ["v"], "sensitive": ["plain"], "other": None, "person": None}
+    parameters: dict[str, Any] = {"qi": ["v"], "sensitive": ["plain"], "insensitive": None, "person": None}
     if role in ("number", "category"):
         parameters["qi"] = ["v", *names]
     elif role == "sensitive":
         parameters["sensitive"] = [*names]
     else:
-        parameters[role] = [*names] if role == "other" else names[0]
+        parameters[role] = [*names] if role == "insensitive" else names[0]
     for ending in ("", "_classes", "_metrics"):
         for intervals in ("text", "bounds") if role in ("number", "category") else ("text",):
             con.execute(
-                f"FROM kacpc{ending}('t', k := 2, qi := $qi, sensitive := $sensitive, other := $other, "
+                f"FROM kacpc{ending}('t', k := 2, qi := $qi, sensitive := $sensitive, insensitive := $other, "
                 f"person := $person, intervals := '{intervals}')",
                 parameters,
             )
@@ -504,7 +506,7 @@ def release_named_columns(con: Any, names: Sequence[str], role: str) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("role", ["number", "category", "sensitive", "other"])
+@pytest.mark.parametrize("role", ["number", "category", "sensitive", "insensitive"])
 def test_columns_may_have_any_names_at_once(con: Any, role: str) -> None:
     names = [n for n in NAMES if n not in ("", "CLASS_ID")]
     for part in sample_cases((names[:18], names[18:36], names[36:]), 3):
@@ -528,7 +530,7 @@ def test_a_constant_column_is_published_as_it_is(con: Any, algorithm: str) -> No
         con, "k := 3, qi := ['v', 'w', 'd'], sensitive := ['uid']", "uid, v, w, d, class_id", algorithm
     )
     assert {row[1:] for row in rows} == {("5", "x", "2020-02", 1)}
-    call = f"{algorithm}_metrics('t', k := 3, qi := ['v', 'w', 'd'], grid := {{'d': 'none'}})"
+    call = f"{algorithm}_metrics('t', k := 3, qi := ['v', 'w', 'd'], rounding := {{'d': 'none'}})"
     metrics = dict(con.execute(f"SELECT metric, value FROM {call}").fetchall())
     assert (metrics["precision"], metrics["classes"]) == (1, 1)
     call = f"{algorithm}_metrics('t', k := 3, qi := ['v', 'w'])"

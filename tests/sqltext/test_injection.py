@@ -194,7 +194,7 @@ def test_hostile_column_names_in_messages_not_executed(guarded: Any) -> None:
             {"qi": [name]},
             {"qi": ["a", name], "nulls": "error"},
             {"qi": [name + "1"]},
-            {"qi": ["a"], "other": [name + "2"]},
+            {"qi": ["a"], "insensitive": [name + "2"]},
             {"qi": [name + "3"]},
             {"qi": [name + "3"], "hierarchies": {name + "3": "y;*"}},
             {"qi": [name + "4"]},
@@ -213,20 +213,20 @@ def test_hostile_column_names_in_messages_not_executed(guarded: Any) -> None:
 def test_hostile_parameter_texts_refused(guarded: Any, function: str) -> None:
     people(guarded, "t")
     for name in hostile(HOSTILE if function == "kacpc" else HOSTILE[:12]):
-        for parameter in ("qi", "sensitive", "other", "identifier", "withhold", "allow_rare"):
+        for parameter in ("qi", "sensitive", "insensitive", "identifier", "withhold", "allow_rare"):
             parameters = {"qi": ["age"]} | {parameter: [name]}
             arguments = ", ".join(f"{n} := ${n}" for n in parameters)
             message = fails(guarded, f"FROM {function}('t', k := 3, {arguments})", parameters)
             assert "no column" in message, message
-        for parameter in ("hierarchies", "weights", "top", "bottom", "grid", "min_level", "max_level"):
+        for parameter in ("hierarchies", "weights", "top", "bottom", "rounding", "min_level", "max_level"):
             value: Any = "x" if parameter == "hierarchies" else 1
             parameters = {"qi": ["age"], parameter: {name: value}}
             arguments = ", ".join(f"{n} := ${n}" for n in parameters)
             assert "no column" in fails(guarded, f"FROM {function}('t', k := 3, {arguments})", parameters)
-        for parameter, column in (("top", "age"), ("bottom", "age"), ("grid", "age"), ("hierarchies", "zip")):
+        for parameter, column in (("top", "age"), ("bottom", "age"), ("rounding", "age"), ("hierarchies", "zip")):
             parameters = {"qi": ["age", "zip"], parameter: {column: name}}
             fails(guarded, f"FROM {function}('t', k := 3, qi := $qi, {parameter} := ${parameter})", parameters)
-        for parameter in ("person", "nulls", "intervals", "eloss_height"):
+        for parameter in ("person", "nulls", "intervals", "loss_height"):
             fails(guarded, f"FROM {function}('t', k := 3, qi := ['age'], {parameter} := $p)", {"p": name})
         fails(guarded, f"FROM {function}($t, k := 3, qi := ['age'])", {"t": name})
         fails(guarded, f"FROM {function}($t, k := 3, qi := ['age'])", {"t": "t" + name})
@@ -362,7 +362,7 @@ def test_hostile_hierarchy_and_node_names_are_only_text(guarded: Any, tmp_path: 
     second_rows = guarded.execute("SELECT uid, v FROM kacpc('t', k := 12, qi := ['v'], sensitive := 'uid', "
                             "hierarchies := {'v': 'again'})").fetchall()  # fmt: skip
     assert second_rows == wide_rows
-    guarded.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_file('from sql', ?)", [str(path)])
+    guarded.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_from_file('from sql', ?)", [str(path)])
     assert guarded.execute("SELECT count(*) FROM dbanon.hierarchy WHERE name = 'from sql'").fetchall()[0][0] > 40
 
 
@@ -384,7 +384,7 @@ def test_hostile_hierarchy_file_names_stay_in_folder(guarded: Any) -> None:
     for name in ("../README", "../../etc/passwd", "/etc/passwd", "..", "sex.csv", "./sex", "sex\0"):
         message = fails(guarded, "FROM kacpc('t', k := 2, qi := ['zip'], hierarchies := $h)", {"h": {"zip": name}})
         assert "root:" not in message
-        fails(guarded, "FROM hierarchy_shipped($n)", {"n": name})
+        fails(guarded, "FROM hierarchy_builtin($n)", {"n": name})
 
 
 def test_builders_take_hostile_names(guarded: Any) -> None:
@@ -395,7 +395,7 @@ def test_builders_take_hostile_names(guarded: Any) -> None:
             rows = guarded.execute(f"SELECT * FROM hierarchy_{builder}(?, ?, ?{rest})", values).fetchall()
             assert {row[0] for row in rows} == {name}
             assert {"a1", "a2", "b1", "b2", "*"} <= {row[3] for row in rows}
-        assert guarded.execute("FROM uncovered(?, ?)", values[1:]).fetchall() == []
+        assert guarded.execute("FROM uncovered_values(?, ?)", values[1:]).fetchall() == []
         guarded.execute(f"DROP TABLE {quoted(name)}")
 
 
@@ -407,7 +407,8 @@ def test_hostile_rows_in_the_policy_are_only_text(guarded: Any) -> None:
     expected = rows_under_plain_names(guarded)[0]
     for name in hostile():
         insert = (
-            "INSERT INTO dbanon.policy (table_name, column_name, role, hierarchy, top, grid) VALUES (?, ?, ?, ?, ?, ?)"
+            "INSERT INTO dbanon.policy (table_name, column_name, role, hierarchy, top, rounding) VALUES (?, "
+            "?, ?, ?, ?, ?)"
         )
         for row in (
             (name, "income", "quasi", None, None, None),
@@ -464,7 +465,7 @@ def test_hostile_cells_are_published_as_they_are(guarded: Any) -> None:
     guarded.execute("CREATE TABLE t (v VARCHAR, s VARCHAR, o VARCHAR, p VARCHAR)")
     guarded.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", [(c, c, c, f"{i}{c}") for i, c in enumerate(HOSTILE * 3)])
     rows = guarded.execute(
-        "SELECT v, s, o FROM kacpc('t', k := 3, qi := ['v'], sensitive := ['s'], other := ['o'], person := 'p')"
+        "SELECT v, s, o FROM kacpc('t', k := 3, qi := ['v'], sensitive := ['s'], insensitive := ['o'], person := 'p')"
     ).fetchall()
     assert sorted(rows) == sorted((c, c, c) for c in HOSTILE * 3)
     arguments = "('t', k := 3, qi := ['v'], sensitive := ['s'])"
@@ -473,7 +474,7 @@ def test_hostile_cells_are_published_as_they_are(guarded: Any) -> None:
     metrics = guarded.execute(
         "SELECT metric FROM kacpc_metrics('t', k := 4, qi := ['v'], sensitive := ['s'])"
     ).fetchall()
-    assert {f"rare_sensitive_value:s={c}" for c in HOSTILE} <= {m for (m,) in metrics}
+    assert {f"rare_value:s={c}" for c in HOSTILE} <= {m for (m,) in metrics}
 
 
 # --- the session token -----------------------------------------------------------------------------------------

@@ -192,8 +192,8 @@ LEFT = {
     [
         ("list_value", "memory", "main"),
         ("struct_pack", "an, other", "main"),
-        ("map", "memory", "other"),
-        ("row", "an, other", "other"),
+        ("map", "memory", "insensitive"),
+        ("row", "an, other", "insensitive"),
     ],
 )
 def test_macro_shadowing_literal_cast_refused_and_named(con: Any, name: str, database: str, schema: str) -> None:
@@ -218,7 +218,9 @@ def test_a_materialized_view_is_not_made_of_a_bent_literal() -> None:
         con.execute(SMALL)
         con.execute("CREATE MACRO list_value(a) AS system.main.list_value('disease')")
         with pytest.raises(dbanon.DbanonError, match=r'DROP MACRO "memory"\."main"\."list_value"'):
-            con.execute("CREATE MATERIALIZED ANONYMIZED VIEW v AS FROM kacpc('t', k = 4, qi = 'age', other = ['sex'])")
+            con.execute(
+                "CREATE MATERIALIZED ANONYMIZED VIEW v AS FROM kacpc('t', k = 4, qi = 'age', insensitive = ['sex'])"
+            )
         assert con.execute("SELECT count(*) FROM releases()").fetchall() == [(0,)]
 
 

@@ -10,7 +10,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from dbanon import attach
 from dbanon.integrations.sqlalchemy.connection import raw_connection
-from dbanon.sqlalchemy import declare_models, identifier, install, other, person, quasi, sensitive
+from dbanon.sqlalchemy import declare_models, identifier, install, insensitive, person, quasi, sensitive
 from support.policy_attempts import clinic
 
 
@@ -23,13 +23,13 @@ class Patient(Base):
 
     name: Mapped[str] = mapped_column(info=identifier())
     pid: Mapped[str] = mapped_column(primary_key=True, info=person())
-    age: Mapped[int] = mapped_column(info=quasi(top=90, bottom=18, grid=10))
+    age: Mapped[int] = mapped_column(info=quasi(top=90, bottom=18, rounding=10))
     born: Mapped[Any] = mapped_column(sa.Date, info=quasi())
-    zip: Mapped[str] = mapped_column(info=quasi("zip5", min_level=1, missing=["00000"]))
+    zip: Mapped[str] = mapped_column(info=quasi("zip5", min_level=1, missing_codes=["00000"]))
     sex: Mapped[str] = mapped_column(info=quasi())
-    weight_kg: Mapped[Any] = mapped_column(sa.Numeric(6, 2), info=quasi(grid=10))
+    weight_kg: Mapped[Any] = mapped_column(sa.Numeric(6, 2), info=quasi(rounding=10))
     disease: Mapped[str] = mapped_column(info=sensitive())
-    ward: Mapped[str] = mapped_column(primary_key=True, info=other())
+    ward: Mapped[str] = mapped_column(primary_key=True, info=insensitive())
     note: Mapped[str]
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import sqlalchemy as sa
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
 
-from dbanon.sqlalchemy import AnonymizedView, identifier, other, person, quasi, sensitive
+from dbanon.sqlalchemy import AnonymizedView, identifier, insensitive, person, quasi, sensitive
 
 Sex = Annotated[str, mapped_column(sa.String(1), info=quasi("sex"))]
 Zip = Annotated[str, mapped_column(sa.String(5), info=quasi(weight=2))]
@@ -35,10 +35,10 @@ class Patient(Base):
     age: Mapped[int] = mapped_column(info=quasi(top=90))
     sex: Mapped[Sex]
     zip: Mapped[Zip]
-    born: Mapped[date] = mapped_column(info=quasi(grid="year"))
+    born: Mapped[date] = mapped_column(info=quasi(rounding="year"))
     weight: Mapped[Decimal] = mapped_column(sa.Numeric(5, 1), info=quasi())
     disease: Mapped[str] = mapped_column(info=sensitive())
-    insured: Mapped[bool] = mapped_column(info=other())
+    insured: Mapped[bool] = mapped_column(info=insensitive())
     note: Mapped[str | None]
     visits: Mapped[list[Visit]] = relationship(back_populates="patient")
 
@@ -50,7 +50,7 @@ class Visit(Base):
     patient_id: Mapped[int] = mapped_column(sa.ForeignKey("patients.id"), info=person())
     ward_id: Mapped[int] = mapped_column(sa.ForeignKey("wards.id"))
     seen: Mapped[datetime] = mapped_column(info=quasi())
-    cost: Mapped[float] = mapped_column(info=quasi(grid=10))
+    cost: Mapped[float] = mapped_column(info=quasi(rounding=10))
     reason: Mapped[str] = mapped_column(info=sensitive())
     patient: Mapped[Patient] = relationship(back_populates="visits")
     ward: Mapped[Ward] = relationship()

@@ -67,14 +67,16 @@ def as_options(attempt: Attempt, folder: Path) -> list[str]:
         words += ["--qi", f"{column}={file}"]
     if files:
         del mapping["hierarchies"]
-    for name in ("qi", "sensitive", "other", "identifier"):
+    for name in ("qi", "sensitive", "insensitive", "identifier"):
         words += [word for column in mapping.pop(name, ()) for word in (f"--{name}", column)]
     if "person" in mapping:
         words += ["--person", mapping.pop("person")]
     return words + as_parameters(Attempt(attempt.label, mapping))
 
 
-ROLES = [a for a in ATTEMPTS if {"qi", "sensitive", "other", "identifier", "person", "hierarchies"} & set(a.parameters)]
+ROLES = [
+    a for a in ATTEMPTS if {"qi", "sensitive", "insensitive", "identifier", "person", "hierarchies"} & set(a.parameters)
+]
 """Attempts that options can express."""
 
 QUASI_KEEPS_SETTINGS: tuple[tuple[str, ...], ...] = (

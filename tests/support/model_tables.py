@@ -42,7 +42,7 @@ ILLNESS = [
     ["Stroke", "*"],
     ["Cancer", "Oncology", "*"],
 ]
-CAUSE = [["work", "Accident", "*"], ["home", "Accident", "*"], ["other", "*"]]
+CAUSE = [["work", "Accident", "*"], ["home", "Accident", "*"], ["insensitive", "*"]]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Column:
 
 SENSITIVE = {
     "disease": Column("VARCHAR", ("Flu", "HIV", "TB", "Cancer", "Stroke"), "illness", ILLNESS),
-    "cause": Column("VARCHAR", ("home", "work", "other"), "cause", CAUSE),
+    "cause": Column("VARCHAR", ("home", "work", "insensitive"), "cause", CAUSE),
     "plan": Column("VARCHAR", ("b", "a", "Z", "none")),
     "score": Column("INTEGER", (10, 9, -1, 300, 0)),
 }
@@ -74,8 +74,8 @@ ASKS: dict[str, Callable[[random.Random], Asked]] = {
     "recursive": lambda rng: {"l": rng.choice([2, 2, 3]), "diversity": "recursive", "c": rng.choice([0.5, 1, 1.5, 3])},
     "recursive, c not given": lambda rng: {"l": rng.choice([2, 3]), "diversity": "recursive"},
     "t": lambda rng: {"t": rng.choice(SHARES)},
-    "ordered t": lambda rng: {"t": rng.choice(SHARES), "emd": "ordered"},
-    "hierarchical t": lambda rng: {"t": rng.choice(SHARES), "emd": "hierarchical"},
+    "ordered t": lambda rng: {"t": rng.choice(SHARES), "ground_distance": "ordered"},
+    "hierarchical t": lambda rng: {"t": rng.choice(SHARES), "ground_distance": "hierarchical"},
     "alpha": lambda rng: {"alpha": rng.choice([0.4, 0.5, 0.6, 0.75, 0.8, 0.9])},
     "p": lambda rng: {"p": rng.choice([2, 2, 3, 4])},
     "beta": lambda rng: {"beta": rng.choice([0.25, 0.5, 1, 2, 4])},
@@ -88,7 +88,7 @@ def _several(rng: random.Random) -> Asked:
     parameters: Asked = {}
     for name in rng.sample([name for name in ASKS if name != "k"], rng.choice([2, 3])):
         extra = ASKS[name](rng)
-        forms = {"l": ("diversity", "c"), "t": ("emd",), "beta": ("likeness",)}
+        forms = {"l": ("diversity", "c"), "t": ("ground_distance",), "beta": ("likeness",)}
         parameters = {
             key: value for key, value in parameters.items() if not any(key in forms.get(new, ()) for new in extra)
         }
@@ -167,7 +167,7 @@ def case(model: str, seed: int, least_k: int = 1) -> Case:
     n = rng.randint(8, 60)
     records = [tuple(rng.choice(pool) for pool in pools) for _ in range(n)]
     records[0] = tuple(pool[0] for pool in pools)
-    one_set = ["disease", "cause"] if parameters.get("emd") == "hierarchical" else list(SENSITIVE)
+    one_set = ["disease", "cause"] if parameters.get("ground_distance") == "hierarchical" else list(SENSITIVE)
     sensitive = rng.sample(one_set, rng.choice([1, 1, 2]))
     columns = [_sensitive(rng, SENSITIVE[name], n) for name in sensitive]
     if rng.random() < 0.5:
@@ -179,7 +179,9 @@ def case(model: str, seed: int, least_k: int = 1) -> Case:
         persons = [None if rng.random() < 0.1 else rng.randrange(people) for _ in range(n)]
     values = list(zip(*columns, strict=True))
     multi = rng.choice(["joint", "joint", "independent", None]) if len(sensitive) == 2 and parameters else None
-    parameters = {"k": max(rng.choice([1, 2, 2, 3, 4, 5]), least_k), **parameters} | ({"multi": multi} if multi else {})
+    parameters = {"k": max(rng.choice([1, 2, 2, 3, 4, 5]), least_k), **parameters} | (
+        {"multi_sensitive": multi} if multi else {}
+    )
     levels = [rng.choice([None, None, None, 1, 2]) if has_name else None for has_name in name_text]
     return Case(f"{model} {seed}", attributes, name_text, levels, records, sensitive, values, persons, parameters)
 
@@ -245,7 +247,7 @@ def encoded(made: Case) -> tuple[encoded_table.EncodedTable, list[int]]:
 def constraint(made: Case) -> Constraint:
     """Return what is asked, as the package has it."""
     model_requirements = model_request.model_requirements("a test", "t", made.asked, made.sensitive)
-    return Constraint(made.asked["k"], model_requirements, made.asked.get("multi") == "joint")
+    return Constraint(made.asked["k"], model_requirements, made.asked.get("multi_sensitive") == "joint")
 
 
 def demanded(**options: object) -> ModelRequirement:
@@ -292,7 +294,7 @@ def stored(con: Any, made: Case) -> list[str]:
 def arguments_of(made: Case, quasi: list[str]) -> dict[str, object]:
     """The arguments of a call that asks for what the case asks."""
     hierarchies = {q: "area" for q, name_text in zip(quasi, made.named, strict=True) if name_text}
-    if made.asked.get("emd") in ("ordered", "hierarchical"):
+    if made.asked.get("ground_distance") in ("ordered", "hierarchical"):
         hierarchies |= {name: str(SENSITIVE[name].hierarchy) for name in made.sensitive if SENSITIVE[name].hierarchy}
     arguments: dict[str, object] = {"qi": quasi, "sensitive": made.sensitive, **made.asked}
     if hierarchies:

@@ -44,7 +44,7 @@ CELLS: tuple[tuple[str, str], ...] = (
     ),
     ("code", "made.release"),
     ("markdown", "A mistake is one message."),
-    ("code", "%dbanon FROM mondrian('patients', k=10, grdi=['age'])"),
+    ("code", "%dbanon FROM mondrian('patients', k=10, roundng=['age'])"),
     ("code", "%dbanon --close"),
 )
 
@@ -60,7 +60,7 @@ def run_notebook() -> Any:
     for number, (kind, source) in enumerate(CELLS):
         make = nbformat.v4.new_code_cell if kind == "code" else nbformat.v4.new_markdown_cell
         cell = make(source, id=f"cell-{number}")
-        if "grdi" in source:
+        if "roundng" in source:
             cell.metadata["tags"] = ["raises-exception"]
         notebook.cells.append(cell)
     with tempfile.TemporaryDirectory() as folder:

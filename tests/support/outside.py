@@ -30,8 +30,8 @@ QI = "qi := ['age', 'dose', 'paid', 'born', 'seen', 'zip', 'sex']"
 FEW = "qi := ['age', 'zip', 'sex']"
 MODELS = [
     "l := 2, t := 0.9",
-    "l := 2, diversity := 'entropy', alpha := 0.9, beta := 9, multi := 'joint'",
-    "p := 2, t := 0.95, emd := 'ordered', nulls := 'drop', suppress := 0.2, sensitive := ['severity']",
+    "l := 2, diversity := 'entropy', alpha := 0.9, beta := 9, multi_sensitive := 'joint'",
+    "p := 2, t := 0.95, ground_distance := 'ordered', nulls := 'drop', suppress := 0.2, sensitive := ['severity']",
     "c := 3, l := 2, diversity := 'recursive', intervals := 'bounds', beta := 9, likeness := 'enhanced'",
 ]
 MADE = "safe', source := 'stays', qi := ['age', 'zip', 'sex'], hierarchies := {'zip': 'zip'}"
@@ -40,14 +40,14 @@ JUDGED = f"{FEW}, sensitive := ['disease']"
 STATEMENTS = {
     "release": f"FROM kacpc('stays', k := 2, {QI}, {ROLES})",
     "classes": f"FROM kacpc_classes('stays', k := 2, {QI}, {ROLES}, intervals := 'struct')",
-    "metrics": f"FROM kacpc_metrics('stays', k := 2, {QI}, {ROLES}, divergence := true)",
+    "metrics": f"FROM kacpc_metrics('stays', k := 2, {QI}, {ROLES}, with_kl_divergence := true)",
     "records": f"FROM mondrian_metrics('stays', k := 3, {QI}, sensitive := ['disease'], nulls := 'drop')",
     "coarse": f"FROM mondrian('stays', k := 3, {QI}, sensitive := ['disease'], top := {{'age': 50}}, "
-    "bottom := {'age': 25}, grid := {'dose': '0.5', 'born': 'quarter', 'seen': 'day'}, "
-    "round := {'age': 5}, max_level := {'zip': 2})",
+    "bottom := {'age': 25}, rounding := {'dose': '0.5', 'born': 'quarter', 'seen': 'day'}, "
+    "coarsen := {'age': 5}, max_level := {'zip': 2})",
     **{
         f"{kind} model {i}": f"FROM mondrian{kind}('stays', k := 2, {FEW}, person := 'pid', "
-        + (f"{model})" if "sensitive" in model else f"sensitive := ['disease'], {model})")
+        + (f"{model})" if " sensitive" in model else f"sensitive := ['disease'], {model})")
         for i, model in enumerate(MODELS)
         for kind in ("", "_metrics")
     },
@@ -62,7 +62,7 @@ STATEMENTS = {
     "policy": "FROM policy_problems()",
     "anonymity": f"FROM anonymity('safe', {JUDGED})",
     "l": f"FROM l_diversity('safe', {JUDGED}, diversity := 'entropy')",
-    "t": f"FROM t_closeness('safe', {FEW}, sensitive := ['severity'], emd := 'ordered')",
+    "t": f"FROM t_closeness('safe', {FEW}, sensitive := ['severity'], ground_distance := 'ordered')",
     "alpha": f"FROM alpha_k('safe', {JUDGED})",
     "beta": f"FROM beta_likeness('safe', {JUDGED}, likeness := 'enhanced')",
     "risk": f"FROM risk('{MADE}, sensitive := ['disease'], threshold := 0.4)",
@@ -81,18 +81,18 @@ STATEMENTS = {
     "query_error": f"FROM query_error('safe', 'stays', {FEW}, hierarchies := {{'zip': 'zip'}}, queries := 20)",
     "releases": "SELECT * EXCLUDE (released_at) FROM releases()",
     "status": "FROM release_status()",
-    "delta": "FROM delta_problems('held')",
+    "delta": "FROM refresh_problems('held')",
     "composition": "FROM composition('held', 'held too') ORDER BY ALL",
     "certificate": "SELECT * FROM certificate('held') WHERE item <> 'released at'",
     "hierarchy_prefix": "FROM hierarchy_prefix('a', 'stays', 'zip', keep := [2])",
     "hierarchy_intervals": "FROM hierarchy_intervals('a', 'stays', 'age', widths := [5, 10])",
     "hierarchy_dates": "FROM hierarchy_dates('a', 'stays', 'born', levels := ['year', 'decade'])",
-    "hierarchy_arx": "FROM hierarchy_arx('zip')",
+    "hierarchy_to_arx": "FROM hierarchy_to_arx('zip')",
     "hierarchy_problems": "FROM hierarchy_problems()",
-    "uncovered": "FROM uncovered('stays', 'sex', hierarchy := 'zip')",
+    "uncovered_values": "FROM uncovered_values('stays', 'sex', hierarchy := 'zip')",
     "hierarchies": "SELECT name FROM hierarchies()",
     "algorithms": "FROM algorithms()",
-    "read": "SELECT lower_of('[25, 29]'), upper_date_of('[2001-01-01, 2001-12-31]'), midpoint('[1, 4]'), "
+    "read": "SELECT lower_bound('[25, 29]'), upper_date('[2001-01-01, 2001-12-31]'), midpoint('[1, 4]'), "
     "share_within('[1, 4]', 2, 3), covers('[1, 4]', 3), covers('0*', '0210', 'zip'), "
     "midpoint_date('[2001-01-01, 2001-12-31]')",
 }

@@ -65,7 +65,7 @@ def clinic(con: Any, seed: int, people: int, most: int = 6) -> Clinic:
         dbanon.load_hierarchy(con, name, [[value, *above] for value, above in tree.items()])
     dbanon.declare(con, "patients", id="person", age="quasi", zip=("quasi", "zips"), blood="sensitive")
     dbanon.declare(con, "visits", patient_id="person", day="quasi", code=("quasi", "codes"), disease="sensitive")
-    dbanon.declare(con, "labs", patient_id="person", value={"role": "quasi", "grid": 5})
+    dbanon.declare(con, "labs", patient_id="person", value={"role": "quasi", "rounding": 5})
     return actual_clinic
 
 

@@ -93,7 +93,7 @@ def build(path: Path | str, rows: int = 160) -> Any:
     )  # fmt: skip
     dbanon.declare(
         con, SOURCE, surname="identifier", born="quasi", town="quasi", weight="quasi", disease="sensitive",
-        ward="other",
+        ward="insensitive",
     )  # fmt: skip
     return con
 

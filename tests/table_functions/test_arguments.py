@@ -193,10 +193,10 @@ def test_an_empty_slot_is_no_argument() -> None:
 
 TEXTS = [
     ("(CAST(k AS INTEGER) = CAST(10 AS INTEGER))", ("k", 10)),
-    ("(CAST(escape AS BOOLEAN) = true)", ("escape", True)),
-    ("(CAST(escape AS BOOLEAN) = CAST('t' AS BOOLEAN))", ("escape", True)),
-    ("(CAST(escape AS BOOLEAN) = CAST('f' AS BOOLEAN))", ("escape", False)),
-    ("(CAST(escape AS VARCHAR) = CAST('t' AS VARCHAR))", ("escape", "t")),
+    ("(CAST(escape_labels AS BOOLEAN) = true)", ("escape_labels", True)),
+    ("(CAST(escape_labels AS BOOLEAN) = CAST('t' AS BOOLEAN))", ("escape_labels", True)),
+    ("(CAST(escape_labels AS BOOLEAN) = CAST('f' AS BOOLEAN))", ("escape_labels", False)),
+    ("(CAST(escape_labels AS VARCHAR) = CAST('t' AS VARCHAR))", ("escape_labels", "t")),
     ("(CAST(weights AS STRUCT(a BOOLEAN)) = struct_pack(CAST('t' AS BOOLEAN)))", ("weights", {"a": True})),
     ("(CAST(hierarchies AS STRUCT) = struct_pack())", ("hierarchies", {})),
     ('(CAST(qi AS "NULL"[]) = list_value())', ("qi", [])),

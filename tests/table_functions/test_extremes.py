@@ -112,7 +112,7 @@ def ours(error: duckdb.Error) -> bool:
 
 
 def test_view_over_function_is_no_source_of_it(ten: Any) -> None:
-    made = "FROM {}('ten', k = 2, qi = ['age'], other = ['sex'])"
+    made = "FROM {}('ten', k = 2, qi = ['age'], insensitive = ['sex'])"
     ten.execute(f"CREATE OR REPLACE VIEW over AS SELECT * {made.format('kacpc')}")
     ten.execute(
         "CREATE OR REPLACE VIEW over_over AS FROM ten WHERE age::VARCHAR NOT IN (SELECT o.age FROM main.over AS o)"

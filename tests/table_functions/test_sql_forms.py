@@ -36,7 +36,7 @@ PEOPLE = """
     INSERT INTO hosts SELECT i, 20 + i * 3 FROM range(12) AS r (i);
     INSERT INTO stays SELECT i % 12, i % 5, i * 7 % 20 FROM range(40) AS r (i);
 """
-ROLES = {"rid": "identifier", "age": "quasi", "sex": "quasi", "disease": "sensitive", "region": "other"}
+ROLES = {"rid": "identifier", "age": "quasi", "sex": "quasi", "disease": "sensitive", "region": "insensitive"}
 WARDS = "E'a1;a;*\\na2;a;*\\nb1;b;*\\nb2;b;*'"
 FORMS = ("=", ":=", "=>")
 
@@ -64,7 +64,7 @@ OF_MODELS = (
     free("diversity", "'entropy'", "l := 2, sensitive := ['mark']"),
     Case("c", "0.9", "l := 2, diversity := 'recursive'"),
     Case("t", "0.1"),
-    Case("emd", "'ordered'", "t := 0.2"),
+    Case("ground_distance", "'ordered'", "t := 0.2"),
     Case("alpha", "0.5"),
     Case("p", "3"),
     Case("beta", "0.5"),
@@ -87,27 +87,27 @@ CASES = [
     Case("person", "'person'"),
     Case("weights", "{'age': 1000}"),
     Case("nulls", "'drop'"),
-    Case("missing", "['M']"),
+    Case("missing_codes", "['M']"),
     Case("intervals", "'bounds'"),
-    free("other", "['mark']", ""),
+    free("insensitive", "['mark']", ""),
     Case("identifier", "['region']"),
     Case("withhold", "['region']"),
-    free("allow_rare", "['note']", "other := ['note']"),
+    free("allow_rare", "['note']", "insensitive := ['note']"),
     free("min_level", "{'ward': 1}", WARD),
     free("max_level", "{'ward': 1}", WARD, k=5),
     Case("top", "{'age': 40}"),
     Case("bottom", "{'age': 30}"),
-    Case("grid", "{'age': 10}"),
-    Case("round", "{'age': 10}"),
+    Case("rounding", "{'age': 10}"),
+    Case("coarsen", "{'age': 10}"),
     *of_models(),
-    free("multi", "'joint'", "alpha := 0.8, sensitive := ['disease', 'mark']"),
-    Case("cell", "4"),
+    free("multi_sensitive", "'joint'", "alpha := 0.8, sensitive := ['disease', 'mark']"),
+    Case("max_partition", "4"),
     Case("suppress", "0.2"),
     Case("improve", "500"),
     free("objective", "'ncp'", "improve := 500, qi := ['age', 'sex', 'ward'], hierarchies := {'ward': "
          "E'a1;a;*\\na2;a;*\\nb1;b;*\\nb2;b;*\\nc1;c;d;e;*\\nc2;c;d;e;*'}", k=4),
-    free("escape", "true", "qi := ['age', 'mark']"),
-    free("eloss_height", "'sub'", "qi := ['ward'], hierarchies := {'ward': E'a1;a;*\\na2;a;*\\n"
+    free("escape_labels", "true", "qi := ['age', 'mark']"),
+    free("loss_height", "'sub'", "qi := ['ward'], hierarchies := {'ward': E'a1;a;*\\na2;a;*\\n"
          "b1;b;B;*\\nb2;b;B;*'}", "kacpc_metrics", k=8),
     free("prune_unused", "false", "qi := ['age', 'ward'], hierarchies := {'ward': E'a1;a;*\\na2;a;*\\nb1;b;*\\n"
          "b2;b;*\\nc1;c;d;e;*\\nc2;c;d;e;*'}"),
@@ -206,7 +206,7 @@ def test_twelve_parameters_fit_with_equals(shared: Any) -> None:
     arguments = {
         "k": "3", "qi": "['age', 'sex']", "sensitive": "['disease']", "hierarchies": "{'sex': E'M;*\\nF;*'}",
         "weights": "{'age': 2}", "l": "2", "t": "0.6", "alpha": "0.9", "nulls": "'keep'", "intervals": "'text'",
-        "person": "'person'", "other": "'region'",
+        "person": "'person'", "insensitive": "'region'",
     }  # fmt: skip
     written_texts = [", ".join(f"{name} {form} {value}" for name, value in arguments.items()) for form in FORMS]
     answers = [answer(shared, f"FROM kacpc('people', {call})") for call in written_texts]
@@ -436,7 +436,7 @@ def test_a_release_can_be_stored_as_a_table(own: Any) -> None:
 
 
 def test_a_failing_release_leaves_no_table(own: Any) -> None:
-    for arguments in ("k=99", "nuls='drop', k := 3", "k := 3, other := ['note']"):
+    for arguments in ("k=99", "nuls='drop', k := 3", "k := 3, insensitive := ['note']"):
         with pytest.raises(duckdb.Error):
             own.execute(f"CREATE TABLE x AS FROM kacpc('people', {arguments})")
         assert answer(own, "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'x'")[1] == [(0,)]

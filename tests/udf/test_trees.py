@@ -14,7 +14,7 @@ def read(con: Any, values: Sequence[str], *, stored: bool = True, escape: bool =
     """Return what the function makes of the hierarchy `h` and of values."""
     request = json.dumps({"escape": escape, "names": True, "trees": [[7, stored, min_level]]})
     rows = (
-        "(SELECT list(struct_pack(tree := 7, node := node, parent := parent, label := label) ORDER BY ord, node) "
+        "(SELECT list(struct_pack(tree := 7, node := node, parent := parent, label := label) ORDER BY position, node) "
         "FROM dbanon.hierarchy WHERE name = 'h')"
     )
     text = (

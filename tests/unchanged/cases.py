@@ -15,8 +15,8 @@ MODELS = (
     "l := 2, diversity := 'entropy'",
     "l := 2, diversity := 'recursive', c := 1.5",
     "t := 0.4",
-    "t := 0.2, emd := 'ordered'",
-    "t := 0.2, emd := 'hierarchical'",
+    "t := 0.2, ground_distance := 'ordered'",
+    "t := 0.2, ground_distance := 'hierarchical'",
     "alpha := 0.6",
     "p := 3",
     "beta := 1.0",
@@ -32,34 +32,34 @@ OPTIONS = (
     "nulls := 'drop'",
     "intervals := 'bounds'",
     "qi := ['sex', 'age'], withhold := ['zip']",
-    "round := {'age': 10, 'zip': 2}",
-    "top := {'age': 70}, bottom := {'age': 30}, grid := {'age': 4}",
+    "coarsen := {'age': 10, 'zip': 2}",
+    "top := {'age': 70}, bottom := {'age': 30}, rounding := {'age': 4}",
     "min_level := {'zip': 1, 'sex': 1}",
     "max_level := {'zip': 3}",
     "weights := {'age': 5, 'zip': 0.25}",
-    "eloss_height := 'sub'",
+    "loss_height := 'sub'",
 )
 """Of calls on `clinic`."""
 
 ROLES = (
-    "qi := ['age', 'sex'], sensitive := ['disease', 'score'], l := 2, multi := 'joint'",
+    "qi := ['age', 'sex'], sensitive := ['disease', 'score'], l := 2, multi_sensitive := 'joint'",
     "qi := ['age', 'sex'], sensitive := ['disease', 'score'], t := 0.5",
     "qi := ['weight', 'born', 'seen'], intervals := 'struct'",
     "qi := ['age', 'weight', 'smoker', 'job']",
-    "qi := ['sex', 'age'], other := ['ward'], identifier := ['name']",
-    "qi := ['born'], grid := {'born': 'year'}",
-    "qi := ['born', 'seen'], round := {'born': 'decade'}, top := {'seen': '2024-06-01'}",
+    "qi := ['sex', 'age'], insensitive := ['ward'], identifier := ['name']",
+    "qi := ['born'], rounding := {'born': 'year'}",
+    "qi := ['born', 'seen'], coarsen := {'born': 'decade'}, top := {'seen': '2024-06-01'}",
     "qi := ['job', 'age'], hierarchies := {'job': 'trades'}",
-    "qi := ['sex'], other := ['job'], allow_rare := ['job']",
+    "qi := ['sex'], insensitive := ['job'], allow_rare := ['job']",
     "qi := ['zip', 'weight'], hierarchies := {'zip': 'zips'}, person := 'pid'",
 )
 """Of calls on `free`, which has no policy."""
 
 OWN = {
     "kacpc": ("prune_unused := false",),
-    "ikac": ("first := 'far-from-random', seed := 3", "mode := 'deterministic'"),
+    "ikac": ("first_seed := 'far-from-random', seed := 3", "mode := 'deterministic'"),
     "mdav": ("scale := 'std'",),
-    "gaa_cp": ("next := 'far'", "mode := 'deterministic'"),
+    "gaa_cp": ("next_seed := 'far'", "mode := 'deterministic'"),
     "kmember": ("seed := 7", "mode := 'deterministic'"),
     "kmembers_random": ("seed := 7",),
     "eld": ("l := 3", "p := 2"),
@@ -80,8 +80,8 @@ OWN = {
     "kmcssa": ("l := 2",),
     "gccg": ("parts := 3",),
     "systematic": ("seed := 3",),
-    "bhaladhare": ("a := 2, b := 0", "mode := 'deterministic'"),
-    "organized": ("a := 2",),
+    "bhaladhare": ("sort_quasi := 2, sort_sensitive := 0", "mode := 'deterministic'"),
+    "organized": ("sort_quasi := 2",),
     "adaptive_k": ("mode := 'deterministic'",),
     "kmeanspp_cloud": ("seed := 2, deviations := 2", "mode := 'deterministic', suppress := 0"),
     "dissimilarity_tree": ("l := 2", "t := 0.5"),
@@ -89,14 +89,14 @@ OWN = {
     "wfcmeans": ("seed := 6", "mode := 'deterministic', rounds := 2"),
     "wkmca": ("outliers := 0.2, seed := 1",),
     "oka_kmember": ("seed := 5",),
-    "kaca": ("beta_edge := 0", "stub := true"),
+    "kaca": ("beta_edge := 0", "split_donor := true"),
     "r_gather": ("eps := 0.05", "l := 2"),
-    "multilevel_mdav": ("levels := 3, coarser := 2", "scale := 'std'"),
+    "multilevel_mdav": ("levels := 3, group_size_factor := 2", "scale := 'std'"),
     "kapp": ("t := 0.5, seed := 3", "sensitive_clusters := 2, l := 2", "t := 0.8, optimizer := 'vultures'"),
     "ga_clustering": ("generations := 500, patience := 500, seed := 2", "mode := 'deterministic'"),
-    "loukides_shao": ("threshold := 0.2, suppress := 0.1", "protection := 0.2, mode := 'deterministic'"),
+    "loukides_shao": ("threshold := 0.2, suppress := 0.1", "diversity_weight := 0.2, mode := 'deterministic'"),
     "mckl": ("l := 3", "l := 3, suppress := 1"),
-    "knn_gs": ("groups := 3, each := 2", "level := 1, mode := 'deterministic'"),
+    "knn_gs": ("n_groups := 3, records_per_group := 2", "group_level := 1, mode := 'deterministic'"),
     "pppc": ("parts := 3, seed := 2", "l := 2, mode := 'deterministic'"),
     "s_cpm": ("parts := 3, penalty := 2, seed := 2", "l := 2, mode := 'deterministic'"),
     "datafly": ("most := 0", "suppress := 0.02, l := 2"),
@@ -125,7 +125,7 @@ def six(algorithms: list[str]) -> Iterator[str]:
     for name in algorithms:
         yield f"FROM {name}('six', k := 2)"
     yield "FROM anonymize('six', algorithm := 'mondrian', k := 2)"
-    yield "SELECT * FROM kacpc_metrics('six', k := 2, divergence := true)"
+    yield "SELECT * FROM kacpc_metrics('six', k := 2, with_kl_divergence := true)"
 
 
 def clinic(algorithms: list[str]) -> Iterator[str]:
@@ -176,19 +176,19 @@ def functions() -> Iterator[str]:
     yield "FROM policy_problems()"
     yield "FROM dbanon.policy ORDER BY ALL"
     yield "SELECT name, title, family, source, evidence, deterministic, complexity, meets FROM algorithms()"
-    yield "FROM uncovered('clinic', 'zip', hierarchy := 'us_state')"
-    yield "FROM hierarchy_shipped('us_state')"
-    yield "FROM hierarchy_arx('illness')"
+    yield "FROM uncovered_values('clinic', 'zip', hierarchy := 'us_state')"
+    yield "FROM hierarchy_builtin('us_state')"
+    yield "FROM hierarchy_to_arx('illness')"
     yield "FROM hierarchy_flat('jobs', 'clinic', 'job')"
     yield "FROM hierarchy_prefix('zip3', 'clinic', 'zip', keep := [3])"
     yield "FROM hierarchy_intervals('ages', 'clinic', 'age', widths := [5, 10, 20])"
     yield "FROM hierarchy_dates('born', 'clinic', 'born', levels := ['year', 'decade'])"
     yield (
-        "SELECT v, lower_of(v), upper_of(v), midpoint(v), share_within(v, 20, 30), covers(v, '25') "
+        "SELECT v, lower_bound(v), upper_bound(v), midpoint(v), share_within(v, 20, 30), covers(v, '25') "
         "FROM (VALUES ('[25, 29]'), ('25'), ('<=18'), ('>=90'), ('*'), (NULL), ('[-3.5, 1e3]')) AS t (v)"
     )
     yield (
-        "SELECT v, lower_date_of(v), upper_date_of(v), midpoint_date(v) "
+        "SELECT v, lower_date(v), upper_date(v), midpoint_date(v) "
         "FROM (VALUES ('[2024-01-01, 2024-03-31]'), ('2024-02-29'), ('*'), (NULL)) AS t (v)"
     )
 
@@ -201,17 +201,20 @@ def measure_statements() -> Iterator[str]:
     for name in RISKS:
         yield f"FROM {name}('safe', source := 'clinic')"
     yield "FROM uniqueness('safe', source := 'clinic', population := 'clinic')"
-    yield "FROM risk('safe', source := 'clinic', classes := 'cluster', fraction := 0.5, ties := 'count', norm := true)"
+    yield (
+        "FROM risk('safe', source := 'clinic', classes := 'cluster', fraction := 0.5, count_ties := true, "
+        "normalize_levels := true)"
+    )
     for kind in ATTACKS:
         yield f"FROM attack('safe', kind := '{kind}', source := 'clinic')"
         yield f"FROM attack_summary('safe', kind := '{kind}', source := 'clinic')"
     yield "FROM attack('safe', kind := 'minimality', source := 'clinic', alpha := 0.5)"
     yield "FROM attack('safe', kind := 'linkage', source := 'clinic', register := 'clinic')"
     yield "FROM attack_summary('safe', kind := 'linkage', source := 'clinic', register := 'clinic', sample := 20)"
-    yield "FROM attack('safe', kind := 'background', source := 'clinic', facts := 2, threshold := 0.5)"
+    yield "FROM attack('safe', kind := 'background', source := 'clinic', known_negatives := 2, threshold := 0.5)"
     yield "FROM query_error('safe', 'clinic', queries := 100)"
     yield "FROM inference('clinic', k := 4)"
-    yield "FROM inference('clinic', k := 4, algorithm := 'mondrian', support := 2)"
+    yield "FROM inference('clinic', k := 4, algorithm := 'mondrian', min_records := 2)"
 
 
 def forest_statements() -> Iterator[str]:
@@ -230,19 +233,19 @@ def error_statements() -> Iterator[str]:
     yield "FROM kacpc('six', k := 2.5)"
     yield "FROM kacpc('nowhere', k := 2)"
     yield "FROM kacpc('six', k := 2, qi := ['agee'])"
-    yield "FROM kacpc('six', k := 2, other := ['rid'])"
+    yield "FROM kacpc('six', k := 2, insensitive := ['rid'])"
     yield "FROM kacpc('six', k := 2, l := 5)"
     yield "FROM kacpc('six', k := 2, diversity := 'entropy')"
-    yield "FROM kacpc('six', k := 2, emd := 'else', t := 0.1)"
+    yield "FROM kacpc('six', k := 2, ground_distance := 'else', t := 0.1)"
     yield "FROM kacpc('six', k := 2, hierarchies := {'workclass': 'nothing'})"
     yield "FROM kacpc('six', k := 2, min_level := {'age': 1})"
     yield "FROM kacpc('clinic', k := 4, nulls := 'error')"
-    yield "FROM kacpc('clinic', k := 4, other := ['name'])"
-    yield "FROM kacpc('clinic', k := 4, other := ['score', 'seen'])"
+    yield "FROM kacpc('clinic', k := 4, insensitive := ['name'])"
+    yield "FROM kacpc('clinic', k := 4, insensitive := ['score', 'seen'])"
     yield "FROM anonymize('six', algorithm := 'kacp', k := 2)"
     yield "FROM attack('six', kind := 'guess', source := 'six')"
     yield "FROM risk('six', threshold := 2)"
-    yield "FROM hierarchy_shipped('nothing')"
+    yield "FROM hierarchy_builtin('nothing')"
 
 
 def adult(algorithms: list[str]) -> Iterator[str]:
@@ -260,8 +263,8 @@ def adult_options() -> Iterator[str]:
     for option in (
         "improve := 5000",
         "suppress := 0.05",
-        "top := {'age': 80}, bottom := {'age': 20}, grid := {'age': 5}",
-        "round := {'age': 5, 'education': 2}",
+        "top := {'age': 80}, bottom := {'age': 20}, rounding := {'age': 5}",
+        "coarsen := {'age': 5, 'education': 2}",
         "intervals := 'bounds', min_level := {'education': 1}",
         "weights := {'age': 3}",
     ):

@@ -39,19 +39,23 @@ def views() -> Iterator[Answer]:
             yield f"publish {ending}", partial(file_lines, con, Path(folder) / f"seen{ending}")
         con.execute("DELETE FROM clinic WHERE rid % 5 = 0")
         con.execute("INSERT INTO clinic SELECT * REPLACE (rid + 1000 AS rid) FROM clinic WHERE rid % 4 = 1")
-        for sql in ("FROM release_status()", "FROM delta_problems('seen')"):
+        for sql in ("FROM release_status()", "FROM refresh_problems('seen')"):
             yield sql, partial(rows, con, sql)
         yield (
             "refresh",
-            lambda: release_lines(con, dbanon.refresh_release(con, "seen", refresh="recluster", allow_delta=True)),
+            lambda: release_lines(
+                con, dbanon.refresh_release(con, "seen", refresh="recluster", allow_small_differences=True)
+            ),
         )
         yield (
             "materialize another",
-            lambda: release_lines(con, dbanon.create_release(con, "other", "mondrian", "clinic", k=3, l=2, key="rid")),
+            lambda: release_lines(
+                con, dbanon.create_release(con, "insensitive", "mondrian", "clinic", k=3, l=2, key="rid")
+            ),
         )
-        sql = "FROM composition('seen', 'other')"
+        sql = "FROM composition('seen', 'insensitive')"
         yield sql, partial(rows, con, sql)
-        yield "certificate of the other", lambda: certified(con, "other")
+        yield "certificate of the other", lambda: certified(con, "insensitive")
     con.close()
 
 

@@ -79,11 +79,11 @@ def small() -> Any:
     dbanon.declare(con, "clinic", **roles)
     extra_parameters = {
         "pid": "person",
-        "age": {"role": "quasi", "weight": 3, "top": 80, "bottom": 25, "grid": 5},
+        "age": {"role": "quasi", "weight": 3, "top": 80, "bottom": 25, "rounding": 5},
         "zip": {"role": "quasi", "hierarchy": "zips", "min_level": 1},
         "job": {"role": "quasi", "hierarchy": "trades", "max_level": 2, "weight": 0.5},
         "born": "quasi",
-        "ward": "other",
+        "ward": "insensitive",
     }
     dbanon.declare(con, "declared", **(roles | extra_parameters))
     return con

@@ -45,7 +45,7 @@ def live(path):
             pass
         con.execute(f"INSERT INTO patients SELECT {n} + i, 20 + ({n} + i) % 50, 'Flu' FROM range(4) AS r (i)")
         try:
-            dbanon.refresh_release(con, "safe", allow_delta=n % 3 == 0)
+            dbanon.refresh_release(con, "safe", allow_small_differences=n % 3 == 0)
         except (dbanon.DbanonError, duckdb.Error):
             pass
         if n % 5 == 0:

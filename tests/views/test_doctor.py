@@ -56,7 +56,7 @@ def test_view_broken_for_other_reason_not_reported(clinic: Any) -> None:
 def test_stale_releases_are_listed_with_what_changed(clinic: Any) -> None:
     clinic.execute("INSERT INTO patients VALUES (100, 33, 'a'), (101, 34, 'b')")
     [problem] = doctor.problems(clinic)
-    assert (problem.kind, problem.about) == ("release", "safe") and "2 records came" in problem.problem
+    assert (problem.kind, problem.about) == ("release", "safe") and "2 records added" in problem.problem
 
 
 @pytest.mark.exhaustive

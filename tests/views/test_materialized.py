@@ -225,7 +225,7 @@ def test_an_open_transaction_is_refused(con: Any) -> None:
     con.execute("BEGIN")
     con.execute("DELETE FROM patients WHERE pid = 3")
     for work in (
-        lambda: dbanon.create_release(con, "other", "kacpc", "patients", k=5),
+        lambda: dbanon.create_release(con, "insensitive", "kacpc", "patients", k=5),
         lambda: dbanon.refresh_release(con, "safe"),
         lambda: dbanon.drop_release(con, "safe"),
         lambda: dbanon.forget_release(con, "safe"),
@@ -269,7 +269,7 @@ def test_a_schema_and_a_database_can_be_named(con: Any) -> None:
     assert dbanon.refresh_release(con, "out.safe").version == 2
     dbanon.create_release(con, "memory.out.other", "kacpc", "main.patients", k=5)
     dbanon.create_release(con, "memory.third", "kacpc", "memory.patients", k=5)
-    assert_consistent(con, "other", "out")
+    assert_consistent(con, "insensitive", "out")
     assert_consistent(con, "third")
     assert dbanon.refresh_release(con, "memory.third").version == 2
     con.execute("USE memory.out")
@@ -307,7 +307,7 @@ def test_a_file_or_a_view_can_be_the_source(con: Any, tmp_path: Path) -> None:
     assert con.execute("SELECT DISTINCT status FROM release_status()").fetchall() == [("fresh",)]
     con.execute(f"COPY (FROM patients WHERE pid > 9) TO '{path}' (FORMAT parquet)")
     con.execute("DELETE FROM patients WHERE pid > 14")
-    assert con.execute("SELECT name, went FROM release_status()").fetchall() == [("of_file", 10), ("of_view", 5)]
+    assert con.execute("SELECT name, removed FROM release_status()").fetchall() == [("of_file", 10), ("of_view", 5)]
 
 
 @pytest.mark.exhaustive
@@ -319,7 +319,7 @@ def test_read_only_database_unchanged(tmp_path: Path) -> None:
     with dbanon.connect(path, read_only=True) as con:
         assert con.execute("SELECT status FROM release_status()").fetchall() == [("fresh",)]
         for work in (
-            lambda: dbanon.create_release(con, "other", "kacpc", "patients", k=5),
+            lambda: dbanon.create_release(con, "insensitive", "kacpc", "patients", k=5),
             lambda: dbanon.refresh_release(con, "safe"),
             lambda: dbanon.drop_release(con, "safe"),
             lambda: dbanon.forget_release(con, "safe"),
@@ -359,10 +359,12 @@ def test_replace_creates_next_version_with_new_definition(con: Any) -> None:
     with pytest.raises(errors.SmallDifferencesRefusedError):
         dbanon.create_release(con, "safe", "mondrian", "patients", k=10, replace=True)
     with pytest.warns(dbanon.DisclosureWarning, match="intersect"):
-        release = dbanon.create_release(con, "safe", "mondrian", "patients", k=10, replace=True, allow_delta=True)
+        release = dbanon.create_release(
+            con, "safe", "mondrian", "patients", k=10, replace=True, allow_small_differences=True
+        )
     assert release.version == 2
     assert_consistent(con, "safe")
-    rows = con.execute("SELECT algorithm, status, allow_delta FROM releases()").fetchall()
+    rows = con.execute("SELECT algorithm, status, allow_small_differences FROM releases()").fetchall()
     assert rows == [("kacpc", "replaced", False), ("mondrian", "published", True)]
     old_rows = con.execute("FROM safe").fetchall()
     with pytest.raises(duckdb.Error):
@@ -401,6 +403,6 @@ def test_plain_attached_connection_supports_all_statements() -> None:
     patients(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     assert dbanon.refresh_release(con, "safe").version == 2
-    assert con.execute("SELECT count(*) FROM delta_problems('safe')").fetchall() == [(0,)]
+    assert con.execute("SELECT count(*) FROM refresh_problems('safe')").fetchall() == [(0,)]
     dbanon.drop_release(con, "safe")
     con.close()

@@ -43,7 +43,7 @@ def two_groups(con: Any, **roles: Any) -> None:
 
 
 def status(con: Any) -> tuple[Any, ...]:
-    rows = con.execute("SELECT status, came, went, changed FROM release_status()").fetchall()
+    rows = con.execute("SELECT status, added, removed, changed FROM release_status()").fetchall()
     assert len(rows) == 1
     return rows[0]
 
@@ -155,7 +155,7 @@ def test_refresh_without_changes_gives_same_rows(con: Any) -> None:
     two_groups(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=3, l=2, suppress=0.2)
     con.execute("CREATE TABLE old AS FROM safe")
-    assert con.execute("FROM delta_problems('safe')").fetchall() == []
+    assert con.execute("FROM refresh_problems('safe')").fetchall() == []
     assert dbanon.refresh_release(con, "safe").version == 2
     assert con.execute("FROM safe").fetchall() == con.execute("FROM old").fetchall()
 
@@ -166,7 +166,7 @@ def test_few_new_records_suppressed_if_allowed(con: Any) -> None:
     patients(con, [(i, 20 + i % 10, DISEASES[i % 4]) for i in range(40)])
     assert dbanon.create_release(con, "safe", "kacpc", "patients", k=4, suppress=0.1).records == 40
     con.execute("INSERT INTO patients VALUES (92, 96, 'Flu')")
-    assert con.execute("FROM delta_problems('safe')").fetchall() == []
+    assert con.execute("FROM refresh_problems('safe')").fetchall() == []
     assert dbanon.refresh_release(con, "safe").records == 40
     assert con.execute("SELECT suppressed FROM dbanon.release ORDER BY version").fetchall() == [(0,), (1,)]
     con.execute("INSERT INTO patients SELECT 200 + i, 90 + i, 'Cut' FROM range(5) AS r (i)")
@@ -182,9 +182,9 @@ def test_shrunk_relabelled_class_hides_removed_member(con: Any) -> None:
         dbanon.create_release(con, "safe", "kacpc", "patients", k=5, l=2)
     assert con.execute("SELECT count(DISTINCT age) FROM safe").fetchall() == [(1,)]
     con.execute("DELETE FROM patients WHERE pid >= 5")
-    assert con.execute("SELECT change, missed FROM delta_problems('safe')").fetchall() == [("went", ["l"])]
+    assert con.execute("SELECT change, missed FROM refresh_problems('safe')").fetchall() == [("removed", ["l"])]
     error = unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.SmallDifferencesRefusedError)
-    assert "delta_problems" in str(error)
+    assert "refresh_problems" in str(error)
 
 
 def test_new_records_do_not_hide_small_removal(con: Any) -> None:
@@ -193,7 +193,7 @@ def test_new_records_do_not_hide_small_removal(con: Any) -> None:
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("DELETE FROM patients WHERE pid < 7")
     con.execute("INSERT INTO patients SELECT 100 + i, 30, 'Cut' FROM range(7) AS r (i)")
-    rows = con.execute("SELECT change, sum(records) FROM delta_problems('safe') GROUP BY ALL").fetchall()
+    rows = con.execute("SELECT change, sum(records) FROM refresh_problems('safe') GROUP BY ALL").fetchall()
     assert rows
     unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.SmallDifferencesRefusedError)
 
@@ -215,7 +215,7 @@ def test_a_further_record_of_a_person_is_not_a_further_person(con: Any) -> None:
     dbanon.declare(con, "visits", person="person", age="quasi", disease="sensitive")
     dbanon.create_release(con, "safe", "kacpc", "visits", k=4)
     con.execute("INSERT INTO visits SELECT 3, 30, 'Cut' FROM range(9)")
-    assert con.execute("SELECT change, records, persons FROM delta_problems('safe')").fetchall() == [("came", 9, 1)]
+    assert con.execute("SELECT change, records, persons FROM refresh_problems('safe')").fetchall() == [("added", 9, 1)]
     unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.SmallDifferencesRefusedError)
     con.execute("INSERT INTO visits SELECT i, 30, 'Cold' FROM range(8) AS r (i)")
     assert dbanon.refresh_release(con, "safe").records == 25
@@ -229,11 +229,14 @@ def test_a_changed_distribution_is_judged_by_the_gate(con: Any) -> None:
     con.execute("INSERT INTO patients SELECT 100 + i, 60 + i % 2, 'TB' FROM range(60) AS r (i)")
     unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.CannotKeepClassesError)
     unchanged_by(
-        con, "safe", lambda: dbanon.refresh_release(con, "safe", allow_delta=True), errors.CannotKeepClassesError
+        con,
+        "safe",
+        lambda: dbanon.refresh_release(con, "safe", allow_small_differences=True),
+        errors.CannotKeepClassesError,
     )
     with pytest.warns(dbanon.DisclosureWarning, match="clustered anew"):
-        dbanon.refresh_release(con, "safe", refresh="recluster", allow_delta=True)
-    assert con.execute("SELECT refresh, allow_delta FROM dbanon.release WHERE version = 2").fetchall() == [
+        dbanon.refresh_release(con, "safe", refresh="recluster", allow_small_differences=True)
+    assert con.execute("SELECT refresh_mode, allow_small_differences FROM dbanon.release WHERE version = 2").fetchall() == [
         ("recluster", True)
     ]
 
@@ -252,20 +255,22 @@ def test_keep_is_refused_where_other_columns_are_published(con: Any) -> None:
 
 
 @pytest.mark.exhaustive
-def test_allow_delta_is_in_the_ledger(con: Any) -> None:
+def test_allow_small_differences_is_in_the_ledger(con: Any) -> None:
     patients(con, [(i, 30, DISEASES[i % 4]) for i in range(12)])
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("DELETE FROM patients WHERE pid IN (3, 4)")
     error = unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.SmallDifferencesRefusedError)
-    assert all(word in str(error) for word in ("wait for more", "recluster", "allow_delta"))
+    assert all(word in str(error) for word in ("wait for more", "recluster", "allow_small_differences"))
     unchanged_by(
         con,
         "safe",
         lambda: dbanon.refresh_release(con, "safe", refresh="recluster"),
         errors.SmallDifferencesRefusedError,
     )
-    dbanon.refresh_release(con, "safe", allow_delta=True)
-    rows = con.execute("SELECT version, status, refresh, allow_delta, delta_classes > 0 FROM releases()").fetchall()
+    dbanon.refresh_release(con, "safe", allow_small_differences=True)
+    rows = con.execute(
+        "SELECT version, status, refresh, allow_small_differences, small_differences > 0 FROM releases()"
+    ).fetchall()
     assert rows == [(1, "replaced", "first", False, False), (2, "published", "keep", True, True)]
 
 
@@ -276,7 +281,7 @@ def test_recluster_warns_that_classes_can_be_intersected(con: Any) -> None:
     with pytest.warns(dbanon.DisclosureWarning, match="intersect"):
         release = dbanon.refresh_release(con, "safe", refresh="recluster")
     assert (release.version, release.records) == (2, 29)
-    assert con.execute("SELECT refresh FROM dbanon.release WHERE version = 2").fetchall() == [("recluster",)]
+    assert con.execute("SELECT refresh_mode FROM dbanon.release WHERE version = 2").fetchall() == [("recluster",)]
 
 
 @pytest.mark.exhaustive
@@ -313,8 +318,8 @@ ASKS: list[dict[str, Any]] = [
     {"l": 2},
     {"l": 2, "diversity": "entropy"},
     {"t": 0.5},
-    {"t": 0.4, "emd": "ordered"},
-    {"t": 0.6, "emd": "hierarchical"},
+    {"t": 0.4, "ground_distance": "ordered"},
+    {"t": 0.6, "ground_distance": "hierarchical"},
     {"alpha": 0.7},
     {"l": 2, "t": 0.6},
     {"beta": 4},
@@ -336,7 +341,7 @@ class World:
         if rng.random() < 0.3:
             self.options["bottom"] = {"age": 24}
         if rng.random() < 0.3:
-            self.options["grid"] = {"age": 5}
+            self.options["rounding"] = {"age": 5}
         if rng.random() < 0.3:
             self.options["min_level"] = {"ward": 1}
         if rng.random() < 0.25:
@@ -381,7 +386,7 @@ class World:
     def change(self) -> None:
         """Some records come; some go, often a whole class of them; some are changed."""
         rng, con = self.rng, self.con
-        choice = rng.choices(["many", "one", "class", "some", "other"], [6, 1, 4, 1, 1])[0]
+        choice = rng.choices(["many", "one", "class", "some", "insensitive"], [6, 1, 4, 1, 1])[0]
         if choice in ("many", "class"):
             self.insert(rng.choice([8, 15, 25]))
         if choice == "one":
@@ -394,7 +399,7 @@ class World:
             )
         if choice == "some":
             con.execute(f"DELETE FROM t WHERE (pid * 7919 + {rng.randrange(9)}) % 9 = 0")
-        if choice == "other":
+        if choice == "insensitive":
             con.execute(f"UPDATE t SET disease = '{rng.choice(DISEASES)}' WHERE (pid + {rng.randrange(9)}) % 9 = 0")
 
     def sets(self, version: str, other: str) -> list[list[tuple[Any, ...]]]:
@@ -425,7 +430,7 @@ def missed_models(part: Sequence[Any], whole: Mapping[Any, int], asked: Mapping[
     q = {value: models.Fraction(count, total) for value, count in whole.items()}
     p = models.shares(records, 0)
     if "t" in asked:
-        emd = asked.get("emd", "equal")
+        emd = asked.get("ground_distance", "equal")
         if emd == "equal":
             distance = models.equal(p, q)
         elif emd == "ordered":
@@ -492,7 +497,7 @@ def refreshed(con: Any, world: World, where: str) -> str:
     previous = everything(con, "safe")
     problems: list[Any] | None = None
     try:
-        problems = con.execute("FROM delta_problems('safe')").fetchall()
+        problems = con.execute("FROM refresh_problems('safe')").fetchall()
         release = dbanon.refresh_release(con, "safe")
     except (errors.DbanonError, duckdb.Error) as error:
         assert everything(con, "safe") == previous, where

@@ -61,7 +61,7 @@ def waits(con: Any) -> list[tuple[Any, ...]]:
 
 
 def status(con: Any) -> tuple[Any, ...]:
-    return con.execute("SELECT status, came, went, changed, waiting FROM release_status()").fetchall()[0]
+    return con.execute("SELECT status, added, removed, changed, waiting FROM release_status()").fetchall()[0]
 
 
 def tables(con: Any) -> list[Any]:
@@ -102,7 +102,9 @@ def test_few_records_deferred_until_enough(con: Any) -> None:
     old = con.execute("SELECT age, disease FROM safe WHERE age <> '[40, 60]' ORDER BY ALL").fetchall()
     assert old == sorted((age, disease) for age, disease, _ in old_tables[0])
     assert con.execute("SELECT count(*) FROM safe WHERE age = '[40, 60]'").fetchall() == [(5,)]
-    assert con.execute("SELECT refresh, delta_classes FROM releases() WHERE version = 2").fetchall() == [("hold", 0)]
+    assert con.execute("SELECT refresh_mode, small_differences FROM releases() WHERE version = 2").fetchall() == [
+        ("hold", 0)
+    ]
 
 
 def test_deferred_then_removed_record_leaves_no_trace(con: Any) -> None:
@@ -197,7 +199,7 @@ def test_max_level_blocks_deferred_separately(con: Any) -> None:
 def test_rare_value_deferred_until_frequent(con: Any) -> None:
     con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, age INTEGER, ward VARCHAR)")
     con.execute("INSERT INTO patients SELECT i, 20 + i, 'a' FROM range(10) AS r (i)")
-    dbanon.declare(con, "patients", pid="identifier", age="quasi", ward="other")
+    dbanon.declare(con, "patients", pid="identifier", age="quasi", ward="insensitive")
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("INSERT INTO patients SELECT 100 + i, 40 + i, 'a' FROM range(5) AS r (i)")
     con.execute("INSERT INTO patients SELECT 200 + i, 40 + i, 'b' FROM range(3) AS r (i)")
@@ -220,7 +222,9 @@ def test_removal_refused_and_erasure_defers_new_records(con: Any) -> None:
     with pytest.warns(dbanon.DisclosureWarning, match="4 records are held back"):
         assert hold(con, erase=True) == (2, 10, 6)
     assert status(con) == ("fresh", 0, 0, 0, 6)
-    assert con.execute("SELECT held_back, waiting FROM releases() WHERE version = 2").fetchall() == [(4, 6)]
+    assert con.execute("SELECT withheld_after_erasure, waiting FROM releases() WHERE version = 2").fetchall() == [
+        (4, 6)
+    ]
     assert hold(con) == (3, 16, 0)
     assert status(con) == ("fresh", 0, 0, 0, 0)
 

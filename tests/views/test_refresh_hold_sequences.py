@@ -63,7 +63,7 @@ class History:
         self.waited: list[int] = []
         con.execute("CREATE TABLE patients (tag INTEGER PRIMARY KEY, pid INTEGER, age INTEGER, disease VARCHAR)")
         person = "person" if by_person else "identifier"
-        dbanon.declare(con, "patients", tag="other", pid=person, age="quasi", disease="sensitive")
+        dbanon.declare(con, "patients", tag="insensitive", pid=person, age="quasi", disease="sensitive")
         self.insert(14)
 
     @property

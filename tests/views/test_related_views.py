@@ -152,8 +152,8 @@ def test_related_release_has_single_version(con: Any) -> None:
         with pytest.raises(errors.ReleaseExistsError, match="DROP MATERIALIZED ANONYMIZED VIEW safe first"):
             con.execute(second_create)
     assert con.execute(create.replace("VIEW", "VIEW IF NOT EXISTS")).fetchall() == []
-    with pytest.raises(errors.UnusedArgumentError, match="allow_delta"):
-        con.execute(create.replace("safe AS", "more WITH (allow_delta = true) AS"))
+    with pytest.raises(errors.UnusedArgumentError, match="allow_small_differences"):
+        con.execute(create.replace("safe AS", "more WITH (allow_small_differences = true) AS"))
     assert con.execute("FROM safe_visits").fetchall() == rows
     con.execute("DROP MATERIALIZED ANONYMIZED VIEW safe")
     con.execute("DROP MATERIALIZED ANONYMIZED VIEW IF EXISTS safe")

@@ -111,7 +111,7 @@ def test_case_comments_and_semicolon_are_ignored(con: Any) -> None:
 @pytest.mark.exhaustive
 def test_several_statements_run_in_order(con: Any) -> None:
     rows = con.execute(
-        f"CREATE TABLE other AS FROM patients; {CREATE} a KEY (pid) AS FROM kacpc('other', k=5, {ROLES}); "
+        f"CREATE TABLE other AS FROM patients; {CREATE} a KEY (pid) AS FROM kacpc('insensitive', k=5, {ROLES}); "
         f"{REFRESH} a; INSERT INTO other SELECT 99, 1, 'F', 'a;b'; SELECT count(*), 'x;y' FROM a"
     ).fetchall()
     assert rows == [(40, "x;y")]
@@ -174,8 +174,10 @@ def test_options_are_those_of_the_functions(con: Any) -> None:
         con.execute(f"{REFRESH} a")
     assert con.execute("SELECT count(*) FROM a").fetchall() == [(40,)]
     with pytest.warns(dbanon.DisclosureWarning):
-        con.execute(f"{REFRESH} a WITH (Refresh = recluster, allow_delta = TRUE, composition = 'refuse');")
-    last = con.execute("SELECT version, refresh, allow_delta FROM releases() ORDER BY version DESC LIMIT 1").fetchall()
+        con.execute(f"{REFRESH} a WITH (Refresh = recluster, allow_small_differences = TRUE, composition = 'refuse');")
+    last = con.execute(
+        "SELECT version, refresh_mode, allow_small_differences FROM releases() ORDER BY version DESC LIMIT 1"
+    ).fetchall()
     assert last == [(2, "recluster", True)]
 
 
@@ -193,7 +195,7 @@ def test_a_warning_points_at_the_line_of_the_statement(con: Any, query: str) -> 
     con.execute(f"{CREATE} first AS FROM kacpc('patients', k=5)")
     with pytest.warns(dbanon.DisclosureWarning) as caught:
         con.execute(query.format(CREATE))
-        con.sql(f"{REFRESH} safe WITH (refresh = 'recluster', allow_delta = true)")
+        con.sql(f"{REFRESH} safe WITH (refresh = 'recluster', allow_small_differences = true)")
         dbanon.refresh_release(con, "safe")
         con.execute(f"{DROP} safe")
         dbanon.create_release(con, "again", "mondrian", "patients", k=3)
@@ -281,7 +283,7 @@ def test_or_replace_only_replaces_release(con: Any) -> None:
         con.execute(f"{replace} AS FROM mondrian('patients', k=8)")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        con.execute(f"{replace} WITH (allow_delta = true) AS FROM mondrian('patients', k=8)")
+        con.execute(f"{replace} WITH (allow_small_differences = true) AS FROM mondrian('patients', k=8)")
     assert con.execute("SELECT version, algorithm, status FROM releases()").fetchall() == [
         (1, "kacpc", "replaced"),
         (2, "mondrian", "published"),
@@ -384,11 +386,11 @@ MISTAKES: list[tuple[str, type[Exception], str]] = [
     (
         f"{CREATE} s WITH (refresh = 'keep') AS {FINE}",
         errors.UnknownParameterError,
-        "Accepted: composition, allow_delta",
+        "Accepted: composition, allow_small_differences",
     ),
     (f"{CREATE} s WITH (composition = 'maybe') AS {FINE}", errors.InvalidArgumentError, "'warn', 'refuse'"),
     (f"{CREATE} s WITH (composition = true) AS {FINE}", errors.InvalidArgumentError, "composition must be a text"),
-    (f"{REFRESH} kept WITH (allow_delta = 'yes')", errors.InvalidArgumentError, "true or false"),
+    (f"{REFRESH} kept WITH (allow_small_differences = 'yes')", errors.InvalidArgumentError, "true or false"),
     (f"{REFRESH} kept WITH (refresh = 'keep', Refresh = 'keep')", errors.RepeatedArgumentError, "given twice"),
     (f"{REFRESH} kept WITH (refresh = 'all')", errors.InvalidArgumentError, "'keep', 'hold', 'recluster'"),
     (f"{REFRESH} kep", errors.UnknownReleaseError, "Did you mean 'kept'"),

@@ -95,7 +95,7 @@ CASES: dict[str, dict[str, Any]] = {
     "l": {"l": 2},
     "persons": {"person": "name"},
     "bounds": {"intervals": "bounds", "suppress": "drop"},
-    "grid": {"intervals": "struct", "grid": {"age": 10, "born": "year"}, "l": 2},
+    "rounding": {"intervals": "struct", "rounding": {"age": 10, "born": "year"}, "l": 2},
 }
 
 
@@ -327,7 +327,7 @@ def test_a_hierarchy_may_get_nodes_and_not_lose_them() -> None:
     dbanon.load_hierarchy(con, "wards", [*TREE, ["ab", "x", "*"], ["i", "v", "*"]])
     con.execute("INSERT INTO events SELECT * REPLACE ('i' AS ward) FROM events WHERE rowid < 30")
     assert streaming.refresh_stream(con, "safe").read == 30
-    dbanon.load_hierarchy(con, "wards", [[ward, "other", "*"] for ward in "abcdefghi"])
+    dbanon.load_hierarchy(con, "wards", [[ward, "insensitive", "*"] for ward in "abcdefghi"])
     con.execute("INSERT INTO events FROM events WHERE rowid < 30")
     with pytest.raises(duckdb.Error, match="nodes may be added, not taken away"):
         streaming.refresh_stream(con, "safe")
@@ -358,7 +358,9 @@ def test_mistakes() -> None:
 
     assert "seen is no table of a DuckDB database" in refused(errors.StreamSourceNotATableError, "seen")
     assert "has a column of the name rowid" in refused(errors.StreamSourceNotATableError, "numbered")
-    assert "'name' of events would be published as it is" in refused(errors.CannotCheckRareValuesError, other=["name"])
+    assert "'name' of events would be published as it is" in refused(
+        errors.CannotCheckRareValuesError, insensitive=["name"]
+    )
     assert "delta must be at least 30" in refused(errors.InvalidArgumentError, k=30)
     refused(errors.UnknownAlgorithmError, system="kacpc")
     refused(errors.ReleaseExistsError, name="seen")
@@ -366,7 +368,7 @@ def test_mistakes() -> None:
     with pytest.raises(errors.StreamAlgorithmNotAllowedError, match="materialize: fads is a stream system"):
         dbanon.create_release(con, "safe", "fads", "events", k=3)
     with pytest.raises(duckdb.Error, match="choose: fads is a stream system"):
-        con.execute("FROM choose('events', k := [3], qi := ['age'], algorithms := ['fads'])")
+        con.execute("FROM tradeoffs('events', k := [3], qi := ['age'], algorithms := ['fads'])")
     with pytest.raises(errors.StreamAlgorithmNotAllowedError, match="anonymize: castle is a stream system"):
         dbanon.anonymize(con.execute("FROM events").df(), "castle", k=3)
     assert con.execute("FROM stream_status()").fetchall() == []
@@ -418,11 +420,11 @@ def test_releases_and_streams_of_same_people_warned() -> None:
     with pytest.warns(dbanon.DisclosureWarning, match="the streaming views safe published the same people"):
         dbanon.create_release(con, "whole", "kacpc", "events", k=3, qi=["age"])
     with pytest.raises(errors.OverlappingStreamError):
-        dbanon.create_release(con, "other", "kacpc", "events", k=3, qi=["age"], composition="refuse")
+        dbanon.create_release(con, "insensitive", "kacpc", "events", k=3, qi=["age"], composition="refuse")
     con.execute("CREATE VIEW seen AS FROM events")
     streaming.drop_stream(con, "safe")
     with pytest.raises(errors.OverlappingStreamError):
-        dbanon.create_release(con, "other", "kacpc", "seen", k=3, qi=["age"], composition="refuse")
+        dbanon.create_release(con, "insensitive", "kacpc", "seen", k=3, qi=["age"], composition="refuse")
     with pytest.warns(dbanon.DisclosureWarning, match="whole version 1, safe published the same table"):
         streaming.create_stream(con, "again", "fads", "events", **CALL)
 

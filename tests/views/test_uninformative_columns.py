@@ -18,7 +18,7 @@ from dbanon.views import warnings as views_warnings
 def metric_values(con: Any, call: str) -> dict[str, float]:
     """The measures of which columns tell nothing."""
     rows = con.execute(f"SELECT metric, value FROM {call}").fetchall()
-    return {name: value for name, value in rows if name.startswith("fully_generalized:") or name == "one_class"}
+    return {name: value for name, value in rows if name.startswith("fully_generalized:") or name == "is_single_class"}
 
 
 def test_share_of_uninformative_records_per_column(con: Any) -> None:
@@ -35,7 +35,7 @@ def test_share_of_uninformative_records_per_column(con: Any) -> None:
         "fully_generalized:age": 0,
         "fully_generalized:sex": 1,
         "fully_generalized:city": 1,
-        "one_class": 0,
+        "is_single_class": 0,
     }
     con.execute("UPDATE t SET sex = 'F', city = 'a'")
     message = metric_values(
@@ -51,7 +51,7 @@ def test_single_class_release_is_warned_not_error(con: Any) -> None:
     )
     call = "('t', k := 2, qi := ['age'], sensitive := ['disease'], t := 0.01)"
     assert con.execute(f"SELECT count(*), count(DISTINCT class_id) FROM kacpc{call}").fetchall() == [(20, 1)]
-    assert metric_values(con, f"kacpc_metrics{call}") == {"fully_generalized:age": 1, "one_class": 1}
+    assert metric_values(con, f"kacpc_metrics{call}") == {"fully_generalized:age": 1, "is_single_class": 1}
     parameters: dict[str, Any] = {"k": 2, "qi": ["age"], "sensitive": ["disease"], "t": 0.01}
     with pytest.warns(dbanon.UtilityWarning, match="safe: all 20 records are in one class") as caught:
         release = dbanon.create_release(con, "safe", "kacpc", "t", **parameters)
@@ -89,9 +89,12 @@ def test_cli_names_uninformative_columns(people: Path) -> None:
     done = run("anonymize", people, "-o", output, "--force", "-k", 40, "--qi", "age", "--qi", "street", "--json")
     assert "all 50 records are in one class, which says nothing of age and street" in done.output
     assert "Published as *" not in done.output
-    assert json.loads(done.stdout.splitlines()[-1])["metrics"]["one_class"] == 1
+    assert json.loads(done.stdout.splitlines()[-1])["metrics"]["is_single_class"] == 1
 
 
 def test_shares_are_never_rounded_up_to_all() -> None:
-    assert "age (99 %)" in views_warnings.describe_generalized({"fully_generalized:age": 0.9999, "one_class": 0.0})[0]
-    assert views_warnings.describe_generalized({"fully_generalized:age": 0.5, "one_class": 0.0}) == []
+    assert (
+        "age (99 %)"
+        in views_warnings.describe_generalized({"fully_generalized:age": 0.9999, "is_single_class": 0.0})[0]
+    )
+    assert views_warnings.describe_generalized({"fully_generalized:age": 0.5, "is_single_class": 0.0}) == []

@@ -31,7 +31,7 @@ def kaca(space: EncodedTable, constraint: Constraint, options: Options, check: C
     ones. Under persons or models a class has at least as many records as any of them needs, and the shared repair
     follows. O(tuples^2) time without the tree of boxes, O(n) memory.
     """
-    merging = ClassMerger(space, constraint.min_records, float(str(options["beta_edge"])), bool(options["stub"]))
+    merging = ClassMerger(space, constraint.min_records, float(str(options["beta_edge"])), bool(options["split_donor"]))
     merging.merge_small_classes(check)
     return merging.assignment()
 
@@ -148,7 +148,7 @@ register(
             1.0,
         ),
         Parameter(
-            "stub",
+            "split_donor",
             Boolean(),
             "Of a class that has enough others take only as many records as a small class needs.",
             False,

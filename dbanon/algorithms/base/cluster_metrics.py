@@ -57,7 +57,7 @@ CLUSTER_METRICS: dict[str, Callable[[PublishedClusters], float]] = {
     "homogeneous_share": PublishedClusters.homogeneous_share,
     "query_error": lambda of: math.nan if of.queries is None else of.queries.error(of),
 }
-"""Measures by the names that NAME_metrics has for them (`suppressed` is its `suppressed:outlier`), and the mean of
+"""Measures by the names that NAME_metrics has for them (`suppressed` is its `suppressed`), and the mean of
 query_error()'s medians of counts."""
 
 STREAM_METRICS: dict[str, Callable[[PublishedClusters], float]] = {

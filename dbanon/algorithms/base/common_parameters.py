@@ -52,7 +52,7 @@ COMMON: tuple[Parameter, ...] = (
         "keep",
     ),
     Parameter(
-        "missing",
+        "missing_codes",
         ForColumns(Codes(), "{'age': ['999']}"),
         "Codes that stand for a missing value and are read as NULL, beside those of the policy.",
     ),
@@ -62,7 +62,7 @@ COMMON: tuple[Parameter, ...] = (
         "How ranges are published: '[25, 29]', two typed columns age_min and age_max, or a struct of both.",
         "text",
     ),
-    Parameter("other", Columns(), "Columns that are neither, published unchanged; rare values are refused."),
+    Parameter("insensitive", Columns(), "Columns that are neither, published unchanged; rare values are refused."),
     Parameter("identifier", Columns(), "Columns that identify people directly; withheld."),
     Parameter("withhold", Columns(), "Columns to leave out of this release."),
     Parameter("allow_rare", Columns(), "Columns of role other whose values below k are accepted."),
@@ -75,24 +75,24 @@ COMMON: tuple[Parameter, ...] = (
     Parameter("top", PerColumn(NumberOrDate(), "{'age': 90}"), "Values above are published as >= top."),
     Parameter("bottom", PerColumn(NumberOrDate(), "{'age': 18}"), "Values below are published as <= bottom."),
     Parameter(
-        "grid",
+        "rounding",
         PerColumn(NumberOrDate(), "{'age': 5, 'born': 'year'}"),
         "Interval ends snap outward to multiples of a number, or to day, week, month, quarter, year, decade; 'none'.",
     ),
     Parameter(
-        "round",
+        "coarsen",
         PerColumn(NumberOrDate(), "{'age': 10, 'zip': 2}"),
         "Publish less closely than records allow: of a number or a date, its grid; of a category, only inner nodes "
         "whose number of steps from the root is a multiple of this.",
     ),
     *registry.parameters(),
     Parameter(
-        "multi",
+        "multi_sensitive",
         Choice(("independent", "joint")),
         "Several sensitive columns: each judged in the whole class (default), or within equal values of the others.",
     ),
     Parameter(
-        "cell",
+        "max_partition",
         Integer(2),
         "For large tables: cut into cells of at most so many different combinations of quasi-identifiers, along the "
         "widest column at its median, and cluster each for itself. Faster, and loses more; default: one cell.",
@@ -117,9 +117,11 @@ COMMON: tuple[Parameter, ...] = (
         "the squared distances of microaggregation, where all quasi-identifiers are numbers (the measure sse_share).",
         "precision",
     ),
-    Parameter("escape", Boolean(), "Accept values that equal '*' or an inner label; publish them as \\value.", False),
     Parameter(
-        "eloss_height",
+        "escape_labels", Boolean(), "Accept values that equal '*' or an inner label; publish them as \\value.", False
+    ),
+    Parameter(
+        "loss_height",
         Choice(("top", "sub")),
         "Height of an inner node in the loss: from the root down, or of its own subtree (KACPC paper, Eq. 1).",
         "top",

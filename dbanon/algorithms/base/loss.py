@@ -1,7 +1,7 @@
 """Information loss as exact integers: what one record loses in a cluster, and how much more it costs to let one in.
 
 The loss of a record is a sum over attributes: the range of a number over the range of the whole table, and the height
-of the node that is published of a category (the lowest common ancestor, raised where `round` asks) over that of the
+of the node that is published of a category (the lowest common ancestor, raised where `coarsen` asks) over that of the
 root. The heights are those of k-member (edges down to the
 deepest leaf), shares of leaves (NCP), or those of KACPC (levels from the root down, 0 for a leaf). A cluster that mixes
 NULL and values loses all of an attribute, one of NULLs nothing. Every term is rounded once to a multiple of 2^-s, so

@@ -62,7 +62,7 @@ MODE = Parameter(
 )
 """Own parameters of algorithms with random steps."""
 
-LARGE = Parameter("large", Boolean(), "Accept a table on which this takes very long.", False)
+LARGE = Parameter("allow_slow", Boolean(), "Accept a table on which this takes very long.", False)
 """Own parameter of algorithms whose time can grow with the square of the table (see
 dbanon.algorithms.base.progress)."""
 

@@ -19,14 +19,14 @@ def bhaladhare(space: EncodedTable, k: int, options: Options, check: Check) -> I
     columns, reconstructed from the review of clustering methods.
 
     Records are sorted by the first `a` quasi-identifiers, then by the first `b` sensitive columns (equal combination:
-    a = b), and cut into floor(n/k) groups of k in a row. A random record of each group (deterministic: the first) is a
-    seed; the others join, group after group, the cluster of fewer than k records whose whole loss grows least, and the
-    last ones, once all have k, any. O(n^2 / k) time, O(n) memory.
+    sort_quasi = b), and cut into floor(n/k) groups of k in a row. A random record of each group (deterministic: the
+    first) is a seed; the others join, group after group, the cluster of fewer than k records whose whole loss grows
+    least, and the last ones, once all have k, any. O(n^2 / k) time, O(n) memory.
 
     Which records are together depends on sensitive values, which no model judges: an attacker who knows the method can
     learn from it more than from other algorithms.
     """
-    rows = rows_by_first_columns(space, int(str(options["a"])), int(str(options["b"])))
+    rows = rows_by_first_columns(space, int(str(options["sort_quasi"])), int(str(options["sort_sensitive"])))
     number = space.rows // k
     clusters = SeededClusters(space, k, one_record_per_group(rows[: number * k].reshape(number, k), options), check)
     clusters.assign(rows[clusters.labels[rows] < 0])
@@ -36,12 +36,12 @@ def bhaladhare(space: EncodedTable, k: int, options: Options, check: Check) -> I
 def organized(space: EncodedTable, k: int, options: Options, check: Check) -> Ints:
     """Organized clustering (Ashoka and Poornima), reconstructed from the review of clustering methods.
 
-    As `bhaladhare` with an equal combination, of the first `a` quasi-identifiers and sensitive columns; but records
-    join the cluster of their own group first, so that floor(n/k) groups of k records in a row are the clusters. The
-    last records join the cluster whose whole loss grows least. O(n log n) time, O(n) memory.
+    As `bhaladhare` with an equal combination, of the first `sort_quasi` quasi-identifiers and sensitive columns; but
+    records join the cluster of their own group first, so that floor(n/k) groups of k records in a row are the clusters.
+    The last records join the cluster whose whole loss grows least. O(n log n) time, O(n) memory.
     """
-    a = int(str(options["a"]))
-    rows = rows_by_first_columns(space, a, a)
+    n_sort_columns = int(str(options["sort_quasi"]))
+    rows = rows_by_first_columns(space, n_sort_columns, n_sort_columns)
     number = space.rows // k
     groups = rows[: number * k].reshape(number, k)
     clusters = SeededClusters(space, k, groups[:, 0], check)

@@ -109,8 +109,10 @@ def one_record_per_group(groups: Ints, options: Options) -> Ints:
     return np.asarray(groups[np.arange(len(groups)), places], np.int64)
 
 
-A_PARAMETER = Parameter("a", Integer(0), "Quasi-identifiers, the first ones, that records are sorted by.", 1)
-B_PARAMETER = Parameter("b", Integer(0), "Sensitive columns, the first ones, that records are sorted by then.", 1)
+A_PARAMETER = Parameter("sort_quasi", Integer(0), "Quasi-identifiers, the first ones, that records are sorted by.", 1)
+B_PARAMETER = Parameter(
+    "sort_sensitive", Integer(0), "Sensitive columns, the first ones, that records are sorted by then.", 1
+)
 
 
 def rows_by_first_columns(space: EncodedTable, a: int, b: int) -> Ints:

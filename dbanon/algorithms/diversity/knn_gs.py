@@ -61,7 +61,7 @@ class _GroupBalancedClusters(KernelCountedRules):
 
     def __init__(self, space: EncodedTable, k: int, options: Options) -> None:
         super().__init__(space, k, np.array([0, space.rows], np.int64))
-        groups, level, requested = (options[name] for name in ("groups", "level", "each"))
+        groups, level, requested = (options[name] for name in ("n_groups", "group_level", "records_per_group"))
         above = None if level is None else int(str(level))
         record_groups = [value_groups(s, int(str(groups)), above)[s.codes] for s in space.sensitive]
         sensitive_groups = SensitiveGroups.from_codes(space, np.stack(record_groups))
@@ -116,10 +116,12 @@ register(
     source="Nayahi and Kavitha 2017, as the review of clustering methods describes it",
     evidence="RECON",
     own=(
-        Parameter("groups", Integer(1, 1000), "Groups of sensitive values of each column: G.", 2),
-        Parameter("each", Integer(1), "Records of each group in a cluster: S; default as many as k needs."),
+        Parameter("n_groups", Integer(1, 1000), "Groups of sensitive values of each column: G.", 2),
         Parameter(
-            "level",
+            "records_per_group", Integer(1), "Records of each group in a cluster: S; default as many as k needs."
+        ),
+        Parameter(
+            "group_level",
             Integer(0),
             "Steps up the hierarchy of a sensitive column at which its nodes are the groups; columns without one "
             "have `groups` of them.",
@@ -129,5 +131,5 @@ register(
         LARGE,
     ),
     reads=("sensitive",),
-    looks_up="level",
+    looks_up="group_level",
 )

@@ -27,7 +27,7 @@ def datafly(space: EncodedTable, constraint: Constraint, options: Options, check
     While more records than may be suppressed are in classes that miss the privacy model, the column with the most
     different values (ties: the first) is raised by one level for all records. Then these records are suppressed. Levels
     are steps up a hierarchy; of a number without one, blocks of 1, 2, 4, 8 ... distinct values; NULL joins the other
-    values at the top. At most `most` records, by default k, are suppressed. O(n) time a step, O(n) memory.
+    values at the top. At most `max_suppressed` records, by default k, are suppressed. O(n) time a step, O(n) memory.
     """
     levels = [AttributeLevels.from_codes(a, space.codes[:, j]) for j, a in enumerate(space.attributes)]
     blocks = tuple(attribute_levels.steps[0][space.codes[:, j]] for j, attribute_levels in enumerate(levels))
@@ -69,7 +69,7 @@ register(
         FULL_RECODING,
         Suppression(
             "those in classes that miss the privacy model, once they are few",
-            lambda options, k: k if options["most"] is None else int(str(options["most"])),
+            lambda options, k: k if options["max_suppressed"] is None else int(str(options["max_suppressed"])),
         ),
     ),
 )

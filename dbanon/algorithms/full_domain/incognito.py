@@ -28,7 +28,7 @@ def incognito(space: EncodedTable, constraint: Constraint, options: Options, che
 
 def max_suppressed_records(options: Options, k: int) -> int | None:
     """Return the most records to be suppressed, beside the share."""
-    return None if options["most"] is None else int(str(options["most"]))
+    return None if options["max_suppressed"] is None else int(str(options["max_suppressed"]))
 
 
 SUPPRESSION = Suppression("those in classes that miss the privacy model", max_suppressed_records)

@@ -19,7 +19,7 @@ RECODING = Parameter(
     "full",
 )
 MAX_SUPPRESSED_PARAMETER = Parameter(
-    "most", Integer(0), "Most records that may be left out, beside the share suppress."
+    "max_suppressed", Integer(0), "Most records that may be left out, beside the share suppress."
 )
 
 

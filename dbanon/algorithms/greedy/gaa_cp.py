@@ -12,11 +12,11 @@ def gaa_cp(space: EncodedTable, constraint: Constraint, options: Options, check:
     """GAA-CP, reconstructed from the abstract of Jiang et al. 2017 and what Wang et al. 2022 say of it.
 
     Greedy growth by the loss of merging a record into the cluster, where a category loses the share of leaves below
-    the common ancestor (NCP). With `next = 'random'` (default) it is `kmembers_random` with that loss; `next = 'far'`
-    begins at the record farthest from the seed before. O(n^2) without the index, O(n) memory.
+    the common ancestor (NCP). With `next_seed = 'random'` (default) it is `kmembers_random` with that loss; `next_seed
+    = 'far'` begins at the record farthest from the seed before. O(n^2) without the index, O(n) memory.
     """
     return grow_least_loss_groups(
-        space, constraint, options, check, FARTHEST_SEED if options["next"] == "far" else RANDOM_SEED, "leaves"
+        space, constraint, options, check, FARTHEST_SEED if options["next_seed"] == "far" else RANDOM_SEED, "leaves"
     )
 
 
@@ -30,7 +30,7 @@ register(
     own=(
         SEED,
         MODE,
-        Parameter("next", Choice(("random", "far")), "Where the next cluster begins.", "random"),
+        Parameter("next_seed", Choice(("random", "far")), "Where the next cluster begins.", "random"),
         LARGE,
     ),
 )

@@ -75,7 +75,7 @@ class _ThresholdGrowth:
         groups = SensitiveGroups.from_codes(space, sensitive_codes(space))
         self.rows, n_remaining = space.rows, groups.sizes
         total_loss = float(measure[1][:, 2].sum())
-        weight, threshold = float(str(options["protection"])), float(str(options["threshold"])) * total_loss
+        weight, threshold = float(str(options["diversity_weight"])), float(str(options["threshold"])) * total_loss
         number_of = np.array([(s.value_counts > 0).sum() for s in space.sensitive])
         codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
         values = max(s.values for s in space.sensitive) + 1
@@ -148,7 +148,7 @@ register(
     evidence="RECON",
     own=(
         Parameter("threshold", Float(0, 1), "Share of what a record can lose at which a cluster is complete.", 0.3),
-        Parameter("protection", Float(0, 1), "Weight of diversity; that of the loss is 1 less this.", 0.5),
+        Parameter("diversity_weight", Float(0, 1), "Weight of diversity; that of the loss is 1 less this.", 0.5),
         SEED,
         MODE,
         LARGE,

@@ -28,14 +28,14 @@ def ikac(space: EncodedTable, constraint: Constraint, options: Options, check: C
     """IKAC, the improved clustering (also IKA, IKC), reconstructed from Wang et al. 2022, section 4.1, and the
     review of clustering methods.
 
-    The first centroid is a random record (`first = 'far-from-random'`: the record farthest from one), every later one
-    the record with the greatest average distance to all earlier centroids; each takes its k - 1 nearest records, and
-    the remaining records go to the nearest centroid. Distance: ranges of numbers, shares of leaves below the common
+    The first centroid is a random record (`first_seed = 'far-from-random'`: the record farthest from one), every later
+    one the record with the greatest average distance to all earlier centroids; each takes its k - 1 nearest records,
+    and the remaining records go to the nearest centroid. Distance: ranges of numbers, shares of leaves below the common
     ancestor. O(tuples * n/k) time, O(n) memory.
     """
     tables = Loss(space, constraint.min_records, "leaves").pair_tables(space)
     first = random_tuple(space, options, generator(options))
-    if options["first"] == "far-from-random":
+    if options["first_seed"] == "far-from-random":
         index = TupleIndex(space, tables)
         first = index.greatest_tuple(index.distance_query(space.codes[first]))
     return form_nearest_groups(space, constraint, tables, FarthestSeeds(first), check)
@@ -56,7 +56,7 @@ register(
         SEED,
         MODE,
         Parameter(
-            "first",
+            "first_seed",
             Choice(("random", "far-from-random")),
             "The first centroid: a random record, or the one farthest from it.",
             "random",

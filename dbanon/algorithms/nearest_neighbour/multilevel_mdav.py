@@ -27,7 +27,7 @@ def multilevel_mdav(space: EncodedTable, constraint: Constraint, options: Option
     Under persons or models a cluster has at least as many records as any of them needs, and the shared repair follows.
     O(n^2 / (k * coarser)) time for the first of two levels without the index, O(n * coarser) for the last; O(n) memory.
     """
-    levels, coarser = int(str(options["levels"])), int(str(options["coarser"]))
+    levels, coarser = int(str(options["levels"])), int(str(options["group_size_factor"]))
     scaled = scaled_positions(space, str(options["scale"]))
     progress_check, groups = progress.as_progress_check(check), RunLengthLabels.single_cluster(space)
     for level in range(levels):
@@ -126,7 +126,7 @@ register(
     own=(
         Parameter("levels", Integer(1, 16), "Levels; on each but the last, two periods of the next are one.", 2),
         Parameter(
-            "coarser",
+            "group_size_factor",
             Integer(1, 1000),
             "Least number of records of a group over that of a group on the next level; on the last it is k.",
             4,

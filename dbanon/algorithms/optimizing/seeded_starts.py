@@ -56,7 +56,7 @@ def try_grown_clusters(
         return start
     if effort == "fast" and len(space.counts) > MAX_FAST_TUPLES:
         return start
-    run_options = {"seed": options.get("seed", 0), "mode": "deterministic", "large": True, "prune_unused": True}
+    run_options = {"seed": options.get("seed", 0), "mode": "deterministic", "allow_slow": True, "prune_unused": True}
     sample = () if has_high_effort else _sample_cells(_cells(space, constraint, SAMPLE_CELLS[1]))
     pieces = _cells(space, constraint, MAX_CELL_TUPLES[effort])
     start_losses = _tuple_losses(kernel_inputs, start)

@@ -7,8 +7,8 @@ from dbanon.table_functions.parameter_types import Choice, Columns, Integer
 from dbanon.table_functions.parameters import Parameter
 
 _SHARED_NAMES = (
-    "k", "qi", "sensitive", "hierarchies", "person", "missing", "intervals", "other", "identifier", "withhold",
-    "allow_rare", "min_level", "top", "bottom", "grid", "round", "escape", "weights",
+    "k", "qi", "sensitive", "hierarchies", "person", "missing_codes", "intervals", "insensitive", "identifier",
+    "withhold", "allow_rare", "min_level", "top", "bottom", "rounding", "coarsen", "escape_labels", "weights",
 )  # fmt: skip
 """Those that say of a stream what they say of a table."""
 

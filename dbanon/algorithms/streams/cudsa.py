@@ -10,12 +10,14 @@ from dbanon.table_functions.parameter_types import Float, Text
 from dbanon.table_functions.parameters import Parameter
 
 LABEL = Parameter(
-    "label",
+    "target",
     Text("a column name"),
     "A sensitive column that is to be predicted from what is published: classes have as few different values of it as "
     "may be. That tells of each record what its value probably is; l bounds it. Default: none.",
 )
-WEIGHT = Parameter("w", Float(0, 1), "Weight of the loss beside the mixture of labels, which has the rest.", 0.5)
+WEIGHT = Parameter(
+    "label_weight", Float(0, 1), "Weight of the loss beside the mixture of labels, which has the rest.", 0.5
+)
 
 
 def cudsa(workspace: Workspace) -> StreamState:
@@ -33,14 +35,14 @@ def cudsa(workspace: Workspace) -> StreamState:
     from dbanon.kernels.streams.cudsa import CudsaOptions, cudsa_steps
 
     arrivals, previous = workspace.arrivals, workspace.previous
-    w = 1.0 if arrivals.labels is None else workspace.number("w")
+    w = 1.0 if arrivals.labels is None else workspace.number("label_weight")
     labels = np.zeros(arrivals.n_records, np.int64) if arrivals.labels is None else arrivals.labels
     counts = np.zeros((len(workspace.classes.made_at), 2), np.int64)
     if previous is not None:
         counts[previous.reusable] = previous.own["counts"]
     found_rows = np.empty(workspace.group_size, np.int64)
     tally = np.zeros(int(labels.max(initial=0)) + 2, np.int64)
-    options = CudsaOptions(workspace.is_last, workspace.integer("delta"), workspace.integer("store"), w)
+    options = CudsaOptions(workspace.is_last, workspace.integer("delta"), workspace.integer("max_stored_classes"), w)
     workspace.run(cudsa_steps, options, LabelArrays(labels, counts, tally, found_rows))
     return workspace.state(counts=counts[workspace.classes.reusable[: workspace.counters[3]]])
 

@@ -6,7 +6,7 @@ from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
 LIFE = Parameter(
-    "life",
+    "reuse_window",
     Integer(0, 10**9),
     "How many arrivals a published class may be used again for (the paper's T_kc).",
     200,
@@ -25,7 +25,7 @@ def fads(workspace: Workspace) -> StreamState:
 
     workspace.run(
         fads_steps,
-        FadsOptions(workspace.is_last, workspace.integer("delta"), workspace.integer("life")),
+        FadsOptions(workspace.is_last, workspace.integer("delta"), workspace.integer("reuse_window")),
         workspace.nearest_scratch(),
     )
     return workspace.state()

@@ -14,7 +14,7 @@ from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
 AHEAD = Parameter(
-    "ahead",
+    "lookahead",
     Integer(0, 10**9),
     "A record leaves with those that are due if it would be due before so many more have come (the paper's time of a "
     "round); default k, at most delta less k.",
@@ -38,7 +38,7 @@ def fast(workspace: Workspace) -> StreamState:
     from dbanon.kernels.streams.fast import FastOptions, fast_steps, precompute_groups
 
     workers, ahead = workspace.integer("workers"), _arrivals_ahead(workspace.options, workspace.model.k)
-    fast_options = FastOptions(workspace.is_last, workspace.integer("delta"), ahead, workspace.integer("life"))
+    fast_options = FastOptions(workspace.is_last, workspace.integer("delta"), ahead, workspace.integer("reuse_window"))
     size, at_once = workspace.group_size, workers if workers > 1 else 0
     found_rows, batch, numbers = (np.empty(n, np.int64) for n in (size, at_once, at_once))
     far, table = np.empty((workers, size)), np.empty((workers, len(workspace.arrivals.places.share)))
@@ -75,14 +75,14 @@ def fast(workspace: Workspace) -> StreamState:
 def _arrivals_ahead(options: Options, k: int) -> int:
     """Return how many arrivals before it is due a record may be published with others."""
     delta = int(str(options["delta"]))
-    return min(k, delta - k) if options["ahead"] is None else int(str(options["ahead"]))
+    return min(k, delta - k) if options["lookahead"] is None else int(str(options["lookahead"]))
 
 
 def excluded_parameter(options: Options, k: int) -> tuple[str, str] | None:
     """Return a parameter that options or k exclude, and what it must be; None where nothing does."""
     max_ahead = int(str(options["delta"])) - k
     if _arrivals_ahead(options, k) > max_ahead:
-        return "ahead", f"at most {max_ahead}, delta less as many records as a class needs"
+        return "lookahead", f"at most {max_ahead}, delta less as many records as a class needs"
     return None
 
 

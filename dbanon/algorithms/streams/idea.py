@@ -27,7 +27,10 @@ def idea(workspace: Workspace) -> StreamState:
     from dbanon.kernels.streams.incomplete import IdeaOptions, idea_steps
 
     options = IdeaOptions(
-        workspace.is_last, workspace.integer("delta"), workspace.number("theta"), workspace.integer("store")
+        workspace.is_last,
+        workspace.integer("delta"),
+        workspace.number("theta"),
+        workspace.integer("max_stored_classes"),
     )
     workspace.run(idea_steps, options, np.empty(workspace.group_size, np.int64), np.empty(workspace.arrivals.n_records))
     return workspace.state()

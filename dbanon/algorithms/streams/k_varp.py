@@ -40,7 +40,10 @@ def publish_by_pattern(workspace: Workspace, *, by_size: bool) -> StreamState:
         np.zeros(records, bool),
     )
     options = PartitionOptions(
-        workspace.is_last, workspace.integer("delta"), 0 if by_size else workspace.integer("store"), by_size
+        workspace.is_last,
+        workspace.integer("delta"),
+        0 if by_size else workspace.integer("max_stored_classes"),
+        by_size,
     )
     workspace.run(pattern_steps, options, PartitionArrays(patterns, found_rows, distances, is_taken))
     return workspace.state()

@@ -12,13 +12,13 @@ from dbanon.table_functions.parameter_types import Integer, PerColumn, Text
 from dbanon.table_functions.parameters import Parameter
 
 ONTOLOGY = Parameter(
-    "ontology",
+    "value_hierarchy",
     PerColumn(Text("a hierarchy's name"), "{'disease': 'icd10'}"),
     "Hierarchy of a sensitive column: values that have the same parent, unless it is the root, are of one kind. "
     "Default: that of hierarchies or of the policy; without one each value is a kind of its own.",
 )
 GROUPS = Parameter(
-    "groups",
+    "n_groups",
     Integer(0, 10**6),
     "A group with the same set of sensitive values as one of so many that left last waits for another value.",
     5,
@@ -44,12 +44,12 @@ def puri_haritha(workspace: Workspace) -> StreamState:
     values = workspace.arrivals.sensitive
     workspace = workspace.with_meanings()
     options = PuriOptions(
-        workspace.is_last, workspace.integer("delta"), workspace.integer("beta"), workspace.integer("life")
+        workspace.is_last, workspace.integer("delta"), workspace.integer("beta"), workspace.integer("reuse_window")
     )
     open_clusters = OpenClusters.from_workspace(
         workspace, 0, min(workspace.integer("delta"), workspace.arrivals.n_records)
     )
-    sets = np.zeros(workspace.integer("groups"), np.uint64)
+    sets = np.zeros(workspace.integer("n_groups"), np.uint64)
     if workspace.previous is not None:
         sets[:] = workspace.previous.own["sets"]
     values_of = np.zeros((values.shape[1], int(values.max(initial=0)) + 1), np.int64)

@@ -13,7 +13,9 @@ THETA = Parameter(
     "What a class may lose that leaves before it is due: more means less delay.",
     0.3,
 )
-STORE = Parameter("store", Integer(0, 10**6), "How many of the latest classes may be published again.", 100)
+STORE = Parameter(
+    "max_stored_classes", Integer(0, 10**6), "How many of the latest classes may be published again.", 100
+)
 """Own parameter of systems that publish the latest classes again."""
 
 
@@ -36,7 +38,9 @@ def ubdsa(workspace: Workspace) -> StreamState:
     delta = workspace.integer("delta")
     beta = min(workspace.integer("beta"), delta)  # no more records wait
     open_clusters = OpenClusters.from_workspace(workspace, 0, beta)
-    options = UbdsaOptions(workspace.is_last, delta, beta, workspace.number("theta"), workspace.integer("store"))
+    options = UbdsaOptions(
+        workspace.is_last, delta, beta, workspace.number("theta"), workspace.integer("max_stored_classes")
+    )
     workspace.run(ubdsa_steps, options, open_clusters.clusters)
     return workspace.state(**open_clusters.own_arrays(workspace))
 

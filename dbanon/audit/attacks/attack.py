@@ -73,7 +73,7 @@ def attack_sql(call: Call) -> Sql:
             {"kind": kind.name, "function": function, "session": call.session.token, "seed": options["seed"]}
             | _loss_request(context, attributes)
         ),
-        "facts": options["facts"],
+        "known_negatives": options["known_negatives"],
         "sample": options["sample"],
         "tried": Sql("coded" if kind.name == "linkage" or options["sample"] is None else "drawn"),
         "targets": _guess_targets(context, kind),
@@ -321,7 +321,7 @@ _PARAMETERS = (
         "Confidence from which on somebody counts as exposed. Default: 1 for homogeneity, similarity, background; "
         "alpha for minimality, exclusive; else 0.5. skewness: least gain over the whole table, default 0.2.",
     ),
-    Parameter("facts", Integer(0), "background: how many sensitive values the attacker can rule out.", 1),
+    Parameter("known_negatives", Integer(0), "background: how many sensitive values the attacker can rule out.", 1),
     Parameter(
         "k",
         Integer(1),

@@ -40,7 +40,7 @@ KINDS = {
         Attack("homogeneity", template=_CLASS_TEMPLATE, threshold=1.0),
         Attack("skewness", template=_CLASS_TEMPLATE, threshold=0.2),
         Attack("similarity", template=_CLASS_TEMPLATE, threshold=1.0),
-        Attack("background", template=_CLASS_TEMPLATE, threshold=1.0, own_parameters=("facts",)),
+        Attack("background", template=_CLASS_TEMPLATE, threshold=1.0, own_parameters=("known_negatives",)),
         Attack("majority", own_parameters=("sample",), weighs_people=True),
         Attack("linkage", target="person", own_parameters=("register", "sample"), weighs_people=True),
         Attack("prediction", own_parameters=("register", "seed", "train"), calls_python=True, weighs_people=True),

@@ -1,4 +1,4 @@
-"""Run algorithms on one encoded source without a release, for compare() and choose()."""
+"""Run algorithms on one encoded source without a release, for compare() and tradeoffs()."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,8 +17,31 @@ from dbanon.table_functions.options import Options
 from dbanon.table_functions.table_function import Call
 
 SHARED_PARAMETERS = (
-    *("qi", "sensitive", "hierarchies", "person", "weights", "nulls", "missing", "withhold", "min_level", "max_level"),
-    *("top", "bottom", "grid", "round", "multi", "cell", "suppress", "improve", "objective", "escape", "eloss_height"),
+    *(
+        "qi",
+        "sensitive",
+        "hierarchies",
+        "person",
+        "weights",
+        "nulls",
+        "missing_codes",
+        "withhold",
+        "min_level",
+        "max_level",
+    ),
+    *(
+        "top",
+        "bottom",
+        "rounding",
+        "coarsen",
+        "multi_sensitive",
+        "max_partition",
+        "suppress",
+        "improve",
+        "objective",
+        "escape_labels",
+        "loss_height",
+    ),
 )
 """Parameters of a release that have an effect, in addition to k and the models."""
 
@@ -65,7 +88,7 @@ def base_spec(call: Call, overrides: Mapping[str, object]) -> ReleaseSpec:
     spec = resolve.resolve_base_spec(
         call, Options({**defaults, **call_values, **overrides, "k": 2}), call.function.name, "release"
     )
-    return replace(spec, roles=replace(spec.roles, other=(), transformed={}))
+    return replace(spec, roles=replace(spec.roles, insensitive=(), transformed={}))
 
 
 def plan_run(

@@ -37,12 +37,12 @@ def compare_sql(call: Call) -> Sql:
     options = call.options
     selected = named_algorithms(call.function.name, options)
     base = algorithm_runs.base_spec(call, {})
-    quasi_counts = options["d"] or (len(base.attributes),)
+    quasi_counts = options["n_quasi_identifiers"] or (len(base.attributes),)
     if quasi_counts[-1] > len(base.attributes):
         accepts = f"numbers of quasi-identifiers, at most {len(base.attributes)}"
-        raise errors.InvalidArgumentError(call.function.name, "d", accepts, str(list(quasi_counts)))
+        raise errors.InvalidArgumentError(call.function.name, "n_quasi_identifiers", accepts, str(list(quasi_counts)))
     call.session.quasi_counts = quasi_counts
-    combinations = [(d, rows) for d in quasi_counts for rows in options["rows"] or (None,)]
+    combinations = [(d, rows) for d in quasi_counts for rows in options["sample_sizes"] or (None,)]
     encodings = list(_encodings(call, selected, base))
     n_parts = len(combinations) * len(encodings)
     parts = [
@@ -168,9 +168,11 @@ def _parameters() -> Iterator[Parameter]:
         "of a stream, k is that of a class when it is first published.",
         ("precision", "ncp"),
     )
-    yield Parameter("d", ascending_integers, "Numbers of quasi-identifiers: so many of the first ones.")
     yield Parameter(
-        "rows",
+        "n_quasi_identifiers", ascending_integers, "Numbers of quasi-identifiers: so many of the first ones."
+    )
+    yield Parameter(
+        "sample_sizes",
         ascending_integers,
         "Sizes of samples: at most so many rows, the first ones in an order by hashes, so that each sample has the one "
         "before; by default all rows.",

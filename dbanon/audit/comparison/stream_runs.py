@@ -18,7 +18,7 @@ from dbanon.table_functions.options import Options
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call
 
-TABLE_PARAMETERS = ("max_level", "multi", "eloss_height")
+TABLE_PARAMETERS = ("max_level", "multi_sensitive", "loss_height")
 """Parameters about columns, models or metrics that stream functions do not have."""
 
 
@@ -114,7 +114,7 @@ def _check_supported(call: Call) -> None:
         UnusedArgumentError, InvalidArgumentError: The call asks for more than k persons and l values.
     """
     defaults = {p.name: p.default for p in call.function.parameters}
-    for name in [p.name for p in registry.parameters() if p.name != "l"] + ["multi"]:
+    for name in [p.name for p in registry.parameters() if p.name != "l"] + ["multi_sensitive"]:
         if call.options[name] != defaults[name]:
             raise errors.UnusedArgumentError(
                 call.function.name, name, "streams promise k persons and l values, and no more"

@@ -1,4 +1,4 @@
-"""choose('table', ...): information loss and risk of release configurations, and which ones no other dominates."""
+"""tradeoffs('table', ...): information loss and risk of release configurations, and which ones no other dominates."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -235,7 +235,7 @@ def _parameters() -> Iterator[Parameter]:
 
 FUNCTIONS = (
     TableFunction(
-        "choose",
+        "tradeoffs",
         ("tbl",),
         tuple(_parameters()),
         "One row a configuration of a release: what it costs, what it leaves at risk, whether no other beats it in "
@@ -243,7 +243,7 @@ FUNCTIONS = (
         "For the custodian.",
         handler=tradeoffs_sql,
         example=Example(
-            "SELECT k, l, precision, homogeneous_share, frontier FROM choose('patients', k = [5, 10], l = [1, 2]);"
+            "SELECT k, l, precision, homogeneous_share, frontier FROM tradeoffs('patients', k = [5, 10], l = [1, 2]);"
         ),
     ),
 )

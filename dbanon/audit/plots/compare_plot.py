@@ -8,7 +8,7 @@ from dbanon.audit.plots.drawing import Drawing, Row, add_legend, make_panels, se
 from dbanon.release.plan import metrics as plan_metrics
 from dbanon.release.streams import metrics as streams_metrics
 
-AXES = {"k": "k", "d": "quasi-identifiers", "n": "records"}
+AXES = {"k": "k", "n_quasi_identifiers": "quasi-identifiers", "n": "records"}
 """Columns that can be an axis, with its label."""
 
 COLUMNS = ("algorithm", *AXES, "metric", "mean", "stddev", "seconds")

@@ -1,4 +1,4 @@
-"""dbanon.plot: plot the result of compare() or choose()."""
+"""dbanon.plot: plot the result of compare() or tradeoffs()."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from dbanon.audit.plots.drawing import Drawing, read_result_rows
 
 
 def plot(found: Any) -> Drawing:
-    """Return a plot of the rows of compare() (one panel per metric) or of choose() (risk against utility).
+    """Return a plot of the rows of compare() (one panel per metric) or of tradeoffs() (risk against utility).
 
     Args:
         found: The rows: a DataFrame, a DuckDB relation or a list of dicts.
@@ -33,5 +33,5 @@ def plot(found: Any) -> Drawing:
     ):
         if rows and set(columns) <= rows[0].keys():
             return draw(rows)
-    accepts = "rows of compare() or choose(), at least one"
+    accepts = "rows of compare() or tradeoffs(), at least one"
     raise errors.InvalidArgumentError("plot", "found", accepts, ", ".join(rows[0]) if rows else "no rows")

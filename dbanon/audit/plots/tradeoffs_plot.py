@@ -1,4 +1,4 @@
-"""Plot the result of choose(): one panel per risk against the precision of releases, with the frontier as a line."""
+"""Plot the result of tradeoffs(): one panel per risk against the precision of releases, with the frontier as a line."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -29,7 +29,7 @@ def draw_tradeoffs(rows: Sequence[Row]) -> Drawing:
     measured_rows = [row for row in rows if row["precision"] is not None]
     if not measured_rows:
         raise errors.InvalidArgumentError(
-            "plot", "found", "rows of choose() with a precision", f"{len(rows)} without one"
+            "plot", "found", "rows of tradeoffs() with a precision", f"{len(rows)} without one"
         )
     risks = [risk for risk in RISKS if any(row.get(risk) is not None for row in measured_rows)]
     varying_axes = [axis for axis in ("k", "l", "t") if len({row[axis] for row in measured_rows}) > 1]

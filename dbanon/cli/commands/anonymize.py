@@ -77,7 +77,7 @@ def anonymize(
     sensitive: Sequence[str],
     person: str | None,
     identifiers: Sequence[str],
-    other: Sequence[str],
+    insensitive: Sequence[str],
     storage_version: str | None,
     csv_formulas: str,
     force: bool,
@@ -95,7 +95,7 @@ def anonymize(
     from dbanon.views.materialize import create_release
 
     name = _release_name(output)
-    roles = role_parameters(qi, sensitive, person, identifiers, other)
+    roles = role_parameters(qi, sensitive, person, identifiers, insensitive)
     algorithm, given = _split_algorithm(algorithm, given)
     with errors_as_messages():
         call_parameters = merge_parameters(algorithm, given, k=k, l=l, t=t, improve=parse_improve(improve), **roles)
@@ -150,7 +150,7 @@ def _report_unnamed(unnamed: Sequence[str]) -> None:
     """Print on stderr which columns are withheld because they have no role."""
     click.echo(
         f"Withheld, for review: {', '.join(unnamed)}. Nothing says what they are; name them with --qi, --sensitive "
-        "or --other to publish them, with --identifier to leave them out knowingly.",
+        "or --insensitive to publish them, with --identifier to leave them out knowingly.",
         err=True,
     )
 
@@ -180,12 +180,12 @@ def _print_summary(metrics: Mapping[str, float], files: Sequence[Path]) -> None:
         f"{int(metrics['records'])} records in {int(metrics['classes'])} classes of at least {int(metrics['k'])}; "
         f"precision {metrics['precision']:.4f}."
     )
-    alone = int(metrics.get("unique_unchanged", 0))
+    alone = int(metrics.get("unique_by_unchanged_columns", 0))
     if alone:
         click.echo(
             f"{alone} of these records are unique by the values of their unchanged columns (sensitive, "
             f"other), whatever k is: who knows those values finds them. The smallest group alike in everything "
-            f"published has {int(metrics['k_all'])}."
+            f"published has {int(metrics['k_full_record'])}."
         )
     for line in (*warnings.describe_generalized(metrics), *files):
         click.echo(str(line))
@@ -231,7 +231,7 @@ def _parameters_under_policy(
 
 def _columns_without_role(con: Any, parameters: Mapping[str, Any]) -> list[str]:
     """Return the columns withheld because neither the policy nor the call gives them a role, in their order."""
-    role_lists = (parameters.get(p) or () for p in ("qi", "sensitive", "other", "identifier", "withhold"))
+    role_lists = (parameters.get(p) or () for p in ("qi", "sensitive", "insensitive", "identifier", "withhold"))
     columns = [c for role_list in role_lists for c in ([role_list] if isinstance(role_list, str) else role_list)]
     columns += [str(parameters.get("person")), *(c for (c,) in con.execute(_DECLARED_COLUMNS_QUERY).fetchall())]
     declared_names = {names.fold_case(column) for column in columns}

@@ -150,9 +150,14 @@ def _insert_policy_row(con: Any, row: DeclaredColumn) -> None:
         settings.top,
         settings.bottom,
     ]
-    form = "NULL" if not settings.form else "system.main.map(?::VARCHAR[], ?::VARCHAR[])"
+    form = "NULL" if not settings.settings else "system.main.map(?::VARCHAR[], ?::VARCHAR[])"
     con.raw.execute(
         f"INSERT INTO memory.{SCHEMA}.policy (table_name, column_name, role, hierarchy, weight, min_level, max_level, "
-        f"top, bottom, grid, missing, form) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?::VARCHAR[], {form}",
-        [*cells, settings.grid, list(settings.missing) or None, *map(list, zip(*settings.form, strict=True))],
+        f"top, bottom, rounding, missing_codes, settings) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?::VARCHAR[], {form}",
+        [
+            *cells,
+            settings.rounding,
+            list(settings.missing_codes) or None,
+            *map(list, zip(*settings.settings, strict=True)),
+        ],
     )

@@ -1,4 +1,4 @@
-"""`dbanon compare` and `dbanon choose`: the loss and risk of algorithms and configurations."""
+"""`dbanon compare` and `dbanon tradeoffs`: the loss and risk of algorithms and configurations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -76,7 +76,9 @@ def compare(
     algorithm is added to those that are there.
     """
     with errors_as_messages():
-        parameters = _call_parameters("compare", given, k=k, algorithms=algorithms, d=d, rows=rows)
+        parameters = _call_parameters(
+            "compare", given, k=k, algorithms=algorithms, n_quasi_identifiers=d, sample_sizes=rows
+        )
     _run_and_print("compare", database, source, parameters, {"into": into}, plot, quiet, as_json)
 
 
@@ -90,7 +92,7 @@ def compare(
 @memory_options
 @_QUIET
 @AS_JSON
-def choose(
+def tradeoffs(
     database: Path,
     source: str,
     k: str,
@@ -107,8 +109,8 @@ def choose(
     One row a configuration; --json has the statement that makes each.
     """
     with errors_as_messages():
-        parameters = _call_parameters("choose", given, k=k, algorithms=algorithms, l=l, t=t)
-    _run_and_print("choose", database, source, parameters, {}, plot, quiet, as_json)
+        parameters = _call_parameters("tradeoffs", given, k=k, algorithms=algorithms, l=l, t=t)
+    _run_and_print("tradeoffs", database, source, parameters, {}, plot, quiet, as_json)
 
 
 def _call_parameters(function: str, assignments: Sequence[str], **options: str | None) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class Proposal:
     """The proposal of profile() for one column and the settings to be written; with role None the column is withheld.
 
     `offers` are ways to generalize it; `build` is the hierarchy among them to be built, under the name `hierarchy`.
-    `missing` are codes for missing values, `problems` are problems of its cells.
+    `missing_codes` are codes for missing values, `problems` are problems of its cells.
     """
 
     column: str
@@ -72,9 +72,9 @@ class _InitContext:
 def init(database: Path, table: str, k: int, yes: bool, force: bool, as_json: bool) -> None:
     """Propose a policy for TABLE of DATABASE, column by column, and write it.
 
-    Enter takes the proposal. A role is identifier, person, quasi, sensitive or other; skip leaves a column without
-    one, so that it is withheld. Columns of which neither the name nor the values say what they are, are listed for
-    review and withheld unless you say what they are. Codes for missing values, the beginnings of codes such as zip
+    Enter takes the proposal. A role is identifier, person, quasi, sensitive or insensitive; skip leaves a column
+    without one, so that it is withheld. Columns of which neither the name nor the values say what they are, are listed
+    for review and withheld unless you say what they are. Codes for missing values, the beginnings of codes such as zip
     codes, intervals, a calendar, a top and a grid are offered where they fit. Nothing is written before the last
     question, and then all of it at once.
 
@@ -311,7 +311,7 @@ def _print_policy(source: catalog.Source, declared: list[Proposal], skipped: int
 def _proposal_line(head: str, p: Proposal) -> str:
     """Return a line with a column and its settings."""
     settings = [f"hierarchy {p.hierarchy}{f' (built: {p.build.builder})' if p.build else ''}"] if p.hierarchy else []
-    settings += [f"{name} {value}" for name, value in (("top", p.top), ("grid", p.grid)) if value is not None]
+    settings += [f"{name} {value}" for name, value in (("top", p.top), ("rounding", p.grid)) if value is not None]
     settings += [f"missing {', '.join(code or repr(code) for code in p.missing)}"] if p.missing else []
     indent = " " * (len(head) + 2)
     return click.wrap_text("; ".join(settings), _WIDTH, f"{head}  ", indent).rstrip() if settings else head.rstrip()
@@ -350,7 +350,7 @@ def _print_review(con: Any, source: catalog.Source, withheld: list[Proposal]) ->
     place = join_sql(text(part) for part in (source.schema, source.table, withheld[0].column))
     policies = qualified(source.database, catalog.SCHEMA, "policy")
     click.echo(
-        "To publish one, say what it is (quasi: generalized; sensitive, other: as it is),\nhere or with\n"
+        "To publish one, say what it is (quasi: generalized; sensitive, insensitive: as it is),\nhere or with\n"
         f"  INSERT INTO {policies}\n    (schema_name, table_name, column_name, role)\n  VALUES ({place}, 'quasi');"
     )
 
@@ -394,7 +394,7 @@ def _write_policy(
 
 
 def _insert_sql(policies: Sql, source: catalog.Source, declared: list[Proposal]) -> str:
-    names = ("schema_name", "table_name", "column_name", "role", "hierarchy", "top", "grid", "missing")
+    names = ("schema_name", "table_name", "column_name", "role", "hierarchy", "top", "rounding", "missing_codes")
     rows = []
     for p in declared:
         cells = (*stored_policy.policy_key(source), p.column, p.role, p.hierarchy, p.top, p.grid)

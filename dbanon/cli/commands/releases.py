@@ -43,7 +43,9 @@ _COMPOSITION = click.option(
 @parameter_options
 @click.option("--key", multiple=True, help="Column that tells people apart; several times for several columns.")
 @_COMPOSITION
-@click.option("--allow-delta", is_flag=True, help="Publish though versions differ by too few; the ledger says so.")
+@click.option(
+    "--allow-small-differences", is_flag=True, help="Publish though versions differ by too few; the ledger says so."
+)
 @click.option(
     "--disjoint-from",
     multiple=True,
@@ -66,7 +68,7 @@ def materialize(
     improve: str | None,
     key: Sequence[str],
     composition: str,
-    allow_delta: bool,
+    allow_small_differences: bool,
     disjoint_from: Sequence[str],
     replace: bool,
     quiet: bool,
@@ -89,7 +91,7 @@ def materialize(
             source,
             key=list(key) or None,
             composition=composition,
-            allow_delta=allow_delta,
+            allow_small_differences=allow_small_differences,
             disjoint_from=disjoint_from,
             replace=replace,
             progress=search_progress(step),
@@ -108,7 +110,9 @@ def materialize(
     help="keep classes (default); hold those that came until they are enough; or recluster all records.",
 )
 @click.option("--recluster", is_flag=True, help="The same as --refresh recluster.")
-@click.option("--allow-delta", is_flag=True, help="Publish though classes differ by too few; the ledger says so.")
+@click.option(
+    "--allow-small-differences", is_flag=True, help="Publish though classes differ by too few; the ledger says so."
+)
 @click.option(
     "--erase", is_flag=True, help="Honour an erasure: classes that somebody left go whole, and nobody new comes."
 )
@@ -121,7 +125,7 @@ def refresh(
     name: str,
     how: str | None,
     recluster: bool,
-    allow_delta: bool,
+    allow_small_differences: bool,
     erase: bool,
     if_stale: bool,
     composition: str,
@@ -138,7 +142,7 @@ def refresh(
             con,
             name,
             refresh="recluster" if recluster else how or "keep",
-            allow_delta=allow_delta,
+            allow_small_differences=allow_small_differences,
             composition=composition,
             if_stale=if_stale,
             erase=erase,
@@ -292,10 +296,10 @@ def doctor(context: click.Context, database: Path, as_json: bool) -> None:
     if not as_json:
         for name, rows in tables.items():
             show_review(rows, name)
-    review_objects = {name: review_objects(rows) for name, rows in tables.items()}
+    reviews = {name: review_objects(rows) for name, rows in tables.items()}
     lines = "\n".join(one_line(f"{p.kind} {p.about}: {p.problem}") for p in problem_rows)
     print_result(
-        {"tables": review_objects, "problems": [asdict(p) for p in problem_rows]},
+        {"tables": reviews, "problems": [asdict(p) for p in problem_rows]},
         as_json,
         lines or "No problems found.",
     )

@@ -139,7 +139,7 @@ class _LineStream:
 def _call_parameters(system: str, arguments: Mapping[str, Any], policy: PolicyFile | None) -> dict[str, Any]:
     """Return the parameters of the call: those of -p, and the options for models and roles."""
     options = role_parameters(
-        arguments["qi"], arguments["sensitive"], arguments["person"], arguments["identifiers"], arguments["other"]
+        arguments["qi"], arguments["sensitive"], arguments["person"], arguments["identifiers"], arguments["insensitive"]
     )
     parameters = merge_stream_parameters(system, arguments["given"], k=arguments["k"], l=arguments["l"], **options)
     declared = [] if policy is None else roles_of(policy[1])

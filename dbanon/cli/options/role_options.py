@@ -29,10 +29,10 @@ _OPTIONS = (
     click.option("--sensitive", multiple=True, help="A sensitive column."),
     click.option("--person", help="The column that tells people apart."),
     click.option("--identifier", "identifiers", multiple=True, help="A column that identifies people; withheld."),
-    click.option("--other", multiple=True, help="A column that is published as it is."),
+    click.option("--insensitive", multiple=True, help="A column that is published as it is."),
 )
 
-_PARAMETERS = {"quasi": "qi", "sensitive": "sensitive", "other": "other", "identifier": "identifier"}
+_PARAMETERS = {"quasi": "qi", "sensitive": "sensitive", "insensitive": "insensitive", "identifier": "identifier"}
 """Parameters that list the columns of a role."""
 
 _SETTINGS = {
@@ -42,8 +42,8 @@ _SETTINGS = {
     "max_level": "max_level",
     "top": "top",
     "bottom": "bottom",
-    "grid": "grid",
-    "missing": "missing",
+    "rounding": "rounding",
+    "missing_codes": "missing_codes",
 }
 """Parameters of a call that give a setting of the policy for columns."""
 
@@ -55,7 +55,7 @@ PolicyFile = tuple[Path, PolicyColumns]
 
 
 def role_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options --policy, --qi, --sensitive, --person, --identifier and --other to a command."""
+    """Add the options --policy, --qi, --sensitive, --person, --identifier and --insensitive to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -72,7 +72,7 @@ def role_parameters(
         quasi.append(column)
         if hierarchy and hierarchies.setdefault(column, hierarchy) != hierarchy:
             raise click.BadParameter(f"{column} has two hierarchies.", param_hint="--qi")
-    lists = {"qi": quasi, "sensitive": sensitive, "identifier": identifiers, "other": other}
+    lists = {"qi": quasi, "sensitive": sensitive, "identifier": identifiers, "insensitive": other}
     parameters = {name: list(dict.fromkeys(columns)) or None for name, columns in lists.items()}
     return {**parameters, "person": person, "hierarchies": hierarchies or None}
 
@@ -97,7 +97,7 @@ def with_declared_columns(
     completed = dict(parameters)
     declared = [(column, role.lower()) for column, role in roles]
     places = {names.fold_case(column): place for place, column in enumerate(order)}
-    for role in ("quasi", "sensitive", "other"):
+    for role in ("quasi", "sensitive", "insensitive"):
         name = _PARAMETERS[role]
         if options.get(name) is None:
             continue
@@ -190,7 +190,7 @@ def policy_parameters(path: Path, columns: PolicyColumns, declared: Iterable[Dec
             if (
                 stored_row is None
                 or stored_row.role.lower() != role
-                or _transform_settings(settings) != stored_row.settings.form
+                or _transform_settings(settings) != stored_row.settings.settings
             ):
                 raise click.BadParameter(
                     f"{path} makes {column} a {role} that the policy of the database does not have. A file in addition "
@@ -214,8 +214,8 @@ def policy_parameters(path: Path, columns: PolicyColumns, declared: Iterable[Dec
         for setting, value in settings.items():
             if setting in _SETTINGS and not _is_already_stored(setting, value, stored_settings):
                 parameters.setdefault(_SETTINGS[setting], {})[column] = value
-            elif setting not in (*_SETTINGS, "role", "form"):
-                accepted = ", ".join(("role", *_SETTINGS, "form"))
+            elif setting not in (*_SETTINGS, "role", "settings"):
+                accepted = ", ".join(("role", *_SETTINGS, "settings"))
                 raise click.BadParameter(
                     f"{path} has the setting {setting} for {column}. Accepted: {accepted}.", param_hint="--policy"
                 )
@@ -224,14 +224,14 @@ def policy_parameters(path: Path, columns: PolicyColumns, declared: Iterable[Dec
 
 def _transform_settings(settings: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return the settings of a pseudonym, mask or shift as the policy stores them."""
-    form = settings.get("form")
+    form = settings.get("settings")
     return stored_policy.parse_settings(form) if isinstance(form, Mapping) else ()
 
 
 def _is_already_stored(setting: str, value: Any, stored: Settings) -> bool:
     """Return whether the stored policy has the same value of a setting."""
     stored_value = getattr(stored, setting)
-    if setting == "missing":
+    if setting == "missing_codes":
         codes = value if isinstance(value, (list, tuple)) else [value]
         return {str(code) for code in codes} <= set(stored_value)
     return stored_value is not None and str(value) == str(stored_value)

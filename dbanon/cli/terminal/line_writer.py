@@ -16,8 +16,8 @@ from dbanon.runtime import csv_formulas
 class LineWriter:
     """Formats the lines of one output: CSV begins with a header before its first table.
 
-    `escape`: whether text cells of CSV that a spreadsheet would execute are escaped; negative numbers of the columns
-    `quasi` are not.
+    `escape_labels`: whether text cells of CSV that a spreadsheet would execute are escaped; negative numbers of the
+    columns `quasi` are not.
     """
 
     format: str

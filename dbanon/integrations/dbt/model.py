@@ -8,14 +8,14 @@ from typing import Any
 
 from dbanon import errors
 
-CREATE_OPTIONS = ("composition", "allow_delta")
+CREATE_OPTIONS = ("composition", "allow_small_differences")
 """Options for the first version, or one from scratch; in addition to `key`."""
 
-REFRESH_OPTIONS = ("composition", "allow_delta", "refresh", "if_stale", "erase")
+REFRESH_OPTIONS = ("composition", "allow_small_differences", "refresh", "if_stale", "erase")
 """Options of a refresh."""
 
 _CHOICES = {"composition": ("warn", "refuse"), "refresh": ("keep", "hold", "recluster")}
-_FLAGS = ("allow_delta", "if_stale", "erase")
+_FLAGS = ("allow_small_differences", "if_stale", "erase")
 _OPTIONS = (*REFRESH_OPTIONS, "key")
 
 

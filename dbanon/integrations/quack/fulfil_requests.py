@@ -25,6 +25,8 @@ def fulfil(connection: Any, requests: Iterable[RequestFile]) -> Iterator[str]:
             yield f"{request_label}: {str(error).splitlines()[0]}"
         else:
             result_text = (
-                f"it is {'.'.join(outcome.release)}" if outcome.release else "it is refused, dbanon.asked says why"
+                f"it is {'.'.join(outcome.release)}"
+                if outcome.release
+                else "it is refused, dbanon.release_request says why"
             )
             yield f"{outcome.asking.description}, asked for by {request.reader}: {result_text}"

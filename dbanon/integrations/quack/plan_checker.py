@@ -22,7 +22,7 @@ from dbanon.table_functions import scalar_functions
 RELEASE_LIST = (SCHEMA, "served")
 """The list of releases, which `releases()` and `certificate()` read."""
 
-_UNREADABLE_TABLES = ("permitted", "asked")
+_UNREADABLE_TABLES = ("permitted", "release_request")
 """Tables of sql/integrations/quack/published_tables.sql that no reader may read; the instance lacks them."""
 
 

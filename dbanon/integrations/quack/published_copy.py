@@ -201,7 +201,7 @@ def _request_statements(requests: _ReaderRequests, served_releases: set[tuple[st
     for redacted_request, outcome in zip(redacted_requests, requests.outcomes, strict=True):
         release = outcome.release if outcome.release in served_releases else None
         values = join_sql(literal(v) for v in (*astuple(redacted_request), *(release or (None, None))))
-        yield Sql(f"INSERT INTO {catalog.SCHEMA}.asked VALUES ({values})")
+        yield Sql(f"INSERT INTO {catalog.SCHEMA}.release_request VALUES ({values})")
 
 
 def _table_columns(cursor: Any, entry: LedgerEntry, ending: str) -> dict[str, str]:

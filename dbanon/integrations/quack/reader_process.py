@@ -79,7 +79,7 @@ class OpenCopy:
         rows = self.connection.execute(f"SELECT {', '.join(permissions.COLUMNS)} FROM dbanon.permitted").fetchall()
         self.permissions = [permissions.parse_permission(row) for row in rows]
         rows = self.connection.execute(
-            "SELECT algorithm, source, parameters, schema_name, name FROM dbanon.asked"
+            "SELECT algorithm, source, parameters, schema_name, name FROM dbanon.release_request"
         ).fetchall()
         self.releases = {ReleaseRequest(*row[:3]): row[3:] if row[4] else None for row in rows}
 

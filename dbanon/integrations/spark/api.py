@@ -20,16 +20,16 @@ def anonymize(
     policy: Any = None,
     hierarchies: Mapping[str, Any] | None = None,
     to: str | Path | None = None,
-    cell: int | None = None,
+    max_partition: int | None = None,
     **parameters: Any,
 ) -> DataFrame:
     """Return the release of a DataFrame, or its classes or metrics, as DuckDB's table function of this name gives them.
 
-    A DataFrame of at most `cell` combinations of quasi-identifiers is clustered as one, and the release is the one that
-    DuckDB gives. A larger one is divided into partitions of at most so many: by the algorithm's own rule if it has one
-    (dbanon.integrations.spark.partitioning), else at the median tuple along the attribute that narrows a partition
-    most. Distances and the values that models compare with are those of the whole table, and classes that publish the
-    same are merged. The result depends neither on Spark's partitions nor on the number of processes.
+    A DataFrame of at most `max_partition` combinations of quasi-identifiers is clustered as one, and the release is the
+    one that DuckDB gives. A larger one is divided into partitions of at most so many: by the algorithm's own rule if it
+    has one (dbanon.integrations.spark.partitioning), else at the median tuple along the attribute that narrows a
+    partition most. Distances and the values that models compare with are those of the whole table, and classes that
+    publish the same are merged. The result depends neither on Spark's partitions nor on the number of processes.
 
     No row can be read before the gate has passed all of them. O(rows) shuffled; the driver receives values of columns
     and counts.
@@ -47,7 +47,7 @@ def anonymize(
             name that the policy declares. Those of a policy's database come with it and cannot be replaced.
         to: A directory for the release, as Parquet: written next to it first, then renamed. Without it the release is
             kept in the checkpoint directory of the SparkContext, if it has one, else by its executors.
-        cell: The most combinations of quasi-identifiers in one partition; 50,000 by default.
+        max_partition: The most combinations of quasi-identifiers in one partition; 50,000 by default.
         **parameters: Parameters of the table function.
 
     Returns:
@@ -69,7 +69,7 @@ def anonymize(
     Example:
         `dbanon.spark.anonymize(df, 'kacpc', k=10, qi=['age', 'zip'])`
     """
-    return frame_release(df, function, PolicySource(name, policy, hierarchies or {}), to, cell, parameters)
+    return frame_release(df, function, PolicySource(name, policy, hierarchies or {}), to, max_partition, parameters)
 
 
 def frame_release(
@@ -77,7 +77,7 @@ def frame_release(
     function: str,
     source: PolicySource,
     to: str | Path | None,
-    cell: int | None,
+    max_partition: int | None,
     parameters: Mapping[str, Any],
 ) -> DataFrame:
     """Return the release, classes or metrics of a DataFrame, as `anonymize` does, for a policy from any source."""
@@ -88,7 +88,7 @@ def frame_release(
         executor_python.executor_python(df.sparkSession, call.function),
         staging.stage_release(df.sparkSession, call, to) as draft,
     ):
-        release = build_release(call, df, validate_cell(call.function, cell))
+        release = build_release(call, df, validate_cell(call.function, max_partition))
         try:
             rows = draft.write(release.released) if kind == "release" else draft.checkpoint(release.released)
             achieved = gate.check_release(release, rows)

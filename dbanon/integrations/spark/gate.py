@@ -136,7 +136,9 @@ def _check_rare_values(release: UncheckedRelease) -> None:
     publication = release.planner.spec
     allowed = {name.lower() for name in publication.options.columns("allow_rare")}
     unchanged = [
-        name for name in release.planner.read_columns if name in publication.roles.other and name.lower() not in allowed
+        name
+        for name in release.planner.read_columns
+        if name in publication.roles.insensitive and name.lower() not in allowed
     ]
     count_column = fn.sum("size") if publication.roles.person is None else fn.countDistinct("person")
 

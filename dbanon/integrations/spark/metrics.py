@@ -76,15 +76,14 @@ def _metric_values(
     n_source_records = release.source.count()
     n_clustered = release.assignments.agg(fn.sum("size")).collect()[0][0]
     values = {
-        "records": n, "classes": row["classes"], "one_class": int(row["classes"] == 1), "k": row["k"],
+        "records": n, "classes": row["classes"], "is_single_class": int(row["classes"] == 1), "k": row["k"],
         "c_avg": n / row["classes"] / publication.k, "class_size_average": n / row["classes"],
         "class_size_greatest": row["greatest"], "discernibility": row["squares"],
         "discernibility_suppression": row["squares"] + (n_source_records - n) * n_source_records,
         "information_loss": row["loss"], "precision": 1 - float(row["loss"]) / (n * attributes),
         "total_information_loss": row["edges"], "ncp": row["leaves"], "gcp": float(row["leaves"]) / (n * attributes),
         "risk_highest": 1 / row["least"], "risk_average": float(row["risk"]) / n,
-        "dropped": n_source_records - n_clustered,
-        "flat_hierarchies": sum(not a.is_number and a.hierarchy is None for a in publication.attributes),
+        "columns_with_flat_hierarchy": sum(not a.is_number and a.hierarchy is None for a in publication.attributes),
     }  # fmt: skip
     if numbers:
         values |= {
@@ -95,7 +94,8 @@ def _metric_values(
         values["persons"] = release.published_records.agg(fn.countDistinct("person")).collect()[0][0]
     yield from ((name, [(None, value)]) for name, value in values.items())
     yield from _value_metrics(release)
-    yield "suppressed", [("outlier", n_clustered - n)]
+    yield "dropped", [("null", n_source_records - n_clustered)]
+    yield "suppressed", [(None, n_clustered - n)]
     for number, value in achieved.items():
         if number >= 0:
             demand = publication.model_requirements[number]
@@ -109,18 +109,23 @@ def _value_metrics(release: UncheckedRelease) -> Iterator[tuple[str, Sequence[tu
     person = publication.roles.person is not None
     count_column = fn.countDistinct("person") if person else fn.sum("size")
     unchanged_names = [
-        n for n in release.planner.read_columns if n in publication.roles.sensitive or n in publication.roles.other
+        n
+        for n in release.planner.read_columns
+        if n in publication.roles.sensitive or n in publication.roles.insensitive
     ]
     unchanged = [struct_field("own", name).alias(f"u{i}") for i, name in enumerate(unchanged_names)]
     if unchanged:
         groups = placed.groupBy("class_id", *unchanged).agg(count_column.alias("people"))
-        yield "k_all", [(None, groups.agg(fn.min(fn.greatest("people", fn.lit(1)))).collect()[0][0])]
+        yield "k_full_record", [(None, groups.agg(fn.min(fn.greatest("people", fn.lit(1)))).collect()[0][0])]
         unique_groups = (
             placed.groupBy(*unchanged)
             .agg(count_column.alias("people"), fn.sum("size").alias("size"))
             .where("people <= 1")
         )
-        yield "unique_unchanged", [(None, unique_groups.agg(fn.coalesce(fn.sum("size"), fn.lit(0))).collect()[0][0])]
+        yield (
+            "unique_by_unchanged_columns",
+            [(None, unique_groups.agg(fn.coalesce(fn.sum("size"), fn.lit(0))).collect()[0][0])],
+        )
     homogeneous_shares, rare_counts = [], []
     homogeneous_classes = release.published_records.select("class_id").limit(0)
     for name in publication.roles.sensitive:
@@ -138,7 +143,7 @@ def _value_metrics(release: UncheckedRelease) -> Iterator[tuple[str, Sequence[tu
             fn.coalesce(fn.sum("size"), fn.lit(0))
         )
         yield "homogeneous_share", [(None, records_in_classes.collect()[0][0] / records), *homogeneous_shares]
-        yield "rare_sensitive_values", rare_counts
+        yield "n_rare_values", rare_counts
     losses = _class_losses(release)
     fully_generalized = [
         fn.sum(fn.when(losses[f"own {i}"] >= 1, fn.col("size")).otherwise(0))

@@ -80,13 +80,13 @@ def _merge_hierarchies(function: str, installed: Mapping[str, str], call_hierarc
 
 
 def validate_cell(function: str, cell: object) -> int | None:
-    """Return the parameter `cell`.
+    """Return the parameter `max_partition`.
 
     Raises:
         InvalidArgumentError: It is invalid.
     """
-    accepted = tuple(parameter for parameter in COMMON if parameter.name == "cell")
-    value = parameters.validate_parameters(function, accepted, {"cell": cell})["cell"]
+    accepted = tuple(parameter for parameter in COMMON if parameter.name == "max_partition")
+    value = parameters.validate_parameters(function, accepted, {"max_partition": cell})["max_partition"]
     return None if value is None else int(str(value))
 
 

@@ -122,7 +122,7 @@ def _check_sizes(release: UncheckedRelease, released_rows: DataFrame) -> None:
 def _check_rare(release: UncheckedRelease, released_rows: DataFrame) -> None:
     publication = release.planner.spec
     allowed = {name.lower() for name in publication.options.columns("allow_rare")}
-    for name in publication.roles.other:
+    for name in publication.roles.insensitive:
         if name.lower() not in allowed:
             n_rare = released_rows.groupBy(quoted_column(name)).count().where(fn.col("count") < publication.k).count()
             if n_rare:
@@ -193,15 +193,15 @@ def _counted_metrics(
     yield from {
         "records": records,
         "classes": classes,
-        "one_class": int(classes == 1),
+        "is_single_class": int(classes == 1),
         "k": k,
         "c_avg": records / classes / publication.k,
         "class_size_average": records / classes,
         "class_size_greatest": greatest,
         "discernibility": float(squares),
         "risk_highest": 1 / k,
-        "dropped": n_source_records - n_clustered,
-        "suppressed:outlier": n_clustered - records,
+        "dropped:null": n_source_records - n_clustered,
+        "suppressed": n_clustered - records,
     }.items()
     for number, value in achieved.items():
         if number >= 0:
@@ -215,7 +215,7 @@ def _counted_metrics(
         yield f"homogeneous_share:{name}", n_homogeneous / records
         if not has_persons:
             rare = released_rows.groupBy(quoted_column(name)).count().where(fn.col("count") < publication.k).count()
-            yield f"rare_sensitive_values:{name}", rare
+            yield f"n_rare_values:{name}", rare
     if not has_persons:
         yield "risk_average", classes / records
         yield from _counted_combinations(release, released_rows)
@@ -226,7 +226,10 @@ def _counted_combinations(release: UncheckedRelease, released_rows: DataFrame) -
     unchanged = [quoted_column(name) for name in _unchanged(release)]
     if unchanged:
         yield (
-            "k_all",
+            "k_full_record",
             released_rows.groupBy(_class_number(release), *unchanged).count().agg(fn.min("count")).collect()[0][0],
         )
-        yield "unique_unchanged", released_rows.groupBy(*unchanged).count().where(fn.col("count") == 1).count()
+        yield (
+            "unique_by_unchanged_columns",
+            released_rows.groupBy(*unchanged).count().where(fn.col("count") == 1).count(),
+        )

@@ -53,7 +53,8 @@ class UncheckedRelease:
 
 
 def build_release(call: PortableCall, df: DataFrame, cell: int | None) -> UncheckedRelease:
-    """Return the release of a DataFrame, in partitions of at most `cell` combinations of quasi-identifiers.
+    """Return the release of a DataFrame, in partitions of at most `max_partition` combinations of
+    quasi-identifiers.
 
     Raises:
         NeedsSinglePartitionError: A parameter needs the whole table in one partition.
@@ -130,7 +131,7 @@ def _check_divisible(planner: CallPlanner, n_tuples: int, cell: int) -> None:
     needs = {
         "suppress with a model that compares classes with the table": bool(options["suppress"]) and compares_with_table,
         "leaving out a number of records": run.max_suppressed is not None,
-        "multi = 'joint'": publication.is_joint and len(planner.sensitive_columns) > 1,
+        "multi_sensitive = 'joint'": publication.is_joint and len(planner.sensitive_columns) > 1,
         "influence": run.forest is not None,
         "leaving out duplicates or what lies out of bounds": bool(run.preprocessing.description),
         "codes for missing persons": person is not None and bool(publication.reading.missing_codes.get(person)),

@@ -18,7 +18,11 @@ _ORIGINAL_SQL = "without_dbanon"
 
 
 def install(
-    session: SparkSession, *, policy: Any = None, hierarchies: Mapping[str, Any] | None = None, cell: int | None = None
+    session: SparkSession,
+    *,
+    policy: Any = None,
+    hierarchies: Mapping[str, Any] | None = None,
+    max_partition: int | None = None,
 ) -> None:
     """Make `session.sql("SELECT * FROM kacpc('patients', k=10)")` work, for every algorithm.
 
@@ -32,14 +36,16 @@ def install(
             as for `anonymize` by table. Tables are resolved by Spark's catalog. A table or view that a given policy
             does not name is refused: a view over a table needs rows of its own.
         hierarchies: As for `anonymize`.
-        cell: As for `anonymize`.
+        max_partition: As for `anonymize`.
     """
     original_sql: Callable[..., DataFrame] = getattr(session.sql, _ORIGINAL_SQL, session.sql)
 
     def sql(query: str, *args: Any, **kwargs: Any) -> DataFrame:
         views: list[str] = []
         try:
-            return original_sql(_replace_calls(session, query, policy, hierarchies, cell, views), *args, **kwargs)
+            return original_sql(
+                _replace_calls(session, query, policy, hierarchies, max_partition, views), *args, **kwargs
+            )
         finally:
             for view in views:
                 session.catalog.dropTempView(view)
@@ -49,7 +55,7 @@ def install(
 
 
 def _replace_calls(
-    session: SparkSession, query: str, policy: Any, hierarchies: Any, cell: int | None, views: list[str]
+    session: SparkSession, query: str, policy: Any, hierarchies: Any, max_partition: int | None, views: list[str]
 ) -> str:
     """Return the statement with names of views in place of calls; `views` receives these names."""
     pieces, copied_to = [], 0
@@ -57,7 +63,9 @@ def _replace_calls(
         with connect() as con:
             function, table, arguments = con.parse_call(f"FROM {query[start:end]}")
         source = session_tables.policy_source(session, table, policy, hierarchies or {})
-        release = frame_release(session.table(table), function, source, None, arguments.pop("cell", cell), arguments)
+        release = frame_release(
+            session.table(table), function, source, None, arguments.pop("max_partition", max_partition), arguments
+        )
         views.append(f"dbanon_{uuid.uuid4().hex}")
         release.createTempView(views[-1])
         pieces += [query[copied_to:start], views[-1]]

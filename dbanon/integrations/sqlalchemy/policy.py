@@ -236,5 +236,8 @@ def _roles_by_column(rows: Iterable[PolicyRow]) -> dict[str, Role]:
 def _setting_values(settings: Settings) -> list[object]:
     """Return the cells of a row of the policy after its role; NULL if there are no missing codes or no form."""
     values = {name: getattr(settings, name) for name in STORED_SETTINGS}
-    values |= {"missing": list(settings.missing) or None, "form": dict(settings.form) or None}
+    values |= {
+        "missing_codes": list(settings.missing_codes) or None,
+        "settings": dict(settings.settings) or None,
+    }
     return list(values.values())

@@ -51,7 +51,7 @@ class CallSchema:
     def published_roles(self) -> dict[str, str]:
         """Role name of each column that the call publishes."""
         quasi = {q.column: "quasi" for q in self.roles.quasi}
-        others = {"sensitive": self.roles.sensitive, "other": self.roles.other}
+        others = {"sensitive": self.roles.sensitive, "insensitive": self.roles.insensitive}
         return (
             quasi | {name: role for role, columns in others.items() for name in columns} | dict(self.roles.transformed)
         )
@@ -78,7 +78,7 @@ class CallSchema:
         return [
             n
             for n in self.source_columns.types
-            if n in (*self.roles.sensitive, *self.roles.other, *self.roles.transformed)
+            if n in (*self.roles.sensitive, *self.roles.insensitive, *self.roles.transformed)
         ]
 
     def _column_type(self, column: str) -> Type:

@@ -49,7 +49,7 @@ class GovernedTable:
                 raise errors.ConflictingRolesError("dbanon.policy", label, row.column, (rows[column].role, row.role))
             rows[column] = row
         person_columns = stored_policy.person_columns(
-            (row.column, row.role, dict(row.settings.form)) for row in rows.values()
+            (row.column, row.role, dict(row.settings.settings)) for row in rows.values()
         )
         return cls(place, policy, rows, tuple(person_columns))
 
@@ -83,7 +83,7 @@ def check_persons(
         RepeatedRecordsError: A record of a table without a person column may be in several rows.
     """
     roles = {row.column: row.role.lower() for row in rows}
-    person_columns = stored_policy.person_columns((row.column, row.role, dict(row.settings.form)) for row in rows)
+    person_columns = stored_policy.person_columns((row.column, row.role, dict(row.settings.settings)) for row in rows)
     published_positions = [i for i, name in enumerate(columns) if roles.get(name, "identifier") not in _WITHHELD_ROLES]
     earlier_places: set[Place] = set()
     for branch in branches:

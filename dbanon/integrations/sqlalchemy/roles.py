@@ -31,7 +31,7 @@ class Role:
     """The role of a column in `dbanon.policy`, and its settings.
 
     Attributes:
-        role: `quasi`, `sensitive`, `identifier`, `person`, `other`, `pseudonym`, `mask` or `shift`.
+        role: `quasi`, `sensitive`, `identifier`, `person`, `insensitive`, `pseudonym`, `mask` or `shift`.
         settings: Settings of the role: hierarchy, weight, levels, bounds, ...
 
     Example:
@@ -59,8 +59,8 @@ def quasi(
     max_level: int | None = None,
     top: str | float | date | Decimal | None = None,
     bottom: str | float | date | Decimal | None = None,
-    grid: str | float | Decimal | None = None,
-    missing: Any = None,
+    rounding: str | float | Decimal | None = None,
+    missing_codes: Any = None,
 ) -> ColumnInfo:
     """Return the `info` of a quasi-identifier, which is published generalized.
 
@@ -71,8 +71,8 @@ def quasi(
         max_level: Highest level of the hierarchy that is published.
         top: Values above it are published as one value (top coding).
         bottom: Values below it are published as one value (bottom coding).
-        grid: Width to which the ends of intervals are rounded.
-        missing: Codes that mean a missing value.
+        rounding: Width to which the ends of intervals are rounded.
+        missing_codes: Codes that mean a missing_codes value.
 
     Returns:
         A dict for `mapped_column(info=...)`.
@@ -91,17 +91,17 @@ def quasi(
         max_level=max_level,
         top=top,
         bottom=bottom,
-        grid=grid,
-        missing=missing,
+        rounding=rounding,
+        missing_codes=missing_codes,
     )
 
 
-def sensitive(hierarchy: str | None = None, *, missing: Any = None) -> ColumnInfo:
+def sensitive(hierarchy: str | None = None, *, missing_codes: Any = None) -> ColumnInfo:
     """Return the `info` of a sensitive column, which is published unchanged.
 
     Args:
         hierarchy: Name of the hierarchy whose levels give the distance of values for t-closeness.
-        missing: Codes that mean a missing value.
+        missing_codes: Codes that mean a missing_codes value.
 
     Returns:
         A dict for `mapped_column(info=...)`.
@@ -112,14 +112,14 @@ def sensitive(hierarchy: str | None = None, *, missing: Any = None) -> ColumnInf
     Example:
         diagnosis: Mapped[str] = mapped_column(info=sensitive())
     """
-    return _settings_info("sensitive", hierarchy=hierarchy, missing=missing)
+    return _settings_info("sensitive", hierarchy=hierarchy, missing_codes=missing_codes)
 
 
-def identifier(*, missing: Any = None) -> ColumnInfo:
+def identifier(*, missing_codes: Any = None) -> ColumnInfo:
     """Return the `info` of a column that identifies people directly; it is withheld.
 
     Args:
-        missing: Codes that mean a missing value.
+        missing_codes: Codes that mean a missing_codes value.
 
     Returns:
         A dict for `mapped_column(info=...)`.
@@ -130,14 +130,14 @@ def identifier(*, missing: Any = None) -> ColumnInfo:
     Example:
         name: Mapped[str] = mapped_column(info=identifier())
     """
-    return _settings_info("identifier", missing=missing)
+    return _settings_info("identifier", missing_codes=missing_codes)
 
 
-def person(*, missing: Any = None) -> ColumnInfo:
+def person(*, missing_codes: Any = None) -> ColumnInfo:
     """Return the `info` of the column that distinguishes data subjects; it is withheld, and k counts persons.
 
     Args:
-        missing: Codes that mean a missing value.
+        missing_codes: Codes that mean a missing_codes value.
 
     Returns:
         A dict for `mapped_column(info=...)`.
@@ -148,14 +148,14 @@ def person(*, missing: Any = None) -> ColumnInfo:
     Example:
         patient_id: Mapped[int] = mapped_column(info=person())
     """
-    return _settings_info("person", missing=missing)
+    return _settings_info("person", missing_codes=missing_codes)
 
 
-def other(*, missing: Any = None) -> ColumnInfo:
+def insensitive(*, missing_codes: Any = None) -> ColumnInfo:
     """Return the `info` of a column without another role; values that are common enough are published unchanged.
 
     Args:
-        missing: Codes that mean a missing value.
+        missing_codes: Codes that mean a missing_codes value.
 
     Returns:
         A dict for `mapped_column(info=...)`.
@@ -164,9 +164,9 @@ def other(*, missing: Any = None) -> ColumnInfo:
         InvalidArgumentError: A setting does not have the type that `dbanon.policy` accepts.
 
     Example:
-        ward: Mapped[str] = mapped_column(info=other())
+        ward: Mapped[str] = mapped_column(info=insensitive())
     """
-    return _settings_info("other", missing=missing)
+    return _settings_info("insensitive", missing_codes=missing_codes)
 
 
 def pseudonym(
@@ -177,7 +177,7 @@ def pseudonym(
     key: str | None = None,
     scope: str | None = None,
     person: bool = False,
-    missing: Any = None,
+    missing_codes: Any = None,
 ) -> ColumnInfo:
     """Return the `info` of an identifier that is published as its pseudonym.
 
@@ -190,7 +190,7 @@ def pseudonym(
         key: Reference to the secret key.
         scope: Scope within which equal values have equal pseudonyms.
         person: Whether this column distinguishes data subjects.
-        missing: Codes that mean a missing value.
+        missing_codes: Codes that mean a missing_codes value.
 
     Returns:
         A dict for `mapped_column(info=...)`.
@@ -204,18 +204,25 @@ def pseudonym(
     """
     person_setting = "true" if person else None
     return _transform_info(
-        "pseudonym", missing, format=format, length=length, prefix=prefix, key=key, scope=scope, person=person_setting
+        "pseudonym",
+        missing_codes,
+        format=format,
+        length=length,
+        prefix=prefix,
+        key=key,
+        scope=scope,
+        person=person_setting,
     )
 
 
-def mask(*, first: int = 0, last: int = 0, character: str = "*", missing: Any = None) -> ColumnInfo:
+def mask(*, first: int = 0, last: int = 0, character: str = "*", missing_codes: Any = None) -> ColumnInfo:
     """Return the `info` of a text column of which only the first and the last characters are published.
 
     Args:
         first: Number of characters published at the start.
         last: Number of characters published at the end.
         character: Character that replaces each of the others.
-        missing: Codes that mean a missing value.
+        missing_codes: Codes that mean a missing value.
 
     Returns:
         A dict for `mapped_column(info=...)`.
@@ -226,17 +233,17 @@ def mask(*, first: int = 0, last: int = 0, character: str = "*", missing: Any = 
     Example:
         phone: Mapped[str] = mapped_column(info=mask(last=2))
     """
-    return _transform_info("mask", missing, first=first, last=last, character=character)
+    return _transform_info("mask", missing_codes, first=first, last=last, character=character)
 
 
-def shift(days: int, *, key: str | None = None, scope: str | None = None, missing: Any = None) -> ColumnInfo:
+def shift(days: int, *, key: str | None = None, scope: str | None = None, missing_codes: Any = None) -> ColumnInfo:
     """Return the `info` of a date column that is published shifted by the same number of days for each person.
 
     Args:
         days: Largest shift in either direction.
         key: Reference to the secret key.
         scope: Scope within which a person's dates are shifted equally.
-        missing: Codes that mean a missing value.
+        missing_codes: Codes that mean a missing value.
 
     Returns:
         A dict for `mapped_column(info=...)`.
@@ -248,10 +255,10 @@ def shift(days: int, *, key: str | None = None, scope: str | None = None, missin
     Example:
         admitted: Mapped[date] = mapped_column(info=shift(30))
     """
-    return _transform_info("shift", missing, days=days, key=key, scope=scope)
+    return _transform_info("shift", missing_codes, days=days, key=key, scope=scope)
 
 
-def _transform_info(role: str, missing: Any, **arguments: object) -> ColumnInfo:
+def _transform_info(role: str, missing_codes: Any, **arguments: object) -> ColumnInfo:
     """Return the `info` of a pseudonym, mask or shift.
 
     Raises:
@@ -260,7 +267,7 @@ def _transform_info(role: str, missing: Any, **arguments: object) -> ColumnInfo:
     """
     form = stored_policy.parse_settings(arguments)
     settings.parse_transform("info", role, dict(form))
-    return _role_info(Role(role, replace(_validated_settings({"missing": missing}), form=form)))
+    return _role_info(Role(role, replace(_validated_settings({"missing_codes": missing_codes}), settings=form)))
 
 
 def role_of(column: Column[Any]) -> Role | None:

@@ -50,7 +50,7 @@ def anonymized(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> T
 
     Raises:
         DbanonError: A mistake in the call that the model shows. When the statement runs the database may find others
-            (other policies, missing hierarchies, k greater than the number of rows), and PolicyDriftError,
+            (other policies, missing_codes hierarchies, k greater than the number of rows), and PolicyDriftError,
             UnmappedTableError, PersonColumnNotSelectedError, RepeatedRecordsError, ConflictingRolesError or
             UndeclaredColumnError.
 

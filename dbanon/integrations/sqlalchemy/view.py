@@ -40,7 +40,7 @@ class Status:
 
     Attributes:
         version: The published version; None if the view was not created yet.
-        status: State of the release; `missing` if it was not created yet.
+        status: State of the release; `missing_codes` if it was not created yet.
         came: Records added to the source since.
         went: Records removed from the source since.
         changed: Records changed in the source since.
@@ -130,7 +130,7 @@ class AnonymizedView:
         session: Session,
         *,
         refresh: str = "keep",
-        allow_delta: bool = False,
+        allow_small_differences: bool = False,
         composition: str = "warn",
         if_stale: bool = False,
         erase: bool = False,
@@ -145,7 +145,7 @@ class AnonymizedView:
         Args:
             session: A session whose engine has `install`.
             refresh: As for `dbanon.refresh_release`.
-            allow_delta: As for `dbanon.refresh_release`.
+            allow_small_differences: As for `dbanon.refresh_release`.
             composition: As for `dbanon.refresh_release`.
             if_stale: As for `dbanon.refresh_release`.
             erase: As for `dbanon.refresh_release`.
@@ -174,13 +174,15 @@ class AnonymizedView:
                     raw,
                     name,
                     refresh=refresh,
-                    allow_delta=allow_delta,
+                    allow_small_differences=allow_small_differences,
                     composition=composition,
                     if_stale=if_stale,
                     erase=erase,
                 )
             else:
-                release = _materialize(raw, view, connection, name, composition, allow_delta, replace=entry is not None)
+                release = _materialize(
+                    raw, view, connection, name, composition, allow_small_differences, replace=entry is not None
+                )
         if entry is None or release.version != entry.version:
             for instance in [instance for instance in session if isinstance(instance, cls)]:
                 session.expunge(instance)
@@ -194,7 +196,7 @@ class AnonymizedView:
             session: A session whose engine has `install`.
 
         Returns:
-            The state of the release; `missing` if it was not created yet.
+            The state of the release; `missing_codes` if it was not created yet.
 
         Raises:
             UnmappableViewError: The class is not materialized.
@@ -210,7 +212,7 @@ class AnonymizedView:
                 return Status(None, "missing")
             with raw.cursor() as cursor:
                 row = attach(cursor).execute(
-                    "SELECT version, status, came, went, changed, policy_changed, hierarchy_changed, problem "
+                    "SELECT version, status, added, removed, changed, policy_changed, hierarchy_changed, problem "
                     "FROM release_status() WHERE (database_name, schema_name, name) = (?, ?, ?)",
                     [entry.database, entry.schema, entry.name],
                 ).fetchall()[0]  # fmt: skip
@@ -400,7 +402,14 @@ def create_first_version(connection: Connection, table: Table, view: MappedView,
 
 
 def _materialize(
-    raw: Any, view: MappedView, connection: Connection, name: str, composition: str, allow_delta: bool, *, replace: bool
+    raw: Any,
+    view: MappedView,
+    connection: Connection,
+    name: str,
+    composition: str,
+    allow_small_differences: bool,
+    *,
+    replace: bool,
 ) -> releases.Release:
     related.refuse_related_tables(view.algorithm, view.parameters)
     return releases.create_release(
@@ -409,7 +418,7 @@ def _materialize(
         view.algorithm,
         quoted_name(view.source, connection),
         composition=composition,
-        allow_delta=allow_delta,
+        allow_small_differences=allow_small_differences,
         replace=replace,
         **dict(view.parameters),
     )

@@ -31,7 +31,7 @@ class InheritedModels:
 
 def inherit_models(spec: ReleaseSpec, others: Sequence[LedgerEntry]) -> InheritedModels:
     """Return the spec with models that other versions require of columns which it publishes unchanged, too."""
-    unchanged = {c.lower(): c for c in (*spec.roles.sensitive, *spec.roles.other)}
+    unchanged = {c.lower(): c for c in (*spec.roles.sensitive, *spec.roles.insensitive)}
     sensitive, demands = list(spec.roles.sensitive), list(spec.model_requirements)
     versions_by_demand: dict[int, tuple[int, ...]] = {}
     for place, other in enumerate(others):
@@ -55,9 +55,9 @@ def inherit_models(spec: ReleaseSpec, others: Sequence[LedgerEntry]) -> Inherite
     roles = replace(
         spec.roles,
         sensitive=tuple(sensitive),
-        other=tuple(c for c in spec.roles.other if c not in sensitive),
+        insensitive=tuple(c for c in spec.roles.insensitive if c not in sensitive),
     )
-    joint = any(options.get("multi") == "joint" for options in (spec.options, *(o.options for o in others)))
+    joint = any(options.get("multi_sensitive") == "joint" for options in (spec.options, *(o.options for o in others)))
     return InheritedModels(replace(spec, roles=roles, model_requirements=tuple(demands)), versions_by_demand, joint)
 
 

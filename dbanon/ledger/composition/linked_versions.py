@@ -81,7 +81,7 @@ def _missed_models(
     rare = [
         literal(place)
         for place, name in enumerate(entry.values, 1)
-        if entry.roles[name] in ("other", "mask", "shift") and name.lower() not in allowed_rare
+        if entry.roles[name] in ("insensitive", "mask", "shift") and name.lower() not in allowed_rare
     ]
     query = plan.fill_release_template(
         "ledger/composition/linked_versions.sql",

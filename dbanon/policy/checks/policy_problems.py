@@ -132,15 +132,15 @@ def _policy_rows(call: Call, database: str) -> list[tuple[StoredPolicyRow, store
                 row["table_name"],
                 row["column_name"],
                 row["role"],
-                stored_policy.parse_codes(row.get("missing")),
-                stored_policy.parse_settings(row.get("form")),
+                stored_policy.parse_codes(row.get("missing_codes")),
+                stored_policy.parse_settings(row.get("settings")),
             ),
             stored_policy.Settings(
                 hierarchy=row["hierarchy"],
                 min_level=row.get("min_level"),
                 top=row.get("top"),
                 bottom=row.get("bottom"),
-                grid=row.get("grid"),
+                rounding=row.get("rounding"),
             ),
         )
         for row in rows

@@ -55,7 +55,7 @@ class ReviewedColumn:
     @property
     def is_unchanged(self) -> bool:
         """Return whether it is published unchanged."""
-        return self.role in ("sensitive", "other")
+        return self.role in ("sensitive", "insensitive")
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,9 @@ def review_sql(
         row for position, column in enumerate(columns) for row in _static_findings(call, tables, position, column)
     ]
     types = dict.fromkeys(("topic", "column_name", "finding", "statement"), "VARCHAR")
-    person_columns = stored_policy.person_columns((c.name, c.role, dict(c.settings.form)) for c in columns if c.role)
+    person_columns = stored_policy.person_columns(
+        (c.name, c.role, dict(c.settings.settings)) for c in columns if c.role
+    )
     person = next((person_value(identifier(c.name), c.type) for c in columns if [c.name] == person_columns), None)
     counted_columns = [
         {
@@ -191,15 +193,15 @@ def _describe_generalization(tables: _PolicyTables, column: ReviewedColumn) -> t
         coarser = _update_statement(tables, column, "min_level", min_level + 1) if settings.hierarchy else None
         return ", ".join(parts), coarser
     if kind in ("date", "timestamp", "nanos"):
-        grid = str(settings.round or settings.grid or DEFAULT_DATE_GRID).lower()
+        grid = str(settings.coarsen or settings.rounding or DEFAULT_DATE_GRID).lower()
         calendar = ("none", "day", "month", "quarter", "year", "decade", "century")
         next_unit = {"week": "month"} | dict(zip(calendar, (*calendar[1:], None), strict=True))
         coarser = next_unit.get(grid)
     else:
-        grid = str(settings.round or settings.grid or "none").lower()
+        grid = str(settings.coarsen or settings.rounding or "none").lower()
         coarser = "5" if grid == "none" and kind != "time" else None
     parts = ["ranges" if grid == "none" else f"ranges by {grid}", *ends]
-    return ", ".join(parts), None if coarser is None else _update_statement(tables, column, "grid", coarser)
+    return ", ".join(parts), None if coarser is None else _update_statement(tables, column, "rounding", coarser)
 
 
 def _count_flat_leaves(call: Call, source: catalog.Source, name: str) -> tuple[int, int]:

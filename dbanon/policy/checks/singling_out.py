@@ -24,7 +24,7 @@ def problem_values(
     """
     types = {name.lower(): (name, type_) for name, type_ in relation.columns().items()}
     existing_rows = [row for row in rows if row.column.lower() in types]
-    unchanged = [row for row in existing_rows if row.role.lower() in ("sensitive", "other")]
+    unchanged = [row for row in existing_rows if row.role.lower() in ("sensitive", "insensitive")]
     if not unchanged:
         return None
     person_names = person_columns((row.column, row.role, dict(row.form)) for row in existing_rows)

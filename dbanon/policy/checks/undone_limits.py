@@ -87,7 +87,7 @@ def problem_values(
     published_columns = [
         LimitedColumn(row, settings, *types[fold_case(row.column)])
         for row, settings in rows
-        if row.role.lower() in ("quasi", "sensitive", "other") and fold_case(row.column) in types
+        if row.role.lower() in ("quasi", "sensitive", "insensitive") and fold_case(row.column) in types
     ]
     cells = [_limit_cell(column, find_hierarchy) for column in published_columns]
     if len(published_columns) < 2 or not any(cells):
@@ -158,18 +158,18 @@ def _limit_cell(column: LimitedColumn, find_hierarchy: FindHierarchy) -> Sql | N
         return _min_level_node(column, find_hierarchy) if settings.min_level else None
     value = _ordered_value(column)
     if kind in _CALENDAR_FAMILIES:
-        grid = (settings.grid or DEFAULT_DATE_GRID).lower()
+        grid = (settings.rounding or DEFAULT_DATE_GRID).lower()
         cell = _calendar_cell(value, grid) if grid not in ("none", "day") else value
         cell_type = "TIMESTAMP"
     elif kind == "time":
         grid, cell, cell_type = "none", value, column.type
     else:
-        grid = (settings.grid or "none").lower()
+        grid = (settings.rounding or "none").lower()
         cell = value if grid == "none" else Sql(f"(floor({value} / {grid}::DOUBLE) * {grid}::DOUBLE)")
         cell_type = "DOUBLE"
     signed = ((">=", settings.top), ("<=", settings.bottom))
     ends = [(sign, f"TRY_CAST({text(end)} AS {cell_type})") for sign, end in signed if end is not None]
-    if not ends and (grid in ("none", "day") or (kind in _CALENDAR_FAMILIES and settings.grid is None)):
+    if not ends and (grid in ("none", "day") or (kind in _CALENDAR_FAMILIES and settings.rounding is None)):
         return None
     whens = "".join(f" WHEN {value} {sign} {end} THEN {end}" for sign, end in ends)
     return Sql(f"CASE{whens} ELSE {cell} END") if ends else cell
@@ -205,5 +205,5 @@ def _min_level_node(column: LimitedColumn, find_hierarchy: FindHierarchy) -> Sql
 
 def _describe_limit(column: LimitedColumn) -> str:
     """Return the limit of a column in words: names and values of its settings."""
-    settings = ((name, getattr(column.settings, name)) for name in ("top", "bottom", "grid", "min_level"))
+    settings = ((name, getattr(column.settings, name)) for name in ("top", "bottom", "rounding", "min_level"))
     return ", ".join(f"{name} {value}" for name, value in settings if value is not None)

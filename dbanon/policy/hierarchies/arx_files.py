@@ -11,7 +11,7 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def hierarchy_file_sql(call: Call) -> Sql:
-    """Return the SQL of hierarchy_file(name, path): the rows of an ARX file.
+    """Return the SQL of hierarchy_from_file(name, path): the rows of an ARX file.
 
     Raises:
         UnreadableFileError, RemoteFileError: The file cannot be read.
@@ -22,8 +22,8 @@ def hierarchy_file_sql(call: Call) -> Sql:
     return hierarchy_sql.named_rows(name, hierarchy_sql.paths(storage.parse_arx(name, arx_text)))
 
 
-def hierarchy_shipped_sql(call: Call) -> Sql:
-    """Return the SQL of hierarchy_shipped(name): the rows of a hierarchy of the package.
+def hierarchy_builtin_sql(call: Call) -> Sql:
+    """Return the SQL of hierarchy_builtin(name): the rows of a hierarchy of the package.
 
     Raises:
         UnknownHierarchyError: The package has no such hierarchy.
@@ -35,8 +35,8 @@ def hierarchy_shipped_sql(call: Call) -> Sql:
     return hierarchy_sql.named_rows(name, hierarchy_sql.paths(hierarchy))
 
 
-def hierarchy_arx_sql(call: Call) -> Sql:
-    """Return the SQL of hierarchy_arx(name): the lines of an ARX file.
+def hierarchy_to_arx_sql(call: Call) -> Sql:
+    """Return the SQL of hierarchy_to_arx(name): the lines of an ARX file.
 
     Raises:
         UnknownHierarchyError: No such hierarchy is stored.
@@ -48,30 +48,32 @@ def hierarchy_arx_sql(call: Call) -> Sql:
     return Sql(fill("policy/hierarchies/to_arx.sql", rows=hierarchy_sql.rows(hierarchy)))
 
 
-_COPY_EXAMPLE = "COPY (FROM hierarchy_arx('zip5')) TO 'zip.csv' (HEADER false, QUOTE '', ESCAPE '', DELIMITER '\\0');"
+_COPY_EXAMPLE = (
+    "COPY (FROM hierarchy_to_arx('zip5')) TO 'zip.csv' (HEADER false, QUOTE '', ESCAPE '', DELIMITER '\\0');"
+)
 FUNCTIONS = (
     TableFunction(
-        "hierarchy_file",
+        "hierarchy_from_file",
         ("name", "path"),
         (),
         "Rows of a hierarchy in an ARX file, value;level1;...;*.",
         handler=hierarchy_file_sql,
-        example=Example("SELECT * FROM hierarchy_file('zip_again', 'zip.csv') LIMIT 5;", (_COPY_EXAMPLE,)),
+        example=Example("SELECT * FROM hierarchy_from_file('zip_again', 'zip.csv') LIMIT 5;", (_COPY_EXAMPLE,)),
     ),
     TableFunction(
-        "hierarchy_shipped",
+        "hierarchy_builtin",
         ("name",),
         (),
         "Rows of a hierarchy that comes with dbanon.",
-        handler=hierarchy_shipped_sql,
-        example=Example("SELECT * FROM hierarchy_shipped('us_state') LIMIT 5;"),
+        handler=hierarchy_builtin_sql,
+        example=Example("SELECT * FROM hierarchy_builtin('us_state') LIMIT 5;"),
     ),
     TableFunction(
-        "hierarchy_arx",
+        "hierarchy_to_arx",
         ("name",),
         (),
         "Lines of an ARX file for a stored hierarchy; COPY them out.",
-        handler=hierarchy_arx_sql,
+        handler=hierarchy_to_arx_sql,
         example=Example(_COPY_EXAMPLE),
     ),
 )

@@ -92,11 +92,11 @@ FUNCTIONS = (
         example=Example("SELECT * FROM hierarchy_problems();"),
     ),
     TableFunction(
-        "uncovered",
+        "uncovered_values",
         ("tbl", "col"),
         (Parameter("hierarchy", Text("a hierarchy's name"), "Instead of the declared one."),),
         "Values of a column that its hierarchy misses, or that a reader could not tell from generalized ones.",
         handler=uncovered_sql,
-        example=Example("SELECT * FROM uncovered('patients', 'occupation', hierarchy = 'adult_occupation');"),
+        example=Example("SELECT * FROM uncovered_values('patients', 'occupation', hierarchy = 'adult_occupation');"),
     ),
 )

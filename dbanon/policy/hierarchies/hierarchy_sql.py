@@ -10,7 +10,10 @@ def rows(hierarchy: StoredHierarchy | InlineHierarchy) -> Sql:
     """Return SQL of the rows (node, parent, label, ord) of a hierarchy."""
     if isinstance(hierarchy, StoredHierarchy):
         table = qualified(hierarchy.database, SCHEMA, "hierarchy")
-        columns = "node COLLATE POSIX AS node, parent COLLATE POSIX AS parent, label COLLATE POSIX AS label, ord"
+        columns = (
+            "node COLLATE POSIX AS node, parent COLLATE POSIX AS parent, label COLLATE POSIX AS label, "
+            "COLUMNS('^(position|ord)$') AS ord"
+        )
         return Sql(f"SELECT {columns} FROM {table} WHERE (name COLLATE POSIX) = {text(hierarchy.name)}")
     return rows_from_paths(paths(hierarchy))
 
@@ -30,5 +33,8 @@ def rows_from_paths(relation: Sql) -> Sql:
 
 
 def named_rows(name: str, paths: Sql) -> Sql:
-    """Return SQL of rows for dbanon.hierarchy: name, node, parent, label, ord."""
-    return Sql(f"SELECT {text(name)} AS name, * FROM ({rows_from_paths(paths)}) ORDER BY ord ASC, node ASC")
+    """Return SQL of rows for dbanon.hierarchy: name, node, parent, label, position."""
+    return Sql(
+        f"SELECT {text(name)} AS name, node, parent, label, ord AS position FROM ({rows_from_paths(paths)}) ORDER BY "
+        f"position ASC, node ASC"
+    )

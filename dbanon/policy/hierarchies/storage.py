@@ -1,7 +1,7 @@
 """Generalization hierarchies as objects, and the ARX text format.
 
-A hierarchy is stored as rows (name, node, parent, label, ord) in `dbanon.hierarchy`. The ARX format has one line per
-leaf, `value;level1;...;*`, from the leaf to the root. Rows may have different lengths; a label repeated on the next
+A hierarchy is stored as rows (name, node, parent, label, position) in `dbanon.hierarchy`. The ARX format has one line
+per leaf, `value;level1;...;*`, from the leaf to the root. Rows may have different lengths; a label repeated on the next
 level is the same node; equal labels under different parents are two nodes.
 """
 

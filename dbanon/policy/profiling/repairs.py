@@ -244,8 +244,8 @@ def _code_pieces(source: catalog.Source, row: PolicyRow) -> list[str | None]:
     They are the statement before and after the new codes, the existing codes, and the statement that removes them.
     """
     key = join_sql(text(part) for part in (row.schema_name, row.table_name, row.declared.column))
-    codes = [text(code) for code in row.declared.settings.missing]
-    update = f"UPDATE {qualified(source.home, catalog.SCHEMA, 'policy')} SET missing = "
+    codes = [text(code) for code in row.declared.settings.missing_codes]
+    update = f"UPDATE {qualified(source.home, catalog.SCHEMA, 'policy')} SET missing_codes = "
     condition = f" WHERE (schema_name, table_name, column_name) = ({key})"
     existing_codes = [join_sql(codes), f"; {update}NULL{condition}"] if codes else [None, None]
     return [f"{update}[{''.join(f'{code}, ' for code in codes)}", f"]{condition}", *existing_codes]

@@ -1,4 +1,4 @@
-"""Suggest how a quasi-identifier could be generalized, from its values: a built hierarchy, a `top`, a `grid`.
+"""Suggest how a quasi-identifier could be generalized, from its values: a built hierarchy, a `top`, a `rounding`.
 
 A person decides about the suggestions; `dbanon init` asks.
 """

@@ -6,7 +6,7 @@ is known against it.
 """
 
 RARE_RECORDS = 10
-"""Records below which a value is rare: the default k, at which an `other` column with such a value is refused."""
+"""Records below which a value is rare: the default k, at which an `insensitive` column with such a value is refused."""
 
 NEARLY_ALL_SHARE = 0.95
 """Share of distinct values, or of values with one pattern, that counts as nearly all: typing errors must not matter."""

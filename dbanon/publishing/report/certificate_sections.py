@@ -11,7 +11,7 @@ def release_section(lines: Sequence[Line]) -> Section:
     values = {(line.section, line.label): line.value for line in lines}
     release_values = {label: value for (section, label), value in values.items() if section == "release"}
     columns = [line for line in lines if line.section == "roles"]
-    n_published = sum(line.value in ("quasi", "sensitive", "other") for line in columns)
+    n_published = sum(line.value in ("quasi", "sensitive", "insensitive") for line in columns)
     sentences = [
         f"Version {release_values['version']} of {format_cell(release_values['name'])} was "
         f"released at {release_values['released at']} by the algorithm "

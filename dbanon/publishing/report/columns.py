@@ -44,7 +44,7 @@ def loss_section(reader: ReleaseReader, source: UnchangedSource | None) -> Secti
     if source is not None:
         for column in quasi:
             try:
-                query = reader.function("distortion", ("value",), {"qi": [column], "norm": True})
+                query = reader.function("distortion", ("value",), {"qi": [column], "normalize_levels": True})
             except DbanonError as problem:
                 parts.append(NoteBlock(f"How far {format_cell(column)} was raised could not be told: {problem}"))
                 continue
@@ -57,9 +57,8 @@ def loss_section(reader: ReleaseReader, source: UnchangedSource | None) -> Secti
         name = f"fully_generalized:{column}"
         if name in reader.certificate.metrics:
             value = reader.certificate.metrics[name]
-            facts.append(
-                Line("loss", f"{column}: share that tells nothing", format_number(value), recompute.metric(name))
-            )
+            metric_sql = recompute.metric(name, reader.certificate.stored_metrics[name])
+            facts.append(Line("loss", f"{column}: share that tells nothing", format_number(value), metric_sql))
             nothing.append((column, value))
     sentences = ["Generalizing loses detail: that is what protects, and what an analysis misses."]
     if levels:

@@ -25,10 +25,10 @@ def cluster_request(spec: ReleaseSpec) -> dict[str, object]:
         "models": [d.as_dict() for d in spec.model_requirements],
         "joint": spec.is_joint,
         "suppress": spec.options["suppress"],
-        "cell": spec.options["cell"],
+        "max_partition": spec.options["max_partition"],
         "improve": spec.options["improve"],
         "objective": spec.options["objective"],
-        "heights": "edges" if spec.options["eloss_height"] == "sub" else "top",
+        "heights": "edges" if spec.options["loss_height"] == "sub" else "top",
         "sensitive": list(spec.roles.sensitive) if spec.uses_sensitive else [],
         "forest": None if spec.run.forest is None else asdict(spec.run.forest),
         "noise": None if spec.run.noise is None else asdict(spec.run.noise),
@@ -40,7 +40,7 @@ def cluster_request(spec: ReleaseSpec) -> dict[str, object]:
                 "bare": spec.interval_format != "text",
                 "weight": a.quasi.settings.weight,
                 "max_level": _max_level(a),
-                "round": a.round,
+                "coarsen": a.round,
             }
             for a in spec.attributes
         ],

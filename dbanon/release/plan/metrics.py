@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from dbanon.errors import renamed_names
 from dbanon.privacy_models import registry
 from dbanon.sqltext import resources
 
@@ -72,7 +73,7 @@ def _model_metrics() -> list[Metric]:
 
 def is_published(name: str) -> bool:
     """Return whether a metric of a release of classes is published with it; `name` may have a detail after a colon."""
-    base = name.partition(":")[0]
+    base = renamed_names.current_metric(name).partition(":")[0]
     return not any(m.name == base and "classes" in m.custodian for m in all_metrics())
 
 

@@ -267,7 +267,7 @@ def gate_request(spec: ReleaseSpec) -> GateRequest:
         declared=spec.policy.declared,
         options=spec.options,
         quasi_columns=tuple(attribute.quasi.column for attribute in spec.attributes),
-        roles=StatedRoles(spec.roles.person, spec.roles.sensitive, spec.roles.other),
+        roles=StatedRoles(spec.roles.person, spec.roles.sensitive, spec.roles.insensitive),
         unchanged=spec.unchanged,
         transformed={name: column.udf_settings_sql for name, column in spec.transformed.items()},
         context=ReleaseContext(
@@ -287,9 +287,9 @@ def release_sql(spec: ReleaseSpec) -> str:
     release_plan = make_plan(spec)
     values = release_plan.template_values | {"follows": bool(release_plan.columns.pseudonym_columns)}
     if spec.kind == "metrics":
-        values["metrics"] = _applicable_metrics(release_plan, values, bool(spec.options.get("divergence")))
+        values["metrics"] = _applicable_metrics(release_plan, values, bool(spec.options.get("with_kl_divergence")))
     if spec.kind == "inference":
-        values["support"] = spec.options["support"] or spec.k
+        values["support"] = spec.options["min_records"] or spec.k
     statement = templates.fill(f"release/{'plan/' if spec.run.noise is None else 'noise/'}{spec.kind}.sql", **values)
     last_select = _last_select(spec.kind, release_plan)
     return (
@@ -345,7 +345,9 @@ def fill_release_template(
 def role_by_column(spec: ReleaseSpec) -> dict[str, str]:
     """Return the role of every column of the source in this release."""
     column_roles = {q.quasi.column: "quasi" for q in spec.attributes}
-    column_roles |= dict.fromkeys(spec.roles.sensitive, "sensitive") | dict.fromkeys(spec.roles.other, "other")
+    column_roles |= dict.fromkeys(spec.roles.sensitive, "sensitive") | dict.fromkeys(
+        spec.roles.insensitive, "insensitive"
+    )
     if spec.roles.person is not None:
         column_roles[spec.roles.person] = "person"
     column_roles |= spec.roles.transformed
@@ -459,8 +461,8 @@ def _release_options(spec: ReleaseSpec) -> ReleaseOptions:
         suppress=Sql(repr(spec.options["suppress"])) if spec.options["suppress"] else None,
         max_suppressed=spec.run.max_suppressed,
         typed=spec.interval_format != "text",
-        escape=bool(spec.options["escape"]),
-        sub_heights=spec.options["eloss_height"] == "sub",
+        escape=bool(spec.options["escape_labels"]),
+        sub_heights=spec.options["loss_height"] == "sub",
         magnitudes=spec.run.reads_magnitudes,
         widens=spec.run.widens_classes,
         maybe=spec.run.maybe_match,
@@ -493,7 +495,6 @@ def _applicable_metrics(release_plan: Plan, values: Mapping[str, object], with_d
         "link": bool(columns.pseudonym_columns),
         "divergence": with_divergence,
         "missing": bool(release_plan.source_view.coded),
-        "prepared": bool(release_plan.selection.bounds or release_plan.selection.distinct),
         "levels": columns.n_built > 0,
         "": True,
     }

@@ -248,13 +248,18 @@ def unchanged_columns(spec: ReleaseSpec) -> list[PassthroughColumn]:
             i=i,
             source_value=_transformed_value(spec, name) if name in spec.transformed else spec.column_sql(name),
             is_sensitive=name in roles.sensitive,
-            check_rare=(name in roles.other or (name in spec.transformed and name not in spec.pseudonym_columns))
+            check_rare=(name in roles.insensitive or (name in spec.transformed and name not in spec.pseudonym_columns))
             and name.lower() not in allowed_rare
             and spec.reading.whole_table is None,
             is_link=name in spec.pseudonym_columns,
             say_rare=error_sql(
                 errors.RareValueError(
-                    function, table, name, sql_placeholder("count(*)"), spec.k, roles.transformed.get(name, "other")
+                    function,
+                    table,
+                    name,
+                    sql_placeholder("count(*)"),
+                    spec.k,
+                    roles.transformed.get(name, "insensitive"),
                 )
             ),
             say_rare_left=error_sql(

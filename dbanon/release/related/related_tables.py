@@ -19,9 +19,9 @@ _SHARED_PARAMETERS = {
     "k",
     "improve",
     "objective",
-    "cell",
-    "escape",
-    "eloss_height",
+    "max_partition",
+    "escape_labels",
+    "loss_height",
     *(p.name for p in RELATED_PARAMETERS),
 }
 """Common parameters that apply to all tables of a release."""
@@ -145,7 +145,7 @@ def _refuse_unsupported(call: Call, algorithm: algorithms.Algorithm) -> None:
         NotSupportedForRelatedTablesError: There is one.
     """
     algorithm_parameters = {p.name for p in algorithm.own} | {"algorithm"}
-    model_parameters = {p.name for p in registry.parameters()} | {"multi"}
+    model_parameters = {p.name for p in registry.parameters()} | {"multi_sensitive"}
     for parameter in call.function.parameters:
         name = parameter.name
         if name in _PERSON_PARAMETERS and parameter.default is None:
@@ -198,7 +198,7 @@ def _related_table(call: Call, spec: ReleaseSpec, key: tuple[str, ...], i: int) 
         OtherColumnInChildTableError: A child table has a column that is published unchanged and is not sensitive.
     """
     source, roles, function = spec.source, spec.roles, call.function.name
-    published_names = [q.column for q in roles.quasi] + [*roles.sensitive, *roles.other, *roles.transformed]
+    published_names = [q.column for q in roles.quasi] + [*roles.sensitive, *roles.insensitive, *roles.transformed]
     key_values = []
     for name in key:
         if name in published_names:
@@ -216,8 +216,8 @@ def _related_table(call: Call, spec: ReleaseSpec, key: tuple[str, ...], i: int) 
         raise errors.TransformedColumnsNotSupportedError(
             function, source.shown, roles.transformed, "a release of several tables", hint
         )
-    if i > 0 and roles.other:
-        raise errors.OtherColumnInChildTableError(function, source.shown, roles.other[0])
+    if i > 0 and roles.insensitive:
+        raise errors.OtherColumnInChildTableError(function, source.shown, roles.insensitive[0])
     return RelatedTable(replace(spec, roles=replace(roles, person=None)), key, tuple(key_values))
 
 

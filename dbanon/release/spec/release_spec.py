@@ -123,7 +123,8 @@ class SourceReading:
     Attributes:
         missing_codes: By column: the codes that are read as NULL, as SQL values.
         order_columns: The columns that give the arrival order of a stream; empty for a table.
-        weight: The column with the number of records that a row of the source stands for; None if each row is one
+        weight: The column with the number of records that a row of the source
+    stands for; None if each row is one
             record.
         whole_table: The table that the source is a part of, or None.
     """
@@ -181,7 +182,7 @@ class ReleaseSpec:
     @property
     def unchanged(self) -> tuple[str, ...]:
         """The columns that are published without generalization, in the order of the table."""
-        names = {*self.roles.sensitive, *self.roles.other, *self.transformed}
+        names = {*self.roles.sensitive, *self.roles.insensitive, *self.transformed}
         return tuple(name for name in self.source.columns if name in names)
 
     def column_sql(self, column: str) -> Sql:
@@ -208,7 +209,7 @@ class ReleaseSpec:
     @property
     def is_joint(self) -> bool:
         """Whether privacy models must hold within equal values of the other sensitive columns."""
-        return self.options.text("multi") == "joint"
+        return self.options.text("multi_sensitive") == "joint"
 
     @property
     def interval_format(self) -> str:

@@ -169,8 +169,10 @@ def requested_noise(function: TableFunction, options: Mapping[str, object]) -> a
         raise errors.UnusedArgumentError(
             function.name, "intervals", f"with {noise.asked} numbers are published, not ranges"
         )
-    if options.get("divergence"):
-        raise errors.UnusedArgumentError(function.name, "divergence", f"with {noise.asked} no classes are published")
+    if options.get("with_kl_divergence"):
+        raise errors.UnusedArgumentError(
+            function.name, "with_kl_divergence", f"with {noise.asked} no classes are published"
+        )
     return noise
 
 
@@ -230,7 +232,7 @@ def resolve_base_spec(
         name, source, [column for column in (roles.person, *roles.sensitive, *roles.transformed) if column], call.cursor
     )
     transformed = (m for m in roles.transformed if m != roles.person)
-    read_columns = [*(q.column for q in roles.quasi), *roles.sensitive, *roles.other, *transformed]
+    read_columns = [*(q.column for q in roles.quasi), *roles.sensitive, *roles.insensitive, *transformed]
     missing = missing_codes.resolve_codes(
         name, source, policy.declared, options, read_columns, roles.person, call.holds
     )

@@ -74,7 +74,7 @@ def resolve_transformed_columns(
         CannotTransformColumnError: The type cannot be transformed, or dates are shifted without a person.
         PseudonymFormatMismatchError: Two columns share key and scope, but not the format.
     """
-    settings_by_column = {row.column.lower(): dict(row.settings.form) for row in policy_rows}
+    settings_by_column = {row.column.lower(): dict(row.settings.settings) for row in policy_rows}
     has_several_pseudonyms = sum(row.role.lower() == "pseudonym" for row in policy_rows) > 1
     transformed = {}
     for name, role in roles.transformed.items():

@@ -142,7 +142,7 @@ def resolve_stream_spec(call: Call, algorithm: StreamAlgorithm, kind: str = "rel
         TransformedColumnsNotSupportedError: The policy has transformed columns.
         DbanonError: See `resolve_base_spec` and `with_run_settings`.
     """
-    ontology = call.options.per_column("ontology") if algorithm.looks_up else None
+    ontology = call.options.per_column("value_hierarchy") if algorithm.looks_up else None
     spec = resolve.resolve_base_spec(call, as_table_options(call.options), algorithm.name, kind, ontology=ontology)
     if spec.roles.transformed:
         raise errors.TransformedColumnsNotSupportedError(
@@ -199,14 +199,14 @@ def _label_column(spec: ReleaseSpec, algorithm_options: Mapping[str, object]) ->
     Raises:
         InvalidArgumentError: It is no sensitive column.
     """
-    label = algorithm_options.get("label")
+    label = algorithm_options.get("target")
     if label is None:
         return None
     for number, name in enumerate(spec.roles.sensitive):
         if name.lower() == str(label).lower():
             return number
     accepts = "a sensitive column" + "".join(f", {name}" for name in spec.roles.sensitive)
-    raise errors.InvalidArgumentError(spec.function, "label", accepts, label)
+    raise errors.InvalidArgumentError(spec.function, "target", accepts, label)
 
 
 def as_table_options(options: Options) -> Options:
@@ -273,7 +273,7 @@ def order_values(spec: ReleaseSpec) -> dict[str, list[Sql]]:
 def _added_names(spec: ReleaseSpec) -> dict[str, str]:
     """Return the names of the added columns, by the words of ADDED_COLUMNS; `reused` is in NAME_classes only."""
     quasi = {a.quasi.column: a.is_number for a in spec.attributes}
-    unchanged = [*spec.roles.sensitive, *spec.roles.other]
+    unchanged = [*spec.roles.sensitive, *spec.roles.insensitive]
     schema = published_schema(spec.source.columns, quasi, unchanged, spec.interval_format)
     names: dict[str, str] = {}
     for name in (*ADDED_COLUMNS, "reused"):

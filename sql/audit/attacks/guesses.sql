@@ -50,9 +50,9 @@
         CASE WHEN len(ruled) > 0 THEN 'who do not have: ' || array_to_string(ruled, ', ') END AS note
     FROM (
         SELECT
-            h.class_id, h.value AS guess, any_value(o.size)::DOUBLE / ((SELECT sum(size) FROM {{ 'overall'|of(s) }}) - coalesce(list_sum(list(y.size ORDER BY x.size DESC, x.value ASC) FILTER (WHERE x.value IS NOT NULL)[:{{ facts }}]), 0)) AS prior,
-            list(x.value ORDER BY x.size DESC, x.value ASC) FILTER (WHERE x.value IS NOT NULL)[:{{ facts }}] AS ruled,
-            any_value(k.size) - coalesce(list_sum(list(x.size ORDER BY x.size DESC, x.value ASC) FILTER (WHERE x.value IS NOT NULL)[:{{ facts }}]), 0) AS left_over,
+            h.class_id, h.value AS guess, any_value(o.size)::DOUBLE / ((SELECT sum(size) FROM {{ 'overall'|of(s) }}) - coalesce(list_sum(list(y.size ORDER BY x.size DESC, x.value ASC) FILTER (WHERE x.value IS NOT NULL)[:{{ known_negatives }}]), 0)) AS prior,
+            list(x.value ORDER BY x.size DESC, x.value ASC) FILTER (WHERE x.value IS NOT NULL)[:{{ known_negatives }}] AS ruled,
+            any_value(k.size) - coalesce(list_sum(list(x.size ORDER BY x.size DESC, x.value ASC) FILTER (WHERE x.value IS NOT NULL)[:{{ known_negatives }}]), 0) AS left_over,
             any_value(h.size)::DOUBLE / left_over AS confidence
         FROM {{ 'held'|of(s) }} AS h
         JOIN classes AS k USING (class_id)

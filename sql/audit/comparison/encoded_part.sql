@@ -22,7 +22,7 @@ answer AS MATERIALIZED (
     ) AS answer
     {% if trees %}FROM tree_domain AS d{% endif +%}
 )
-SELECT {{ quasi|length }} AS d, *
+SELECT {{ quasi|length }} AS n_quasi_identifiers, *
 FROM (
     SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).rows ELSE error((answer).error) END, max_depth := 2)
     FROM answer

@@ -1,4 +1,4 @@
-{#- choose('table', ...): one row a configuration. Figures are of one encoding; what is asked of a release is asked of the
+{#- tradeoffs('table', ...): one row a configuration. Figures are of one encoding; what is asked of a release is asked of the
     release that the configuration's own statement makes. -#}
 WITH
 -- A row a configuration and metric.

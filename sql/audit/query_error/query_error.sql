@@ -176,13 +176,13 @@ errors AS MATERIALIZED (
     LEFT JOIN told_answers AS o ON o.query = a.query
     CROSS JOIN facts
     CROSS JOIN LATERAL (
-        SELECT 'count' AS kind, abs(coalesce(o.records, 0) - coalesce(t.records, 0)) / greatest(coalesce(t.records, 0), {{ sanity }} * facts.records) AS error
+        SELECT 'count' AS kind, abs(coalesce(o.records, 0) - coalesce(t.records, 0)) / greatest(coalesce(t.records, 0), {{ error_floor }} * facts.records) AS error
         UNION ALL
         {# A question that the release does not answer is answered wrongly, not left out. #}
         SELECT 'average', CASE
             WHEN o.average IS NULL THEN 1
             WHEN o.average = t.average THEN 0
-            ELSE abs(o.average - t.average) / greatest(abs(t.average), {{ sanity }} * s.width)
+            ELSE abs(o.average - t.average) / greatest(abs(t.average), {{ error_floor }} * s.width)
         END
         WHERE t.average IS NOT NULL
     ) AS e

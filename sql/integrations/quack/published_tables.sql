@@ -15,7 +15,7 @@ CREATE TABLE dbanon.permitted (
     reader VARCHAR,
     most INTEGER
 );
-CREATE TABLE dbanon.asked (algorithm VARCHAR, source VARCHAR, parameters VARCHAR, schema_name VARCHAR, name VARCHAR);
+CREATE TABLE dbanon.release_request (algorithm VARCHAR, source VARCHAR, parameters VARCHAR, schema_name VARCHAR, name VARCHAR);
 CREATE MACRO releases() AS TABLE
 SELECT schema_name, name, version, records FROM dbanon.served ORDER BY schema_name ASC, name ASC;
 CREATE MACRO certificate(release) AS TABLE

@@ -1,7 +1,7 @@
 {#- What versions with the same pseudonyms tell together: a reader follows each person from version to version. A person's
     trail is the classes that the rows were in, version by version, and how often; persons of one trail must meet the
     model, in each class of each version and over all of their rows. What was told before the new version is not told anew:
-    of persons whom it does not set apart from others only its own rows count. Values of `other`, masked and shifted columns
+    of persons whom it does not set apart from others only its own rows count. Values of `insensitive`, masked and shifted columns
     that somebody had in any version are held against those of everybody else. A row a parameter that is missed, with how
     many sets and persons. It shares no step with what made the versions. -#}
 {%- from 'release/plan/row_identity.sql' import value_hash with context -%}

@@ -45,7 +45,7 @@ found AS (
     {% else %}
     SELECT 4, {{ c.place }}, {{ topics[4] }}, {{ c.name }},
         'no hierarchy; ' || format('{:,}', n{{ c.place }}) || ' values are right under *: as they are, or *'
-            || CASE WHEN p{{ c.place }} THEN '' ELSE '. Hint: write one as a file and load it with hierarchy_file' END,
+            || CASE WHEN p{{ c.place }} THEN '' ELSE '. Hint: write one as a file and load it with hierarchy_from_file' END,
         CASE WHEN p{{ c.place }} THEN {{ c.prefix }} END
     FROM counted
     WHERE n{{ c.place }} > {{ few }}

@@ -159,7 +159,7 @@ decided AS MATERIALIZED (
             WHEN records = 0 THEN ['{{ withheld }}', 'review: the table has no records'
                 || CASE WHEN named_neutral IS NULL THEN ', and its name says nothing that is known' ELSE '' END]
             WHEN named_neutral IS NOT NULL AND groups <= {{ limits.MAX_UNCHANGED_VALUES }} AND in_few = 0 THEN
-                ['other', 'its name says ' || named_neutral || ', and each of its ' || groups || ' values belongs to {{ limits.RARE_RECORDS }} '
+                ['insensitive', 'its name says ' || named_neutral || ', and each of its ' || groups || ' values belongs to {{ limits.RARE_RECORDS }} '
                     || CASE WHEN EXISTS (FROM chosen) THEN 'persons' ELSE 'records' END || ' or more']
             WHEN named_neutral IS NOT NULL AND is_telling_alone THEN
                 ['identifier', 'its name says ' || named_neutral || ', but nearly every record has a value of its own']
@@ -183,7 +183,7 @@ together AS MATERIALIZED (
         SELECT count(*) AS records, {{ people }} AS people
         FROM (
             SELECT {% for c in neutral %}CASE WHEN o.p[{{ c.i + 1 }}] THEN hash(c{{ c.i }}) END AS h{{ c.i }}, {% endfor %}{{ who }} AS who
-            FROM source, (SELECT list(verdict[1] = 'other' ORDER BY place ASC) AS p FROM decided) AS o
+            FROM source, (SELECT list(verdict[1] = 'insensitive' ORDER BY place ASC) AS p FROM decided) AS o
         )
         GROUP BY {% for c in neutral %}{% if not loop.first %}, {% endif %}h{{ c.i }}{% endfor %}
     )
@@ -195,7 +195,7 @@ together AS MATERIALIZED (
 judged AS MATERIALIZED (
     SELECT
         * EXCLUDE (in_few),
-        verdict[1] = 'other' AND t.in_few > 0 AS is_telling,
+        verdict[1] = 'insensitive' AND t.in_few > 0 AS is_telling,
         CASE WHEN NOT is_telling THEN verdict[1] WHEN generalizes THEN 'quasi' ELSE '{{ withheld }}' END AS role,
         role IN ('quasi', 'sensitive') AND near_hierarchy IS NOT NULL AS has_hierarchy,
         CASE WHEN has_hierarchy THEN near_hierarchy END AS hierarchy,

@@ -46,7 +46,7 @@ repaired AS MATERIALIZED (
         *,
         CASE WHEN is_converted THEN nullif(concat_ws(', ', held, listed), '') WHEN has_codes THEN listed END AS gone,
         CASE WHEN role NOT IN ('{{ withheld }}') THEN {{ insert }}
-            || CASE WHEN applies THEN ', hierarchy' ELSE '' END || CASE WHEN has_codes THEN ', missing' ELSE '' END
+            || CASE WHEN applies THEN ', hierarchy' ELSE '' END || CASE WHEN has_codes THEN ', missing_codes' ELSE '' END
             || ') VALUES (' || {{ place }} || literal || ', ''' || role || ''''
             || CASE WHEN applies THEN ', ''' || replace(hierarchy, '''', '''''') || '''' ELSE '' END
             || CASE WHEN has_codes THEN ', [' || listed || ']' ELSE '' END || ')' END AS statement,
@@ -81,7 +81,7 @@ mended AS MATERIALIZED (
                     || ' GROUP BY ALL lists them.'
             END,
             CASE WHEN has_codes THEN 'codes for missing values: ' || listed || ' in records: ' || coded
-                || CASE WHEN role = '{{ withheld }}' AND declared_end IS NULL AND viewed IS NULL THEN '; declare them when you say what the column is, missing = [' || listed || ']' ELSE '' END END,
+                || CASE WHEN role = '{{ withheld }}' AND declared_end IS NULL AND viewed IS NULL THEN '; declare them when you say what the column is, missing_codes = [' || listed || ']' ELSE '' END END,
             CASE WHEN is_padded THEN 'blanks around values in records: ' || padded_records END,
             CASE WHEN role = 'person' AND n_spelled > 0 THEN 'ids of persons that differ from another one only by blanks, case or '
                 || 'leading zeros, and count as different people: ' || n_spelled END

@@ -1,6 +1,14 @@
--- what: Records left out because a quasi-identifier is NULL (nulls = 'drop').
+-- what: Records dropped before clustering: with a NULL in a quasi-identifier (nulls = 'drop'), beyond `bounds`, or equal in all that is published to one that is kept (drop_duplicates).
 -- better: lower
--- source: -
+-- source: Majeed et al. 2024, preprocessing
 -- place: 20
 -- of: classes, noise
-SELECT NULL AS detail, records_in - (SELECT sum(size) FROM placed) AS value FROM run
+SELECT 'null' AS detail, records_in - (SELECT sum(size) FROM placed) AS value FROM run
+{% if bounds and not noise %}
+UNION ALL
+SELECT 'bounds', (SELECT coalesce(sum(size), 0) FROM whole_source) - (SELECT coalesce(sum(size), 0) FROM bounded)
+{% endif %}
+{% if distinct and not noise %}
+UNION ALL
+SELECT 'duplicate', (SELECT coalesce(sum(size), 0) FROM bounded) - (SELECT coalesce(sum(size), 0) FROM source)
+{% endif %}

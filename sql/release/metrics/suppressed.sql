@@ -3,4 +3,4 @@
 -- source: -
 -- place: 25
 -- of: classes, noise
-SELECT 'outlier' AS detail, coalesce(sum(size), 0) AS value FROM placed WHERE class_id = -1
+SELECT NULL AS detail, coalesce(sum(size), 0) AS value FROM placed WHERE class_id = -1

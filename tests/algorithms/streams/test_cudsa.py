@@ -40,8 +40,8 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
     model = StreamModel(int(random.integers(2, 6)), (2,) * sensitive)
     options: Options = {
         "delta": model.k + int(random.integers(0, 30)),
-        "w": float(random.choice([0.0, 0.3, 0.5, 1.0])),
-        "store": int(random.integers(0, 6)),
+        "label_weight": float(random.choice([0.0, 0.3, 0.5, 1.0])),
+        "max_stored_classes": int(random.integers(0, 6)),
     }
     return came, model, options
 
@@ -68,11 +68,11 @@ def traced(labels: np.ndarray[tuple[int], np.dtype[np.int64]] | None) -> StreamS
     value = np.array([[0], [2], [3], [10], [9], [1], [5]], np.int32)
     number = [NumericAttribute(np.arange(11.0), integral=True)]
     came = build_arrivals(number, value, None, np.zeros((7, 0), np.int64), labels=labels)
-    return run(came, StreamModel(2), {"delta": 4, "w": 0.5, "store": 2})
+    return run(came, StreamModel(2), {"delta": 4, "label_weight": 0.5, "max_stored_classes": 2})
 
 
 def test_a_stream_traced_by_hand() -> None:
-    """k = 2, delta = 4, one number, labels a b a b b a a, w = 0.5.
+    """k = 2, delta = 4, one number, labels a b a b b a a, label_weight = 0.5.
 
     4: 0 (a) is due; of 2 (b), 3 (a) and 10 (b) the 2 costs (0.4 + 1) / 2 more, as two labels are mixed, 3 only 0.6 / 2,
     10 (2 + 1) / 2: class 0, 0-3, which costs 0.3. 5: 2 (b) is due; 10 (b) would cost 1.6 / 2 and 9 (b) 1.4 / 2, more
@@ -107,10 +107,10 @@ def test_label_is_sensitive_and_unique_per_class() -> None:
         assert row is not None
         return float(row[0])
 
-    assert mixed(", label := 'Outcome', w := 0.1") < mixed("")
-    assert mixed(", label := 'outcome', w := 0.1, l := 2") >= 2
-    assert con.execute(f"FROM cudsa_metrics({text}, label := 'outcome')").fetchall()
+    assert mixed(", target := 'Outcome', label_weight := 0.1") < mixed("")
+    assert mixed(", target := 'outcome', label_weight := 0.1, l := 2") >= 2
+    assert con.execute(f"FROM cudsa_metrics({text}, target := 'outcome')").fetchall()
     for label in ("age", "nothing"):
         with pytest.raises(duckdb.Error, match="label must be a sensitive column, disease, outcome"):
-            con.execute(f"FROM cudsa({text}, label := '{label}')").fetchall()
+            con.execute(f"FROM cudsa({text}, target := '{label}')").fetchall()
     con.close()

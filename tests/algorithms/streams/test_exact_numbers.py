@@ -88,7 +88,7 @@ def test_records_beyond_a_class_do_not_join_it() -> None:
     con.execute("CREATE TABLE b (r INTEGER, a BIGINT)")
     minimum = -9223372036854775808
     con.execute("INSERT INTO b VALUES (1, ?), (2, ?), (3, ?)", [minimum + 21, minimum + 29, minimum + 14])
-    call = "k_varp('b', k := 3, order_by := 'r', delta := 3, qi := ['a'], other := ['r'], allow_rare := ['r'])"
+    call = "k_varp('b', k := 3, order_by := 'r', delta := 3, qi := ['a'], insensitive := ['r'], allow_rare := ['r'])"
     con.execute(f"CREATE STREAMING ANONYMIZED VIEW s AS SELECT * FROM {call}")
     con.execute("INSERT INTO b VALUES (4, ?), (5, ?)", [minimum + 13, minimum + 11])
     expected = [(r, f"[{minimum + 14}, {minimum + 29}]" if r < 4 else "*") for r in range(1, 6)]
@@ -141,23 +141,23 @@ def test_state_of_an_earlier_version_goes_on(system: str) -> None:
 PUBLISHED_AS: dict[str, tuple[str, str, dict[str, Any]]] = {
     # Type, SQL of the value of i from -200 to 199, and how it is published.
     "whole": ("INTEGER", "i", {}),
-    "whole on a grid": ("INTEGER", "i", {"grid": {"a": 7}}),
-    "whole on a grid between limits": ("INTEGER", "i", {"grid": {"a": 10}, "top": {"a": 95}, "bottom": {"a": -33}}),
-    "largest on a grid": ("BIGINT", "9223372036854775607 + (i + 200) % 200", {"grid": {"a": 1000}}),
-    "unsigned on a grid": ("UTINYINT", "(i + 200) % 200", {"grid": {"a": 50}}),
+    "whole on a grid": ("INTEGER", "i", {"rounding": {"a": 7}}),
+    "whole on a grid between limits": ("INTEGER", "i", {"rounding": {"a": 10}, "top": {"a": 95}, "bottom": {"a": -33}}),
+    "largest on a grid": ("BIGINT", "9223372036854775607 + (i + 200) % 200", {"rounding": {"a": 1000}}),
+    "unsigned on a grid": ("UTINYINT", "(i + 200) % 200", {"rounding": {"a": 50}}),
     "limits": ("SMALLINT", "i", {"top": {"a": 50}, "bottom": {"a": 20}}),
-    "decimal on a grid": ("DECIMAL(9,2)", "i / 8", {"grid": {"a": 2.5}}),
-    "decimal multiples": ("DECIMAL(9,1)", "i", {"grid": {"a": 5}, "top": {"a": 61}}),
+    "decimal on a grid": ("DECIMAL(9,2)", "i / 8", {"rounding": {"a": 2.5}}),
+    "decimal multiples": ("DECIMAL(9,1)", "i", {"rounding": {"a": 5}, "top": {"a": 61}}),
     "floating": ("DOUBLE", "i / 7", {}),
-    "floating on a grid": ("DOUBLE", "i / 7", {"grid": {"a": 0.3}}),
-    "large floating on a grid": ("FLOAT", "i * 1e30", {"grid": {"a": 0.1}}),
+    "floating on a grid": ("DOUBLE", "i / 7", {"rounding": {"a": 0.3}}),
+    "large floating on a grid": ("FLOAT", "i * 1e30", {"rounding": {"a": 0.1}}),
     "day": ("DATE", "DATE '2000-01-01' + i", {}),
-    "week": ("DATE", "DATE '2000-01-01' + i", {"grid": {"a": "week"}}),
-    "month": ("DATE", "DATE '2000-01-31' + i", {"grid": {"a": "month"}, "top": {"a": "2000-05-17"}}),
-    "quarter": ("TIMESTAMP", "TIMESTAMP '2000-01-31 23:59:59' + to_hours(i * 50)", {"grid": {"a": "quarter"}}),
-    "year": ("DATE", "DATE '1900-12-31' + i * 200", {"grid": {"a": "year"}, "bottom": {"a": "1850-07-01"}}),
-    "decade": ("DATE", "DATE '0009-12-31' + i * 900", {"grid": {"a": "decade"}}),
-    "century": ("TIMESTAMPTZ", "to_timestamp(i * 1e8)", {"grid": {"a": "century"}}),
+    "week": ("DATE", "DATE '2000-01-01' + i", {"rounding": {"a": "week"}}),
+    "month": ("DATE", "DATE '2000-01-31' + i", {"rounding": {"a": "month"}, "top": {"a": "2000-05-17"}}),
+    "quarter": ("TIMESTAMP", "TIMESTAMP '2000-01-31 23:59:59' + to_hours(i * 50)", {"rounding": {"a": "quarter"}}),
+    "year": ("DATE", "DATE '1900-12-31' + i * 200", {"rounding": {"a": "year"}, "bottom": {"a": "1850-07-01"}}),
+    "decade": ("DATE", "DATE '0009-12-31' + i * 900", {"rounding": {"a": "decade"}}),
+    "century": ("TIMESTAMPTZ", "to_timestamp(i * 1e8)", {"rounding": {"a": "century"}}),
     "instant": ("TIMESTAMP_NS", "make_timestamp_ns(1700000000000000000 + i * 7919)", {}),
     "time": ("TIME", "TIME '12:00:00' + to_seconds(i * 60)", {}),
 }

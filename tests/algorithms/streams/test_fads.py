@@ -36,7 +36,7 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
     )
     model = StreamModel(int(random.integers(2, 6)), (2,) * sensitive)
     delta = model.k + int(random.integers(0, 4 if seed % 5 == 0 else 50))
-    return came, model, {"delta": delta, "life": int(random.choice([0, 1, 5, 30, 1000]))}
+    return came, model, {"delta": delta, "reuse_window": int(random.choice([0, 1, 5, 30, 1000]))}
 
 
 @pytest.mark.whole
@@ -53,7 +53,7 @@ def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
 
 def test_more_records_wait_than_are_looked_at_together() -> None:
     came = random_arrivals(5, 700, nulls=True, persons=True, values=200)
-    remaining = run(came, StreamModel(5), {"delta": BATCH_RECORDS + 130, "life": 50})
+    remaining = run(came, StreamModel(5), {"delta": BATCH_RECORDS + 130, "reuse_window": 50})
     plain_fads = Fads(came, 5, (), BATCH_RECORDS + 130, 50)
     assert (remaining.class_ids.tolist(), remaining.published_at.tolist()) == (plain_fads.out, plain_fads.step)
 
@@ -64,7 +64,7 @@ def test_result_independent_of_batching() -> None:
 
 
 def test_a_stream_traced_by_hand() -> None:
-    """k = 2, delta = 3, life = 4, one number.
+    """k = 2, delta = 3, reuse_window = 4, one number.
 
     1: 0; 2: 4; 3: 1, and the 0 is due: with the 1 it is class 0, 0-1. 4: 5, with the 4 that is due class 1, 4-5. 5: 4;
     6: 10; 7: 8, and the 4 is due: class 0 was made four arrivals ago and is forgotten, class 1 covers 4 and loses 0.1,
@@ -76,7 +76,7 @@ def test_a_stream_traced_by_hand() -> None:
     came = build_arrivals(
         [NumericAttribute(np.arange(11.0), integral=True)], value, people, np.zeros((11, 0), np.int64)
     )
-    remaining = run(came, StreamModel(2), {"delta": 3, "life": 4})
+    remaining = run(came, StreamModel(2), {"delta": 3, "reuse_window": 4})
     assert remaining.class_ids.tolist() == [0, 1, 0, 1, 1, 2, 3, 2, 3, 2, SUPPRESSED]
     assert remaining.published_at.tolist() == [3, 4, 3, 4, 7, 8, 9, 8, 9, 11, 11]
     assert remaining.lows.tolist() == [[0], [4], [9], [3]]
@@ -91,7 +91,7 @@ def test_sensitive_values_come_from_further_away() -> None:
     value, people = np.array([[0], [1], [1], [7], [2]], np.int32), np.array([0, 1, 2, 3, 0])
     sensitive = np.array([[0], [0], [-1], [1], [0]])
     came = build_arrivals([NumericAttribute(np.arange(8.0), integral=True)], value, people, sensitive)
-    remaining = run(came, StreamModel(2, (2,)), {"delta": 5, "life": 9})
+    remaining = run(came, StreamModel(2, (2,)), {"delta": 5, "reuse_window": 9})
     assert remaining.class_ids.tolist() == [0, 0, 0, 0, 0]
     assert remaining.published_at.tolist() == [5, 5, 5, 5, 5]
     assert (remaining.lows.tolist(), remaining.highs.tolist()) == ([[0]], [[7]])

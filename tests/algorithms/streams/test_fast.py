@@ -37,7 +37,7 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
     model = StreamModel(int(random.integers(2, 6)), (2,) * sensitive)
     delta = model.k + int(random.integers(0, 4 if seed % 5 == 0 else 50))
     ahead = int(random.choice([0, random.integers(0, delta - model.k + 1), delta - model.k]))
-    return came, model, {"delta": delta, "life": int(random.choice([0, 1, 5, 30, 1000])), "ahead": ahead}
+    return came, model, {"delta": delta, "reuse_window": int(random.choice([0, 1, 5, 30, 1000])), "lookahead": ahead}
 
 
 @pytest.mark.whole
@@ -64,7 +64,7 @@ def test_result_independent_of_workers(workers: int) -> None:
         came, model, options = case(seed)
         assert_equal_states(run(came, model, {**options, "workers": workers}), run(came, model, options))
     came = random_arrivals(1, 2000, persons=True, sensitive=1, values=200)
-    options = {"delta": 300, "life": 50, "ahead": 250}
+    options = {"delta": 300, "reuse_window": 50, "lookahead": 250}
     assert_equal_states(
         run(came, StreamModel(3, (2,)), {**options, "workers": workers}), run(came, StreamModel(3, (2,)), options)
     )
@@ -74,11 +74,11 @@ def test_without_rounds_it_is_fads() -> None:
     for seed in range(100):
         came, model, options = case(seed)
         fads = find("fads").run(came, model, options, lambda: None, None, True)
-        assert_equal_states(run(came, model, {**options, "ahead": 0}), fads)
+        assert_equal_states(run(came, model, {**options, "lookahead": 0}), fads)
 
 
 def test_a_stream_traced_by_hand() -> None:
-    """k = 2, delta = 5, ahead = 2, life = 4, one number.
+    """k = 2, delta = 5, lookahead = 2, reuse_window = 4, one number.
 
     1: 0; 2: 9; 3: 4; 4: 8; 5: 1, and the 0 is due: with 1 it is class 0, 0-1. Those up to 3 would be due before two
     more have come: 9 leaves with 8 as class 1, 8-9, and 4 has nobody left and is suppressed. 6: 5; 7: 5; 8: 9; 9: 6;
@@ -87,7 +87,7 @@ def test_a_stream_traced_by_hand() -> None:
     """
     value = np.array([[0], [9], [4], [8], [1], [5], [5], [9], [6], [8], [9]], np.int32)
     came = build_arrivals([NumericAttribute(np.arange(11.0), integral=True)], value, None, np.zeros((11, 0), np.int64))
-    remaining = run(came, StreamModel(2), {"delta": 5, "life": 4, "ahead": 2})
+    remaining = run(came, StreamModel(2), {"delta": 5, "reuse_window": 4, "lookahead": 2})
     assert remaining.class_ids.tolist() == [0, 1, SUPPRESSED, 1, 0, 2, 2, 3, 4, 3, 4]
     assert remaining.published_at.tolist() == [5, 5, 5, 5, 5, 10, 10, 10, 11, 10, 11]
     assert remaining.lows.tolist() == [[0], [8], [5], [8], [6]]
@@ -95,13 +95,13 @@ def test_a_stream_traced_by_hand() -> None:
 
 
 def test_a_round_leaves_enough_records_to_wait() -> None:
-    assert excluded_parameter({"delta": 9, "ahead": 6}, 4) == (
-        "ahead",
+    assert excluded_parameter({"delta": 9, "lookahead": 6}, 4) == (
+        "lookahead",
         "at most 5, delta less as many records as a class needs",
     )
-    assert excluded_parameter({"delta": 9, "ahead": 5}, 4) is None
-    assert excluded_parameter({"delta": 4, "ahead": None}, 4) is None
+    assert excluded_parameter({"delta": 9, "lookahead": 5}, 4) is None
+    assert excluded_parameter({"delta": 4, "lookahead": None}, 4) is None
     came, model, options = case(2)
     ahead = min(model.k, options["delta"] - model.k)
-    remaining = find("fast").run(came, model, {**options, "workers": 1, "ahead": None}, lambda: None, None, True)
-    assert_equal_states(remaining, run(came, model, {**options, "ahead": ahead}))
+    remaining = find("fast").run(came, model, {**options, "workers": 1, "lookahead": None}, lambda: None, None, True)
+    assert_equal_states(remaining, run(came, model, {**options, "lookahead": ahead}))

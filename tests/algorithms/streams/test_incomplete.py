@@ -53,11 +53,11 @@ def case(seed: int, name: str) -> tuple[Arrivals, StreamModel, dict[str, Any]]:
         came.values[random.random(came.values.shape) < 0.4] = np.nan
     model = StreamModel(int(random.integers(2, 6)), (2,) * sensitive)
     delta = model.k + int(random.integers(0, 4 if seed % 5 == 0 else 40))
-    options: dict[str, Any] = {"delta": delta, "store": int(random.choice([0, 1, 4, 100]))}
+    options: dict[str, Any] = {"delta": delta, "max_stored_classes": int(random.choice([0, 1, 4, 100]))}
     if name == "idea":
         options["theta"] = float(random.choice([0.0, 0.2, 0.5, 1.0]))
     if name == "iot_anonymity":
-        options["store"] = 0
+        options["max_stored_classes"] = 0
     return came, model, options
 
 
@@ -114,7 +114,7 @@ def test_idea_traced_by_hand() -> None:
     (3, 1) it is (3, 1), which loses nothing.
     """
     came = two_numbers([(0, 0), (8, 8), (0, 10), (10, 1), (2, 2), (3, 1)])
-    remaining = run("idea", came, StreamModel(2), {"delta": 4, "theta": 0.5, "store": 5})
+    remaining = run("idea", came, StreamModel(2), {"delta": 4, "theta": 0.5, "max_stored_classes": 5})
     assert remaining.class_ids.tolist() == [0, 1, 0, 2, 1, 2]
     assert remaining.published_at.tolist() == [4, 5, 4, 6, 5, 6]
     assert remaining.lows.tolist() == [[0, 0], [2, 2], [3, 1]]
@@ -127,7 +127,7 @@ def test_k_varp_traced_by_hand() -> None:
     merged: (0-1, *). At 6 (-, 0) is due and leaves with (-, 1): (NULL, 0-1) is stored. Then the stream ends, and (-, 2)
     is alone: nobody waits but (5, 5), half alike: (*, 2-5)."""
     came = two_numbers([(0, 0), (1, 10), (10, 0), (10, 2), (5, 5), (10, 1)])
-    remaining = run("k_varp", came, StreamModel(2), {"delta": 4, "store": 5})
+    remaining = run("k_varp", came, StreamModel(2), {"delta": 4, "max_stored_classes": 5})
     assert remaining.class_ids.tolist() == [0, 0, 1, 2, 2, 1]
     assert remaining.published_at.tolist() == [4, 4, 6, 6, 6, 6]
     assert remaining.lows.tolist() == [[0, -np.inf], [np.inf, 0], [-np.inf, 2]]

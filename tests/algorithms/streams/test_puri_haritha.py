@@ -43,8 +43,8 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
     options: Options = {
         "delta": model.k + int(random.integers(0, 40)),
         "beta": int(random.integers(1, 9)),
-        "groups": int(random.integers(0, 4)),
-        "life": int(random.integers(0, 60)),
+        "n_groups": int(random.integers(0, 4)),
+        "reuse_window": int(random.integers(0, 60)),
     }
     return came, model, options
 
@@ -82,7 +82,7 @@ def test_a_stream_traced_by_hand() -> None:
     array = np.array([[0], [1], [0], [2], [1], [2], [2], [0], [1], [0]])
     came = build_arrivals([NumericAttribute(np.arange(11.0), integral=True)], value, None, array)
     came = replace(came, meanings=np.where(array == 2, 1, 0))
-    remaining = run(came, StreamModel(2, (2,)), {"delta": 5, "beta": 1, "groups": 1, "life": 100})
+    remaining = run(came, StreamModel(2, (2,)), {"delta": 5, "beta": 1, "n_groups": 1, "reuse_window": 100})
     assert remaining.class_ids.tolist() == [0, 0, 1, 0, 1, 1, 1, 0, 0, SUPPRESSED]
     assert remaining.published_at.tolist() == [4, 4, 7, 4, 7, 7, 7, 10, 10, 10]
     assert (remaining.lows.tolist(), remaining.highs.tolist()) == ([[4], [0]], [[9], [8]])
@@ -116,9 +116,9 @@ def kinds(con: Any, more: str) -> int:
 
 def test_an_ontology_is_named_or_declared(con: Any) -> None:
     assert kinds(con, "") == 1
-    for parameter in ("ontology", "hierarchies"):
+    for parameter in ("value_hierarchy", "hierarchies"):
         assert kinds(con, f", {parameter} := {{'disease': '{TREE}'}}") == 2
-    measured_query = f"SELECT value FROM puri_haritha_metrics({ASKED}, ontology := {{'DISEASE': '{TREE}'}})"
+    measured_query = f"SELECT value FROM puri_haritha_metrics({ASKED}, value_hierarchy := {{'DISEASE': '{TREE}'}})"
     assert con.execute(f"{measured_query} WHERE metric = 'l:disease'").fetchall()[0][0] >= 2
     dbanon.declare(con, "visits", age={"role": "quasi"}, disease={"role": "sensitive", "hierarchy": TREE})
     assert kinds(con, "") == 2
@@ -134,9 +134,12 @@ def test_only_true_values_are_published(con: Any) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (", ontology := {'age': 'age'}", "ontology must be hierarchies of sensitive columns, disease, got age"),
-        (", ontology := {'disease': 'nothing'}", "there is no hierarchy 'nothing'"),
-        (", ontology := {'disease': 'flu;lung;*'}", "disease"),
+        (
+            ", value_hierarchy := {'age': 'age'}",
+            "value_hierarchy must be hierarchies of sensitive columns, disease, got age",
+        ),
+        (", value_hierarchy := {'disease': 'nothing'}", "there is no hierarchy 'nothing'"),
+        (", value_hierarchy := {'disease': 'flu;lung;*'}", "disease"),
     ],
 )
 def test_invalid_ontology_raises(con: Any, more: str, said: str) -> None:

@@ -106,8 +106,8 @@ def test_a_declared_max_level_is_refused(con: Any) -> None:
 
 
 def test_both_forms_of_arguments_views_and_copies_work(con: Any) -> None:
-    options_text = "k=4, delta=40, order_by='ts', qi=['age', 'sex'], sensitive='disease', life=10"
-    expected = con.execute(f"FROM {call('fads', ', life := 10')}").fetchall()
+    options_text = "k=4, delta=40, order_by='ts', qi=['age', 'sex'], sensitive='disease', reuse_window=10"
+    expected = con.execute(f"FROM {call('fads', ', reuse_window := 10')}").fetchall()
     con.execute(f"CREATE VIEW later AS SELECT * FROM fads('visits', {options_text})")
     con.execute(f"CREATE TABLE copied AS FROM fads('visits', {options_text})")
     assert con.execute("FROM later").fetchall() == con.execute("FROM copied").fetchall() == expected

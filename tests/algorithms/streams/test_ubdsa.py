@@ -36,7 +36,7 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
         "delta": model.k + int(random.integers(0, 40)),
         "beta": int(random.integers(1, 9)),
         "theta": float(random.choice([0.0, 0.2, 0.5, 1.0])),
-        "store": int(random.integers(0, 6)),
+        "max_stored_classes": int(random.integers(0, 6)),
     }
     return came, model, options
 
@@ -63,7 +63,7 @@ def test_equal_records_published_as_soon_as_enough() -> None:
     came = build_arrivals(
         [NumericAttribute(np.arange(1.0), integral=True)], np.zeros((9, 1), np.int32), None, np.zeros((9, 0), np.int64)
     )
-    remaining = run(came, StreamModel(3), {"delta": 5, "beta": 2, "theta": 0.0, "store": 1})
+    remaining = run(came, StreamModel(3), {"delta": 5, "beta": 2, "theta": 0.0, "max_stored_classes": 1})
     assert remaining.class_ids.tolist() == [0] * 9
     assert remaining.published_at.tolist() == [3, 3, 3, 4, 5, 6, 7, 8, 9]
 
@@ -83,7 +83,7 @@ def test_a_stream_traced_by_hand() -> None:
     came = build_arrivals(
         [NumericAttribute(np.arange(11.0), integral=True)], value, people, np.zeros((11, 0), np.int64)
     )
-    remaining = run(came, StreamModel(2), {"delta": 4, "beta": 2, "theta": 0.3, "store": 1})
+    remaining = run(came, StreamModel(2), {"delta": 4, "beta": 2, "theta": 0.3, "max_stored_classes": 1})
     assert remaining.class_ids.tolist() == [0, 1, 0, 0, 1, 1, SUPPRESSED, 2, 2, 2, SUPPRESSED]
     assert remaining.published_at.tolist() == [3, 5, 3, 4, 5, 9, 10, 10, 10, 10, 11]
     assert remaining.lows.tolist() == [[0], [6], [3]]

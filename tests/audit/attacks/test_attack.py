@@ -69,11 +69,12 @@ def test_class_attack_finds_no_one_without_exposure(clinic: Any, kind: str) -> N
 def test_more_facts_expose_more(clinic: Any) -> None:
     plant(clinic, [*block(10, "F", "Flu", "Flu", "Flu", "HIV", "HIV", "Cancer"), *block(20, "M", *VALUES)])
     by_facts = [
-        {(r["class"]["sex"], r["guess"]) for r in attack(clinic, "background", more=f"facts={m}")} for m in range(4)
+        {(r["class"]["sex"], r["guess"]) for r in attack(clinic, "background", more=f"known_negatives={m}")}
+        for m in range(4)
     ]
     assert by_facts[:3] == [set(), set(), {("F", "Flu"), ("F", "HIV"), ("F", "Cancer")}]
     assert by_facts[3] == by_facts[2] | {("M", v) for v in VALUES}
-    rows = attack(clinic, "background", more="facts=1, threshold=0.7")
+    rows = attack(clinic, "background", more="known_negatives=1, threshold=0.7")
     # Flu among those who have no HIV: 3 of 4; without the release, 4 of 8 who have no HIV.
     (flu,) = (r for r in rows if r["guess"] == "Flu")
     assert (flu["confidence"], flu["records"], flu["note"]) == (0.75, 4, "who do not have: HIV")
@@ -488,7 +489,7 @@ def test_every_published_form_is_attacked_equally(clinic: Any) -> None:
         ("attack('safe', kind='magic', source='people')", "kind must be one of 'homogeneity', 'skewness'"),
         ("attack('safe', kind='linkage', source='people')", "register is missing"),
         ("attack('safe', kind='linkage', source='people', register='nope')", "no table, view or file 'nope'"),
-        ("attack('safe', kind='linkage', source='people', register='other')", "none of the quasi-identifiers"),
+        ("attack('safe', kind='linkage', source='people', register='insensitive')", "none of the quasi-identifiers"),
         ("attack('safe', kind='skewness', source='people', register='people')", "register has no effect"),
         ("attack('safe', kind='skewness', source='people', alpha=0.5)", "alpha has no effect, because it is not about"),
         ("attack('safe', kind='skewness', source='people', person='nope')", "people has no column 'nope'"),
@@ -497,7 +498,8 @@ def test_every_published_form_is_attacked_equally(clinic: Any) -> None:
         ("attack('safe', kind='homogeneity', source='noone', qi=['age'], sensitive=['disease'])", "noone has no rows"),
         ("attack('undeclared', kind='homogeneity', source='undeclared')", "no quasi-identifier is declared"),
         ("attack('bare', kind='homogeneity', source='people')", "homogeneity is about sensitive values, and no column"),
-        ("attack_summary('safe', kind='background', source='people', facts=-1)", "facts must be an integer"),
+        ("attack_summary('safe', kind='background', source='people', "
+         "known_negatives=-1)", "known_negatives must be an integer"),
     ],
 )  # fmt: skip
 def test_mistakes_are_clear_errors(clinic: Any, call: str, says: str) -> None:

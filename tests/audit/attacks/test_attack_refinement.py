@@ -351,7 +351,7 @@ def test_guesses_do_not_depend_on_the_records_behind_a_release(visits: Any) -> N
     )
     visits.execute(
         "CREATE OR REPLACE TABLE others AS SELECT DISTINCT a.age, s.sex, w.ward, z.zip FROM copied AS c "
-        "JOIN (SELECT DISTINCT age FROM visits) AS a ON a.age IN (lower_of(c.age), upper_of(c.age)) "
+        "JOIN (SELECT DISTINCT age FROM visits) AS a ON a.age IN (lower_bound(c.age), upper_bound(c.age)) "
         "JOIN (SELECT DISTINCT sex FROM visits) AS s ON c.sex IN (s.sex, '*') "
         "JOIN (SELECT DISTINCT ward FROM visits) AS w ON c.ward IN (w.ward, '*') "
         "JOIN (SELECT DISTINCT zip FROM visits) AS z ON c.zip IN (z.zip, z.zip[:3] || '**', '*')"

@@ -1,4 +1,5 @@
-"""choose(): each row says what the functions say of the release that its statement makes, and the frontier is right."""
+"""tradeoffs(): each row says what the functions say of the release that its statement makes, and the frontier is
+right."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def rows(con: Any, query: str) -> list[dict[str, Any]]:
 
 
 def test_rows_match_releases_of_their_statements(people: Any) -> None:
-    actual_rows = rows(people, f"FROM choose({CALL}, algorithms := ['kacpc', 'mdav'], queries := 60)")
+    actual_rows = rows(people, f"FROM tradeoffs({CALL}, algorithms := ['kacpc', 'mdav'], queries := 60)")
     assert [(r["algorithm"], r["k"], r["l"], r["t"]) for r in actual_rows] == [
         (*axes, 1) for axes in product(("kacpc", "mdav"), (4, 12), (1, 2, 3))
     ]
@@ -53,7 +54,7 @@ def test_rows_match_releases_of_their_statements(people: Any) -> None:
 @pytest.mark.parametrize(("algorithm", "own"), [("mckl", ("l", 2)), ("eld", ("l", 2)), ("kapp", ("t", 0.1))])
 def test_algorithm_defaults_are_in_row(people: Any, algorithm: str, own: tuple[str, float]) -> None:
     call = CALL.replace("l := [1, 2, 3]", "queries := 0")
-    row = rows(people, f"FROM choose({call.replace('[4, 12]', '[4]')}, algorithms := ['{algorithm}'])")[0]
+    row = rows(people, f"FROM tradeoffs({call.replace('[4, 12]', '[4]')}, algorithms := ['{algorithm}'])")[0]
     assert row[own[0]] == pytest.approx(own[1])
     called = row["statement"].removeprefix("SELECT * FROM ").replace("(", "_metrics(", 1)
     measured_metrics = dict(people.execute(f"SELECT metric, value FROM {called}").fetchall())
@@ -63,7 +64,7 @@ def test_algorithm_defaults_are_in_row(people: Any, algorithm: str, own: tuple[s
 @pytest.mark.parametrize(("cost", "queries"), [("precision", 0), ("ncp", 0), ("query_error", 40)])
 def test_the_frontier_is_what_no_other_beats_in_both(people: Any, cost: str, queries: int) -> None:
     text = f"algorithms := ['kacpc', 'mdav', 'mondrian'], queries := {queries}, cost := '{cost}'"
-    actual_rows = rows(people, f"FROM choose({CALL}, {text})")
+    actual_rows = rows(people, f"FROM tradeoffs({CALL}, {text})")
 
     def beats(one: dict[str, Any], other: dict[str, Any]) -> bool:
         sign = -1 if cost == "precision" else 1
@@ -78,7 +79,7 @@ def test_the_frontier_is_what_no_other_beats_in_both(people: Any, cost: str, que
 
 def test_attacks_are_those_of_attack_summary(people: Any) -> None:
     call = "'people', qi := ['age', 'city'], sensitive := ['disease'], k := 6, queries := 0"
-    (row,) = rows(people, f"FROM choose({call}, attacks := ['prediction', 'reconstruction'])")
+    (row,) = rows(people, f"FROM tradeoffs({call}, attacks := ['prediction', 'reconstruction'])")
     people.execute(f"CREATE TABLE safe AS {row['statement']}")
     for kind, name in (("prediction", "accuracy"), ("reconstruction", "success")):
         (value,) = people.execute(
@@ -90,7 +91,7 @@ def test_attacks_are_those_of_attack_summary(people: Any) -> None:
 
 def test_impossible_release_row_states_reason(people: Any) -> None:
     actual_rows = rows(
-        people, f"FROM choose({CALL.replace('[1, 2, 3]', '[2, 9]').replace('12', '400')}, queries := 30)"
+        people, f"FROM tradeoffs({CALL.replace('[1, 2, 3]', '[2, 9]').replace('12', '400')}, queries := 30)"
     )
     assert [(r["k"], r["l"], r["frontier"]) for r in actual_rows] == [
         (4, 2, True),
@@ -105,17 +106,18 @@ def test_impossible_release_row_states_reason(people: Any) -> None:
 
 def test_t_and_other_models_and_settings_are_in_the_statement(people: Any) -> None:
     dbanon.declare(
-        people, "people", age={"role": "quasi", "grid": 5}, city="quasi", disease="sensitive", who="identifier"
+        people, "people", age={"role": "quasi", "rounding": 5}, city="quasi", disease="sensitive", who="identifier"
     )
     actual_rows = rows(
-        people, "FROM choose('people', k := [5], t := [0.3, 1], emd := 'equal', alpha := 0.9, queries := 0)"
+        people,
+        "FROM tradeoffs('people', k := [5], t := [0.3, 1], ground_distance := 'equal', alpha := 0.9, queries := 0)",
     )
     assert [r["t"] for r in actual_rows] == [0.3, 1]
     assert "t = 0.3" in actual_rows[0]["statement"]
     assert "alpha = 0.9" in actual_rows[0]["statement"]
-    assert "emd = 'equal'" in actual_rows[0]["statement"]
+    assert "ground_distance = 'equal'" in actual_rows[0]["statement"]
     assert "t = " not in actual_rows[1]["statement"]
-    assert "emd" not in actual_rows[1]["statement"]
+    assert "ground_distance" not in actual_rows[1]["statement"]
     for row in actual_rows:
         people.execute(row["statement"])
 
@@ -127,7 +129,7 @@ def test_progress_independent_of_earlier_comparison(people: Any) -> None:
         text = "'t', k := {}, qi := ['age', 'city']"
         con.execute(f"PREPARE compared AS FROM compare({text.format([3, 4])}, algorithms := ['kacpc', 'mondrian'])")
         # Clusters that are known are not made again, and nothing is told of them.
-        selected_queries = [f"FROM choose({text.format(k)})" for k in ([3, 4], [5, 6])]
+        selected_queries = [f"FROM tradeoffs({text.format(k)})" for k in ([3, 4], [5, 6])]
         for query in ("EXECUTE compared", "EXECUTE compared", *selected_queries):
             result.clear()
             con.execute(query).fetchall()
@@ -140,7 +142,7 @@ def test_temporary_tables_and_odd_names_are_chosen_for_too(people: Any) -> None:
     with dbanon.connect() as con:
         con.execute(f'CREATE TEMP TABLE "{name}" AS SELECT range % 40 AS "a""b", range % 3 AS "Ö" FROM range(200)')
         call = "'\"x''); DROP TABLE t; --\"', k := [3, 6], qi := ['a\"b', 'Ö'], queries := 20"
-        actual_rows = rows(con, f"FROM choose({call})")
+        actual_rows = rows(con, f"FROM tradeoffs({call})")
         assert len(actual_rows) == 2
         con.execute(actual_rows[0]["statement"])
 
@@ -158,5 +160,5 @@ def test_temporary_tables_and_odd_names_are_chosen_for_too(people: Any) -> None:
 )
 def test_meaningless_call_states_accepted_values(people: Any, call: str, said: str) -> None:
     with pytest.raises(duckdb.Error) as caught:
-        people.execute(f"FROM choose('people', {call}, qi := ['age', 'city'])")
+        people.execute(f"FROM tradeoffs('people', {call}, qi := ['age', 'city'])")
     assert said in str(caught.value)

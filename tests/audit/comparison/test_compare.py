@@ -40,7 +40,7 @@ def rows(con: Any, query: str) -> list[dict[str, Any]]:
 
 def released_metrics(con: Any, algorithm: str, table: str, options: str) -> dict[str, float]:
     mapping = dict(con.execute(f"SELECT metric, value FROM {algorithm}_metrics('{table}', {options})").fetchall())
-    return mapping | {"suppressed": mapping["suppressed:outlier"]}
+    return mapping | {"suppressed": mapping["suppressed"]}
 
 
 @pytest.mark.parametrize("persons", ["", ", person := 'who'"])
@@ -55,9 +55,9 @@ def test_figures_match_releases_with_persons(people: Any, algorithm: str, person
     assert {row["metric"]: row["mean"] for row in actual_rows} == pytest.approx(
         {n: expected[n] for n in NAMES}, abs=1e-9
     )
-    assert {(row["algorithm"], row["k"], row["d"], row["rows"], row["n"]) for row in actual_rows} == {
-        (algorithm, 4, 2, None, 240)
-    }
+    assert {
+        (row["algorithm"], row["k"], row["n_quasi_identifiers"], row["sample_size"], row["n"]) for row in actual_rows
+    } == {(algorithm, 4, 2, None, 240)}
 
 
 def test_extra_columns_of_algorithms_change_no_other(people: Any) -> None:
@@ -79,28 +79,35 @@ def test_extra_columns_of_algorithms_change_no_other(people: Any) -> None:
 
 
 def test_every_combination_is_a_row_in_the_order_of_the_call(people: Any) -> None:
-    call = "algorithms := ['mdav', 'kacpc'], k := [3, 5], d := [1, 2], rows := [60, 240], metrics := ['ncp', 'k']"
+    call = (
+        "algorithms := ['mdav', 'kacpc'], k := [3, 5], n_quasi_identifiers := [1, 2], sample_sizes := [60, "
+        "240], metrics := ['ncp', 'k']"
+    )
     actual_rows = rows(people, f"FROM compare('people', {call}, {QI})")
-    assert [(r["d"], r["rows"], r["algorithm"], r["k"], r["metric"]) for r in actual_rows] == [
+    assert [(r["n_quasi_identifiers"], r["sample_size"], r["algorithm"], r["k"], r["metric"]) for r in actual_rows] == [
         (d, n, algorithm, k, metric)
         for d in (1, 2) for n in (60, 240) for algorithm in ("mdav", "kacpc") for k in (3, 5) for metric in ("ncp", "k")
     ]  # fmt: skip
     assert all(
-        r["n"] == r["rows"] and r["runs"] == 1 and r["stddev"] is None and r["seconds"] >= 0 for r in actual_rows
+        r["n"] == r["sample_size"] and r["runs"] == 1 and r["stddev"] is None and r["seconds"] >= 0 for r in actual_rows
     )
     one = released_metrics(people, "mdav", "people", "k := 5, qi := ['age']")
-    assert [r["mean"] for r in actual_rows if (r["d"], r["n"], r["algorithm"], r["k"]) == (1, 240, "mdav", 5)] == [
-        pytest.approx(one["ncp"]), one["k"],
-    ]  # fmt: skip
+    key = (1, 240, "mdav", 5)
+    means = [r["mean"] for r in actual_rows if (r["n_quasi_identifiers"], r["n"], r["algorithm"], r["k"]) == key]
+    assert means == [pytest.approx(one["ncp"]), one["k"]]
 
 
 def test_sample_is_own_table_and_nested(people: Any) -> None:
     """Its ranges are those of its records, whatever order the table is in."""
-    first = rows(people, f"FROM compare('people', k := 3, rows := [30, 90], metrics := 'information_loss', {QI})")
+    first = rows(
+        people, f"FROM compare('people', k := 3, sample_sizes := [30, 90], metrics := 'information_loss', {QI})"
+    )
     people.execute("CREATE TABLE turned AS FROM people ORDER BY hash(who, disease)")
     assert [r["mean"] for r in first] == [
         r["mean"]
-        for r in rows(people, f"FROM compare('turned', k := 3, rows := [30, 90], metrics := 'information_loss', {QI})")
+        for r in rows(
+            people, f"FROM compare('turned', k := 3, sample_sizes := [30, 90], metrics := 'information_loss', {QI})"
+        )
     ]
     order = "md5_number_lower(p::VARCHAR || '0'), p::VARCHAR"
     people.execute(f"CREATE TABLE few AS SELECT p.* FROM people AS p ORDER BY {order} LIMIT 30")
@@ -149,7 +156,10 @@ def test_refusal_row_states_reason_and_others_continue(people: Any) -> None:
     [
         ("k := [5], algorithms := ['kacp']", "there is no algorithm 'kacp'. Did you mean 'kacpc'"),
         ("k := [5], metrics := ['lost']", "metrics must be a list of some of precision, ncp"),
-        ("k := [5], d := [1, 3]", "d must be numbers of quasi-identifiers, at most 2, got [1, 3]"),
+        (
+            "k := [5], n_quasi_identifiers := [1, 3]",
+            "n_quasi_identifiers must be numbers of quasi-identifiers, at most 2, got [1, 3]",
+        ),
         ("k := [10, 5]", "k must be a list of different integers of at least 2, ascending"),
         ("", "k is missing"),
         ("k := [5], algorithms := ['mdav', 'MDAV']", "a list of different names of algorithms"),
@@ -172,7 +182,9 @@ def test_reports_progress_and_ends_on_ctrl_c(people: Any) -> None:
     result: list[float] = []
     with dbanon.connect(progress=lambda done, saved: result.append(done)) as con:
         con.execute("CREATE TABLE t AS SELECT range % 50 AS age, range % 7 AS city FROM range(500)")
-        con.execute(f"FROM compare('t', k := [3, 4], algorithms := ['kacpc', 'mondrian'], rows := [100, 500], {QI})")
+        con.execute(
+            f"FROM compare('t', k := [3, 4], algorithms := ['kacpc', 'mondrian'], sample_sizes := [100, 500], {QI})"
+        )
         assert result[0] < 0.2
         assert max(result) <= 1
         assert result == sorted(result)
@@ -186,12 +198,12 @@ def test_reports_progress_and_ends_on_ctrl_c(people: Any) -> None:
 
 
 def test_roles_and_settings_are_those_of_the_policy(people: Any) -> None:
-    grid = {"role": "quasi", "grid": 10}
+    grid = {"role": "quasi", "rounding": 10}
     dbanon.declare(people, "people", age=grid, city="quasi", disease="sensitive", who="person")
     call = "'people', k := 4, algorithms := 'kacpc', metrics := ['ncp', 'homogeneous_share']"
     actual_rows = rows(people, f"FROM compare({call})")
     expected = dict(people.execute("SELECT metric, value FROM kacpc_metrics('people', k := 4)").fetchall())
     names = ("ncp", "homogeneous_share")
     assert {r["metric"]: r["mean"] for r in actual_rows} == pytest.approx({n: expected[n] for n in names})
-    wider = rows(people, f"FROM compare({call}, grid := {{'age': 20}})")
+    wider = rows(people, f"FROM compare({call}, rounding := {{'age': 20}})")
     assert wider[0]["mean"] > actual_rows[0]["mean"]

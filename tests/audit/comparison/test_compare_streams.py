@@ -77,9 +77,11 @@ def test_class_loss_matches_rows(events: Any, name: str) -> None:
 
 def test_streams_and_tables_stand_in_one_statement(events: Any) -> None:
     metrics = ["ncp", "average_loss", "average_delay", "suppression", "reuse"]
-    call = f"'events', k := [3, 6], algorithms := ['fads', 'mdav'], d := [1, 2], metrics := {metrics}"
+    call = f"'events', k := [3, 6], algorithms := ['fads', 'mdav'], n_quasi_identifiers := [1, 2], metrics := {metrics}"
     result = compared(
-        events, f"{call}, delta := 60, order_by := 'ts', {QI}", "algorithm, k, d, n, metric, mean, problem"
+        events,
+        f"{call}, delta := 60, order_by := 'ts', {QI}",
+        "algorithm, k, n_quasi_identifiers, n, metric, mean, problem",
     )
     assert [row[:3] for row in result[::5]] == [
         (algorithm, k, d) for d in (1, 2) for algorithm in ("mdav", "fads") for k in (3, 6)
@@ -95,7 +97,9 @@ def test_streams_and_tables_stand_in_one_statement(events: Any) -> None:
 
 
 def test_a_sample_is_a_stream_of_its_own(events: Any) -> None:
-    result = compared(events, f"'events', k := 5, algorithms := 'castle', rows := 100, metrics := {NAMES}, {ARRIVING}")
+    result = compared(
+        events, f"'events', k := 5, algorithms := 'castle', sample_sizes := 100, metrics := {NAMES}, {ARRIVING}"
+    )
     order = "md5_number_lower(e::VARCHAR || '0'), e::VARCHAR"
     events.execute(f"CREATE TABLE few AS SELECT e.* FROM events AS e ORDER BY {order} LIMIT 100")
     expected = released_metrics(events, "castle", f"k := 5, {ARRIVING}", "few")

@@ -38,7 +38,7 @@ def test_the_error_of_a_release_is_found_from_codes(con: Any, seed: int) -> None
     options = f"qi := {qi}" + (f", hierarchies := {{'city': '{TREE}'}}" if "city" in qi else "")
     actual_options = options
     if "age" in qi and rnd.random() < 0.5:
-        actual_options += ", grid := {'age': 5}"
+        actual_options += ", rounding := {'age': 5}"
     if rnd.random() < 0.4:
         actual_options += ", suppress := 0.1"
     algorithm, k = rnd.choice(["kacpc", "mondrian", "mdav", "datafly"]), rnd.randint(2, 6)

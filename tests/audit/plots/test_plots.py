@@ -21,7 +21,8 @@ NAMES = [algorithm.name for algorithm in algorithms.algorithms()][:12]
 def run(algorithm: str, k: int, metric: str, mean: float | None, n: int = 1000, stddev: float | None = None) -> Any:
     seconds = None if mean is None else k / 100
     return {
-        "algorithm": algorithm, "k": k, "d": 6, "rows": None, "n": n, "metric": metric, "mean": mean, "stddev": stddev,
+        "algorithm": algorithm, "k": k, "n_quasi_identifiers": 6, "sample_size": None, "n": n,
+        "metric": metric, "mean": mean, "stddev": stddev,
         "seconds": seconds, "runs": 1, "problem": None,
     }  # fmt: skip
 
@@ -143,7 +144,7 @@ def test_texts_of_an_svg_are_texts_and_a_notebook_shows_it() -> None:
     ("found", "said"),
     [
         ([], "got no rows"),
-        ([{"a": 1}], "rows of compare() or choose(), at least one, got a"),
+        ([{"a": 1}], "rows of compare() or tradeoffs(), at least one, got a"),
         (pd.DataFrame({"algorithm": ["mdav"]}), "got algorithm"),
     ],
 )

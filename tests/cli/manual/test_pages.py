@@ -101,8 +101,8 @@ def test_algorithm_page_names_source(made: dict[str, str], algorithm: Any) -> No
 def test_every_metric_is_described(made: dict[str, str]) -> None:
     for one in metrics.all_metrics():
         section = made["metrics.md"].split(f"\n## {one.name}\n")[1].split("\n## ")[0]
-        assert one.what
-        assert function_page.escape_markdown(one.what.replace("{unit}", "records (persons)")) in section, one.name
+        assert one.description
+        assert function_page.escape_markdown(one.description.replace("{unit}", "records (persons)")) in section, one.name
         assert f"- better: {one.better}" in section, one.name
         assert one.source == "-" or f"- source: {function_page.escape_markdown(one.source)}" in section, one.name
 

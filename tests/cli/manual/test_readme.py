@@ -151,7 +151,7 @@ def test_every_public_python_name_exists_and_is_documented(name: str) -> None:
 
 def test_every_metric_has_description_and_direction() -> None:
     for m in metrics.all_metrics():
-        assert m.what and m.source
+        assert m.description and m.source
         assert m.better in ("higher", "lower")
     places = [m.place for m in metrics.all_metrics()]
     assert len(set(places)) == len(places)

@@ -123,12 +123,12 @@ def offered(text: str, names: Any, *, asked: bool = False) -> list[str]:
         ("FROM kacpc('patients', qi=['age', |", ["'pid'", "'age'", "'zip'"]),
         ("FROM kacpc('patients', qi=['age', 'z|", ["'zip'"]),
         ("FROM kacpc('patients', weights={|", ["'pid': ", "'age': "]),
-        ("FROM kacpc('patients', miss|", ["missing="]),
-        ("FROM kacpc('patients', missing={'zip|", ["'zip': "]),
+        ("FROM kacpc('patients', miss|", ["missing_codes="]),
+        ("FROM kacpc('patients', missing_codes={'zip|", ["'zip': "]),
         ("FROM kacpc('patients', hierarchies={'zip': 'us|", ["'us_state'", "'us_state_name'"]),
         ("FROM kacpc('patients', qi=['age'], s|", ["sensitive=", "suppress="]),
         ("FROM hierarchy_prefix('z', 'patients', |", []),
-        ("FROM uncovered('patients', 'z|", ["'zip'"]),
+        ("FROM uncovered_values('patients', 'z|", ["'zip'"]),
         ("FROM inference('patients', algorithm='mon|", ["'mondrian'"]),
         ("SELECT ag| FROM kacpc('patients', k=10)", ["age"]),
         ("SELECT od| FROM patients", ['"odd name"']),
@@ -232,7 +232,8 @@ def test_release_shows_quasi_identifiers_first_untruncated() -> None:
             "repeat('w', 40) AS room FROM range(8) r(i)"
         )
         roles = (
-            "qi=['age', 'born'], sensitive=['illness'], other=['ward', 'score', 'note', 'room'], grid={'born': 'year'}"
+            "qi=['age', 'born'], sensitive=['illness'], insensitive=['ward', 'score', 'note', 'room'], "
+            "rounding={'born': 'year'}"
         )
         head = on_screen(con, f"FROM kacpc('people', k=4, {roles})")
         assert re.findall(r"\w+", head[1])[:3] == ["age", "born", "ward"]

@@ -35,7 +35,7 @@ profile: clinic
 seeds:
   clinic:
     policy:
-      +column_types: {top: varchar, grid: varchar}
+      +column_types: {top: varchar, rounding: varchar}
       +post-hook: "{{ dbanon.store_policy(this) }}"
     hierarchy:
       +column_types: {name: varchar, node: varchar, parent: varchar, label: varchar}
@@ -47,7 +47,7 @@ patients,age,quasi,,75,2
 patients,zip,quasi,zip3,,
 patients,disease,sensitive,,,
 """
-HIERARCHY = """name,node,parent,label,ord
+HIERARCHY = """name,node,parent,label,position
 zip3,*,,*,0
 zip3,021,*,021**,0
 zip3,02138,021,02138,0
@@ -159,7 +159,7 @@ def test_seeds_are_the_policy_and_the_hierarchies(project: Path, ran: dict[str, 
         rows(project, "SELECT DISTINCT zip FROM wards.ages WHERE zip NOT IN ('021**', '02138', '02139', '10001', '*')")
         == []
     )
-    assert rows(project, "SELECT count(*) FROM hierarchy_arx('zip3')") == [(3,)]
+    assert rows(project, "SELECT count(*) FROM hierarchy_to_arx('zip3')") == [(3,)]
 
 
 def test_second_run_refreshes_release_with_ledger_checks(project: Path, ran: dict[str, dbt.Ran]) -> None:

@@ -50,7 +50,7 @@ def run(con: Any, query: str = CALL, name: str = "safe", *, full_refresh: bool =
 
 
 def versions(con: Any, name: str = "safe") -> list[tuple[int, str, int]]:
-    query = "SELECT version, refresh, records FROM dbanon.release WHERE name = ? ORDER BY version"
+    query = "SELECT version, refresh_mode, records FROM dbanon.release WHERE name = ? ORDER BY version"
     return list(con.execute(query, [name]).fetchall())
 
 
@@ -116,7 +116,7 @@ def test_full_refresh_checked_against_published_versions(clinic: Any) -> None:
     with pytest.raises(errors.SmallDifferencesRefusedError):
         run(clinic, other, full_refresh=True)
     assert len(versions(clinic)) == 1
-    message = run(clinic, other, full_refresh=True, allow_delta=True)
+    message = run(clinic, other, full_refresh=True, allow_small_differences=True)
     assert versions(clinic) == [(1, "first", 40), (2, "recluster", 40)]
     assert any("safe version 1" in line for line in message), message
 
@@ -206,7 +206,7 @@ def test_a_model_is_one_statement(clinic: Any, query: str) -> None:
     ("config", "says"),
     [
         ({"compositon": "refuse"}, "Did you mean 'composition'"),
-        ({"allow_deltas": True}, "Did you mean 'allow_delta'"),
+        ({"allow_small_differencess": True}, "Did you mean 'allow_small_differences'"),
         ({"composition": "refused"}, "composition must be one of 'warn', 'refuse'"),
         ({"refresh": "hodl"}, "refresh must be one of 'keep', 'hold', 'recluster'"),
         ({"if_stale": "true"}, "if_stale must be true or false"),

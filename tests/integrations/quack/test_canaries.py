@@ -21,7 +21,7 @@ CANARY = "canary"
 """Part of everything that no reader may see."""
 PRIVATE: dict[str, Any] = {
     "withhold": ["canary_withheld"],
-    "missing": {"disease": ["CANARY_CODE"]},
+    "missing_codes": {"disease": ["CANARY_CODE"]},
     "identifier": ["canary_identifier"],
     "hierarchies": {"job": "canary_hierarchy"},
     "top": {"age": 88},
@@ -61,7 +61,7 @@ def clinic_of_canaries(path: Path) -> Path:
         con.execute("UPDATE dbanon.policy SET hierarchy = 'canary_hierarchy' WHERE column_name = 'job'")
         con.execute(
             "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM mondrian('patients', k=5, l=2, "
-            "missing=MAP {'disease': ['CANARY_CODE']})"
+            "missing_codes=MAP {'disease': ['CANARY_CODE']})"
         )
         con.execute("COMMENT ON TABLE safe IS 'canary_comment'")
         for reader in ("*", "alice"):
@@ -101,12 +101,12 @@ FROM mondrian('patients', k=5, l=2)
 FROM kacpc('patients', k=7)
 FROM mondrian('patients', k=2)
 FROM mondrian('patients', k=5, withhold='x')
-FROM mondrian('patients', k=5, missing='x')
+FROM mondrian('patients', k=5, missing_codes='x')
 FROM mondrian('nothing', k=5)
 FROM best('patients', k=5)
 FROM mondrian('patients', k='x')
 FROM dbanon.permitted
-FROM dbanon.asked
+FROM dbanon.release_request
 FROM dbanon.served
 FROM dbanon.permitted_to('canary_reader')
 FROM duckdb_tables

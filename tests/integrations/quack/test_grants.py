@@ -20,7 +20,7 @@ pytestmark = pytest.mark.whole
 
 
 def permitting(path: Path, *rows: str) -> Path:
-    """The clinic with visits, and with permissions: `source, algorithms, k, parameters, reader, most`."""
+    """The clinic with visits, and with permissions: `source, algorithms, k, parameters, reader, max_requests`."""
     with dbanon.connect(clinic(path)) as con:
         con.execute("CREATE TABLE visits AS SELECT i AS vid, i % 11 AS hour FROM range(80) AS r (i)")
         con.execute(
@@ -55,7 +55,9 @@ def rows_of(database: Path, statement: str) -> list[tuple[Any, ...]]:
         return con.execute(statement).fetchall()
 
 
-ASKED = "SELECT algorithm, source, parameters, reader, name, refused IS NOT NULL FROM dbanon.asked ORDER BY ALL"
+ASKED = (
+    "SELECT algorithm, source, parameters, reader, name, refusal IS NOT NULL FROM dbanon.release_request ORDER BY ALL"
+)
 
 
 def test_first_request_creates_release_later_reuse_it(server: Server, client: Client) -> None:
@@ -94,13 +96,13 @@ def test_composing_request_refused_and_attempts_limited(server: Server, client: 
         assert "There are: kacpc('visits', k=20)." in error
         assert "hour" not in error and "persons" not in error
     assert rows_of(server.database, ASKED)[-1] == ("mondrian", "visits", '{"k": 11}', "some_reader", None, True)
-    ((why,),) = rows_of(server.database, "SELECT refused FROM dbanon.asked WHERE algorithm = 'mondrian'")
+    ((why,),) = rows_of(server.database, "SELECT refusal FROM dbanon.release_request WHERE algorithm = 'mondrian'")
     assert "asked.kacpc_visits_k20 version 1" in why
     assert "cannot be released" in client.error("FROM mondrian('visits', k=12)")
     client.error("FROM mondrian('visits', k=13)")  # the fourth call, which is not tried any more
     assert len(rows_of(server.database, ASKED)) == 3
     with dbanon.connect(server.database) as con:
-        con.execute("DELETE FROM dbanon.asked WHERE algorithm = 'mondrian'")
+        con.execute("DELETE FROM dbanon.release_request WHERE algorithm = 'mondrian'")
 
 
 REFUSED = {
@@ -164,7 +166,9 @@ def test_custodian_process_fulfils_reader_requests(tmp_path: Path) -> None:
         custodian, reader = Client(owner), Client(readers)
         rows = reader.rows("FROM kacpc('visits', k=10)")
         assert len(rows) == 80
-        assert custodian.rows("SELECT name, reader FROM dbanon.asked") == [("kacpc_visits_k10", "some_reader")]
+        assert custodian.rows("SELECT name, reader FROM dbanon.release_request") == [
+            ("kacpc_visits_k10", "some_reader")
+        ]
         custodian.rows("DELETE FROM dbanon.permission")
         until(lambda: reader.rows("FROM permissions()") == [])
         assert "here nothing" in reader.error("FROM kacpc('visits', k=10)")

@@ -136,7 +136,9 @@ nextval json_serialize_plan list_sort md5 midpoint read_csv current_schemas pg_g
 FROM: list[Callable[[random.Random, int], str]] = [
     lambda r, d: r.choice(["safe", "lab.tests", "safe_classes", "c0"]),
     lambda r, d: r.choice(["patients", "main.patients", "duckdb_tables", "pg_class", "information_schema.tables"]),
-    lambda r, d: r.choice(["'/etc/passwd'", "'x.csv'", "'x.parquet'", '"x.json"', "dbanon.permitted", "dbanon.asked"]),
+    lambda r, d: r.choice(
+        ["'/etc/passwd'", "'x.csv'", "'x.parquet'", '"x.json"', "dbanon.permitted", "dbanon.release_request"]
+    ),
     lambda r, d: f"({query(r, d)}) AS q{r.randrange(9)}",
     lambda r, d: f"(VALUES ({scalar(r, d)}), ({scalar(r, d)})) AS v{r.randrange(9)}",
     lambda r, d: f"{r.choice(TABLE_FUNCTIONS)}({scalar(r, d)})",

@@ -42,8 +42,8 @@ def test_published_copy_has_release_without_source(con: Any, folder: Path) -> No
             assert copy.execute(text).fetchall() == con.execute(text).fetchall()
         tables = copy.execute("SELECT schema_name, table_name FROM duckdb_tables() ORDER BY ALL").fetchall()
         assert tables == [
-            ("dbanon", "asked"),
             ("dbanon", "permitted"),
+            ("dbanon", "release_request"),
             ("dbanon", "served"),
             ("main", "safe"),
             ("main", "safe_certificate"),

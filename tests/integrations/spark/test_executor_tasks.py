@@ -17,11 +17,11 @@ from dbanon.integrations.spark.session_call import CallPlanner, LargerTable, Por
 CITIES = [[city, country, "*"] for city, country in (("Oslo", "NO"), ("Bergen", "NO"), ("Lund", "SE"), ("Umea", "SE"))]
 POLICY: dict[str, Any] = {
     "age": "quasi",
-    "born": {"role": "quasi", "grid": "month"},
+    "born": {"role": "quasi", "rounding": "month"},
     "city": ("quasi", "cities"),
     "sex": "quasi",
     "disease": "sensitive",
-    "ward": "other",
+    "ward": "insensitive",
     "name": "identifier",
 }
 
@@ -105,7 +105,7 @@ def countable_row(row: Iterable[Any]) -> tuple[str, ...]:
 
 def needed(name: str) -> dict[str, Any]:
     """Arguments without which a function refuses the call."""
-    return {"large": True} if any(p.name == "large" for p in algorithms.find(name).parameters) else {}
+    return {"allow_slow": True} if any(p.name == "allow_slow" for p in algorithms.find(name).parameters) else {}
 
 
 @pytest.mark.parametrize("name", [a.name for a in algorithms.algorithms()])
@@ -130,8 +130,8 @@ def test_a_part_that_is_the_table_is_released_as_the_table(clinic: Any, name: st
         {"nulls": "drop"},
         {"person": "name", "l": 2},
         {"max_level": {"city": 1}},
-        {"min_level": {"city": 1}, "top": {"age": 40}, "grid": {"age": 5}},
-        {"missing": {"city": ["Oslo"]}},
+        {"min_level": {"city": 1}, "top": {"age": 40}, "rounding": {"age": 5}},
+        {"missing_codes": {"city": ["Oslo"]}},
         {"improve": 500},
     ],
     ids=str,

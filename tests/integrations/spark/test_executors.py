@@ -65,9 +65,9 @@ def main() -> None:
     spark.sparkContext.setLogLevel("OFF")
     df = spark.createDataFrame(made(ROWS, 8)).repartition(4)
     with tempfile.TemporaryDirectory() as folder:
-        first = dbanon.spark.anonymize(df, "mdav", k=4, cell=150, to=Path(folder, "first"), **GIVEN).toArrow()
+        first = dbanon.spark.anonymize(df, "mdav", k=4, max_partition=150, to=Path(folder, "first"), **GIVEN).toArrow()
         started = time.monotonic()
-        dbanon.spark.anonymize(df, "mdav", k=4, cell=150, to=Path(folder, "again"), **GIVEN)
+        dbanon.spark.anonymize(df, "mdav", k=4, max_partition=150, to=Path(folder, "again"), **GIVEN)
         took = time.monotonic() - started
         killed: list[int] = []
 
@@ -79,7 +79,9 @@ def main() -> None:
 
         thread = threading.Thread(target=kill)
         thread.start()
-        second = dbanon.spark.anonymize(df, "mdav", k=4, cell=150, to=Path(folder, "second"), **GIVEN).toArrow()
+        second = dbanon.spark.anonymize(
+            df, "mdav", k=4, max_partition=150, to=Path(folder, "second"), **GIVEN
+        ).toArrow()
         thread.join()
     print(json.dumps({"killed": len(killed), "first": hashes(first), "second": hashes(second)}))
     spark.stop()

@@ -92,7 +92,7 @@ def test_measures_are_those_of_duckdb(people: Any, beside: Any, given: dict[str,
     assert {*wanted} - {*mappings_by_metric} == {
         "clusters", "c_avg_clusters", "discernibility_clusters", "discernibility_suppression_clusters",
         "square_error", "square_error_clusters", "square_error_raw:age", "square_error_raw_clusters:age", "sse_share",
-        *(name for name in wanted if name.startswith("rare_sensitive_value:") or name == "k_clusters"),
+        *(name for name in wanted if name.startswith("rare_value:") or name == "k_clusters"),
     }  # fmt: skip
     for name, row in mappings_by_metric.items():
         assert row["value"] == pytest.approx(wanted[name][1], abs=1e-9), name
@@ -136,7 +136,7 @@ def check(rows: pa.Table, out: pa.Table, k: int, values: int = 1) -> None:
     [
         ("kacpc", {"k": 4, "l": 2}, False),  # the cuts are those of coarse cells
         ("mondrian", {"k": 4, "l": 2}, True),  # the cuts are its own, and make the classes of the whole table
-        ("mondrian", {"k": 4, "weights": {"age": 3.0}, "grid": {"age": 10}}, True),
+        ("mondrian", {"k": 4, "weights": {"age": 3.0}, "rounding": {"age": 10}}, True),
         ("mr_mondrian", {"k": 7}, True),
         ("ldiversity_mondrian", {"k": 3}, True),
         ("mondrian", {"k": 4, "strict": False}, False),
@@ -146,9 +146,9 @@ def check(rows: pa.Table, out: pa.Table, k: int, values: int = 1) -> None:
 )
 def test_parts_are_those_of_duckdb(spark: Any, function: str, given: dict[str, Any], whole: bool) -> None:
     rows = random_table(3000, 2)
-    out = released_rows(spark, rows, function, cell=90, **given)
+    out = released_rows(spark, rows, function, max_partition=90, **given)
     check(rows, out, given["k"], given.get("l", 1))
-    assert row_counts(out) == by_duckdb(rows, function, **given, **({} if whole else {"cell": 90}))
+    assert row_counts(out) == by_duckdb(rows, function, **given, **({} if whole else {"max_partition": 90}))
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_parts_are_those_of_duckdb(spark: Any, function: str, given: dict[str, A
 )  # fmt: skip
 def test_systems_divide_by_their_own_rules(spark: Any, function: str, given: dict[str, Any]) -> None:
     rows = random_table(1500, 6)
-    out = released_rows(spark, rows, function, k=4, cell=200, **given)
+    out = released_rows(spark, rows, function, k=4, max_partition=200, **given)
     check(rows, out, 4, given.get("l", 2 if function == "dhkmeans" else 1))
 
 
@@ -175,7 +175,9 @@ def test_systems_divide_by_their_own_rules(spark: Any, function: str, given: dic
 )  # fmt: skip
 def test_parts_of_tables_with_models_blocks_persons_and_nulls(spark: Any, given: dict[str, Any]) -> None:
     rows = random_table(1200, 3)
-    out = dbanon.spark.anonymize(spark.createDataFrame(rows), "kacpc", k=5, cell=100, **{**GIVEN, **given}).toArrow()
+    out = dbanon.spark.anonymize(
+        spark.createDataFrame(rows), "kacpc", k=5, max_partition=100, **{**GIVEN, **given}
+    ).toArrow()
     frame = out.to_pandas()
     kept_dropna = rows.to_pandas().dropna(subset=["age", "sex"]) if "nulls" in given else rows.to_pandas()
     assert len(frame) == len(kept_dropna)
@@ -303,9 +305,9 @@ def test_unsupported_spark_input_raises(spark: Any, people: Any) -> None:
     refused(errors.NotSupportedOnSparkError, "improve = '5s'", improve="5s")
     refused(errors.NotSupportedOnSparkError, "noise", function="rka", release="noise")
     refused(errors.UnknownParameterError, "nope", nope=1)
-    refused(errors.NeedsSinglePartitionError, "suppress", cell=20, suppress=0.1, t=0.4)
-    refused(errors.NeedsSinglePartitionError, "leaving out", function="datafly", cell=20)
-    refused(errors.InvalidArgumentError, "cell", cell=-1)
+    refused(errors.NeedsSinglePartitionError, "suppress", max_partition=20, suppress=0.1, t=0.4)
+    refused(errors.NeedsSinglePartitionError, "leaving out", function="datafly", max_partition=20)
+    refused(errors.InvalidArgumentError, "max_partition", max_partition=-1)
     refused(errors.EmptySourceError, "no rows", df=people.limit(0))
     refused(
         errors.PartitionFailedError, "2 distinct values are missing from hierarchy", hierarchies={"cities": CITIES[:2]}
@@ -319,14 +321,14 @@ def test_unsupported_spark_input_raises(spark: Any, people: Any) -> None:
         pa.table({"table": list(range(50)), "records": ["u", "v"] * 25, "given": ["s"] * 50})
     )
     policy = {"table": "quasi", "records": "quasi", "given": "sensitive"}
-    out = dbanon.spark.anonymize(named_frame, "mondrian", k=5, cell=10, name="given", policy=policy)
+    out = dbanon.spark.anonymize(named_frame, "mondrian", k=5, max_partition=10, name="given", policy=policy)
     assert out.count() == 50 and out.columns == ["table", "records", "given", "class_id"]
 
 
 def test_killed_process_changes_nothing(spark: Any) -> None:
     """Processes that anonymize parts are killed while they do: their tasks are tried again."""
     df = spark.createDataFrame(random_table(2000, 4))
-    wanted = row_counts(dbanon.spark.anonymize(df, "mondrian", k=4, cell=120, **GIVEN).toArrow())
+    wanted = row_counts(dbanon.spark.anonymize(df, "mondrian", k=4, max_partition=120, **GIVEN).toArrow())
     killed: list[int] = []
     done = threading.Event()
 
@@ -342,7 +344,7 @@ def test_killed_process_changes_nothing(spark: Any) -> None:
     thread = threading.Thread(target=kill)
     thread.start()
     try:
-        result = row_counts(dbanon.spark.anonymize(df, "mondrian", k=4, cell=120, **GIVEN).toArrow())
+        result = row_counts(dbanon.spark.anonymize(df, "mondrian", k=4, max_partition=120, **GIVEN).toArrow())
     finally:
         done.set()
         thread.join()
@@ -379,7 +381,7 @@ def test_driver_receives_only_values_and_counts(spark: Any, monkeypatch: Any) ->
     for name in ("collect", "toArrow", "toPandas", "take", "head"):
         noted(name)
     dbanon.spark.anonymize(
-        spark.createDataFrame(random_table(2000, 5)), "mondrian_metrics", k=4, l=2, cell=120, **GIVEN
+        spark.createDataFrame(random_table(2000, 5)), "mondrian_metrics", k=4, l=2, max_partition=120, **GIVEN
     )
     # A column of the source is never told beside another one, nor a record at all.
     raw = {"age", "city", "sex", "disease", "who", "own", "published", "codes", "looked"}

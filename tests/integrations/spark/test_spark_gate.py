@@ -13,7 +13,7 @@ from dbanon import errors
 
 pytestmark = pytest.mark.filterwarnings("default")  # pyspark warns of its own
 
-ROLES = {"age": "quasi", "disease": "sensitive", "ward": "other", "shift": "other"}
+ROLES = {"age": "quasi", "disease": "sensitive", "ward": "insensitive", "shift": "insensitive"}
 K = 4
 ROWS = 24
 

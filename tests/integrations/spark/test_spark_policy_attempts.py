@@ -91,7 +91,7 @@ def release(planned: CallPlanner, rows: pa.Table) -> tuple[list[str], list[tuple
         rows.select(planned.read_columns), pa.repeat(1, len(rows)), None
     ).to_pylist()
     kept_names = [
-        name for name in planned.read_columns if name in (*planned.sensitive_columns, *planned.spec.roles.other)
+        name for name in planned.read_columns if name in (*planned.sensitive_columns, *planned.spec.roles.insensitive)
     ]
     values = [
         (*row["published"].values(), *(row["own"][name] for name in kept_names))

@@ -32,7 +32,7 @@ def model(*, k: int = 2, kept: int = 2, view: bool = True) -> type[DeclarativeBa
     class Patient(Base):
         __tablename__ = "patients"
         id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-        age: Mapped[int] = mapped_column(info=quasi(grid=10))
+        age: Mapped[int] = mapped_column(info=quasi(rounding=10))
         disease: Mapped[str] = mapped_column(info=sensitive())
 
     if view:
@@ -105,7 +105,7 @@ def test_a_migration_makes_replaces_and_drops_anonymized_views(engine: Any) -> N
     run(engine, second)
     assert rows(engine, "SELECT count(*), count(DISTINCT class_id) < 7 FROM safe") == [(12, True)]
     assert rows(engine, "SELECT count(*) FROM kept") == [(12,)]
-    assert rows(engine, "SELECT grid FROM dbanon.policy WHERE column_name = 'age'") == [("10",)]
+    assert rows(engine, "SELECT rounding FROM dbanon.policy WHERE column_name = 'age'") == [("10",)]
     assert proposed(engine, base) == "pass"
 
     n_changed, undo = proposed(engine, model(k=3)), proposed(engine, model(k=3), upgrade=False)

@@ -17,7 +17,7 @@ from dbanon.sqlalchemy import (
     identifier,
     install,
     metrics,
-    other,
+    insensitive,
     policy_from_reflection,
     quasi,
     role_of,
@@ -33,16 +33,16 @@ class Answer(Base):
     __tablename__ = "answers"
 
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, info=identifier())
-    age: Mapped[int] = mapped_column(info=quasi(missing=[999, "-1"]))
-    town: Mapped[str] = mapped_column(info=quasi(missing="NA"))
-    vote: Mapped[str] = mapped_column(info=sensitive(missing=["?"]))
-    wave: Mapped[str] = mapped_column(info=other(missing=["", "-"]))
+    age: Mapped[int] = mapped_column(info=quasi(missing_codes=[999, "-1"]))
+    town: Mapped[str] = mapped_column(info=quasi(missing_codes="NA"))
+    vote: Mapped[str] = mapped_column(info=sensitive(missing_codes=["?"]))
+    wave: Mapped[str] = mapped_column(info=insensitive(missing_codes=["", "-"]))
 
 
 class SafeAnswer(AnonymizedView, Base):
     __source__ = Answer
     __k__ = 4
-    __parameters__ = {"missing": ["Oslo", 21]}  # noqa: RUF012
+    __parameters__ = {"missing_codes": ["Oslo", 21]}  # noqa: RUF012
 
 
 @pytest.fixture(scope="module")
@@ -72,15 +72,15 @@ def nulls(engine: Any, source: Any) -> Any:
 
 def test_the_policy_has_the_codes_of_the_model(engine: Any) -> None:
     with engine.connect() as connection:
-        stored = dict(connection.execute(sa.text("SELECT column_name, missing FROM dbanon.policy")).all())  # type: ignore[arg-type]
+        stored = dict(connection.execute(sa.text("SELECT column_name, missing_codes FROM dbanon.policy")).all())  # type: ignore[arg-type]
     assert stored == {"id": None, "age": ["999", "-1"], "town": ["NA"], "vote": ["?"], "wave": ["", "-"]}
     roles = policy_from_reflection(engine, "answers")
     assert roles == {c.name: role_of(c) for c in Answer.__table__.c}
     assert not declare_models(Base, engine)
     with engine.begin() as connection:
-        connection.execute(sa.text("UPDATE dbanon.policy SET missing = ['NA', 'x'] WHERE column_name = 'town'"))
+        connection.execute(sa.text("UPDATE dbanon.policy SET missing_codes = ['NA', 'x'] WHERE column_name = 'town'"))
     drift = declare_models(Base, engine)
-    assert drift.changed == {"answers.town": ("quasi(missing=('NA', 'x'))", "quasi(missing=('NA',))")}
+    assert drift.changed == {"answers.town": ("quasi(missing_codes=('NA', 'x'))", "quasi(missing_codes=('NA',))")}
 
 
 def test_tables_and_queries_use_model_missing_codes(engine: Any) -> None:
@@ -88,14 +88,14 @@ def test_tables_and_queries_use_model_missing_codes(engine: Any) -> None:
     assert of_table == nulls(engine, anonymized(sa.select(Answer), k=4))
     assert of_table[2:] == [20, 30]
     extra_parameters: dict[str, Any] = {"town": ["Rome", 5], "vote": ["B"]}
-    assert nulls(engine, anonymized(Answer, k=4, missing=extra_parameters))[2:] == [40, 30]
-    assert nulls(engine, anonymized(sa.select(Answer), k=4, missing=extra_parameters))[2:] == [40, 30]
-    assert nulls(engine, anonymized(Answer, k=4, missing=["B", 21]))[2:] == [40, 30]
-    assert nulls(engine, anonymized(sa.select(Answer), k=4, missing=["B", 21]))[2:] == [40, 30]
+    assert nulls(engine, anonymized(Answer, k=4, missing_codes=extra_parameters))[2:] == [40, 30]
+    assert nulls(engine, anonymized(sa.select(Answer), k=4, missing_codes=extra_parameters))[2:] == [40, 30]
+    assert nulls(engine, anonymized(Answer, k=4, missing_codes=["B", 21]))[2:] == [40, 30]
+    assert nulls(engine, anonymized(sa.select(Answer), k=4, missing_codes=["B", 21]))[2:] == [40, 30]
     counted_metrics = metrics(Answer, k=4)
     with Session(engine) as session:
         value = session.execute(
-            sa.select(counted_metrics.c.value).where(counted_metrics.c.metric == "missing:age")
+            sa.select(counted_metrics.c.value).where(counted_metrics.c.metric == "missing_code_records:age")
         ).scalar_one()
     assert value == 8
 
@@ -111,12 +111,12 @@ def test_migrations_say_the_codes(engine: Any) -> None:
     migration = pytest.importorskip("dbanon.integrations.sqlalchemy.migration")
     with engine.connect() as connection:
         view_definition = migration.view_definition(connection, SafeAnswer.__table__)
-    assert view_definition.policy["age"] == {"role": "quasi", "missing": ("999", "-1")}
+    assert view_definition.policy["age"] == {"role": "quasi", "missing_codes": ("999", "-1")}
     source = migration._source_table(view_definition)
     assert {c.name: role_of(c) for c in source.c} == {c.name: role_of(c) for c in Answer.__table__.c}
 
 
 @pytest.mark.parametrize("given", [[None], True, [["NA"]]])
 def test_invalid_missing_code_refused_on_model(given: Any) -> None:
-    with pytest.raises(errors.InvalidArgumentError, match="missing must be a list of codes"):
-        quasi(missing=given)
+    with pytest.raises(errors.InvalidArgumentError, match="missing_codes must be a list of codes"):
+        quasi(missing_codes=given)

@@ -61,7 +61,10 @@ def test_drift_is_reported_and_ended(engine: Any) -> None:
     declare_models(Base, engine)
     run(engine, "UPDATE dbanon.policy SET top = '80' WHERE column_name = 'age'")
     run(engine, "DELETE FROM dbanon.policy WHERE column_name = 'zip'")
-    run(engine, "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('main.patients', 'NOTE', 'other')")
+    run(
+        engine,
+        "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('main.patients', 'NOTE', 'insensitive')",
+    )
     seen_models = declare_models(Base, engine, write=False)
     assert seen_models.added == ("patients.zip",)
     assert seen_models.changed == {"patients.age": ("quasi(top=80)", "quasi(top=90)")}
@@ -129,7 +132,7 @@ def test_a_column_cannot_have_two_roles() -> None:
 
 @pytest.mark.parametrize(
     "mistake",
-    [{"weight": 0}, {"weight": "heavy"}, {"min_level": -1}, {"max_level": 1.5}, {"grid": [5]}, {"hierarchy": ""}],
+    [{"weight": 0}, {"weight": "heavy"}, {"min_level": -1}, {"max_level": 1.5}, {"rounding": [5]}, {"hierarchy": ""}],
 )
 def test_invalid_settings_raise_where_declared(mistake: dict[str, Any]) -> None:
     with pytest.raises(errors.InvalidArgumentError, match=f"quasi: {next(iter(mistake))} must be"):
@@ -141,7 +144,7 @@ def test_settings_stored_as_in_policy() -> None:
         return next(iter(info))
 
     assert only(quasi(top=date(2020, 1, 2))).settings.top == "2020-01-02"
-    assert only(quasi(bottom=Decimal("1.50"), grid="year")).settings == Settings(bottom="1.50", grid="year")
+    assert only(quasi(bottom=Decimal("1.50"), rounding="year")).settings == Settings(bottom="1.50", rounding="year")
     assert only(sensitive("icd10")).settings.hierarchy == "icd10"
     assert str(only(quasi("zip5", 2))) == "quasi(hierarchy=zip5, weight=2.0)"
     assert {"doc": "text", **quasi()}["doc"] == "text"

@@ -108,7 +108,7 @@ def test_every_parameter_is_reachable_and_bound(session: Session) -> None:
     result = anonymized(
         Patient, "mondrian", k=5, l=2, t=0.9, qi=[Patient.age, "ZIP"], weights={Patient.age: 2, "zip": 3},
         hierarchies={"zip": "02138;021**;*\n02139;021**;*\n02140;021**;*"}, top={"age": 85}, nulls="drop",
-        suppress=0.05, withhold=["insured"], grid={"age": 5},
+        suppress=0.05, withhold=["insured"], rounding={"age": 5},
     )  # fmt: skip
     compiled = sa.select(result).compile(session.get_bind())
     assert "k := $" in str(compiled) and "'patients'" in str(compiled)
@@ -255,18 +255,23 @@ def test_persons_counted_by_model_column() -> None:
 def test_query_tightens_but_never_loosens_roles() -> None:
     query = sa.select(Patient)
     anonymized(query, k=5, top={"age": 80}, withhold=["zip"])
-    for loose in ({"sensitive": ["name"]}, {"top": {"age": 95}}, {"other": ["zip"]}, {"grid": {"born": "month"}}):
+    for loose in (
+        {"sensitive": ["name"]},
+        {"top": {"age": 95}},
+        {"insensitive": ["zip"]},
+        {"rounding": {"born": "month"}},
+    ):
         with pytest.raises(errors.LoosensPolicyError):
             anonymized(query, k=5, **loose)
 
 
 def test_round_replaces_model_grid(session: Session) -> None:
     for source in (Patient, sa.select(Patient.born)):
-        result = anonymized(source, k=5, round={"born": "decade"})
+        result = anonymized(source, k=5, coarsen={"born": "decade"})
         ends = {end for born in session.scalars(sa.select(result.c.born)) for end in born.strip("[]").split(", ")}
         assert {end[3:] for end in ends} <= {"0", "9"}, "the years that begin and end decades"
     with pytest.raises(errors.LoosensPolicyError):
-        anonymized(sa.select(Patient.born), k=5, round={"born": "month"})
+        anonymized(sa.select(Patient.born), k=5, coarsen={"born": "month"})
 
 
 def test_a_stricter_policy_of_the_database_is_not_passed_by(engine: Any) -> None:

@@ -89,7 +89,7 @@ def test_existing_policy_kept(engine: Any) -> None:
 @pytest.mark.exhaustive
 def test_a_materialized_view_has_versions_and_a_status(engine: Any) -> None:
     with Session(engine) as session:
-        assert PublishedPatient.status(session).status == "missing"
+        assert PublishedPatient.status(session).status == "missing_codes"
         assert PublishedPatient.refresh(session).version == 1
         first = session.get(PublishedPatient, 0)
         assert first is not None and len(session.scalars(sa.select(PublishedPatient)).all()) == 60
@@ -102,7 +102,7 @@ def test_a_materialized_view_has_versions_and_a_status(engine: Any) -> None:
         status = PublishedPatient.status(session)
         assert (status.version, status.status, status.came, status.definition_changed) == (1, "stale", 6, False)
         with pytest.warns(UserWarning, match="clustered anew"):
-            result = PublishedPatient.refresh(session, refresh="recluster", allow_delta=True)
+            result = PublishedPatient.refresh(session, refresh="recluster", allow_small_differences=True)
         assert result.version == 2 and first not in session
         assert len(session.scalars(sa.select(PublishedPatient)).all()) == 66
     Base.metadata.create_all(engine)
@@ -173,7 +173,7 @@ def test_materialized_view_created_with_tables() -> None:
         with pytest.raises(errors.SmallDifferencesRefusedError):
             view.refresh(session)
         with pytest.warns(UserWarning):
-            assert view.refresh(session, allow_delta=True).version == 2
+            assert view.refresh(session, allow_small_differences=True).version == 2
         assert not view.status(session).definition_changed
         assert {
             count >= 4 for _, count in session.execute(sa.text("SELECT class_id, count(*) FROM safe_person GROUP BY 1"))

@@ -48,7 +48,7 @@ SENIORS = sa.Table(
     VIEWS,
     sa.Column("name", sa.String, info=identifier()),
     sa.Column("pid", sa.String, info=person()),
-    sa.Column("age", sa.Integer, info=quasi(grid=20)),
+    sa.Column("age", sa.Integer, info=quasi(rounding=20)),
     sa.Column("sex", sa.String, info=sensitive()),
 )
 
@@ -205,7 +205,7 @@ ALLOWED: dict[str, Callable[[], Any]] = {
 
 FORBIDDEN: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
     "identifier": (lambda: sa.select(SENIORS), {"sensitive": ["name"]}),
-    "grid": (lambda: sa.select(SENIORS), {"grid": {"age": 10}}),
+    "rounding": (lambda: sa.select(SENIORS), {"rounding": {"age": 10}}),
     "function": (
         lambda: sa.select(sa.func.upper(SENIORS.c.name).label("x"), SENIORS.c.age, SENIORS.c.pid),
         {"sensitive": ["x"]},

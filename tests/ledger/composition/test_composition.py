@@ -126,7 +126,9 @@ def test_composition_lists_people_in_one_version_only(con: Any) -> None:
     con.execute("DELETE FROM patients WHERE list_contains(?, pid) OR pid = 17", [[pid for (pid,) in went]])
     con.execute("INSERT INTO patients VALUES (100, 33, 150, 'Flu')")
     with pytest.warns(dbanon.DisclosureWarning):
-        dbanon.create_release(con, "a", "kacpc", "patients", k=5, withhold=["size"], replace=True, allow_delta=True)
+        dbanon.create_release(
+            con, "a", "kacpc", "patients", k=5, withhold=["size"], replace=True, allow_small_differences=True
+        )
     alone = "(class_a IS NULL) <> (class_b IS NULL) ORDER BY ALL"
     shown_query = "SELECT person_key, class_a IS NULL, class_b IS NULL, candidates, k, sensitive_values"
     rows = con.execute(f"{shown_query} FROM composition('a', 'a', version_a=1) WHERE {alone}").fetchall()

@@ -48,7 +48,7 @@ def declared(con: Any, source: str, person: bool = False) -> None:
 
 
 def ledger(con: Any) -> list[tuple[Any, ...]]:
-    return con.execute("SELECT name, version, status, delta_classes, composition FROM releases()").fetchall()
+    return con.execute("SELECT name, version, status, small_differences, composition FROM releases()").fetchall()
 
 
 # --- one person --------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ def test_person_in_one_release_only_is_found(con: Any) -> None:
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("DELETE FROM patients WHERE pid = 7")
     for work in (
-        lambda: dbanon.create_release(con, "other", "mondrian", "patients", k=5, composition="refuse"),
+        lambda: dbanon.create_release(con, "insensitive", "mondrian", "patients", k=5, composition="refuse"),
         lambda: dbanon.create_release(con, "safe", "mondrian", "patients", k=5, replace=True),
         lambda: dbanon.refresh_release(con, "safe", refresh="recluster"),
     ):
@@ -72,15 +72,17 @@ def test_person_in_one_release_only_is_found(con: Any) -> None:
         dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     assert ledger(con) == [("safe", 1, "dropped", 0, {})]
     with pytest.warns(dbanon.DisclosureWarning, match="with safe version 1"):
-        dbanon.create_release(con, "other", "kacpc", "patients", k=5)
-    (actual_row,) = con.execute("SELECT composition FROM releases() WHERE name = 'other'").fetchall()
+        dbanon.create_release(con, "insensitive", "kacpc", "patients", k=5)
+    (actual_row,) = con.execute("SELECT composition FROM releases() WHERE name = 'insensitive'").fetchall()
     assert actual_row[0]["safe version 1"] > 0
-    history = con.execute("SELECT value FROM certificate('other') WHERE section = 'other releases'").fetchall()
+    history = con.execute("SELECT value FROM certificate('insensitive') WHERE section = 'other releases'").fetchall()
     assert "told apart" in history[0][0]
     with pytest.warns(dbanon.DisclosureWarning):
-        release = dbanon.create_release(con, "safe", "kacpc", "patients", k=5, allow_delta=True)
+        release = dbanon.create_release(con, "safe", "kacpc", "patients", k=5, allow_small_differences=True)
     assert release.version == 2
-    row = con.execute("SELECT delta_classes > 0, allow_delta FROM releases() WHERE name = 'safe' AND version = 2")
+    row = con.execute(
+        "SELECT small_differences > 0, allow_small_differences FROM releases() WHERE name = 'safe' AND version = 2"
+    )
     assert row.fetchall() == [(True, True)]
 
 
@@ -112,7 +114,7 @@ def test_equal_class_sums_warned_or_refused(con: Any) -> None:
     declared(con, "patients")
     dbanon.create_release(con, "safe", "mondrian", "patients", k=4)
     con.execute("INSERT INTO patients VALUES (20, 24, 'TB'), (21, 25, 'TB'), (22, 70, 'Flu'), (23, 71, 'HIV')")
-    wide_mapping: dict[str, Any] = {"k": 4, "grid": {"age": "20"}, "replace": True}
+    wide_mapping: dict[str, Any] = {"k": 4, "rounding": {"age": "20"}, "replace": True}
     with pytest.raises(errors.CompositionRefusedError, match="4 with safe version 1"):
         dbanon.create_release(con, "safe", "mondrian", "patients", composition="refuse", **wide_mapping)
     with pytest.warns(
@@ -253,20 +255,22 @@ def test_erasure_removes_whole_class(con: Any, key: str) -> None:
         release = dbanon.refresh_release(con, "safe", erase=True)
     assert (release.version, release.records, len(classes)) == (2, 20, 6)
     assert con.execute("SELECT * EXCLUDE (class_id) FROM safe EXCEPT ALL FROM old").fetchall() == []
-    assert con.execute("SELECT held_back, delta_classes FROM releases() WHERE version = 2").fetchall() == [(8, 0)]
+    assert con.execute(
+        "SELECT withheld_after_erasure, small_differences FROM releases() WHERE version = 2"
+    ).fetchall() == [(8, 0)]
     messages = con.execute("SELECT value FROM certificate('safe') WHERE item = 'held back since an erasure'").fetchall()
     assert messages == [("8",)]
     # The two who came or changed are to come; the eight stay out, whoever comes with them.
-    assert con.execute("SELECT status, came, went FROM release_status()").fetchall() == [("stale", 2, 0)]
+    assert con.execute("SELECT status, added, removed FROM release_status()").fetchall() == [("stale", 2, 0)]
     con.execute("INSERT INTO patients SELECT 200 + i, 60 + i, 'Flu' FROM range(4) AS r (i)")
-    assert con.execute("FROM delta_problems('safe')").fetchall() == []
+    assert con.execute("FROM refresh_problems('safe')").fetchall() == []
     assert dbanon.refresh_release(con, "safe").records == 26
     assert con.execute("SELECT count(*) FROM patients").fetchall() == [(34,)]
     assert con.execute("SELECT status FROM release_status()").fetchall() == [("fresh",)]
     # Nobody has the first version any more: they may come back.
     dbanon.forget_release(con, "safe", 1)
     with pytest.warns(dbanon.DisclosureWarning, match="clustered anew"):
-        release = dbanon.refresh_release(con, "safe", refresh="recluster", allow_delta=True)
+        release = dbanon.refresh_release(con, "safe", refresh="recluster", allow_small_differences=True)
     assert release.records == 34
 
 
@@ -326,9 +330,9 @@ class World:
     def release(self, composition: str) -> str:
         """Some release, published if it is allowed; tells how it went."""
         rng, con = self.rng, self.con
-        elsewhere = ["other", "part"] if composition == "refuse" else []
+        elsewhere = ["insensitive", "part"] if composition == "refuse" else []
         choice = rng.choice(["keep", "keep", "keep", "keep", "recluster", "replace", "again", *elsewhere])
-        name = "other" if choice == "other" else "part" if choice == "part" else "safe"
+        name = "insensitive" if choice == "insensitive" else "part" if choice == "part" else "safe"
         if choice in ("keep", "recluster") and self.names and composition == "refuse":
             name = rng.choice(sorted(self.names))
         source = "part" if name == "part" else "patients"

@@ -158,19 +158,19 @@ UNKNOWN: dict[str, tuple[Callable[[Any], str], Callable[[Any], str]]] = {
         P,
         view("v", "SELECT i AS id, i AS age, content AS disease FROM read_text('x' || '.csv'), range(20) r(i)"),
     ),
-    "first_is_unknown": (view("v", "FROM read_parquet('x' || '.parquet')"), steps("other")),
+    "first_is_unknown": (view("v", "FROM read_parquet('x' || '.parquet')"), steps("insensitive")),
     "renamed_and_respelled": (
         P,
         steps("q", "ALTER TABLE p RENAME TO q", "DELETE FROM dbanon.policy", "UPDATE q SET disease = upper(disease)"),
     ),
-    "dropped": (P, steps("other", "DROP TABLE p", "DELETE FROM dbanon.policy")),
+    "dropped": (P, steps("insensitive", "DROP TABLE p", "DELETE FROM dbanon.policy")),
 }
 """Pairs of sources of which it is not known whether they have the same people."""
 
 UNRELATED: dict[str, tuple[Callable[[Any], str], Callable[[Any], str]]] = {
-    "tables": (P, steps("other")),
+    "tables": (P, steps("insensitive")),
     "files": (FILE, view("v", "FROM 'y.parquet'")),
-    "file_and_table": (FILE, steps("other")),
+    "file_and_table": (FILE, steps("insensitive")),
     "files_of_one_folder": (view("f", "FROM read_parquet('x.*q*t')"), view("v", "FROM 'y.csv'")),
     "dropped_with_other_columns": (
         steps("q", "CREATE TABLE q AS SELECT id, age, disease, 1 AS a, 2 AS b, 3 AS c, 4 AS d FROM other"),
@@ -247,12 +247,14 @@ def test_replaced_version_of_a_renamed_table_is_unknown(ward: Any) -> None:
     ward.execute("ALTER TABLE p RENAME TO q; DELETE FROM dbanon.policy; UPDATE q SET disease = upper(disease)")
     dbanon.declare(ward, "q", **ROLES)
     with pytest.raises(errors.UnknownRelationError, match="in a "):
-        dbanon.create_release(ward, "a", "mondrian", "q", k=5, replace=True, allow_delta=True, composition="refuse")
+        dbanon.create_release(
+            ward, "a", "mondrian", "q", k=5, replace=True, allow_small_differences=True, composition="refuse"
+        )
 
 
 def test_hold_warns_once_of_unknown_relation(ward: Any) -> None:
     release_warnings(ward, "a", "p")
-    release_warnings(ward, "b", "other")
+    release_warnings(ward, "b", "insensitive")
     ward.execute("ALTER TABLE p RENAME TO q; INSERT INTO other VALUES (900, 900, 'rare'), (901, 20, 'flu')")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -12,7 +12,7 @@ import pytest
 import dbanon
 
 AGE = {"role": "quasi", "top": 90}
-YEAR = {"role": "quasi", "grid": "year"}
+YEAR = {"role": "quasi", "rounding": "year"}
 
 
 def undone(con: Any) -> set[tuple[str, str]]:
@@ -34,17 +34,17 @@ UNDOING = {
     "year of birth": ("2024 - age AS x", AGE, "quasi"),
     "one of two years": ("2024 - age - (noise % 2)::INTEGER AS x", AGE, "quasi"),
     "date of birth as text": (
-        "CAST(DATE '2024-01-01' - (age * 365 + noise % 300)::INTEGER AS VARCHAR) AS x", AGE, "other",
+        "CAST(DATE '2024-01-01' - (age * 365 + noise % 300)::INTEGER AS VARCHAR) AS x", AGE, "insensitive",
     ),
     "date of birth": ("DATE '2024-01-01' - (age * 365 + noise % 300)::INTEGER AS x", AGE, "sensitive"),
     "years in months": ("age * 12 + (noise % 12)::INTEGER AS x", AGE, "sensitive"),
-    "known for a quarter": ("CASE WHEN noise % 4 = 0 THEN 2024 - age END AS x", AGE, "other"),
-    "one in ten is wrong": ("CASE WHEN noise % 10 = 0 THEN 1950 ELSE 2024 - age END AS x", AGE, "other"),
+    "known for a quarter": ("CASE WHEN noise % 4 = 0 THEN 2024 - age END AS x", AGE, "insensitive"),
+    "one in ten is wrong": ("CASE WHEN noise % 10 = 0 THEN 1950 ELSE 2024 - age END AS x", AGE, "insensitive"),
     "bottom": ("2024 - age AS x", {"role": "quasi", "bottom": 40}, "quasi"),
-    "grid": ("2024 - age AS x", {"role": "quasi", "grid": 20}, "other"),
-    "top and grid": ("2024 - age AS x", {"role": "quasi", "grid": 10, "top": 80}, "other"),
-    "words": ("'born in ' || (2024 - age) AS x", AGE, "other"),
-    "a finer grid": ("2024 - age AS x", {"role": "quasi", "grid": 40}, {"role": "quasi", "grid": 5}),
+    "rounding": ("2024 - age AS x", {"role": "quasi", "rounding": 20}, "insensitive"),
+    "top and grid": ("2024 - age AS x", {"role": "quasi", "rounding": 10, "top": 80}, "insensitive"),
+    "words": ("'born in ' || (2024 - age) AS x", AGE, "insensitive"),
+    "a finer grid": ("2024 - age AS x", {"role": "quasi", "rounding": 40}, {"role": "quasi", "rounding": 5}),
 }  # fmt: skip
 
 
@@ -57,18 +57,18 @@ def test_columns_that_undo_a_limit_are_named(con: Any, name: str) -> None:
 
 
 INDEPENDENT = {
-    "few values": ("(noise % 3)::INTEGER AS x", AGE, "other"),
+    "few values": ("(noise % 3)::INTEGER AS x", AGE, "insensitive"),
     "many values": ("(noise % 900)::INTEGER AS x", AGE, "sensitive"),
     "values of their own": ("noise AS x", AGE, "sensitive"),
-    "texts of their own": ("noise::VARCHAR AS x", AGE, "other"),
-    "a constant": ("1 AS x", AGE, "other"),
-    "no values": ("NULL::INTEGER AS x", AGE, "other"),
-    "what the limit shows": ("age // 20 AS x", {"role": "quasi", "grid": 20}, "other"),
-    "whether the top is reached": ("age >= 90 AS x", AGE, "other"),
+    "texts of their own": ("noise::VARCHAR AS x", AGE, "insensitive"),
+    "a constant": ("1 AS x", AGE, "insensitive"),
+    "no values": ("NULL::INTEGER AS x", AGE, "insensitive"),
+    "what the limit shows": ("age // 20 AS x", {"role": "quasi", "rounding": 20}, "insensitive"),
+    "whether the top is reached": ("age >= 90 AS x", AGE, "insensitive"),
     "an equal limit": ("age AS x", AGE, AGE),
     "withheld": ("2024 - age AS x", AGE, "identifier"),
     "no limit": ("2024 - age AS x", "quasi", "quasi"),
-    "mostly one value": ("CASE WHEN noise % 50 = 0 THEN noise % 7 ELSE 9 END AS x", AGE, "other"),
+    "mostly one value": ("CASE WHEN noise % 50 = 0 THEN noise % 7 ELSE 9 END AS x", AGE, "insensitive"),
 }  # fmt: skip
 
 
@@ -91,9 +91,9 @@ def test_zip_levels_are_undone_by_neighbourhoods(con: Any) -> None:
         con,
         "p",
         zip={"role": "quasi", "hierarchy": "zips", "min_level": 1},
-        quarter="other",
-        town="other",
-        shop="other",
+        quarter="insensitive",
+        town="insensitive",
+        shop="insensitive",
     )
     assert undone(con) == {("zip", "quarter")}
 
@@ -118,7 +118,7 @@ def test_dates_are_undone_by_other_dates(con: Any, grid: str, type_: str) -> Non
         f"{type_} AS billing, (hash(i, 5) % 400)::INTEGER AS price "
         "FROM (SELECT i, DATE '2000-01-01' + (hash(i) % 9000)::INTEGER AS day FROM range(4000) AS r (i))"
     )
-    dbanon.declare(con, "p", admission={"role": "quasi", "grid": grid}, billing="other", price="sensitive")
+    dbanon.declare(con, "p", admission={"role": "quasi", "rounding": grid}, billing="insensitive", price="sensitive")
     assert undone(con) == {("admission", "billing")}
 
 
@@ -127,13 +127,13 @@ def test_few_records_above_a_top_are_judged_by_their_order(con: Any) -> None:
         "CREATE TABLE p AS SELECT 20 + i % 85 AS age, 2024 - (20 + i % 85) AS born, hash(i) % 90 AS shop "
         "FROM range(85) AS r (i)"
     )
-    dbanon.declare(con, "p", age=AGE, born="quasi", shop="other")
+    dbanon.declare(con, "p", age=AGE, born="quasi", shop="insensitive")
     assert undone(con) == {("age", "born")}
 
 
 def test_the_review_of_the_table_has_it_with_both_names(con: Any) -> None:
     people(con, "2024 - age AS birth_year, (noise % 5)::INTEGER AS ward")
-    dbanon.declare(con, "p", age=AGE, birth_year="quasi", ward="other")
+    dbanon.declare(con, "p", age=AGE, birth_year="quasi", ward="insensitive")
     rows = con.execute("SELECT column_name, finding FROM policy_review('p') WHERE topic = 'problem'").fetchall()
     assert [column for column, _ in rows] == ["age"]
     assert "its limit (top 90) is undone by the column birth_year, which is published generalized" in rows[0][1]
@@ -146,15 +146,17 @@ def test_odd_types_and_values_do_not_hide_other_problems(con: Any) -> None:
         "AS clock, 90 - i % 90 AS twin, i % 3 = 0 AS flag, (i % 90)::DECIMAL(8, 2) AS price FROM range(900) AS r (i)"
     )
     dbanon.declare(
-        con, "p", score={"role": "quasi", "top": 50}, day={"role": "quasi", "grid": "year"}, list="other", pair="other",
-        clock={"role": "quasi", "top": "10:05:00"}, twin="other", flag="other", price={"role": "quasi", "grid": "0.5"},
+        con, "p", score={"role": "quasi", "top": 50}, day={"role": "quasi", "rounding": "year"}, list="insensitive",
+        pair="insensitive",
+        clock={"role": "quasi", "top": "10:05:00"}, twin="insensitive", flag="insensitive",
+        price={"role": "quasi", "rounding": "0.5"},
     )  # fmt: skip
     assert ("score", "twin") in undone(con)
 
 
 def test_nothing_of_a_table_is_quoted(con: Any) -> None:
     people(con, "'SECRET ' || age AS x")
-    dbanon.declare(con, "p", age=AGE, x="other")
+    dbanon.declare(con, "p", age=AGE, x="insensitive")
     assert "SECRET" not in str(con.execute("FROM policy_problems()").fetchall())
 
 
@@ -162,8 +164,8 @@ def test_nothing_of_a_table_is_quoted(con: Any) -> None:
 def test_wide_tables_stay_fast(con: Any) -> None:
     many_text = ", ".join(f"(hash(i * 64 + {n}) % {n * 7 + 2})::INTEGER AS c{n}" for n in range(60))
     con.execute(f"CREATE TABLE p AS SELECT {many_text} FROM range(200000) AS r (i)")
-    limits = {f"c{n}": {"role": "quasi", "grid": 10} for n in range(0, 60, 12)}
-    dbanon.declare(con, "p", **({f"c{n}": "other" for n in range(60)} | limits))
+    limits = {f"c{n}": {"role": "quasi", "rounding": 10} for n in range(0, 60, 12)}
+    dbanon.declare(con, "p", **({f"c{n}": "insensitive" for n in range(60)} | limits))
     start = time.process_time()
     assert undone(con) == set()
     assert time.process_time() - start < 20
@@ -174,8 +176,9 @@ def test_adult_columns_named_only_if_determined(con: Any, data: Path) -> None:
     shipped = ("workclass", "education", "marital_status", "occupation", "race", "native_country")
     lifted = {name: {"role": "quasi", "hierarchy": f"adult_{name}", "min_level": 1} for name in shipped}
     dbanon.declare(
-        con, "p", age={"role": "quasi", "top": 70}, hours_per_week={"role": "quasi", "grid": 10}, sex="quasi",
-        salary="sensitive", capital_gain="sensitive", capital_loss="sensitive", fnlwgt="other", relationship="other",
+        con, "p", age={"role": "quasi", "top": 70}, hours_per_week={"role": "quasi", "rounding": 10}, sex="quasi",
+        salary="sensitive", capital_gain="sensitive", capital_loss="sensitive",
+        fnlwgt="insensitive", relationship="insensitive",
         **lifted,
     )  # fmt: skip
     assert undone(con) <= {("marital_status", "relationship")}

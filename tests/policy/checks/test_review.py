@@ -44,7 +44,7 @@ def clinic(con: Any) -> Any:
     dbanon.load_hierarchy(con, "colours", [[c, "*"] for c in ("red", "green", "blue", "grey")])
     dbanon.declare(
         con, "t", patient="person", visit="identifier", age={"role": "quasi", "top": 60}, born="quasi", zip="quasi",
-        colour=("quasi", "colours"), sex={"role": "quasi", "hierarchy": "sex"}, disease="sensitive", ward="other",
+        colour=("quasi", "colours"), sex={"role": "quasi", "hierarchy": "sex"}, disease="sensitive", ward="insensitive",
     )  # fmt: skip
     return con
 
@@ -52,7 +52,7 @@ def clinic(con: Any) -> Any:
 def test_review_lists_every_column_with_treatment(clinic: Any) -> None:
     rows = reviewed(clinic)
     assert rows[0] == ("source", None, "200 records of 50 persons", None)
-    assert about(rows, "as it is") == {"disease": "sensitive, 2 values", "ward": "other, 21 values"}
+    assert about(rows, "as it is") == {"disease": "sensitive, 2 values", "ward": "insensitive, 21 values"}
     assert about(rows, "generalized") == {
         "age": "ranges, >=60", "born": "ranges by month", "zip": "as it is or *", "colour": "hierarchy colours",
         "sex": "hierarchy sex",
@@ -92,12 +92,14 @@ def test_problems_of_the_policy_are_those_of_the_table_alone(clinic: Any) -> Non
     clinic.execute("CREATE TABLE other AS SELECT 1 AS a")
     clinic.execute(
         "INSERT INTO dbanon.policy (table_name, column_name, role) "
-        "VALUES ('t', 'nothing', 'quasi'), ('other', 'b', 'quasi')"
+        "VALUES ('t', 'nothing', 'quasi'), ('insensitive', 'b', 'quasi')"
     )
     problems = [(c, f) for t, c, f, _ in reviewed(clinic) if t == "problem"]
     assert {column for column, _ in problems} == {"nothing", "disease, ward"}
     all_rows = clinic.execute("SELECT table_name, column_name FROM policy_problems() ORDER BY ALL").fetchall()
-    assert all_rows == [("other", "b"), ("t", "disease, ward"), ("t", "nothing")], "of all tables, one after another"
+    assert all_rows == [("insensitive", "b"), ("t", "disease, ward"), ("t", "nothing")], (
+        "of all tables, one after another"
+    )
 
 
 @pytest.mark.parametrize(
@@ -123,7 +125,7 @@ def test_statements_are_right_for_every_name(con: Any, odd: str) -> None:
     actual_text = f"i % 9 AS {identifier(odd)}, i AS o, lpad((i % 40)::VARCHAR, 4, '0') AS z"
     con.execute(f"CREATE TABLE ward.{identifier(odd)} AS SELECT {actual_text} FROM range(80) r (i)")
     source = f"ward.{identifier(odd)}"
-    dbanon.declare(con, source, **{odd: "quasi", "o": "other", "z": "quasi"})
+    dbanon.declare(con, source, **{odd: "quasi", "o": "insensitive", "z": "quasi"})
     for topic, column in (("generalized", odd), ("as it is", "o"), ("flat", "z")):
         con.execute(changes(reviewed(con, source), topic, column))
     rows = reviewed(con, source)
@@ -134,7 +136,7 @@ def test_statements_are_right_for_every_name(con: Any, odd: str) -> None:
 
 def test_no_cell_is_quoted(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT 'SECRET' || i AS ward, 'SECRET' || i AS zip FROM range(9) r (i)")
-    dbanon.declare(con, "t", ward="other", zip="quasi")
+    dbanon.declare(con, "t", ward="insensitive", zip="quasi")
     assert "SECRET" not in str(reviewed(con))
 
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import dbanon
 from dbanon.cli import main
 
-MEASURES = ("k", "k_all", "unique_unchanged")
+MEASURES = ("k", "k_full_record", "unique_by_unchanged_columns")
 
 
 @pytest.fixture
@@ -27,10 +27,10 @@ def goods(con: Any) -> Any:
 
 def test_jointly_identifying_columns_refused(goods: Any) -> None:
     for column in ("product", "shop"):
-        assert goods.execute(f"SELECT count(*) FROM kacpc('t', k=10, qi=['age'], other=['{column}'])").fetchall() == [
-            (200,)
-        ]
-    call = "SELECT count(*) FROM kacpc('t', {}, qi := ['age'], other := ['product', 'shop']{})"
+        assert goods.execute(
+            f"SELECT count(*) FROM kacpc('t', k=10, qi=['age'], insensitive=['{column}'])"
+        ).fetchall() == [(200,)]
+    call = "SELECT count(*) FROM kacpc('t', {}, qi := ['age'], insensitive := ['product', 'shop']{})"
     with pytest.raises(duckdb.Error, match="100 combinations of their values belong to fewer than k = 10"):
         goods.execute(call.format("k := 10", ""))
     with pytest.raises(duckdb.Error, match="allow_rare = "):
@@ -44,25 +44,34 @@ def test_unchanged_columns_count_in_metrics(goods: Any) -> None:
         rows = goods.execute(f"SELECT metric, value FROM kacpc_metrics('t', k := 10, qi := ['age'], {call})").fetchall()
         return {name: value for name, value in rows if name in MEASURES}
 
-    assert measured("sensitive := ['product']") == {"k": 40, "k_all": 20, "unique_unchanged": 0}
-    assert measured("sensitive := ['income']") == {"k": 40, "k_all": 1, "unique_unchanged": 200}
-    assert measured("sensitive := ['who'], person := 'income'") == {"k": 40, "k_all": 1, "unique_unchanged": 0}
-    assert measured("other := ['who'], person := 'product', allow_rare := ['who']")["unique_unchanged"] == 0
+    assert measured("sensitive := ['product']") == {"k": 40, "k_full_record": 20, "unique_by_unchanged_columns": 0}
+    assert measured("sensitive := ['income']") == {"k": 40, "k_full_record": 1, "unique_by_unchanged_columns": 200}
+    assert measured("sensitive := ['who'], person := 'income'") == {
+        "k": 40,
+        "k_full_record": 1,
+        "unique_by_unchanged_columns": 0,
+    }
+    assert (
+        measured("insensitive := ['who'], person := 'product', allow_rare := ['who']")["unique_by_unchanged_columns"]
+        == 0
+    )
     goods.execute("UPDATE t SET product = who")  # all records of a person have one value of their own
-    assert measured("sensitive := ['product'], person := 'who'")["unique_unchanged"] == 200
+    assert measured("sensitive := ['product'], person := 'who'")["unique_by_unchanged_columns"] == 200
 
 
 @pytest.mark.exhaustive
 def test_risk_and_metrics_count_unchanged_columns_equally(goods: Any) -> None:
     def counted(call: str) -> list[Any]:
-        query = f"SELECT value, classes, records FROM risk({call}) WHERE name = 'k_all'"
+        query = f"SELECT value, classes, records FROM risk({call}) WHERE name = 'k_full_record'"
         return goods.execute(query).fetchall()
 
-    dbanon.declare(goods, "t", age="quasi", product="sensitive", shop="other")
+    dbanon.declare(goods, "t", age="quasi", product="sensitive", shop="insensitive")
     for further, minimum in (("", 2), (", withhold := ['shop']", 20)):
         text = f"'t', k := 2, allow_rare := ['shop']{further}" if not further else f"'t', k := 2{further}"
         goods.execute(f"CREATE OR REPLACE TABLE release AS FROM kacpc({text})")
-        measured_rows = goods.execute(f"SELECT value FROM kacpc_metrics({text}) WHERE metric = 'k_all'").fetchall()
+        measured_rows = goods.execute(
+            f"SELECT value FROM kacpc_metrics({text}) WHERE metric = 'k_full_record'"
+        ).fetchall()
         assert measured_rows == [(minimum,)]
         assert counted("'release', source := 't'") == [(minimum, 5, 200)]
     goods.execute("INSERT INTO release SELECT * REPLACE (77 AS product) FROM release ORDER BY ALL LIMIT 3")
@@ -74,7 +83,7 @@ def test_risk_and_metrics_count_unchanged_columns_equally(goods: Any) -> None:
 def test_unique_making_columns_are_policy_problem(goods: Any) -> None:
     from dbanon.views import doctor
 
-    dbanon.declare(goods, "t", age="quasi", product="sensitive", shop="other")
+    dbanon.declare(goods, "t", age="quasi", product="sensitive", shop="insensitive")
     assert goods.execute("FROM policy_problems()").fetchall() == []
     dbanon.declare(goods, "t", income="sensitive")
     rows = goods.execute("SELECT table_name, column_name, problem, statement FROM policy_problems()").fetchall()

@@ -119,15 +119,15 @@ def test_a_file_survives_loading_and_saving_from_python(
 @pytest.mark.parametrize("rows", FILES.values(), ids=FILES)
 def test_a_file_survives_load_and_save_from_sql(store: Any, tmp_path: Path, rows: list[tuple[str, ...]]) -> None:
     source = write(tmp_path / "in.csv", rows)
-    store.execute(f"INSERT INTO dbanon.hierarchy FROM hierarchy_file('h', {text(str(source))})")
+    store.execute(f"INSERT INTO dbanon.hierarchy FROM hierarchy_from_file('h', {text(str(source))})")
     dbanon.load_hierarchy(store, "python", rows)
     assert paths(store, "h") == paths(store, "python")
     out = text(str(tmp_path / "out.csv"))
     options = "(HEADER false, QUOTE '', ESCAPE '', DELIMITER '\\0')"
-    store.execute(f"COPY (FROM hierarchy_arx('h')) TO {out} {options}")
+    store.execute(f"COPY (FROM hierarchy_to_arx('h')) TO {out} {options}")
     dbanon.save_hierarchy(store, "h", tmp_path / "python.csv")
     assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "python.csv").read_bytes()
-    store.execute(f"INSERT INTO dbanon.hierarchy FROM hierarchy_file('again', {out})")
+    store.execute(f"INSERT INTO dbanon.hierarchy FROM hierarchy_from_file('again', {out})")
     assert paths(store, "again") == paths(store, "h")
 
 
@@ -135,16 +135,16 @@ def test_the_order_of_the_file_is_the_order_of_the_leaves(store: Any) -> None:
     rows = [("z", "B", "*"), ("y", "*"), ("c", "A", "*"), ("a", "B", "*"), ("b", "A", "*")]
     dbanon.load_hierarchy(store, "h", rows)
     assert [path[0] for path in paths(store, "h")] == ["z", "a", "y", "c", "b"]
-    lines = store.execute("FROM hierarchy_arx('h')").fetchall()
+    lines = store.execute("FROM hierarchy_to_arx('h')").fetchall()
     assert [line for (line,) in lines] == ["z;B;*", "a;B;*", "y;*", "c;A;*", "b;A;*"]
 
 
 def test_loading_replaces_and_other_names_stay(store: Any) -> None:
     dbanon.load_hierarchy(store, "h", [("a", "*"), ("b", "*")])
-    dbanon.load_hierarchy(store, "other", [("x", "*")])
+    dbanon.load_hierarchy(store, "insensitive", [("x", "*")])
     dbanon.load_hierarchy(store, "h", [("c", "*")])
     assert paths(store, "h") == [("c", "*")]
-    assert paths(store, "other") == [("x", "*")]
+    assert paths(store, "insensitive") == [("x", "*")]
 
 
 def test_a_label_repeated_on_the_next_level_is_one_node(store: Any, tmp_path: Path) -> None:
@@ -187,10 +187,10 @@ def test_a_hierarchy_may_have_any_name(store: Any, tmp_path: Path, name: str) ->
     dbanon.declare(store, "t", v=("quasi", name))
     assert store.execute("SELECT DISTINCT v FROM kacpc('t', k=2)").fetchall() == [("any",)]
     assert store.execute("FROM policy_problems()").fetchall() == []
-    assert store.execute(f"FROM uncovered('t', 'v', hierarchy={text(name)})").fetchall() == []
+    assert store.execute(f"FROM uncovered_values('t', 'v', hierarchy={text(name)})").fetchall() == []
     dbanon.save_hierarchy(store, name, tmp_path / "h.csv")
     assert (tmp_path / "h.csv").read_text() == "M;any;*\nF;any;*\n"
-    assert store.execute(f"FROM hierarchy_arx({text(name)})").fetchall() == [("M;any;*",), ("F;any;*",)]
+    assert store.execute(f"FROM hierarchy_to_arx({text(name)})").fetchall() == [("M;any;*",), ("F;any;*",)]
 
 
 def test_hierarchies_live_in_a_database(con: Any, tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_a_malformed_file_is_one_error_and_changes_nothing(
         dbanon.load_hierarchy(store, "h", path)
     assert "hierarchy_problems" not in str(caught.value)
     with pytest.raises(duckdb.Error, match=f"hierarchy 'new' is not well-formed.*{message}"):
-        store.execute(f"INSERT INTO dbanon.hierarchy FROM hierarchy_file('new', {text(str(path))})")
+        store.execute(f"INSERT INTO dbanon.hierarchy FROM hierarchy_from_file('new', {text(str(path))})")
     assert paths(store, "h") == [("old", "*")]
     assert store.execute("SELECT count(*) FROM dbanon.hierarchy").fetchall() == [(2,)]
 
@@ -253,7 +253,7 @@ def test_a_file_that_cannot_be_read_is_one_error(store: Any, tmp_path: Path) -> 
         with pytest.raises(dbanon.DbanonError, match=f"cannot read the file.*{message}"):
             dbanon.load_hierarchy(store, "h", tmp_path / path)
         with pytest.raises(duckdb.Error, match=f"cannot read the file.*{message}"):
-            store.execute(f"FROM hierarchy_file('h', {text(str(tmp_path / path))})")
+            store.execute(f"FROM hierarchy_from_file('h', {text(str(tmp_path / path))})")
     assert paths(store, "h") == []
 
 
@@ -281,12 +281,12 @@ def test_unknown_hierarchies_are_one_error_with_a_suggestion(store: Any, tmp_pat
         dbanon.save_hierarchy(store, "zip4", tmp_path / "x.csv")
     assert not (tmp_path / "x.csv").exists()
     table(store, ["a", "a"])
-    for query in ("hierarchy_arx('zip4')", "kacpc('t', k=2, qi=['v'], hierarchies={'v': 'zip4'})",
-                  "uncovered('t', 'v', hierarchy='zip4')"):  # fmt: skip
+    for query in ("hierarchy_to_arx('zip4')", "kacpc('t', k=2, qi=['v'], hierarchies={'v': 'zip4'})",
+                  "uncovered_values('t', 'v', hierarchy='zip4')"):  # fmt: skip
         with pytest.raises(duckdb.Error, match=r"no hierarchy 'zip4'.*Did you mean 'zip5'"):
             store.execute(f"FROM {query}")
     with pytest.raises(duckdb.Error, match=r"no hierarchy 'sexx'.*Did you mean 'sex'"):
-        store.execute("FROM hierarchy_shipped('sexx')")
+        store.execute("FROM hierarchy_builtin('sexx')")
 
 
 # --- the views ----------------------------------------------------------------------------------------------
@@ -362,7 +362,7 @@ def test_heights_of_the_paper(store: Any) -> None:
 
 def test_rows_can_be_written_by_hand(store: Any) -> None:
     store.execute("""
-        INSERT INTO dbanon.hierarchy (name, node, parent, label, ord) VALUES
+        INSERT INTO dbanon.hierarchy (name, node, parent, label, position) VALUES
             ('h', 'r', NULL, 'all', 0), ('h', '1', 'r', 'old', 2), ('h', '2', 'r', 'young', 1),
             ('h', 'x', '1', 'b', 1), ('h', 'y', '2', 'a', 1), ('h', 'z', '2', 'c', 0)
     """)
@@ -436,7 +436,9 @@ def test_without_a_hierarchy_values_are_under_a_star(store: Any) -> None:
 
 def test_generalized_looking_values_refused_without_escape(store: Any) -> None:
     table(store, ["*", "*", "a", "a"])
-    with pytest.raises(duckdb.Error, match=r"t\.v: 1 distinct values are '\*' or equal the label.*escape = true"):
+    with pytest.raises(
+        duckdb.Error, match=r"t\.v: 1 distinct values are '\*' or equal the label.*escape_labels = true"
+    ):
         published_rows(store, 2, "nulls := 'keep'")
     table(store, ["G", "G", "a", "a", "*"])
     dbanon.load_hierarchy(store, "h", [("a", "G", "*"), ("b", "G", "*")])
@@ -448,27 +450,29 @@ def test_escape_marks_a_star_and_what_looks_marked(store: Any) -> None:
     values = ["*", "\\*", "\\a", "a", "b"]
     table(store, values * 2)
     seen_values = sorted(["\\*", "\\\\*", "\\\\a", "a", "b"] * 2)
-    assert published_rows(store, 2, "escape := true") == seen_values
+    assert published_rows(store, 2, "escape_labels := true") == seen_values
     rows = [("*", "S", "*"), ("\\*", "S", "*"), ("\\a", "G", "*"), ("a", "G", "*"), ("b", "G", "*")]
     dbanon.load_hierarchy(store, "h", rows)
-    assert published_rows(store, 2, "hierarchies := {'v': 'h'}, escape := true") == seen_values
-    assert published_rows(store, 4, "hierarchies := {'v': 'h'}, escape := true") == ["G"] * 6 + ["S"] * 4
+    assert published_rows(store, 2, "hierarchies := {'v': 'h'}, escape_labels := true") == seen_values
+    assert published_rows(store, 4, "hierarchies := {'v': 'h'}, escape_labels := true") == ["G"] * 6 + ["S"] * 4
 
 
 def test_escape_marks_a_leaf_with_the_label_of_an_inner_node(store: Any) -> None:
     dbanon.load_hierarchy(store, "h", [("a", "G", "*"), ("b", "G", "*"), ("G", "H", "*"), ("c", "H", "*")])
     table(store, ["a", "b", "G", "G"])
-    assert published_rows(store, 2, "hierarchies := {'v': 'h'}, escape := true") == sorted(["G", "G", "\\G", "\\G"])
+    assert published_rows(store, 2, "hierarchies := {'v': 'h'}, escape_labels := true") == sorted(
+        ["G", "G", "\\G", "\\G"]
+    )
 
 
 def test_escape_maps_value_to_inner_node_of_label(store: Any) -> None:
     """Data that was generalized before: such a value is as coarse as its node."""
     dbanon.load_hierarchy(store, "h", [("a", "G", "*"), ("b", "G", "*"), ("c", "*")])
     table(store, ["G", "G", "a", "a", "c", "c"])
-    visited = published_rows(store, 2, "hierarchies := {'v': 'h'}, escape := true")
+    visited = published_rows(store, 2, "hierarchies := {'v': 'h'}, escape_labels := true")
     assert visited in (sorted(["G", "G", "a", "a", "c", "c"]), sorted(["\\G", "\\G", "a", "a", "c", "c"]))
     table(store, ["G", "a", "c", "c"])
-    assert published_rows(store, 2, "hierarchies := {'v': 'h'}, escape := true") == ["G", "G", "c", "c"]
+    assert published_rows(store, 2, "hierarchies := {'v': 'h'}, escape_labels := true") == ["G", "G", "c", "c"]
 
 
 # --- builders -----------------------------------------------------------------------------------------------
@@ -597,7 +601,7 @@ def test_built_hierarchies_cover_their_column(
 ) -> None:
     table(store, values, type_)
     built(store, builder)
-    assert store.execute("FROM uncovered('t', 'v', hierarchy='h')").fetchall() == []
+    assert store.execute("FROM uncovered_values('t', 'v', hierarchy='h')").fetchall() == []
     assert published_rows(store, 2) == sorted(seen * 2)
 
 
@@ -663,16 +667,16 @@ def test_uncovered_lists_missing_and_reserved_values(store: Any) -> None:
     dbanon.load_hierarchy(store, "h", [("a", "G", "*"), ("b", "G", "*")])
     expected = [("y", 1, "missing"), ("zz", 2, "missing"), ("*", 1, "reserved"), ("G", 1, "reserved")]
     for call in ("hierarchy='h'", "hierarchy := 'h'", "hierarchy => 'h'", "hierarchy=E'a;G;*\\nb;G;*'"):
-        assert store.execute(f"FROM uncovered('t', 'v', {call})").fetchall() == expected
+        assert store.execute(f"FROM uncovered_values('t', 'v', {call})").fetchall() == expected
     dbanon.declare(store, "t", v=("quasi", "h"))
-    assert store.execute("FROM uncovered('t', 'V')").fetchall() == expected
+    assert store.execute("FROM uncovered_values('t', 'V')").fetchall() == expected
     store.execute("DELETE FROM t WHERE v IN ('zz', 'y', 'G', '*')")
-    assert store.execute("FROM uncovered('t', 'v')").fetchall() == []
+    assert store.execute("FROM uncovered_values('t', 'v')").fetchall() == []
 
 
 def test_uncovered_without_a_hierarchy_finds_the_star(store: Any) -> None:
     table(store, ["a", "*", "*"])
-    assert store.execute("FROM uncovered('t', 'v')").fetchall() == [("*", 2, "reserved")]
+    assert store.execute("FROM uncovered_values('t', 'v')").fetchall() == [("*", 2, "reserved")]
 
 
 def test_uncovered_with_a_mistake_is_one_error(store: Any) -> None:
@@ -681,7 +685,7 @@ def test_uncovered_with_a_mistake_is_one_error(store: Any) -> None:
                           ("'t', 'v', hierarchy='nope'", "no hierarchy 'nope'"),
                           ("'t', 'v', hierachy='h'", "no parameter 'hierachy'")):  # fmt: skip
         with pytest.raises(duckdb.Error, match=message):
-            store.execute(f"FROM uncovered({call})")
+            store.execute(f"FROM uncovered_values({call})")
 
 
 @pytest.mark.parametrize("source", ["t", "it's"])
@@ -695,7 +699,7 @@ def test_missing_value_hint_is_runnable_statement(store: Any, source: str, decla
         dbanon.declare(store, source, v=("quasi", "h"))
     with pytest.raises(duckdb.Error, match=r"2 distinct values are missing from hierarchy 'h'\. Hint: ") as error:
         published_rows(store, 2, source=source)
-    hint = re.search(r"Hint: (FROM uncovered\(.*\))", str(error.value))
+    hint = re.search(r"Hint: (FROM uncovered_values\(.*\))", str(error.value))
     assert hint
     assert store.execute(hint[1]).fetchall() == [("y", 1, "missing"), ("zz", 2, "missing")]
 
@@ -718,7 +722,8 @@ def test_missing_value_distance_matches_gate(store: Any, algorithm: str, t: floa
     store.execute("INSERT INTO dbanon.hierarchy (name, node, label) VALUES ('h', 's', 'sick')")
     store.execute("CREATE OR REPLACE TABLE t AS SELECT i AS age, IF(i < 10, 'sick', NULL) AS v FROM range(20) AS r (i)")
     asked_text = (
-        f"'t', k := 2, qi := ['age'], sensitive := ['v'], hierarchies := {{'v': 'h'}}, t := {t}, emd := 'hierarchical'"
+        f"'t', k := 2, qi := ['age'], sensitive := ['v'], hierarchies := {{'v': 'h'}}, t := {t}, "
+        f"ground_distance := 'hierarchical'"
     )
     ((classes, minimum, maximum),) = store.execute(
         f"SELECT count(*), min(sick / size), max(sick / size) FROM (SELECT count(v) AS sick, count(*) AS size "
@@ -780,10 +785,10 @@ def test_hierarchy_problems_lists_every_referred_error() -> None:
 
 
 def test_ambiguous_inner_node_value_is_no_hierarchy_problem(store: Any) -> None:
-    dbanon.load_hierarchy(store, "h", [("a", "other", "north", "*"), ("b", "other", "south", "*")])
-    table(store, ["a", "a", "b", "other"])
+    dbanon.load_hierarchy(store, "h", [("a", "insensitive", "north", "*"), ("b", "insensitive", "south", "*")])
+    table(store, ["a", "a", "b", "insensitive"])
     with pytest.raises(duckdb.Error, match=r"t\.v: 1 distinct values are no leaf .* label of several inner nodes"):
-        published_rows(store, 2, "hierarchies := {'v': 'h'}, escape := true")
+        published_rows(store, 2, "hierarchies := {'v': 'h'}, escape_labels := true")
     assert store.execute("FROM hierarchy_problems()").fetchall() == []
 
 
@@ -845,7 +850,7 @@ def test_a_stored_hierarchy_goes_before_a_shipped_one(store: Any) -> None:
 @pytest.mark.parametrize("name", ["sex", "adult_workclass", "us_state", "iso_country", "icd10"])
 def test_shipped_hierarchies_load_in_the_order_of_their_files(store: Any, name: str) -> None:
     dbanon.load_hierarchy(store, name)
-    store.execute(f"INSERT INTO dbanon.hierarchy SELECT 'sql', * EXCLUDE (name) FROM hierarchy_shipped('{name}')")
+    store.execute(f"INSERT INTO dbanon.hierarchy SELECT 'sql', * EXCLUDE (name) FROM hierarchy_builtin('{name}')")
     folder = Path(__file__).resolve().parents[3] / "hierarchies"
     lines = (folder / f"{name}.csv").read_text(encoding="utf-8").splitlines()
     rows = [tuple(line.replace('"', "").split(";")) for line in lines]
@@ -857,7 +862,7 @@ def test_shipped_hierarchies_load_in_the_order_of_their_files(store: Any, name: 
 
 def test_a_shipped_hierarchy_is_planned_in_little_time(store: Any) -> None:
     """ICD-10 has 2,564 leaves: rows must not be made of every pair of them."""
-    rows = store.execute("SELECT count(*), max(ord) FROM hierarchy_shipped('icd10')").fetchall()
+    rows = store.execute("SELECT count(*), max(position) FROM hierarchy_builtin('icd10')").fetchall()
     assert rows[0][0] == 2587
     assert rows[0][1] == 2564
 
@@ -868,7 +873,7 @@ def test_no_name_reaches_a_file_outside_the_shipped_ones(store: Any) -> None:
         with pytest.raises(duckdb.Error, match="there is no hierarchy"):
             published_rows(store, 2, f"hierarchies := {{'v': '{name}'}}")
         with pytest.raises(duckdb.Error, match="there is no hierarchy"):
-            store.execute(f"FROM hierarchy_shipped('{name}')")
+            store.execute(f"FROM hierarchy_builtin('{name}')")
 
 
 def test_arx_text_stands_for_a_hierarchy(store: Any) -> None:

@@ -158,7 +158,9 @@ def test_codes_in_texts_numbers_and_dates_are_declared_missing(con: Any) -> None
         "admitted": ["codes for missing values: '1900-01-01', '9999-12-31' in records: 20"],
         "disease": ["codes for missing values: 'n/a' in records: 100"],
     }
-    declared = con.execute("SELECT column_name, role, hierarchy, missing FROM dbanon.policy ORDER BY ALL").fetchall()
+    declared = con.execute(
+        "SELECT column_name, role, hierarchy, missing_codes FROM dbanon.policy ORDER BY ALL"
+    ).fetchall()
     assert declared == [
         ("admitted", "quasi", None, ["1900-01-01", "9999-12-31"]),
         ("age", "quasi", None, ["-1", "999"]),
@@ -173,10 +175,10 @@ def test_codes_in_texts_numbers_and_dates_are_declared_missing(con: Any) -> None
 
 def test_codes_added_to_existing_policy(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT ['a', 'b', 'N/A', 'none of it'][i % 4 + 1] AS x FROM range(80) r (i)")
-    dbanon.declare(con, "t", x={"role": "other", "missing": ["none of it"]})
+    dbanon.declare(con, "t", x={"role": "insensitive", "missing_codes": ["none of it"]})
     [(_, statement)] = mend(con)["x"]
     assert str(statement).startswith("UPDATE ")
-    assert con.execute("SELECT missing FROM dbanon.policy").fetchall() == [(["none of it", "N/A"],)]
+    assert con.execute("SELECT missing_codes FROM dbanon.policy").fetchall() == [(["none of it", "N/A"],)]
     assert found_problems(con) == {}
 
 
@@ -186,12 +188,12 @@ def test_declared_codes_repaired_with_surrounding_text(con: Any) -> None:
         "CREATE TABLE t AS SELECT CASE WHEN i % 9 = 0 THEN 'NA' WHEN i % 7 = 0 THEN '?' "
         "ELSE strftime(DATE '1950-01-01' + (i * 37)::INTEGER, '%d.%m.%Y') END AS x FROM range(200) r (i)"
     )
-    dbanon.declare(con, "t", x={"role": "quasi", "missing": ["NA"]})
+    dbanon.declare(con, "t", x={"role": "quasi", "missing_codes": ["NA"]})
     old_rows = con.execute("SELECT count(*) FROM t WHERE x IN ('NA', '?')").fetchall()
     mend(con)
     new_rows = con.execute("SELECT count(*), any_value(typeof(x)) FROM t WHERE x IS NULL").fetchall()
     assert new_rows == [(*old_rows[0], "DATE")]
-    assert con.execute("SELECT missing FROM dbanon.policy").fetchall() == [(None,)]
+    assert con.execute("SELECT missing_codes FROM dbanon.policy").fetchall() == [(None,)]
     assert found_problems(con) == {} and con.execute("FROM policy_problems()").fetchall() == []
 
 
@@ -209,7 +211,7 @@ def test_unknown_column_not_published_by_proposal(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT ['a', 'b', 'NA'][i % 3 + 1] AS x FROM range(90) r (i)")
     [(problem, statement)] = found_problems(con)["x"]
     assert statement is None
-    assert problem.endswith("declare them when you say what the column is, missing = ['NA']")
+    assert problem.endswith("declare them when you say what the column is, missing_codes = ['NA']")
     assert con.execute("SELECT statement FROM profile('t')").fetchall() == [(None,)]
 
 

@@ -61,7 +61,7 @@ def test_rows_of_labels_become_a_policy(monkeypatch: pytest.MonkeyPatch) -> None
 
         monkeypatch.setattr(postgres_labels.postgres, "security_labels", labelled)
         con.execute("INSERT INTO dbanon.policy BY NAME FROM policy_from_labels('pg.people')")
-        con.execute("INSERT INTO dbanon.foreign_database FROM foreign_databases()")
+        con.execute("INSERT INTO dbanon.foreign_database FROM attached_databases()")
         assert rows(con, "SELECT table_name, column_name, role FROM dbanon.policy ORDER BY ALL") == [
             ("pg.public.people", "birth", "quasi"),
             ("pg.public.people", "name", "identifier"),

@@ -15,7 +15,7 @@ from dbanon.source import catalog
 from dbanon.sqltext.quote import identifier
 from tests.policy.profiling.test_profile import profiled, roles
 
-PUBLISHED = {"quasi", "sensitive", "other"}
+PUBLISHED = {"quasi", "sensitive", "insensitive"}
 
 IDENTIFIERS = (
     "insurance_number", "health_plan_number", "plan_id", "insurance_id", "household_id", "employer_id", "school_id",
@@ -96,7 +96,7 @@ CONTROLS = {
     "birth_date": ("DATE '1940-01-01' + (i * 37)::INTEGER", "quasi"), "birth_year": ("1940 + i % 60", "quasi"),
     "income": ("10000 + i % 60 * 500", "sensitive"), "Geschlecht": ("['m', 'w'][i % 2 + 1]", "quasi"),
     "admission_type_id": ("1 + i % 8", "quasi"), "job": ("['nurse', 'teacher', 'cook'][i % 3 + 1]", "quasi"),
-    "hospital": ("['North', 'South'][i % 2 + 1]", "other"),
+    "hospital": ("['North', 'South'][i % 2 + 1]", "insensitive"),
     "policy_start_date": ("DATE '2020-01-01' + (i % 90)::INTEGER", "quasi"),
     "marital_status": ("['single', 'married'][i % 2 + 1]", "quasi"), "thyroid": ("i % 3", "withheld"),
     "calendar": ("i % 3", "withheld"), "learning_style": ("i % 3", "withheld"), "balloon": ("i % 3", "withheld"),
@@ -138,7 +138,7 @@ def test_positions_are_never_published_unchanged(con: Any, value: str, allowed: 
     table(con, POSITIONS, value)
     actual_roles = roles(con)
     assert {n: r for n, r in actual_roles.items() if r not in allowed} == {}
-    unchanged = {name for name, role in actual_roles.items() if role in ("sensitive", "other")}
+    unchanged = {name for name, role in actual_roles.items() if role in ("sensitive", "insensitive")}
     assert unchanged <= {"payment_lon", "lon"} and (not unchanged or value.startswith("389912"))
 
 

@@ -23,7 +23,7 @@ COLUMNS = [
     "proposed_role", "reason", "proposed_hierarchy", "covered_values", "missing_codes",
     "statement", "problems", "repairs",
 ]  # fmt: skip
-ROLES = ("identifier", "person", "quasi", "sensitive", "other", "withheld")
+ROLES = ("identifier", "person", "quasi", "sensitive", "insensitive", "withheld")
 
 
 def profiled(con: Any, table: str = "t") -> dict[str, dict[str, Any]]:
@@ -189,7 +189,8 @@ def test_every_role_is_found(clinic: Any) -> None:
     assert roles(clinic) == {
         "name": "identifier", "patient_nbr": "person", "visit": "identifier", "sex": "quasi", "whence": "quasi",
         "age": "quasi", "zip": "quasi", "reach": "identifier", "code": "sensitive", "measured": "withheld",
-        "flag": "withheld", "department": "other", "token": "identifier", "note": "identifier", "list": "withheld",
+        "flag": "withheld", "department": "insensitive", "token": "identifier", "note": "identifier",
+        "list": "withheld",
         "birth_date": "quasi", "salary": "sensitive",
     }  # fmt: skip
 

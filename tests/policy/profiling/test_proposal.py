@@ -87,7 +87,7 @@ def test_unknown_columns_withheld_with_reason(con: Any, columns: dict[str, str])
     assert result[next(iter(columns))][0] == "person"
     for name, (role, reason) in result.items():
         assert (role == "withheld") == reason.startswith("review: "), name
-    other = {name for name, (role, _) in result.items() if role == "other"}
+    other = {name for name, (role, _) in result.items() if role == "insensitive"}
     assert other == {"Krankenhaus"} & set(columns) | {"hospital"} & set(columns)
 
 
@@ -170,7 +170,7 @@ def test_rarity_counted_by_persons_if_known(con: Any) -> None:
     role, reason = proposed(con, "t")["department"]
     assert (role, "persons: 20" in reason) == ("quasi", True)
     con.execute("ALTER TABLE t DROP patient_id")
-    assert proposed(con, "t")["department"][0] == "other"
+    assert proposed(con, "t")["department"][0] == "insensitive"
 
 
 def test_jointly_identifying_columns_not_proposed_unchanged(con: Any) -> None:
@@ -182,7 +182,7 @@ def test_jointly_identifying_columns_not_proposed_unchanged(con: Any) -> None:
     assert {result[name][0] for name in ("product", "quantity", "shop")} == {"quasi"}
     assert "with others like it" in result["shop"][1]
     con.execute("ALTER TABLE t DROP shop")
-    assert {proposed(con, "t")[name][0] for name in ("product", "quantity")} == {"other"}
+    assert {proposed(con, "t")[name][0] for name in ("product", "quantity")} == {"insensitive"}
 
 
 VARIED = {

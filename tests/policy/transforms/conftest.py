@@ -29,6 +29,6 @@ def con(opened: Any) -> Any:
     """The patients, with pseudonyms, ages and diseases published."""
     opened.execute(PATIENTS)
     opened.execute("DELETE FROM dbanon.policy")
-    dbanon.declare(opened, "patients", patient={"role": "pseudonym", "form": {"length": 12, "prefix": "P-"}},
+    dbanon.declare(opened, "patients", patient={"role": "pseudonym", "settings": {"length": 12, "prefix": "P-"}},
                    age="quasi", disease="sensitive")  # fmt: skip
     return opened

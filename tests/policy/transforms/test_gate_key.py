@@ -87,11 +87,11 @@ def _of_all(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("role", ["pseudonym", "shift", "view"])
 def test_another_key_or_scope_is_refused(con: Any, monkeypatch: pytest.MonkeyPatch, wrong: Any, role: str) -> None:
     if role == "shift":
-        shifted = {"role": "shift", "form": {"days": 9, "key": "env:OWN_KEY"}}
+        shifted = {"role": "shift", "settings": {"days": 9, "key": "env:OWN_KEY"}}
         dbanon.declare(con, "patients", patient="person", age="quasi", seen=shifted)
         con.execute("CREATE OR REPLACE TABLE patients AS SELECT * REPLACE (DATE '2020-01-01' AS seen) FROM patients")
     else:
-        dbanon.declare(con, "patients", patient={"role": "pseudonym", "form": {"key": "env:OWN_KEY"}})
+        dbanon.declare(con, "patients", patient={"role": "pseudonym", "settings": {"key": "env:OWN_KEY"}})
     wrong(monkeypatch)
     monkeypatch.setenv("OWN_KEY", OTHER)
     with pytest.raises(Exception, match=REFUSED) as caught:

@@ -63,7 +63,7 @@ def test_a_null_pseudonym_among_single_rows_is_published(con: Any, call: str, se
     if several:
         con.execute("ALTER TABLE patients ADD COLUMN stay INTEGER")
         con.execute("UPDATE patients SET stay = patient + 5000")
-        dbanon.declare(con, "patients", patient={"role": "pseudonym", "form": {"person": "true"}}, stay="pseudonym")
+        dbanon.declare(con, "patients", patient={"role": "pseudonym", "settings": {"person": "true"}}, stay="pseudonym")
     for nulls in (1, 2, 9):
         con.execute(f"UPDATE patients SET patient = NULL WHERE patient < {1000 + 7 * nulls} AND patient % 7 = 6")
         if several:
@@ -89,7 +89,7 @@ def test_nulls_are_not_linked_to_each_other(visits: Any) -> None:
 
 
 def test_value_without_pseudonym_as_rare_as_single_row(con: Any) -> None:
-    dbanon.declare(con, "patients", sex="other")
+    dbanon.declare(con, "patients", sex="insensitive")
     con.execute("UPDATE patients SET patient = NULL WHERE patient = 1000")
     assert len(con.sql("SELECT * FROM mondrian('patients', k=10)").fetchall()) == 300
     con.execute("INSERT INTO patients SELECT * REPLACE ('M' AS sex) FROM patients WHERE sex = 'F'")
@@ -124,7 +124,7 @@ def test_a_share_is_bounded_over_all_rows_of_a_person(visits: Any) -> None:
 
 
 def test_values_of_linked_rows_count_as_one(visits: Any) -> None:
-    dbanon.declare(visits, "visits", ward="other")
+    dbanon.declare(visits, "visits", ward="insensitive")
     assert visits.sql(VISITS).fetchall()
     visits.execute("UPDATE visits SET ward = 'w1' WHERE patient = 0 AND visit = 1")
     assert_refused(visits, VISITS, "1 persons of visits have values that their linked rows have together")
@@ -135,14 +135,17 @@ def test_values_of_linked_rows_count_as_one(visits: Any) -> None:
 def test_colliding_pseudonyms_refused_with_minimal_length(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE many AS SELECT i AS patient, 1 AS age FROM range(2000) AS r (i)")
     dbanon.declare(
-        con, "many", patient={"role": "pseudonym", "form": {"format": "digits", "length": 4, "scope": "s"}}, age="quasi"
+        con,
+        "many",
+        patient={"role": "pseudonym", "settings": {"format": "digits", "length": 4, "scope": "s"}},
+        age="quasi",
     )
     with pytest.raises(Exception, match=r"values of many.patient would have a pseudonym that another") as caught:
         con.sql("FROM mondrian('many', k=10)").fetchall()
     minimum = int(str(caught.value).split("The least length that holds is ")[1].split()[0])
     for length in (minimum - 1, minimum):
         con.execute(
-            f"UPDATE dbanon.policy SET form = {{'format': 'digits', 'length': {length}, 'scope': 's'}} "
+            f"UPDATE dbanon.policy SET settings = {{'format': 'digits', 'length': {length}, 'scope': 's'}} "
             "WHERE role = 'pseudonym'"
         )
         if length < minimum:
@@ -152,7 +155,9 @@ def test_colliding_pseudonyms_refused_with_minimal_length(con: Any) -> None:
 
 def test_pseudonym_is_neither_quasi_nor_unique_value(con: Any) -> None:
     mapping = dict(con.sql("SELECT metric, value FROM mondrian_metrics('patients', k=10)").fetchall())
-    assert mapping["unique_unchanged"] == 0 and mapping["k_all"] > 1 and mapping["linked"] == 0
+    assert (
+        mapping["unique_by_unchanged_columns"] == 0 and mapping["k_full_record"] > 1 and mapping["linked_records"] == 0
+    )
 
 
 def test_measures_count_persons_without_key(visits: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,13 +63,13 @@ def test_people_cannot_be_followed_to_classes_of_too_few(own: Any) -> None:
     with pytest.raises(
         errors.LinkedVersionsNotAnonymousError, match=r"safe version 1 and this version, and \d+ persons miss k"
     ):
-        dbanon.refresh_release(own, "safe", refresh="recluster", allow_delta=True)
+        dbanon.refresh_release(own, "safe", refresh="recluster", allow_small_differences=True)
     assert own.sql("SELECT max(version) FROM releases()").fetchall() == [(1,)]
 
 
 @pytest.mark.exhaustive
 def test_shared_scope_checked_against_all_views(own: Any) -> None:
-    dbanon.declare(own, "patients", patient={"role": "pseudonym", "form": {"scope": "study"}})
+    dbanon.declare(own, "patients", patient={"role": "pseudonym", "settings": {"scope": "study"}})
     dbanon.create_release(own, "one", "kacpc", "patients", k=10)
     with pytest.raises(errors.LinkedVersionsNotAnonymousError, match="one version 1"):
         dbanon.create_release(own, "two", "mondrian", "patients", k=10)
@@ -82,11 +82,11 @@ def test_values_of_linked_versions_count_together(own: Any) -> None:
     """Both values of a ward are those of many; who alone went from one to the other is followed by that."""
     own.execute("ALTER TABLE patients ADD COLUMN ward VARCHAR")
     own.execute("UPDATE patients SET ward = IF(patient % 2 = 0, 'a', 'b')")
-    dbanon.declare(own, "patients", ward="other")
+    dbanon.declare(own, "patients", ward="insensitive")
     dbanon.create_release(own, "safe", "kacpc", "patients", k=10)
     own.execute("UPDATE patients SET ward = 'b' WHERE patient = 1000")
     with pytest.raises(errors.LinkedVersionsNotAnonymousError, match="1 persons miss values"):
-        dbanon.refresh_release(own, "safe", refresh="recluster", allow_delta=True)
+        dbanon.refresh_release(own, "safe", refresh="recluster", allow_small_differences=True)
 
 
 @pytest.mark.parametrize("change", ["scope", "view"])
@@ -95,7 +95,7 @@ def test_other_pseudonyms_hide_no_difference(own: Any, change: str) -> None:
     dbanon.create_release(own, "safe", "kacpc", "patients", k=10)
     own.execute("DELETE FROM patients WHERE patient = 1000")
     if change == "scope":
-        dbanon.declare(own, "patients", patient={"role": "pseudonym", "form": {"scope": "other"}})
+        dbanon.declare(own, "patients", patient={"role": "pseudonym", "settings": {"scope": "insensitive"}})
     with pytest.raises(errors.CompositionRefusedError):
         dbanon.create_release(own, "two", "kacpc", "patients", k=10, composition="refuse")
 
@@ -135,7 +135,7 @@ def test_an_erasure_goes_through(own: Any) -> None:
 
 
 def test_key_absent_from_database_files_and_certificates(own: Any, tmp_path: Path) -> None:
-    dbanon.declare(own, "patients", phone={"role": "mask", "form": {"last": 1}})
+    dbanon.declare(own, "patients", phone={"role": "mask", "settings": {"last": 1}})
     dbanon.create_release(own, "safe", "kacpc", "patients", k=10)
     own_certificate = dbanon.certificate(own, "safe", "text")
     assert "pseudonym of patient" in own_certificate and "mask of phone" in own_certificate

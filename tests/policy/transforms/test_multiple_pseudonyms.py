@@ -19,7 +19,7 @@ from dbanon.policy.transforms import pseudonymize
 from dbanon.release.spec import transformed_columns
 from dbanon.sqltext.templates import fill
 
-PERSON = {"role": "pseudonym", "form": {"person": "true"}}
+PERSON = {"role": "pseudonym", "settings": {"person": "true"}}
 CALL = "SELECT * FROM mondrian('stays', k=10)"
 
 
@@ -41,7 +41,7 @@ def test_columns_have_own_pseudonyms_and_persons_counted(stays: Any) -> None:
     assert len(rows) == 800 and len(patients) == 200 and len(values) == 400 and not patients & values
     assert Counter(Counter((r[0], r[1]) for r in rows).values()) == {2: 400}
     mapping = dict(stays.sql("SELECT metric, value FROM mondrian_metrics('stays', k=10)").fetchall())
-    assert (mapping["persons"], mapping["records"], mapping["linked"], mapping["k"]) == (200, 800, 800, 50)
+    assert (mapping["persons"], mapping["records"], mapping["linked_records"], mapping["k"]) == (200, 800, 800, 50)
 
 
 def test_persons_counted_by_declared_column(stays: Any) -> None:
@@ -57,13 +57,13 @@ def test_persons_counted_by_declared_column(stays: Any) -> None:
 
 
 def test_unknown_person_column_refuses_release(stays: Any) -> None:
-    dbanon.declare(stays, "stays", patient={"role": "pseudonym", "form": {}})
+    dbanon.declare(stays, "stays", patient={"role": "pseudonym", "settings": {}})
     for call in (CALL, "FROM mondrian('stays', k=10, withhold=['stay'])", "FROM anonymity('stays')"):
         assert_refused(stays, call, "'patient', 'stay' of stays have the role pseudonym, and nothing says which")
     dbanon.declare(stays, "stays", patient=PERSON, stay=PERSON)
     assert_refused(stays, CALL, "'patient', 'stay' of stays have the role pseudonym, and several say that they are")
     with pytest.raises(errors.InvalidTransformSettingError, match="person must be true, or left out, got 'no'"):
-        dbanon.declare(stays, "stays", stay={"role": "pseudonym", "form": {"person": "no"}})
+        dbanon.declare(stays, "stays", stay={"role": "pseudonym", "settings": {"person": "no"}})
 
 
 def test_person_role_counts_and_pseudonyms_have_own_scope(stays: Any) -> None:
@@ -81,12 +81,12 @@ def test_columns_share_pseudonyms_only_if_declared(stays: Any) -> None:
     stays.execute("UPDATE stays SET stay = patient")
     rows = stays.sql(CALL).fetchall()
     assert not any(r[0] == r[1] for r in rows)
-    scoped = {"role": "pseudonym", "form": {"scope": "study"}}
-    dbanon.declare(stays, "stays", patient={"role": "pseudonym", "form": {"person": "true", "scope": "study"}},
+    scoped = {"role": "pseudonym", "settings": {"scope": "study"}}
+    dbanon.declare(stays, "stays", patient={"role": "pseudonym", "settings": {"person": "true", "scope": "study"}},
                    stay=scoped)  # fmt: skip
     rows = stays.sql(CALL).fetchall()
     assert all(r[0] == r[1] for r in rows)
-    dbanon.declare(stays, "stays", stay={"role": "pseudonym", "form": {"scope": "study", "length": 40}})
+    dbanon.declare(stays, "stays", stay={"role": "pseudonym", "settings": {"scope": "study", "length": 40}})
     assert_refused(
         stays, CALL, "the pseudonyms 'patient', 'stay' of stays share a key and a scope, and not format, length"
     )
@@ -96,13 +96,13 @@ def test_shared_scope_links_columns(stays: Any) -> None:
     """A mother is a patient, too: who had her as a mother hangs together with her."""
     stays.execute("ALTER TABLE stays ADD COLUMN mother INTEGER")
     stays.execute("UPDATE stays SET mother = patient + 1000")
-    scoped = {"role": "pseudonym", "form": {"scope": "study"}}
-    dbanon.declare(stays, "stays", patient={"role": "pseudonym", "form": {"person": "true", "scope": "study"}},
+    scoped = {"role": "pseudonym", "settings": {"scope": "study"}}
+    dbanon.declare(stays, "stays", patient={"role": "pseudonym", "settings": {"person": "true", "scope": "study"}},
                    mother=scoped, stay="identifier")  # fmt: skip
     assert len(stays.sql(CALL).fetchall()) == 800
     stays.execute("UPDATE stays SET mother = 7 WHERE patient = 11")
     assert_refused(stays, CALL, "2 persons of stays are alone by their linked rows")
-    dbanon.declare(stays, "stays", mother={"role": "pseudonym", "form": {}}, patient=PERSON)
+    dbanon.declare(stays, "stays", mother={"role": "pseudonym", "settings": {}}, patient=PERSON)
     assert len(stays.sql(CALL).fetchall()) == 800
 
 
@@ -124,7 +124,7 @@ def test_uniquely_linked_person_stops_release(stays: Any, change: str, persons: 
 
 
 def test_linked_values_count_as_one(stays: Any) -> None:
-    dbanon.declare(stays, "stays", ward="other")
+    dbanon.declare(stays, "stays", ward="insensitive")
     assert len(stays.sql(CALL).fetchall()) == 800
     stays.execute("UPDATE stays SET ward = 'w1' WHERE stay = 0")
     assert_refused(stays, CALL, "1 persons of stays have values that their linked rows have together")
@@ -147,7 +147,7 @@ def test_model_applies_to_every_position_in_component(stays: Any) -> None:
 
 
 def test_each_pseudonym_length_must_suffice(stays: Any) -> None:
-    dbanon.declare(stays, "stays", stay={"role": "pseudonym", "form": {"format": "digits", "length": 4}})
+    dbanon.declare(stays, "stays", stay={"role": "pseudonym", "settings": {"format": "digits", "length": 4}})
     assert_refused(stays, CALL, "values of stays.stay would have a pseudonym that another value has too, at length = 4")
 
 
@@ -212,7 +212,9 @@ def test_gate_refuses_rows_every_overlay_distinguishes(opened: Any, seed: int) -
         assert alone and "are alone by their linked rows" in str(error)
     else:
         assert not alone
-        (row,) = opened.sql("SELECT value FROM mondrian_metrics('calls', k=3) WHERE metric = 'linked'").fetchall()
+        (row,) = opened.sql(
+            "SELECT value FROM mondrian_metrics('calls', k=3) WHERE metric = 'linked_records'"
+        ).fetchall()
         assert row[0] == metrics.n_linked(rows)
 
 
@@ -269,7 +271,7 @@ def test_linked_counts_records_sharing_pseudonym(opened: Any, seed: int) -> None
     opened.execute(f"CREATE OR REPLACE TEMP TABLE released (size BIGINT, {names})")
     for size, links in rows:
         opened.execute(f"INSERT INTO released VALUES (?{', ?' * columns})", [size, *links])
-    query = fill("release/metrics/linked.sql", pseudonym_columns=[{"i": i} for i in range(columns)])
+    query = fill("release/metrics/linked_records.sql", pseudonym_columns=[{"i": i} for i in range(columns)])
     (row,) = opened.sql(query).fetchall()
     records = [tuple(links) for size, links in rows for _ in range(size)]
     assert row == (None, metrics.n_linked(records))
@@ -285,7 +287,7 @@ def test_linked_is_of_the_records_that_are_released(opened: Any, seed: int) -> N
     opened.executemany("INSERT INTO calls VALUES (?, ?)", rows)
     opened.execute("DELETE FROM dbanon.policy")
     dbanon.declare(opened, "calls", age="quasi", caller="pseudonym")
-    (row,) = opened.sql("SELECT value FROM mondrian_metrics('calls', k=5) WHERE metric = 'linked'").fetchall()
+    (row,) = opened.sql("SELECT value FROM mondrian_metrics('calls', k=5) WHERE metric = 'linked_records'").fetchall()
     assert row[0] == metrics.n_linked([(None if c is None else str(c),) for _, c in rows]) > 0
 
 

@@ -37,7 +37,7 @@ def test_pseudonyms_reproducible_per_call(con: Any) -> None:
 
 def test_policy_scope_equal_across_tables_and_types(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE visits AS SELECT patient::VARCHAR AS who, age FROM patients")
-    scoped = {"role": "pseudonym", "form": {"scope": "study"}}
+    scoped = {"role": "pseudonym", "settings": {"scope": "study"}}
     dbanon.declare(con, "patients", patient=scoped)
     dbanon.declare(con, "visits", who=scoped, age="quasi")
     both = (
@@ -58,14 +58,14 @@ def test_trailing_blanks_differ_and_null_stays_null(con: Any) -> None:
 def test_k_counts_persons_by_the_pseudonym(con: Any) -> None:
     con.execute("INSERT INTO patients FROM patients")
     mapping = dict(con.sql("SELECT metric, value FROM mondrian_metrics('patients', k=10)").fetchall())
-    assert mapping["persons"] == 300 and mapping["records"] == 600 and mapping["linked"] == 600
+    assert mapping["persons"] == 300 and mapping["records"] == 600 and mapping["linked_records"] == 600
     assert con.sql("SELECT min(persons) FROM mondrian_classes('patients', k=10)").fetchall()[0][0] >= 10
     con.execute("DELETE FROM patients WHERE patient >= 1009")
     assert_refused(con, RELEASE, "k must be between 2 and 9")
     assert_refused(con, "FROM mondrian('patients', k=10, withhold=['patient'])", "k must be between 2 and 9")
 
 
-@pytest.mark.parametrize("asked", ["other", "sensitive", "qi"])
+@pytest.mark.parametrize("asked", ["insensitive", "sensitive", "qi"])
 def test_call_may_withhold_pseudonym_not_reveal_identifier(con: Any, asked: str) -> None:
     assert_refused(con, f"FROM mondrian('patients', k=10, {asked}=['patient'])", "patient is declared pseudonym")
     assert_refused(con, "FROM mondrian('patients', k=10, person='sex')", "patient is declared pseudonym")
@@ -81,13 +81,13 @@ def test_masks_keep_whole_graphemes_and_hide_short_values(con: Any) -> None:
         "FROM range(10)",
         [f"{family}x{family}"],
     )
-    dbanon.declare(con, "texts", t={"role": "mask", "form": {"first": 1, "last": 1, "character": "•"}}, age="quasi")
+    dbanon.declare(con, "texts", t={"role": "mask", "settings": {"first": 1, "last": 1, "character": "•"}}, age="quasi")
     rows = con.sql("SELECT DISTINCT t FROM mondrian('texts', k=10) ORDER BY ALL").fetchall()
     assert {t for (t,) in rows} == {f"{family}•{family}", "é•2", "••", "", None, "0••3"}
 
 
 def test_rare_masked_values_are_refused_as_published_ones_are(con: Any) -> None:
-    dbanon.declare(con, "patients", phone={"role": "mask", "form": {"last": 1}})
+    dbanon.declare(con, "patients", phone={"role": "mask", "settings": {"last": 1}})
     assert {p for (p,) in con.sql(f"SELECT phone FROM ({RELEASE})").fetchall()} == {"******0", "******1", "******2"}
     con.execute("UPDATE patients SET phone = '555-009' WHERE patient = 1000")
     assert_refused(
@@ -100,8 +100,8 @@ def test_dates_of_a_person_are_shifted_alike_and_never_stay(con: Any) -> None:
     con.execute("""CREATE OR REPLACE TABLE events AS SELECT i AS who, 1 AS age, 'e' || i AS event, d AS day,
         d::TIMESTAMP + INTERVAL 90 MINUTE AS moment, d::TIMESTAMPTZ AS zoned
         FROM range(40) r(i), (SELECT unnest([DATE '1950-02-27', '2020-02-28', '2024-12-31']) AS d)""")
-    shift = {"role": "shift", "form": {"days": 20}}
-    dbanon.declare(con, "events", who="person", age="quasi", event="other", day=shift, moment=shift, zoned=shift)
+    shift = {"role": "shift", "settings": {"days": 20}}
+    dbanon.declare(con, "events", who="person", age="quasi", event="insensitive", day=shift, moment=shift, zoned=shift)
     query = (
         "SELECT event, list(row(day, moment, zoned) ORDER BY day) "
         "FROM mondrian('events', k=2, allow_rare=['event', 'day', 'moment', 'zoned']) GROUP BY event"
@@ -129,7 +129,7 @@ def test_dates_at_type_limits_reported_infinite_kept(con: Any) -> None:
     con.execute(
         "CREATE OR REPLACE TABLE ends AS SELECT i AS who, 1 AS age, 'infinity'::DATE AS day FROM range(20) r(i)"
     )
-    dbanon.declare(con, "ends", who="person", age="quasi", day={"role": "shift", "form": {"days": 20}})
+    dbanon.declare(con, "ends", who="person", age="quasi", day={"role": "shift", "settings": {"days": 20}})
     assert con.sql("SELECT DISTINCT day::VARCHAR FROM mondrian('ends', k=10)").fetchall() == [("infinity",)]
     con.execute("UPDATE ends SET day = '5881580-07-10'::DATE")
     assert_refused(con, "FROM mondrian('ends', k=10)", "ends.day has a DATE at the end of its type")
@@ -137,7 +137,7 @@ def test_dates_at_type_limits_reported_infinite_kept(con: Any) -> None:
 
 def test_impossible_transform_is_reported(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE bare AS SELECT 1 AS age, [1] AS list, DATE '2020-01-01' AS day FROM range(20)")
-    dbanon.declare(con, "bare", age="quasi", day={"role": "shift", "form": {"days": 20}})
+    dbanon.declare(con, "bare", age="quasi", day={"role": "shift", "settings": {"days": 20}})
     assert_refused(con, "FROM mondrian('bare', k=10)", "bare.day cannot have the role shift: all dates of a person")
     dbanon.declare(con, "bare", day={"role": "mask"}, list="pseudonym")
     assert_refused(
@@ -159,11 +159,11 @@ def test_transform_declarations_validated(con: Any) -> None:
         ({"key": "env:" + "ab" * 32}, errors.UnreadableKeyReferenceError),
     ):
         with pytest.raises(error) as caught:
-            dbanon.declare(con, "patients", patient={"role": "pseudonym", "form": bad})
+            dbanon.declare(con, "patients", patient={"role": "pseudonym", "settings": bad})
         assert SECRET not in str(caught.value) and "abab" not in str(caught.value)
     with pytest.raises(errors.InvalidArgumentError, match="form must be a dict of settings"):
-        dbanon.declare(con, "patients", age={"role": "quasi", "form": {"length": 9}})
-    con.execute("UPDATE dbanon.policy SET form = {'days': 'x'}, role = 'shift' WHERE column_name = 'patient'")
+        dbanon.declare(con, "patients", age={"role": "quasi", "settings": {"length": 9}})
+    con.execute("UPDATE dbanon.policy SET settings = {'days': 'x'}, role = 'shift' WHERE column_name = 'patient'")
     problems = con.sql("SELECT problem FROM policy_problems()").fetchall()
     assert any("days must be an integer from 1 to 36500" in p for (p,) in problems)
 
@@ -171,12 +171,15 @@ def test_transform_declarations_validated(con: Any) -> None:
 def test_earlier_policy_keeps_fingerprint(con: Any) -> None:
     """A column that says nothing changes no policy; releases are not stale by it."""
     from dbanon.source import stored_policy
+    from dbanon.sqltext.quote import text
 
-    rows = con.sql("SELECT p::VARCHAR FROM dbanon.policy AS p WHERE form IS NULL").fetchall()
+    rows = con.sql("SELECT p::VARCHAR FROM dbanon.policy AS p WHERE settings IS NULL").fetchall()
     import re
 
     for (row,) in rows:
-        assert re.sub(stored_policy._LATER, "}", row) == row.removesuffix(", 'missing': NULL, 'form': NULL}") + "}"
+        (earlier,) = con.sql(f"SELECT {stored_policy._with_earlier_names(text(row))}").fetchall()[0]
+        end = ", 'missing': NULL, 'form': NULL}"
+        assert earlier.endswith(end) and re.sub(stored_policy._LATER, "}", earlier) == earlier.removesuffix(end) + "}"
 
 
 # --- the gate -----------------------------------------------------------------------------------------------
@@ -196,8 +199,8 @@ def test_gate_refuses_wrong_pseudonyms(con: Any, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("kind", ["phone", "seen", "patient"])
 def test_gate_refuses_untransformed_column(con: Any, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    dbanon.declare(con, "patients", phone={"role": "mask", "form": {"last": 1}},
-                   seen={"role": "shift", "form": {"days": 9}})  # fmt: skip
+    dbanon.declare(con, "patients", phone={"role": "mask", "settings": {"last": 1}},
+                   seen={"role": "shift", "settings": {"days": 9}})  # fmt: skip
     query = "FROM mondrian('patients', k=10, allow_rare=['phone', 'seen'])"
     if kind != "phone":
         query = "FROM mondrian('patients', k=10, allow_rare=['phone', 'seen'], withhold=['phone'])"
@@ -243,7 +246,7 @@ def test_readable_key_file_warns(con: Any, tmp_path: Any) -> None:
     file = tmp_path / "key"
     file.write_text(SECRET)
     file.chmod(0o644)
-    dbanon.declare(con, "patients", patient={"role": "pseudonym", "form": {"key": f"file:{file}"}})
+    dbanon.declare(con, "patients", patient={"role": "pseudonym", "settings": {"key": f"file:{file}"}})
     with pytest.warns(UserWarning, match="has the mode 0o644: others than its owner may read the key"):
         con.sql(RELEASE).fetchall()
     file.chmod(0o600)

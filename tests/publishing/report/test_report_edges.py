@@ -95,7 +95,7 @@ def test_a_report_is_of_the_version_that_is_published(tmp_path: Path) -> None:
     with build(tmp_path / "clinic.duckdb") as con:
         dbanon.create_release(con, "safe", "mondrian", SOURCE, k=5)
         with pytest.warns(dbanon.DisclosureWarning):
-            dbanon.create_release(con, "safe", "mondrian", SOURCE, k=6, replace=True, allow_delta=True)
+            dbanon.create_release(con, "safe", "mondrian", SOURCE, k=6, replace=True, allow_small_differences=True)
         facts = Page(dbanon.report(con, "safe", outgoing=True)).facts
         assert facts["release", "version"][0] == "2" and facts["parameters", "k"][0] == "6"
         dbanon.drop_release(con, "safe")

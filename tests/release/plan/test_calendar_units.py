@@ -43,8 +43,8 @@ def people(con: Any, type_: str = "DATE", first: date = date(1920, 1, 5), seed: 
 
 def released_rows(con: Any, grid: str, *, k: int = 6, more: str = "") -> list[tuple[int, str, int]]:
     """uid, born and class_id of every released row, in the order of the release."""
-    call = f"kacpc('people', k := {k}, qi := ['born'], other := ['uid'], allow_rare := ['uid'], "
-    return con.execute(f"SELECT uid, born, class_id FROM {call}grid := {{'born': '{grid}'}}{more})").fetchall()
+    call = f"kacpc('people', k := {k}, qi := ['born'], insensitive := ['uid'], allow_rare := ['uid'], "
+    return con.execute(f"SELECT uid, born, class_id FROM {call}rounding := {{'born': '{grid}'}}{more})").fetchall()
 
 
 def bounds(top: date | None, bottom: date | None) -> str:
@@ -75,11 +75,11 @@ def test_the_classes_of_a_year_grid_are_numbered_by_their_years(con: Any) -> Non
     assert {text for _, text, _ in released_rows(con, "decade", k=6)} == {"[1920, 1939]"}
     typed = con.execute(
         "SELECT DISTINCT born_min, born_max FROM kacpc('people', k=6, qi=['born'], withhold=['uid'], "
-        "grid={'born': 'year'}, intervals='bounds')"
+        "rounding={'born': 'year'}, intervals='bounds')"
     ).fetchall()
     assert typed == [(date(1926, 1, 1), date(1934, 12, 31))]
     ((pair,),) = con.execute(
-        "SELECT DISTINCT born FROM kacpc('people', k=6, qi=['born'], withhold=['uid'], grid={'born': 'year'}, "
+        "SELECT DISTINCT born FROM kacpc('people', k=6, qi=['born'], withhold=['uid'], rounding={'born': 'year'}, "
         "intervals='struct')"
     ).fetchall()
     assert pair == {"low": date(1926, 1, 1), "high": date(1934, 12, 31)}
@@ -96,7 +96,7 @@ def test_years_that_have_not_four_digits_are_published_as_days(con: Any) -> None
         "[0044-01-01 (BC), 0014-12-31]", "[0044, 0054]", "[9998, 9999]", "[9999-01-01, 12024-12-31]",
     ]  # fmt: skip
     read = con.execute(
-        "SELECT covers(r.born, p.born) AND p.born >= lower_date_of(r.born) AND p.born <= upper_date_of(r.born) "
+        "SELECT covers(r.born, p.born) AND p.born >= lower_date(r.born) AND p.born <= upper_date(r.born) "
         "FROM (SELECT unnest(?) AS uid, unnest(?) AS born) AS r JOIN people AS p USING (uid)",
         [[1, 2, 3, 4, 5, 6, 7, 8], texts],
     ).fetchall()
@@ -135,7 +135,7 @@ def test_functions_read_years_like_their_days(con: Any) -> None:
     con.execute("CREATE TABLE said (named VARCHAR, days VARCHAR)")
     con.executemany("INSERT INTO said VALUES (?, ?)", texts)
     values = (
-        "lower_date_of({0})", "upper_date_of({0})", "midpoint_date({0})", "covers({0}, d)", "covers({0}, d::TIMESTAMP)",
+        "lower_date({0})", "upper_date({0})", "midpoint_date({0})", "covers({0}, d)", "covers({0}, d::TIMESTAMP)",
         "share_within({0}, d, DATE '1950-06-01')", "share_within({0}, DATE '1931-02-03', d)",
     )  # fmt: skip
     for function in values:
@@ -144,14 +144,14 @@ def test_functions_read_years_like_their_days(con: Any) -> None:
             f"WHERE {function.format('named')} IS DISTINCT FROM {function.format('days')}"
         ).fetchall()
         assert differ == [], function
-    for text, low, high in con.execute("SELECT named, lower_date_of(named), upper_date_of(named) FROM said").fetchall():
+    for text, low, high in con.execute("SELECT named, lower_date(named), upper_date(named) FROM said").fetchall():
         assert (low and low.date(), high and high.date()) == dates.ends(text)
 
 
 def test_requested_value_distinguishes_years_from_numbers(con: Any) -> None:
     """`[1926, 1934]` is published of birth years that are numbers, too: nothing but what is asked says which."""
     read = con.execute(
-        "SELECT lower_of('[1926, 1934]'), lower_date_of('[1926, 1934]'), covers('[1926, 1934]', 1934), "
+        "SELECT lower_bound('[1926, 1934]'), lower_date('[1926, 1934]'), covers('[1926, 1934]', 1934), "
         "covers('[1926, 1934]', 1935), covers('[1926, 1934]', DATE '1934-12-31'), covers('[1926, 1934]', DATE "
         "'1935-01-01'), share_within('[1926, 1934]', 1926, 1928), share_within('1926', DATE '1926-01-01', '1926-07-02')"
     ).fetchall()[0]
@@ -160,7 +160,7 @@ def test_requested_value_distinguishes_years_from_numbers(con: Any) -> None:
     none = ["[1926, 1934)", "1926-13", "1926-Q5", "192", "19266", "[1926,1934]", "[1926, 1934-01-01]", "1926 ", "1926s"]
     for text in none:
         assert con.execute(
-            "SELECT lower_date_of($t), upper_date_of($t), midpoint_date($t), covers($t, DATE '1926-05-05')", {"t": text}
+            "SELECT lower_date($t), upper_date($t), midpoint_date($t), covers($t, DATE '1926-05-05')", {"t": text}
         ).fetchall() == [(None, None, None, False)]
 
 
@@ -169,7 +169,7 @@ def test_birth_years_and_birth_dates_publish_equal_texts(con: Any) -> None:
         "CREATE TABLE people AS SELECT make_date(1926 + i, 1, 1) AS born, 1926 + i AS year, 'x' AS ward "
         "FROM range(12) r(i)"
     )
-    for column, grid in (("born", "grid := {'born': 'year'}, "), ("year", "")):
+    for column, grid in (("born", "rounding := {'born': 'year'}, "), ("year", "")):
         call = f"kacpc('people', k := 4, qi := ['{column}'], {grid}sensitive := ['ward'])"
         con.execute(f"CREATE OR REPLACE TABLE by_{column} AS SELECT {column}, ward FROM {call}")
     texts = [con.execute(f"SELECT DISTINCT {c} FROM by_{c} ORDER BY 1").fetchall() for c in ("born", "year")]
@@ -247,7 +247,7 @@ def test_versions_with_days_and_years_are_compared(con: Any, how: str) -> None:
         "CREATE TABLE people AS SELECT i AS uid, make_date(1926 + i // 4 * 4, 3, 1) AS born, 'd' || (i % 4) AS ill "
         "FROM range(12) r(i)"
     )
-    dbanon.declare(con, "people", uid="person", born={"role": "quasi", "grid": "year"}, ill="sensitive")
+    dbanon.declare(con, "people", uid="person", born={"role": "quasi", "rounding": "year"}, ill="sensitive")
     con.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('people', k=4)")
     labels = set(con.execute("SELECT label_hash FROM dbanon.membership").fetchall())
     assert len(labels) == 3

@@ -24,7 +24,7 @@ FORMS = {
     "union": "union_value(a := {})",
 }
 CALLS = (
-    "kacpc('t', k := 3, qi := ['age'], other := ['v'], allow_rare := ['v'])",
+    "kacpc('t', k := 3, qi := ['age'], insensitive := ['v'], allow_rare := ['v'])",
     "kacpc('t', k := 3, qi := ['age'], sensitive := ['v'])",
     "fads('t', k := 3, delta := 4, order_by := 'age', qi := ['age'], sensitive := ['v'])",
 )

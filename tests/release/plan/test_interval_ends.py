@@ -131,7 +131,7 @@ def test_ends_on_a_grid_are_those_of_exact_arithmetic(con: Any, case: Any) -> No
     table(con, type_, values)
     snap = exact(grid, closed, low_limit, high_limit)
     lows, highs = ({snap(Fraction(v))[end] for v in values} for end in (0, 1))
-    call = f"kacpc('t', k := 3, qi := ['v'], sensitive := ['uid'], grid := {{'v': '{grid}'}})"
+    call = f"kacpc('t', k := 3, qi := ['v'], sensitive := ['uid'], rounding := {{'v': '{grid}'}})"
     for value, result in intervals(con, call).items():
         for low, high in result:
             assert Fraction(low) <= Fraction(value) <= Fraction(high)
@@ -145,13 +145,13 @@ def test_a_grid_of_floats_is_finite_and_covers(con: Any, type_: str) -> None:
     text = "1.7976931348623157e308" if type_ == "DOUBLE" else "3.4028235e38"
     table(con, type_, ["-" + text, "-8", "-0.3", "0", "1e-40", "0.7", "16777216", "1e16", "1e30", text])
     for grid in ("1e-320", "0.1", "1e16", "1e308"):
-        call = f"kacpc('t', k := 3, qi := ['v'], sensitive := ['uid'], grid := {{'v': '{grid}'}})"
+        call = f"kacpc('t', k := 3, qi := ['v'], sensitive := ['uid'], rounding := {{'v': '{grid}'}})"
         for value, result in intervals(con, call).items():
             for low, high in result:
                 assert -math.inf < float(low) <= float(value) <= float(high) < math.inf, (grid, value, low, high)
         metrics = dict(con.execute(f"SELECT metric, value FROM {call.replace('(', '_metrics(', 1)}").fetchall())
         assert 0 <= metrics["precision"] <= 1
-    call = "kacpc('t', k := 2, qi := ['v'], sensitive := ['uid'], grid := {'v': '1e-320'})"
+    call = "kacpc('t', k := 2, qi := ['v'], sensitive := ['uid'], rounding := {'v': '1e-320'})"
     assert intervals(con, call)["-8.0"] == [("-8.0", "-8.0")] * 2
 
 
@@ -173,8 +173,8 @@ def test_a_grid_of_floats_is_finite_and_covers(con: Any, type_: str) -> None:
 )
 def test_grid_beyond_type_refused(con: Any, type_: str, grid: str) -> None:
     table(con, type_, ["0", "1"])
-    with pytest.raises(duckdb.Error, match=r"grid does not fit t\.v"):
-        con.execute(f"FROM kacpc('t', k := 2, qi := ['v'], sensitive := ['uid'], grid := {{'v': '{grid}'}})")
+    with pytest.raises(duckdb.Error, match=r"rounding does not fit t\.v"):
+        con.execute(f"FROM kacpc('t', k := 2, qi := ['v'], sensitive := ['uid'], rounding := {{'v': '{grid}'}})")
 
 
 def test_ends_of_a_call_are_held_exactly_to_large_grids(con: Any) -> None:
@@ -193,7 +193,7 @@ def test_ends_of_a_call_are_held_exactly_to_large_grids(con: Any) -> None:
         ("BIGINT", steps, [-1, -2, 1, 2], "bottom := {'v': -1}", f"bottom := {{'v': '{2**63 - 1}'}}"),
     ):
         table(con, type_, values)
-        dbanon.declare(con, "t", uid="sensitive", v={"role": "quasi", "grid": str(grid)})
+        dbanon.declare(con, "t", uid="sensitive", v={"role": "quasi", "rounding": str(grid)})
         assert len(con.execute(f"FROM kacpc('t', k := 2, {fits})").fetchall()) == 8
         with pytest.raises(duckdb.Error, match="lies within a cell of it"):
             con.execute(f"FROM kacpc('t', k := 2, {cuts})")
@@ -238,7 +238,9 @@ def test_date_grids_follow_calendar_before_christ(con: Any, grid: str) -> None:
     con.execute("CREATE TABLE t AS SELECT i AS uid, DATE '1970-01-01' + day AS v, day FROM (SELECT unnest(?) AS day, "
                 "unnest(?) AS i)", [[*DAYS, *DAYS], list(range(2 * len(DAYS)))])  # fmt: skip
     lows, highs = ({cell(grid, day)[end] for day in DAYS} for end in (0, 1))
-    call = f"kacpc('t', k := 3, qi := ['v'], sensitive := ['uid'], grid := {{'v': '{grid}'}}, intervals := 'bounds')"
+    call = (
+        f"kacpc('t', k := 3, qi := ['v'], sensitive := ['uid'], rounding := {{'v': '{grid}'}}, intervals := 'bounds')"
+    )
     for day, low, high in con.execute(
         f"SELECT day, r.v_min - DATE '1970-01-01', r.v_max - DATE '1970-01-01' FROM {call} AS r JOIN t USING (uid)"
     ).fetchall():
@@ -251,7 +253,7 @@ def test_the_day_of_an_instant_is_not_rounded(con: Any) -> None:
         last = "1969-12-31 23:59:59.999999" + ("999" if type_ == "TIMESTAMP_NS" else "")
         table(con, type_, [last, "2262-04-11 23:47:16.854775" + ("806" if type_ == "TIMESTAMP_NS" else "")])
         for extra_text in ("", ", top := {'v': '2000-01-01'}", ", bottom := {'v': '1800-01-01'}"):
-            call = f"kacpc('t', k := 2, qi := ['v'], sensitive := ['uid'], grid := {{'v': 'day'}}{extra_text})"
+            call = f"kacpc('t', k := 2, qi := ['v'], sensitive := ['uid'], rounding := {{'v': 'day'}}{extra_text})"
             assert intervals(con, call)[last] == [("1969-12-31", "1969-12-31")] * 2
 
 
@@ -260,7 +262,7 @@ def test_ends_on_a_grid_of_fractions_are_its_decimals(con: Any, type_: str) -> N
     """3 * 0.1 is 0.30000000000000004 as a DOUBLE: what is published is 0.3."""
     con.execute(f"CREATE TABLE t AS SELECT i AS uid, (i * 0.0137 - 2)::{type_} AS v FROM range(300) AS r (i)")
     for grid in ("0.1", "0.3", "0.05", "0.007", "2.5"):
-        call = f"kacpc('t', k := 5, qi := ['v'], sensitive := ['uid'], grid := {{'v': {grid}}})"
+        call = f"kacpc('t', k := 5, qi := ['v'], sensitive := ['uid'], rounding := {{'v': {grid}}})"
         actual_ends = {end for both in intervals(con, call).values() for pair in both for end in pair}
         assert len(actual_ends) > 1
         assert [end for end in sorted(actual_ends) if Fraction(end) % Fraction(grid)] == [], grid
@@ -289,7 +291,7 @@ def test_noise_stays_on_grid_and_in_type(con: Any, call: str) -> None:
     for type_, (value, grids) in columns.items():
         con.execute(f"CREATE OR REPLACE TABLE t AS SELECT ({value})::{type_} AS v FROM range(40) AS r (i)")
         for grid in grids:
-            rows = con.execute(f"SELECT v FROM {call} k := 4, qi := ['v'], grid := {{'v': '{grid}'}})").fetchall()
+            rows = con.execute(f"SELECT v FROM {call} k := 4, qi := ['v'], rounding := {{'v': '{grid}'}})").fetchall()
             assert len(rows) == 40, (type_, grid)
             if type_ in ("DECIMAL(18,0)", "HUGEINT", "UHUGEINT", "BIGINT") and grid != "none":
                 assert {int(v) % int(grid) for (v,) in rows} == {0}

@@ -61,9 +61,9 @@ def test_the_published_partition_has_the_published_numbers(six: Any) -> None:
 def test_divergence_of_the_published_partition(six: Any) -> None:
     """On workclass alone, seeds in canonical order: Private, Private and Self-emp-inc (the first of three that cost
     all), then the three of Gov. Each Gov value: 3/6/3 + 3/6/7 = 5/21, the others 1/14."""
-    call = "('six', k=3, qi=['workclass'], mode := 'deterministic', divergence := true)"
+    call = "('six', k=3, qi=['workclass'], mode := 'deterministic', with_kl_divergence := true)"
     assert sorted(six.execute("SELECT workclass, size FROM kmembers_random_classes" + call.replace(
-        ", divergence := true", "")).fetchall()) == [("*", 3), ("Gov", 3)]  # fmt: skip
+        ", with_kl_divergence := true", "")).fetchall()) == [("*", 3), ("Gov", 3)]  # fmt: skip
     assert metric_values(six, "kmembers_random_metrics" + call)["kl_divergence"] == pytest.approx(0.476361, abs=5e-7)
 
 
@@ -71,7 +71,7 @@ def test_suppressed_records_count_n_in_discernibility(con: Any) -> None:
     """Groups of 3, 2 and 1 for k = 3: 9 + 6 * 2 + 6 * 1 = 27."""
     con.execute("CREATE TABLE t AS SELECT unnest([1, 1, 1, 40, 40, 90]) AS age")
     message = metric_values(con, "kacpc_metrics('t', k=3, qi=['age'], suppress := 0.5)")
-    assert (message["records"], message["suppressed:outlier"]) == (3, 3)
+    assert (message["records"], message["suppressed"]) == (3, 3)
     assert (message["discernibility"], message["discernibility_suppression"]) == (9, 27)
     con.execute("CREATE TABLE u AS SELECT unnest([1, 1, 1, NULL, NULL, NULL]) AS age")
     assert (
@@ -86,7 +86,9 @@ def test_clusters_with_equal_values_form_one_class(con: Any) -> None:
     """{20, 21} and {28, 29} both publish [20, 29]. Around 24.5: 20.25 + 12.25 + 12.25 + 20.25; by themselves 0.5 each.
     The range is 9."""
     con.execute("CREATE TABLE t AS SELECT unnest([20, 21, 28, 29]) AS age")
-    message = metric_values(con, "mondrian_metrics('t', k=2, qi=['age'], grid := {'age': 10}, divergence := true)")
+    message = metric_values(
+        con, "mondrian_metrics('t', k=2, qi=['age'], rounding := {'age': 10}, with_kl_divergence := true)"
+    )
     assert (message["classes"], message["clusters"]) == (1, 2)
     assert (message["c_avg"], message["c_avg_clusters"]) == (2, 1)
     assert (message["discernibility"], message["discernibility_clusters"]) == (16, 8)
@@ -97,7 +99,7 @@ def test_clusters_with_equal_values_form_one_class(con: Any) -> None:
 
 def test_unchanged_release_has_no_loss_or_divergence(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT i % 3 AS age, ['a', 'b', NULL][1 + i % 3] AS sex FROM range(12) AS r (i)")
-    message = metric_values(con, "kacpc_metrics('t', k=4, qi=['age', 'sex'], divergence := true)")
+    message = metric_values(con, "kacpc_metrics('t', k=4, qi=['age', 'sex'], with_kl_divergence := true)")
     assert message["precision"] == 1
     names = ("total_information_loss", "ncp", "gcp", "square_error", "square_error_raw:age", "kl_divergence")
     assert [message[name] for name in names] == [0] * 6
@@ -107,7 +109,7 @@ def test_class_mixing_null_and_values_loses_attribute(con: Any) -> None:
     """One class of everything: 4 records lose all of both; `*` covers 10 ages and NULL, and two leaves and NULL."""
     con.execute("CREATE TABLE t (age INTEGER, sex VARCHAR)")
     con.execute("INSERT INTO t VALUES (1, 'F'), (10, 'F'), (NULL, NULL), (4, 'M')")
-    message = metric_values(con, "kacpc_metrics('t', k=4, qi=['age', 'sex'], divergence := true)")
+    message = metric_values(con, "kacpc_metrics('t', k=4, qi=['age', 'sex'], with_kl_divergence := true)")
     assert (message["total_information_loss"], message["ncp"], message["gcp"]) == (8, 8, 1)
     assert (message["square_error"], message["square_error_raw:age"]) == (8, 4 * 81)
     assert message["kl_divergence"] == pytest.approx(np.log(0.25 * 11 * 3))
@@ -130,7 +132,9 @@ def test_cell_size_and_unit_of_squared_error(con: Any, type_: str, values: list[
     """Mean 4.25, so 10.5625 + 5.0625 + 0.5625 + 22.5625 = 38.75. One class of four records."""
     con.execute(f"CREATE TABLE t (x {type_})")
     con.executemany("INSERT INTO t VALUES (?)", [[v] for v in values])
-    message = metric_values(con, "kacpc_metrics('t', k=4, qi=['x'], grid := {'x': 'none'}, divergence := true)")
+    message = metric_values(
+        con, "kacpc_metrics('t', k=4, qi=['x'], rounding := {'x': 'none'}, with_kl_divergence := true)"
+    )
     assert message["square_error_raw:x"] == pytest.approx(raw, rel=1e-9, abs=1e-12)
     assert message["square_error"] == pytest.approx(38.75 / 64)
     assert message["kl_divergence"] == pytest.approx(np.log(0.25 * cells))
@@ -160,7 +164,7 @@ def test_the_share_of_squares_is_the_average_of_the_columns(con: Any) -> None:
 def test_an_open_end_reaches_to_the_last_value(con: Any) -> None:
     """[85, >=90] of 85 and 95 covers 85 to 95, eleven ages; the square error is that of 85 and 90 over a range of 5."""
     con.execute("CREATE TABLE t AS SELECT unnest([85, 95]) AS age")
-    message = metric_values(con, "kacpc_metrics('t', k=2, qi=['age'], top := {'age': 90}, divergence := true)")
+    message = metric_values(con, "kacpc_metrics('t', k=2, qi=['age'], top := {'age': 90}, with_kl_divergence := true)")
     assert message["kl_divergence"] == pytest.approx(np.log(0.5 * 11))
     assert (message["square_error_raw:age"], message["square_error"]) == (12.5, 0.5)
 
@@ -170,13 +174,17 @@ def test_unbalanced_hierarchy_distinguishes_measures(con: Any) -> None:
     2 of 4 leaves, and it stands on level 2 of 4: 1 of 3 from the root down."""
     dbanon.load_hierarchy(con, "h", [["a", "*"], ["c", "b", "*"], ["e", "d", "b", "*"], ["f", "d", "b", "*"]])
     con.execute("CREATE TABLE t AS SELECT unnest(['a', 'a', 'e', 'f']) AS v")
-    message = metric_values(con, "kacpc_metrics('t', k=2, qi=['v'], hierarchies := {'v': 'h'}, divergence := true)")
+    message = metric_values(
+        con, "kacpc_metrics('t', k=2, qi=['v'], hierarchies := {'v': 'h'}, with_kl_divergence := true)"
+    )
     assert message["total_information_loss"] == pytest.approx(2 / 3)
     assert (message["ncp"], message["gcp"]) == (1, 0.25)
     assert message["square_error"] == 1
     assert message["kl_divergence"] == 0
     con.execute("CREATE OR REPLACE TABLE t AS SELECT unnest(['a', 'a', 'c', 'e']) AS v")
-    message = metric_values(con, "kacpc_metrics('t', k=2, qi=['v'], hierarchies := {'v': 'h'}, divergence := true)")
+    message = metric_values(
+        con, "kacpc_metrics('t', k=2, qi=['v'], hierarchies := {'v': 'h'}, with_kl_divergence := true)"
+    )
     assert message["total_information_loss"] == pytest.approx(2 * 2 / 3)
     assert message["ncp"] == pytest.approx(2 * 3 / 4)
     assert message["kl_divergence"] == pytest.approx(0.5 * np.log(0.25 / (0.5 / 3)))
@@ -241,14 +249,15 @@ def test_random_release_metrics_equal_plain_loops(con: Any, seed: int) -> None:
     if units > 1:
         options["person"] = "'p'"
     k = rnd.randint(2, max(2, min(6, units or len(kept_values))))
-    per_column = ("grid", "top", "bottom", "hierarchies", "min_level", "weights")
+    per_column = ("rounding", "top", "bottom", "hierarchies", "min_level", "weights")
     for name in per_column:
         options[name] = {q: v for q, v in options[name].items() if q in qi}
     for name in per_column:
         options[name] = options[name] and "{" + ", ".join(f"{q}: {v}" for q, v in options[name].items()) + "}"
     options_sql = "".join(f", {name} := {value}" for name, value in options.items() if value)
     call = (
-        f"{PLAIN[seed % len(PLAIN)]}%s('t', k := {k}, qi := {qi}, other := ['uid'], allow_rare := ['uid']{options_sql})"
+        f"{PLAIN[seed % len(PLAIN)]}%s('t', k := {k}, qi := {qi}, insensitive := ['uid'], allow_rare := "
+        f"['uid']{options_sql})"
     )
     if len(kept_values) < max(k, 2):
         return
@@ -269,7 +278,7 @@ def test_random_release_metrics_equal_plain_loops(con: Any, seed: int) -> None:
     if "intervals" not in options:
         text = f"algorithms := ['{call.partition('%')[0]}'], k := [{k}], qi := {qi}, metrics := {NAMES}"
         compared = con.execute(f"SELECT metric, mean FROM compare('t', {text}{options_sql})").fetchall()
-        same = message | {"suppressed": message["suppressed:outlier"], "homogeneous_share": None}
+        same = message | {"suppressed": message["suppressed"], "homogeneous_share": None}
         wanted = {n: same.get(n, 0.0) for n in NAMES}  # of no number there is no loss
         assert {n: v for n, v in compared if v is not None} == pytest.approx(
             {n: v for n, v in wanted.items() if v is not None}, rel=1e-8, abs=1e-8
@@ -277,7 +286,7 @@ def test_random_release_metrics_equal_plain_loops(con: Any, seed: int) -> None:
 
 
 def _with_divergence(call: str) -> str:
-    return (call % "_metrics").removesuffix(")") + ", divergence := true)"
+    return (call % "_metrics").removesuffix(")") + ", with_kl_divergence := true)"
 
 
 def _flat(attribute: Any, column: Sequence[Any]) -> Any:
@@ -287,19 +296,19 @@ def _flat(attribute: Any, column: Sequence[Any]) -> Any:
 
 def _kinds(rnd: random.Random) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return how columns are generalized, for the reference and for the call."""
-    options: dict[str, Any] = {name: {} for name in ("grid", "top", "bottom", "min_level", "weights")}
+    options: dict[str, Any] = {name: {} for name in ("rounding", "top", "bottom", "min_level", "weights")}
     options["hierarchies"] = {"city": "'cities'"}
     age = Number(1.0)
     if rnd.random() < 0.4:
         low, high = _snap(5)
-        age, options["grid"]["age"] = replace(age, low=low, high=high), 5
+        age, options["rounding"]["age"] = replace(age, low=low, high=high), 5
     if rnd.random() < 0.3:
         age, options["top"]["age"] = replace(age, top=30), 30
     if rnd.random() < 0.3:
         age, options["bottom"]["age"] = replace(age, bottom=8), 8
     born = Number(1.0, month_low, month_high)
     if rnd.random() < 0.5:
-        born, options["grid"]["born"] = Number(1.0), "'none'"
+        born, options["rounding"]["born"] = Number(1.0), "'none'"
     level = rnd.choice([0, 0, 1])
     if level:
         options["min_level"]["city"] = 1

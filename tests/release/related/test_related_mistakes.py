@@ -37,13 +37,13 @@ def opened() -> Iterator[Any]:
         dbanon.declare(con, "homes", age="quasi", home="person")
         for table in ("v", "strange", "keyless", "texts", "lists", "hollow", "wild"):
             dbanon.declare(con, table, cost="quasi", s="sensitive")
-        dbanon.declare(con, "open", cost="quasi", s="other")
+        dbanon.declare(con, "open", cost="quasi", s="insensitive")
         con.execute("CREATE TABLE masked AS FROM v")
         con.execute("CREATE TABLE keyed AS FROM p")
         con.execute("CREATE TABLE homely AS FROM p; CREATE TABLE bare AS FROM v")
         dbanon.declare(con, "homely", age="quasi")
         dbanon.declare(con, "bare", cost="quasi")
-        dbanon.declare(con, "masked", cost="quasi", s={"role": "mask", "form": {"first": 1}})
+        dbanon.declare(con, "masked", cost="quasi", s={"role": "mask", "settings": {"first": 1}})
         dbanon.declare(con, "keyed", id="pseudonym", age="quasi")
         yield con
 

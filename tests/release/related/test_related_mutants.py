@@ -27,7 +27,7 @@ def opened() -> Iterator[Any]:
     with duckdb.connect() as con:
         dbanon.attach(con)
         clinic(con, 7, 30)
-        con.execute("UPDATE dbanon.policy SET top = '60', grid = '5' WHERE column_name = 'age'")
+        con.execute("UPDATE dbanon.policy SET top = '60', rounding = '5' WHERE column_name = 'age'")
         con.execute("UPDATE dbanon.policy SET min_level = 1 WHERE column_name IN ('zip', 'code')")
         con.execute("CREATE VIEW seen AS FROM visits")
         con.execute("INSERT INTO dbanon.policy SELECT * REPLACE ('seen' AS table_name) FROM dbanon.policy WHERE "

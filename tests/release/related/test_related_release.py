@@ -122,7 +122,7 @@ def test_the_policies_of_both_tables_hold() -> None:
         clinic(other, 5, 20)
         other.execute("ALTER TABLE visits ADD COLUMN note VARCHAR DEFAULT 'secret'")
         other.execute("ALTER TABLE patients ADD COLUMN name VARCHAR DEFAULT 'secret'")
-        other.execute("UPDATE dbanon.policy SET grid = 'decade' WHERE column_name = 'day'")
+        other.execute("UPDATE dbanon.policy SET rounding = 'decade' WHERE column_name = 'day'")
         other.execute("UPDATE dbanon.policy SET min_level = 1 WHERE column_name = 'code'")
         other.execute("UPDATE dbanon.policy SET top = '40', bottom = '30' WHERE column_name = 'age'")
         other.execute("DELETE FROM dbanon.policy WHERE column_name = 'disease'")

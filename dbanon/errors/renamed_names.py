@@ -1,0 +1,112 @@
+"""Names that earlier versions used in SQL and on the command line, and the names that replaced them.
+
+Errors state the new name; `dbanon.source.earlier_names` translates what a database stored under the old one.
+"""
+
+from collections.abc import Collection, Mapping
+
+PARAMETERS: Mapping[str, tuple[str, ...]] = {
+    "a": ("sort_quasi",),
+    "ahead": ("lookahead",),
+    "allow_delta": ("allow_small_differences",),
+    "b": ("sort_sensitive",),
+    "cell": ("max_partition",),
+    "coarser": ("group_size_factor",),
+    "d": ("n_quasi_identifiers",),
+    "divergence": ("with_kl_divergence",),
+    "each": ("records_per_group",),
+    "eloss_height": ("loss_height",),
+    "emd": ("ground_distance",),
+    "escape": ("escape_labels",),
+    "facts": ("known_negatives",),
+    "first": ("first_seed",),
+    "form": ("settings",),
+    "grid": ("rounding",),
+    "groups": ("n_groups",),
+    "label": ("target",),
+    "large": ("allow_slow",),
+    "level": ("group_level",),
+    "life": ("reuse_window",),
+    "missing": ("missing_codes",),
+    "most": ("max_suppressed", "max_requests"),
+    "multi": ("multi_sensitive",),
+    "next": ("next_seed",),
+    "norm": ("normalize_levels",),
+    "ontology": ("value_hierarchy",),
+    "other": ("insensitive",),
+    "protection": ("diversity_weight",),
+    "refresh": ("mode",),
+    "round": ("coarsen",),
+    "rows": ("sample_sizes",),
+    "sanity": ("error_floor",),
+    "store": ("max_stored_classes",),
+    "stub": ("split_donor",),
+    "support": ("min_records",),
+    "ties": ("count_ties",),
+    "w": ("label_weight", "max_interval_share"),
+}
+"""The names that replaced the name of a parameter or setting; which one, depends on the function."""
+
+FUNCTIONS: Mapping[str, str] = {
+    "choose": "tradeoffs",
+    "delta_problems": "refresh_problems",
+    "foreign_databases": "attached_databases",
+    "hierarchy_arx": "hierarchy_to_arx",
+    "hierarchy_file": "hierarchy_from_file",
+    "hierarchy_shipped": "hierarchy_builtin",
+    "lower_date_of": "lower_date",
+    "lower_of": "lower_bound",
+    "uncovered": "uncovered_values",
+    "upper_date_of": "upper_date",
+    "upper_of": "upper_bound",
+}
+"""The function that replaced a function."""
+
+ROLES: Mapping[str, str] = {"other": "insensitive"}
+"""The role that replaced a role."""
+
+
+METRICS: Mapping[str, str] = {
+    "built_levels": "columns_with_derived_levels",
+    "dropped": "dropped:null",
+    "flat_hierarchies": "columns_with_flat_hierarchy",
+    "k_all": "k_full_record",
+    "k_rows": "k_distinct_rows",
+    "left_out:bounds": "dropped:bounds",
+    "left_out:duplicate": "dropped:duplicate",
+    "linked": "linked_records",
+    "one_class": "is_single_class",
+    "suppressed:outlier": "suppressed",
+    "unique_unchanged": "unique_by_unchanged_columns",
+}
+"""New names of metrics without columns."""
+
+COLUMN_METRICS: Mapping[str, str] = {
+    "missing": "missing_code_records",
+    "rare_sensitive_value": "rare_value",
+    "rare_sensitive_values": "n_rare_values",
+}
+"""New names of metrics of one column each, which follows after a colon."""
+
+
+def current_parameter(name: str, known: Collection[str]) -> str | None:
+    """Return the name that replaced the name of a parameter, if a function knows it; None otherwise."""
+    return next((new for new in PARAMETERS.get(name.lower(), ()) if new in known), None)
+
+
+def earlier_parameters(known: Collection[str]) -> list[str]:
+    """Return the earlier names of a function's parameters, in alphabetical order."""
+    return [old for old in PARAMETERS if old not in known and current_parameter(old, known) is not None]
+
+
+def renamed_hint(old: str, new: str | None) -> str:
+    """Return a sentence that states the new name; empty if there is none."""
+    return "" if new is None else f" '{old}' is now '{new}'."
+
+
+def current_metric(name: str) -> str:
+    """Return today's name of a metric, with what follows after a colon."""
+    if name in METRICS:
+        return METRICS[name]
+    base, colon, column = name.partition(":")
+    return f"{COLUMN_METRICS.get(base, base)}{colon}{column}"

@@ -1,0 +1,55 @@
+"""Names of parameters, roles and metrics in ledger rows that earlier versions wrote, as today's names.
+
+The rows themselves stay as they are, since their hashes were stored when they were written.
+"""
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+from dbanon.errors import renamed_names
+from dbanon.sqltext import tokenizer
+from dbanon.table_functions.registry import resolve_function
+
+
+def current_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a stored call (function, source, schema, parameters) with today's names of its parameters."""
+    return {**call, "parameters": current_parameters(call["function"], call["parameters"])}
+
+
+def current_parameters(function: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters of a function by today's names."""
+    known = _known_parameters(function, parameters)
+    return {_current_name(name, known): value for name, value in parameters.items()}
+
+
+def current_roles(roles: Mapping[str, str]) -> dict[str, str]:
+    """Return roles by column with today's names of roles."""
+    return {column: renamed_names.ROLES.get(role, role) for column, role in roles.items()}
+
+
+def current_metrics(values: Mapping[str, float]) -> dict[str, float]:
+    """Return values of metrics by today's names."""
+    return {renamed_names.current_metric(name): value for name, value in values.items()}
+
+
+def current_statement(statement: str, function: str, parameters: Mapping[str, Any]) -> str:
+    """Return a stored statement that calls a function, with today's names of its parameters."""
+    known = _known_parameters(function, parameters)
+    tokens = tokenizer.tokens(statement)
+    code = [i for i, token in enumerate(tokens) if token.kind not in ("space", "comment")]
+    pieces = [token.text for token in tokens]
+    for at, following in itertools.pairwise(code):
+        if tokens[at].kind in ("word", "quoted") and tokens[following].text in ("=", ":=", "=>"):
+            name = pieces[at].strip('"')
+            pieces[at] = pieces[at].replace(name, _current_name(name, known))
+    return "".join(pieces)
+
+
+def _known_parameters(function: str, parameters: Mapping[str, Any]) -> set[str]:
+    named_algorithm = {"algorithm": parameters["algorithm"]} if "algorithm" in parameters else {}
+    return {p.name for p in resolve_function(function, named_algorithm).parameters}
+
+
+def _current_name(name: str, known: set[str]) -> str:
+    return name if name in known else renamed_names.current_parameter(name, known) or name

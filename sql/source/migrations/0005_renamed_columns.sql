@@ -1,0 +1,1 @@
+-- Version 5 renames tables, columns and values; dbanon/source/earlier_schema.py does that before this file runs.

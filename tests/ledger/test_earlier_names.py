@@ -1,0 +1,130 @@
+"""Databases, statements and policies with the names of earlier versions (see dbanon/errors/renamed_names.py)."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+from dbanon import errors
+
+EXPORTED = Path(__file__).with_name("earlier_database")
+"""A database as the last version with the earlier names exported it: EXPORT DATABASE ... (FORMAT csv).
+
+It has a release `safe` with two versions, a streaming view `seen`, a hierarchy, a policy and a permission."""
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> str:
+    """The path of a database with the exported tables."""
+    path = str(tmp_path / "earlier.duckdb")
+    with duckdb.connect(path) as con:
+        con.execute((EXPORTED / "schema.sql").read_text(encoding="utf-8"))
+        load = (EXPORTED / "load.sql").read_text(encoding="utf-8")
+        con.execute(load.replace("FROM '", f"FROM '{EXPORTED.as_posix()}/"))
+    return path
+
+
+def add_patients(con: Any, first: int, n: int) -> None:
+    """Insert new patients."""
+    con.execute(
+        "INSERT INTO patients SELECT ? + i, 20 + i % 40, ['Rome', 'Oslo', 'Bonn'][1 + i % 3], "
+        "['flu', 'asthma', 'angina'][1 + i % 3], i % 2 = 0, 'x' FROM range(?) AS r (i)",
+        [first, n],
+    )
+
+
+def test_migration_renames_columns_and_values(database: str) -> None:
+    with dbanon.connect(database) as con:
+        policy = con.sql(
+            "SELECT column_name, role, rounding, missing_codes FROM dbanon.policy WHERE table_name = 'patients'"
+        )
+        assert {row[0]: row[1:] for row in policy.fetchall()} == {
+            "patient_number": ("person", None, None),
+            "age": ("quasi", "5", None),
+            "town": ("quasi", None, ["NA"]),
+            "disease": ("sensitive", None, None),
+            "smoker": ("insensitive", None, None),
+            "note": ("identifier", None, None),
+        }
+        assert con.sql("SELECT max_requests FROM dbanon.permission").fetchall() == [(7,)]
+        assert con.sql("SELECT refresh_mode, allow_small_differences FROM dbanon.release ORDER BY "
+                       "version").fetchall() == [
+            ("first", False), ("recluster", True),
+        ]  # fmt: skip
+        assert con.sql("SELECT status FROM dbanon.stream").fetchall() == [("active",)]
+        assert con.sql("FROM policy_problems()").fetchall() == []
+
+
+def test_migration_changes_no_hash(database: str) -> None:
+    with dbanon.connect(database) as con:
+        assert con.sql("SELECT name, status, policy_changed FROM release_status()").fetchall() == [
+            ("safe", "fresh", False)
+        ]
+        lines = dict(con.sql("SELECT item, value FROM certificate('safe')").fetchall())
+        assert lines["tables"].startswith("as they were released")
+        assert (lines["ground_distance"], lines["coarsen"]) == ("equal", '{"age": "20"}')
+        assert '"coarsen" := MAP' in lines["statement"] and "emd" not in lines["statement"]
+
+
+def test_earlier_release_can_be_published(database: str, tmp_path: Path) -> None:
+    with dbanon.connect(database) as con:
+        dbanon.publish(con, "safe", to=str(tmp_path / "safe.parquet"))
+        n_rows = con.sql(f"SELECT count(*) FROM '{tmp_path / 'safe.parquet'}'").fetchall()
+        assert n_rows == con.sql("SELECT records FROM dbanon.release WHERE version = 2").fetchall()
+
+
+def test_earlier_release_can_be_refreshed(database: str) -> None:
+    with dbanon.connect(database) as con, pytest.warns(dbanon.DisclosureWarning):
+        add_patients(con, 200, 40)
+        dbanon.refresh_release(con, "safe", refresh="recluster", allow_small_differences=True)
+        assert con.sql("SELECT version, status, k FROM releases() LEFT JOIN (SELECT 5 AS k) ON "
+                       "true").fetchall()[-1][:2] == (
+            3, "published",
+        )  # fmt: skip
+        assert con.sql("SELECT min(n) FROM (SELECT count(*) AS n FROM safe GROUP BY class_id)").fetchall()[0][0] >= 5
+
+
+def test_earlier_stream_continues(database: str) -> None:
+    with dbanon.connect(database) as con:
+        con.execute("INSERT INTO visits SELECT 80 + i, 20 + i % 30, 80 + i FROM range(40) AS r (i)")
+        assert dbanon.refresh_stream(con, "seen").read == 40
+
+
+def test_earlier_database_can_be_read_without_migration(database: str) -> None:
+    with duckdb.connect(database, read_only=True) as con:
+        dbanon.attach(con)
+        assert con.sql("SELECT status, added FROM release_status()").fetchall() == [("fresh", 0)]
+        assert con.sql("SELECT version FROM releases() ORDER BY ALL").fetchall() == [(1,), (2,)]
+        roles = dict(con.sql("SELECT item, value FROM certificate('safe') WHERE section = 'roles'").fetchall())
+        assert roles["smoker"] == "insensitive"
+        assert con.sql("SELECT count(*) FROM kacpc('patients', k := 5)").fetchall()[0][0] > 0
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("FROM kacpc('t', k := 2, qi := ['a'], round := {'a': 10})", "'round' is now 'coarsen'"),
+        ("FROM kacpc('t', k = 2, qi = ['a'], emd = 'equal')", "'emd' is now 'ground_distance'"),
+        ("FROM choose('t', k := [2])", "'choose' is now 'tradeoffs'"),
+        ("SELECT lower_of('[1, 2]')", "'lower_of' is now 'lower_bound'"),
+    ],
+)
+def test_earlier_names_in_statements_are_errors_with_the_new_name(query: str, message: str) -> None:
+    for con in (dbanon.connect(), duckdb.connect()):
+        with con:
+            dbanon.attach(con) if isinstance(con, duckdb.DuckDBPyConnection) else None
+            con.execute("CREATE TABLE t AS SELECT i % 10 AS a FROM range(20) AS r (i)")
+            with pytest.raises((errors.DbanonError, duckdb.Error), match=message):
+                con.execute(query).fetchall()
+
+
+def test_earlier_role_in_a_policy_is_an_error_with_the_new_name() -> None:
+    with dbanon.connect() as con:
+        con.execute("CREATE TABLE t AS SELECT i % 10 AS a, i AS b FROM range(20) AS r (i)")
+        con.execute(
+            "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('t', 'a', 'quasi'), ('t', 'b', 'other')"
+        )
+        with pytest.raises(duckdb.Error, match="'other' is now 'insensitive'"):
+            con.execute("FROM kacpc('t', k := 2)")
