@@ -253,7 +253,11 @@ def _predictor(tree: Any, numeric: bool) -> Any:
 
 
 def _error_function(target: Any, train: Ints, numeric: bool) -> Any:
-    """Return the error of predictions about records: the share that is wrong, or mean squared error over variance."""
+    """Return a function of predictions and row numbers that returns the error of the predictions.
+
+    The error is the share of wrong predictions. If `numeric`, it is the mean squared error, divided by the variance of
+    the target in the records `train` (0 if that is 0).
+    """
     if not numeric:
         return lambda found, rows: float(np.mean(found != target[rows]))
     variance = float(np.var(target[train]))

@@ -43,7 +43,7 @@ def anonymize_query(connection: Any, query: str, parameters: object = None) -> A
         accepts = "one call of an algorithm and nothing else, such as FROM best('patients', k=10)"
         raise errors.InvalidArgumentError("anonymize_query", "query", accepts, "another statement")
     name, source, arguments = connection.parse_call(query, parameters, sys._getframe(1))
-    connection.raw.fetchall()  # a result that is not fetched to its end would stand in the way of the next statement
+    connection.raw.fetchall()  # an unfinished result would block the next statement
     return run_call(connection, FrameCall(name, text(source), arguments), frame_adapters.FILE, arguments)
 
 

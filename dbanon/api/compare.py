@@ -201,7 +201,7 @@ def _as_sequence(names: str | Sequence[str]) -> Sequence[str]:
 
 
 def _describe_comment(comment: str | None) -> str:
-    """Return the call of `compare` that a table's comment identifies, for an error message."""
+    """Return the call of `compare` that a table's comment names, or "something else" if it names none, for an error."""
     try:
         settings = json.loads(comment or "")
         table, parameters = (

@@ -38,7 +38,10 @@ def number_spans(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
 
 
 def _list_number_spans(inner: Sequence[Token]) -> list[tuple[int, int]]:
-    """Return the start and end offsets of the numbers between two brackets; none if there are other values."""
+    """Return the start and end offset of each number in a list; empty if it has anything but numbers and texts.
+
+    `inner` has the tokens between the brackets.
+    """
     elements: list[list[Token]] = [[]]
     for token in inner:
         if token.text == ",":

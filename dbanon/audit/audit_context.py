@@ -139,10 +139,14 @@ def resolve_context(
 
 
 def resolve_release_and_source(call: Call, needs_source: bool) -> _ReleaseAndSource:
-    """Return the release and the source of a call, by the call, the ledger or the policy.
+    """Return the release and the source of a call, with the source's declared columns and the ledger entry, if any.
+
+    The source is that of the ledger entry; if it is gone or there is no entry, the one that the call gives, else the
+    release itself. If the call gives none, an entry counts only if the release has not changed since. Without an entry,
+    the declared columns come from the policy.
 
     Raises:
-        DbanonError: As `resolve_context`.
+        DbanonError: As `resolve_context`, for example if `needs_source` and there is none.
     """
     function, options = call.function.name, call.options
     resolve_table = partial(

@@ -207,12 +207,12 @@ def published_quasi_identifiers(
 def add_hierarchies(
     call: Call, entry: LedgerEntry, source: Source, rows: Sequence[DeclaredColumn]
 ) -> tuple[DeclaredColumn, ...]:
-    """Return declared columns with the hierarchies of the release: those of its call, else those declared now.
+    """Return declared columns with the hierarchies of the release: those of its call, else those declared today.
 
-    If these differ from the hierarchies at the time of the release, only those that the current call names count.
+    If these have changed since the release, no column gets one, so that only those that the current call names apply.
 
     Raises:
-        HierarchiesChangedError: They differ, and the current call names none.
+        HierarchiesChangedError: They have changed, and the current call names none.
     """
     hierarchies = _hierarchy_names(call, entry, source)
     if _hierarchy_fingerprint(call, entry, hierarchies) != entry.hierarchy_fingerprint:

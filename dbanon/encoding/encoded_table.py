@@ -67,7 +67,7 @@ class NumericAttribute:
 
     @property
     def height(self) -> int:
-        """Level of the smallest block that holds all values."""
+        """Level of the smallest block that holds all values; one of level l has 2^l values (see `block`)."""
         return max(self.values - 1, 0).bit_length()
 
     def block(self, codes: Ints, level: int) -> tuple[Ints, Ints]:

@@ -133,7 +133,7 @@ class TupleIndex:
 
     @cached_property
     def has_distinct_distances(self) -> bool:
-        """Whether no two different values that occur have the distance 0."""
+        """Whether the distance of any two different values that occur is above 0, so that only equal tuples have 0."""
         for a, j in enumerate(self._axis_attributes):
             table, has_null = self.tables[j], bool((self.axis_codes[:, a] == self.axis_arrays[2][a]).any())
             if isinstance(table, NumericDistances) and (
@@ -253,7 +253,10 @@ class TupleIndex:
         )
 
     def _search(self, query: SumQuery, records: int, sign: int) -> tuple[Ints, Ints]:
-        """Search the tree for the first `records` records by sum (sign 1) or negated sum (-1)."""
+        """Return the tuples of the `records` remaining records with the least sums, and how many records of each tuple.
+
+        `sign` is 1, or -1 for the greatest sums. All remaining records are returned if there are fewer.
+        """
         from dbanon.kernels.tree_search import search_records
 
         records = min(records, self.records)

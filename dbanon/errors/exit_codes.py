@@ -36,7 +36,10 @@ def error_outcome(error: BaseException) -> Outcome:
 
 @cache
 def _outcome_patterns() -> tuple[tuple[Outcome, re.Pattern[str]], ...]:
-    """Return the pattern and the outcome of each error class; refusals before mistakes whose pattern also matches."""
+    """Return the outcome and the message pattern of each error class.
+
+    Refusals come before mistakes, so that of two patterns that match a message, that of the refusal counts.
+    """
     error_classes = [k for k in vars(errors).values() if isinstance(k, type) and issubclass(k, errors.DbanonError)]
     patterns = ((k.outcome, k.pattern()) for k in sorted(error_classes, key=lambda k: k.outcome))
     return tuple((kind, re.compile(pattern, re.DOTALL)) for kind, pattern in patterns if pattern)

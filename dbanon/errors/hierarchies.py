@@ -35,7 +35,7 @@ class MalformedHierarchyError(DbanonError):
         hint = (
             "FROM hierarchy_problems() lists what is wrong."
             if is_stored
-            else "a line a leaf, from the leaf to the root: value;level1;...;*, as in FROM hierarchy_to_arx('sex')."
+            else "one line per leaf, from the leaf to the root: value;level1;...;*, as in FROM hierarchy_to_arx('sex')."
         )
         super().__init__(f"hierarchy '{name}' is not well-formed: {why} Hint: {hint}")
 

@@ -170,7 +170,7 @@ class LinkedRowsBelowKError(RefusedError):
             f"fewer than k = {k} persons have rows in the same classes, as often. Hint: {_withhold_hint(columns)}, "
             "generalize more "
             "(min_level, grid, fewer columns in qi), try an algorithm that leaves equal records together (mondrian, "
-            "datafly), or publish one row a person."
+            "datafly), or publish one row per person."
         )
 
 

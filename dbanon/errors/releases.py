@@ -321,7 +321,7 @@ class Recognition(Protocol):
 
     @property
     def by_spelling(self) -> int:
-        """The number of further people whose keys differ only in spelling."""
+        """The number of further people whose keys differ between versions only by blanks, case or leading zeros."""
 
     @property
     def by_records(self) -> int | None:

@@ -95,7 +95,10 @@ def current_parameter(name: str, known: Collection[str]) -> str | None:
 
 
 def earlier_parameters(known: Collection[str]) -> list[str]:
-    """Return the earlier names of a function's parameters, in alphabetical order."""
+    """Return the earlier names of parameters of a function, in alphabetical order.
+
+    `known` has the names of its parameters today. An earlier name that is one of these is not returned.
+    """
     return [old for old in PARAMETERS if old not in known and current_parameter(old, known) is not None]
 
 

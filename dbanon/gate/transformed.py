@@ -86,7 +86,7 @@ def _pseudonym_settings(request: GateRequest, name: str, settings: Mapping[str, 
 
 
 def _format(settings: Mapping[str, str]) -> str:
-    """Return the format of a pseudonym."""
+    """Return the format of a pseudonym in lower case: hex (the default), base32, digits or uuid."""
     return settings.get("format", "hex").lower()
 
 

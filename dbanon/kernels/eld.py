@@ -10,9 +10,9 @@ from dbanon.kernels.tree_search import append_members
 
 @kernel_part
 def _lacks_values(counts, min_values):
-    """Return whether any column has fewer distinct values with records than required.
+    """Return whether any sensitive column has fewer distinct values than required.
 
-    The last code of a column is NULL and does not count.
+    `counts` (columns, values) has the records of each value; NULLs are not counted.
     """
     for s in range(len(min_values)):
         n_distinct = 0

@@ -98,9 +98,10 @@ def fill_similarity_order(unit, counts, first, order):
 
 @kernel_part
 def _diversity(size, entropy_sum, distinct, normalized):
-    """Return the Shannon index, in steps, of `size` records whose counts n have entropy_sum = sum of n ln n.
+    """Return the Shannon index of a group of `size` records as an integer: in steps of 1 / STEPS_PER_UNIT.
 
-    Normalized: relative to the greatest index of as many records with `distinct` values.
+    `entropy_sum` is the sum of n ln n over the counts n of its values. If `normalized`, it is divided by the greatest
+    index that `size` records can have with `distinct` values; 0 if only one value is possible.
     """
     diversity = math.log(size) - entropy_sum / size
     if normalized:

@@ -94,7 +94,7 @@ class ReleaseRequest:
 
     @property
     def description(self) -> str:
-        """A description of the call for messages, with the parameters that a reader may choose."""
+        """The call as text for messages, with only k and the bounds of privacy models as parameters."""
         visible = [
             f"{name}={value}" for name, value in self.call_parameters.items() if name == "k" or name in model_bounds()
         ]

@@ -107,9 +107,9 @@ class LedgerEntry(related_releases.NamedRelease):
 
     @property
     def settled_members(self) -> Sql:
-        """Its rows of dbanon.membership without deferred records.
+        """Its rows of dbanon.membership without deferred records, which wait for a later version.
 
-        Requires a ledger with the columns of this schema version.
+        Requires a ledger with today's columns.
         """
         return self._rows(" AND waiting IS NOT TRUE")
 

@@ -89,14 +89,22 @@ class Constraint:
         return np.flatnonzero(~is_met)
 
     def mergeable_clusters(self, space: EncodedTable, rows: list[Ints]) -> MergeableClusters:
-        """Return groups of records that will be united."""
+        """Return a structure that merges clusters and says whether unions of two meet the constraint.
+
+        `rows` has the row numbers of each cluster. If there are few sensitive values, persons do not count and the
+        constraint is not joint, the structure counts values; otherwise it keeps the rows.
+        """
         values = sum(space.sensitive[m.sensitive].values + 1 for m in self.models)
         if space.persons is not None or (self.joint and len(space.sensitive) > 1) or len(rows) * values > 2**24:
             return _ClusterRecords(self, space, rows)
         return _ClusterValueCounts(self, space, rows)
 
     def worst_measure(self, space: EncodedTable, rows: Ints, model: ModelRequirement) -> np.float64:
-        """Return the measure of a group by one model; in the joint form that of its worst part."""
+        """Return the value of a model's measure for a group of records, such as its number of distinct values.
+
+        If the constraint is joint, the group is divided by the values of the other sensitive columns, and the worst
+        part counts. Infinite, on the wrong side of every bound, if no records count.
+        """
         sensitive = space.sensitive[model.sensitive]
         parts = [rows]
         if self.joint and len(space.sensitive) > 1:

@@ -187,7 +187,7 @@ class PrivacyModel:
         return f"privacy_models/{self.name}.sql"
 
     def form(self, name: object) -> ModelForm:
-        """Return the form of a name; None: the default."""
+        """Return the form with this name, such as entropy l-diversity; the default form for any other name."""
         return next((f for f in self.forms if f.name == name), self.forms[0])
 
     @property

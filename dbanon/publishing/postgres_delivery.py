@@ -250,7 +250,10 @@ def _drop_copy(function: str, cursor: Any, release: ReleaseName, target: Deliver
 
 
 def undelivered_notice(cursor: Any, entry: LedgerEntry) -> str | None:
-    """Return the notice about a published version whose copy may be out of date; None if it is up to date."""
+    """Return a notice if the copy in PostgreSQL is not of this version, as far as is known.
+
+    None if it is, or if the release has no copy.
+    """
     target = deliveries.recorded_target(cursor, (entry.database, entry.schema, entry.name))
     if target is None or target.version == entry.version:
         return None

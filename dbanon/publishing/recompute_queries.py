@@ -118,7 +118,10 @@ class RecomputeQueries:
         )
 
     def share_at_risk(self) -> Sql | None:
-        """Return the SQL of the share of records whose risk is above 1/k."""
+        """Return SQL of the share of records whose risk is above 1/k: in classes of fewer than k records (persons).
+
+        None if persons count but neither the release nor NAME_classes shows them.
+        """
         return self._class_size_metric(f"coalesce(sum(records) FILTER (WHERE size < {self.k}), 0) / sum(records)")
 
     def marketer_risk(self) -> Sql | None:

@@ -89,6 +89,16 @@ class _OutputFiles:
 
     @classmethod
     def from_target(cls, target: str, name: str, classes: bool) -> _OutputFiles:
+        """Return the paths of the files that a release is written to; none of them is created.
+
+        Args:
+            target: A file with an ending of FORMATS, or a folder, which gets NAME.parquet.
+            name: The name of the release.
+            classes: Whether the file of classes is wanted.
+
+        Raises:
+            InvalidArgumentError: The target has an unknown ending.
+        """
         path = output_files.local_target("publish", target)
         is_nameless = path.name.lower() in FORMATS and not path.is_dir()
         if target.endswith(("/", os.sep)) or path.is_dir() or not (path.suffix or is_nameless):

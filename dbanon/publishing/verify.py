@@ -56,6 +56,10 @@ def verify(path: str | Path) -> list[str]:
 
 
 def _certificate_problems(certificate: Path) -> list[str]:
+    """Return how published files differ from what their certificate records; an empty list if nothing differs.
+
+    A file is missing or has another hash, or the text form of the certificate is missing or names other hashes.
+    """
     hashes = _certificate_hashes(certificate)
     if not hashes:
         return ["it names no files, as those of earlier versions of dbanon"]

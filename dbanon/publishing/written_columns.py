@@ -96,6 +96,7 @@ class CsvColumns:
         return [name for name, type_ in self.types.items() if self.is_escaped and csv_formulas.is_text(type_)]
 
     def _cell(self, name: str) -> Sql:
+        """Return SQL of the cell of a column; in columns with texts, it escapes formulas."""
         column = plain_column(name, self.types[name])
         if name not in self._texts():
             return column

@@ -158,7 +158,7 @@ def _functions() -> tuple[TableFunction, ...]:
             "explain_release",
             ("function", "tbl"),
             (),
-            "What a call of a function that publishes runs: a row a step, with what it holds and its SQL, then the "
+            "What a call of a function that publishes runs: one row per step, with what it holds and its SQL, then the "
             "result. For the custodian: it names what is withheld.",
             "SELECT position, step, holds FROM explain_release('kacpc', 'patients', k = 10);",
         ),

@@ -45,9 +45,10 @@ class _CountingHandler:
 
 @contextlib.contextmanager
 def timed_search(session: Session, seconds: float) -> Iterator[TimedSearch]:
-    """Run the statements of a session with a time limit for search, and yield the search.
+    """Give the searches of algorithms a time limit while the session's statements in the block run; yield the search.
 
-    On the main thread, Ctrl-C ends only the search and keeps its best result; on other threads signals are not changed.
+    On the main thread, Ctrl-C ends only the search, whose best result so far counts; on other threads, the signal
+    handler is unchanged.
     """
     session.search = TimedSearch(seconds, _n_ctrl_c)
     previous_handler = None

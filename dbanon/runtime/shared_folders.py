@@ -81,7 +81,10 @@ def _other_owner(state: os.stat_result) -> str | None:
 
 
 def _is_open(path: Path, state: os.stat_result) -> bool:
-    """Return whether the mode lets a user other than the owner write."""
+    """Return whether users other than the owner (and root) may write to a file or folder.
+
+    The permission of the group does not count if only the owner and root are in it and no access list grants more.
+    """
     if state.st_mode & stat.S_IWOTH:
         return True
     return bool(state.st_mode & stat.S_IWGRP) and not _is_own_group(path, state)

@@ -149,7 +149,10 @@ def _refuse_derived(
 
 
 def _stored_tables(source: Source, scans: tuple[Scan, ...] | None) -> frozenset[Place]:
-    """Return the stored tables of DuckDB databases that a source is or reads."""
+    """Return the tables of DuckDB databases that a source reads: only itself if it is a table.
+
+    `scans` are those of a view or query; None, for unknown ones, gives an empty set. Temporary tables are not stored.
+    """
     if source.is_table:
         return frozenset({source.place})
     return frozenset(scan.place for scan in scans or () if scan.place and scan.place[0] != TEMPORARY)

@@ -130,7 +130,11 @@ def identity_sql(database: str, kind: str) -> Sql:
 
 
 def identity(function: str, cursor: Any, database: str, kind: str) -> str:
-    """Which database an attached one is; DatabaseIdentityUnavailableError where it does not say."""
+    """Return the identity of an attached database.
+
+    Raises:
+        DatabaseIdentityUnavailableError: The database does not report one.
+    """
     try:
         rows = cursor.execute(f"SELECT {identity_sql(database, kind)}").fetchall()
     except Exception as error:

@@ -152,8 +152,7 @@ def resolve_source(
         cursor: A cursor that sees committed objects.
         path: The search path of the caller.
         local_relations: Columns of relations that only the caller's connection sees, by folded name: temporary ones,
-            and
-            as `schema.table` those of its open transaction.
+            and as `schema.table` those of its open transaction.
         is_declaring: As in `attached_databases.foreign_source`.
 
     Raises:

@@ -111,7 +111,10 @@ def _statements(name: str) -> str:
 
 
 def _is_complete(cursor: Any, database: str) -> bool:
-    """Return whether no table or view of the schema is missing; a query of the catalog would be slower."""
+    """Return whether the schema has all its tables and views, with their columns.
+
+    It prepares a statement that names the last added columns, which is faster than a query of the catalog.
+    """
     try:
         cursor.execute(_LAST_COLUMNS.format(database=identifier(database)))
     except Exception:  # whatever is missing is made; if something else is wrong, making it says so

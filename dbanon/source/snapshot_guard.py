@@ -69,12 +69,18 @@ def guarded_relation(relation: Sql, guard: Sql | None) -> Sql:
 
 
 def check_isolation(function: str, cursor: Any, source_name: str, kinds: tuple[str, ...], database: str | None) -> None:
-    """Check that no MySQL server returns uncommitted rows.
+    """Check that no MySQL server that a source reads returns uncommitted rows.
 
-    `database` is the database that is read; None for a relation of DuckDB, which may read any attached one.
+    Args:
+        function: The called function, for the error.
+        cursor: A cursor.
+        source_name: The name of the source, for the error.
+        kinds: The systems that the source reads. Nothing is checked unless "mysql" is one of them.
+        database: The attached database that the source is in; None for a relation of DuckDB, for which all attached
+            MySQL databases are checked.
 
     Raises:
-        ReadUncommittedError: A server does.
+        ReadUncommittedError: The isolation level of a server is READ UNCOMMITTED.
     """
     databases = attached_databases.databases(cursor, "mysql").values() if database is None else [database]
     for name in databases if "mysql" in kinds else ():

@@ -44,12 +44,13 @@ _SLOT = re.compile(
 
 
 def parse_slot(function: str, text: str, positional_name: str | None = None) -> tuple[str, object] | None:
-    """Return `(name, value)` of one positional slot; None if the slot is empty.
+    """Return the name and value of one positional slot of a call, which DuckDB passes as SQL text.
 
-    A text without a name is the value of the parameter `positional_name`.
+    The slot is a comparison such as `(k = 5)`; NULL for no argument, which gives None. With `positional_name`, a slot
+    that is only a text literal is the value of that parameter.
 
     Raises:
-        UnreadableArgumentError: The slot contains anything but a comparison of a name with a literal.
+        UnreadableArgumentError: The slot is anything else.
     """
     branch = _SLOT.fullmatch(text)
     text = branch["given"] if branch else text

@@ -59,7 +59,7 @@ class MoveCount:
     invalid: tuple[object, ...] = (-1, 2.5, "ten", "5s", True)
 
     def check(self, value: object) -> int:
-        """Return the accepted value; raise ValueError if it is invalid."""
+        """Return the number of moves; raise ValueError unless it is an integer of at least 0."""
         return Integer(0).check(value)
 
     def __str__(self) -> str:
@@ -273,7 +273,10 @@ class Integers:
         )
 
     def check(self, value: object) -> tuple[int, ...]:
-        """Return the accepted value; raise ValueError if it is invalid."""
+        """Return the integers as a tuple; raise ValueError if they are invalid.
+
+        They must be different, in order, and at least one; a single integer is accepted if `alone`.
+        """
         if self.alone and isinstance(value, int):
             value = [value]
         if not isinstance(value, (list, tuple)) or not value:

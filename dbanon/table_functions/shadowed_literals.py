@@ -48,9 +48,10 @@ def check_literals(function: str, cursor: Any) -> None:
 
 
 def _builtin_check_sql() -> Sql:
-    """Return a query with one boolean per literal: whether its name resolves to DuckDB's own function.
+    """Return a query with one boolean per function of LITERALS: whether its name resolves to DuckDB's own function.
 
-    DuckDB reports its own scalar function in the error for a call with FILTER, which only aggregates accept.
+    Literals such as [...] and {...} call these functions; a macro of the user can replace one. The query plans a call
+    with FILTER, which only aggregates accept: DuckDB's own scalar function is named in the error.
     """
     calls = (text(f"SELECT {identifier(name)}() FILTER (WHERE true)") for name in LITERALS)
     plans = (f"system.main.json_serialize_plan({call})" for call in calls)

@@ -101,7 +101,10 @@ def _answer_array(parts: Any, wide_rows: list[dict[str, object]] | None = None, 
 
 
 def _noise_rows(noisy_records: algorithms.NoisyRecords) -> Any:
-    """Return noisy records as rows of `drawn`; NULL for a negative code and a NaN position."""
+    """Return noisy records as rows of the field `drawn`, a list of codes and a list of positions per record.
+
+    Values that have no code (-1) or no position (NaN) are NULL.
+    """
     n_rows, n_attributes = noisy_records.code.shape
     offsets = pa.array(np.arange(n_rows + 1, dtype=np.int32) * n_attributes)
     code, position = noisy_records.code.reshape(-1), noisy_records.position.reshape(-1)

@@ -21,13 +21,13 @@ from dbanon.udf.influence import with_influence
 
 
 def dbanon_compare(requests: Any, rows: Any, *domains: Any) -> Any:
-    """Return the metrics of all runs on each table of groups of equal records, as a column of COMPARISON_TYPE.
+    """Return the metrics of all runs (an algorithm with one k each) of each comparison, as a column of COMPARISON_TYPE.
 
     Args:
         requests: JSON of each comparison, with its runs.
-        rows: The groups of equal records, as in dbanon_cluster.
-        *domains: The domains as in dbanon_cluster, then how each number is published, then the number of records of the
-            source.
+        rows: The groups of equal records of its table, encoded (see `dbanon_cluster`).
+        *domains: The domain of each attribute and of each sensitive column (see `dbanon_cluster`); the intervals that
+            each numeric attribute publishes; the number of records of the source.
 
     Returns:
         STRUCT(rows STRUCT(...)[], error VARCHAR) with one row per run and metric.

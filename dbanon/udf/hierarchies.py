@@ -292,7 +292,7 @@ def _nodes_by_label(tree: HierarchyTree, leaves: bool) -> dict[str, int]:
 
 
 def _code_rows(number: int, matched: MatchedValues) -> Any:
-    """Return one row per value that has a code, as an array of CODES."""
+    """Return an array of CODES with a row per matched value of hierarchy number `number`: its code and its nodes."""
     arrays = [
         _integer_column(np.full(len(matched.values), number)), text_column(matched.values),
         _integer_column(matched.codes), _integer_column(matched.clustered_nodes), _integer_column(matched.value_nodes),

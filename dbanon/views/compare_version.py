@@ -88,10 +88,18 @@ def check_recognized(
     recognized: Sequence[recognized_people.Recognized],
     same_name: Sequence[LedgerEntry],
 ) -> None:
-    """Refuse or report versions whose people are probably the same although their keys differ.
+    """Warn of, or refuse, versions that are probably about the same people, although their keys differ.
+
+    Args:
+        cursor: A cursor.
+        entry: The new version.
+        version_options: The options of the new version.
+        recognized: What recognizing its people in other versions found.
+        same_name: The earlier versions of the release; small differences from these can be allowed.
 
     Raises:
-        PeopleNotRecognizedError: Under composition = 'refuse'.
+        PeopleNotRecognizedError: People are recognized only by their records, or versions cannot be compared, and
+            composition = 'refuse'.
         SmallDifferencesRefusedError: Versions of one name, without a person column, differ by too few records.
     """
     for result in recognized:

@@ -131,7 +131,8 @@ def create_release(
             ):
                 raise errors.ReleaseExistsError("materialize", name, existing_names, bool(published_versions))
             if not earlier_versions and current_session.on_review is not None:
-                current_session.on_review(pre_release_review.review_lines(call, spec, name))
+                shown_name = target[2] if target[1] == "main" else f"{target[1]}.{target[2]}"
+                current_session.on_review(pre_release_review.review_lines(call, spec, shown_name))
             spec, call_parameters = search_budget.count_timed_moves(
                 "materialize", current_session, cursor, spec, call_parameters
             )
@@ -207,7 +208,8 @@ def refresh_release(
             and defers new records that are too few or miss the model until a later refresh has enough of them.
             "recluster" clusters all records again; a reader of both versions can intersect their classes.
         allow_small_differences: Publish rows that classes gain or lose even if these miss the model; the ledger stores
-        this. composition: The reaction if this release and others of the same source together narrow people: "warn" or
+            this.
+        composition: The reaction if this release and others of the same source together narrow people: "warn" or
             "refuse".
         if_stale: Create no version if source, policy and hierarchies have not changed (see `release_status`).
         erase: Honour an erasure that would be refused otherwise. Classes that lost a person are removed as a whole; the
@@ -257,7 +259,16 @@ def refresh_release(
 def _refresh(
     cursor: Any, old: LedgerEntry, spec: ReleaseSpec, refresh_mode: str, version_options: VersionOptions
 ) -> Release:
-    """Create the next version of a release from the spec of its source as it is now."""
+    """Create the next version of a release from `spec`, its source and policy as they are now.
+
+    Args:
+        cursor: A cursor.
+        old: The published version.
+        spec: The spec of the next version.
+        refresh_mode: "keep", "hold" or "recluster" (see `refresh_release`). With "hold" (and no erasure), groups of new
+            records are deferred in turn until a version can be created.
+        version_options: The other options of the version.
+    """
     entry = _entry(
         (old.database, old.schema, old.name), old.call, spec, old.person_key, old.version + 1, refresh_mode, cursor
     )

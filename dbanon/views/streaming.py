@@ -229,10 +229,10 @@ def _check_roles(entry: StreamEntry, current_roles: Mapping[str, str]) -> None:
 
 
 def _warn_of_others(cursor: Any, entry: StreamEntry) -> None:
-    """Warn if other releases or streams published the same tables.
+    """Issue a warning if other releases or streams published the same tables, or if it is unknown for some.
 
     Raises:
-        StreamRefusedError: They were published with composition = 'refuse'.
+        StreamRefusedError: A release of the same tables has composition = 'refuse'.
     """
     bases = same_source.comparable_bases(entry)
     releases = same_source.releases_of_bases(bases, cursor)

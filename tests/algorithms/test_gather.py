@@ -74,7 +74,8 @@ def test_multilevel_mdav_equals_plain_loop(table: Table, levels: int, coarser: i
     if encoded_table.rows >= 2:
         pairs = with_unit(encoded_table, 1, "edges")
         clusters = [
-            sorted(c) for c in found_clusters("multilevel_mdav", encoded_table, k, levels=levels, group_size_factor=coarser)
+            sorted(c)
+            for c in found_clusters("multilevel_mdav", encoded_table, k, levels=levels, group_size_factor=coarser)
         ]
         assert equal_clusters(pairs, clusters) == equal_clusters(
             pairs, slow.multilevel(encoded_table, pairs, k, levels, coarser)

@@ -119,7 +119,12 @@ def _watched() -> Iterator[dict[str, float]]:
 
         return run
 
-    places = ((plan, "call_sql"), (cluster_input, "encode_records"), (cluster.algorithms, "run_algorithm"), (cluster, "_part_rows"))
+    places = (
+        (plan, "call_sql"),
+        (cluster_input, "encode_records"),
+        (cluster.algorithms, "run_algorithm"),
+        (cluster, "_part_rows"),
+    )
     with ExitStack() as stack:
         for name, (place, attribute) in zip(spent, places, strict=True):
             stack.enter_context(mock.patch.object(place, attribute, timed(name, getattr(place, attribute))))

@@ -173,7 +173,10 @@ def test_policy_file_that_is_not_about_the_table(database: Path, name: str, text
 
 def test_policy_file_with_rows_of_several_tables(database: Path, people: Path) -> None:
     file = database.with_name("policy.csv")
-    head, extra_text = "schema_name,table_name,column_name,role,top,bottom,rounding\n", "main,visits,name,sensitive,,,\n"
+    head, extra_text = (
+        "schema_name,table_name,column_name,role,top,bottom,rounding\n",
+        "main,visits,name,sensitive,,,\n",
+    )
     file.write_text(f"{head}{extra_text}main,PATIENTS,age,quasi,,,20\n", encoding="utf-8")
     assert_released(anonymize(database, ["--policy", str(file)]))
     file.write_text(f"{head}{extra_text},people,age,quasi,90,18,10\n", encoding="utf-8")

@@ -99,7 +99,8 @@ def ledgers(con: Any) -> list[list[tuple[Any, ...]]]:
     return [
         con.execute(query).fetchall()
         for query in (
-            "SELECT name, version, status, refresh_mode, records, composition, unchecked_against FROM dbanon.release ORDER BY ALL",
+            "SELECT name, version, status, refresh_mode, records, composition, unchecked_against FROM "
+            "dbanon.release ORDER BY ALL",
             "SELECT release, version, count(*) FROM dbanon.membership GROUP BY ALL ORDER BY ALL",
             "SELECT name, status, arrived, published, waiting FROM dbanon.stream ORDER BY ALL",
             "SELECT name, status FROM dbanon.related_release ORDER BY ALL",

@@ -15,8 +15,8 @@ class Cudsa:
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], options: Mapping[str, object]) -> None:
         self.plain, self.k, self.need = Plain(came), k, need
         self.labels = [0] * came.n_records if came.labels is None else came.labels.tolist()
-        self.w = 1.0 if came.labels is None else float(str(options["w"]))
-        self.store, delta = int(str(options["store"])), int(str(options["delta"]))
+        self.w = 1.0 if came.labels is None else float(str(options["label_weight"]))
+        self.store, delta = int(str(options["max_stored_classes"])), int(str(options["delta"]))
         self.out = [PENDING] * came.n_records
         self.step = [0] * came.n_records
         self.classes: list[list[Span]] = []

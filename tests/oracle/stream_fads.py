@@ -80,7 +80,9 @@ class Fads:
 class Fast(Fads):
     """FAST: a round is held, for all that would be due before `ahead` more records come."""
 
-    def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, reuse_window: int, lookahead: int) -> None:
+    def __init__(
+        self, came: Arrivals, k: int, need: Sequence[int], delta: int, reuse_window: int, lookahead: int
+    ) -> None:
         self.late = delta - lookahead
         super().__init__(came, k, need, delta, reuse_window)
 

@@ -18,7 +18,7 @@ class PuriHaritha:
             self.plain.sensitive = came.meanings.tolist()
         delta = int(str(options["delta"]))
         self.beta = int(str(options["beta"]))
-        self.last, self.life = int(str(options["groups"])), int(str(options["life"]))
+        self.last, self.life = int(str(options["n_groups"])), int(str(options["reuse_window"]))
         self.out = [PENDING] * came.n_records
         self.step = [0] * came.n_records
         self.classes: list[list[Span]] = []

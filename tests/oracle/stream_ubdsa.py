@@ -20,7 +20,7 @@ class Ubdsa:
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], options: Mapping[str, object]) -> None:
         self.plain, self.k, self.need = Plain(came), k, need
-        self.beta, self.store = int(str(options["beta"])), int(str(options["store"]))
+        self.beta, self.store = int(str(options["beta"])), int(str(options["max_stored_classes"]))
         self.theta, delta = float(str(options["theta"])), int(str(options["delta"]))
         self.out = [PENDING] * came.n_records
         self.step = [0] * came.n_records

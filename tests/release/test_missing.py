@@ -326,7 +326,9 @@ def test_hierarchies_and_problems_do_not_ask_for_codes(both: Any) -> None:
         f"dbanon.policy: missing_codes does not fit coded.age: '{code}' is not a value of type BIGINT."
         for code in ("NA", "7.5")
     ]
-    with pytest.raises(duckdb.Error, match=r"missing_codes does not fit coded\.age: 'NA' is not a value of type BIGINT"):
+    with pytest.raises(
+        duckdb.Error, match=r"missing_codes does not fit coded\.age: 'NA' is not a value of type BIGINT"
+    ):
         rows(both, "FROM kacpc('coded', k := 3)")
 
 

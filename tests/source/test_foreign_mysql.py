@@ -117,7 +117,7 @@ def test_mysql_release_refreshed_and_checked_against_others(clinic: Any, server:
     assert rows(clinic, "SELECT status, added FROM release_status()") == [("stale", 20)]
     clinic.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe")
     assert rows(clinic, "SELECT count(*) FROM safe") == [(320,)]
-    (bases,) = rows(clinic, "SELECT bases FROM releases() WHERE version = 2")[0]
+    (bases,) = rows(clinic, "SELECT source_tables FROM releases() WHERE version = 2")[0]
     assert re.fullmatch(r'"mysql:[^"/]\S+"\."clinic"\."patients"', bases[0]) and len(bases) == 1
     with pytest.warns(dbanon.DisclosureWarning, match="safe version"):
         clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW mine AS SELECT * FROM kacpc('my.clinic.seen', k=7)")
@@ -125,7 +125,7 @@ def test_mysql_release_refreshed_and_checked_against_others(clinic: Any, server:
     with pytest.warns(dbanon.DisclosureWarning, match="safe version"):
         clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW its AS SELECT * FROM kacpc('warehouse.clinic.patients', "
                        "k=8)")  # fmt: skip
-    clinic.execute("""UPDATE dbanon.release SET bases = ['"mysql:before it moved"."clinic"."patients"']""")
+    clinic.execute("""UPDATE dbanon.release SET source_tables = ['"mysql:before it moved"."clinic"."patients"']""")
     with pytest.warns(dbanon.DisclosureWarning, match="safe version"):
         clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW now AS SELECT * FROM kacpc('my.clinic.patients', k=9)")
     assert "would stand outside of clinic" in refusal_message(

@@ -257,7 +257,7 @@ def test_postgres_release_refreshed_and_checked_against_others(clinic: Any) -> N
     run_statements(clinic, "DELETE FROM patients WHERE id = 1")
     with pytest.raises(errors.SmallDifferencesRefusedError):
         clinic.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe")
-    (bases,) = rows(clinic, "SELECT bases FROM releases() WHERE version = 2")[0]
+    (bases,) = rows(clinic, "SELECT source_tables FROM releases() WHERE version = 2")[0]
     assert re.fullmatch(r'"postgres:\d+/\d+"\."public"\."patients"', bases[0]) and len(bases) == 1
     assert rows(clinic, "SELECT value FROM risk('safe', source='pg.public.patients') LIMIT 1")
     assert dbanon.certificate(clinic, "safe")

@@ -218,7 +218,7 @@ def test_related_tables_share_people_after_database_moved(ward: Any, file: Path)
     call = "SELECT * FROM kacpc('ward.main.patients', k=3, children='ward.main.visits', key='id')"
     ward.execute(f"CREATE MATERIALIZED ANONYMIZED VIEW care AS {call}")
     moved_text = """['"sqlite:before it moved"."main"."patients"']"""
-    ward.execute(f"UPDATE dbanon.related_release SET bases = {moved_text}, people = {moved_text}")
+    ward.execute(f"UPDATE dbanon.related_release SET source_tables = {moved_text}, person_tables = {moved_text}")
     for table in ("patients", "visits"):
         other = f"CREATE MATERIALIZED ANONYMIZED VIEW other AS SELECT * FROM kacpc('ward.main.{table}', k=3)"
         assert "the same people are in care" in refusal_message(ward, other)

@@ -10,7 +10,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from dbanon import attach
 from dbanon.integrations.sqlalchemy.connection import raw_connection
-from dbanon.sqlalchemy import declare_models, identifier, install, insensitive, person, quasi, sensitive
+from dbanon.sqlalchemy import declare_models, identifier, insensitive, install, person, quasi, sensitive
 from support.policy_attempts import clinic
 
 

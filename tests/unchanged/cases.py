@@ -99,9 +99,9 @@ OWN = {
     "knn_gs": ("n_groups := 3, records_per_group := 2", "group_level := 1, mode := 'deterministic'"),
     "pppc": ("parts := 3, seed := 2", "l := 2, mode := 'deterministic'"),
     "s_cpm": ("parts := 3, penalty := 2, seed := 2", "l := 2, mode := 'deterministic'"),
-    "datafly": ("most := 0", "suppress := 0.02, l := 2"),
+    "datafly": ("max_suppressed := 0", "suppress := 0.02, l := 2"),
     "incognito": ("suppress := 0.1", "recoding := 'tight'"),
-    "samarati": ("suppress := 0.1, most := 3",),
+    "samarati": ("suppress := 0.1, max_suppressed := 3",),
     "best": ("effort := 'normal'", "l := 2, seed := 4"),
     "simdiv": (
         "influence := 'weights'",

@@ -236,9 +236,9 @@ def test_a_changed_distribution_is_judged_by_the_gate(con: Any) -> None:
     )
     with pytest.warns(dbanon.DisclosureWarning, match="clustered anew"):
         dbanon.refresh_release(con, "safe", refresh="recluster", allow_small_differences=True)
-    assert con.execute("SELECT refresh_mode, allow_small_differences FROM dbanon.release WHERE version = 2").fetchall() == [
-        ("recluster", True)
-    ]
+    assert con.execute(
+        "SELECT refresh_mode, allow_small_differences FROM dbanon.release WHERE version = 2"
+    ).fetchall() == [("recluster", True)]
 
 
 @pytest.mark.exhaustive

@@ -367,7 +367,7 @@ def test_mistakes() -> None:
     refused(errors.UnknownParameterError, life2=1)
     with pytest.raises(errors.StreamAlgorithmNotAllowedError, match="materialize: fads is a stream system"):
         dbanon.create_release(con, "safe", "fads", "events", k=3)
-    with pytest.raises(duckdb.Error, match="choose: fads is a stream system"):
+    with pytest.raises(duckdb.Error, match="tradeoffs: fads is a stream system"):
         con.execute("FROM tradeoffs('events', k := [3], qi := ['age'], algorithms := ['fads'])")
     with pytest.raises(errors.StreamAlgorithmNotAllowedError, match="anonymize: castle is a stream system"):
         dbanon.anonymize(con.execute("FROM events").df(), "castle", k=3)

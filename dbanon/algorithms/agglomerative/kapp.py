@@ -296,6 +296,7 @@ class ClassDeviations:
         return total
 
     def merge(self, keep: int, absorbed: int) -> None:
+        """Merge class `absorbed` into class `keep`: add its rows and its counts of sensitive values."""
         self.rows[keep] = np.concatenate((self.rows[keep], self.rows[absorbed]))
         for counts in self.counts:
             counts[keep] = counts[keep] + counts[absorbed]

@@ -103,9 +103,14 @@ def unite_equal_classes(space: EncodedTable, labels: Ints) -> Ints:
 def class_numbers(
     space: EncodedTable, low_codes: Ints, high_codes: Ints, *, are_ends: bool = False, raised_nodes: Ints | None = None
 ) -> Ints:
-    """Return numbers of clusters of the codes first to last (clusters, attributes), equal where they publish the same.
+    """Return a number for each cluster; clusters that publish the same values have the same number.
 
-    `are_ends`: of numbers these are ranks of published ends already; `raised_nodes`: what is published instead, or -1.
+    Args:
+        space: The encoded table.
+        low_codes: (clusters, attributes) the least code of each cluster.
+        high_codes: (clusters, attributes) its greatest code.
+        are_ends: Whether codes of numeric attributes are already the ranks of published interval ends.
+        raised_nodes: (clusters, attributes) the node to publish, if not the lowest that covers the codes; else -1.
     """
     low, high = low_codes.copy(), high_codes.copy()
     for j, attribute in enumerate(space.attributes):

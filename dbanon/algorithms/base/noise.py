@@ -107,7 +107,7 @@ def _noisy_numbers(
         return np.full(len(values), -1, np.int64), np.full(len(values), np.nan)
     low = np.minimum.reduceat(np.where(has_value, values, number.values), first)
     high = np.maximum.reduceat(np.where(has_value, values, -1), first)
-    # What is left out has no part in it: neither in the range of the column, nor in its ends.
+    # Suppressed records affect neither the range of the column nor its ends.
     place = np.append(number.positions - number.positions[low.min()], np.nan)
     max_position = float(place[high.max()])
     positions = place[values]

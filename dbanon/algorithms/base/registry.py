@@ -323,7 +323,11 @@ def algorithms() -> tuple[Algorithm, ...]:
 
 
 def find(name: str) -> Algorithm:
-    """Return the algorithm of a name; UnknownAlgorithmError."""
+    """Return the algorithm of a name.
+
+    Raises:
+        UnknownAlgorithmError: There is none.
+    """
     if name not in _REGISTRY:
         raise errors.UnknownAlgorithmError(name, sorted(_REGISTRY))
     return _REGISTRY[name]

@@ -288,7 +288,7 @@ register(
         Parameter(
             "bounds",
             PerColumn(Interval(), "{'age': [18, 90]}"),
-            "Outliers: records with a number or a date beyond these ends are left out (left_out in the metrics).",
+            "Outliers: records with a number or a date beyond these ends are dropped (dropped:bounds in the metrics).",
         ),
         Parameter(
             "drop_duplicates",

@@ -79,7 +79,7 @@ class _ThresholdGrowth:
         number_of = np.array([(s.value_counts > 0).sum() for s in space.sensitive])
         codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
         values = max(s.values for s in space.sensitive) + 1
-        # Where a cluster begins, what is left, and what is known of the last cluster.
+        # The start of every cluster, the remaining tuples, and the state of the last cluster.
         self.state, self.cluster_of = np.zeros(4, np.int64), np.full(space.rows, -1, np.int64)
         threshold_items = ThresholdPools(
             random_order(space, options),

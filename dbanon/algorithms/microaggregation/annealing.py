@@ -65,7 +65,7 @@ def anneal_clusters(
     if start_sse == 0:
         return runs
     new_labels = _annealed_labels(kernel_inputs, at, labels, search, start_sse, check)
-    if kernel_inputs.mode == 0:  # records of a tuple are alike: they go to their classes in order
+    if kernel_inputs.mode == 0:  # records of a tuple are equal: they are assigned to its classes in order
         new_labels = new_labels[np.lexsort((new_labels, space.tuple_of))]
     _, new_labels[is_published] = np.unique(new_labels[is_published], return_inverse=True)
     annealed_runs = RunLengthLabels.from_labels(space, new_labels)

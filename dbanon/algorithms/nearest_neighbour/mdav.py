@@ -57,6 +57,7 @@ class FarthestFromAverage(GrowthRules):
         return self.log.add_groups(members[:used], first_number)
 
     def assign_leftovers(self, n_groups: int, check: Check) -> None:
+        """Make the remaining records, fewer than 2k, the last group."""
         tuples = np.flatnonzero(self.points.remaining)
         self.log.add(tuples, self.points.remaining[tuples], np.full(len(tuples), n_groups))
 

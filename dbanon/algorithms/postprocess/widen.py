@@ -84,6 +84,6 @@ def _published_values(space: EncodedTable, labels: Ints) -> tuple[EncodedTable, 
             attributes.append(replace(attribute, node=attribute.node[published_codes], magnitudes=None))
         codes[:, j] = np.searchsorted(
             published_codes, codes[:, j]
-        )  # NULL comes after the last; nobody looks at what is left out
+        )  # NULL is the last code; suppressed records are never read
         original_codes.append(np.append(published_codes, attribute.values))
     return replace(space.with_reference_rows(rows), attributes=tuple(attributes), codes=codes), original_codes

@@ -97,7 +97,10 @@ class NumberLoss(ColumnLoss):
         self.losses = self._range_losses(self.low, self.high, self.is_missing)
 
     def _range_losses(self, low: Floats, high: Floats, is_missing: Flags) -> Floats:
-        """Return the losses of ranges: all if missing values are mixed with others, none if all are missing."""
+        """Return the loss of each range: its width relative to that of the column, times the column's weight.
+
+        A class without a range loses the full weight if missing values are mixed with numbers, nothing if all are.
+        """
         unbounded_losses = np.where(is_missing, 0.0, self.column.weight)
         return np.where(np.isfinite(low), (high - low) * self.scale, unbounded_losses)
 

@@ -82,7 +82,10 @@ def _table_runs_sql(
 
 
 def _stream_runs_sql(call: Call, algorithms: Sequence[StreamAlgorithm], base: ReleaseSpec, n_parts: int) -> Sql:
-    """Return the statement of the runs of stream algorithms."""
+    """Return a statement that runs each stream algorithm with each k: one row per run and metric.
+
+    `n_parts` is the number of such statements that are combined in one, for the progress.
+    """
     options = call.options
     runs = [stream_runs.plan_run(call, base, algorithm, k) for algorithm in algorithms for k in options["k"]]
     return stream_runs.runs_sql(base, runs, options["metrics"], n_queries=options["queries"], n_parts=n_parts)

@@ -238,7 +238,7 @@ FUNCTIONS = (
         "tradeoffs",
         ("tbl",),
         tuple(_parameters()),
-        "One row a configuration of a release: what it costs, what it leaves at risk, whether no other beats it in "
+        "One row per configuration of a release: what it costs and leaves at risk, and whether no other beats it in "
         "both (frontier), and the statement that makes it. What cannot be released is a row whose problem says why. "
         "For the custodian.",
         handler=tradeoffs_sql,

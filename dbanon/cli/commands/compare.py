@@ -72,7 +72,7 @@ def compare(
 ) -> None:
     """Compare what algorithms lose and leave at risk on SOURCE.
 
-    One row a run and metric. With --into, a comparison that was stopped goes on where it was, and another k or
+    One row per run and metric. With --into, a stopped comparison is continued, and another k or
     algorithm is added to those that are there.
     """
     with errors_as_messages():
@@ -106,7 +106,7 @@ def tradeoffs(
 ) -> None:
     """Show what configurations of a release of SOURCE cost and leave at risk, and which of them no other beats.
 
-    One row a configuration; --json has the statement that makes each.
+    One row per configuration; --json has the statement that makes each.
     """
     with errors_as_messages():
         parameters = _call_parameters("tradeoffs", given, k=k, algorithms=algorithms, l=l, t=t)

@@ -237,6 +237,7 @@ def _expression_nodes(tree: object) -> Iterable[Mapping[str, Any]]:
 
 
 def _is_constant(node: Mapping[str, Any]) -> bool:
+    """Return whether a node of a parsed expression may be in a literal: a constant, cast, list, struct, map or row."""
     kind = node["class"]
     return kind in ("CONSTANT", "CAST", "TYPE") or (kind == "FUNCTION" and node.get("function_name") in _CONSTRUCTORS)
 

@@ -168,6 +168,7 @@ def print_table(title: str, rows: Sequence[Mapping[str, object]]) -> None:
 
 
 def _cell_text(value: object) -> str:
+    """Return the text of a cell: a float with 6 digits, empty for NULL, other values on one line without markup."""
     from rich.markup import escape
 
     if isinstance(value, float):

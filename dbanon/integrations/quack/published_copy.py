@@ -33,7 +33,7 @@ from dbanon.table_functions import scalar_functions
 from dbanon.views import release_requests
 from dbanon.views.release_requests import RequestOutcome
 
-LAYOUT_VERSION = 3
+LAYOUT_VERSION = 4
 """Version of the file's layout; increase it when files are written differently."""
 
 _TABLE_SUFFIXES = ("", "_classes", "_metrics", "_certificate")

@@ -51,10 +51,11 @@ def kmeans_parts(encoded: PartitionInput, n_parts: int, rounds: int) -> Partitio
 
 
 def bisecting_kmeans_parts(encoded: PartitionInput, max_tuples: int, rounds: int) -> Partitioner:
-    """Return partitions of at most `max_tuples` tuples by repeated 2-means.
+    """Return a function that adds the partition of each record, by repeated 2-means.
 
-    A partition is divided if both halves have the records of a class and meet the models. The first centers are those
-    of the halves of a coarse cell (see `kmeans_parts`). O(rounds * tuples) time per level.
+    A partition of more than `max_tuples` tuples is divided into two if each of these has the records of a class and
+    meets the models; otherwise it stays as it is. The first centers are those of the halves of a coarse cell (see
+    `kmeans_parts`). Each 2-means makes at most `rounds` rounds. O(rounds * tuples) time per level.
     """
     distances, stages = _CenterDistances(encoded), list[Stage]()
     partitioner, n_parts = distances.assign_nearest(stages), 1

@@ -194,6 +194,7 @@ class _PlanReader:
         return [self._unknown_rows(len(node["expr_types"]))]
 
     def _delim_get(self, node: Node) -> list[Branch]:
+        """Return one branch without origins: outer values of a correlated subquery, or rows that are in the plan."""
         return [self._unknown_rows(len(node["chunk_types"]))]
 
     _column_data_get = _delim_get
@@ -288,6 +289,7 @@ class _PlanReader:
         return [branch for child in node["children"] for branch in self.branches(child)]
 
     def _intersect(self, node: Node) -> list[Branch]:
+        """Return the branches of the first operand: every row of the result is one of its rows (also of EXCEPT)."""
         return self.branches(node["children"][0])
 
     _except = _intersect

@@ -35,8 +35,7 @@ class Recognized:
         by_key: Number of them with the same key in both.
         by_spelling: Number of further people whose keys differ only by blanks, case or leading zeros.
         by_records: Number of further people recognized by their records; None if too few remain, or if their records
-            agree
-            no more than by chance.
+            agree no more than by chance.
         unmatched: Number of people of the new version, and of the other one, who are not recognised.
         columns: The columns in which the records are the same.
         is_comparable: Whether both versions have hashes of the same format.
@@ -216,7 +215,14 @@ def _match_by_spelling(cursor: Any, i: int) -> int:
 
 
 def _match_by_records(cursor: Any, i: int, agreement: chance_agreement.Agreement) -> int:
-    """Match remaining people with the same records in the columns of an agreement; return their number."""
+    """Match the people of two versions who are not matched yet and have equal records in the columns of `agreement`.
+
+    The matches are added to the table of equal people of the other version number `i`. Of people with equal records, it
+    does not matter which are matched.
+
+    Returns:
+        The number of people matched by this.
+    """
     n_before = cursor.execute(f"SELECT count(*) FROM {_same_people_table(i)}").fetchall()[0][0]
     query = templates.fill(
         "ledger/people/same_records.sql",

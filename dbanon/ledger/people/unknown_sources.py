@@ -66,7 +66,10 @@ def unknown_relations(
 
 
 def warn_of_unknown(new: Published, unknown: Mapping[str, str]) -> None:
-    """Issue one DisclosureWarning where the relation of a release to others is unknown."""
+    """Issue one DisclosureWarning if it is unknown whether other releases are about the same people as a new one.
+
+    `unknown` maps the name of each such release to the reason; there is no warning if it is empty.
+    """
     if unknown:
         warn(str(errors.UnknownRelationError(new.display_name, unknown)), DisclosureWarning)
 

@@ -38,7 +38,7 @@ class _RelatedTable:
 
     @property
     def key_values(self) -> list[Sql]:
-        """Return SQL of the key's columns in a form that can be compared."""
+        """SQL of each key column, equal for equal persons; NULL for a type that cannot identify persons."""
         columns = (self.columns[name.lower()] for name in self.key)
         return [person_value(identifier(name), type_) or Sql("NULL") for name, type_ in columns]
 

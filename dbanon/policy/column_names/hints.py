@@ -185,7 +185,10 @@ def _vocabulary() -> tuple[dict[str, tuple[VocabularyMatch, ...]], tuple[tuple[r
 
 @cache
 def _stem_pattern() -> re.Pattern[str]:
-    """Return a pattern of all stems with a wildcard: comparing each pattern with each word would be slower."""
+    """Return one pattern that finds any stem of a vocabulary word with a wildcard in a word.
+
+    The patterns of single words are tried only if it matches, which is faster.
+    """
     return re.compile("|".join(map(re.escape, sorted({match.stem for _, match in _vocabulary()[1]}))))
 
 

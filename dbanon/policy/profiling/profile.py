@@ -210,7 +210,7 @@ FUNCTIONS = (
         "profile",
         ("tbl",),
         (),
-        "One row a column: what it tells about people, alone and with others, and a proposed role and hierarchy.",
+        "One row per column: what it reveals about people, alone and with others, and a proposed role and hierarchy.",
         handler=profile_sql,
         example=Example("SELECT * FROM profile('patients');"),
     ),

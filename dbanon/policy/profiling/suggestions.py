@@ -153,7 +153,10 @@ def _list_argument(name: str, numbers: Sequence[int]) -> Sql:
 
 
 def _interval_widths(span: float) -> list[int]:
-    """Return three widths, each twice the one before, the first 1, 2 or 5 times a power of ten."""
+    """Return three interval widths, each twice the one before.
+
+    The first is the least of 1, 2, 5, 10, 20, 50 and so on that divides `span` into at most MAX_INTERVALS intervals.
+    """
     width, factors = 1, (2, 5, 10)
     while span / width > MAX_INTERVALS:
         power = 10 ** (len(str(width)) - 1)

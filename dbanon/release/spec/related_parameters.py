@@ -13,8 +13,8 @@ RELATED_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "entity",
         Text("a table's name"),
-        "The table with one row a person whom the rows of this one are about: both are anonymized together, so that "
-        "everybody shares a row there and all rows here with k people. The keys become pseudonyms.",
+        "The table with one row per person. The rows of this table are about them: both are anonymized together, so "
+        "that each person shares a row there and all rows here with k people. The keys become pseudonyms.",
     ),
     Parameter(
         "children",

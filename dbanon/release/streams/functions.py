@@ -13,9 +13,9 @@ _DESCRIPTIONS = {
     "quasi-identifiers generalized, then class_id, at which place each arrived, how many had arrived when it left "
     "(published), the difference (delay), and whether it is left out (suppressed). Who knows when somebody came knows "
     "the row by arrived and delay: leave them out of what is handed on.",
-    "classes": "One row an equivalence class: size, records that joined after it was first published (reused), when "
+    "classes": "One row per equivalence class: size, records that joined after it was first published (reused), when "
     "that was (published), published values, loss, sensitive values with counts; and one for what is left out.",
-    "metrics": "One row a measure: average loss and delay, share of what is left out and of what joined a published "
+    "metrics": "One row per metric: average loss and delay, share of what is left out and of what joined a published "
     "class, k as achieved.",
 }
 _EXAMPLES = {

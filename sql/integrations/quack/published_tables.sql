@@ -13,7 +13,7 @@ CREATE TABLE dbanon.permitted (
     k INTEGER,
     parameters VARCHAR,
     reader VARCHAR,
-    most INTEGER
+    max_requests INTEGER
 );
 CREATE TABLE dbanon.release_request (algorithm VARCHAR, source VARCHAR, parameters VARCHAR, schema_name VARCHAR, name VARCHAR);
 CREATE MACRO releases() AS TABLE

@@ -111,6 +111,6 @@ def test_label_is_sensitive_and_unique_per_class() -> None:
     assert mixed(", target := 'outcome', label_weight := 0.1, l := 2") >= 2
     assert con.execute(f"FROM cudsa_metrics({text}, target := 'outcome')").fetchall()
     for label in ("age", "nothing"):
-        with pytest.raises(duckdb.Error, match="label must be a sensitive column, disease, outcome"):
+        with pytest.raises(duckdb.Error, match="target must be a sensitive column, disease, outcome"):
             con.execute(f"FROM cudsa({text}, target := '{label}')").fetchall()
     con.close()

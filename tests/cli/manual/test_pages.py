@@ -102,7 +102,9 @@ def test_every_metric_is_described(made: dict[str, str]) -> None:
     for one in metrics.all_metrics():
         section = made["metrics.md"].split(f"\n## {one.name}\n")[1].split("\n## ")[0]
         assert one.description
-        assert function_page.escape_markdown(one.description.replace("{unit}", "records (persons)")) in section, one.name
+        assert function_page.escape_markdown(one.description.replace("{unit}", "records (persons)")) in section, (
+            one.name
+        )
         assert f"- better: {one.better}" in section, one.name
         assert one.source == "-" or f"- source: {function_page.escape_markdown(one.source)}" in section, one.name
 

@@ -97,8 +97,8 @@ def test_parameters_are_understood_in_every_spelling(custodian: Shell) -> None:
         "kacpc('patients', k=200, qi=['zip', 'sex'], weights={'zip': 1.0})",
     ):
         assert custodian.rows(f"SELECT count(*) AS n FROM {call}") == [{"n": 20000}]
-    stderr = custodian.run("FROM kacpc('patients', k=5, grit={'zip': 'x''y'})").stderr
-    assert "there is no parameter 'grit'. Did you mean 'grid'?" in stderr
+    stderr = custodian.run("FROM kacpc('patients', k=5, roundin={'zip': 'x''y'})").stderr
+    assert "there is no parameter 'roundin'. Did you mean 'rounding'?" in stderr
     assert "k must be between 2 and 20000" in custodian.run("FROM kacpc('patients', k=1000000)").stderr
 
 

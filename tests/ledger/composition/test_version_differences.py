@@ -133,7 +133,7 @@ def test_view_and_view_without_one_row_share_people(con: Any) -> None:
     dbanon.create_release(con, "a", "kacpc", "everybody", k=5, key="pid")
     with pytest.raises(errors.CompositionRefusedError, match="with a version 1"):
         dbanon.create_release(con, "b", "kacpc", "most", k=5, key="pid", composition="refuse")
-    assert con.execute("SELECT bases FROM releases()").fetchall() == [(['"main"."patients"'],)]
+    assert con.execute("SELECT source_tables FROM releases()").fetchall() == [(['"main"."patients"'],)]
     con.execute("CREATE TABLE others AS FROM patients WHERE pid <> 7")
     declared(con, "others")
     dbanon.create_release(con, "c", "kacpc", "others", k=5, key="pid", composition="refuse")
@@ -145,7 +145,7 @@ def test_views_with_renamed_table_share_people(con: Any, read: str) -> None:
     con.execute(f"CREATE VIEW seen AS SELECT * FROM {read}")
     declared(con, "seen")
     dbanon.create_release(con, "a", "kacpc", "seen", k=5, key="pid")
-    assert con.execute("SELECT bases FROM releases()").fetchall() == [(['"main"."patients"'],)]
+    assert con.execute("SELECT source_tables FROM releases()").fetchall() == [(['"main"."patients"'],)]
 
 
 @pytest.mark.exhaustive
@@ -487,7 +487,7 @@ class Drawn:
         else:
             self.lineage += 1
         sampled_values |= self.clusters(rng, self.there - sampled_values.keys(), 1000 * len(self.versions))
-        entry = replace(self.first, version=len(self.entries) + 1, how=how)
+        entry = replace(self.first, version=len(self.entries) + 1, refresh_mode=how)
         self.store(entry, sampled_values)
         told = version_differences.small_differences(self.cursor, entry, self.publication, self.entries)
         if told:

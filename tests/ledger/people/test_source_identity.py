@@ -158,19 +158,19 @@ UNKNOWN: dict[str, tuple[Callable[[Any], str], Callable[[Any], str]]] = {
         P,
         view("v", "SELECT i AS id, i AS age, content AS disease FROM read_text('x' || '.csv'), range(20) r(i)"),
     ),
-    "first_is_unknown": (view("v", "FROM read_parquet('x' || '.parquet')"), steps("insensitive")),
+    "first_is_unknown": (view("v", "FROM read_parquet('x' || '.parquet')"), steps("other")),
     "renamed_and_respelled": (
         P,
         steps("q", "ALTER TABLE p RENAME TO q", "DELETE FROM dbanon.policy", "UPDATE q SET disease = upper(disease)"),
     ),
-    "dropped": (P, steps("insensitive", "DROP TABLE p", "DELETE FROM dbanon.policy")),
+    "dropped": (P, steps("other", "DROP TABLE p", "DELETE FROM dbanon.policy")),
 }
 """Pairs of sources of which it is not known whether they have the same people."""
 
 UNRELATED: dict[str, tuple[Callable[[Any], str], Callable[[Any], str]]] = {
-    "tables": (P, steps("insensitive")),
+    "tables": (P, steps("other")),
     "files": (FILE, view("v", "FROM 'y.parquet'")),
-    "file_and_table": (FILE, steps("insensitive")),
+    "file_and_table": (FILE, steps("other")),
     "files_of_one_folder": (view("f", "FROM read_parquet('x.*q*t')"), view("v", "FROM 'y.csv'")),
     "dropped_with_other_columns": (
         steps("q", "CREATE TABLE q AS SELECT id, age, disease, 1 AS a, 2 AS b, 3 AS c, 4 AS d FROM other"),
@@ -254,7 +254,7 @@ def test_replaced_version_of_a_renamed_table_is_unknown(ward: Any) -> None:
 
 def test_hold_warns_once_of_unknown_relation(ward: Any) -> None:
     release_warnings(ward, "a", "p")
-    release_warnings(ward, "b", "insensitive")
+    release_warnings(ward, "b", "other")
     ward.execute("ALTER TABLE p RENAME TO q; INSERT INTO other VALUES (900, 900, 'rare'), (901, 20, 'flu')")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -307,7 +307,7 @@ def test_file_name_of_an_earlier_ledger_is_read(ward: Any) -> None:
     """Earlier versions of the package wrote the path in three quotation marks."""
     path = str(Path("x.parquet").resolve())
     release_warnings(ward, "a", "x.parquet")
-    ward.execute("UPDATE dbanon.release SET bases = [?]", [f'"""{path}"""'])
+    ward.execute("UPDATE dbanon.release SET source_tables = [?]", [f'"""{path}"""'])
     with pytest.raises(errors.CompositionRefusedError):
         release_warnings(ward, "b", view("v", "FROM 'x.parquet'")(ward), k=7)
-    assert ward.execute("SELECT bases FROM releases()").fetchall() == [([f'"""{path}"""'],)]
+    assert ward.execute("SELECT source_tables FROM releases()").fetchall() == [([f'"""{path}"""'],)]
