@@ -36,8 +36,6 @@ MAX_RELATIVE = 0.01
 
 MAX_PHRASES = 0.001
 
-TODO = frozenset([])
-"""Packages whose names are not revised yet."""
 
 PACKAGES = sorted(path.name for path in PACKAGE.iterdir() if path.is_dir() and any(path.glob("*.py")))
 
@@ -80,7 +78,7 @@ def comments(text: str) -> Iterator[str]:
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("package", [name for name in PACKAGES if name not in TODO])
+@pytest.mark.parametrize("package", PACKAGES)
 def test_names_are_nouns_or_verbs(package: str) -> None:
     total: Counter[str] = Counter()
     bare_counts_by_kind: dict[str, Counter[str]] = {kind: Counter() for kind in MAX_BARE}
@@ -94,7 +92,7 @@ def test_names_are_nouns_or_verbs(package: str) -> None:
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("package", [name for name in PACKAGES if name not in TODO])
+@pytest.mark.parametrize("package", PACKAGES)
 def test_docstrings_start_with_verb_or_noun(package: str) -> None:
     texts = [text for _, _, tree in modules(package) for text in docstrings(tree)]
     relative = [text.splitlines()[0] for text in texts if RELATIVE.match(text)]
@@ -102,7 +100,7 @@ def test_docstrings_start_with_verb_or_noun(package: str) -> None:
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("package", [name for name in PACKAGES if name not in TODO])
+@pytest.mark.parametrize("package", PACKAGES)
 def test_docstrings_and_comments_are_plain_english(package: str) -> None:
     texts = [t for _, text, tree in modules(package) for t in (*docstrings(tree), *comments(text))]
     plain_values = [re.sub(r"`[^`]*`", "", text) for text in texts]
@@ -114,7 +112,7 @@ def test_docstrings_and_comments_are_plain_english(package: str) -> None:
 def test_class_names_are_unique() -> None:
     classes: dict[str, list[str]] = {}
     for package in PACKAGES:
-        for path, _, tree in modules(package) if package not in TODO else ():
+        for path, _, tree in modules(package):
             for node in ast.walk(tree):
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                     classes.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))

@@ -32,8 +32,10 @@ def functions(path: Path) -> Iterator[ast.FunctionDef]:
 
 
 def lines(function: ast.FunctionDef) -> int:
-    """Return how long a function is, with its docstring and without what decorates it."""
-    return (function.end_lineno or 0) - function.lineno + 1
+    """Return the number of lines of a function without its docstring and decorators."""
+    first = function.body[0]
+    docstring = (first.end_lineno or 0) - first.lineno + 1 if ast.get_docstring(function) is not None else 0
+    return (function.end_lineno or 0) - function.lineno + 1 - docstring
 
 
 def is_command(function: ast.FunctionDef) -> bool:

@@ -17,14 +17,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def risk(of: Any, release: str | None = None, **parameters: Any) -> pd.DataFrame:
+def risk(data: Any, release: str | None = None, **parameters: Any) -> pd.DataFrame:
     """Return the result of the table function `risk` as a DataFrame: one row per risk metric of a release.
 
     Args:
-        of: A connection; or the result of `anonymize`, whose roles apply unless parameters change them; or a release as
+        data: A connection; or the result of `anonymize`, whose roles apply unless parameters change them; or a release
+        as
             a DataFrame, a relation of DuckDB or a file.
-        release: The name of the released table, if `of` is a connection.
-        parameters: Parameters of the table function. `source` is a table's name if `of` is a connection, otherwise data
+        release: The name of the released table, if `data` is a connection.
+        parameters: Parameters of the table function. `source` is a table's name if `data` is a connection, otherwise
+        data
             as in `anonymize`.
 
     Returns:
@@ -32,7 +34,7 @@ def risk(of: Any, release: str | None = None, **parameters: Any) -> pd.DataFrame
 
     Raises:
         UnknownParameterError: The table function has no such parameter.
-        MissingArgumentError: `of` is a connection and `release` is missing.
+        MissingArgumentError: `data` is a connection and `release` is missing.
         DbanonError: The table function raises it.
 
     >>> import pandas as pd
@@ -43,15 +45,15 @@ def risk(of: Any, release: str | None = None, **parameters: Any) -> pd.DataFrame
     >>> float(metrics["prosecutor_highest"])
     0.5
     """
-    return query_table_function("risk", of, release, parameters)
+    return query_table_function("risk", data, release, parameters)
 
 
-def attack(of: Any, release: str | None = None, **parameters: Any) -> pd.DataFrame:
+def attack(data: Any, release: str | None = None, **parameters: Any) -> pd.DataFrame:
     """Return the result of the table function `attack` as a DataFrame: one row per guess about a person.
 
     Args:
-        of: A connection; or the result of `anonymize`; or a release as a DataFrame, a relation of DuckDB or a file.
-        release: The name of the released table, if `of` is a connection.
+        data: A connection; or the result of `anonymize`; or a release as a DataFrame, a relation of DuckDB or a file.
+        release: The name of the released table, if `data` is a connection.
         parameters: Parameters of the table function; `source` as in `risk`.
 
     Returns:
@@ -59,7 +61,7 @@ def attack(of: Any, release: str | None = None, **parameters: Any) -> pd.DataFra
 
     Raises:
         UnknownParameterError: The table function has no such parameter.
-        MissingArgumentError: `of` is a connection and `release` is missing.
+        MissingArgumentError: `data` is a connection and `release` is missing.
         DbanonError: The table function raises it.
 
     >>> import pandas as pd
@@ -69,15 +71,15 @@ def attack(of: Any, release: str | None = None, **parameters: Any) -> pd.DataFra
     >>> attack(result, kind="homogeneity", source=people)["guess"].tolist()
     ['Flu']
     """
-    return query_table_function("attack", of, release, parameters)
+    return query_table_function("attack", data, release, parameters)
 
 
-def profile(of: Any, table: str | None = None, **parameters: Any) -> pd.DataFrame:
+def profile(data: Any, table: str | None = None, **parameters: Any) -> pd.DataFrame:
     """Return the result of the table function `profile` as a DataFrame: a proposed role for each column of a table.
 
     Args:
-        of: A connection; or a DataFrame, a relation of DuckDB, a file, or the result of `anonymize`.
-        table: The name of a table, if `of` is a connection.
+        data: A connection; or a DataFrame, a relation of DuckDB, a file, or the result of `anonymize`.
+        table: The name of a table, if `data` is a connection.
         parameters: Parameters of the table function.
 
     Returns:
@@ -85,14 +87,14 @@ def profile(of: Any, table: str | None = None, **parameters: Any) -> pd.DataFram
 
     Raises:
         UnknownParameterError: The table function has no such parameter.
-        MissingArgumentError: `of` is a connection and `table` is missing.
+        MissingArgumentError: `data` is a connection and `table` is missing.
         DbanonError: The table function raises it.
 
     >>> import pandas as pd
     >>> profile(pd.DataFrame({"email": ["ann@example.org", "bob@example.org"]}))["proposed_role"].tolist()
     ['identifier']
     """
-    return query_table_function("profile", of, table, parameters)
+    return query_table_function("profile", data, table, parameters)
 
 
 def query_table_function(function: str, subject: Any, name: str | None, parameters: Mapping[str, Any]) -> pd.DataFrame:

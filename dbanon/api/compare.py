@@ -33,7 +33,7 @@ _RESULT_NEUTRAL_PARAMETERS = ("allow_slow",)
 """Parameters that change no result."""
 
 
-def compare(of: Any, table: str | None = None, *, into: str | None = None, **parameters: Any) -> pd.DataFrame:
+def compare(data: Any, table: str | None = None, *, into: str | None = None, **parameters: Any) -> pd.DataFrame:
     """Return the table function `compare` as a DataFrame: the loss and risk of algorithms, one row per run and metric.
 
     With `into`, each run is added to a table when it is complete, and runs that the table already contains are skipped.
@@ -41,8 +41,8 @@ def compare(of: Any, table: str | None = None, *, into: str | None = None, **par
     `sample_sizes` can be added.
 
     Args:
-        of: A connection; or data as in `anonymize`.
-        table: The name of a table, if `of` is a connection.
+        data: A connection; or data as in `anonymize`.
+        table: The name of a table, if `data` is a connection.
         into: The name of a table of the connection's database that stores the rows.
         parameters: Parameters of the table function.
 
@@ -51,7 +51,7 @@ def compare(of: Any, table: str | None = None, *, into: str | None = None, **par
 
     Raises:
         UnknownParameterError: The table function has no such parameter.
-        MissingArgumentError: `of` is a connection and `table` is missing.
+        MissingArgumentError: `data` is a connection and `table` is missing.
         ComparisonTableMismatchError: `into` is a table of another comparison.
         DbanonError: The table function raises it.
 
@@ -61,24 +61,24 @@ def compare(of: Any, table: str | None = None, *, into: str | None = None, **par
     [3.0, 2.0]
     """
     if into is None:
-        return query_table_function("compare", of, table, parameters)
+        return query_table_function("compare", data, table, parameters)
     if table is None:
         raise errors.MissingArgumentError(
             "compare", "tbl", "a table's name, as into is given", "compare(con, 'patients')"
         )
-    comparison = _ResumableComparison(of, table, into, parameters)
+    comparison = _ResumableComparison(data, table, into, parameters)
     comparison.create_table()
     for combination in comparison.missing_combinations():
         comparison.run(combination)
     return comparison.rows()
 
 
-def tradeoffs(of: Any, table: str | None = None, **parameters: Any) -> pd.DataFrame:
+def tradeoffs(data: Any, table: str | None = None, **parameters: Any) -> pd.DataFrame:
     """Return the table function `tradeoffs` as a DataFrame: one row per configuration, with its loss and risk.
 
     Args:
-        of: A connection; or data as in `anonymize`.
-        table: The name of a table, if `of` is a connection.
+        data: A connection; or data as in `anonymize`.
+        table: The name of a table, if `data` is a connection.
         parameters: Parameters of the table function.
 
     Returns:
@@ -86,7 +86,7 @@ def tradeoffs(of: Any, table: str | None = None, **parameters: Any) -> pd.DataFr
 
     Raises:
         UnknownParameterError: The table function has no such parameter.
-        MissingArgumentError: `of` is a connection and `table` is missing.
+        MissingArgumentError: `data` is a connection and `table` is missing.
         DbanonError: The table function raises it.
 
     >>> import pandas as pd
@@ -94,7 +94,7 @@ def tradeoffs(of: Any, table: str | None = None, **parameters: Any) -> pd.DataFr
     >>> tradeoffs(people, k=[2, 3], qi=["age"], queries=0)["risk_highest"].round(3).tolist()
     [0.5, 0.333]
     """
-    return query_table_function("tradeoffs", of, table, parameters)
+    return query_table_function("tradeoffs", data, table, parameters)
 
 
 class _ResumableComparison:

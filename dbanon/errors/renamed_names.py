@@ -35,7 +35,6 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "ontology": ("value_hierarchy",),
     "other": ("insensitive",),
     "protection": ("diversity_weight",),
-    "refresh": ("mode",),
     "round": ("coarsen",),
     "rows": ("sample_sizes",),
     "sanity": ("error_floor",),
@@ -61,6 +60,12 @@ FUNCTIONS: Mapping[str, str] = {
     "upper_of": "upper_bound",
 }
 """The function that replaced a function."""
+
+COMMANDS: Mapping[str, str] = {"choose": "tradeoffs"}
+"""The command that replaced a command of `dbanon`."""
+
+OPTIONS: Mapping[str, str] = {"--allow-delta": "--allow-small-differences", "--other": "--insensitive"}
+"""The option that replaced an option of commands."""
 
 ROLES: Mapping[str, str] = {"other": "insensitive"}
 """The role that replaced a role."""
@@ -89,17 +94,23 @@ COLUMN_METRICS: Mapping[str, str] = {
 """New names of metrics of one column each, which follows after a colon."""
 
 
-def current_parameter(name: str, known: Collection[str]) -> str | None:
-    """Return the name that replaced the name of a parameter, if a function knows it; None otherwise."""
-    return next((new for new in PARAMETERS.get(name.lower(), ()) if new in known), None)
+def current_parameter(name: str, current_names: Collection[str]) -> str | None:
+    """Return the name that replaced the name of a parameter, if a function has it now; None otherwise."""
+    return next((new for new in PARAMETERS.get(name.lower(), ()) if new in current_names), None)
 
 
-def earlier_parameters(known: Collection[str]) -> list[str]:
-    """Return the earlier names of parameters of a function, in alphabetical order.
+def translate_parameter(name: str, current_names: Collection[str]) -> str:
+    """Return today's name of a parameter; a name that the function has, or that was never one of its, stays."""
+    return name if name in current_names else current_parameter(name, current_names) or name
 
-    `known` has the names of its parameters today. An earlier name that is one of these is not returned.
+
+def earlier_parameters(current_names: Collection[str]) -> list[str]:
+    """Return the earlier names of a function's parameters, in alphabetical order.
+
+    Args:
+        current_names: The names of its parameters today. An earlier name that is one of these is not returned.
     """
-    return [old for old in PARAMETERS if old not in known and current_parameter(old, known) is not None]
+    return [old for old in PARAMETERS if old not in current_names and current_parameter(old, current_names) is not None]
 
 
 def renamed_hint(old: str, new: str | None) -> str:

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Mapping
 from typing import Any
 
+from dbanon import errors
 from dbanon.errors import renamed_names
 from dbanon.sqltext import tokenizer
 from dbanon.table_functions.registry import resolve_function
@@ -19,8 +20,8 @@ def current_call(call: Mapping[str, Any]) -> dict[str, Any]:
 
 def current_parameters(function: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters of a function by today's names."""
-    known = _known_parameters(function, parameters)
-    return {_current_name(name, known): value for name, value in parameters.items()}
+    current_names = _parameter_names(function, parameters)
+    return {renamed_names.translate_parameter(name, current_names): value for name, value in parameters.items()}
 
 
 def current_roles(roles: Mapping[str, str]) -> dict[str, str]:
@@ -35,21 +36,21 @@ def current_metrics(values: Mapping[str, float]) -> dict[str, float]:
 
 def current_statement(statement: str, function: str, parameters: Mapping[str, Any]) -> str:
     """Return a stored statement that calls a function, with today's names of its parameters."""
-    known = _known_parameters(function, parameters)
+    current_names = _parameter_names(function, parameters)
     tokens = tokenizer.tokens(statement)
     code = [i for i, token in enumerate(tokens) if token.kind not in ("space", "comment")]
     pieces = [token.text for token in tokens]
-    for at, following in itertools.pairwise(code):
-        if tokens[at].kind in ("word", "quoted") and tokens[following].text in ("=", ":=", "=>"):
-            name = pieces[at].strip('"')
-            pieces[at] = pieces[at].replace(name, _current_name(name, known))
+    for position, following in itertools.pairwise(code):
+        if tokens[position].kind in ("word", "quoted") and tokens[following].text in ("=", ":=", "=>"):
+            name = pieces[position].strip('"')
+            pieces[position] = pieces[position].replace(name, renamed_names.translate_parameter(name, current_names))
     return "".join(pieces)
 
 
-def _known_parameters(function: str, parameters: Mapping[str, Any]) -> set[str]:
+def _parameter_names(function: str, parameters: Mapping[str, Any]) -> set[str]:
+    """Return the names of a function's parameters; none if this version has no such function or algorithm."""
     named_algorithm = {"algorithm": parameters["algorithm"]} if "algorithm" in parameters else {}
-    return {p.name for p in resolve_function(function, named_algorithm).parameters}
-
-
-def _current_name(name: str, known: set[str]) -> str:
-    return name if name in known else renamed_names.current_parameter(name, known) or name
+    try:
+        return {p.name for p in resolve_function(function, named_algorithm).parameters}
+    except (KeyError, errors.UnknownAlgorithmError):
+        return set()

@@ -242,8 +242,8 @@ def parse_permission(row: Sequence[Any]) -> Permission:
         values = None
     if not isinstance(values, dict):
         raise ValueError('parameters must be a JSON object, such as {"l": 2}')
-    known = {p.name for name in algorithm_names for p in table_functions()[name].parameters}
-    values = {renamed_names.current_parameter(name, known) or name.lower(): value for name, value in values.items()}
+    current_names = {p.name for name in algorithm_names for p in table_functions()[name].parameters}
+    values = {renamed_names.translate_parameter(n.lower(), current_names): value for n, value in values.items()}
     if "k" in values:
         raise ValueError("k is a column of its own and no parameter")
     for name, value in values.items():

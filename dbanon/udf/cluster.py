@@ -176,7 +176,7 @@ def _find_clusters(
                     request["suppress"], request["heights"], budget, current_session.on_progress, request["objective"]
                 ),
                 check,
-                cell=request["max_partition"],
+                cell=request["cell"],
             )
 
     if search is None or budget is None:
@@ -211,8 +211,8 @@ def clustering_hash(request: dict[str, Any], table: encoded_table.EncodedTable) 
     settings["options"] = {name: value for name, value in request["options"].items() if name != "allow_slow"}
     if request["objective"] != "precision":  # else as above
         settings["objective"] = request["objective"]
-    if request["max_partition"] is not None:  # else the hash, by which noise is drawn, is what it was without cells
-        settings["max_partition"] = request["max_partition"]
+    if request["cell"] is not None:  # else the hash, by which noise is drawn, is what it was without cells
+        settings["cell"] = request["cell"]
     if "records" in request:
         settings["records"] = request["records"]
     settings["influence"] = [[a.influence, a.weight] for a in table.attributes]

@@ -158,7 +158,7 @@ def attribute_from_domain(settings: dict[str, Any], domain: Any) -> encoded_tabl
     node = list_numbers(domain.field("value"), np.int32)
     magnitudes = _optional_numbers(domain, "magnitude")
     return encoded_table.CategoricalAttribute(
-        parent, node, settings["weight"], settings["max_level"], settings["coarsen"], magnitudes=magnitudes
+        parent, node, settings["weight"], settings["max_level"], settings["round"], magnitudes=magnitudes
     )
 
 

@@ -152,7 +152,7 @@ class _AlgorithmRun:
 
         def compute() -> algorithms.RunLengthLabels:
             return algorithms.run_algorithm(
-                algorithm, table, self.constraint, options, names, refinement, self.check, cell=request["max_partition"]
+                algorithm, table, self.constraint, options, names, refinement, self.check, cell=request["cell"]
             )
 
         if request["timed"]:

@@ -1,6 +1,6 @@
 """Benchmarks: `python -m tests.bench`. Each figure stands beside a baseline measured in the same run.
 
-`first`: the first call after an install; `small`: whole statements on Adult; `allow_slow` (`--rows`): 1M rows and more;
+`first`: the first call after an install; `small`: whole statements on Adult; `large` (`--rows`): 1M rows and more;
 `bounded` (`--memory`): under a memory limit; `wide` (`--tables`): many columns, all records distinct; `improve`: least
 loss; `squares`: microaggregation; `streams`: every stream system beside FADS; `spark` (`--rows`): by Spark, which must
 be installed; `lossless`: `best` where most classes lose nothing, and with persons and a large k; `figures` (`--plot`):
@@ -39,7 +39,7 @@ SIZES = {"1m": 10**6, "3m": 3 * 10**6, "10m": 10**7, "30m": 3 * 10**7, "100m": 1
 GROUPS: dict[str, Callable[[argparse.Namespace], None]] = {
     "first": lambda given: first.report(given.json),
     "small": lambda given: small.report(given.runs, given.json),
-    "allow_slow": lambda given: large.report(
+    "large": lambda given: large.report(
         [SIZES[n] for n in given.rows or ("1m", "10m")], given.algorithm or ["kacpc", "best"], given.runs, given.json
     ),
     "bounded": lambda given: bounded.report(

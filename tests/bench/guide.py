@@ -42,7 +42,7 @@ is. What to look at when you choose:
 - **Determinism.** *fixed*: no random steps. *seed*: the same seed gives the same release on every machine.
 - **Interpretability.** *close*: intervals and nodes as narrow as the records of a class allow, which [tells more about
   them](limits.md#what-a-close-fit-tells). *levels*: one level of each column for all records, which is easy to explain.
-  *wider*: some classes are published more coarsely than their records need. *left out*: some records may be missing.
+  *wider*: some classes are published more coarsely than their records need. *suppressed*: some records may be missing.
 """
 
 
@@ -104,7 +104,7 @@ def _row(of: Algorithm, figures: Figures) -> tuple[str, ...]:
         "" if figures.precision is None else f"{figures.precision:.3f}",
         "" if figures.ncp is None else f"{figures.ncp:,.0f}",
         seconds,
-        "allow_slow" if "allow_slow" in own_names else "any",
+        "large" if "allow_slow" in own_names else "any",
         _diversity(of),
         "fixed" if of.deterministic else "seed",
         _closeness(of),
@@ -123,7 +123,7 @@ def _diversity(of: Algorithm) -> str:
 def _closeness(of: Algorithm) -> str:
     """Return how closely it publishes."""
     values = ["levels" if of.family == "lattice" else "wider" if of.ability(Widening) else "close"]
-    values += ["left out"] * (of.ability(Suppression) is not None)
+    values += ["suppressed"] * (of.ability(Suppression) is not None)
     return ", ".join(values + ["or noise"] * (of.ability(NoiseRelease) is not None))
 
 

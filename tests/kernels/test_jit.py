@@ -50,8 +50,9 @@ def test_first_call_compiles_every_kernel_once(function: str, tmp_path: Path) ->
     assert completed.returncode == 0, completed.stderr
     compiled = json.loads(completed.stdout.splitlines()[-1])  # after a progress bar of DuckDB
     names = {name for name, _ in compiled}
-    assert ("find" if function == "kacpc" else "sweep") in names
-    assert not names & {"meets_column", "may_join", "carve", "_holds_apart", "axes_bound", "axis_state"}
+    assert ("find_records" if function == "kacpc" else "sweep_classes") in names
+    unused = {"is_column_valid", "can_join", "carve_class", "_is_valid_by_persons", "axes_bound", "axis_minima"}
+    assert not names & unused
     constants = [(name, types) for name, types in compiled if "Literal" in types]
     assert constants == []
 

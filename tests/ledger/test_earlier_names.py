@@ -5,9 +5,13 @@ from typing import Any
 
 import duckdb
 import pytest
+from click.testing import CliRunner
 
 import dbanon
 from dbanon import errors
+from dbanon.cli import main
+from dbanon.ledger import earlier_names
+from dbanon.release.plan import metrics
 
 EXPORTED = Path(__file__).with_name("earlier_database")
 """A database as the last version with the earlier names exported it: EXPORT DATABASE ... (FORMAT csv).
@@ -71,6 +75,8 @@ def test_migration_changes_no_hash(database: str) -> None:
 def test_earlier_release_can_be_published(database: str, tmp_path: Path) -> None:
     with dbanon.connect(database) as con:
         dbanon.publish(con, "safe", to=str(tmp_path / "safe.parquet"))
+        names = con.sql(f"SELECT metric FROM '{tmp_path / 'safe_metrics.parquet'}'").fetchall()
+        assert names != [] and not any(name.startswith(("missing:", "missing_code_records:")) for (name,) in names)
         n_rows = con.sql(f"SELECT count(*) FROM '{tmp_path / 'safe.parquet'}'").fetchall()
         assert n_rows == con.sql("SELECT records FROM dbanon.release WHERE version = 2").fetchall()
 
@@ -118,6 +124,40 @@ def test_earlier_names_in_statements_are_errors_with_the_new_name(query: str, me
             con.execute("CREATE TABLE t AS SELECT i % 10 AS a FROM range(20) AS r (i)")
             with pytest.raises((errors.DbanonError, duckdb.Error), match=message):
                 con.execute(query).fetchall()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["choose", "x.duckdb", "t"], "No such command 'choose'. 'choose' is now 'tradeoffs'."),
+        (["anonymize", "x.csv", "--other", "a"], "'--other' is now '--insensitive'."),
+        (["refresh", "x.duckdb", "safe", "--allow-delta"], "'--allow-delta' is now '--allow-small-differences'."),
+    ],
+)
+def test_earlier_names_on_the_command_line_are_errors_with_the_new_name(words: list[str], message: str) -> None:
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 2 and message in result.output
+
+
+def test_metrics_for_the_custodian_stay_so_by_their_earlier_names() -> None:
+    assert not metrics.is_published("missing:town") and not metrics.is_published("built_levels")
+    assert metrics.is_published("k_all")
+
+
+def test_rows_of_functions_that_no_longer_exist_are_read() -> None:
+    parameters = {"k": 5, "emd": "equal"}
+    assert earlier_names.current_parameters("no_such_algorithm", parameters) == parameters
+    assert earlier_names.current_parameters("anonymize", {"algorithm": "none", **parameters})["emd"] == "equal"
+    statement = "FROM none('t', emd := 'equal')"
+    assert earlier_names.current_statement(statement, "none", {}) == statement
+
+
+def test_only_names_of_parameters_change_in_a_statement() -> None:
+    statement = (
+        """SELECT * FROM "kacpc"('"main"."round = 1"', "emd" := 'emd = equal' /* emd = 1 */, round => {'emd': 10})"""
+    )
+    expected = """SELECT * FROM "kacpc"('"main"."round = 1"', "ground_distance" := 'emd = equal' /* emd = 1 */, """
+    assert earlier_names.current_statement(statement, "kacpc", {}) == expected + "coarsen => {'emd': 10})"
 
 
 def test_earlier_role_in_a_policy_is_an_error_with_the_new_name() -> None:

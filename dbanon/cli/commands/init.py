@@ -350,7 +350,7 @@ def _print_review(con: Any, source: catalog.Source, withheld: list[Proposal]) ->
     place = join_sql(text(part) for part in (source.schema, source.table, withheld[0].column))
     policies = qualified(source.database, catalog.SCHEMA, "policy")
     click.echo(
-        "To publish one, say what it is (quasi: generalized; sensitive, insensitive: as it\nis), here or with\n"
+        "To publish one, state its role (quasi: generalized; sensitive, insensitive:\nunchanged), here or with\n"
         f"  INSERT INTO {policies}\n    (schema_name, table_name, column_name, role)\n  VALUES ({place}, 'quasi');"
     )
 

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from dbanon.cli.terminal.value_format import as_json
+from dbanon.errors import renamed_names
 from dbanon.errors.exit_codes import EXIT_CODES
 
 JSON = "--json"
@@ -22,15 +23,25 @@ class JsonErrorGroup(click.Group):
         ctx.meta[_CONTEXT_KEY] = JSON in args[: args.index("--")] if "--" in args else JSON in args
         return super().parse_args(ctx, args)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the arguments name; an earlier name is an error that states the new one."""
+        current = renamed_names.COMMANDS.get(args[0]) if args else None
+        if current is not None:
+            ctx.fail(f"No such command '{args[0]}'.{renamed_names.renamed_hint(args[0], current)}")
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, and print its errors in the requested form."""
         try:
             return super().invoke(ctx)
         except click.ClickException as error:
+            shown = _with_current_name(error) if isinstance(error, click.NoSuchOption) else error
             if not ctx.meta[_CONTEXT_KEY]:
-                raise
-            print_error(error.format_message(), error.exit_code)
-            ctx.exit(error.exit_code)
+                raise shown from None
+            print_error(shown.format_message(), shown.exit_code)
+            ctx.exit(shown.exit_code)
         except (KeyboardInterrupt, click.Abort) as error:
             if isinstance(error, click.Abort) and not isinstance(error.__context__, KeyboardInterrupt):
                 raise  # "no" to a question
@@ -41,6 +52,12 @@ class JsonErrorGroup(click.Group):
                 else:
                     click.echo("Interrupted.", err=True)
             ctx.exit(code)
+
+
+def _with_current_name(error: click.NoSuchOption) -> click.NoSuchOption:
+    """Return the error about an unknown option, with the new name if the option was renamed."""
+    hint = renamed_names.renamed_hint(error.option_name, renamed_names.OPTIONS.get(error.option_name))
+    return click.NoSuchOption(error.option_name, error.message + hint, error.possibilities, error.ctx)
 
 
 def print_error(message: str, code: int) -> None:

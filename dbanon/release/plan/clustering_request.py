@@ -15,6 +15,7 @@ def cluster_request_json(spec: ReleaseSpec) -> Sql:
 def cluster_request(spec: ReleaseSpec) -> dict[str, object]:
     """Return the first argument of the clustering UDF, as a dictionary."""
     parent_table = {} if spec.reading.whole_table is None else {"records": spec.reading.whole_table.n_records}
+    # Noise is drawn by a hash of these keys (see `dbanon.udf.cluster`): other keys would draw other noise.
     return parent_table | {
         "function": spec.function,
         "algorithm": spec.algorithm,
@@ -25,7 +26,7 @@ def cluster_request(spec: ReleaseSpec) -> dict[str, object]:
         "models": [d.as_dict() for d in spec.model_requirements],
         "joint": spec.is_joint,
         "suppress": spec.options["suppress"],
-        "max_partition": spec.options["max_partition"],
+        "cell": spec.options["max_partition"],
         "improve": spec.options["improve"],
         "objective": spec.options["objective"],
         "heights": "edges" if spec.options["loss_height"] == "sub" else "top",
@@ -40,7 +41,7 @@ def cluster_request(spec: ReleaseSpec) -> dict[str, object]:
                 "bare": spec.interval_format != "text",
                 "weight": a.quasi.settings.weight,
                 "max_level": _max_level(a),
-                "coarsen": a.round,
+                "round": a.round,
             }
             for a in spec.attributes
         ],

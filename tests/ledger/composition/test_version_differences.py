@@ -157,7 +157,7 @@ def test_uncheckable_composition_refused_on_request(con: Any) -> None:
     con.execute("DELETE FROM patients WHERE pid = 7")
     with pytest.warns(dbanon.DisclosureWarning, match="with a version 1"):  # by published counts
         dbanon.create_release(con, "b", "mondrian", "patients", k=6)
-    assert con.execute("SELECT unchecked FROM releases() WHERE name = 'b'").fetchall() == [(["a version 1"],)]
+    assert con.execute("SELECT unchecked_against FROM releases() WHERE name = 'b'").fetchall() == [(["a version 1"],)]
 
 
 def test_changed_value_counts_as_removed_and_added(con: Any) -> None:

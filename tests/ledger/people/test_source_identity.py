@@ -203,7 +203,8 @@ def test_unknown_relation_is_refused_or_warned_once(ward: Any, case: str) -> Non
         release_warnings(ward, "b", source)
     (warning,) = release_warnings(ward, "b", source, "warn")
     assert "it is not known whether the same people are in a " in warning
-    assert ward.execute("SELECT unchecked FROM releases() WHERE name = 'b'").fetchall() == [(["a (relation unknown)"],)]
+    unchecked = ward.execute("SELECT unchecked_against FROM releases() WHERE name = 'b'").fetchall()
+    assert unchecked == [(["a (relation unknown)"],)]
     lines = ward.execute("SELECT item, value FROM certificate('b') WHERE value = 'a'").fetchall()
     assert lines == [("not compared, since it is unknown whether the people are the same", "a")]
 
@@ -213,7 +214,7 @@ def test_unrelated_sources_are_published_silently(ward: Any, case: str) -> None:
     first, second = UNRELATED[case]
     assert release_warnings(ward, "a", first(ward)) == []
     assert release_warnings(ward, "b", second(ward)) == []
-    assert ward.execute("SELECT unchecked FROM releases()").fetchall() == [([],), ([],)]
+    assert ward.execute("SELECT unchecked_against FROM releases()").fetchall() == [([],), ([],)]
 
 
 def test_unchanged_refresh_of_a_file_is_silent(ward: Any) -> None:
