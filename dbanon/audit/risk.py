@@ -54,9 +54,8 @@ def risk_sql(call: Call, *, groups: tuple[str, ...]) -> Sql:
     if population is not None and fraction is not None:
         raise errors.UnusedArgumentError(function, "fraction", "a population is given")
     needs_hierarchies = population is not None or any(g in _SOURCE_METRICS for g in groups)
-    hierarchies = (
-        audit_context.context_hierarchies(call, context) if needs_hierarchies or options.get("hierarchies") else {}
-    )
+    needs_hierarchies = needs_hierarchies or bool(options.get("hierarchies"))
+    hierarchies = audit_context.context_hierarchies(call, context) if needs_hierarchies else {}
     threshold = options.number("threshold") or 0.0
     sample = float(options.get("sample", 1.0))
     weights = _influence_weights(call, context)

@@ -42,19 +42,7 @@ def metric_values(
         description = f"Least number of {unit} alike in everything that is published, unchanged columns too."
         rows.append(("k_full_record", "alike", "lowest", "at_lowest", None, description))
     for i, _ in enumerate(context.sensitive):
-        if "disclosure" in groups:
-            description = (
-                "Disclosure risk: mean over the values of a class of the chance to guess them; average over records."
-            )
-            rows.append(("disclosure_equation_13", "literal", "average", "above_average", i, description))
-            description = "Disclosure risk: chance of the class's most frequent value; average over records."
-            rows.append(("disclosure_majority", "dominant", "average", "above_average", i, description))
-        if "exposure" in groups:
-            description = (
-                "Share of the records of the most frequent value that lie in classes where it is the most frequent"
-            )
-            description += ", estimated from a sample of the classes." if is_estimate else "."
-            rows.append(("exposure", "exposed", "sum", "positive", i, description))
+        rows += _sensitive_metrics(groups, i, is_estimate)
     if "distortion" in groups:
         description = (
             "Levels that quasi-identifiers were raised over their number, weighted by influence; sum of the columns, "
@@ -78,6 +66,27 @@ def metric_values(
         }
         for number, (name, relation, aggregate, driving_classes, i, description) in enumerate(rows)
     ]
+
+
+def _sensitive_metrics(
+    groups: Sequence[str], i: int, is_estimate: bool
+) -> list[tuple[str, str, str, str, int | None, str]]:
+    """Return the metrics of sensitive column `i`."""
+    rows: list[tuple[str, str, str, str, int | None, str]] = []
+    if "disclosure" in groups:
+        description = (
+            "Disclosure risk: mean over the values of a class of the chance to guess them; average over records."
+        )
+        rows.append(("disclosure_equation_13", "literal", "average", "above_average", i, description))
+        description = "Disclosure risk: chance of the class's most frequent value; average over records."
+        rows.append(("disclosure_majority", "dominant", "average", "above_average", i, description))
+    if "exposure" in groups:
+        description = (
+            "Share of the records of the most frequent value that lie in classes where it is the most frequent"
+        )
+        description += ", estimated from a sample of the classes." if is_estimate else "."
+        rows.append(("exposure", "exposed", "sum", "positive", i, description))
+    return rows
 
 
 def _attacker_metrics(

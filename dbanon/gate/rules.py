@@ -4,7 +4,7 @@ The module uses nothing of dbanon.policy or the resolved roles, which the releas
 there is not repeated here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import ClassVar
@@ -376,6 +376,18 @@ def _category_rule(request: GateRequest, i: int, name: str) -> CategoryRule:
     )
 
 
+def _grid_rule(grid: str | None, policy_grid: str | None, grid_cells: Callable[[str], GridCells]) -> GridRule:
+    """Return the rule of the grid of a call and that of the policy."""
+    own_cells = GridCells() if grid is None else grid_cells(grid)
+    widths = sorted({width for width in (grid, policy_grid) if width is not None})
+    return GridRule(
+        own_cells.unit,
+        own_cells.step,
+        checked=tuple(grid_cells(width) for width in widths),
+        declared=None if policy_grid is None else grid_cells(policy_grid),
+    )
+
+
 def _number_rule(request: GateRequest, i: int, name: str, bound_names: Mapping[str, Sequence[str]]) -> NumberRule:
     """Return the rule of a quasi-identifier of numbers, dates or times."""
     type_ = request.columns[name]
@@ -406,7 +418,6 @@ def _number_rule(request: GateRequest, i: int, name: str, bound_names: Mapping[s
     def grid_cells(width: str) -> GridCells:
         return GridCells(unit=width.lower()) if is_day else GridCells(step=_grid_step(bound_type, width))
 
-    own_cells = GridCells() if grid is None else grid_cells(grid)
     low, high = _bound_expressions(request, name, bound_names)
     min_value, max_value = _type_limits(bound_type, scale)
     return NumberRule(
@@ -423,14 +434,7 @@ def _number_rule(request: GateRequest, i: int, name: str, bound_names: Mapping[s
             is_day=bound_type == "DATE",
             whole_days=bound_type == "DATE" and type_ != "DATE",
         ),
-        grid=GridRule(
-            own_cells.unit,
-            own_cells.step,
-            checked=tuple(
-                grid_cells(width) for width in sorted({width for width in (grid, policy_grid) if width is not None})
-            ),
-            declared=None if policy_grid is None else grid_cells(policy_grid),
-        ),
+        grid=_grid_rule(grid, policy_grid, grid_cells),
         top=tightest_limit("top", "least"),
         bottom=tightest_limit("bottom", "greatest"),
         call_limits=tuple(

@@ -97,16 +97,7 @@ def _create_version(
     related_versions = same_source.versions_of_same_people(entry, cursor)
     recognized += recognized_people.recognize(cursor, entry, disjoint_sources.without_disjoint(entry, related_versions))
     others = [r.other for r in recognized if not r.are_others]
-    if version_options.old is not None:
-        old = next((o for o in others if o.place == version_options.old.place), version_options.old)
-        n_small_differences += compare_version.count_small_differences(cursor, entry, old, spec)
-        if n_small_differences and not version_options.allows_small_differences:
-            raise errors.SmallDifferencesRefusedError(
-                version_options.function,
-                version_options.old.display_name,
-                n_small_differences,
-                [f"version {version_options.old.version}"],
-            )
+    n_small_differences += _count_differences_from_old(cursor, entry, spec, version_options, others)
     same_name = version_differences.same_name(entry, others)
     compare_version.check_recognized(cursor, entry, version_options, recognized, same_name)
     linked_versions.check_linked_versions(cursor, entry, spec, others, OLD_SUFFIX)
@@ -152,6 +143,28 @@ def _create_version(
     warnings.warn_of_one_class(entry.display_name, metrics)
     warnings.warn_of_person_spellings(cursor, spec.cleaned_source.rows, spec.source, spec.roles.person)
     return current_release(cursor, entry, comparison.composition, entry.refresh_mode == "hold")
+
+
+def _count_differences_from_old(
+    cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, version_options: VersionOptions, others: list[LedgerEntry]
+) -> int:
+    """Return the number of small differences from the version that is replaced.
+
+    Raises:
+        SmallDifferencesRefusedError: There are some, and the options do not allow them.
+    """
+    if version_options.old is None:
+        return 0
+    old = next((o for o in others if o.place == version_options.old.place), version_options.old)
+    count = compare_version.count_small_differences(cursor, entry, old, spec)
+    if count and not version_options.allows_small_differences:
+        raise errors.SmallDifferencesRefusedError(
+            version_options.function,
+            version_options.old.display_name,
+            count,
+            [f"version {version_options.old.version}"],
+        )
+    return count
 
 
 def _write_tables(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec) -> dict[str, float]:

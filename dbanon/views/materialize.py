@@ -104,20 +104,14 @@ def create_release(
     ):
         location = release_target.current_location(connection)
         name, delivery_place = deliveries.local_name_and_target(name, cursor, location[0])
-        call = make_call(
-            current_session,
-            cursor,
-            algorithm,
-            {"tbl": source},
-            search_budget.replace_time_limit("materialize", call_parameters),
-            location,
-        )
+        limited_parameters = search_budget.replace_time_limit("materialize", call_parameters)
+        call = make_call(current_session, cursor, algorithm, {"tbl": source}, limited_parameters, location)
         target = release_target.release_place("materialize", name, call.source(), location, cursor)
         # Before planning: a policy table that is new is a change.
         with publishing_lock.publishing_turn(current_session, "materialize", name, target[0]):
             spec = resolve.resolve_spec(call, (target[1], target[2]))
             _check_keepable(cursor, spec, target[0])
-            columns = _key_columns(spec, key) or resolve.unique_key(spec, cursor)
+            person_key = _key_columns(spec, key) or resolve.unique_key(spec, cursor)
             rehash.rehash(current_session, cursor, target[0])
             earlier_versions = releases.entries(
                 cursor, target[0], "schema_name = ? AND lower(name) = lower(?)", target[1:]
@@ -126,44 +120,46 @@ def create_release(
             delivery_target = delivery.requested_target(
                 target, delivery_place, is_new=not published_versions, replace=replace
             )
-            if (existing_names := release_target.existing_tables(cursor, target, TABLES)) and not (
-                replace and published_versions
-            ):
-                raise errors.ReleaseExistsError("materialize", name, existing_names, bool(published_versions))
+            _check_name_unused(cursor, name, target, bool(published_versions), replace)
             if not earlier_versions and current_session.on_review is not None:
-                shown_name = target[2] if target[1] == "main" else f"{target[1]}.{target[2]}"
-                current_session.on_review(pre_release_review.review_lines(call, spec, shown_name))
+                current_session.on_review(pre_release_review.review_lines(call, spec, target))
             spec, call_parameters = search_budget.count_timed_moves(
                 "materialize", current_session, cursor, spec, call_parameters
             )
-            version, refresh_mode = (
-                max((e.version for e in earlier_versions), default=0) + 1,
-                "recluster" if published_versions else "first",
-            )
-            entry = _entry(
-                target,
-                _definition(algorithm, spec, source, call_parameters),
-                spec,
-                columns,
-                version,
-                refresh_mode,
-                cursor,
-            )
-            entry = replace_(
-                entry, disjoint_from=disjoint_sources.disjoint_names(cursor, entry, disjoint_from, earlier_versions)
-            )
+            definition = _definition(algorithm, spec, source, call_parameters)
+            entry = _created_entry(cursor, target, definition, spec, person_key, earlier_versions, disjoint_from)
             version_options = VersionOptions(
                 "materialize", allow_small_differences, composition, delivery_target=delivery_target
             )
             if not published_versions:
                 return _create_first(cursor, entry, spec, name, version_options)
-            return _create_next(
-                cursor,
-                entry,
-                _without_withheld(cursor, entry, spec, published_versions[-1]),
-                published_versions[-1],
-                version_options,
-            )
+            spec = _without_withheld(cursor, entry, spec, published_versions[-1])
+            return _create_next(cursor, entry, spec, published_versions[-1], version_options)
+
+
+def _check_name_unused(cursor: Any, name: str, target: tuple[str, str, str], is_published: bool, replace: bool) -> None:
+    """Raise ReleaseExistsError if tables with the name exist, unless a published release is to be replaced."""
+    existing_names = release_target.existing_tables(cursor, target, TABLES)
+    if existing_names and not (replace and is_published):
+        raise errors.ReleaseExistsError("materialize", name, existing_names, is_published)
+
+
+def _created_entry(
+    cursor: Any,
+    target: tuple[str, str, str],
+    definition: Mapping[str, Any],
+    spec: ReleaseSpec,
+    person_key: tuple[str, ...] | None,
+    earlier_versions: Sequence[LedgerEntry],
+    disjoint_from: str | Sequence[str],
+) -> LedgerEntry:
+    """Return the ledger entry of a version that `create_release` creates."""
+    version = max((e.version for e in earlier_versions), default=0) + 1
+    is_published = any(e.status == "published" for e in earlier_versions)
+    entry = _entry(target, definition, spec, person_key, version, "recluster" if is_published else "first", cursor)
+    return replace_(
+        entry, disjoint_from=disjoint_sources.disjoint_names(cursor, entry, disjoint_from, earlier_versions)
+    )
 
 
 def _check_keepable(cursor: Any, spec: ReleaseSpec, database: str) -> None:

@@ -43,8 +43,9 @@ def review_rows(call: Call, spec: ReleaseSpec) -> list[review.ReviewRow]:
     return rows
 
 
-def review_lines(call: Call, spec: ReleaseSpec, name: str) -> list[str]:
-    """Return the review as lines of text, under the name of the release."""
+def review_lines(call: Call, spec: ReleaseSpec, target: tuple[str, str, str]) -> list[str]:
+    """Return the review as lines of text; `target` is the database, schema and name of the release."""
     source_name = spec.source.shown
+    name = target[2] if target[1] == "main" else f"{target[1]}.{target[2]}"
     lines = review.format_review(review_rows(call, spec), f"First release of {source_name} as {name}")
     return [*lines, one_line(f"  FROM policy_review({text(source_name)}) has a statement that changes each.")]

@@ -100,12 +100,8 @@ def simdiv(space: EncodedTable, constraint: Constraint, options: Options, check:
         settings["div"] == "pair",
         bool(settings["avoid_uniform"]),
     )
-    steps, progress_check, n_full, clock = (
-        len(groups[0]) * clusters / 2 * GROUP_COST,
-        progress.as_progress_check(check),
-        0,
-        0.0,
-    )
+    steps = len(groups[0]) * clusters / 2 * GROUP_COST
+    progress_check, n_full, clock = progress.as_progress_check(check), 0, 0.0
     is_estimated = steps <= progress.MAX_STEPS
     while n_full < clusters:
         check()

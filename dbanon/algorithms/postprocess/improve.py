@@ -138,17 +138,9 @@ def _search_classes(
     widths = CLASSES_PER_MOVE[problem.mode]
     loss_and_model = (problem.loss_arrays, *problem.model)
     if budget.seconds is not None:  # what is compiled on the first call is not part of the time
-        sweep_options = SweepOptions(0, 1, 0, 0, 0, problem.min_records, problem.max_class_size, 1)
-        sweep_classes(
-            classes.arrays,
-            sweep_options,
-            blocks,
-            *loss_and_model,
-            problem.scratch,
-            problem.rank_orders,
-            state.copy(),
-            spare.arrays,
-        )
+        no_moves = SweepOptions(0, 1, 0, 0, 0, problem.min_records, problem.max_class_size, 1)
+        search_state = (problem.scratch, problem.rank_orders, state.copy(), spare.arrays)
+        sweep_classes(classes.arrays, no_moves, blocks, *loss_and_model, *search_state)
     clock, idle_sweeps, n_sweeps, saved = time.perf_counter(), 0, 0, 0
     while budget.seconds is not None or budget.n_moves_done < budget.moves:
         if budget.is_interrupted(check):
@@ -163,29 +155,13 @@ def _search_classes(
             )
         first = int(draws.integers(classes.n_classes)) if classes.n_classes > 2 * batch else 0
         width = widths[n_sweeps % len(widths)]
-        sweep_options = SweepOptions(
-            classes.n_classes,
-            width,
-            PERCENT_BY_DISTANCE,
-            first,
-            moves,
-            problem.min_records,
-            problem.max_class_size,
-            max_records,
-        )
+        sizes = (problem.min_records, problem.max_class_size, max_records)
+        sweep_options = SweepOptions(classes.n_classes, width, PERCENT_BY_DISTANCE, first, moves, *sizes)
+        search_state = (problem.scratch, problem.rank_orders, state, spare.arrays)
         number, loss_saved, n_rebuilt = sweep_classes(
-            classes.arrays,
-            sweep_options,
-            blocks,
-            *loss_and_model,
-            problem.scratch,
-            problem.rank_orders,
-            state,
-            spare.arrays,
+            classes.arrays, sweep_options, blocks, *loss_and_model, *search_state
         )
-        if (
-            n_rebuilt
-        ):  # else the classes keep their order, by which equal records are dealt: as many moves give the same
+        if n_rebuilt:  # else the classes keep their order, by which equal records are assigned
             spare.n_classes = number
             classes, spare = spare, classes
         budget.n_moves_done += n_rebuilt

@@ -252,9 +252,7 @@ def _find_small_differences(
         {
             "i": i,
             "value": _value_hash(version, group),
-            "members": version.members
-            if version.bases is not None
-            else Sql(_WITHOUT_COLUMN_HASHES.format(version.members)),
+            "members": _members_sql(version),
             "lineage": lineages.get(version.place) if entry.keeps_classes else None,
         }
         for i, version in enumerate([*others, entry])
@@ -290,17 +288,14 @@ def _find_small_differences(
             query, _parameters(components)
         ).fetchall():
             with_records = [o for i, o in enumerate(others) if presence[i // _BITS] >> (i % _BITS) & 1]
-            differences.append(
-                SmallDifference(
-                    kind,
-                    tuple(o for o in others if (o in with_records) != is_new),
-                    is_new,
-                    n_sets,
-                    n_people,
-                    tuple(missed_parameters),
-                )
-            )
+            versions_with = tuple(o for o in others if (o in with_records) != is_new)
+            differences.append(SmallDifference(kind, versions_with, is_new, n_sets, n_people, tuple(missed_parameters)))
     return differences
+
+
+def _members_sql(version: LedgerEntry) -> Sql:
+    """Return the membership of a version; that of an earlier one has no hashes per column."""
+    return version.members if version.bases is not None else Sql(_WITHOUT_COLUMN_HASHES.format(version.members))
 
 
 def _parameters(components: Sequence[Mapping[int, int]]) -> dict[str, list[int]]:

@@ -46,47 +46,15 @@ def policy_problems_sql(call: Call, only_table: catalog.Source | None = None) ->
     for database in call.attached():
         if not catalog.has_table(call.cursor, database, "policy"):
             continue
-        tables = catalog.relations(call.cursor, database)
-        roles: dict[tuple[str, ...], str] = {}
-        reported: set[str] = set()
-        checked: set[TableName] = set()
-        for row, row_settings in _policy_rows(call, database):
-            settings_of[row] = row_settings
-            if only_table is not None and (
-                database != only_table.home or not stored_policy.is_about(only_table, row.schema, row.table)
-            ):
-                continue
-            named_tables = [table for table in tables if stored_policy.row_matches(table, row.schema, row.table)]
-            foreign_tables = attached_databases.tables_named_by_row(call.cursor, row.schema, row.table)
-            if foreign_tables and foreign_tables[0] not in checked:
-                checked.add(foreign_tables[0])
-                messages = _error_messages(
-                    attached_databases.foreign_source,
-                    "policy_problems",
-                    call.cursor,
-                    foreign_tables[0],
-                    call.path.database,
-                )
-                new_messages = [problem for problem in messages if problem not in reported]
-                reported.update(new_messages)
-                problem_rows += [_problem_row(row, problem) for problem in new_messages]
-            named_tables += foreign_tables
-            row_messages = [
-                *_role_problems(call, row, row_settings.hierarchy),
-                *_table_problems(call, named_tables, row),
+        policy_rows = _policy_rows(call, database)
+        settings_of.update(policy_rows)
+        if only_table is not None:
+            policy_rows = [
+                (row, row_settings)
+                for row, row_settings in policy_rows
+                if database == only_table.home and stored_policy.is_about(only_table, row.schema, row.table)
             ]
-            for table in named_tables:
-                key = (*table, row.column.lower())
-                if key in roles:
-                    row_messages.append(
-                        str(
-                            errors.ConflictingRolesError("dbanon.policy", row.table, row.column, (roles[key], row.role))
-                        )
-                    )
-                roles[key] = row.role
-            problem_rows += [_problem_row(row, problem) for problem in row_messages]
-            for relation in _readable_relations(call, named_tables, row):
-                relations.setdefault(relation.sql, (relation, []))[1].append(row)
+        problem_rows += _row_problems(call, database, policy_rows, relations)
     counted_problems: list[Mapping[str, object]] = []
     limits: list[Mapping[str, object]] = []
     for named_relation, rows in relations.values():
@@ -116,6 +84,47 @@ def policy_problems_sql(call: Call, only_table: catalog.Source | None = None) ->
             "policy/checks/policy_problems.sql", known=known_problems, candidates=counted_problems, limits=limits
         )
     )
+
+
+def _row_problems(
+    call: Call,
+    database: str,
+    policy_rows: Sequence[tuple[StoredPolicyRow, stored_policy.Settings]],
+    relations: dict[Sql, tuple[DeclaredRelation, list[StoredPolicyRow]]],
+) -> list[Sequence[str | None]]:
+    """Return the problems of the policy rows of a database, and add the tables they name to `relations`."""
+    problem_rows: list[Sequence[str | None]] = []
+    tables = catalog.relations(call.cursor, database)
+    roles: dict[tuple[str, ...], str] = {}
+    reported: set[str] = set()
+    checked: set[TableName] = set()
+    for row, row_settings in policy_rows:
+        named_tables = [table for table in tables if stored_policy.row_matches(table, row.schema, row.table)]
+        foreign_tables = attached_databases.tables_named_by_row(call.cursor, row.schema, row.table)
+        if foreign_tables and foreign_tables[0] not in checked:
+            checked.add(foreign_tables[0])
+            messages = _error_messages(
+                attached_databases.foreign_source,
+                "policy_problems",
+                call.cursor,
+                foreign_tables[0],
+                call.path.database,
+            )
+            new_messages = [problem for problem in messages if problem not in reported]
+            reported.update(new_messages)
+            problem_rows += [_problem_row(row, problem) for problem in new_messages]
+        named_tables += foreign_tables
+        row_messages = [*_role_problems(call, row, row_settings.hierarchy), *_table_problems(call, named_tables, row)]
+        for table in named_tables:
+            key = (*table, row.column.lower())
+            if key in roles:
+                conflict = errors.ConflictingRolesError("dbanon.policy", row.table, row.column, (roles[key], row.role))
+                row_messages.append(str(conflict))
+            roles[key] = row.role
+        problem_rows += [_problem_row(row, problem) for problem in row_messages]
+        for relation in _readable_relations(call, named_tables, row):
+            relations.setdefault(relation.sql, (relation, []))[1].append(row)
+    return problem_rows
 
 
 def _policy_rows(call: Call, database: str) -> list[tuple[StoredPolicyRow, stored_policy.Settings]]:
