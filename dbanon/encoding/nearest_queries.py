@@ -141,7 +141,7 @@ class ClusterGatherer:
             index.records = int(index.remaining.sum())
             return members[:n_rows], seeds[:n_clusters]
         n_rows, n_clusters = gather_clusters(
-            index.arrays, self._search, k, first_seed, index.has_distinct_distances, max_clusters, members, seeds
+            index.arrays, self._search, k, first_seed, index.has_no_zero_distances, max_clusters, members, seeds
         )
         index.recount_records()
         return members[:n_rows], seeds[:n_clusters]

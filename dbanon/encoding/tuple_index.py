@@ -132,7 +132,7 @@ class TupleIndex:
         return int(self.tree[11][0]) if "tree" in self.__dict__ else 0
 
     @cached_property
-    def has_distinct_distances(self) -> bool:
+    def has_no_zero_distances(self) -> bool:
         """Whether the distance of any two different values that occur is above 0, so that only equal tuples have 0."""
         for a, j in enumerate(self._axis_attributes):
             table, has_null = self.tables[j], bool((self.axis_codes[:, a] == self.axis_arrays[2][a]).any())

@@ -172,7 +172,7 @@ def take_nearest_records(index, table_sums, query, seed, n_others, tuple_ids, re
 
 
 @kernel
-def gather_clusters(index, search, k, first_seed, has_distinct_distances, max_clusters, members, seeds):
+def gather_clusters(index, search, k, first_seed, has_no_zero_distances, max_clusters, members, seeds):
     """Form up to `max_clusters` clusters of k records: the record of least (greatest) sum and the k - 1 nearest to it.
 
     While the tuple of the last seed has remaining records, one of them is the next seed of least sum: nothing was added
@@ -183,7 +183,7 @@ def gather_clusters(index, search, k, first_seed, has_distinct_distances, max_cl
         search: `SeedSearch`.
         k: Records of a cluster.
         first_seed: Tuple of the first seed, or -1 to search for it.
-        has_distinct_distances: Whether no two tuples have the distance 0.
+        has_no_zero_distances: Whether no two tuples have the distance 0.
         max_clusters: Number of clusters after which to return.
         members: Output (rows, 2): tuple and count of each member; each cluster ends with a row of -1.
         seeds: Output: tuple of each seed.
@@ -208,7 +208,7 @@ def gather_clusters(index, search, k, first_seed, has_distinct_distances, max_cl
         query_result[0] = seed
         n_own = (
             min(tuple_remaining[seed] // k, max_clusters - n_clusters, (len(members) - n_rows) // 2)
-            if has_distinct_distances and sign > 0
+            if has_no_zero_distances and sign > 0
             else 0
         )
         if n_own > 0:
@@ -228,6 +228,6 @@ def gather_clusters(index, search, k, first_seed, has_distinct_distances, max_cl
         add_distances(seed, np.int64(1), tabular, axis, axis_codes, tables, table_starts, sum_flat, sums)
         seeds[n_clusters] = seed
         n_clusters += 1
-        if has_distinct_distances and sign > 0 and tuple_remaining[seed] > 0:
+        if has_no_zero_distances and sign > 0 and tuple_remaining[seed] > 0:
             first_seed = seed
     return n_rows, n_clusters

@@ -20,7 +20,7 @@ def release_status(call: Call) -> Sql:
     """Return the SQL of the function release_status: published versions compared with their present sources."""
     states = [
         _status_values(call, entry)
-        for database in call.attached()
+        for database in call.attached_databases()
         for entry in releases.entries(call.cursor, database, "status = 'published'")
     ]
     return Sql(templates.fill("ledger/release_status.sql", states=states))

@@ -307,7 +307,7 @@ _RELATED_RELEASE_COLUMNS = (
 
 def releases(call: Call) -> Sql:
     """Return the SQL of the table function releases: the ledgers of all attached databases."""
-    databases = [d for d in call.attached() if catalog.has_table(call.cursor, d, "release")]
+    databases = [d for d in call.attached_databases() if catalog.has_table(call.cursor, d, "release")]
     related_databases = [d for d in databases if catalog.has_table(call.cursor, d, "related_release")]
     if not databases:
         return literal_rows({"database_name": "VARCHAR", "schema_name": "VARCHAR", "name": "VARCHAR"}, [])

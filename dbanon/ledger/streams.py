@@ -164,7 +164,7 @@ def stream_status(call: Call) -> Sql:
         for name in _STORED_COLUMNS
         if name not in ("state", "last_row", "last_hash", "source_rows", "mark", "call")
     ]
-    databases = [d for d in call.attached() if catalog.has_table(call.cursor, d, "stream")]
+    databases = [d for d in call.attached_databases() if catalog.has_table(call.cursor, d, "stream")]
     if not databases:
         return literal_rows(dict.fromkeys(("database_name", *columns), "VARCHAR"), [])
     average_delay = "total_delay / nullif(published, 0) AS average_delay"

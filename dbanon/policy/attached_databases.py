@@ -12,7 +12,7 @@ from dbanon.table_functions.table_function import Call, TableFunction
 def attached_databases_sql(call: Call) -> Sql:
     """Return the rows of attached_databases(): one per identified PostgreSQL, MySQL or SQLite database."""
     rows: list[list[object]] = []
-    for database in call.attached():
+    for database in call.attached_databases():
         kind = attached_databases.database_kind(call.cursor, database)
         with contextlib.suppress(errors.DatabaseIdentityUnavailableError):
             if kind is not None:

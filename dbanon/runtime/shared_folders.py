@@ -25,13 +25,13 @@ def shared_write_reason(folder: Path) -> str | None:
             is_last = path == steps[-1][0]
             if (owner := _other_owner(state)) is not None:
                 return f"{path} belongs to {owner}"
-            is_open = not stat.S_ISLNK(state.st_mode) and _is_open(path, state)
+            is_open = not stat.S_ISLNK(state.st_mode) and _is_writable_by_others(path, state)
             if is_open and (is_last or not state.st_mode & stat.S_ISVTX):
                 return f"other users can write to {path}"
         for path in sorted(folder.iterdir()):
             if (owner := _other_owner(path.lstat())) is not None:
                 return f"{path} belongs to {owner}"
-            if _is_open(path, path.stat()):
+            if _is_writable_by_others(path, path.stat()):
                 return f"other users can write to {path}"
     return None
 
@@ -80,7 +80,7 @@ def _other_owner(state: os.stat_result) -> str | None:
         return None if os.geteuid() == 0 else f"user {state.st_uid}"
 
 
-def _is_open(path: Path, state: os.stat_result) -> bool:
+def _is_writable_by_others(path: Path, state: os.stat_result) -> bool:
     """Return whether users other than the owner (and root) may write to a file or folder.
 
     The permission of the group does not count if only the owner and root are in it and no access list grants more.

@@ -32,7 +32,7 @@ def create(connection: Any, database: str | None = None) -> None:
         version = schema_version(cursor, database)
         if version is not None and version > current_version():
             raise errors.NewerSchemaError(database, version, current_version())
-        if row[0] or (version == current_version() and _is_complete(cursor, database)):
+        if row[0] or (version == current_version() and _has_current_schema(cursor, database)):
             return
         is_damaged = version == current_version()  # a table is missing: every migration runs again
         _migrate_once(cursor, database, 0 if is_damaged else version or 0)
@@ -110,7 +110,7 @@ def _statements(name: str) -> str:
     return _VIEW.sub(lambda view: view[1] + qualify_builtins(view[2]), resources.sql(name))
 
 
-def _is_complete(cursor: Any, database: str) -> bool:
+def _has_current_schema(cursor: Any, database: str) -> bool:
     """Return whether the schema has all its tables and views, with their columns.
 
     It prepares a statement that names the last added columns, which is faster than a query of the catalog.

@@ -125,7 +125,7 @@ class Call:
         """A function from a database to the names of the hierarchies stored in it, read once per call."""
         return cache(partial(catalog.stored_hierarchies, self.cursor))
 
-    def attached(self) -> list[str]:
+    def attached_databases(self) -> list[str]:
         """Return the attached databases."""
         rows = self.cursor.execute(
             "SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal ORDER BY 1 ASC"

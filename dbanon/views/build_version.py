@@ -99,7 +99,7 @@ def _create_version(
     others = [r.other for r in recognized if not r.are_others]
     n_small_differences += _count_differences_from_old(cursor, entry, spec, version_options, others)
     same_name = version_differences.same_name(entry, others)
-    compare_version.check_recognized(cursor, entry, version_options, recognized, same_name)
+    compare_version.check_changed_keys(cursor, entry, version_options, recognized, same_name)
     linked_versions.check_linked_versions(cursor, entry, spec, others, OLD_SUFFIX)
     differences = version_differences.small_differences(cursor, entry, spec, same_name, old_suffix=OLD_SUFFIX)
     if entry.keeps_classes:
@@ -137,7 +137,7 @@ def _create_version(
     if streams:
         warn(
             f"{entry.display_name}: the streaming views {', '.join(streams)} published the same people; their classes "
-            "are not held against those of releases: who has both can intersect them.",
+            "are not checked against those of releases: a reader who has both can intersect them.",
             DisclosureWarning,
         )
     warnings.warn_of_one_class(entry.display_name, metrics)

@@ -81,7 +81,7 @@ def respelled_versions(recognized: Sequence[recognized_people.Recognized]) -> li
     return [r.respelled or r.other for r in same] if any(r.respelled for r in same) else []
 
 
-def check_recognized(
+def check_changed_keys(
     cursor: Any,
     entry: LedgerEntry,
     version_options: VersionOptions,

@@ -95,7 +95,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
                 bases=same_source.bases(spec.source, cursor),
             )
             overlap.refuse_overlapping(cursor, stream_entry)
-            _warn_of_others(cursor, stream_entry)
+            _check_other_publications(cursor, stream_entry)
             with transactions.transaction(cursor, "create_stream", name, [spec]):
                 stream_ledger.insert_stream(cursor, stream_entry)
                 return stream_refresh.create_tables(cursor, stream_entry, spec, call.options)
@@ -228,7 +228,7 @@ def _check_roles(entry: StreamEntry, current_roles: Mapping[str, str]) -> None:
         raise errors.StreamRolesChangedError(entry.display_name, changes)
 
 
-def _warn_of_others(cursor: Any, entry: StreamEntry) -> None:
+def _check_other_publications(cursor: Any, entry: StreamEntry) -> None:
     """Issue a warning if other releases or streams published the same tables, or if it is unknown for some.
 
     Raises:
@@ -245,7 +245,7 @@ def _warn_of_others(cursor: Any, entry: StreamEntry) -> None:
     if others:
         warn(
             f"{entry.display_name}: {', '.join(dict.fromkeys(others))} published the same table. Classes of a "
-            "stream are not held against others: who has both can intersect them.",
+            "stream are not checked against others: a reader who has both can intersect them.",
             DisclosureWarning,
         )
     unknown_sources.warn_of_unknown(entry, unknown_sources.unknown_relations(cursor, entry, "warn"))

@@ -250,7 +250,7 @@ _FAULTS = {
                 [f"version {version_options.old.version}"],
             )
     same_name = version_differences.same_name(entry, others)
-    compare_version.check_recognized(cursor, entry, version_options, recognized, same_name)
+    compare_version.check_changed_keys(cursor, entry, version_options, recognized, same_name)
     linked_versions.check_linked_versions(cursor, entry, spec, others, OLD_SUFFIX)
     differences = version_differences.small_differences(cursor, entry, spec, same_name, old_suffix=OLD_SUFFIX)
 """,

@@ -43,7 +43,7 @@ def policy_problems_sql(call: Call, only_table: catalog.Source | None = None) ->
     problem_rows: list[Sequence[str | None]] = []
     relations: dict[Sql, tuple[DeclaredRelation, list[StoredPolicyRow]]] = {}
     settings_of: dict[StoredPolicyRow, stored_policy.Settings] = {}
-    for database in call.attached():
+    for database in call.attached_databases():
         if not catalog.has_table(call.cursor, database, "policy"):
             continue
         policy_rows = _policy_rows(call, database)
@@ -73,7 +73,7 @@ def policy_problems_sql(call: Call, only_table: catalog.Source | None = None) ->
         )
     problems_of_relations = [
         relation_problem
-        for database in call.attached()
+        for database in call.attached_databases()
         for relation_problem in relation_problems.relation_problems(call, database, only_table)
     ]
     problem_rows += [problem.row for problem in problems_of_relations if problem.count is None]

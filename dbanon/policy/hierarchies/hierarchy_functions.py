@@ -17,7 +17,7 @@ def hierarchies_sql(call: Call) -> Sql:
     """Return the rows of hierarchies(): stored ones, then shipped ones."""
     rows: list[list[object]] = [
         ["stored", database, name]
-        for database in call.attached()
+        for database in call.attached_databases()
         for name in catalog.stored_hierarchies(call.cursor, database)
     ]
     rows += [["shipped", None, name] for name in resources.shipped_hierarchies()]
@@ -28,7 +28,7 @@ def hierarchy_problems_sql(call: Call) -> Sql:
     """Return the SQL of hierarchy_problems() for all attached databases."""
     tables = [
         {"database": text(db), "table": qualified(db, catalog.SCHEMA, "hierarchy")}
-        for db in call.attached()
+        for db in call.attached_databases()
         if catalog.has_table(call.cursor, db, "hierarchy")
     ]
     return Sql(fill("policy/hierarchies/problems.sql", tables=tables))
