@@ -19,7 +19,7 @@ DROP_STREAM = "DROP STREAMING ANONYMIZED VIEW"
 
 SYNTAX = {
     CREATE: "CREATE [OR REPLACE] MATERIALIZED ANONYMIZED VIEW [IF NOT EXISTS] name [KEY (column, ...)] "
-    "[WITH (composition = 'refuse', allow_small_differences = true, disjoint_from = ['insensitive'])] "
+    "[WITH (composition = 'refuse', allow_small_differences = true, disjoint_from = ['other'])] "
     "AS SELECT * FROM kacpc('table', k = 10)",
     REFRESH: "REFRESH MATERIALIZED ANONYMIZED VIEW name "
     "[WITH (refresh = 'hold', allow_small_differences = true, if_stale = true, erase = true, composition = 'refuse')]",
@@ -204,7 +204,7 @@ class _StatementParser:
         """Parse 'text'."""
         token = self.tokens[self.position]
         if not token.text.startswith("'"):
-            raise self.syntax_error("a text such as 'insensitive' or a list of texts")
+            raise self.syntax_error("a text such as 'other' or a list of texts")
         self.position += 1
         return token.value
 

@@ -97,10 +97,10 @@ REFUSED = {
 
 @pytest.mark.parametrize("call", REFUSED)
 def test_privacy_refusal_exits_with_3(shared: str, call: tuple[str, ...]) -> None:
-    plain_result = run("materialize", shared, "insensitive", "kacpc", "patients", *call)
+    plain_result = run("materialize", shared, "other", "kacpc", "patients", *call)
     assert (plain_result.exit_code, plain_result.stdout) == (3, "")
     assert REFUSED[call] in plain_result.stderr
-    result = run("materialize", shared, "insensitive", "kacpc", "patients", *call, "--json")
+    result = run("materialize", shared, "other", "kacpc", "patients", *call, "--json")
     assert result.exit_code == 3
     error = json.loads(result.stdout)["error"]
     assert (error["kind"], error["exit_code"]) == ("refused", 3)
@@ -214,7 +214,7 @@ def test_the_answers_of_commands_are_json(shared: str, tmp_path: Path) -> None:
     assert answered("docs", "kacpc")["text"].startswith("# ")
     assert answered("certificate", shared, "safe")["release"]["version"]["value"] == "1"
     database = str(shutil.copy(shared, tmp_path / "own.duckdb"))
-    made = answered("materialize", database, "insensitive", "kacpc", "patients", "-k", "3", "-p", "allow_rare=ward")
+    made = answered("materialize", database, "other", "kacpc", "patients", "-k", "3", "-p", "allow_rare=ward")
     assert set(made) == {"name", "version", "records", "classes", "composition"}
 
 

@@ -118,6 +118,6 @@ def test_no_password_of_the_environment_is_said(clinic: Path, tmp_path: Path, mo
         needs_scanner(system)
         monkeypatch.setenv(variable, "swordfish")
         text = f"host={tmp_path}" if system == "postgres" else f"socket={tmp_path / 'none'} user=reader"
-        message = run("doctor", clinic, "--attach", f"insensitive={system}:{text}", "--json")
+        message = run("doctor", clinic, "--attach", f"other={system}:{text}", "--json")
         assert message.exit_code == 1 and "swordfish" not in message.output
         assert "other could not be attached" in json.loads(message.stdout)["error"]["message"]

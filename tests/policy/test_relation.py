@@ -48,7 +48,7 @@ def test_a_relation_comes_before_a_foreign_key() -> None:
         dbanon.declare(con, "v", day="quasi")
         call = "FROM kacpc_metrics('v', k := 3, entity := 'p', max_children := 1) WHERE metric = 'rows:v'"
         assert con.execute(f"SELECT value {call}").fetchall() == [(0,)]  # all of them are about one person
-        dbanon.relate(con, "v", "p", {"them": "insensitive"})
+        dbanon.relate(con, "v", "p", {"them": "other"})
         assert con.execute(f"SELECT value {call}").fetchall() == [(12,)]
 
 

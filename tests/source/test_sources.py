@@ -344,7 +344,7 @@ CHANGES = [
     "UPDATE dbanon.policy SET weight = 3 WHERE column_name = 'age'",
     "UPDATE dbanon.policy SET rounding = '5' WHERE column_name = 'age'",
     "UPDATE dbanon.policy SET column_name = 'rid' WHERE column_name = 'disease'",
-    "UPDATE dbanon.policy SET table_name = 'insensitive' WHERE column_name = 'disease'",
+    "UPDATE dbanon.policy SET table_name = 'other' WHERE column_name = 'disease'",
     "DELETE FROM dbanon.policy",
     "DELETE FROM dbanon.policy WHERE column_name = 'disease'",
     "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('patients', 'rid', 'identifier')",

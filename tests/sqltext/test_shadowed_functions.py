@@ -192,8 +192,8 @@ LEFT = {
     [
         ("list_value", "memory", "main"),
         ("struct_pack", "an, other", "main"),
-        ("map", "memory", "insensitive"),
-        ("row", "an, other", "insensitive"),
+        ("map", "memory", "other"),
+        ("row", "an, other", "other"),
     ],
 )
 def test_macro_shadowing_literal_cast_refused_and_named(con: Any, name: str, database: str, schema: str) -> None:

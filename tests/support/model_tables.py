@@ -42,7 +42,7 @@ ILLNESS = [
     ["Stroke", "*"],
     ["Cancer", "Oncology", "*"],
 ]
-CAUSE = [["work", "Accident", "*"], ["home", "Accident", "*"], ["insensitive", "*"]]
+CAUSE = [["work", "Accident", "*"], ["home", "Accident", "*"], ["other", "*"]]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Column:
 
 SENSITIVE = {
     "disease": Column("VARCHAR", ("Flu", "HIV", "TB", "Cancer", "Stroke"), "illness", ILLNESS),
-    "cause": Column("VARCHAR", ("home", "work", "insensitive"), "cause", CAUSE),
+    "cause": Column("VARCHAR", ("home", "work", "other"), "cause", CAUSE),
     "plan": Column("VARCHAR", ("b", "a", "Z", "none")),
     "score": Column("INTEGER", (10, 9, -1, 300, 0)),
 }

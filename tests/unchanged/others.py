@@ -49,13 +49,11 @@ def views() -> Iterator[Answer]:
         )
         yield (
             "materialize another",
-            lambda: release_lines(
-                con, dbanon.create_release(con, "insensitive", "mondrian", "clinic", k=3, l=2, key="rid")
-            ),
+            lambda: release_lines(con, dbanon.create_release(con, "other", "mondrian", "clinic", k=3, l=2, key="rid")),
         )
-        sql = "FROM composition('seen', 'insensitive')"
+        sql = "FROM composition('seen', 'other')"
         yield sql, partial(rows, con, sql)
-        yield "certificate of the other", lambda: certified(con, "insensitive")
+        yield "certificate of the other", lambda: certified(con, "other")
     con.close()
 
 

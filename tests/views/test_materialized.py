@@ -225,7 +225,7 @@ def test_an_open_transaction_is_refused(con: Any) -> None:
     con.execute("BEGIN")
     con.execute("DELETE FROM patients WHERE pid = 3")
     for work in (
-        lambda: dbanon.create_release(con, "insensitive", "kacpc", "patients", k=5),
+        lambda: dbanon.create_release(con, "other", "kacpc", "patients", k=5),
         lambda: dbanon.refresh_release(con, "safe"),
         lambda: dbanon.drop_release(con, "safe"),
         lambda: dbanon.forget_release(con, "safe"),
@@ -269,7 +269,7 @@ def test_a_schema_and_a_database_can_be_named(con: Any) -> None:
     assert dbanon.refresh_release(con, "out.safe").version == 2
     dbanon.create_release(con, "memory.out.other", "kacpc", "main.patients", k=5)
     dbanon.create_release(con, "memory.third", "kacpc", "memory.patients", k=5)
-    assert_consistent(con, "insensitive", "out")
+    assert_consistent(con, "other", "out")
     assert_consistent(con, "third")
     assert dbanon.refresh_release(con, "memory.third").version == 2
     con.execute("USE memory.out")
@@ -319,7 +319,7 @@ def test_read_only_database_unchanged(tmp_path: Path) -> None:
     with dbanon.connect(path, read_only=True) as con:
         assert con.execute("SELECT status FROM release_status()").fetchall() == [("fresh",)]
         for work in (
-            lambda: dbanon.create_release(con, "insensitive", "kacpc", "patients", k=5),
+            lambda: dbanon.create_release(con, "other", "kacpc", "patients", k=5),
             lambda: dbanon.refresh_release(con, "safe"),
             lambda: dbanon.drop_release(con, "safe"),
             lambda: dbanon.forget_release(con, "safe"),

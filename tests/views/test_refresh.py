@@ -386,7 +386,7 @@ class World:
     def change(self) -> None:
         """Some records come; some go, often a whole class of them; some are changed."""
         rng, con = self.rng, self.con
-        choice = rng.choices(["many", "one", "class", "some", "insensitive"], [6, 1, 4, 1, 1])[0]
+        choice = rng.choices(["many", "one", "class", "some", "other"], [6, 1, 4, 1, 1])[0]
         if choice in ("many", "class"):
             self.insert(rng.choice([8, 15, 25]))
         if choice == "one":
@@ -399,7 +399,7 @@ class World:
             )
         if choice == "some":
             con.execute(f"DELETE FROM t WHERE (pid * 7919 + {rng.randrange(9)}) % 9 = 0")
-        if choice == "insensitive":
+        if choice == "other":
             con.execute(f"UPDATE t SET disease = '{rng.choice(DISEASES)}' WHERE (pid + {rng.randrange(9)}) % 9 = 0")
 
     def sets(self, version: str, other: str) -> list[list[tuple[Any, ...]]]:

@@ -111,7 +111,7 @@ def test_case_comments_and_semicolon_are_ignored(con: Any) -> None:
 @pytest.mark.exhaustive
 def test_several_statements_run_in_order(con: Any) -> None:
     rows = con.execute(
-        f"CREATE TABLE other AS FROM patients; {CREATE} a KEY (pid) AS FROM kacpc('insensitive', k=5, {ROLES}); "
+        f"CREATE TABLE other AS FROM patients; {CREATE} a KEY (pid) AS FROM kacpc('other', k=5, {ROLES}); "
         f"{REFRESH} a; INSERT INTO other SELECT 99, 1, 'F', 'a;b'; SELECT count(*), 'x;y' FROM a"
     ).fetchall()
     assert rows == [(40, "x;y")]

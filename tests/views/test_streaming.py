@@ -327,7 +327,7 @@ def test_a_hierarchy_may_get_nodes_and_not_lose_them() -> None:
     dbanon.load_hierarchy(con, "wards", [*TREE, ["ab", "x", "*"], ["i", "v", "*"]])
     con.execute("INSERT INTO events SELECT * REPLACE ('i' AS ward) FROM events WHERE rowid < 30")
     assert streaming.refresh_stream(con, "safe").read == 30
-    dbanon.load_hierarchy(con, "wards", [[ward, "insensitive", "*"] for ward in "abcdefghi"])
+    dbanon.load_hierarchy(con, "wards", [[ward, "other", "*"] for ward in "abcdefghi"])
     con.execute("INSERT INTO events FROM events WHERE rowid < 30")
     with pytest.raises(duckdb.Error, match="nodes may be added, not taken away"):
         streaming.refresh_stream(con, "safe")
@@ -420,11 +420,11 @@ def test_releases_and_streams_of_same_people_warned() -> None:
     with pytest.warns(dbanon.DisclosureWarning, match="the streaming views safe published the same people"):
         dbanon.create_release(con, "whole", "kacpc", "events", k=3, qi=["age"])
     with pytest.raises(errors.OverlappingStreamError):
-        dbanon.create_release(con, "insensitive", "kacpc", "events", k=3, qi=["age"], composition="refuse")
+        dbanon.create_release(con, "other", "kacpc", "events", k=3, qi=["age"], composition="refuse")
     con.execute("CREATE VIEW seen AS FROM events")
     streaming.drop_stream(con, "safe")
     with pytest.raises(errors.OverlappingStreamError):
-        dbanon.create_release(con, "insensitive", "kacpc", "seen", k=3, qi=["age"], composition="refuse")
+        dbanon.create_release(con, "other", "kacpc", "seen", k=3, qi=["age"], composition="refuse")
     with pytest.warns(dbanon.DisclosureWarning, match="whole version 1, safe published the same table"):
         streaming.create_stream(con, "again", "fads", "events", **CALL)
 

@@ -101,7 +101,7 @@ def test_a_name_that_is_gone_is_an_error() -> None:
     system = next(s for s in streams() if s.name == "castle")
     came = random_arrivals(7, 300, values=20)
     put = save_state(system, left_by(system, came, StreamModel(3), None, False), meaning(came))
-    removed_meaning = replace(meaning(came), nodes=[None, None, ["insensitive"], ["insensitive"]])
+    removed_meaning = replace(meaning(came), nodes=[None, None, ["other"], ["other"]])
     with pytest.raises(KeyError):
         restore_state(system, put, removed_meaning, 0)
 

@@ -489,7 +489,7 @@ def test_every_published_form_is_attacked_equally(clinic: Any) -> None:
         ("attack('safe', kind='magic', source='people')", "kind must be one of 'homogeneity', 'skewness'"),
         ("attack('safe', kind='linkage', source='people')", "register is missing"),
         ("attack('safe', kind='linkage', source='people', register='nope')", "no table, view or file 'nope'"),
-        ("attack('safe', kind='linkage', source='people', register='insensitive')", "none of the quasi-identifiers"),
+        ("attack('safe', kind='linkage', source='people', register='other')", "none of the quasi-identifiers"),
         ("attack('safe', kind='skewness', source='people', register='people')", "register has no effect"),
         ("attack('safe', kind='skewness', source='people', alpha=0.5)", "alpha has no effect, because it is not about"),
         ("attack('safe', kind='skewness', source='people', person='nope')", "people has no column 'nope'"),

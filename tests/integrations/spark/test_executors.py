@@ -47,7 +47,7 @@ def executors(port: str) -> list[int]:
 def main() -> None:
     """Releases a table twice, the second time with an executor that is killed; prints both."""
     from pyspark.sql import SparkSession
-    from tests.spark.test_frames import GIVEN, made
+    from tests.integrations.spark.test_frames import GIVEN, random_table
 
     import dbanon.spark
 
@@ -63,7 +63,7 @@ def main() -> None:
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
-    df = spark.createDataFrame(made(ROWS, 8)).repartition(4)
+    df = spark.createDataFrame(random_table(ROWS, 8)).repartition(4)
     with tempfile.TemporaryDirectory() as folder:
         first = dbanon.spark.anonymize(df, "mdav", k=4, max_partition=150, to=Path(folder, "first"), **GIVEN).toArrow()
         started = time.monotonic()
@@ -93,7 +93,7 @@ def test_killed_executor_changes_nothing() -> None:
         pytest.skip("Spark needs Java, which is not installed")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     run = subprocess.run(
-        [sys.executable, "-m", "tests.spark.test_executors"], cwd=ROOT, env=environment, capture_output=True, text=True,
+        [sys.executable, "-m", "tests.integrations.spark.test_executors"], cwd=ROOT, env=environment, capture_output=True, text=True,
         timeout=900, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr[-3000:]

@@ -365,7 +365,7 @@ def workers() -> list[int]:
 
 
 def test_driver_receives_only_values_and_counts(spark: Any, monkeypatch: Any) -> None:
-    result: list[tuple[tuple[str, ...], int]] = []
+    collected: list[tuple[tuple[str, ...], int]] = []
     frames = type(spark.range(1))
 
     def noted(name: str) -> None:
@@ -373,7 +373,7 @@ def test_driver_receives_only_values_and_counts(spark: Any, monkeypatch: Any) ->
 
         def called(self: Any, *args: Any, **kwargs: Any) -> Any:
             result = honest(self, *args, **kwargs)
-            result.append((tuple(self.columns), len(result)))
+            collected.append((tuple(self.columns), len(result)))
             return result
 
         monkeypatch.setattr(frames, name, called)
@@ -383,7 +383,7 @@ def test_driver_receives_only_values_and_counts(spark: Any, monkeypatch: Any) ->
     dbanon.spark.anonymize(
         spark.createDataFrame(random_table(2000, 5)), "mondrian_metrics", k=4, l=2, max_partition=120, **GIVEN
     )
-    # A column of the source is never told beside another one, nor a record at all.
+    # No two columns of the source are collected together, so no record is.
     raw = {"age", "city", "sex", "disease", "who", "own", "published", "codes", "looked"}
-    assert result and not any(raw & {*columns} for columns, _ in result)
-    assert max(rows for columns, rows in result if "value" in columns and "size" in columns) <= 61
+    assert collected and not any(raw & {*columns} for columns, _ in collected)
+    assert max(rows for columns, rows in collected if "value" in columns and "size" in columns) <= 61

@@ -61,7 +61,7 @@ def test_person_in_one_release_only_is_found(con: Any) -> None:
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("DELETE FROM patients WHERE pid = 7")
     for work in (
-        lambda: dbanon.create_release(con, "insensitive", "mondrian", "patients", k=5, composition="refuse"),
+        lambda: dbanon.create_release(con, "other", "mondrian", "patients", k=5, composition="refuse"),
         lambda: dbanon.create_release(con, "safe", "mondrian", "patients", k=5, replace=True),
         lambda: dbanon.refresh_release(con, "safe", refresh="recluster"),
     ):
@@ -72,10 +72,10 @@ def test_person_in_one_release_only_is_found(con: Any) -> None:
         dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     assert ledger(con) == [("safe", 1, "dropped", 0, {})]
     with pytest.warns(dbanon.DisclosureWarning, match="with safe version 1"):
-        dbanon.create_release(con, "insensitive", "kacpc", "patients", k=5)
-    (actual_row,) = con.execute("SELECT composition FROM releases() WHERE name = 'insensitive'").fetchall()
+        dbanon.create_release(con, "other", "kacpc", "patients", k=5)
+    (actual_row,) = con.execute("SELECT composition FROM releases() WHERE name = 'other'").fetchall()
     assert actual_row[0]["safe version 1"] > 0
-    history = con.execute("SELECT value FROM certificate('insensitive') WHERE section = 'other releases'").fetchall()
+    history = con.execute("SELECT value FROM certificate('other') WHERE section = 'other releases'").fetchall()
     assert "told apart" in history[0][0]
     with pytest.warns(dbanon.DisclosureWarning):
         release = dbanon.create_release(con, "safe", "kacpc", "patients", k=5, allow_small_differences=True)
@@ -330,9 +330,9 @@ class World:
     def release(self, composition: str) -> str:
         """Some release, published if it is allowed; tells how it went."""
         rng, con = self.rng, self.con
-        elsewhere = ["insensitive", "part"] if composition == "refuse" else []
+        elsewhere = ["other", "part"] if composition == "refuse" else []
         choice = rng.choice(["keep", "keep", "keep", "keep", "recluster", "replace", "again", *elsewhere])
-        name = "insensitive" if choice == "insensitive" else "part" if choice == "part" else "safe"
+        name = "other" if choice == "other" else "part" if choice == "part" else "safe"
         if choice in ("keep", "recluster") and self.names and composition == "refuse":
             name = rng.choice(sorted(self.names))
         source = "part" if name == "part" else "patients"

@@ -95,7 +95,7 @@ def test_other_pseudonyms_hide_no_difference(own: Any, change: str) -> None:
     dbanon.create_release(own, "safe", "kacpc", "patients", k=10)
     own.execute("DELETE FROM patients WHERE patient = 1000")
     if change == "scope":
-        dbanon.declare(own, "patients", patient={"role": "pseudonym", "settings": {"scope": "insensitive"}})
+        dbanon.declare(own, "patients", patient={"role": "pseudonym", "settings": {"scope": "other"}})
     with pytest.raises(errors.CompositionRefusedError):
         dbanon.create_release(own, "two", "kacpc", "patients", k=10, composition="refuse")
 
