@@ -47,9 +47,9 @@ def executors(port: str) -> list[int]:
 def main() -> None:
     """Releases a table twice, the second time with an executor that is killed; prints both."""
     from pyspark.sql import SparkSession
-    from tests.integrations.spark.test_frames import GIVEN, random_table
 
     import dbanon.spark
+    from tests.integrations.spark.test_frames import GIVEN, random_table
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
@@ -92,8 +92,9 @@ def test_killed_executor_changes_nothing() -> None:
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java, which is not installed")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "tests.integrations.spark.test_executors"]
     run = subprocess.run(
-        [sys.executable, "-m", "tests.integrations.spark.test_executors"], cwd=ROOT, env=environment, capture_output=True, text=True,
+        command, cwd=ROOT, env=environment, capture_output=True, text=True,
         timeout=900, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr[-3000:]
