@@ -242,13 +242,7 @@ _FAULTS = {
     # Versions and files
     "a version is held against no other": Fault(
         "dbanon/views/build_version.py",
-        """        if n_small_differences and not version_options.allows_small_differences:
-            raise errors.SmallDifferencesRefusedError(
-                version_options.function,
-                version_options.old.display_name,
-                n_small_differences,
-                [f"version {version_options.old.version}"],
-            )
+        """    n_small_differences += _count_differences_from_old(cursor, entry, spec, version_options, others)
     same_name = version_differences.same_name(entry, others)
     compare_version.check_changed_keys(cursor, entry, version_options, recognized, same_name)
     linked_versions.check_linked_versions(cursor, entry, spec, others, OLD_SUFFIX)
