@@ -66,7 +66,7 @@ class AmbiguousDataSubjectError(RefusedError):
             f"{function}: {format_names(columns)} of {table} have the role pseudonym, and "
             f"{'several say that they are' if is_several else 'nothing says which of them is'} the data subject, whose "
             f"rows k and the models count as one person's. Hint: say it of one of them in dbanon.policy, "
-            f"form = {{'person': 'true'}} of {columns[0]}, or give a column the role person."
+            f"settings = {{'person': 'true'}} of {columns[0]}, or give a column the role person."
         )
 
 

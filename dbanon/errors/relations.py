@@ -128,10 +128,10 @@ class InvalidKeyColumnError(RefusedError):
 
 
 class OtherColumnInChildTableError(RefusedError):
-    """A column of role other in a table with many rows per person."""
+    """A column with the role insensitive in a table with many rows per person."""
 
     message = (
-        "{function}: {table}.{column} is declared other: values of several rows of a person together tell people "
+        "{function}: {table}.{column} is declared insensitive: values of several rows of a person together tell people "
         "apart where single ones do not. Hint: UPDATE dbanon.policy and declare it quasi or sensitive, or DELETE "
         "its row there, which withholds it."
     )

@@ -240,7 +240,7 @@ class UndoneLimitError(DbanonError):
 class RareCombinationError(RefusedError):
     """Values of `insensitive` columns that together single people out."""
 
-    message_pattern = r"have the role other \(published unchanged\)( or are made of columns)?, and "
+    message_pattern = r"have the role insensitive \(published unchanged\)( or are made of columns)?, and "
     example = Example(
         "FROM kacpc('goods', k = 10, qi = ['age'], insensitive = ['product', 'shop']);",
         (
@@ -254,7 +254,7 @@ class RareCombinationError(RefusedError):
     ) -> None:
         columns = list(columns) or [""]
         super().__init__(
-            f"{function}: {format_names(columns)} of {table} have the role other (published unchanged)"
+            f"{function}: {format_names(columns)} of {table} have the role insensitive (published unchanged)"
             f"{' or are made of columns' if with_transformed else ''}, and {count} "
             f"combinations of their values belong to fewer than k = {k} records (persons). Hint: make some quasi, "
             f"withhold some, or accept what a column adds with allow_rare = ['{columns[-1]}']."
@@ -271,7 +271,7 @@ class UnsupportedSettingError(DbanonError):
 class RareValueError(RefusedError):
     """Values of an `insensitive` column that single people out."""
 
-    message_pattern = r"has the role (other \(published unchanged\)|mask|shift) and "
+    message_pattern = r"has the role (insensitive \(published unchanged\)|mask|shift) and "
     example = Example("FROM kacpc('few', k = 10, qi = ['sex'], insensitive = ['patient_number']);", (FEW,))
 
     def __init__(
@@ -287,7 +287,7 @@ class RareValueError(RefusedError):
 
 
 class RareAfterSuppressionError(RefusedError):
-    """Values of an `other` column that are rare once outliers are suppressed."""
+    """Values of an `insensitive` column that are rare once outliers are suppressed."""
 
     message = (
         "{function}: {table}.{column} would be published unchanged, and without the outliers {count} of its "

@@ -20,7 +20,7 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
         connection: An open connection.
         table: The table's name.
         **columns: For each column its role, `(role, hierarchy)`, or a dict with role and any of hierarchy, weight,
-            min_level, max_level, top, bottom, rounding, missing_codes, form.
+            min_level, max_level, top, bottom, rounding, missing_codes, settings.
 
     Raises:
         UnknownTableError, UnknownColumnError, UnknownRoleError: A name or a role does not exist; nothing is written.

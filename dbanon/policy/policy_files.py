@@ -127,7 +127,7 @@ def parse_transform_cell(cell: str) -> dict[str, str]:
     """
     pairs = [re.split("[=:]", pair, maxsplit=1) for pair in cell.strip().removeprefix("{").removesuffix("}").split(",")]
     if not cell.strip().startswith("{") or any(len(pair) != 2 for pair in pairs):
-        raise ValueError(f"{cell!r:.60} is no settings of a form, such as {{length=12, prefix=P-}}.")
+        raise ValueError(f"{cell!r:.60} is no list of settings such as {{length=12, prefix=P-}}.")
     return {name.strip().strip("'\""): value.strip().strip("'\"") for name, value in pairs}
 
 

@@ -90,7 +90,7 @@ REFUSED = {
     (
         "-k",
         "5",
-    ): "has the role other",
+    ): "has the role insensitive",
     ("-k", "5", "-p", "allow_rare=ward", "-p", "sensitive=age"): "which would loosen the policy",
 }
 

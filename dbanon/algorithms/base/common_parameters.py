@@ -65,7 +65,7 @@ COMMON: tuple[Parameter, ...] = (
     Parameter("insensitive", Columns(), "Columns that are neither, published unchanged; rare values are refused."),
     Parameter("identifier", Columns(), "Columns that identify people directly; withheld."),
     Parameter("withhold", Columns(), "Columns to leave out of this release."),
-    Parameter("allow_rare", Columns(), "Columns of role other whose values below k are accepted."),
+    Parameter("allow_rare", Columns(), "Columns with the role insensitive whose values below k are accepted."),
     Parameter(
         "min_level", PerColumn(Integer(0), "{'zip': 1}"), "Least number of steps up the hierarchy for every value."
     ),

@@ -92,8 +92,10 @@ def _attach_read_only(con: Any, path: Path) -> Iterator[str]:
     with storage_version.translate_version_errors(path):
         con.raw.execute(f"ATTACH {text(str(path))} {alias} (READ_ONLY, TYPE duckdb)")
     (database,) = _database_names(con) - earlier_names
-    yield database
-    con.raw.execute(f"DETACH {identifier(database)}")
+    try:
+        yield database
+    finally:
+        con.raw.execute(f"DETACH {identifier(database)}")
 
 
 def _database_names(con: Any) -> set[str]:

@@ -1,4 +1,4 @@
-"""Settings of transformed columns: pseudonyms, masks and shifted dates (`form` in the policy)."""
+"""Settings of transformed columns: pseudonyms, masks and shifted dates (column `settings` of the policy)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ def parse_transform(column: str, role: str, settings: Mapping[str, str]) -> Tran
     for name in settings:
         if name not in TRANSFORM_SETTINGS[role]:
             raise errors.InvalidTransformSettingError(
-                column, f"form of the role {role}", f"of {', '.join(TRANSFORM_SETTINGS[role])}", name
+                column, f"settings of the role {role}", f"of {', '.join(TRANSFORM_SETTINGS[role])}", name
             )
     if role == "mask":
         first, last = (_integer_setting(column, name, settings.get(name, "0"), 0, 1000) for name in ("first", "last"))
@@ -84,7 +84,7 @@ def parse_transform(column: str, role: str, settings: Mapping[str, str]) -> Tran
         return Pseudonym(pseudonym_format, reference, scope)
     if "days" not in settings:
         raise errors.InvalidTransformSettingError(
-            column, "days", f"an integer from 1 to {MAX_SHIFT_DAYS} (form = {{'days': 30}})", None
+            column, "days", f"an integer from 1 to {MAX_SHIFT_DAYS} (settings = {{'days': 30}})", None
         )
     return Shift(_integer_setting(column, "days", settings["days"], 1, MAX_SHIFT_DAYS), reference, scope)
 

@@ -70,7 +70,7 @@ RAISED = [
     ("kacpc('v', k := 3, entity := 'p', key := {'n': 'age'})", "p.age cannot be the key: the policy lets it out"),
     ("kacpc('v', k := 3, entity := 'p', key := {'cost': 'id'})", "v.cost cannot be the key"),
     (f"kacpc('v', k := 3, entity := 'homes', {BY_ID})", "homes.id cannot be the key: the policy says that home tells"),
-    (f"kacpc('open', k := 3, entity := 'p', {BY_ID})", "open.s is declared other: values of several rows"),
+    (f"kacpc('open', k := 3, entity := 'p', {BY_ID})", "open.s is declared insensitive: values of several rows"),
     (f"kacpc('v', k := 3, entity := 'v', {BY_ID})", "entity must be different tables"),
     (f"kacpc('p', k := 3, children := ['v', 'main.v'], {BY_ID})", "children must be different tables"),
     (f"kacpc('p', k := 3, entity := 'p', children := 'v', {BY_ID})", None),
