@@ -46,14 +46,20 @@ class LabelCache:
             with self._lock:
                 self._running.pop(key, None)
                 self._labels[key] = labels
-                while sum(a.nbytes for a in self._labels.values()) > self.max_bytes and self._labels:
-                    self._labels.popitem(last=False)
+                self._evict(0)
             return labels
 
     def put(self, key: bytes, labels: Labels) -> None:
-        """Store labels that were computed elsewhere."""
+        """Store labels that were computed elsewhere; the next call for the key finds them, whatever their size."""
         with self._lock:
+            self._labels.pop(key, None)
             self._labels[key] = labels
+            self._evict(1)
+
+    def _evict(self, n_kept: int) -> None:
+        """Remove the labels that were used least recently until the size is allowed, or `n_kept` are left."""
+        while len(self._labels) > n_kept and sum(a.nbytes for a in self._labels.values()) > self.max_bytes:
+            self._labels.popitem(last=False)
 
     def clear(self) -> None:
         """Remove all labels."""

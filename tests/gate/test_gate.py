@@ -857,6 +857,16 @@ def test_cache_respects_size_limit() -> None:
     assert cache.calls == 11
 
 
+def test_stored_labels_respect_size_limit_but_for_newest() -> None:
+    cache = label_cache.LabelCache(max_bytes=100)
+    for key in (b"a", b"b", b"c"):
+        cache.put(key, np.zeros(50, np.int32))
+    assert list(cache._labels) == [b"c"]
+    cache.put(b"c", np.ones(20, np.int32))
+    cache.put(b"d", np.ones(5, np.int32))
+    assert list(cache._labels) == [b"c", b"d"]
+
+
 def test_instances_have_separate_caches(people: Any) -> None:
     people.execute(f"FROM kacpc{CALL}").fetchall()
     with duckdb.connect() as other:
