@@ -9,7 +9,7 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def statement(call: Call) -> Sql:
-    """Return the SQL of algorithms()."""
+    """Return the SQL of the table function algorithms(): literal rows, one per registered algorithm."""
     columns = (
         "name", "title", "family", "source", "evidence", "deterministic", "complexity", "meets", "own_parameters",
         "parameters",

@@ -1,9 +1,9 @@
-"""Influence of quasi-identifiers on a sensitive attribute: how much worse the trees of a random forest predict it when
-the values of one column are shuffled (Majeed et al. 2024, section 3.3, Equations 2-8).
+"""The influence of quasi-identifiers on a sensitive attribute, by a random forest.
 
-A random forest (Breiman 2001) follows from codes, counts and a seed alone: each tree has a stream of its own, and the
-order of equal records does not matter. Codes are ranks (leaf order for categories, NULL last), and trees do not look
-further.
+It is how much worse the trees of the forest predict the sensitive attribute when the values of one column are shuffled
+(Majeed et al. 2024, section 3.3, Equations 2-8). The forest (Breiman 2001) depends on codes, counts and a seed alone:
+each tree has its own random stream, and the order of equal records does not matter. Codes are ranks (leaf order for
+categories, NULL last), and trees use nothing else.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dbanon.table_functions.parameter_types import Choice, Float, Integer
 from dbanon.table_functions.parameters import Parameter
 
 SCORES = ("zeta_over_sigma", "paper", "mean")
-"""How the trees' drops become one score."""
+"""Ways to combine the trees' drops in accuracy to one score."""
 
 SCORE = Parameter(
     "influence",
@@ -50,7 +50,7 @@ PARAMETERS = (TREES, MTRY, NODE_SIZE, FRACTION, TRAIN, FOREST)
 
 @dataclass(frozen=True)
 class ForestSettings:
-    """The settings of a forest; the defaults are those of the parameters."""
+    """The settings of a random forest; fields and defaults are those of the parameters."""
 
     trees: int = 291
     mtry: int | None = None
@@ -62,7 +62,7 @@ class ForestSettings:
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> ForestSettings:
-        """Return the settings among the options of a call."""
+        """Return the settings from the options of a call; options that are missing or None get the defaults."""
         return cls(**{f.name: options[f.name] for f in fields(cls) if options.get(f.name) is not None})
 
 
@@ -85,10 +85,11 @@ class AttributeInfluence:
     test_accuracy: float
 
     def scores(self, score: str) -> Floats:
-        """Return one score an attribute, never below 0.
+        """Return one score for each attribute, never below 0.
 
-        The paper prints sigma / zeta (Eq. 5), which is greatest where an attribute tells least; its text, and the usual
-        importance of a forest, is zeta / sigma.
+        `score` is 'mean' (zeta), 'paper' (sigma / zeta) or anything else: zeta / sigma. A division by 0 gives 0. The
+        paper prints sigma / zeta (Eq. 5), which is greatest for an attribute of least influence; its text, and the
+        usual importance of a forest, is zeta / sigma.
         """
         if score == "mean":
             ratios = self.zeta
@@ -98,19 +99,25 @@ class AttributeInfluence:
         return np.maximum(ratios, 0.0)
 
     def to_array(self) -> Floats:
-        """Return all of it as one array."""
+        """Return all fields as one array: zeta, sigma, accuracy, test accuracy."""
         return np.concatenate((self.zeta, self.sigma, [self.accuracy, self.test_accuracy]))
 
     @classmethod
     def from_array(cls, values: Floats) -> AttributeInfluence:
-        """From what `values` gave."""
+        """Return the object from which `to_array` made this array."""
         d = (len(values) - 2) // 2
         return cls(values[:d], values[d : 2 * d], float(values[-2]), float(values[-1]))
 
 
 @dataclass(frozen=True)
 class ForestRequest:
-    """An influence that is asked for: of which forest, as which score, and whether the columns are weighed by it."""
+    """A request for the influence of attributes.
+
+    Attributes:
+        settings: The settings of the forest.
+        score: The score to compute, see `AttributeInfluence.scores`.
+        weigh: Whether the columns are weighted by it.
+    """
 
     settings: ForestSettings
     score: str
@@ -118,7 +125,10 @@ class ForestRequest:
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], weigh: bool = False) -> ForestRequest:
-        """From the options of a call; what they leave out is the default."""
+        """Return the request from the options of a call; missing options get the defaults.
+
+        The default score is 'paper' if the option `reproduce` is 'paper', otherwise 'zeta_over_sigma'.
+        """
         default_score = "paper" if options.get("reproduce") == "paper" else "zeta_over_sigma"
         return cls(ForestSettings.from_options(options), options.get("influence") or default_score, weigh)
 
@@ -130,9 +140,9 @@ def score_ranks(scores: Sequence[float]) -> list[int]:
 
 
 def combine_scores(scores: Sequence[Floats]) -> Floats:
-    """Return scores of several sensitive columns as one: each column's share of its sum, averaged.
+    """Combine the attributes' scores for several sensitive columns: the mean of each column's scores scaled to sum 1.
 
-    One column's stay.
+    Scores of a single sensitive column are returned unchanged.
     """
     if len(scores) == 1:
         return scores[0]
@@ -140,13 +150,19 @@ def combine_scores(scores: Sequence[Floats]) -> Floats:
 
 
 def weight_factors(scores: Floats) -> list[float]:
-    """Return factors of the attributes' weights: their scores over the average score, at least a thousandth."""
+    """Return a factor for each attribute's weight: its score over the average score, at least 0.001.
+
+    All factors are 1 if the average is 0.
+    """
     mean = float(scores.mean()) if len(scores) else 0.0
     return [max(float(s) / mean, 1e-3) if mean > 0 else 1.0 for s in scores]
 
 
 def influence_key(space: EncodedTable, sensitive: SensitiveColumn, settings: ForestSettings) -> bytes:
-    """Return 128-bit hash of all that an influence follows from."""
+    """Return a 128-bit hash of everything that an influence depends on.
+
+    That is the distinct records with their counts, the settings, and the numbers of the sensitive column.
+    """
     rows, y, counts = _distinct_records(space, sensitive)
     sizes = [a.values for a in space.attributes]
     header = json.dumps(["influence", asdict(settings), sizes], sort_keys=True)
@@ -161,12 +177,23 @@ def influence_key(space: EncodedTable, sensitive: SensitiveColumn, settings: For
 def attribute_influence(
     space: EncodedTable, sensitive: SensitiveColumn, settings: ForestSettings, check: Any = lambda: None
 ) -> AttributeInfluence:
-    """Return the influence of every attribute on a sensitive column. MissingExtraError where scikit-learn is not
-    installed.
+    """Return the influence of every attribute on a sensitive column, measured by a random forest.
 
-    A share `train` of the records trains the trees, each on a sample with replacement; its drops are measured on the
-    training records outside that sample. Trees are CART (gini impurity; variance for regressions). A sensitive NULL is
-    a class of its own, or left out of a regression. O(trees * n log n) time, O(n) memory.
+    A share `train` of the records trains the trees, each on a sample with replacement; the drops in accuracy are
+    measured on the training records outside that sample. Trees are CART (gini impurity; variance for regressions). A
+    sensitive NULL is a class of its own; in a regression these records are dropped. Without records all influences are
+    0.
+
+    Args:
+        space: The encoded table.
+        sensitive: The sensitive column; if it has numbers, it is predicted by regression unless the settings forbid it.
+        settings: The settings of the forest.
+        check: Called before each tree; raises if the run was interrupted.
+
+    Raises:
+        MissingExtraError: If scikit-learn is not installed.
+
+    O(trees * n log n) time, O(n) memory.
     """
     trees = _sklearn_tree()
     codes, y, counts = _distinct_records(space, sensitive)
@@ -217,6 +244,7 @@ def attribute_influence(
 
 
 def _sklearn_tree() -> Any:
+    """Return the module `sklearn.tree`; raise MissingExtraError if scikit-learn is not installed."""
     try:
         from sklearn import tree
     except ModuleNotFoundError as missing:
@@ -225,7 +253,10 @@ def _sklearn_tree() -> Any:
 
 
 def _distinct_records(space: EncodedTable, sensitive: SensitiveColumn) -> tuple[Any, Ints, Ints]:
-    """Return codes, sensitive code and count of the distinct records, in their order whatever else they have."""
+    """Return the distinct records: (records, attributes) codes, sensitive code of each, and count of each.
+
+    They are sorted by tuple and sensitive code, so other columns do not affect their order.
+    """
     tuple_of = np.repeat(np.arange(len(space.counts)), space.counts)
     values = sensitive.values + 1
     pairs, counts = np.unique(tuple_of * values + sensitive.codes, return_counts=True)
@@ -233,19 +264,22 @@ def _distinct_records(space: EncodedTable, sensitive: SensitiveColumn) -> tuple[
 
 
 def _random_stream(seed: int, number: int) -> np.random.PCG64:
-    """Return the stream of a tree; a PCG64's, unlike a Generator's, is promised not to change."""
+    """Return the random bit stream number `number` of a seed.
+
+    A PCG64's stream, unlike a Generator's, is promised not to change.
+    """
     return np.random.PCG64(np.random.SeedSequence([seed, number]))
 
 
 def _random_order(stream: np.random.PCG64, n: int) -> Ints:
-    """Return a random order of n things."""
+    """Return a random permutation of the numbers from 0 to n - 1."""
     return np.argsort(stream.random_raw(n), kind="stable")
 
 
 def _predictor(tree: Any, numeric: bool) -> Any:
-    """Return a function that predicts rows of features: a number, or the most frequent class of the leaf.
+    """Return a function from rows of features to the predictions of a fitted scikit-learn tree.
 
-    Ties: the first class.
+    If `numeric`, the prediction is the mean of the leaf, otherwise its most frequent class (ties: the first class).
     """
     value = tree.tree_.value[:, 0, :]
     node_predictions = value[:, 0] if numeric else tree.classes_[np.argmax(value, axis=1)]
@@ -265,4 +299,5 @@ def _error_function(target: Any, train: Ints, numeric: bool) -> Any:
 
 
 def _mean(numbers: list[float]) -> float:
+    """Return the mean of the numbers; NaN if there are none."""
     return float(np.mean(numbers)) if numbers else float("nan")

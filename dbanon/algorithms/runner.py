@@ -1,4 +1,4 @@
-"""The one way to run an algorithm: what must hold before, blocks that stay apart, the repair after, and outliers."""
+"""The one way to run an algorithm: checks before it, blocks and cells, the repair after it, suppression and search."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,13 @@ from dbanon.privacy_models.constraint import Constraint
 
 @dataclass(frozen=True)
 class MessageNames:
-    """The names in messages: of attributes, sensitive columns, and the function (default: the algorithm)."""
+    """The names to use in error messages.
+
+    Attributes:
+        attributes: Names of the quasi-identifiers; empty to number them.
+        sensitive: Names of the sensitive columns; empty to number them.
+        function: Name of the called function; empty for that of the algorithm.
+    """
 
     attributes: tuple[str, ...] = ()
     sensitive: Sequence[str] = ()
@@ -35,7 +41,7 @@ class Refinement:
 
     Attributes:
         max_suppressed_share: Greatest share of records to suppress, if that lowers the average loss of the others.
-        heights: Loss of inner nodes: top or edges.
+        heights: How the height of hierarchy nodes is measured in the loss: top or edges.
         budget: Limit of the search; None for that of the algorithm.
         on_progress: Called by the search and by algorithms that can estimate their progress.
         objective: The metric that the search lowers.
@@ -49,7 +55,7 @@ class Refinement:
 
     @property
     def search_heights(self) -> str:
-        """The heights of inner nodes in what is searched for the least of."""
+        """The kind of loss that the search lowers: that of the objective if it implies one, otherwise `heights`."""
         return OBJECTIVES[self.objective] or self.heights
 
 
@@ -57,8 +63,8 @@ OBJECTIVE_SEARCHES = {"sse": anneal_clusters}
 """Objectives that have a search of their own."""
 
 MOVES_PER_SECOND = 100_000
-"""Moves that take about a second, and records that take about as long to be clustered by algorithms that say how far
-they have come."""
+"""Moves of a search that take about a second; clustering as many records takes about as long, in algorithms that report
+progress."""
 
 NO_REFINEMENT = Refinement()
 NO_NAMES = MessageNames()
@@ -75,13 +81,29 @@ def run_algorithm(
     *,
     cell: int | None = None,
 ) -> RunLengthLabels:
-    """Return the clusters of all records, -1 where a record is suppressed.
+    """Run an algorithm and return the cluster of every record, -1 for suppressed ones.
 
-    Where attributes have a max_level, records that it keeps apart are clustered apart; MaxLevelBlockTooSmallError if
-    one of these blocks cannot meet the model. Blocks of more than `max_partition` tuples are cut into cells
-    (dbanon.encoding.coarse_partitions), as far as each has two groups' records and meets the model, and these are
-    clustered one by one. A group that misses a model of its sensitive values is merged with others of its cell, then of
-    its block, until it meets it; ModelNotMetError if the whole table does not.
+    All clusters meet the constraint. If attributes have a max_level, records that it separates are clustered
+    separately, in blocks. Blocks of more than `cell` tuples are cut into cells (dbanon.encoding.coarse_partitions), as
+    far as each has records for two clusters and meets the constraint, and these are clustered one by one. A cluster
+    that violates a privacy model is merged with others of its cell, then of its block, until it meets it. Then records
+    are suppressed and clusters improved, as `refinement` and the algorithm request.
+
+    Args:
+        algorithm: The algorithm.
+        space: The encoded table.
+        constraint: The constraint.
+        options: The algorithm's own parameters.
+        names: Names for messages.
+        refinement: Suppression and search.
+        check: Called often; raises if the run was interrupted.
+        cell: Greatest number of tuples of a cell (the parameter `max_partition`); None for no cells.
+
+    Raises:
+        ModelNotMetError: If the whole table violates a privacy model.
+        MaxLevelBlockTooSmallError: If a block that max_level separates violates the constraint.
+        CoarsenAboveMaxLevelError: If `coarsen` would publish a class above max_level.
+        TableTooLargeError: If the algorithm would take too long and `allow_slow` is false.
     """
     names = replace(names, function=names.function or algorithm.name)
     heights = refinement.search_heights
@@ -100,6 +122,7 @@ def run_algorithm(
     n_clustered = 0
 
     def cluster(part: EncodedTable, _: Ints) -> RunLengthLabels:
+        """Run the algorithm on one part of the table, check its result, and return it as runs."""
         nonlocal n_clustered
         progress_check = progress_split.clustering_check(
             check, n_clustered, n_clustered + part.rows, _refuse_if_too_large(part, constraint, options, names)
@@ -137,7 +160,10 @@ def run_algorithm(
 def _max_suppressed(
     algorithm: Algorithm, space: EncodedTable, constraint: Constraint, options: Options, share: float
 ) -> int | None:
-    """Return the most records that the algorithm may suppress by its own rule; None where it has none."""
+    """Return the most records that the algorithm may suppress by its own rule; None if it has no such rule.
+
+    It is limited by `share` of all records and by the algorithm's own limit.
+    """
     suppression = algorithm.ability(Suppression)
     if suppression is None:
         return None
@@ -149,10 +175,10 @@ def _max_suppressed(
 def _check_assignment(
     algorithm: Algorithm, space: EncodedTable, assignment: RunLengthLabels | Ints, max_suppressed: int
 ) -> RunLengthLabels:
-    """Return the result of an algorithm as runs.
+    """Return the result of an algorithm as runs, after checking it.
 
     Raises:
-        ValueError: The labels are not those of all records, or more than `max_suppressed` are in no cluster.
+        ValueError: If the labels are not those of all records, or more than `max_suppressed` records are in no cluster.
     """
     if not isinstance(assignment, RunLengthLabels):
         if assignment.shape != (space.rows,):
@@ -170,16 +196,20 @@ def _check_assignment(
 
 
 class _ProgressSplit:
-    """The common progress of clustering and the search after it; of the search only if the algorithm reports none."""
+    """The common progress of clustering and the search after it.
+
+    Clustering has a share of it only if the algorithm reports progress; otherwise all of it is the search.
+    """
 
     def __init__(self, progress: OnSearchProgress | None, budget: SearchBudget, rows: int) -> None:
+        """Estimate the share of clustering from the number of records and the moves of the search."""
         moves = budget.moves if budget.seconds is None else int(budget.seconds * MOVES_PER_SECOND)
         self._on_progress, self._n_records = progress, rows
         self._clustering_fraction = rows / max(moves + rows, 1)
         self._has_reported = False
 
     def clustering_check(self, check: Check, first: int, last: int, on_estimate: OnEstimate) -> Check:
-        """Return the check of clustering the records from `first` to `last`."""
+        """Return the check for clustering the records from number `first` to `last`, which reports overall progress."""
         fraction_per_record = self._clustering_fraction / max(self._n_records, 1)
         return ProgressCheck(
             check,
@@ -190,12 +220,13 @@ class _ProgressSplit:
         )
 
     def _report_clustering(self, share: float) -> None:
+        """Report the overall progress during clustering, and remember that the algorithm reports any."""
         self._has_reported = True
         if self._on_progress is not None:
             self._on_progress(share, 0.0)
 
     def report_search(self, done: float, saved: float) -> None:
-        """So much of the search is done, and of the loss gone."""
+        """Report overall progress: the fraction of the search that is done, and the fraction of the loss removed."""
         if self._on_progress is not None:
             clustering_fraction = self._clustering_fraction if self._has_reported else 0.0
             self._on_progress(clustering_fraction + (1 - clustering_fraction) * done, saved)
@@ -204,12 +235,13 @@ class _ProgressSplit:
 def _refuse_if_too_large(
     space: EncodedTable, constraint: Constraint, options: Options, names: MessageNames
 ) -> OnEstimate:
-    """Refuse work of too many steps, of an algorithm with the parameter `allow_slow`, unless that is set.
+    """Return a function of estimated steps and seconds that raises TableTooLargeError if the steps are too many.
 
-    TableTooLargeError.
+    It never raises if the algorithm has no parameter `allow_slow` or that is true.
     """
 
     def expected(steps: float, seconds: float) -> None:
+        """Raise TableTooLargeError if there are more than MAX_STEPS steps and `allow_slow` is false."""
         if steps > progress.MAX_STEPS and not options.get("allow_slow", True):
             clusters = space.rows // constraint.min_records
             raise errors.TableTooLargeError(
@@ -220,7 +252,7 @@ def _refuse_if_too_large(
 
 
 def _block_numbers(space: EncodedTable, blocks: Sequence[Ints]) -> Ints | None:
-    """Return the block of each tuple, if there are several."""
+    """Return the (tuples,) block number of each tuple; None if there is one block."""
     if len(blocks) == 1:
         return None
     numbers = np.empty(len(space.codes), np.int64)
@@ -230,7 +262,10 @@ def _block_numbers(space: EncodedTable, blocks: Sequence[Ints]) -> Ints | None:
 
 
 def _check_feasible(space: EncodedTable, constraint: Constraint, names: MessageNames) -> None:
-    """ModelNotMetError where the whole table misses a model; of several columns, the one that allows least."""
+    """Raise ModelNotMetError if the whole table violates a privacy model; otherwise do nothing.
+
+    If several sensitive columns violate the same model, the error names the one that allows least.
+    """
     if not constraint.models:
         return
     all_rows = np.arange(space.rows)
@@ -251,7 +286,10 @@ def _check_feasible(space: EncodedTable, constraint: Constraint, names: MessageN
 def _cluster_blocks(
     space: EncodedTable, blocks: Sequence[Ints], runs_of: Callable[[EncodedTable, Ints], RunLengthLabels]
 ) -> RunLengthLabels:
-    """Return clusters of all records, made block by block from a block's space and tuples; -1 stays."""
+    """Cluster each block with `runs_of`, which takes its table and its tuples, and return the labels of all records.
+
+    The clusters of a block are numbered after those of the blocks before; -1 stays.
+    """
     if len(blocks) == 1:
         return runs_of(space, blocks[0])
     return RunLengthLabels.concatenate((block, runs_of(space.subset(block), block)) for block in blocks)
@@ -260,17 +298,19 @@ def _cluster_blocks(
 def _make_repair(
     constraint: Constraint, blocks: Sequence[Ints], check: Check, *, block_repair: Repair | None = None
 ) -> Repair:
-    """Merge clusters that miss the model, block by block.
+    """Return a function of table and labels that merges clusters that violate the constraint, within each block.
 
     If `blocks` are cells, `block_repair` repairs the blocks that contain them afterwards: a person may be in several
     cells, and clusters of different cells may publish the same values.
     """
 
     def repair(table: EncodedTable, runs: RunLengthLabels) -> RunLengthLabels:
+        """Return the labels with failing clusters merged within each block; unchanged if any k records suffice."""
         if constraint.counts_only_records(table):
             return runs
 
         def of_block(part: EncodedTable, block: Ints) -> RunLengthLabels:
+            """Return the repaired labels of one block."""
             own = runs if part is table else runs.subset(block, len(table.counts))
             return RunLengthLabels.from_labels(part, merge_failing_clusters(part, constraint, own.labels(), check))
 
@@ -281,14 +321,14 @@ def _make_repair(
 
 
 def _renumber_clusters(runs: RunLengthLabels) -> RunLengthLabels:
-    """Return the clusters numbered without gaps; -1 stays."""
+    """Return the labels with clusters numbered without gaps, in the same order; -1 stays."""
     is_used = np.zeros(runs.next_cluster_number, np.int32)
     is_used[runs.without_suppressed().clusters] = 1
     return runs if is_used.all() else runs.with_cluster_numbers(np.cumsum(is_used) - 1)
 
 
 def _check_round_below_max_level(space: EncodedTable, names: MessageNames) -> None:
-    """CoarsenAboveMaxLevelError where `coarsen` would publish a class above max_level."""
+    """Raise CoarsenAboveMaxLevelError if `coarsen` would publish a class above max_level; otherwise do nothing."""
     for j, attribute in enumerate(space.attributes):
         if isinstance(attribute, CategoricalAttribute) and attribute.max_level is not None and attribute.round > 1:
             highest = attribute.block(attribute.max_level)[:-1]
@@ -298,7 +338,11 @@ def _check_round_below_max_level(space: EncodedTable, names: MessageNames) -> No
 
 
 def _feasible_blocks(space: EncodedTable, constraint: Constraint, names: MessageNames) -> list[Ints]:
-    """Return tuples of the blocks that max_level keeps apart; MaxLevelBlockTooSmallError."""
+    """Return the tuples of each block that max_level separates (see `max_level_blocks`).
+
+    Raises:
+        MaxLevelBlockTooSmallError: If a block violates the constraint.
+    """
     blocks = max_level_blocks(space)
     if not any(map(_has_max_level, space.attributes)) or len(space.codes) == 0:
         return blocks
@@ -311,7 +355,11 @@ def _feasible_blocks(space: EncodedTable, constraint: Constraint, names: Message
 
 
 def max_level_blocks(space: EncodedTable) -> list[Ints]:
-    """Return tuples of the blocks that max_level keeps apart, whatever is in them."""
+    """Return the tuples of each block that max_level separates, without checking the constraint.
+
+    Tuples are in one block if they have the same highest allowed ancestor in every attribute with a max_level. Without
+    max_level there is one block.
+    """
     keys = [
         attribute.block(attribute.max_level)[space.codes[:, j]]
         for j, attribute in enumerate(space.attributes)
@@ -325,8 +373,10 @@ def max_level_blocks(space: EncodedTable) -> list[Ints]:
 
 
 def clusterable_records(space: EncodedTable, constraint: Constraint) -> RunLengthLabels:
-    """Cluster 0 for records that could be clustered, -1 for those that would have to wait for others: blocks that
-    max_level keeps apart, or all of them, are too few or miss a model."""
+    """Return labels: 0 for records that could be clustered now, -1 for those that would have to be deferred.
+
+    Records are deferred if their block (see `max_level_blocks`) violates the constraint.
+    """
     clusters = np.zeros(len(space.counts), np.int32)
     for block in max_level_blocks(space):
         if not constraint.is_met_by_tuples(space, block):
@@ -335,15 +385,22 @@ def clusterable_records(space: EncodedTable, constraint: Constraint) -> RunLengt
 
 
 def _cells(space: EncodedTable, constraint: Constraint, blocks: list[Ints], cell: int | None) -> list[Ints]:
-    """Return tuples of what is clustered for itself: the blocks, cut into cells of at most so many tuples."""
+    """Return the tuples of each piece that is clustered separately: the blocks, or cells of them.
+
+    With `cell` None these are the blocks. Otherwise blocks of more than `cell` tuples are cut into cells of at most as
+    many where possible. Each cell has records for two clusters and meets the constraint; if a cut would break that, a
+    cell stays larger.
+    """
     if cell is None:
         return blocks
 
     def cut(block: Ints) -> list[Ints]:
+        """Return the cells of one block."""
         part = space if len(block) == len(space.codes) else space.subset(block)
         least = 2 * constraint.min_records
 
         def enough(tuples: Ints) -> bool:
+            """Return whether the tuples have records for two clusters and together meet the constraint."""
             return int(part.counts[tuples].sum()) >= least and constraint.is_met_by_tuples(part, tuples)
 
         return [block[tuples] for tuples in coarse_partitions(part, cell, enough)]
@@ -352,4 +409,5 @@ def _cells(space: EncodedTable, constraint: Constraint, blocks: list[Ints], cell
 
 
 def _has_max_level(attribute: object) -> bool:
+    """Return whether the attribute is categorical and has a max_level."""
     return isinstance(attribute, CategoricalAttribute) and attribute.max_level is not None

@@ -1,4 +1,4 @@
-"""Compiles what the algorithms can need before anybody waits for it: each algorithm on small made-up tables."""
+"""Compile in advance what the algorithms can need: each algorithm runs on small synthetic tables."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,17 +19,21 @@ from dbanon.privacy_models.model_request import model_requirements
 from dbanon.table_functions.parameter_types import Choice
 
 ROWS = MAX_TABULAR_VALUES + 44
-"""Enough for numbers that have more values than are asked by table."""
+"""Enough rows for numbers with more values than tables are used for."""
 
 SMALL_TABLE_K = 30
-"""Few clusters: all but the compiling is quick."""
+"""The k of the runs: few clusters, so that only compiling takes time."""
 
 MODELS: Mapping[str, Mapping[str, object]] = {"": {}, "l": {"l": 2}, "t": {"t": 0.9, "ground_distance": "hierarchical"}}
-"""What is asked of sensitive values: kernels are compiled with and without values, with and without a distance."""
+"""Privacy models of the runs: kernels are compiled with and without sensitive values, with and without a distance."""
 
 
 def warmup_steps(algorithms: Sequence[Algorithm]) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Yield the name of each algorithm whose kernels need to be compiled, and a function that compiles them."""
+    """Yield steps that compile the kernels of the algorithms.
+
+    A step is a description, and a function that runs an algorithm once. There are steps for tables with few and many
+    values, with and without persons, with several privacy models, and with each choice of the algorithm's own options.
+    """
     kinds = [(_sample_table(many, persons), many, persons) for many in (False, True) for persons in (False, True)]
     for algorithm in algorithms:
         for table, many, persons in kinds:
@@ -55,12 +59,13 @@ def warmup_steps(algorithms: Sequence[Algorithm]) -> Iterator[tuple[str, Callabl
 def _run_once(
     algorithm: Algorithm, table: EncodedTable, limits: Constraint, options: Options, objective: str = "precision"
 ) -> None:
+    """Run an algorithm on a table, with a search of one move if it has its own search, so that kernels are compiled."""
     budget = SearchBudget(1) if algorithm.ability(OwnSearch) else None
     run_algorithm(algorithm, table, limits, options, refinement=Refinement(budget=budget, objective=objective))
 
 
 def _least_squares_steps(algorithm: Algorithm) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Yield the search for the least squares, which is of numbers alone."""
+    """Yield steps for the search that lowers the squared error (objective 'sse'), on tables of numbers only."""
     options = next(_option_sets(algorithm, all_choices=False))
     for persons in (False, True):
         sample = _sample_table(True, persons)
@@ -73,7 +78,10 @@ def _least_squares_steps(algorithm: Algorithm) -> Iterator[tuple[str, Callable[[
 
 
 def _option_sets(algorithm: Algorithm, all_choices: bool) -> Iterator[Mapping[str, object]]:
-    """Yield the options of an algorithm as they are where none is given; `all_choices`: and with each other choice."""
+    """Yield the default options of an algorithm.
+
+    With `all_choices`, also yield those with each other choice of one option.
+    """
     default = {p.name: p.default for p in algorithm.own}
     yield default
     for parameter in algorithm.own if all_choices else ():
@@ -112,7 +120,7 @@ def _sample_table(with_many_values: bool, with_persons: bool) -> EncodedTable:
 
 
 def _many_categories_table() -> EncodedTable:
-    """Return a category of so many values that their distances have no table, and a sensitive column."""
+    """Return a small table of a category with too many values for a distance table, and a sensitive column."""
     row, values = np.arange(ROWS), math.isqrt(MAX_TABLE_ENTRIES) + 1
     tree = CategoricalAttribute(np.array([-1, *[0] * values], np.int32), np.arange(1, values + 1, dtype=np.int32))
     sensitive = [((row % 4).astype(np.int32), 4, None)]

@@ -48,7 +48,9 @@ def anonymize_query(connection: Any, query: str, parameters: object = None) -> A
 
 
 def is_release_query(query: str) -> bool:
-    """Return whether a query is one call that returns a release, and nothing else.
+    """Return whether a query is exactly one call of an algorithm, `FROM f(...)` or `SELECT * FROM f(...)`.
+
+    The called function must return a release; a semicolon at the end is ignored.
 
     >>> is_release_query("SELECT * FROM best('t', k=10);"), is_release_query("SELECT age FROM best('t', k=10)")
     (True, False)

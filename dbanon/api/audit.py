@@ -22,12 +22,10 @@ def risk(data: Any, release: str | None = None, **parameters: Any) -> pd.DataFra
 
     Args:
         data: A connection; or the result of `anonymize`, whose roles apply unless parameters change them; or a release
-        as
-            a DataFrame, a relation of DuckDB or a file.
+            as a DataFrame, a relation of DuckDB or a file.
         release: The name of the released table, if `data` is a connection.
         parameters: Parameters of the table function. `source` is a table's name if `data` is a connection, otherwise
-        data
-            as in `anonymize`.
+            data as in `anonymize`.
 
     Returns:
         A DataFrame with the columns of the table function.
@@ -98,13 +96,20 @@ def profile(data: Any, table: str | None = None, **parameters: Any) -> pd.DataFr
 
 
 def query_table_function(function: str, subject: Any, name: str | None, parameters: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the rows of a table function whose first argument is a table.
+    """Return the rows of a table function whose first argument is a table, as a pandas DataFrame.
+
+    If `subject` is data, the call runs on a new connection in memory; the roles of a result of `anonymize` apply unless
+    `parameters` change them.
 
     Args:
         function: The name of the table function.
         subject: A connection; or data: the result of `anonymize`, a DataFrame, a relation of DuckDB or a file.
         name: The name of the table, if `subject` is a connection.
         parameters: Parameters of the table function.
+
+    Raises:
+        UnknownParameterError: The table function has no such parameter.
+        MissingArgumentError: `subject` is a connection and `name` is None.
     """
     table_function = table_functions()[function]
     parameter_names = [p.name for p in table_function.parameters]
@@ -127,7 +132,10 @@ def query_table_function(function: str, subject: Any, name: str | None, paramete
 
 
 def _register_source(con: Any, source: Any, function: str) -> str:
-    """Register the source of a release on a connection and return the name by which a call reads it."""
+    """Register `source`, the data a release was made from, as "source" and return this name.
+
+    A Path is returned as text.
+    """
     if isinstance(source, Path):
         return str(source)
     register_data(con, source, function, "source")
@@ -135,19 +143,26 @@ def _register_source(con: Any, source: Any, function: str) -> str:
 
 
 def _is_connection(subject: Any) -> bool:
+    """Return whether a value has the methods `execute` and `extract_statements` of a DuckDB connection."""
     return hasattr(subject, "extract_statements") and hasattr(subject, "execute")
 
 
 @contextlib.contextmanager
 def _connect_to_subject(subject: Any, function: str) -> Iterator[tuple[Any, Sql]]:
-    """Yield a new connection and the name of the data on it, as a call writes it."""
+    """Yield a new connection with the data registered on it, and the data's name or path as a SQL string literal.
+
+    Of a result of `anonymize`, the release is registered. The connection is closed at the end.
+    """
     with connect() as con:
         release = subject.release if isinstance(subject, Anonymized) else subject
         yield con, register_data(con, release, function, "release")
 
 
 def _inherited_roles(subject: Any, parameter_names: list[str]) -> dict[str, Any]:
-    """Return those parameters of the call of `anonymize` about roles that the table function has, too."""
+    """Return the parameters `qi`, `sensitive` and `hierarchies` of the call of `anonymize` whose result `subject` is.
+
+    Only those in `parameter_names` are returned; {} if `subject` is another object.
+    """
     if not isinstance(subject, Anonymized):
         return {}
     role_parameters = ("qi", "sensitive", "hierarchies")
@@ -159,6 +174,10 @@ def _inherited_roles(subject: Any, parameter_names: list[str]) -> dict[str, Any]
 
 
 def _query_rows(con: Any, function: str, table: Sql, arguments: Mapping[str, Any]) -> pd.DataFrame:
+    """Call a table function on a connection and return its rows as a DataFrame.
+
+    `table` is the first argument as SQL; `arguments` are passed as prepared parameters by name.
+    """
     argument_list = "".join(f", {name} := ${name}" for name in arguments)
     frame: pd.DataFrame = con.execute(f"FROM {function}({table}{argument_list})", dict(arguments) or None).df()
     return frame

@@ -6,7 +6,7 @@ from dbanon.runtime import session
 
 
 def clear_cache(connection: Any) -> None:
-    """Remove the cached cluster labels of the connection's database instance.
+    """Remove the cached cluster labels, which all connections of the database instance share.
 
     Args:
         connection: A connection of `dbanon.connect`, or one that is attached.

@@ -98,9 +98,16 @@ def tradeoffs(data: Any, table: str | None = None, **parameters: Any) -> pd.Data
 
 
 class _ResumableComparison:
-    """A comparison whose rows are stored in a table; the comment of the table identifies the comparison."""
+    """A comparison of algorithms whose rows are stored in the table `into`, so that it can be continued later.
+
+    A comment on the table identifies the comparison: its source table and the parameters that are not varied.
+    """
 
     def __init__(self, con: Any, table: str, into: str, parameters: Mapping[str, Any]) -> None:
+        """Validate the parameters of `compare`.
+
+        Raise InvalidArgumentError if `into` is no table name. Nothing runs yet.
+        """
         declared = table_functions()["compare"].parameters
         defaults = {p.name: p.default for p in declared}
         self._con, self._table, self._into = con, table, into
@@ -119,10 +126,10 @@ class _ResumableComparison:
         self._comment = json.dumps({"compare": table, "with": settings}, sort_keys=True, default=str)
 
     def create_table(self) -> None:
-        """Create the table if it does not exist.
+        """Create the table and its comment if it does not exist; otherwise check that it belongs to this comparison.
 
         Raises:
-            ComparisonTableMismatchError: The table exists and is not of this comparison.
+            ComparisonTableMismatchError: The table exists, and its comment is not that of this comparison.
         """
         cursor = self._con.cursor()
         path = catalog.SearchPath.here(self._con)
@@ -142,7 +149,10 @@ class _ResumableComparison:
             raise errors.ComparisonTableMismatchError(self._into, _describe_comment(comment))
 
     def missing_combinations(self) -> list[dict[str, Any]]:
-        """Return the combinations of parameters for which the table has no result."""
+        """Return the combinations of parameters without a complete result in the table.
+
+        A combination that was refused (its rows have a `problem`) is included. The order is that of `_combinations`.
+        """
         query = (
             f"SELECT DISTINCT algorithm, k, n_quasi_identifiers, sample_size FROM {self._name} WHERE problem IS NULL"
         )
@@ -150,7 +160,10 @@ class _ResumableComparison:
         return [c for c in self._combinations() if tuple(c[axis] for axis in VARIED_PARAMETERS) not in done]
 
     def run(self, combination: Mapping[str, Any]) -> None:
-        """Run one combination and store its rows in place of those that say why it was refused before."""
+        """Run `compare` for one combination and add its rows to the table.
+
+        Rows that say why this combination was refused earlier are deleted first.
+        """
         columns = ("algorithm", "k", "n_quasi_identifiers", "sample_size")
         column_values = {
             column: literal(combination[axis]) for column, axis in zip(columns, VARIED_PARAMETERS, strict=True)
@@ -160,21 +173,28 @@ class _ResumableComparison:
         self._con.execute(f"INSERT INTO {self._name} FROM {self._call(combination)}")
 
     def rows(self) -> pd.DataFrame:
-        """Return all rows of the table."""
+        """Return all rows of the table as a DataFrame."""
         frame: pd.DataFrame = self._con.execute(f"FROM {self._name}").df()
         return frame
 
     @cached_property
     def _quasi_counts(self) -> Sequence[int]:
-        """The numbers of quasi-identifiers to compare.
+        """The numbers of quasi-identifiers to compare, in order.
 
-        Without `n_quasi_identifiers` the number of all of them, known after planning.
+        Found once, by planning the comparison without running it.
+
+        Without the parameter `n_quasi_identifiers` it is only the number of all quasi-identifiers.
         """
         planned = self._call({axis: self._options[axis] for axis in VARIED_PARAMETERS})
         self._con.execute(f"EXPLAIN FROM {planned}").fetchall()
         return session.find_session(getattr(self._con, "raw", self._con)).quasi_counts
 
     def _combinations(self) -> Iterator[dict[str, Any]]:
+        """Yield every combination of the varied parameters, as arguments of one run by parameter name.
+
+        The number of quasi-identifiers varies slowest, then sample size, algorithm and k. The sample size is None for
+        all rows.
+        """
         options = self._options
         axes = (
             self._quasi_counts,
@@ -186,6 +206,10 @@ class _ResumableComparison:
             yield {"algorithms": algorithm, "k": k, "n_quasi_identifiers": d, "sample_sizes": rows}
 
     def _call(self, combination: Mapping[str, Any]) -> Sql:
+        """Return the SQL call of `compare` for one combination and the fixed parameters.
+
+        Parameters of streams are omitted if all its algorithms are for tables; None values are omitted.
+        """
         table_algorithms = {a.name for a in algorithms.algorithms()}
         is_for_tables = table_algorithms.issuperset(_as_sequence(combination["algorithms"]))
         fixed = {
@@ -197,11 +221,15 @@ class _ResumableComparison:
 
 
 def _as_sequence(names: str | Sequence[str]) -> Sequence[str]:
+    """Return one name as a tuple; a sequence of names unchanged."""
     return (names,) if isinstance(names, str) else names
 
 
 def _describe_comment(comment: str | None) -> str:
-    """Return the call of `compare` that a table's comment names, or "something else" if it names none, for an error."""
+    """Describe, for an error, the call of `compare` that a table's comment records.
+
+    "something else" if it records none.
+    """
     try:
         settings = json.loads(comment or "")
         table, parameters = (

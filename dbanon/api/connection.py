@@ -43,8 +43,9 @@ def connect(
 
     Args:
         database: The path of the database; by default it is in memory.
-        progress: Called with the share of the work that is done by long computations: `best`, `mondrian`, `improve`,
-            and the forests of `influence` and `attack`. It runs during a statement and must not use the connection.
+        progress: Called during long computations (`best`, `mondrian`, `improve`, and the forests of `influence` and
+            `attack`) with the share of the work that is done and the share of the loss that is removed. It runs during
+            a statement and must not use the connection.
         memory: The memory limit of DuckDB, such as '2GB'. What needs more, raw rows included, is written temporarily to
             `temp_directory`. Memory of Python is not included.
         temp_directory: The folder for temporary files of DuckDB.
@@ -74,7 +75,8 @@ def connect(
 class Connection:
     """A DuckDB connection with dbanon attached; it has all methods of DuckDB's connection.
 
-    Statements are rewritten before they run. Open one with `dbanon.connect`.
+    Before a statement runs, `name = value` arguments of dbanon's functions are rewritten, DataFrames that they name are
+    registered, and statements about anonymized views are run here. Open one with `dbanon.connect`.
 
     Args:
         raw: A connection of DuckDB, available as the attribute `raw`.
@@ -86,6 +88,7 @@ class Connection:
     """
 
     def __init__(self, raw: Any, progress: Progress | None = None) -> None:
+        """Attach dbanon to the DuckDB connection `raw`; without `progress`, a callback that its session has is kept."""
         self.raw = attach(raw)
         self._session = session.find_session(raw)
         self._session.on_progress = progress or self._session.on_progress
@@ -94,50 +97,73 @@ class Connection:
 
     @property
     def progress(self) -> Progress | None:
-        """The callback that is given the progress of a statement; see `connect`."""
+        """The callback that receives the progress of long computations (see `connect`); None if there is none."""
         return self._session.on_progress
 
     @progress.setter
     def progress(self, callback: Progress | None) -> None:
-        """The callback for the progress of a statement; see `connect`."""
+        """Set the callback that receives the progress of long computations; None removes it."""
         self._session.on_progress = callback
 
     @property
     def on_review(self) -> Callable[[list[str]], None] | None:
-        """The callback that is given lines of text about the first release of a name before it is published."""
+        """The callback that receives a review, as lines of text, before the first version of a release is published.
+
+        None if there is none.
+        """
         return self._session.on_review
 
     @on_review.setter
     def on_review(self, callback: Callable[[list[str]], None] | None) -> None:
-        """The callback that receives the review of a release, as lines, before a name's first version is published."""
+        """Set the callback that receives a review of a release before its first version is published.
+
+        None removes it.
+        """
         self._session.on_review = callback
 
     def __getattr__(self, name: str) -> Any:
+        """Return the attribute of the DuckDB connection.
+
+        Methods that fetch rows are wrapped so that errors are redacted.
+        """
         attribute = getattr(self.raw, name)
         return self._redacting(attribute) if name in _FETCH_METHODS else attribute
 
     def _redacting(self, fetch: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a method of DuckDB that fetches rows, with errors redacted: fetching runs the statement on."""
+        """Return a function that calls the DuckDB method `fetch`, with errors replaced as by `redact_errors`.
+
+        Fetching continues the last statement, so it can raise its errors.
+        """
 
         def fetched(*arguments: Any, **options: Any) -> Any:
+            """Call the wrapped method; an error whose message may quote a value of a source is replaced."""
             with self.redact_errors():
                 return fetch(*arguments, **options)
 
         return fetched
 
     def redact_errors(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context in which errors of the last statement contain no value of a source that it read."""
+        """Return a context manager that replaces errors whose message may quote a value of a source.
+
+        The sources are those that dbanon's functions in the last statement read; UnreadableValueError names the first
+        function. Without such a call, errors are unchanged.
+        """
         function = self._source_reads[0][0] if self._source_reads else ""
         return redaction.redact_values(function, lambda: [source for _, source in self._source_reads])
 
     def __enter__(self) -> Connection:
+        """Return this connection."""
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Close the connection."""
         self.close()
 
     def execute(self, query: str, parameters: object = None) -> Connection:
-        """Run a statement and return the connection, from which the rows can be fetched.
+        """Run one or several statements and return this connection, from which the rows of the last can be fetched.
+
+        Errors that may quote a value of a source are replaced, and Ctrl-C raises KeyboardInterrupt. DataFrames of the
+        caller can be sources by the name of their variable.
 
         Args:
             query: One or several statements; those about materialized anonymized views are included.
@@ -157,15 +183,17 @@ class Connection:
         return self
 
     def executemany(self, query: str, parameters: object = None) -> Connection:
-        """Run a statement once for each set of parameters and return the connection."""
+        """Run a statement once for each set of values in `parameters` and return this connection."""
         self.raw.executemany(self._resolve_query(query, sys._getframe(1), self.raw.execute), parameters)
         return self
 
     def sql(self, query: str, **options: Any) -> Any:
-        """Return the relation of a query; only the last of several statements may be one.
+        """Run one or several statements and return the last one as a relation of DuckDB; None if it is no query.
+
+        Only the last statement may be a query; it runs when rows of the relation are fetched.
 
         Args:
-            query: One or several statements.
+            query: One or several statements; those about materialized anonymized views are included.
             options: Options of DuckDB's `sql`, such as `params`.
         """
         frame = sys._getframe(1)
@@ -183,13 +211,15 @@ class Connection:
     from_query = sql
 
     def cursor(self) -> Connection:
-        """Return another attached connection to the same database instance."""
+        """Return a new attached connection to the same database instance, with the same progress callback."""
         return Connection(self.raw.cursor(), self.progress)
 
     duplicate = cursor
 
     def parse_call(self, query: str, parameters: object = None, frame: Any = None) -> tuple[str, str, dict[str, Any]]:
-        """Return the function, source and arguments of a query `FROM NAME('table', ...)` without running it.
+        """Return the function, source and arguments of a query `FROM NAME('table', ...)` without computing a release.
+
+        DataFrames of the stack frame that the call names are registered on the connection.
 
         Args:
             query: The query.
@@ -206,7 +236,7 @@ class Connection:
         return statements.evaluate_call(self.raw, self._resolve_query(query, frame, self.raw.execute), parameters)
 
     def interrupt(self) -> None:
-        """Stop the running statement of the connection, including clustering."""
+        """Stop the running statement of the connection, including clustering; call it from another thread."""
         self._session.interrupts += 1
         self.raw.interrupt()
 
@@ -215,12 +245,20 @@ class Connection:
         self.raw.close()
 
     def _remember_sources(self, query: object) -> None:
-        """Store the functions and sources of the calls in a query; `redact_errors` needs them."""
+        """Store the names of dbanon's functions that a query calls, with their sources, for `redact_errors`.
+
+        A `query` that is no text has none.
+        """
         calls = list(frame_references.function_calls(query)) if isinstance(query, str) else []
         self._source_reads = [(call.function.name, call.source or "the source") for call in calls]
 
     def _resolve_step(self, step: Any, parameters: object, frame: Any, run: Callable[..., Any]) -> Any:
-        """Return the query that DuckDB runs for one statement; run a statement about a view here first."""
+        """Return the query that DuckDB must run for one of several statements.
+
+        A statement about an anonymized view is executed here; the returned query only reports its result. In any other
+        statement, calls are prepared by `_resolve_query`. `frame` is the caller's stack frame, `run` the method that
+        will run the query.
+        """
         if isinstance(step, statement_parser.ViewStatement):
             return statements.run_statement(
                 step, self.raw, lambda call: self._resolve_query(call, frame, self.raw.execute), parameters
@@ -228,9 +266,11 @@ class Connection:
         return self._resolve_query(step, frame, run)
 
     def _resolve_query(self, query: object, frame: Any, run: Callable[..., Any]) -> Any:
-        """Return a statement as DuckDB can run it; the planner learns of the temporary relations first.
+        """Return a statement with its calls of dbanon's functions rewritten for DuckDB; unchanged if it has none.
 
-        `run` is the method that will run the statement, so that an unfinished result is treated as DuckDB treats it.
+        DataFrames of the caller's stack `frame` that a call names are registered, and the session's temporary relations
+        are updated. `run` is the method that will run the statement, so that an unfinished result is treated as DuckDB
+        treats it.
         """
         if not isinstance(query, str):
             return query
@@ -245,7 +285,11 @@ class Connection:
         return frame_references.rewrite_arguments(query, calls)
 
     def _register_frames(self, calls: list[FunctionCall], frame: Any, run: Callable[..., Any]) -> None:
-        """Register the caller's DataFrames and Arrow tables that are named as sources, if no table has the name."""
+        """Register DataFrames, Arrow tables and relations that calls name as sources by variables of the caller.
+
+        A name that a table or view of DuckDB has is skipped, unless it was registered here before. A relation becomes a
+        temporary view. `run` executes a query.
+        """
         for call in calls:
             name = call.source
             if name is None or not name.isidentifier():
@@ -278,7 +322,7 @@ _FETCH_METHODS = frozenset(
 
 @contextlib.contextmanager
 def raise_keyboard_interrupt() -> Iterator[None]:
-    """Raise KeyboardInterrupt in place of an error that Ctrl-C caused."""
+    """Raise KeyboardInterrupt in place of an error of the block if Ctrl-C was pressed while it ran."""
     n_ctrl_c_before = interrupts.ctrl_c_count()
     try:
         yield

@@ -60,7 +60,11 @@ _DISEASES = {
 
 
 def make_patients(n_rows: int = 20_000, seed: int = SEED) -> pd.DataFrame:
-    """Return random patients: number, name, birth date, sex, zip, marital status, occupation and disease."""
+    """Return a DataFrame of random patients; equal arguments give equal rows.
+
+    Columns: patient_number, name, birth_date, sex, zip, marital_status, occupation, disease. Marital status and disease
+    depend on age, disease also on sex.
+    """
     import pandas as pd
 
     random = np.random.default_rng(seed)
@@ -85,7 +89,10 @@ def make_patients(n_rows: int = 20_000, seed: int = SEED) -> pd.DataFrame:
 
 
 def _make_zips(random: np.random.Generator, n_rows: int) -> Any:
-    """Return random five-digit codes: towns by share, and within a town a few codes for most people."""
+    """Return n_rows random five-digit postal codes as texts.
+
+    Towns are drawn by their share of the patients; within a town most people have one of a few codes.
+    """
     town = random.choice(len(_TOWNS), n_rows, p=[share for _, share, _ in _TOWNS])
     n_codes = np.array([n_codes for _, _, n_codes in _TOWNS])[town]
     place = (random.beta(1.0, 2.2, n_rows) * n_codes).astype(int)
@@ -94,6 +101,7 @@ def _make_zips(random: np.random.Generator, n_rows: int) -> Any:
 
 
 def _make_marital_statuses(random: np.random.Generator, age: Any) -> Any:
+    """Return one random marital status per age; the weights depend on the age."""
     statuses = np.array(["Never-married", "Married-civ-spouse", "Divorced", "Widowed", "Separated"])
     weights = np.stack(
         [
@@ -108,6 +116,7 @@ def _make_marital_statuses(random: np.random.Generator, age: Any) -> Any:
 
 
 def _make_diseases(random: np.random.Generator, age: Any, sex: Any) -> Any:
+    """Return one random disease per person; the weights depend on the age and the sex."""
     weights = np.stack(
         [
             np.maximum(base + slope * (age - 40) / 10, 0.05) * np.where(sex == "F", women, men)
@@ -118,13 +127,15 @@ def _make_diseases(random: np.random.Generator, age: Any, sex: Any) -> Any:
 
 
 def _draw_rows(random: np.random.Generator, weights: Any) -> Any:
-    """Return for each column of weights a random row number, drawn in proportion to the weights."""
+    """Return for each column of `weights` a random row index, drawn in proportion to the column's weights."""
     shares = np.cumsum(weights / weights.sum(axis=0), axis=0)
     return (shares < random.random(weights.shape[1])).sum(axis=0).clip(max=len(weights) - 1)
 
 
 def create_demo(path: Path, *, overwrite: bool = False) -> Connection:
-    """Create the demo database atomically, so that any DuckDB can open it, and return a connection to it.
+    """Create the demo database and return an open connection to it; the file appears only when complete.
+
+    It has a storage format that old versions of DuckDB can open.
 
     Args:
         path: The file of the database.
@@ -149,7 +160,10 @@ def create_demo(path: Path, *, overwrite: bool = False) -> Connection:
 
 
 def is_demo(path: Path) -> bool:
-    """Return whether a file is a database that `create_demo` created, whatever was added to it."""
+    """Return whether a file is a database that `create_demo` created, whatever was added to it later.
+
+    False also if the file cannot be opened.
+    """
     try:
         with connect(path, read_only=True) as connection:
             comments = connection.execute(
@@ -161,11 +175,13 @@ def is_demo(path: Path) -> bool:
 
 
 def _fill_database(path: Path) -> None:
+    """Open a new database file in the default storage format and create the demo's contents in it."""
     with connect(path, config={"storage_compatibility_version": storage_version.DEFAULT_VERSION}) as con:
         _create_patients(con)
 
 
 def _create_patients(con: Connection) -> None:
+    """Create the table `patients` with its comment, three hierarchies and the policy of its columns."""
     con.register("made", make_patients())
     con.execute("CREATE TABLE patients AS SELECT * REPLACE (birth_date::DATE AS birth_date) FROM made")
     con.execute(f"COMMENT ON TABLE patients IS '{DEMO_COMMENT}'")

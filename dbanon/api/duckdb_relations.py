@@ -15,19 +15,22 @@ def is_relation(value: object) -> bool:
 
 
 def relation_from_arrow(table: pa.Table) -> Any:
-    """Return the rows of an Arrow table as a relation on a new connection."""
+    """Return the rows of an Arrow table as a relation on a new DuckDB connection in memory."""
     return duckdb.connect().from_arrow(table)
 
 
 def duckdb_texts(column: pa.ChunkedArray) -> list[str | None]:
-    """Return the values of an Arrow column as the texts that DuckDB writes."""
+    """Return the values of an Arrow column as the texts of DuckDB's cast to VARCHAR; None for NULL."""
     table = relation_from_arrow(pa.table({"value": column})).project("value::VARCHAR AS value").to_arrow_table()
     values: list[str | None] = table["value"].to_pylist()
     return values
 
 
 def display_values(column: pa.ChunkedArray) -> list[Any]:
-    """Return the values of an Arrow column for display; texts if Python cannot represent one, as after year 9999."""
+    """Return the values of an Arrow column as Python objects.
+
+    If Python cannot represent one, such as a date after the year 9999, all are the texts that DuckDB writes.
+    """
     try:
         values: list[Any] = column.to_pylist()
     except (OverflowError, ValueError):
@@ -36,13 +39,14 @@ def display_values(column: pa.ChunkedArray) -> list[Any]:
 
 
 def relation_factory(relation: Any) -> Callable[[pa.Table], Any]:
-    """Return a function that creates a relation from an Arrow table, on the connection of another relation.
+    """Return a function that makes a relation with the rows of an Arrow table, on the connection of `relation`.
 
     If that connection does not read Python objects (`enable_external_access`, `python_enable_replacements`), the new
     relation has a connection of its own.
     """
 
     def make(table: pa.Table) -> Any:
+        """Return a relation with the rows of the Arrow table; see `relation_factory`."""
         dbanon_released_rows = table
         name = f"dbanon_{uuid.uuid4().hex}"
         try:

@@ -9,10 +9,11 @@ from dbanon.table_functions.parameters import format_value
 
 
 def explain(connection: Any, query: str, parameters: object = None) -> str:
-    """Return the statement that each table function in a query runs, with a comment on every step.
+    """Return the SQL statement that each table function in a query runs, with a comment on every step.
 
-    The query is planned and not run. The text is for custodians: it names withheld columns. dbanon runs the same text
-    without comments and with qualified names of DuckDB's functions, so that no macro can replace them.
+    The query is planned and not run. Equal statements of equal functions are listed once. The text is for custodians:
+    it names withheld columns. dbanon runs the same text without comments and with qualified names of DuckDB's
+    functions, so that no macro can replace them.
 
     Args:
         connection: A connection of `dbanon.connect`, or one that is attached.
@@ -20,7 +21,7 @@ def explain(connection: Any, query: str, parameters: object = None) -> str:
         parameters: Values of its prepared parameters.
 
     Returns:
-        The statements, each with a comment that names its function.
+        The statements, each below a comment that names its function.
 
     Raises:
         InvalidArgumentError: The query calls no table function.

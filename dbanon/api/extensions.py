@@ -15,9 +15,9 @@ _SCANNERS = {"postgres": "postgres_scanner", "sqlite": "sqlite_scanner", "mysql"
 def load_extension(connection: Any, name: str) -> None:
     """Load the extension of DuckDB with which ATTACH reads PostgreSQL, SQLite or MySQL.
 
-    The extension is in `pip install 'dbanon[postgres]'` (or `[sqlite]`, `[mysql]`); otherwise one that DuckDB installed
-    is loaded. It remains loaded in the database instance of the connection. For MySQL, filtering, counting and sorting
-    are left to DuckDB in all sessions of the instance.
+    The extension comes with `pip install 'dbanon[postgres]'` (or `[sqlite]`, `[mysql]`); otherwise one that DuckDB
+    installed is loaded. It remains loaded in the database instance of the connection. For MySQL, DuckDB filters, counts
+    and sorts itself in all sessions of the instance: nothing of that is pushed down to MySQL.
 
     Args:
         connection: A connection.

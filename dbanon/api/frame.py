@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 
 class _Frames(NamedTuple):
+    """The three frames that `anonymize` returns."""
+
     release: Any
     classes: Any
     metrics: Any
@@ -43,7 +45,7 @@ class Anonymized(_Frames):
     Attributes:
         parameters: The algorithm and the parameters of the call.
         moves: The number of moves of a search with a time limit; None without one.
-        glance: The summary that is displayed.
+        glance: The summary that is displayed; None if there is none.
     """
 
     parameters: Mapping[str, Any] = MappingProxyType({})
@@ -51,9 +53,11 @@ class Anonymized(_Frames):
     glance: ReleaseSummary | None = None
 
     def __repr__(self) -> str:
+        """Return the summary as text."""
         return self.glance.text() if self.glance is not None else super().__repr__()
 
     def _repr_html_(self) -> str | None:
+        """Return the summary as HTML for notebooks; None without a summary."""
         return self.glance.html() if self.glance is not None else None
 
 
@@ -128,14 +132,20 @@ def anonymize(
 
 @dataclass(frozen=True)
 class FrameCall:
-    """A call of an algorithm: its name, its source as SQL, and its other arguments as Python values."""
+    """A call of an algorithm: its name, its source, and its other arguments as Python values.
+
+    The source is a string literal of SQL with a name or a file.
+    """
 
     algorithm: str
     source: Sql
     arguments: Mapping[str, Any]
 
     def rows(self, con: Any, ending: str) -> pa.Table:
-        """Return the rows of one function of the algorithm; `ending` is "", "_classes" or "_metrics"."""
+        """Run the algorithm's table function with this name ending and return its rows as an Arrow table.
+
+        `ending` is "" (the release), "_classes" or "_metrics".
+        """
         arguments = "".join(f", {name} := ${name}" for name in self.arguments)
         query = f"FROM {self.algorithm}{ending}({self.source}{arguments})"
         with con.redact_errors():
@@ -143,7 +153,19 @@ class FrameCall:
 
 
 def run_call(con: Any, call: FrameCall, adapter: FrameAdapter, parameters: Mapping[str, Any]) -> Anonymized:
-    """Return the release, classes and metrics of a call as frames; warn if the release has only one class."""
+    """Run a call and return its release, classes and metrics as frames that `adapter` makes; warn about only one class.
+
+    Without noise, the release is compared with its classes.
+
+    Args:
+        con: The connection that runs the call.
+        call: The call, with the arguments that are passed to the table functions.
+        adapter: The adapter of the source, which determines the kind of the frames.
+        parameters: The parameters as the user gave them, stored in the result.
+
+    Raises:
+        OutputDiffersError: Classes and release do not agree.
+    """
     release, classes, metrics = (
         frame_dtypes.normalize_types(call.rows(con, ending), adapter.schema) for ending in KIND_BY_ENDING
     )
@@ -158,6 +180,10 @@ def run_call(con: Any, call: FrameCall, adapter: FrameAdapter, parameters: Mappi
 
 
 def _summarize(release: pa.Table, classes: pa.Table, metric_rows: tuple[Any, ...], sensitive: Any) -> ReleaseSummary:
+    """Return the summary that is displayed: the first rows, the number of rows, the quasi-identifiers and the metrics.
+
+    Quasi-identifiers are the columns that release and classes share, without `sensitive` ones (a name or several).
+    """
     sensitive_columns = {sensitive} if isinstance(sensitive, str) else set(sensitive)
     columns, class_columns = release.column_names, set(classes.column_names)
     head = release.slice(0, SHOWN_ROWS)
@@ -171,7 +197,9 @@ def _summarize(release: pa.Table, classes: pa.Table, metric_rows: tuple[Any, ...
 
 
 def register_data(con: Any, data: Any, function: str = "anonymize", name: str = "data") -> Sql:
-    """Register data on a connection and return its name as a call writes it.
+    """Register data on a connection as `name` and return this name as a SQL string literal; a file is not registered.
+
+    For a file (`data` is a text or path) the literal is its path.
 
     Raises:
         UnsupportedInputError: The data is of no kind that can be read.
@@ -182,7 +210,10 @@ def register_data(con: Any, data: Any, function: str = "anonymize", name: str = 
 
 
 def _adapt_and_register(con: Any, data: Any, function: str, name: str) -> tuple[FrameAdapter, Sql]:
-    """Return the adapter of the data, and its name on the connection as a call writes it."""
+    """Register data on the connection as `name`; return its adapter and the name as a SQL string literal.
+
+    A file (text or path) is not registered: the literal is its path. Raises the errors of `register_data`.
+    """
     if isinstance(data, (str, Path)):
         if not names.is_file(str(data)):
             raise errors.UnsupportedInputError(function, repr(str(data)))
@@ -196,12 +227,18 @@ def _adapt_and_register(con: Any, data: Any, function: str, name: str) -> tuple[
 
 
 def store_hierarchies(con: Any, hierarchies: Mapping[str, Any]) -> dict[str, str]:
-    """Store the hierarchies that are given as rows; return the names of all hierarchies by column."""
+    """Store each hierarchy that is given as rows on the connection; return the name of every column's hierarchy.
+
+    `hierarchies` maps columns to rows or to names; names are returned unchanged.
+    """
     return {column: _store_hierarchy(con, column, hierarchy) for column, hierarchy in hierarchies.items()}
 
 
 def _store_hierarchy(con: Any, column: str, hierarchy: Any) -> str:
-    """Return the name of a hierarchy; if it is given as rows, store it under an unused name."""
+    """Return the name of a hierarchy.
+
+    If it is given as rows, store it first under a name that no stored hierarchy has.
+    """
     if isinstance(hierarchy, str):
         return hierarchy
     stored_names = catalog.stored_hierarchies(con, catalog.SearchPath.here(con).database)

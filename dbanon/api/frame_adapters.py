@@ -22,11 +22,13 @@ FrameFromArrow = Callable[[pa.Table], Any]
 
 @dataclass(frozen=True)
 class FrameAdapter:
-    """A readable form of a frame, and functions that create frames of the same kind.
+    """A readable form of a frame, and functions that create frames of its kind.
 
-    `rows` can be read by DuckDB repeatedly, and `schema` has the Arrow types of its columns (None: unknown).
-    `make_release` returns a frame of the same kind; `make_table` returns one that holds its rows, if the kind itself is
-    a plan or a stream.
+    Attributes:
+        rows: An object that DuckDB can read repeatedly.
+        schema: The Arrow types of its columns, at least those that released columns must keep; None if unknown.
+        make_release: Creates a frame of the kind of the source from an Arrow table, also a query plan or stream.
+        make_table: Creates a frame with its rows in memory: of the kind of the source, unless that is a plan or stream.
     """
 
     rows: Any
@@ -36,7 +38,9 @@ class FrameAdapter:
 
 
 def adapt_frame(frame: Any, function: str) -> FrameAdapter:
-    """Return the adapter of a frame; a frame that can be read only once, or is a query plan, is read here.
+    """Return the adapter of a frame, after checking its column names; see `FrameAdapter`.
+
+    A frame that can be read only once or is a query plan is read here. `function` is the called function, for messages.
 
     Raises:
         UnsupportedInputError: The frame is of no kind that can be read.
@@ -51,17 +55,25 @@ def adapt_frame(frame: Any, function: str) -> FrameAdapter:
 
 
 def readable_rows(frame: Any, function: str) -> Any:
-    """Return an object with the rows of a frame that DuckDB can read repeatedly; raises as `adapt_frame`."""
+    """Return an object with the rows of a frame that DuckDB can read repeatedly; raise the errors of `adapt_frame`."""
     return adapt_frame(frame, function).rows
 
 
 def is_frame(value: object) -> bool:
-    """Return whether the type of a caller's variable makes it usable as a source by its name."""
+    """Return whether a value can be a source by the name of its variable.
+
+    Its type must have an Arrow C stream, or be any type of pandas, pyarrow or polars.
+    """
     type_ = type(value)
     return hasattr(type_, "__arrow_c_stream__") or type_.__module__.split(".")[0] in ("pandas", "pyarrow", "polars")
 
 
 def _adapt(frame: Any, function: str) -> FrameAdapter:
+    """Return the adapter for the library and type of a frame; pandas if the type is unknown.
+
+    A polars LazyFrame, an ibis table, a DuckDB relation and a stream are read here. Tables of ibis and relations that
+    read a table with a policy are refused. Error messages of the libraries are replaced by ones without values.
+    """
     pandas, polars, ibis = (sys.modules.get(name) for name in ("pandas", "polars", "ibis"))
     if pandas is not None and isinstance(frame, pandas.DataFrame):
         return _adapt_pandas(frame)
@@ -99,7 +111,10 @@ def _adapt(frame: Any, function: str) -> FrameAdapter:
 
 
 def to_pandas(table: pa.Table) -> Any:
-    """Return the rows as a pandas DataFrame; dates are texts if one is infinite, which pandas cannot represent."""
+    """Return the rows of an Arrow table as a pandas DataFrame, converted by DuckDB.
+
+    If a date is infinite, which pandas cannot represent, all date columns are texts.
+    """
     try:
         return duckdb_relations.relation_from_arrow(table).df()
     except duckdb.ConversionException:
@@ -116,7 +131,10 @@ FILE = FrameAdapter(None, None, to_pandas, to_pandas)
 
 @contextlib.contextmanager
 def _hide_messages(function: str, error_type: type[Exception]) -> Iterator[None]:
-    """Raise UnreadableValueError in place of an error of another library, whose message may quote a value."""
+    """Replace an error of type `error_type` in the block by UnreadableValueError without its message.
+
+    The message may quote a value; the new error has the name of the error's type.
+    """
     try:
         yield
     except error_type as error:
@@ -124,19 +142,21 @@ def _hide_messages(function: str, error_type: type[Exception]) -> Iterator[None]
 
 
 def _unchanged(table: pa.Table) -> pa.Table:
+    """Return the Arrow table itself."""
     return table
 
 
 def _single_batch(table: pa.Table) -> pa.RecordBatch:
+    """Return the rows of an Arrow table as one record batch; an empty one if there are no rows."""
     batches = table.combine_chunks().to_batches()
     return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
 
 
 def _read_stream(stream: Any, function: str) -> pa.Table:
-    """Return the rows of an Arrow C stream.
+    """Read all rows of an object with an Arrow C stream and return them as an Arrow table.
 
     Raises:
-        UnsupportedInputError: It is a stream of values and not of rows.
+        UnsupportedInputError: The stream cannot be read, or it has values and not rows.
     """
     try:
         return pa.RecordBatchReader.from_stream(stream).read_all()
@@ -145,7 +165,7 @@ def _read_stream(stream: Any, function: str) -> pa.Table:
 
 
 def _cast_wide_integers(frame: Any, polars: Any) -> Any:
-    """Return a polars frame with 128-bit integers, which Arrow does not have, as decimals."""
+    """Return a polars frame with 128-bit integer columns cast to Decimal(38, 0), because Arrow has no such integers."""
     wide_columns = [name for name, dtype in frame.schema.items() if str(dtype) in ("Int128", "UInt128")]
     return frame.with_columns(polars.col(wide_columns).cast(polars.Decimal(38, 0))) if wide_columns else frame
 
@@ -154,7 +174,7 @@ def _cast_wide_integers(frame: Any, polars: Any) -> Any:
 
 
 def _adapt_pandas(frame: Any) -> FrameAdapter:
-    """Return the adapter of a pandas DataFrame, whose index is not read."""
+    """Return the adapter of a pandas DataFrame; its index is not read."""
     dtypes = {str(name): frame.dtypes.iloc[i] for i, name in enumerate(frame.columns)}
     types = [(name, type_) for name, dtype in dtypes.items() if (type_ := _arrow_type(dtype)) is not None]
     return FrameAdapter(
@@ -166,7 +186,10 @@ def _adapt_pandas(frame: Any) -> FrameAdapter:
 
 
 def _arrow_type(dtype: Any) -> pa.DataType | None:
-    """Return the Arrow type of a pandas column if `frame_dtypes.normalize_types` needs it."""
+    """Return the Arrow type of a pandas dtype that is an Arrow type or has a time zone; None for any other.
+
+    These are the types that `frame_dtypes.normalize_types` needs.
+    """
     if (arrow := getattr(dtype, "pyarrow_dtype", None)) is not None:
         return arrow
     zone = getattr(dtype, "tz", None)
@@ -174,7 +197,11 @@ def _arrow_type(dtype: Any) -> pa.DataType | None:
 
 
 def _to_pandas_like(table: pa.Table, dtypes: Mapping[str, Any]) -> Any:
-    """Return the rows of an Arrow table as a pandas DataFrame, with masked and Arrow types as in `dtypes`."""
+    """Return the rows of an Arrow table as a pandas DataFrame with types like those of the source.
+
+    `dtypes` are the source's dtypes by column name. If one of them is an Arrow dtype, all columns get Arrow dtypes.
+    Otherwise nullable (masked) dtypes and time zones are restored, and decimals and dates are Python objects.
+    """
     import pandas as pd
 
     if any(isinstance(dtype, pd.ArrowDtype) for dtype in dtypes.values()):
@@ -195,7 +222,9 @@ def _to_pandas_like(table: pa.Table, dtypes: Mapping[str, Any]) -> Any:
 
 
 def _check_column_names(rows: Any, function: str) -> None:
-    """Check that DuckDB distinguishes the names of all columns; otherwise it would rename one, and roles would miss it.
+    """Raise an error if there are no columns, or if DuckDB would not distinguish two names.
+
+    DuckDB would rename one of them, and roles would miss it. Rows of an unknown type are not checked.
 
     Raises:
         DuplicateColumnError: Two names differ only in case.

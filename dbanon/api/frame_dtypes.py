@@ -14,16 +14,26 @@ from dbanon.api import duckdb_relations
 
 
 def normalize_types(table: pa.Table, source_schema: pa.Schema | None) -> pa.Table:
-    """Return the table with texts in place of dictionaries, and with the time zones and durations of the source."""
+    """Return an Arrow table of results with column types that match the source, as far as values and privacy allow.
+
+    Dictionary (categorical) types become the types of their values, everywhere. Timestamps with a time zone get the
+    zone of the source column; intervals become durations if the source column has durations.
+
+    Args:
+        table: The rows that DuckDB returned.
+        source_schema: The Arrow types of the source's columns by name; None if unknown.
+    """
     columns = [_normalize_column(table, field, _column_type(source_schema, field.name)) for field in table.schema]
     return pa.table(columns, names=table.column_names)
 
 
 def _column_type(schema: pa.Schema | None, name: str) -> pa.DataType | None:
+    """Return the Arrow type of a column; None without a schema or without such a column."""
     return None if schema is None or name not in schema.names else schema.field(name).type
 
 
 def _normalize_column(table: pa.Table, field: pa.Field, source_type: pa.DataType | None) -> pa.ChunkedArray:
+    """Return one column of the table, cast as `normalize_types` describes; `source_type` is None if unknown."""
     column = table[field.name]
     target_type = without_dictionaries(field.type)
     if (
@@ -68,7 +78,7 @@ MASKED_NAMES = frozenset(
 
 @cache
 def masked_dtypes() -> Mapping[pa.DataType, Any]:
-    """Return the pandas types of `MASKED_NAMES` by Arrow type."""
+    """Return the nullable pandas dtypes of `MASKED_NAMES` (such as Int64) by Arrow type; cached."""
     import pandas as pd
 
     numbers = {getattr(pa, name.lower())(): pd.api.types.pandas_dtype(name) for name in MASKED_NAMES - {"boolean"}}

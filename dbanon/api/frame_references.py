@@ -18,16 +18,17 @@ from dbanon.table_functions.table_function import TableFunction
 
 
 class FunctionCall:
-    """A call of a table function in a statement.
+    """A call of a table function of dbanon in the text of a statement.
 
     Attributes:
         function: The table function.
-        names: The named arguments: offset of the operator, name, operator.
-        numbers: The spans of the numbers in its lists of codes.
-        source: The text of the first argument.
+        names: Its `name = value` arguments: (offset of the operator in the text, name, operator).
+        numbers: (start, end) offsets in the text of the numbers in its lists of codes for missing values.
+        source: The value of the first argument if it is a string literal; None otherwise.
     """
 
     def __init__(self, function: TableFunction) -> None:
+        """Create a call without arguments yet."""
         self.function = function
         self.names: list[tuple[int, str, str]] = []
         self.numbers: list[tuple[int, int]] = []
@@ -35,7 +36,10 @@ class FunctionCall:
 
 
 def function_calls(query: str) -> Iterator[FunctionCall]:
-    """Yield the calls of dbanon's functions, in the order of their closing brackets."""
+    """Yield the calls of dbanon's table functions in a statement, nested ones first (by closing bracket).
+
+    Calls whose bracket is not closed come last.
+    """
     if "(" not in query or not _function_name_pattern().search(query):
         return
     tokens = code_tokens(query)
@@ -65,12 +69,14 @@ def function_calls(query: str) -> Iterator[FunctionCall]:
 
 @cache
 def _function_name_pattern() -> re.Pattern[str]:
-    """Return a regular expression that matches the name of any of dbanon's functions."""
+    """Return a compiled pattern that finds the name of any table function of dbanon in a text, in any case."""
     return re.compile("|".join(map(re.escape, table_functions())), re.IGNORECASE)
 
 
 def rewrite_arguments(query: str, calls: list[FunctionCall]) -> str:
-    """Return the statement with `name := value` for `name = value`, and codes as texts, in the calls.
+    """Return the statement with `name := value` in place of `name = value` in the calls, and quoted codes.
+
+    Numbers in lists of codes for missing values become string literals. `calls` are the calls in `query`.
 
     Raises:
         UnknownParameterError: A function has no such parameter.
@@ -93,7 +99,11 @@ def rewrite_arguments(query: str, calls: list[FunctionCall]) -> str:
 
 
 def temporary_columns(execute: Callable[..., Any]) -> dict[str, Mapping[str, str]]:
-    """Return the columns of temporary tables and views and of registered DataFrames, by folded name of the relation."""
+    """Return the columns of all temporary relations: {folded name of the relation: {column: SQL type}}.
+
+    These are temporary tables and views and registered DataFrames. Empty if the transaction is aborted. `execute` runs
+    a query on the caller's connection.
+    """
     columns: dict[str, dict[str, str]] = {}
     try:
         rows = execute(
@@ -110,7 +120,11 @@ def temporary_columns(execute: Callable[..., Any]) -> dict[str, Mapping[str, str
 def temporary_scans(
     calls: list[FunctionCall], temporary: Mapping[str, object], execute: Callable[..., Any]
 ) -> dict[str, tuple[Scan, ...]]:
-    """Return the scans of the temporary relations that are sources of calls; omit those that DuckDB cannot bind."""
+    """Return the tables and files that the temporary relations read which the calls name as sources, by folded name.
+
+    `temporary` has the folded names of the temporary relations. A relation that DuckDB cannot bind is omitted.
+    `execute` runs a query on the caller's connection.
+    """
     scans_by_name = {}
     for call in calls:
         parts = names.table_parts(call.source or "") or (call.source or "",)
@@ -123,7 +137,11 @@ def temporary_scans(
 
 
 class CallerConnection:
-    """A connection whose `execute` runs statements with the caller's method."""
+    """An object with only the method `execute`, which is the given function.
+
+    It serves where a connection is expected.
+    """
 
     def __init__(self, execute: Callable[..., Any]) -> None:
+        """Store the function."""
         self.execute = execute

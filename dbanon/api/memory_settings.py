@@ -16,7 +16,7 @@ _MIN_BYTES = 100 * 10**6
 def duckdb_settings(
     memory: str | None, temp_directory: str | Path | None, config: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return `config` with the settings of DuckDB for the memory limit and the temporary folder.
+    """Return a copy of `config` with DuckDB's settings memory_limit and temp_directory; None adds no setting.
 
     Raises:
         InvalidArgumentError: The amount is invalid or too small, the folder cannot be written to, or `config` contains
@@ -33,12 +33,17 @@ def duckdb_settings(
 
 
 def _check_not_in_config(config: Mapping[str, Any], name: str, setting_names: tuple[str, ...]) -> None:
+    """Raise InvalidArgumentError if `config` has one of `setting_names`, which the argument `name` sets too."""
     for setting in setting_names:
         if setting in config:
             raise errors.InvalidArgumentError("connect", name, f"left out where config has {setting}", "both")
 
 
 def _check_amount(memory: object) -> str:
+    """Return the memory amount, such as '2GB', without surrounding space.
+
+    InvalidArgumentError if invalid or under 100 MB.
+    """
     match = _MEMORY_AMOUNT.fullmatch(memory.strip()) if isinstance(memory, str) else None
     if match is not None:
         base = 1024 if match[3] else 1000
@@ -49,7 +54,7 @@ def _check_amount(memory: object) -> str:
 
 
 def _check_directory(path: str | Path) -> str:
-    """Return the absolute path of a folder, after checking that it can be written to."""
+    """Return the absolute path of a folder; InvalidArgumentError if no file can be written to it."""
     reason = "which is no path"
     if isinstance(path, (str, Path)) and str(path):
         folder = Path(path).expanduser().absolute()

@@ -13,14 +13,18 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def takes_codes(function: TableFunction, parameter: str) -> bool:
-    """Return whether lists of a parameter may contain texts and numbers."""
+    """Return whether a parameter of the function is one that takes lists of codes, which may mix texts and numbers.
+
+    Names are compared without case.
+    """
     return any(p.name == parameter.lower() and isinstance(p.kind, ForColumns) for p in function.parameters)
 
 
 def number_spans(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """Yield the start and end offsets of the numbers in the lists of an argument, whose tokens are given.
+    """Yield the (start, end) offsets of the numbers in the bracketed lists of one argument.
 
-    Lists that contain anything but texts and numbers are skipped.
+    `tokens` begin with the argument and may continue after it: reading ends at the comma or bracket that ends it. Lists
+    that contain anything but texts and numbers are skipped.
     """
     depth = 0
     inner: list[Token] | None = None
@@ -38,9 +42,9 @@ def number_spans(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
 
 
 def _list_number_spans(inner: Sequence[Token]) -> list[tuple[int, int]]:
-    """Return the start and end offset of each number in a list; empty if it has anything but numbers and texts.
+    """Return the (start, end) offsets of each number in a list; empty if the list has anything but numbers and texts.
 
-    `inner` has the tokens between the brackets.
+    `inner` are the tokens between the brackets.
     """
     elements: list[list[Token]] = [[]]
     for token in inner:
@@ -59,19 +63,22 @@ def _list_number_spans(inner: Sequence[Token]) -> list[tuple[int, int]]:
 
 
 def quote_number(number: str) -> str:
-    """Return a number of a statement as a SQL text."""
+    """Return a number, given as text, as a SQL string literal without the space inside."""
     return "'" + "".join(number.split()) + "'"
 
 
 def quote_listed_numbers(literal: str) -> str:
-    """Return a literal with the numbers in its lists as texts."""
+    """Return the SQL text of an argument with the numbers in its bracketed lists written as string literals."""
     for start, end in sorted(number_spans(code_tokens(literal)), reverse=True):
         literal = literal[:start] + quote_number(literal[start:end]) + literal[end:]
     return literal
 
 
 def codes_from_cell(cell: str) -> list[str]:
-    """Return the codes in a cell of a CSV file: a list as DuckDB writes it, `[NA, '?', 999]`, or one code."""
+    """Return the codes in a cell of a CSV file: a list as DuckDB writes it, `[NA, '?', 999]`, or the cell as one code.
+
+    NULL elements are omitted.
+    """
     if not (cell.startswith("[") and cell.endswith("]")):
         return [cell]
     with duckdb.connect(config={"enable_external_access": "false"}) as scratch:

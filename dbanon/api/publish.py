@@ -80,7 +80,11 @@ def publish(
 
 @contextlib.contextmanager
 def _open_source(source: Any) -> Iterator[tuple[Session, Any, catalog.SearchPath]]:
-    """Yield the session, a cursor and the search path of a connection, or of a database file opened for reading."""
+    """Yield the session, a new cursor and the search path of a connection or of a database file.
+
+    A file (text or path) is opened read-only, dbanon is attached to it, and it is closed at the end. A connection must
+    be attached already and stays open.
+    """
     own_connection = None
     if isinstance(source, (str, Path)):
         with runtime_storage_version.translate_version_errors(source):

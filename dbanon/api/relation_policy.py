@@ -14,7 +14,9 @@ from dbanon.sqltext.quote import argument, qualified
 
 
 def check_relation(function: str, relation: Any) -> None:
-    """Refuse a relation of DuckDB that reads a table or view with a policy.
+    """Raise an error if a relation of DuckDB reads a table or view with a policy, also through other views.
+
+    `function` is the called function, for messages. Nothing is checked if no policy is declared on its connection.
 
     Raises:
         RelationOverPolicyError: It reads one.
@@ -38,7 +40,9 @@ def check_relation(function: str, relation: Any) -> None:
 
 
 def check_ibis_table(function: str, table: Any) -> None:
-    """Refuse a table of ibis on DuckDB that reads a table or view with a policy.
+    """Raise an error if a table of ibis with the DuckDB backend reads a table or view with a policy.
+
+    `function` is the called function, for messages. Other backends, and connections without a policy, pass.
 
     Raises:
         RelationOverPolicyError: It reads one.
@@ -58,27 +62,41 @@ _UNKNOWN_READS = ("cannot be bound by DuckDB", "give the rows as a DataFrame or 
 
 
 class _RelationConnection:
-    """The connection of a relation, which Python cannot access: statements run as queries about the relation."""
+    """A replacement for a relation's connection, which Python cannot access; `name` is a random name for the relation.
+
+    Statements run as queries about the relation.
+    """
 
     def __init__(self, relation: Any) -> None:
+        """Store the relation and choose a random name, by which queries refer to it."""
         self._relation = relation
         self.name = f"dbanon_{uuid.uuid4().hex}"
 
     def execute(self, query: str, parameters: Any = ()) -> Any:
-        """Run a statement of this package, in which every `?` is a parameter."""
+        """Run a statement on the relation's connection and return the result as a relation.
+
+        Each `?` in the text is replaced by the SQL literal of a parameter.
+        """
         first, *pieces = query.split("?")
         values = zip(map(argument, parameters), pieces, strict=True)
         return self._relation.query(self.name, first + "".join(value + piece for value, piece in values))
 
 
 def _serialized_scans(connection: _RelationConnection) -> tuple[Scan, ...] | None:
-    """Return the scans of a relation on DuckDB 1, whose relations cannot explain a query about themselves."""
+    """Return the scans of a relation, read from its serialized plan; None if DuckDB cannot serialize the plan.
+
+    For DuckDB 1, whose relations cannot explain a query about themselves.
+    """
     query = f"SELECT system.main.json_serialize_plan('FROM {connection.name}', optimize := false)"
     plan = json.loads(connection.execute(query).fetchall()[0][0])
     return None if plan["error"] else tuple(_plan_scans(plan["plans"]))
 
 
 def _plan_scans(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Scan]:
+    """Yield a `Scan` for each LOGICAL_GET in nodes of a serialized plan and their children, depth first.
+
+    A scan of something other than a table has no table name.
+    """
     for node in nodes:
         if node["type"] == "LOGICAL_GET":
             table = node.get("function_data") or {}

@@ -16,14 +16,24 @@ ARRIVAL_COLUMN = "dbanon arrived"
 
 
 class BatchStream:
-    """A stream of batches that all have the columns of the first one.
+    """A stream algorithm that runs in a database in memory, to which batches of records are added.
 
-    `prepare` is called with the connection before the first batch is read, to declare a policy for the table `input`.
+    All batches must have the columns of the first one.
+
+    Args:
+        system: The name of the stream algorithm.
+        parameters: Its parameters, except `order_by`.
+        prepare: Called once with the connection when the first batch is added, before its records are inserted, to
+            declare a policy for the table `input`.
     """
 
     def __init__(
         self, system: str, parameters: Mapping[str, Any], prepare: Callable[[Any], None] = lambda connection: None
     ) -> None:
+        """Open a database in memory; raise UnusedArgumentError if `order_by` is given.
+
+        An unknown stream algorithm raises the error of `streams.find`.
+        """
         find(system)
         self.system, self.parameters, self.prepare = system, dict(parameters), prepare
         if "order_by" in self.parameters:
@@ -32,7 +42,12 @@ class BatchStream:
         self._n_arrived, self._is_created = 0, False
 
     def add(self, batch: Any) -> Any:
-        """Add a batch (a DataFrame, an Arrow table or batch) and return the rows published now, as an Arrow table."""
+        """Add a batch (a DataFrame, an Arrow table or batch).
+
+        Return the rows that are published now, as an Arrow table.
+
+        The table may be empty; the other records are pending.
+        """
         name = identifier(register_data(self.connection, batch, "anonymize_stream", "dbanon batch")[1:-1])
         rows = f"SELECT {self._n_arrived}::BIGINT + row_number() OVER () AS {identifier(ARRIVAL_COLUMN)}, * FROM {name}"
         if not self._is_created:
@@ -53,7 +68,10 @@ class BatchStream:
         return self._take_published(flush=False)
 
     def finish(self) -> Iterator[Any]:
-        """End the stream and yield the rows that were pending, as an Arrow table; nothing if there are none."""
+        """End the stream: publish or suppress the pending records and yield the rows as one Arrow table.
+
+        Nothing is yielded if no row is published or no batch was added.
+        """
         if self._is_created:
             self.connection.raw.execute("DELETE FROM input")
             if len(published := self._take_published(flush=True)):
@@ -64,6 +82,10 @@ class BatchStream:
         self.connection.close()
 
     def _take_published(self, *, flush: bool) -> Any:
+        """Process the new records of the table `input`, and return the published rows and remove them from `output`.
+
+        With `flush` all pending records are published or suppressed.
+        """
         streaming.read_appended(self.connection, "output", flush=flush)
         published = self.connection.raw.sql("FROM output").to_arrow_table()
         self.connection.raw.execute("DELETE FROM output")
@@ -85,9 +107,10 @@ def anonymize_stream(
     error is raised.
 
     Args:
-        batches: DataFrames of pandas or polars, Arrow tables or batches.
+        batches: DataFrames of pandas or polars, Arrow tables or batches; all have the columns of the first one.
         system: The name of the stream algorithm.
-        prepare: Called with the connection before the first batch is read, to declare a policy for the table `input`.
+        prepare: Called once with the connection before the first records are inserted, to declare a policy for the
+            table `input`.
         parameters: Parameters of the table function except `order_by`.
 
     Yields:

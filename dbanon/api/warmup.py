@@ -12,10 +12,10 @@ from dbanon.kernels import compile_events
 
 @dataclass(frozen=True)
 class WarmupResult:
-    """The number of kernels that were compiled, and the seconds that it took.
+    """The outcome of `warmup`.
 
     Attributes:
-        kernels: The number of compiled kernels.
+        kernels: The number of kernels that were compiled; 0 if all were cached.
         seconds: The time of all steps.
         folder: Where kernels are cached; None if no folder can be written to, so that every process compiles them
             again.
@@ -27,7 +27,7 @@ class WarmupResult:
 
 
 def warmup(names: Sequence[str] = (), told: Callable[[str, float], None] = lambda step, done: None) -> WarmupResult:
-    """Compile the kernels of table functions, so that no call has to wait for it.
+    """Compile the kernels (numba functions) that algorithms need and cache them on disk, so that later calls need not.
 
     This takes a minute or two after an installation, and a few seconds later.
 

@@ -8,7 +8,7 @@ from dbanon import errors
 
 
 def check_frames(function: str, release: pa.Table, classes: pa.Table, frame: Any) -> None:
-    """Compare a release with its classes, and the frame that is returned with the release.
+    """Compare the release with its classes, and the returned frame with the release; raise an error if they differ.
 
     Args:
         function: The name of the function that was called.
@@ -37,4 +37,5 @@ def check_frames(function: str, release: pa.Table, classes: pa.Table, frame: Any
 
 
 def _refuse(function: str, difference: str) -> None:
+    """Raise OutputDiffersError about the release."""
     raise errors.OutputDiffersError(function, "the release", difference)

@@ -57,6 +57,8 @@ class _SensitiveColumn:
     """A sensitive column that is measured, with the hierarchy that applies to it.
 
     Attributes:
+        type: The DuckDB type of the column.
+        hierarchy: The hierarchy; None if it has none or the measure does not use one.
         label: The hierarchy's name as messages show it.
         requested: The hierarchy as the call named it; None if the policy declares it.
     """
@@ -69,13 +71,19 @@ class _SensitiveColumn:
 
     @property
     def is_number(self) -> bool:
-        """Return whether the type is a number, date or time."""
+        """Whether the type is a number, date or time."""
         return family(self.type)[0] is not None
 
 
 @dataclass(frozen=True)
 class _Measure:
-    """One measured form of a privacy model for one sensitive column; `anonymity` shows one row per measure."""
+    """One form of a privacy model, measured for one sensitive column; `anonymity` shows one row per measure.
+
+    Attributes:
+        name: The name in the result.
+        form: The variant of the model, such as one of the l-diversities.
+        sensitive_index: Index of the sensitive column.
+    """
 
     name: str
     model: PrivacyModel
@@ -84,12 +92,20 @@ class _Measure:
 
 
 def _model_by_function(function: str) -> PrivacyModel:
-    """Return the privacy model that a table function measures."""
+    """Return the privacy model that the table function of this name measures.
+
+    Raises:
+        StopIteration: No model has this function.
+    """
     return next(m for m in registry.models() if m.function == function)
 
 
 def _is_measurable(form: ModelForm, column: _SensitiveColumn) -> bool:
-    """Return whether a form of a model is defined for a sensitive column, given its type and hierarchy."""
+    """Return whether a form of a model is defined for a sensitive column.
+
+    Yes if the form uses no order of values, or the column has a hierarchy, or the form needs only an order and the
+    column is a number, date or time.
+    """
     return column.hierarchy is not None or not form.value_order or (form.value_order == "order" and column.is_number)
 
 
@@ -98,7 +114,7 @@ def _is_measurable(form: ModelForm, column: _SensitiveColumn) -> bool:
 
 @dataclass(frozen=True)
 class _ResolvedColumns:
-    """The columns that a call measures, as the table spells them."""
+    """The columns that a call measures, spelled as in the table; `person` identifies persons, None to count records."""
 
     qi: tuple[str, ...]
     sensitive: tuple[str, ...]
@@ -111,13 +127,20 @@ def _resolve_columns(
     """Return the columns of a call: those that it names, else those that the policy declares.
 
     A declared column is ignored if the call names it for another purpose. Measuring publishes nothing, so a call may
-    name any column. `with_sensitive` is false for k-anonymity, which needs no sensitive columns.
+    name any column.
+
+    Args:
+        function: The name of the table function.
+        source: The measured table.
+        declared: The columns that the policy declares.
+        options: The parameters of the call: `qi`, `sensitive` and `person`.
+        with_sensitive: Whether sensitive columns are returned; false for k-anonymity, which needs none.
 
     Raises:
         UnknownColumnError, UnknownRoleError: A column or a declared role does not exist.
         ConflictingRolesError, AmbiguousDataSubjectError: A column has two roles, or several columns identify persons.
         PolicyMissingError: No quasi-identifier is named or declared.
-        SensitiveColumnMissingError: The model needs a sensitive column and there is none.
+        SensitiveColumnMissingError: The function measures one model, which needs a sensitive column, and there is none.
     """
     spell = partial(source.column, function)
     parameter_of: dict[str, str] = {}
@@ -138,6 +161,7 @@ def _resolve_columns(
         roles[name] = role
 
     def columns_of(parameter: str, role: str) -> tuple[str, ...]:
+        """Return the columns that the call lists in `parameter`; if it does not give it, those declared with `role`."""
         if options.get(parameter) is not None:
             return tuple(name for name, listed_in in parameter_of.items() if listed_in == parameter)
         return tuple(name for name in source.columns if roles.get(name) == role and name not in parameter_of)
@@ -169,7 +193,15 @@ def _sensitive_columns(
     options: Options,
     find_hierarchy: Callable[[str, str], Hierarchy],
 ) -> list[_SensitiveColumn]:
-    """Return the sensitive columns, each with its hierarchy if the model measures distances between their values.
+    """Return the sensitive columns, each with its hierarchy if the function measures distances between values.
+
+    Args:
+        function: The name of the table function.
+        source: The measured table.
+        sensitive: The names of the sensitive columns.
+        declared: The columns that the policy declares.
+        options: The parameters of the call; `hierarchies` takes precedence over the policy.
+        find_hierarchy: Returns the hierarchy for a column and a hierarchy's name.
 
     Raises:
         UnknownColumnError, UnknownHierarchyError: A named column or hierarchy does not exist.
@@ -215,14 +247,15 @@ def anonymity_sql(
     options: Options,
     find_hierarchy: Callable[[str, str], Hierarchy],
 ) -> Sql:
-    """Return the SQL of one call for a resolved source and policy.
+    """Return the SQL of one call of a measuring function, for a resolved source and policy.
 
     Args:
         function: The table function: `anonymity`, `k_anonymity`, or that of one model.
         source: The measured table.
-        policy: Its declared columns with the fingerprint of the policy.
+        policy: The declared columns, and SQL and value of the policy's fingerprint; the SQL fails if the policy has
+            changed.
         options: The validated parameters of the call.
-        find_hierarchy: Returns the hierarchy of a column by name.
+        find_hierarchy: Returns the hierarchy for a column and a hierarchy's name.
 
     Raises:
         DbanonError: As `_resolve_columns` and `_sensitive_columns`; UnsupportedPersonError if the type of the person
@@ -257,9 +290,9 @@ def anonymity_sql(
 
 
 def comparable_value(name: str, type_: str) -> Sql:
-    """Return SQL of a column such that equal values are exactly those that readers see as equal.
+    """Return SQL of a column such that two values are equal exactly if readers see them as equal.
 
-    Texts are compared byte by byte, whatever the collation of the column; -0.0 becomes 0.0.
+    Texts are compared byte by byte, whatever the collation of the column; -0.0 becomes 0.0. Other types are unchanged.
     """
     if type_ in ("FLOAT", "DOUBLE"):
         return Sql(f"({identifier(name)} + 0::{type_})")
@@ -267,7 +300,11 @@ def comparable_value(name: str, type_: str) -> Sql:
 
 
 def _person_value(function: str, source: Source, name: str | None) -> Sql | None:
-    """Return SQL that identifies the person of a record; None without a person column."""
+    """Return SQL that identifies the person of a record by the column `name`; None if that is None.
+
+    Raises:
+        UnsupportedPersonError: Persons cannot be counted by a column of this type.
+    """
     if name is None:
         return None
     value = person_value(identifier(name), source.columns[name])
@@ -277,7 +314,7 @@ def _person_value(function: str, source: Source, name: str | None) -> Sql | None
 
 
 def _sensitive_values(source: Source, index: int, column: _SensitiveColumn) -> dict[str, object]:
-    """Return the template values of one sensitive column."""
+    """Return the template values of one sensitive column: index, name, SQL of its value, hierarchy, messages."""
     return {
         "i": index,
         "raw_name": column.column,
@@ -290,7 +327,12 @@ def _sensitive_values(source: Source, index: int, column: _SensitiveColumn) -> d
 def _model_values(
     function: str, columns: _ResolvedColumns, sensitive: Sequence[_SensitiveColumn], options: Options
 ) -> list[dict[str, object]]:
-    """Return the template values of the measures of a call, in the order in which they are shown."""
+    """Return the template values of all measures of a call, numbered in the order in which they are shown.
+
+    k-anonymity is the first one for the functions `k_anonymity` and `anonymity`.
+
+    `columns` are the resolved columns of the call, `sensitive` the sensitive ones with their hierarchies.
+    """
     models: list[dict[str, object]] = []
     if function in (_K_ANONYMITY, _ALL):
         unit = "records" if columns.person is None else "persons"
@@ -315,7 +357,11 @@ def _model_values(
 
 
 def _measures(function: str, sensitive: Sequence[_SensitiveColumn], options: Options) -> list[_Measure]:
-    """Return the measures of the sensitive columns that a call asks for."""
+    """Return the measures of the sensitive columns that a call requests, without k-anonymity.
+
+    `anonymity` measures all forms of all models that are defined for a column; the function of one model measures the
+    form that the call names, for each column.
+    """
     if function == _K_ANONYMITY:
         return []
     if function == _ALL:
@@ -332,9 +378,9 @@ def _measures(function: str, sensitive: Sequence[_SensitiveColumn], options: Opt
 
 
 def _measure_values(measure: _Measure, column: _SensitiveColumn, options: Options, is_joint: bool) -> dict[str, object]:
-    """Return the template values of one measure.
+    """Return the template values of one measure: label, SQL file, settings, better direction and description.
 
-    `is_joint` says that the model is measured within equal values of the other sensitive columns.
+    If `is_joint`, the description says that the model is measured within equal values of the other sensitive columns.
     """
     form, table_measure = measure.form, measure.form.table_measure
     settings = {name: options.number(name) or default for name, default in form.settings.items()}
@@ -358,9 +404,10 @@ def _measure_values(measure: _Measure, column: _SensitiveColumn, options: Option
 
 
 def measure_table(call: Call) -> Sql:
-    """Return the SQL of a call, which measures a table or a release.
+    """Return the SQL of a call that measures how far a table or a published release meets privacy models.
 
-    For a published release, columns, hierarchies and persons default to those in the ledger.
+    For a published release that has not changed since, columns, hierarchies and persons default to those in the ledger;
+    for any other table, to those of the policy.
 
     Raises:
         UnknownTableError: The table does not exist.
@@ -402,13 +449,22 @@ _RESULT = "The achieved value and the ten worst classes"
 def _table_function(
     name: str, parameters: tuple[Parameter, ...], description: str, example: str = _EXAMPLE_SENSITIVE
 ) -> TableFunction:
-    """Return a table function that measures a table."""
+    """Declare a table function of one table that is handled by `measure_table`.
+
+    `example` is the list of arguments after the table in the example.
+
+    `parameters` and `description` are those of the function.
+    """
     complete_example = Example(f"SELECT * FROM {name}('safe', {example});", SAFE)
     return TableFunction(name, ("tbl",), parameters, description, handler=measure_table, example=complete_example)
 
 
 def _model_function(model: PrivacyModel) -> TableFunction:
-    """Return the table function that measures one model."""
+    """Declare the table function that measures one privacy model.
+
+    Its parameters are those of the columns and of the model; `hierarchies` is one of them if a form of the model uses
+    an order of values.
+    """
     hierarchy_parameter = (_HIERARCHIES,) if any(form.value_order for form in model.forms) else ()
     example = ", ".join([_EXAMPLE_SENSITIVE, *([model.example] if model.example else [])])
     parameters = (*_SENSITIVE_PARAMETERS, *model.parameters[1:], *hierarchy_parameter)

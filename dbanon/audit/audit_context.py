@@ -25,10 +25,13 @@ class AuditContext:
     """The resolved context of a call: a release, its source, and the roles of their columns.
 
     Attributes:
+        function: The name of the called function.
+        release: The measured table.
         source: The table the release was made from; the release itself if no source is known.
+        declared: The declared columns of the source, with their roles.
         qi: SQL of the published quasi-identifiers, by their name in the source.
         sensitive: Sensitive columns of the release.
-        person: The column of the release that identifies persons.
+        person: The column of the release that identifies persons; None to count records.
         fingerprints: Template values that check that the policy has not changed since planning.
     """
 
@@ -49,13 +52,16 @@ class AuditContext:
 
     @property
     def has_source(self) -> bool:
-        """Return whether the release is compared with another table."""
+        """Whether the release is compared with another table."""
         return self.source is not self.release
 
 
 @dataclass(frozen=True)
 class _ReleaseAndSource:
-    """A release and its source, with the declared columns of the source and the ledger entry they come from, if any."""
+    """A release and its source, with the declared columns of the source and the ledger entry of the release, if any.
+
+    `missing_codes` are the codes for missing values in the source, by lower-case column.
+    """
 
     release: Source
     source: Source
@@ -67,14 +73,16 @@ class _ReleaseAndSource:
 def resolve_context(
     call: Call, *, with_sensitive: bool, with_person: bool = True, needs_source: bool = False
 ) -> AuditContext:
-    """Return the release, the source and the column roles of a call.
+    """Return the release, the source and the column roles that a call refers to.
 
-    Roles that the call does not give come from the ledger, else from the policy.
+    Roles that the call does not give come from the ledger, else from the policy. Codes for missing values in the source
+    are read as NULL.
 
     Args:
         call: The call of a table function whose first argument is a release.
-        with_sensitive: Resolve the sensitive columns.
-        with_person: Resolve a person column of the release.
+        with_sensitive: Resolve the sensitive columns; if false, there are none in the result.
+        with_person: Resolve a column of the release that identifies persons. If the release publishes none but the
+            ledger knows the persons, such a column is added to the release.
         needs_source: Raise an error if the source is unknown.
 
     Raises:
@@ -139,7 +147,7 @@ def resolve_context(
 
 
 def resolve_release_and_source(call: Call, needs_source: bool) -> _ReleaseAndSource:
-    """Return the release and the source of a call, with the source's declared columns and the ledger entry, if any.
+    """Return the release and the source of a call, with the source's declared columns and the release's ledger entry.
 
     The source is that of the ledger entry; if it is gone or there is no entry, the one that the call gives, else the
     release itself. If the call gives none, an entry counts only if the release has not changed since. Without an entry,
@@ -174,7 +182,10 @@ def resolve_release_and_source(call: Call, needs_source: bool) -> _ReleaseAndSou
 
 
 def _replace_missing_codes(call: Call, pair: _ReleaseAndSource) -> _ReleaseAndSource:
-    """Return the tables of a call such that the source reads codes for missing values as NULL."""
+    """Return a copy of `pair` whose source reads codes for missing values as NULL.
+
+    If release and source are one table, both do.
+    """
     codes = release_lookup.source_missing_codes(
         call, pair.source, pair.ledger_entry if pair.source is not pair.release else None
     )
@@ -184,12 +195,18 @@ def _replace_missing_codes(call: Call, pair: _ReleaseAndSource) -> _ReleaseAndSo
 
 
 def _without_codes(call: Call, source: Source, codes: Mapping[str, Sequence[str]]) -> Source:
-    """Return a table that reads the given codes for missing values as NULL."""
+    """Return a copy of a table that reads the given codes for missing values (by column) as NULL."""
     return replace(source, cleaned=missing_codes.relation_without_codes(source.read, source.columns, codes, call.holds))
 
 
 def _published_quasi_identifiers(call: Call, pair: _ReleaseAndSource) -> dict[str, Sql]:
-    """Return SQL of the published quasi-identifiers, by their name in the source."""
+    """Return SQL of the published quasi-identifiers, by their name in the source.
+
+    They are those that the call names in `qi`, else those of the ledger entry or the policy.
+
+    Raises:
+        DbanonError: As `column_pairs.shared_columns` and `release_lookup.published_quasi_identifiers`.
+    """
     function, requested = call.function.name, call.options.sequence("qi")
     if pair.ledger_entry is not None and pair.source is pair.release:
         return release_lookup.published_quasi_identifiers(function, pair.ledger_entry, pair.release, requested)
@@ -207,11 +224,12 @@ def context_hierarchies(
         other_columns: Further columns that may have a hierarchy.
 
     Returns:
-        By column: the name of the hierarchy, and the name that the call gave (None: declared).
+        By column: the name of the hierarchy, and the name that the call gave (None: declared). Columns without a
+        hierarchy are missing.
 
     Raises:
         HierarchiesChangedError: The hierarchies differ from those of the release and the call names none.
-        UnknownColumnError, UnsupportedSettingError: The call names a hierarchy of a column that has none.
+        UnknownColumnError, UnsupportedSettingError: The call names a hierarchy of a column that is not one of these.
     """
     declared = context.declared
     if context.ledger_entry is not None:
@@ -229,7 +247,20 @@ def _release_columns(
     role: str,
     requested: Sequence[str] | None,
 ) -> tuple[str, ...]:
-    """Return columns of the release with a role: those that the call names, else the published declared ones."""
+    """Return columns of the release with a role: those that the call names, else the declared ones that it publishes.
+
+    Args:
+        function: The called function, for messages.
+        release: The release.
+        source: The source, for messages.
+        declared: The declared columns of the source.
+        role: The role.
+        requested: The names in the call; None if it gives none.
+
+    Raises:
+        UnknownRoleError: A declared role does not exist.
+        UnknownColumnError: The release does not have a named column.
+    """
     if requested is None:
         for row in declared:
             if row.role.lower() not in ROLES:
@@ -240,9 +271,16 @@ def _release_columns(
 
 
 def class_values(context: AuditContext, classes: object = "published") -> dict[str, object]:
-    """Return template values of sql/audit/anonymity/inputs.sql: the classes of the release by its published texts.
+    """Return template values of sql/audit/anonymity/inputs.sql, which computes the classes of the release.
 
-    `classes` is "published" for classes of equal published values, or "cluster" for classes by the column class_id.
+    Args:
+        context: The resolved context.
+        classes: "published" for classes of records with equal published texts, or "cluster" for these divided further
+            by the column class_id.
+
+    Raises:
+        UnsupportedPersonError: Persons cannot be counted by the type of the person column.
+        UnknownColumnError: `classes` is "cluster" and there is no column class_id.
     """
     function, release, person = context.function, context.release, context.person
     quasi = [
@@ -276,16 +314,16 @@ def class_values(context: AuditContext, classes: object = "published") -> dict[s
 
 
 def _without_negative_zero(release: Source, name: str, published_value: Sql) -> Sql:
-    """Return SQL of a published value with -0.0 read as 0.0."""
+    """Return SQL of a published value, with -0.0 read as 0.0 if the column `name` of the release has a float type."""
     spelled = release.spelled(name)
     type_ = None if spelled is None else release.columns[spelled]
     return Sql(f"({published_value} + 0::{type_})") if type_ in ("FLOAT", "DOUBLE") else published_value
 
 
 def resolve_people_table(call: Call, context: AuditContext, name: str) -> Source:
-    """Return another table about people of the same population, such as a register.
+    """Return the table with this name, which is about people of the same population, such as a register.
 
-    Codes for missing values of the source count as missing there, too.
+    The codes for missing values of the source are read as NULL in it, too.
 
     Raises:
         UnknownTableError: The table does not exist.
@@ -297,7 +335,10 @@ def resolve_people_table(call: Call, context: AuditContext, name: str) -> Source
 def people_table_pairs(
     call: Call, context: AuditContext, people: Source, hierarchies: Mapping[str, tuple[str, str | None]]
 ) -> list[PairedColumn]:
-    """Pair the published quasi-identifiers with the columns of another table of people that has them.
+    """Pair the published quasi-identifiers with the columns of the same names in another table of people.
+
+    Quasi-identifiers that the table does not have are omitted. `hierarchies` are those of the columns, as
+    `context_hierarchies` returns them.
 
     Raises:
         NoCommonQuasiIdentifiersError: The table has none of the quasi-identifiers.

@@ -19,7 +19,11 @@ from dbanon.table_functions.table_function import Call
 
 
 def source_check_values(function: str, source: Source) -> dict[str, object]:
-    """Return template values that check that a table is still the one that was planned with."""
+    """Return template values with which the statement checks that a table name still means the planned table.
+
+    `bare` is the name if it was given without a schema, so that a temporary table could hide it, else None. `changed`
+    and `shadowed` are SQL that raises the errors.
+    """
     return {
         "bare": text(source.table.lower()) if source.bare else None,
         "changed": error_sql(errors.PolicyChangedError(function, source.shown)),
@@ -30,9 +34,16 @@ def source_check_values(function: str, source: Source) -> dict[str, object]:
 def shared_columns(
     function: str, release: Source, source: Source, declared: Sequence[DeclaredColumn], requested: Sequence[str] | None
 ) -> dict[str, Sql]:
-    """Return the compared columns: SQL of what the release publishes, by the name in the source.
+    """Return the columns in which release and source are compared: SQL of the published value, by the source's name.
 
     Columns that the call names must be in both tables; declared quasi-identifiers that were not published are skipped.
+
+    Args:
+        function: The called function, for messages.
+        release: The release.
+        source: The source.
+        declared: The declared columns of the source.
+        requested: The columns that the call names; None for the declared quasi-identifiers.
 
     Raises:
         UnknownColumnError, UnknownRoleError: A column or a declared role does not exist.
@@ -67,9 +78,9 @@ def shared_columns(
 
 
 def release_value(release: Source, column: str) -> Sql | None:
-    """Return SQL of what a release publishes of a column; None if it publishes nothing of it.
+    """Return SQL of the published value of a source's column in a release; None if the release does not publish it.
 
-    It is the column itself, or a struct of its typed bounds, such as age_min and age_max.
+    It is the column itself, or a struct {low, high} of the two columns with its bounds, such as age_min and age_max.
     """
     column_name, low, high = (release.spelled(name) for name in (column, f"{column}_min", f"{column}_max"))
     if column_name is not None:
@@ -90,10 +101,18 @@ def hierarchies_by_column(
 ) -> dict[str, tuple[str, str | None]]:
     """Return the hierarchies of columns: name, and the name that the call gave (None: declared).
 
-    `other_columns` are columns besides `columns` that may have a hierarchy.
+    A hierarchy in the call takes precedence. Columns without a hierarchy are missing.
+
+    Args:
+        function: The called function, for messages.
+        source: The source.
+        columns: The compared columns (the keys).
+        declared: The declared columns of the source.
+        options: The parameters of the call.
+        other_columns: Columns in addition to `columns` that may have a hierarchy.
 
     Raises:
-        UnknownColumnError, UnsupportedSettingError: The call names a hierarchy of a column that has none.
+        UnknownColumnError, UnsupportedSettingError: The call names a hierarchy of a column that is not one of these.
     """
     spelled = {name.lower(): name for name in (*columns, *other_columns)}
     hierarchies: dict[str, tuple[str, str | None]] = {
@@ -124,7 +143,9 @@ class PairSpec:
 
     Attributes:
         index: Number of the column in the SQL.
-        hierarchy: Name of the hierarchy, and the name that the call gave (None: declared).
+        column: Name of the column in the source table.
+        published_value: SQL of the published value.
+        hierarchy: Name of the hierarchy, and the name that the call gave (None: declared); None without a hierarchy.
         source_cells: CTE of the source's values (v_i, records).
         published_cells: CTE of the published texts (p_i).
         hierarchy_source: The source whose hierarchies apply, if `column` belongs to another table of people; that table
@@ -148,8 +169,9 @@ class NumericReading:
         value: SQL of a value as DOUBLE (or text, if the column is not read as a number).
         step: 1 for whole numbers, days and microseconds; 0 for fractions.
         is_averaged: Whether averages of the column are meaningful.
-        text_type: The type through which the text of a number becomes a DOUBLE.
-        unit_us: Microseconds per step of time.
+        is_moment: Whether it is a date or time.
+        text_type: The type through which the text of a number becomes a DOUBLE; None for other columns.
+        unit_us: Microseconds per step of a date or time.
         day_end: Steps from the start of a published day to its end.
     """
 
@@ -164,7 +186,9 @@ class NumericReading:
 
 @dataclass(frozen=True, kw_only=True)
 class PairedColumn(NumericReading):
-    """A pair of columns as templates see it; see `PairSpec` and `NumericReading`.
+    """A column of a source and what the release publishes of it, as SQL templates need it.
+
+    See `PairSpec` and `NumericReading`.
 
     Attributes:
         qi_index: Number of the quasi-identifier that it belongs to.
@@ -172,6 +196,7 @@ class PairedColumn(NumericReading):
         is_number: Whether it is read as a number.
         is_numeric: Whether its type is a number, date or time, even if a hierarchy applies.
         is_other_people: Whether it belongs to another table of people.
+        say: SQL that raises each possible error.
     """
 
     i: int
@@ -190,7 +215,16 @@ class PairedColumn(NumericReading):
 
 
 def pair_column(call: Call, release: Source, source: Source, pair: PairSpec) -> PairedColumn:
-    """Return one column of source and release as templates see it.
+    """Return one column of source and release as SQL templates need it.
+
+    With a hierarchy it is read as a category; otherwise numbers, dates and times are read as numbers, and other types
+    as text.
+
+    Args:
+        call: The call.
+        release: The release, for messages.
+        source: The table that has the column.
+        pair: The column, its published value and its hierarchy.
 
     Raises:
         UnsupportedTypeError: The type of the column cannot be compared.
@@ -248,7 +282,15 @@ _TIME_FAMILIES = ("date", "timestamp", "nanos", "time")
 
 
 def _numeric_reading(kind: str, type_: str, name: Sql) -> NumericReading:
-    """Return how a column of numbers, dates or times is read."""
+    """Return how the values of a column of numbers, dates or times are read as numbers.
+
+    Infinite dates and times become infinite. Instants are read in UTC.
+
+    Args:
+        kind: The family of its type, such as `integer`, `float` or `date`.
+        type_: The DuckDB type.
+        name: SQL of the column.
+    """
     if kind not in _TIME_FAMILIES:
         is_fractional = kind == "float" or family(type_)[1] > 0
         # The text of a FLOAT differs from the text of the DOUBLE with the same value.

@@ -17,9 +17,10 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def influence_sql(call: Call) -> Sql:
-    """Return the SQL of one call: one row per quasi-identifier and sensitive column.
+    """Return the SQL of influence(): one row per quasi-identifier and sensitive column.
 
-    Roles come from the policy and the call, as for a release; `k` and the models have no effect.
+    Roles come from the policy and the call, as for a release; `k` and the models have no effect. Records are not
+    counted by person.
 
     Raises:
         SensitiveColumnMissingError: There is no sensitive column.

@@ -19,7 +19,9 @@ MAX_LABELS = 100
 
 
 def ml_utility_sql(call: Call) -> Sql:
-    """Return the SQL of `ml_utility(release, ...)`.
+    """Return the SQL of ml_utility(): accuracy of models trained on the release and on its source.
+
+    They are compared with the most frequent value as a guess.
 
     Raises:
         UnknownColumnError, UnknownHierarchyError: A named column or hierarchy does not exist.
@@ -73,7 +75,15 @@ def ml_utility_sql(call: Call) -> Sql:
 
 
 def _target_column(call: Call, context: AuditContext) -> str:
-    """Return the predicted column as the source spells it: published unchanged, and not a quasi-identifier."""
+    """Return the column to be predicted, as the source spells it: the call's `target`, else the only sensitive one.
+
+    The latter is the only declared sensitive column that the release publishes.
+
+    Raises:
+        MissingArgumentError: The call names none, and none or several are sensitive and published.
+        UnknownColumnError: Source or release does not have the named column.
+        ConflictingRolesError: It is a quasi-identifier.
+    """
     function, requested = call.function.name, call.options.text("target")
     if requested is None:
         names = [row.column for row in context.declared if row.role.lower() == "sensitive"]
@@ -91,7 +101,7 @@ def _target_column(call: Call, context: AuditContext) -> str:
 
 
 def _label_text(table: Source, column: str) -> Sql:
-    """Return SQL of the predicted column as text."""
+    """Return SQL of the predicted column of a table as text that is compared byte by byte."""
     name = table.spelled(column) or column
     return Sql(f"{label_text(identifier(name), table.columns[name])} COLLATE POSIX")
 

@@ -12,24 +12,27 @@ from dbanon.audit.prediction import N_TREES, Floats, Ints, forest_labels
 
 @dataclass(frozen=True)
 class WeightedRecords:
-    """Distinct records with their number: features (rows, columns), labels (rows,) and counts (rows,)."""
+    """Distinct records with their number: features (rows, columns), labels (rows,) and counts (rows,).
+
+    The label is the value that models predict from the features.
+    """
 
     features: Floats
     labels: Ints
     counts: Ints
 
     def in_canonical_order(self) -> WeightedRecords:
-        """Return the records sorted, so that results do not depend on the order of rows."""
+        """Return the records sorted by features and label, so that results do not depend on the order of rows."""
         order = np.lexsort((self.labels, *self.features.T[::-1]))
         return WeightedRecords(self.features[order], self.labels[order], self.counts[order])
 
     def sample(self, n_records: int, random: np.random.Generator) -> WeightedRecords:
-        """Draw `n_records` of the records without replacement."""
+        """Return `n_records` of the records, drawn at random without replacement, with their new counts."""
         counts = random.multivariate_hypergeometric(self.counts, n_records, method="marginals")
         return WeightedRecords(self.features, self.labels, counts).without_empty()
 
     def without_empty(self) -> WeightedRecords:
-        """Return the rows whose count is not zero."""
+        """Return the records without the rows whose count is zero."""
         is_present = self.counts > 0
         return WeightedRecords(self.features[is_present], self.labels[is_present], self.counts[is_present])
 
@@ -39,6 +42,7 @@ class ReleasedRecords:
     """Distinct records of a release and the intervals that they publish.
 
     Attributes:
+        records: The records, with one number per feature.
         bounds: (rows, 2 * columns) lower ends, then upper ends of the features.
     """
 
@@ -46,7 +50,7 @@ class ReleasedRecords:
     bounds: Floats
 
     def in_canonical_order(self) -> ReleasedRecords:
-        """Return the records sorted, so that results do not depend on the order of rows."""
+        """Return the records sorted by features, intervals and label, so that the order of rows has no effect."""
         order = np.lexsort((self.records.labels, *self.bounds.T[::-1], *self.records.features.T[::-1]))
         records = WeightedRecords(self.records.features[order], self.records.labels[order], self.records.counts[order])
         return ReleasedRecords(records, self.bounds[order])
@@ -56,11 +60,16 @@ class ReleasedRecords:
     ) -> WeightedRecords:
         """Return the released records without those of some people.
 
-        For each person, a random record with the same label is removed whose intervals contain the person's features.
-        No one can know which one it is; each is equally likely, so that on average no class loses more than its share
-        of people.
+        For each person, a random record with this label is removed whose intervals contain the person's features; none
+        if there is no such record. No one can know which one it is; each is equally likely, so that on average no class
+        loses more than its share of people.
 
         O(m * n / labels) time for n distinct records and m removed people, O(n) memory.
+
+        Args:
+            people: The people to remove, as records of the source.
+            random: The random numbers.
+            check: Called for each distinct person; raises if the call is interrupted.
         """
         low, high = np.split(self.bounds, 2, axis=1)
         remaining = self.records.counts.copy()
@@ -89,10 +98,11 @@ class Score:
 
     Attributes:
         trained_on: "majority", "source" or "release".
-        accuracy: Share of test records whose label is predicted.
-        balanced_accuracy: Mean of these shares over the labels.
-        n_training: Records that the model was trained on.
-        n_tested: Records that it was tested on.
+        accuracy: Share of test records whose label is predicted correctly.
+        balanced_accuracy: Mean, over the labels that occur in the test, of the share of their records predicted
+            correctly.
+        n_training: Number of records that the model was trained on.
+        n_tested: Number of records that it was tested on.
     """
 
     trained_on: str
@@ -104,7 +114,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Training:
-    """Settings of the training: the share of records, their maximum number, and the seed."""
+    """Settings of the training: the share of the source's records to train on, their maximum number, and the seed."""
 
     share: float
     max_records: int
@@ -135,23 +145,25 @@ def score_models(
     """Score three models on the same test records: the majority label, a forest of the source, a forest of the release.
 
     The forests are random forests (Breiman 2001). Test records are drawn from the source and removed from the release,
-    so that no model has seen them. The order of rows does not matter.
+    so that no model has seen them. At most MAX_TEST_RECORDS are tested. Both forests learn from at most
+    `training.share` of the source's records. The order of rows does not matter.
+
+    O(trees * d * n log n) time for n distinct rows.
 
     Args:
         function: The calling function, for messages.
-        source: The records of the source.
+        source: The records of the source, at least two.
         release: The records of the release.
         training: How models are trained.
         on_tree: Called before each tree; raises if the call is interrupted.
         check: Called often; raises if the call is interrupted.
 
     Returns:
-        Scores of "majority", "source" and "release", in this order.
+        Scores of "majority", "source" and "release", in this order. A forest without training records predicts nothing
+        right.
 
     Raises:
         MissingExtraError: scikit-learn is not installed.
-
-    O(trees * d * n log n) time for n distinct rows.
     """
     random = np.random.default_rng(training.seed)
     source, release = source.in_canonical_order(), release.in_canonical_order()
@@ -181,7 +193,10 @@ def score_models(
 
 
 def _score(name: str, training_records: WeightedRecords, test_records: WeightedRecords, predicted: Ints) -> Score:
-    """Return the score of predicted labels."""
+    """Return accuracy and balanced accuracy of predicted labels, weighted by the counts of the test records.
+
+    `predicted` has one label per row of `test_records`. `training_records` are only counted.
+    """
     n_correct = np.where(predicted == test_records.labels, test_records.counts, 0)
     label_totals = np.bincount(test_records.labels, weights=test_records.counts)
     label_correct = np.bincount(test_records.labels, weights=n_correct)

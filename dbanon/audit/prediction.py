@@ -17,14 +17,14 @@ N_TREES = 100
 
 @dataclass(frozen=True)
 class Guesses:
-    """Predicted label and confidence of each target row."""
+    """Predicted label of each target row, with the probability that it is right; label -1 without a prediction."""
 
     labels: Ints
     confidence: Floats
 
     @property
     def nbytes(self) -> int:
-        """Return the memory of the arrays in bytes."""
+        """The memory of the arrays in bytes."""
         return self.labels.nbytes + self.confidence.nbytes
 
 
@@ -34,16 +34,19 @@ def guess_labels(
     """Predict the label of each target row, with the probability that it is right.
 
     The confidence is not the share of votes, which is too optimistic, but the probability by `label_probabilities`. The
-    order of rows does not matter.
+    order of training rows does not matter.
 
     Args:
         function: The calling function, for messages.
         features: (n, d) training rows.
         labels: (n,) their labels.
-        counts: (n,) how many records each row stands for.
+        counts: (n,) number of records that each row represents.
         targets: (m, d) rows to predict.
         seed: Seed of the forest.
         check: Called often; raises if the call is interrupted.
+
+    Returns:
+        (m,) labels and confidences; without training rows, labels -1 with confidence 0.
 
     Raises:
         MissingExtraError: scikit-learn is not installed.
@@ -60,9 +63,16 @@ def label_probabilities(features: Floats, labels: Ints, counts: Ints, targets: F
     """Return the probability (m,) that each target row has its guessed label.
 
     It is the label's share among the training records with equal features, shrunk towards its share in all records: the
-    more so the fewer these records are and the less the features reveal about labels. This is the mean of a Dirichlet
-    posterior whose strength has the greatest likelihood for all rows (Minka 2000), so that it is calibrated for any
-    subset of rows.
+    more so the fewer these records are and the less the features reveal about labels. Without records of equal features
+    it is the share in all records. This is the mean of a Dirichlet posterior whose strength has the greatest likelihood
+    for all rows (Minka 2000), so that it is calibrated for any subset of rows.
+
+    Args:
+        features: (n, d) training rows.
+        labels: (n,) their labels.
+        counts: (n,) number of records that each row represents.
+        targets: (m, d) target rows.
+        guessed_labels: (m,) their guessed labels, which must occur in `labels`.
     """
     codes = np.unique(labels)
     label_codes = np.searchsorted(codes, labels)
@@ -92,7 +102,7 @@ def label_probabilities(features: Floats, labels: Ints, counts: Ints, targets: F
 
 
 def _log_rising_factorial(start: Floats, steps: Ints | Floats) -> Floats:
-    """Return the logarithm of start * (start + 1) * ... with `steps` factors."""
+    """Return the logarithms of start * (start + 1) * ... with `steps` factors, elementwise."""
     return np.array([math.lgamma(a + n) - math.lgamma(a) for a, n in zip(start.tolist(), steps.tolist(), strict=True)])
 
 
@@ -107,13 +117,15 @@ def forest_labels(
     *,
     min_leaf: int = 1,
 ) -> Ints:
-    """Return the labels (m,) that a random forest predicts for the target rows; see `guess_labels`.
+    """Return the labels (m,) that a random forest of N_TREES trees predicts for the target rows.
+
+    If all training rows have one label, it is returned without a forest.
 
     Args:
-        caller: What needs the forest, for messages.
-        features: (n, d) training rows.
+        caller: The function or option that needs the forest, for messages.
+        features: (n, d) training rows, at least one.
         labels: (n,) their labels.
-        counts: (n,) how many records each row stands for.
+        counts: (n,) number of records that each row represents.
         targets: (m, d) rows to predict.
         seed: Seed of the forest.
         check: Called before each tree; raises if the call is interrupted.

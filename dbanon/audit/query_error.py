@@ -13,7 +13,7 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def query_error_sql(call: Call) -> Sql:
-    """Return the SQL of `query_error(release, ...)`.
+    """Return the SQL of query_error(): relative error of random queries on a release, compared with its source.
 
     Raises:
         UnsupportedTypeError, UnsupportedSettingError, UnknownHierarchyError: A column cannot be compared.

@@ -33,11 +33,10 @@ _PUBLISHED_ROLES = ("quasi", "sensitive", "insensitive", *TRANSFORM_SETTINGS)
 
 
 def find_release(call: Call, table: Source) -> LedgerEntry | None:
-    """Return the ledger entry of the published release that a table is, by its name and columns.
+    """Return the ledger entry of the published release that a table is, by its name and columns; None if it is none.
 
-    Returns:
-        None for any other table, and if the policy declares columns of this one. Views, temporary tables and copies in
-        a database without the ledger are not releases.
+    Also None if the policy declares columns of this table. Views, temporary tables and copies in a database without the
+    ledger are not releases.
     """
     if not table.is_table or stored_policy.policy_rows(table, call.cursor):
         return None
@@ -47,7 +46,10 @@ def find_release(call: Call, table: Source) -> LedgerEntry | None:
 
 
 def _has_release_columns(entry: LedgerEntry, table: Source) -> bool:
-    """Return whether a table has exactly the columns of a release and one more, the class."""
+    """Return whether a table has exactly the published columns of a release and one more, that of the class.
+
+    Case does not matter.
+    """
     release_columns = {
         name.lower() for column in _published_columns(entry) for name in _release_column_names(column, table)
     }
@@ -55,20 +57,24 @@ def _has_release_columns(entry: LedgerEntry, table: Source) -> bool:
 
 
 def _published_columns(entry: LedgerEntry) -> list[str]:
-    """Return the columns of the source that a release publishes."""
+    """Return the columns of the source, by their names in it, that a release publishes, generalized or not."""
     return [column for column, role in entry.roles.items() if role in _PUBLISHED_ROLES]
 
 
 def _release_column_names(column: str, table: Source) -> list[str]:
-    """Return the columns of a release for one column of its source; the ends of a number may be two."""
+    """Return the names of the columns of a release that publish one column of its source.
+
+    They are the column itself if `table`, the release, has it, else the two for the ends of its range, with `_min` and
+    `_max`.
+    """
     return [column] if table.spelled(column) else [f"{column}_min", f"{column}_max"]
 
 
 def entry_if_unchanged(call: Call, entry: LedgerEntry, is_required: bool) -> LedgerEntry | None:
-    """Return the ledger entry if neither rows nor ledger entry of the release have changed; else None. O(rows) time.
+    """Return the ledger entry if neither its row nor the rows of the release have changed; else None. O(rows) time.
 
     Raises:
-        ReleaseTableMismatchError: They have changed and `is_required`.
+        ReleaseTableMismatchError: They have changed, and `is_required`.
     """
     problems = hashes.version_changes(call.cursor, entry, endings=("",))
     if problems and is_required:
@@ -81,7 +87,9 @@ PERSON_COLUMN = "dbanon person"
 
 
 def add_person_column(call: Call, entry: LedgerEntry, release: Source) -> Source | None:
-    """Return the release with a column that identifies persons, from the members stored in the ledger. O(rows) time.
+    """Return the release with an added column PERSON_COLUMN, which identifies persons by keys stored in the ledger.
+
+    O(rows) time.
 
     Returns:
         None if the release does not count persons, or if its rows are not those of the ledger.
@@ -111,6 +119,11 @@ def add_person_column(call: Call, entry: LedgerEntry, release: Source) -> Source
 def choose_source(call: Call, entry: LedgerEntry, call_source: Source | None) -> Source | None:
     """Return the table that a release is compared with: its source, or the given one if the source is gone.
 
+    Args:
+        call: The call.
+        entry: The ledger entry of the release.
+        call_source: The source that the call gives; None if it gives none.
+
     Returns:
         None if the source is gone and none is given.
 
@@ -128,7 +141,10 @@ def choose_source(call: Call, entry: LedgerEntry, call_source: Source | None) ->
 
 
 def _find_source(call: Call, entry: LedgerEntry) -> Source | None:
-    """Return the source of a release as it is now; None if it is gone or lacks published columns."""
+    """Return the source of a release as it is now; None if it is gone, ambiguous or unreadable.
+
+    Also None if it lacks a column that the release publishes.
+    """
     path = SearchPath(entry.database, str(entry.call["schema"]))
     with contextlib.suppress(errors.UnknownTableError, errors.UnreadableFileError, errors.AmbiguousTableError):
         source = catalog.resolve_source(call.function.name, str(entry.call["source"]), call.cursor, path, {})
@@ -145,14 +161,14 @@ def _display_name(schema: str, table: str) -> str:
 
 
 def _is_same_relation(source: Source, other: Source) -> bool:
-    """Return whether two sources are the same table, view or file."""
+    """Return whether two sources are the same table, view or file; files are compared by their resolved paths."""
     if names.is_file(source.table) and names.is_file(other.table):
         return Path(source.table).resolve() == Path(other.table).resolve()
     return source.sql == other.sql
 
 
 def source_missing_error(call: Call, entry: LedgerEntry) -> errors.SourceNotFoundError:
-    """Return the error for a call that needs the source of a release if it is gone."""
+    """Return (not raise) the error for a call that needs the source of a release although the source is gone."""
     source = _original_source(entry)
     return errors.SourceNotFoundError(
         call.function.name, entry.display_name, _display_name(source.schema, source.table)
@@ -160,7 +176,10 @@ def source_missing_error(call: Call, entry: LedgerEntry) -> errors.SourceNotFoun
 
 
 def _original_source(entry: LedgerEntry) -> Source:
-    """Return where the source of a release was, without reading it."""
+    """Return a Source with database, schema and name of a release's source.
+
+    It has no columns, is not read and may not exist any more.
+    """
     name = str(entry.call["source"])
     parts = names.table_parts(name)
     if parts is not None and len(parts) == 3:  # in an attached database of another system
@@ -173,12 +192,18 @@ def _original_source(entry: LedgerEntry) -> Source:
 
 
 def source_declarations(entry: LedgerEntry) -> tuple[DeclaredColumn, ...]:
-    """Return the roles of the source's columns at the time of the release."""
+    """Return the roles of the source's columns at the time of the release.
+
+    Other settings, such as hierarchies, are not included.
+    """
     return tuple(DeclaredColumn(column, role, Settings()) for column, role in entry.roles.items() if role in ROLES)
 
 
 def release_declarations(call: Call, entry: LedgerEntry, table: Source) -> tuple[DeclaredColumn, ...]:
-    """Return the roles of the release's columns, with the hierarchies of its call, else those declared now."""
+    """Return the roles of the columns of the release, `table`, by their names in it, each with its hierarchy if any.
+
+    Roles are those at the time of the release; hierarchies are those of the release's call, else those declared now.
+    """
     hierarchies = _hierarchy_names(call, entry, None)
     return tuple(
         DeclaredColumn(name, entry.roles[column], Settings(hierarchies.get(column)))
@@ -192,8 +217,14 @@ def published_quasi_identifiers(
 ) -> dict[str, Sql]:
     """Return SQL of the published quasi-identifiers by their names in the source, for a release without its source.
 
+    Args:
+        function: The called function, for messages.
+        entry: The ledger entry of the release.
+        table: The release.
+        requested: The columns that the call names; None for all quasi-identifiers of the release.
+
     Raises:
-        UnknownColumnError: The call names a column that was not published.
+        UnknownColumnError: One of the columns was not published.
     """
     columns = {}
     for name in requested if requested is not None else [c for c, role in entry.roles.items() if role == "quasi"]:
@@ -207,9 +238,10 @@ def published_quasi_identifiers(
 def add_hierarchies(
     call: Call, entry: LedgerEntry, source: Source, rows: Sequence[DeclaredColumn]
 ) -> tuple[DeclaredColumn, ...]:
-    """Return declared columns with the hierarchies of the release: those of its call, else those declared today.
+    """Return declared columns, `rows`, with the hierarchies of the release: those of its call, else those declared now.
 
-    If these have changed since the release, no column gets one, so that only those that the current call names apply.
+    Other settings of the columns are dropped. If the hierarchies have changed since the release, no column gets one, so
+    that only those that the current call names apply.
 
     Raises:
         HierarchiesChangedError: They have changed, and the current call names none.
@@ -223,9 +255,10 @@ def add_hierarchies(
 
 
 def _hierarchy_names(call: Call, entry: LedgerEntry, source: Source | None) -> dict[str, str]:
-    """Return the names of hierarchies by column, in the spelling of the release.
+    """Return the names of hierarchies by column: those of the release's call, else those declared now.
 
-    Hierarchies declared for the original source count even if it is gone; if none are, those declared for `source` do.
+    Columns are spelled as in the release; those without a hierarchy are missing. Hierarchies declared for the original
+    source count even if it is gone; if it has no policy, those declared for `source` do.
     """
     rows = stored_policy.policy_rows(_original_source(entry), call.cursor)
     if not rows and source is not None:
@@ -240,7 +273,11 @@ def _hierarchy_names(call: Call, entry: LedgerEntry, source: Source | None) -> d
 
 
 def _hierarchy_fingerprint(call: Call, entry: LedgerEntry, hierarchy_names: Mapping[str, str]) -> str | None:
-    """Return the fingerprint of hierarchies as the ledger stores it; None if a hierarchy does not exist."""
+    """Return the fingerprint of hierarchies (names by column) as the ledger stores it; None if one does not exist.
+
+    Only those of quasi-identifiers count, and those of sensitive columns if the release's models use an order of
+    values.
+    """
     fingerprinted_roles = ("quasi", "sensitive") if model_request.uses_value_order(entry.options) else ("quasi",)
     hierarchies = {}
     for column, name in hierarchy_names.items():
@@ -253,7 +290,10 @@ def _hierarchy_fingerprint(call: Call, entry: LedgerEntry, hierarchy_names: Mapp
 
 
 def source_missing_codes(call: Call, source: Source, entry: LedgerEntry | None) -> dict[str, Sequence[str]]:
-    """Return codes for missing values by lower-case column: those declared now and those of the release's call."""
+    """Return codes for missing values, by lower-case column: those declared for `source` and of the release's call.
+
+    `entry` is the ledger entry of the release; None to use the declared ones only.
+    """
     rows = stored_policy.policy_rows(source, call.cursor)
     codes: dict[str, Sequence[str]] = {row.declared.column.lower(): row.declared.settings.missing_codes for row in rows}
     added = None if entry is None else entry.options.get("missing_codes")
@@ -268,10 +308,10 @@ def source_missing_codes(call: Call, source: Source, entry: LedgerEntry | None) 
 
 
 def release_parameter(call: Call, entry: LedgerEntry | None, name: str) -> float | None:
-    """Return a numeric parameter: that of the call, or that of the release.
+    """Return the value of a numeric parameter: that of the call, else that of the release; None if neither has it.
 
     Raises:
-        LedgerMismatchError: The call and the ledger differ.
+        LedgerMismatchError: The call and the ledger have different values.
     """
     call_value = call.options.number(name)
     ledger_value = None if entry is None else entry.options.get(name)

@@ -25,14 +25,25 @@ _SOURCE_METRICS = ("distortion", "infeasible_classes")
 def cell_relation_values(
     source: Source, attributes: Sequence[PairedColumn], name: str, person: Sql | None
 ) -> dict[str, object]:
-    """Return template values of a CTE with the cells of a table: its name, rows, columns and person."""
+    """Return template values of a CTE with the distinct values of a table: name, rows, columns, and SQL of the person.
+
+    Args:
+        source: The table.
+        attributes: Its columns.
+        name: The name of the CTE.
+        person: SQL that identifies the person of a record; None without one.
+    """
     return {"name": Sql(name), "source": source.rows, "attributes": attributes, "person": person}
 
 
 def risk_sql(call: Call, *, groups: tuple[str, ...]) -> Sql:
-    """Return the SQL of `risk(release, ...)` and of the functions that return some of its metrics.
+    """Return the SQL of risk() and of the table functions that return some of its metrics.
 
-    `groups` are the groups of metrics that the function returns.
+    Metrics that cannot be computed for the release are omitted if `groups` has others.
+
+    Args:
+        call: The call.
+        groups: The groups of metrics that the function returns, such as "uniqueness".
 
     Raises:
         UnknownTableError, UnknownColumnError, UnknownRoleError, UnknownHierarchyError: A name does not exist.
@@ -103,14 +114,17 @@ def risk_sql(call: Call, *, groups: tuple[str, ...]) -> Sql:
 
 
 def _available_groups(context: AuditContext, groups: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the groups of metrics that can be computed for a release: some need the source or unchanged columns."""
+    """Return those of the groups of metrics that can be computed for a release.
+
+    "distortion" and "infeasible_classes" need the source; "together" needs columns that are published unchanged.
+    """
     if not context.has_source:
         groups = tuple(g for g in groups if g not in _SOURCE_METRICS)
     return groups if context.passthrough else tuple(g for g in groups if g != "together")
 
 
 def _influence_weights(call: Call, context: AuditContext) -> dict[str, float]:
-    """Return weights of columns in the distortion by lower-case name.
+    """Return the weights of columns in the distortion that the call gives, by lower-case name.
 
     Raises:
         UnknownColumnError: A weighted column is not a quasi-identifier.
@@ -127,7 +141,10 @@ def _influence_weights(call: Call, context: AuditContext) -> dict[str, float]:
 def _source_pairs(
     call: Call, context: AuditContext, hierarchies: Mapping[str, tuple[str, str | None]], weights: Mapping[str, float]
 ) -> list[PairedColumn]:
-    """Pair the published quasi-identifiers with the columns of the source, with their weights."""
+    """Pair the published quasi-identifiers with the columns of the source, with their weights (default 1).
+
+    `hierarchies` are those of the columns, `weights` those that the call gives, by lower-case name.
+    """
     return [
         replace(
             column_pairs.pair_column(
@@ -140,13 +157,20 @@ def _source_pairs(
 
 
 def _population_table(call: Call, context: AuditContext) -> Source | None:
-    """Return the table that the call gives as population; None without one."""
+    """Return the table that the call's parameter `population` names; None if it is not given.
+
+    Raises:
+        UnknownTableError: The table does not exist.
+    """
     name = call.options.text("population")
     return None if name is None else audit_context.resolve_people_table(call, context, name)
 
 
 def _declared_person_value(context: AuditContext, table: Source) -> Sql | None:
-    """Return SQL of the declared person column, if another table has it."""
+    """Return SQL of the person of a record in another table, by the declared person column.
+
+    None if the table does not have this column or its type is not supported.
+    """
     person_columns = (table.spelled(row.column) for row in context.declared if row.role.lower() == "person")
     return next(
         (person_value(identifier(name), table.columns[name]) for name in person_columns if name is not None), None

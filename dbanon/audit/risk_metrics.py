@@ -14,10 +14,18 @@ def metric_values(
     threshold: float,
     is_estimate: bool,
 ) -> list[dict[str, object]]:
-    """Return template values of the metrics of a call, in order.
+    """Return template values of the metrics of a call, numbered in the order in which they are shown.
 
     In each, `of` is a relation of (class_id, value) in sql/audit/risk/risk_values.sql, `total` the aggregate of its
     values, and `drives` the condition of the classes that cause it.
+
+    Args:
+        context: The resolved context of the call.
+        groups: The groups of metrics, such as "uniqueness".
+        with_population: Whether a table of the population is given.
+        with_fraction: Whether the share of the population that was released is given.
+        threshold: The risk above which records are counted.
+        is_estimate: Whether values are estimated from a sample of the classes.
     """
     has_population_size = with_population or with_fraction
     unit = "persons" if context.person is not None else "records"
@@ -71,7 +79,12 @@ def metric_values(
 def _sensitive_metrics(
     groups: Sequence[str], i: int, is_estimate: bool
 ) -> list[tuple[str, str, str, str, int | None, str]]:
-    """Return the metrics of sensitive column `i`."""
+    """Return the metrics of sensitive column `i` in the groups "disclosure" and "exposure".
+
+    A metric is (name, relation, aggregate, condition of its classes, `i`, description).
+
+    `is_estimate` is whether values are estimated from a sample of the classes.
+    """
     rows: list[tuple[str, str, str, str, int | None, str]] = []
     if "disclosure" in groups:
         description = (
@@ -92,7 +105,11 @@ def _sensitive_metrics(
 def _attacker_metrics(
     attacker: str, knowledge: str, threshold: float = 0.0
 ) -> list[tuple[str, str, str, str, int | None, str]]:
-    """Return highest and average risk and the share of records above the threshold, for one kind of attacker."""
+    """Return three metrics of an attacker: highest risk, average risk, and share of records above the threshold.
+
+    A metric is (name, relation, aggregate, condition of its classes, None, description). `knowledge` completes the
+    description. `threshold` is not used.
+    """
     description = f"risk from an attacker {knowledge}"
     return [
         (f"{attacker}_highest", attacker, "highest", "at_highest", None, f"Highest {description}."),

@@ -1,7 +1,7 @@
 """Partitions of the attributes (a few attributes each) and inverted lists of tuples by their regions in each partition.
 
-They find nearest records where few tuples repeat and attributes, or their values, are many. See
-`dbanon.kernels.candidate_search`.
+A tuple is a distinct combination of codes. The lists find nearest records where few tuples repeat and attributes, or
+their values, are many. See `dbanon.kernels.candidate_search`.
 """
 
 from collections.abc import Sequence
@@ -23,12 +23,21 @@ N_CANDIDATES = 256
 
 
 class AttributePartitions:
-    """A search structure that forms clusters from the remaining tuples; `remaining` is changed in place.
+    """A search structure that forms clusters from the remaining records of an encoded table.
+
+    Args:
+        space: The encoded table.
+        distances: The KACPC distances of each attribute.
+        remaining: (tuples,) remaining records of each tuple; changed in place by `gather_clusters`.
 
     Building takes O(tuples * (attributes + partitions * log tuples)) time.
     """
 
     def __init__(self, space: EncodedTable, distances: Sequence[KacpcDistances], remaining: Ints) -> None:
+        """Divide the codes of every attribute into regions, and sort the tuples by cell in each partition.
+
+        Attributes are ordered by their number of regions, greatest first. Nothing is removed from `remaining` yet.
+        """
         n_values = [a.values for a in space.attributes]
         tuple_counts = [np.bincount(space.codes[:, j], minlength=v + 1)[:-1] for j, v in enumerate(n_values)]
         regions = [attribute_regions(table, number) for table, number in zip(distances, tuple_counts, strict=True)]
@@ -46,13 +55,13 @@ class AttributePartitions:
         )
 
     def gather_clusters(self, k: int, first_seed: int, members: Ints, seeds: Ints) -> tuple[int, int]:
-        """Form as many clusters as fit in `members` and `seeds`.
+        """Form as many clusters of `k` records as fit in the output arrays, and remove their records.
 
         Args:
             k: Records per cluster.
             first_seed: Tuple of the first seed, or -1 to search for it.
-            members: (rows, 2) output: tuple and count of each member; each cluster ends with a row of -1.
-            seeds: Output: the seed of each cluster.
+            members: (rows, 2) output: tuple and number of records of each member; each cluster ends with a row of -1.
+            seeds: Output: the seed (a tuple number) of each cluster.
 
         Returns:
             Number of rows used in `members`, and number of clusters.
@@ -66,10 +75,15 @@ class AttributePartitions:
 
 
 def _packed_attributes(distances: Sequence[KacpcDistances], regions: Sequence[AttributeRegions]) -> tuple[Any, ...]:
-    """Return one row of numbers per attribute, and arrays of all attributes one after another.
+    """Pack the distances and regions of all attributes into a few arrays for compiled code.
 
-    The numbers: whether it is a hierarchy; values; distance of NULL; offsets of its values, nodes and ways; steps;
-    offset and number of regions; offset of its pairs of regions; nodes.
+    Returns:
+        First, an (attributes, 11) array of integers: whether the attribute has a hierarchy; its number of values;
+        distance of NULL; offsets of its values, its nodes and its distances to ancestors in the arrays below; number of
+        different depths of values; offset and number of its regions; offset of its pairs of regions; number of nodes.
+        Second, an (attributes, 2) array: weight and scale of categorical attributes, 1 for numbers. Then seven arrays,
+        each the concatenation over attributes of one array of `AttributeRegions`: position_or_node, depth_index,
+        region_of, nodes, distance_to_ancestor (flattened), bounds, pair_bounds.
     """
     sizes = np.array(
         [
@@ -115,9 +129,20 @@ def _packed_attributes(distances: Sequence[KacpcDistances], regions: Sequence[At
 
 
 def _partition_lists(codes: Codes, regions: Sequence[AttributeRegions]) -> tuple[Ints, tuple[Any, ...]]:
-    """Return the partitions, and the tuples sorted by their cell in each partition.
+    """Group consecutive attributes into partitions, and sort the tuples by their cell in each partition.
 
-    A partition is a row: first attribute, the one after the last, offset of its cells among all, number of cells.
+    A cell is a combination of one region per attribute of the partition. An attribute starts a new partition if the
+    current one would get more than MAX_PARTITION_CELLS cells.
+
+    Args:
+        codes: (tuples, attributes) codes.
+        regions: The regions of each attribute.
+
+    Returns:
+        First, a (partitions, 4) array: first attribute, the attribute after the last, offset of its cells among all
+        cells, number of cells. Second, four arrays: (tuples, partitions) cell of each tuple within the partition;
+        (partitions, tuples) tuples sorted by cell; and for each cell of all partitions where its tuples begin and end
+        in that order.
     """
     first_attributes, n_cells, cell_counts = [0], 1, []
     for j, regions_of in enumerate(regions):

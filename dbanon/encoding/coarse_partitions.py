@@ -11,20 +11,24 @@ MIN_SIDE_FRACTION = 8
 
 
 def coarse_partitions(space: EncodedTable, max_tuples: int, is_large_enough: Callable[[Ints], bool]) -> list[Ints]:
-    """Return the tuples of each partition, at most `max_tuples` per partition as far as cuts are possible.
+    """Divide the tuples into partitions of at most `max_tuples` tuples, as far as cuts are possible.
 
     Args:
         space: The encoded table.
-        max_tuples: A partition of more tuples is cut if it can be.
-        is_large_enough: Whether tuples may form a partition; a cut needs it of both sides.
+        max_tuples: A partition of more tuples is cut in two if a cut is possible.
+        is_large_enough: Whether an array of tuples may form a partition; both sides of a cut must pass it.
 
-    An attribute is cut between the two values nearest to the median tuple; a category between two subtrees of the
-    lowest common ancestor; an attribute with NULL and values before NULL. The attribute is the one that the cut narrows
-    most: its width less the average width of the sides, times its weight (numbers: share of the range; categories:
-    share of the leaves below the lowest common ancestor; NULL and values together: all). A flat hierarchy is narrowed
-    only by cuts that leave one value, so it is cut last. Partitions are in the order of their first codes, and ties go
-    to the earlier attribute and the earlier cut, so the result depends on codes and `is_large_enough` alone. O(n log n)
-    time, O(n) memory.
+    Returns:
+        The tuple numbers of each partition, in the order of the partitions' codes.
+
+    An attribute with NULL and values is cut between the values and NULL. Otherwise an attribute is cut between the two
+    values nearest to the median tuple, and a category between two subtrees of the lowest common ancestor.
+
+    The attribute chosen is the one that the cut narrows most: its width less the average width of the sides, times its
+    weight. The width of numbers is the share of the range; that of categories is the share of the leaves below the
+    lowest common ancestor; that of NULL and values together is all. A flat hierarchy is narrowed only by cuts that keep
+    one value on a side, so it is cut last. Ties are broken by the earlier attribute, so the result depends on codes and
+    `is_large_enough` alone. O(n log n) time, O(n) memory.
     """
     finished, pending = [], [np.arange(len(space.codes))]
     while pending:
@@ -38,7 +42,11 @@ def coarse_partitions(space: EncodedTable, max_tuples: int, is_large_enough: Cal
 
 
 def _split(space: EncodedTable, tuples: Ints, is_large_enough: Callable[[Ints], bool]) -> list[Ints]:
-    """Return the sides of the best cut whose sides are both large enough; an empty list if there is none."""
+    """Cut the tuples in two by the best-ranked cut whose two sides are both large enough.
+
+    Returns:
+        The two sides, the one with the lower codes first; an empty list if there is no such cut.
+    """
     codes = space.codes[tuples]
     for j, second_begin in ranked_cuts(space.attributes, [_distinct_codes(codes[:, j]) for j in range(codes.shape[1])]):
         is_first_side = codes[:, j] < second_begin
@@ -49,9 +57,18 @@ def _split(space: EncodedTable, tuples: Ints, is_large_enough: Callable[[Ints], 
 
 
 def ranked_cuts(attributes: Sequence[Attribute], values: Sequence[tuple[Ints, Ints]]) -> list[tuple[int, int]]:
-    """Return the possible cuts of a partition, best first: attribute, and the code that begins the second side.
+    """Return one possible cut of a partition per attribute with at least two values, best first.
 
-    `values` are, for each attribute, the codes that occur in the partition, ascending, and how many tuples have them.
+    Cuts that put less than 1/8 of the tuples on one side are last. Otherwise the cut that narrows its attribute most is
+    first: width of the partition less the average width of the two sides, times the attribute's weight.
+
+    Args:
+        attributes: The attributes.
+        values: For each attribute, the distinct codes in the partition, ascending, and the number of tuples with each
+            code.
+
+    Returns:
+        For each cut, the index of the attribute and the code that begins the second side.
     """
     ranked: list[tuple[bool, float, int, int]] = []
     for j, (attribute, (codes, counts)) in enumerate(zip(attributes, values, strict=True)):
@@ -70,7 +87,7 @@ def ranked_cuts(attributes: Sequence[Attribute], values: Sequence[tuple[Ints, In
 
 
 def _distinct_codes(codes: AnyInts) -> tuple[Ints, Ints]:
-    """Return the distinct codes, ascending, and how often each occurs."""
+    """Return the distinct codes, ascending, and how often each occurs; `codes` must not be empty."""
     low = int(codes.min())
     if int(codes.max()) - low > 4 * len(codes):
         values, counts = np.unique(codes, return_counts=True)
@@ -81,7 +98,11 @@ def _distinct_codes(codes: AnyInts) -> tuple[Ints, Ints]:
 
 
 def _relative_width(attribute: Attribute, low: int, high: int) -> float:
-    """Return the share of an attribute's range (or leaves) between two codes, from 0 to 1."""
+    """Return the share of an attribute's range that two codes span, from 0 to 1.
+
+    For a category it is the share of all leaves that are below the lowest common ancestor. Two equal codes give 0; a
+    value and NULL (`high` is the code of NULL) give 1.
+    """
     if low == high:
         return 0.0
     if high == attribute.values:
@@ -94,7 +115,16 @@ def _relative_width(attribute: Attribute, low: int, high: int) -> float:
 
 
 def _median_cut(attribute: Attribute, values: Ints, counts: Ints) -> int:
-    """Return the index of the value that begins the second side."""
+    """Return where to cut the values of a partition in two, as the index in `values` that begins the second side.
+
+    NULL is cut off from the values if both occur. Otherwise the two sides have as nearly equal numbers of tuples as
+    possible; a hierarchy is cut only between two children of the values' lowest common ancestor.
+
+    Args:
+        attribute: The attribute.
+        values: The distinct codes that occur, ascending; at least two.
+        counts: The number of tuples with each of them.
+    """
     if values[-1] == attribute.values:
         return len(values) - 1
     imbalance = np.abs(2 * np.cumsum(counts)[:-1] - counts.sum())

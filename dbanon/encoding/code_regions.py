@@ -18,15 +18,16 @@ KacpcDistances = NumericDistances | CategoricalDistances
 
 @dataclass(frozen=True)
 class AttributeRegions:
-    """The codes of one attribute, divided into regions; NULL is the last region.
+    """The codes of one attribute, divided into regions of consecutive codes; NULL is the last region.
 
     Attributes:
         region_of: (values + 1,) region of each code.
-        bounds: (regions, 2) least and greatest position of a numeric region.
-        pair_bounds: (regions * regions, 2) least and greatest distance between two regions of a hierarchy.
+        bounds: (regions, 2) least and greatest position of a numeric region; zeros for a hierarchy.
+        pair_bounds: (regions * regions, 2) least and greatest distance between two regions of a hierarchy; empty for
+            numbers.
         position_or_node: (values + 1,) position of a number, or node of a category.
         depth_index: (values + 1,) index of each category's depth among the depths that occur.
-        nodes: (nodes, 2) parent, and the code after the last one below.
+        nodes: (nodes, 2) parent of each node, and the code after the last value in its subtree.
         distance_to_ancestor: (nodes, depths) see `dbanon.encoding.distance`.
     """
 
@@ -40,12 +41,19 @@ class AttributeRegions:
 
     @property
     def n_regions(self) -> int:
-        """Number of regions, with the one for NULL."""
+        """Number of regions, including the one for NULL."""
         return len(self.bounds)
 
 
 def attribute_regions(distances: KacpcDistances, tuple_counts: Ints) -> AttributeRegions:
-    """Divide the codes of an attribute into regions; `tuple_counts` is the number of tuples with each value."""
+    """Divide the codes of an attribute into at most MAX_REGIONS regions, plus one for NULL.
+
+    Regions of numbers have about equally many tuples each. Regions of categories are whole subtrees where possible.
+
+    Args:
+        distances: The KACPC distances of the attribute.
+        tuple_counts: (values,) number of tuples with each value, without NULL.
+    """
     values = len(tuple_counts)
     if isinstance(distances, NumericDistances):
         begins = _even_begins(np.arange(values), tuple_counts)
@@ -66,17 +74,25 @@ def attribute_regions(distances: KacpcDistances, tuple_counts: Ints) -> Attribut
 
 
 def _region_of_code(begins: Ints, values: int) -> npt.NDArray[np.uint8]:
-    """Return the region of each code; NULL has the last one."""
+    """Return the (values + 1,) region of each code; NULL has the last region.
+
+    `begins` has the first code of each region of values, ascending from 0.
+    """
     return np.repeat(np.arange(len(begins) + 1), np.diff(begins, append=[values, values + 1])).astype(np.uint8)
 
 
 def _append_null_row(bounds: Ints) -> Ints:
-    """Return the bounds with a row of zeros for NULL."""
+    """Return the (regions, 2) bounds with a row of zeros appended for the region of NULL."""
     return np.concatenate((bounds, np.zeros((1, 2), np.int64))).astype(np.int64)
 
 
 def _even_begins(begins: Ints, tuple_counts: Ints) -> Ints:
-    """Return at most MAX_REGIONS of the ascending codes `begins`, so that regions have about equally many tuples."""
+    """Select at most MAX_REGIONS of the candidate codes as first codes of regions with about equally many tuples.
+
+    Args:
+        begins: The candidate codes, ascending; all are returned if they are few enough.
+        tuple_counts: (values,) number of tuples with each value.
+    """
     if len(begins) <= MAX_REGIONS:
         return begins
     tuples_before = np.cumsum(tuple_counts) - tuple_counts
@@ -85,10 +101,16 @@ def _even_begins(begins: Ints, tuple_counts: Ints) -> Ints:
 
 
 def _subtree_begins(tree: CategoricalAttribute, last: Ints, tuple_counts: Ints) -> Ints:
-    """Return the first codes of regions that are whole subtrees of a hierarchy.
+    """Divide a hierarchy into at most MAX_REGIONS whole subtrees, and return the first code of each, ascending.
 
-    The region with the most tuples is divided while there are at most MAX_REGIONS; if the root has more children than
-    that, they are divided evenly.
+    From the root on, the subtree with the most tuples is divided into its children (and the node's own value, if the
+    node itself is a value) as long as the limit allows. If the root alone has too many children, they are grouped into
+    regions with about equally many tuples.
+
+    Args:
+        tree: The hierarchy.
+        last: (nodes,) the code after the last value in each node's subtree.
+        tuple_counts: (values,) number of tuples with each value.
     """
     tuples_until = np.append(0, np.cumsum(tuple_counts))
     first = np.searchsorted(tree.node, np.arange(len(tree.parent)))
@@ -112,9 +134,16 @@ def _subtree_begins(tree: CategoricalAttribute, last: Ints, tuple_counts: Ints) 
 
 
 def _pair_distances(distances: CategoricalDistances, begins: Ints, values: int) -> Ints:
-    """Return the least and greatest distances between each two regions.
+    """Return the least and greatest distance between each two regions, as a (regions * regions, 2) array.
 
-    Values of equal depth in one region have the same distance to any value outside it.
+    Values of equal depth in one region have the same distance to any value outside it, so one value per depth is
+    examined. A region paired with itself has 0 and, if it has several values, 1 (not a distance). Distances to the last
+    region, that of NULL, are 0.
+
+    Args:
+        distances: The distances of the attribute.
+        begins: The first code of each region of values.
+        values: Number of values.
     """
     size = len(begins) + 1
     least, greatest = np.zeros((2, size, size), np.int64)

@@ -25,18 +25,23 @@ Rounding a step relatively by more than 2^-25 would cost more than uneven steps 
 
 
 class DistanceTable(Protocol):
-    """The distances of one attribute."""
+    """The distances of one attribute, as integers."""
 
     def row(self, code: int) -> Ints:
-        """Return the distances of one value to every value by code and, last, to NULL."""
+        """Return the (values + 1,) distances of the value with this code to every value by code and, last, to NULL."""
 
 
 def kacpc_distances(space: EncodedTable, k: int, prune_unused: bool) -> list[DistanceTable]:
-    """Return the weighted distances DistN and DistC of the KACPC paper, one table per attribute.
+    """Return the weighted distances DistN and DistC of the KACPC paper as exact integers, one table per attribute.
 
-    See Wang et al. 2022, Eq. 3-5; their sum over attributes is DistR (Eq. 6). NULL is at distance 1 from every number
-    and at the attribute's greatest distance from every category. Building costs O(nodes) per attribute, a row
-    O(values).
+    See Wang et al. 2022, Eq. 3-5; their sum over attributes is DistR (Eq. 6). NULL is at distance 1 (before weight and
+    scale) from every number, and at the attribute's greatest distance from every category. Building costs O(nodes) per
+    attribute, a row O(values).
+
+    Args:
+        space: The encoded table.
+        k: Least cluster size; the integers are as large as floor(n / k) summed distances below 2^62 allow.
+        prune_unused: Whether leaves that do not occur are removed from hierarchies first.
     """
     factories = [_kacpc_factory(a, prune_unused) for a in space.attributes]
     has_null = [bool((space.codes[:, j] == a.values).any()) for j, a in enumerate(space.attributes)]
@@ -49,6 +54,10 @@ def kacpc_distances(space: EncodedTable, k: int, prune_unused: bool) -> list[Dis
 
 
 def _kacpc_factory(attribute: Attribute, prune_unused: bool) -> _UnscaledNumeric | _UnscaledCategorical:
+    """Return the unscaled distances of an attribute: numeric, or by its hierarchy.
+
+    With `prune_unused`, hierarchy leaves that do not occur are removed first.
+    """
     if isinstance(attribute, NumericAttribute):
         return _UnscaledNumeric(attribute)
     return _UnscaledCategorical(attribute.pruned if prune_unused else attribute)
@@ -56,23 +65,33 @@ def _kacpc_factory(attribute: Attribute, prune_unused: bool) -> _UnscaledNumeric
 
 @dataclass(frozen=True)
 class _UnscaledNumeric:
-    """|a - b| / D (Wang et al. 2022, Eq. 3)."""
+    """The distances |a - b| / D of a numeric attribute with range D (Wang et al. 2022, Eq. 3)."""
 
     attribute: NumericAttribute
 
     def max_distance(self, with_null: bool) -> float:
-        """Return the largest distance of two values that occur."""
+        """Return the largest distance that occurs: 1, or 0 if there is only one position and no NULL.
+
+        `with_null` says whether NULL occurs.
+        """
         positions = self.attribute.positions
         return 1.0 if with_null or (len(positions) > 1 and positions[-1] > 0) else 0.0
 
     def scaled(self, scale: float, with_null: bool) -> DistanceTable:
-        """Return the distances as integers: weighted, times `scale`, rounded."""
+        """Return the distances as integers: multiplied by the attribute's weight and by `scale`, and rounded.
+
+        `with_null` says whether NULL occurs; if not, the distance of NULL is 0.
+        """
         unit = self.attribute.weight * scale
         return NumericDistances(rounded_positions(self.attribute, unit), round(unit) if with_null else 0)
 
 
 def rounded_positions(attribute: NumericAttribute, unit: float) -> Ints:
-    """Return rounded positions on the axis, by code: the greatest is `unit` from the first, up to rounding."""
+    """Return the positions of an attribute's values by code, as integers scaled to a range from 0 to about `unit`.
+
+    If positions are whole numbers and steps are long enough (MIN_UNIFORM_STEP), every step has the same rounded length;
+    otherwise each position is rounded by itself. All are 0 if there is only one position.
+    """
     positions = attribute.positions
     greatest = float(positions[-1]) if len(positions) else 0.0
     if greatest == 0.0:
@@ -90,13 +109,21 @@ def rounded_positions(attribute: NumericAttribute, unit: float) -> Ints:
 
 @dataclass(frozen=True)
 class NumericDistances:
-    """Distances along an axis: `positions` ascend by code; `null` is the distance of NULL to any value."""
+    """Distances along an axis.
+
+    Attributes:
+        positions: (values,) integer position of each code, ascending.
+        null: Distance of NULL to any value.
+    """
 
     positions: Ints
     null: int
 
     def row(self, code: int) -> Ints:
-        """Return the distances of one value to every value by code and, last, to NULL."""
+        """Return the (values + 1,) distances of the value with this code to every value by code and, last, to NULL.
+
+        `code` may be the code of NULL, len(positions); NULL is at distance 0 from itself.
+        """
         row = np.empty(len(self.positions) + 1, np.int64)
         if code == len(self.positions):
             row[:-1], row[-1] = self.null, 0
@@ -107,13 +134,14 @@ class NumericDistances:
 
 
 class _UnscaledCategorical:
-    """Dist(a, g) * Dist(b, g) with g the lowest common ancestor (Wang et al. 2022, Eq. 4-5).
+    """The distances Dist(a, g) * Dist(b, g) with g the lowest common ancestor (Wang et al. 2022, Eq. 4-5).
 
     `distance_to_ancestor[g, i]` is Dist(v, g) of a value v whose depth is the i-th of the depths of values;
     `depth_index[code]` is the i of a value.
     """
 
     def __init__(self, tree: CategoricalAttribute) -> None:
+        """Precompute Dist(v, g) for every node g and every depth at which values occur."""
         self.tree = tree
         self.subtree_end = subtree_end_codes(tree)
         depths, depth_index = np.unique(tree.depth[tree.node], return_inverse=True)
@@ -127,7 +155,10 @@ class _UnscaledCategorical:
         self.distance_to_ancestor = by_depth.reshape(levels, len(depths))[tree.depth] * share[:, None]
 
     def max_distance(self, with_null: bool) -> float:
-        """Return the largest distance of two values that occur; 1 where it is 0 and a NULL occurs."""
+        """Return the largest distance of two values that occur.
+
+        If that is 0 and `with_null` (NULL occurs), return 1.
+        """
         deepest, second = self._deepest()
         branching = np.flatnonzero(second >= 0)
         depth_indexes = (np.searchsorted(self.depths, depths[branching]) for depths in (deepest, second))
@@ -136,9 +167,9 @@ class _UnscaledCategorical:
         return largest if largest > 0 or not with_null else 1.0
 
     def _deepest(self) -> tuple[Ints, Ints]:
-        """Return the depths of the deepest values in two different branches below each node, -1 for none.
+        """Return the depths of the deepest value below each node, and of the deepest in another branch.
 
-        A value at the node itself is a branch, too.
+        Both arrays are by node; -1 means none. A value at the node itself counts as a branch.
         """
         tree = self.tree
         deepest, second = np.full((2, len(tree.parent)), -1, np.int64)
@@ -153,18 +184,30 @@ class _UnscaledCategorical:
         return deepest, second
 
     def scaled(self, scale: float, with_null: bool) -> DistanceTable:
-        """Return the distances as integers: weighted, times `scale`, rounded."""
+        """Return the distances as integers: multiplied by the attribute's weight and by `scale`, and rounded.
+
+        `with_null` says whether NULL occurs; if not, the distance of NULL is 0.
+        """
         return CategoricalDistances(self, self.tree.weight, scale, with_null)
 
 
 def _unshared_distance(levels: int, ancestor: int, depth: int) -> float:
-    """Return Dist(v, g) of a node v from its ancestor g by depth, without the share of leaves below g (Eq. 4)."""
+    """Return Dist(v, g) of a value v from its ancestor g, without the factor for the share of leaves below g (Eq. 4).
+
+    Args:
+        levels: Number of levels of the hierarchy.
+        ancestor: Depth of g.
+        depth: Depth of v; 0 is returned if it is not below g.
+    """
     height = levels - ancestor
     return float(float(height * max(depth - ancestor, 0)) ** (height / levels))
 
 
 def subtree_end_codes(tree: CategoricalAttribute) -> Ints:
-    """Return the code after the last value in each node's subtree, by node (subtrees are contiguous in preorder)."""
+    """Return, by node, the code after the last value in the node's subtree.
+
+    The values of a subtree have consecutive codes.
+    """
     return np.searchsorted(tree.node, tree.last, side="right").astype(np.int64)
 
 
@@ -173,16 +216,26 @@ MAX_CACHED_ENTRIES = 500_000
 
 
 class CategoricalDistances:
-    """Rounded distances of a categorical attribute; rows are computed on first use and cached."""
+    """Integer distances of a categorical attribute; rows are computed on first use and cached.
+
+    Attributes:
+        unscaled: The distances before weight and scale.
+        weight, scale: Factors of every distance.
+        null: Distance of NULL to any value.
+    """
 
     def __init__(self, unscaled: _UnscaledCategorical, weight: float, scale: float, with_null: bool) -> None:
+        """Store the factors, and round the distance of NULL to any value; it is 0 if `with_null` is false."""
         self.unscaled = unscaled
         self.weight, self.scale = weight, scale
         self.null = round(unscaled.max_distance(with_null=True) * weight * scale) if with_null else 0
         self.cached_rows: dict[int, Ints] = {}
 
     def row(self, code: int) -> Ints:
-        """Return the distances of one value to every value by code and, last, to NULL."""
+        """Return the (values + 1,) distances of the value with this code to every value by code and, last, to NULL.
+
+        The cached array itself is returned. The cache is emptied when it exceeds MAX_CACHED_ENTRIES entries.
+        """
         values = self.unscaled.tree.values
         if code not in self.cached_rows:
             if len(self.cached_rows) * values > MAX_CACHED_ENTRIES:
@@ -191,15 +244,16 @@ class CategoricalDistances:
         return self.cached_rows[code]
 
     def _null_row(self, values: int) -> Ints:
+        """Return the distances of NULL to every value and, last, to NULL itself (0)."""
         row = np.full(values + 1, self.null, np.int64)
         row[-1] = 0
         return row
 
     def _row(self, code: int, values: int) -> Ints:
-        """Compute the row of a value.
+        """Compute the distances of a value to every value by code and, last, to NULL.
 
-        Distances grow along the path to the root: every ancestor adds the values whose lowest common ancestor with
-        `code` it is.
+        `values` is the number of values. The row is filled along the path from the value to the root: every ancestor
+        adds the values whose lowest common ancestor with `code` it is.
         """
         unscaled, tree = self.unscaled, self.unscaled.tree
         node, step = int(tree.node[code]), int(unscaled.depth_index[code])
@@ -218,12 +272,18 @@ class CategoricalDistances:
 
 
 def distances_to_tuples(tables: Sequence[DistanceTable], from_codes: Codes, codes: Codes) -> Ints:
-    """Return the distances of the tuple with codes `from_codes` to other tuples (their codes by attribute)."""
+    """Return the (n,) distances, summed over attributes, of one tuple to n others.
+
+    Args:
+        tables: The distances of each attribute.
+        from_codes: (attributes,) codes of the one tuple.
+        codes: (n, attributes) codes of the others.
+    """
     return sum(
         (row[codes[:, j]] for j, row in enumerate(distance_rows(tables, from_codes))), np.zeros(len(codes), np.int64)
     )
 
 
 def distance_rows(tables: Sequence[DistanceTable], codes: Sequence[int] | Codes) -> list[Ints]:
-    """Return, for each attribute, the distances of one tuple's value to all values."""
+    """Return, for each attribute, the distances of the tuple's code to every value by code and, last, to NULL."""
     return [table.row(int(code)) for table, code in zip(tables, codes, strict=True)]

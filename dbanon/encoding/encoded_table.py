@@ -41,13 +41,15 @@ class IntervalEnds:
 
 @dataclass(frozen=True)
 class NumericAttribute:
-    """A numeric attribute.
+    """A numeric attribute; the codes 0, 1, ... are its distinct values in ascending order.
 
     Attributes:
         positions: Distance of each code from the least value, in steps of the type if `integral`.
+        integral: Whether the type has whole steps, such as integers and dates.
+        weight: Weight of the attribute in distances and losses.
         ends: The interval ends to publish, if these are not the values.
-        with_bare_null: A class with NULL and values publishes NULL, as a class of NULLs alone does, and loses
-            everything.
+        with_bare_null: Whether a class with NULL and values publishes NULL, as a class of NULLs alone does; published
+            metrics then count the greatest loss for both.
         influence: How much the attribute reveals about sensitive values.
         magnitudes: The values themselves by code, if an algorithm needs them.
     """
@@ -67,24 +69,32 @@ class NumericAttribute:
 
     @property
     def height(self) -> int:
-        """Level of the smallest block that holds all values; one of level l has 2^l values (see `block`)."""
+        """Return the least level at which one block holds all values.
+
+        A block of level l has 2^l consecutive distinct values (see `block`).
+        """
         return max(self.values - 1, 0).bit_length()
 
     def block(self, codes: Ints, level: int) -> tuple[Ints, Ints]:
-        """Return the first and last code of each value's block: distinct values, in order, in blocks of 2^level."""
+        """Return the first and last code of the block of each code.
+
+        A block of level l is 2^l consecutive codes, starting at a multiple of 2^l; the last block may be shorter.
+        """
         first = codes >> level << level
         return first, np.minimum(first + (1 << level) - 1, self.values - 1)
 
 
 @dataclass(frozen=True)
 class CategoricalAttribute:
-    """A categorical attribute and its hierarchy.
+    """A categorical attribute and its hierarchy, whose nodes are numbered in preorder.
 
     Attributes:
-        parent: Preorder number of each node's parent (-1 for the root, node 0).
+        parent: Number of each node's parent (-1 for the root, node 0).
         node: Node of each code, ascending.
-        round: Inner nodes are published if their depth is a multiple of it.
-        influence: As for numbers.
+        weight: Weight of the attribute in distances and losses.
+        max_level: The highest level to which values may be generalized; None if there is no limit.
+        round: Inner nodes are published only if their depth is a multiple of this number.
+        influence: How much the attribute reveals about sensitive values.
         magnitudes: The values by code, if they are numbers.
     """
 
@@ -103,7 +113,7 @@ class CategoricalAttribute:
 
     @cached_property
     def depth(self) -> Codes:
-        """Edges from the root, by node."""
+        """Number of edges between the root and each node, by node."""
         depth = np.zeros(len(self.parent), np.int32)
         ancestors = self.parent
         while (ancestors >= 0).any():
@@ -113,22 +123,22 @@ class CategoricalAttribute:
 
     @cached_property
     def levels(self) -> list[Ints]:
-        """The nodes of each depth, from the root down."""
+        """The nodes of each depth, from the root (depth 0) down."""
         return np.split(np.argsort(self.depth, kind="stable"), np.cumsum(np.bincount(self.depth))[:-1])
 
     @cached_property
     def is_inner(self) -> Bools:
-        """Whether each node has children."""
+        """Whether each node has children, by node."""
         inner = np.zeros(len(self.parent), bool)
         inner[self.parent[1:]] = True
         return inner
 
     @cached_property
     def published_node(self) -> Codes:
-        """The node that each node is published as.
+        """The node that each node is published as, by node.
 
-        A leaf is published unchanged, an inner node as the nearest node, of it and its ancestors, whose depth is a
-        multiple of `coarsen`.
+        A leaf is published unchanged. An inner node is published as itself if its depth is a multiple of `round`,
+        otherwise as its nearest ancestor with such a depth.
         """
         published = np.arange(len(self.parent), dtype=np.int32)
         for nodes in self.levels[1:]:
@@ -138,7 +148,10 @@ class CategoricalAttribute:
 
     @cached_property
     def last(self) -> Ints:
-        """The last node below each node, or the node itself: a subtree is the range of nodes up to that one."""
+        """The greatest node number in each node's subtree, by node (the node itself for a leaf).
+
+        Nodes are numbered in preorder, so a subtree is a range of numbers.
+        """
         last = np.arange(len(self.parent))
         for nodes in self.levels[:0:-1]:
             np.maximum.at(last, self.parent[nodes], last[nodes])
@@ -152,21 +165,21 @@ class CategoricalAttribute:
 
     @cached_property
     def height(self) -> Ints:
-        """Edges down to the deepest leaf below each node."""
+        """Number of edges from each node down to the deepest leaf below it, by node."""
         height = np.zeros(len(self.parent), np.int64)
         for nodes in self.levels[:0:-1]:
             np.maximum.at(height, self.parent[nodes], height[nodes] + 1)
         return height
 
     def path_to_root(self, node: int) -> list[int]:
-        """Return the node and its ancestors up to the root."""
+        """Return the node and its ancestors, ending with the root."""
         path = [node]
         while self.parent[path[-1]] >= 0:
             path.append(int(self.parent[path[-1]]))
         return path
 
     def lowest_common_ancestor(self, first: int, last: int) -> int:
-        """Return the lowest node that is each of two nodes or an ancestor of it."""
+        """Return the lowest common ancestor of two nodes; it is one of the two if that is an ancestor of the other."""
         depth = self.depth
         while first != last:
             if depth[first] >= depth[last]:
@@ -177,7 +190,10 @@ class CategoricalAttribute:
 
     @cached_property
     def pruned(self) -> CategoricalAttribute:
-        """The hierarchy without leaves that do not occur, and without inner nodes that then have no leaves."""
+        """The hierarchy without leaves that are not values, and without inner nodes that then have no leaves.
+
+        The codes stay the same; nodes are renumbered. The root is always kept.
+        """
         used = np.zeros(len(self.parent), bool)
         used[self.node] = True
         used[0] = True
@@ -188,12 +204,18 @@ class CategoricalAttribute:
         return replace(self, parent=np.where(parent >= 0, new_number[parent], -1), node=new_number[self.node])
 
     def with_values(self, is_kept: Bools) -> CategoricalAttribute:
-        """Return the same hierarchy with only those values, by code, for which `is_kept` is true."""
+        """Return the attribute with only those values for which `is_kept` (by code) is true.
+
+        The hierarchy stays complete. The remaining values are renumbered from 0.
+        """
         magnitudes = None if self.magnitudes is None else self.magnitudes[is_kept]
         return replace(self, node=self.node[is_kept], magnitudes=magnitudes)
 
     def block(self, level: int) -> Ints:
-        """Return the ancestor `level` steps above each value, by code; NULL is a block of its own (-1)."""
+        """Return the ancestor node `level` steps above each value, by code, followed by -1 for NULL.
+
+        A value with fewer ancestors gets the root.
+        """
         node = self.node.astype(np.int64)
         for _ in range(min(level, int(self.depth.max(initial=0)))):
             node = np.where(node > 0, self.parent[node], 0)
@@ -208,10 +230,11 @@ class SensitiveColumn:
     """A sensitive column that a privacy model constrains, or that an algorithm reads.
 
     Attributes:
-        codes: (rows,) value of every canonical row, ascending in the column's order; NULL has the code after the last.
+        codes: (rows,) value of every canonical row (record in canonical order); codes ascend in the column's order, and
+            NULL has the code after the last value.
         value_counts: (values + 1,) records (distinct persons) of the whole table with each value.
-        tree: Its hierarchy, if any.
-        positions: Its values as numbers, by code, if it has numbers and influence is measured.
+        tree: The column's hierarchy, if any.
+        positions: The values as numbers, by code, if they are numbers and influence is measured.
     """
 
     codes: Codes
@@ -226,14 +249,20 @@ class SensitiveColumn:
 
     @cached_property
     def share(self) -> Floats:
-        """Distribution of the values in the whole table."""
+        """Share of each value, and last of NULL, in the whole table; zeros if the table is empty."""
         return np.asarray(self.value_counts / max(int(self.value_counts.sum()), 1))
 
     def edges(self) -> tuple[Codes, Codes, Floats]:
-        """Return the hierarchy as a tree with edge lengths.
+        """Return the hierarchy as a tree with edge lengths, in which NULL is an additional leaf below the root.
 
-        Parent and length of the edge above by node, and node by value. Path lengths are the distances Hsub(lca) /
-        Hsub(root); a NULL is a leaf right below the root.
+        The length of the path between two values is the distance Hsub(lca) / Hsub(root) of t-closeness, where Hsub is
+        the height of a node.
+
+        Returns:
+            Parent of each node; length of the edge above each node; node of each value and, last, of NULL.
+
+        Raises:
+            ValueError: If the column has no hierarchy.
         """
         if self.tree is None:
             raise ValueError("the hierarchical distance needs a hierarchy")
@@ -241,7 +270,7 @@ class SensitiveColumn:
         height = np.append(self.tree.height, 0)
         length = (height[parent] - height) / max(2 * int(height[0]), 1)
         length[0] = 0.0
-        if height[0] == 0:  # the one value is the root itself, and all of the way to NULL is this edge
+        if height[0] == 0:  # the only value is the root itself: the whole path to NULL is this edge
             length[-1] = 1.0
         return parent, np.append(self.tree.node, len(parent) - 1).astype(np.int32), length
 
@@ -249,6 +278,9 @@ class SensitiveColumn:
 @dataclass(frozen=True)
 class EncodedTable:
     """The distinct tuples of a table in canonical order, with their counts.
+
+    A tuple is a distinct combination of codes of the quasi-identifiers. A canonical row is a record's number in
+    canonical order; the records of a tuple are adjacent.
 
     Attributes:
         attributes: The quasi-identifiers.
@@ -270,6 +302,7 @@ class EncodedTable:
     starts: Ints = field(init=False)
 
     def __post_init__(self) -> None:
+        """Compute the first canonical row of each tuple from the counts."""
         object.__setattr__(self, "starts", np.cumsum(self.counts) - self.counts)
 
     @property
@@ -279,15 +312,19 @@ class EncodedTable:
 
     @property
     def tuple_of(self) -> Ints:
-        """The tuple of every canonical row; computed on each access."""
+        """The tuple number of every canonical row; computed on each access."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
     def rows_of(self, tuples: AnyInts) -> Ints:
-        """Return the canonical rows of some tuples, in the order of the tuples."""
+        """Return the numbers of the canonical rows of some tuples, in the order in which the tuples are given."""
         return concatenated_ranges(self.starts[tuples], self.counts[tuples])
 
     def with_reference_rows(self, rows: AnyInts) -> EncodedTable:
-        """Return the same table, with sensitive values compared with the distribution in `rows` alone."""
+        """Return a copy whose overall distribution of every sensitive column is counted in `rows` alone.
+
+        `rows` are canonical row numbers. Models such as t-closeness compare classes with this distribution. The table
+        keeps all its records.
+        """
         persons = None if self.persons is None else self.persons[rows]
         sensitive = tuple(
             replace(s, value_counts=_sensitive_column(s.codes[rows], s.values, s.tree, persons).value_counts)
@@ -296,16 +333,19 @@ class EncodedTable:
         return replace(self, sensitive=sensitive)
 
     def subset(self, tuples: AnyInts) -> EncodedTable:
-        """Return the table of some of the tuples; distances, ranges and hierarchies stay those of the whole table."""
+        """Return the table of some of the tuples, with all their records, in the given order.
+
+        Attributes, `total` and the overall distribution of sensitive values stay those of the whole table.
+        """
         rows = self.rows_of(tuples) if self.persons is not None or self.sensitive else None
         persons = self.persons[rows] if self.persons is not None else None
         sensitive = tuple(replace(s, codes=s.codes[rows]) for s in self.sensitive)
         return EncodedTable(self.attributes, self.codes[tuples], self.counts[tuples], persons, self.total, sensitive)
 
     def without_absent_values(self) -> EncodedTable:
-        """Return the same table without codes of categories that do not occur; hierarchies and distances stay.
+        """Return a copy in which categories that do not occur have no code; the remaining codes are renumbered.
 
-        O(tuples + values) time.
+        Hierarchies and numeric attributes stay unchanged. O(tuples + values) time.
         """
         codes, attributes = self.codes.copy(), list(self.attributes)
         for j, attribute in enumerate(attributes):
@@ -317,7 +357,7 @@ class EncodedTable:
 
 
 def concatenated_ranges(starts: AnyInts, counts: AnyInts) -> Ints:
-    """Return starts[i], starts[i] + 1, ... (counts[i] numbers) for each i, one range after another."""
+    """Return the integers starts[i], starts[i] + 1, ... (counts[i] of them) for each i, one range after another."""
     ends = np.cumsum(counts)
     return np.arange(int(counts.sum())) + np.repeat(starts - ends + counts, counts)
 
@@ -332,10 +372,13 @@ def encode_table(
 ) -> tuple[EncodedTable, Ints]:
     """Return the encoded table and its canonical order (row numbers of the input in that order).
 
+    Rows are sorted by codes, then by `tie_hash`, then by person. Persons are dropped if every person is known and has
+    exactly one record.
+
     Args:
         attributes: The quasi-identifiers.
         columns: One array of codes per attribute, by row of the input.
-        tie_hash: The hash that orders equal tuples.
+        tie_hash: The hash that orders rows with equal codes.
         persons: Number of the person of each row (-1: unknown); None if the source declares none.
         record_counts: How many equal records each row of the input represents (default: one).
         sensitive: Codes, number of values and hierarchy of each sensitive column that a privacy model constrains.
@@ -372,18 +415,21 @@ def encode_table(
 
 
 def _in_canonical_order(column: Any, order: Ints, repeats: Ints | None) -> Any:
-    """Return a column in canonical order, each row repeated as often as `repeats` says."""
+    """Return column[order], with each entry repeated as often as `repeats` (in the new order) says; None: once."""
     canonical = column[order]
     return canonical if repeats is None else np.repeat(canonical, repeats)
 
 
 def smallest_int_type(numbers: AnyInts) -> AnyInts:
-    """Return the numbers as int32 if they fit, else as int64, because there is one for every record."""
+    """Return the numbers as int32 if they fit, else as int64.
+
+    Used for arrays with one entry per record, to save memory.
+    """
     return numbers.astype(np.int32 if int(numbers.max(initial=0)) < 2**31 else np.int64, copy=False)
 
 
 def _has_one_record_per_person(persons: AnyInts) -> bool:
-    """Return whether every person is known and has exactly one record."""
+    """Return whether every person is known (no -1) and has exactly one record; true for an empty array."""
     ascending = np.sort(persons)
     return bool((len(persons) == 0 or ascending[0] >= 0) and (ascending[1:] != ascending[:-1]).all())
 
@@ -391,7 +437,14 @@ def _has_one_record_per_person(persons: AnyInts) -> bool:
 def _sensitive_column(
     codes: Codes, values: int, tree: CategoricalAttribute | None, persons: AnyInts | None
 ) -> SensitiveColumn:
-    """Return the column with its value counts: of records, or of distinct known persons where persons are given."""
+    """Return a sensitive column with its value counts: records, or if `persons` is given, distinct known persons.
+
+    Args:
+        codes: (rows,) codes in canonical order; NULL has the code `values`.
+        values: Number of distinct values.
+        tree: The column's hierarchy, if any.
+        persons: (rows,) person of each row, -1 for unknown; None to count records.
+    """
     if persons is None:
         return SensitiveColumn(codes, np.bincount(codes, minlength=values + 1), tree)
     is_known = persons >= 0
@@ -400,11 +453,14 @@ def _sensitive_column(
 
 
 def combined_key(columns: Sequence[Ints], sizes: Sequence[int]) -> tuple[Ints, int]:
-    """Return one number per row that orders rows as their columns do, and a bound that all numbers are below.
+    """Combine columns into one integer per row, so that sorting by it sorts by the columns in their order.
 
     Args:
-        columns: The columns; the first matters most.
-        sizes: A bound that the numbers of each column are below.
+        columns: Arrays of integers from 0; the first matters most.
+        sizes: For each column, a number above all its entries.
+
+    Returns:
+        The keys, and a number above all of them. Before a product would exceed 2^62, keys are replaced by their ranks.
     """
     key, size = columns[0], sizes[0]
     for column, n_values in zip(columns[1:], sizes[1:], strict=True):

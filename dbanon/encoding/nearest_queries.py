@@ -31,10 +31,10 @@ MIN_BLOCK_TUPLES = 4
 
 
 class RecordLists(NamedTuple):
-    """The remaining records as one linked list per tuple.
+    """The remaining records as one linked list per tuple (distinct combination of codes).
 
     Attributes:
-        head: (tuples,) first record of each tuple, -1 for none.
+        head: (tuples,) first remaining record of each tuple, -1 for none.
         next_record: (rows,) the next record of the same tuple, -1 for none.
         tuple_of: (rows,) tuple of each record.
         sensitive_codes: (columns, rows) sensitive codes.
@@ -47,27 +47,30 @@ class RecordLists(NamedTuple):
 
 
 class ClusterGatherer:
-    """Forms clusters from an index, removing their records from it.
+    """A former of clusters from the remaining records of a tuple index, from which it removes them.
 
     Args:
-        index: The index.
-        sums: The summed distances to all seeds; nothing else adds to them.
-        sign: 1 if seeds have the least sum, -1 if they have the greatest.
+        index: The index; its remaining counts are changed.
+        sums: The summed distances to all seeds so far; only this object adds to them.
+        sign: 1 if the next seed is the tuple with the least sum, -1 if it is the one with the greatest.
     """
 
     def __init__(self, index: TupleIndex, sums: SumQuery, sign: int) -> None:
+        """Store the arguments; search structures are built on first use."""
         self.index, self.sums, self.sign = index, sums, sign
 
     @staticmethod
     def can_keep_tables(index: TupleIndex) -> bool:
-        """Return whether all distance tables of the index are small enough to be kept in full."""
+        """Return whether the distance tables of the index have at most MAX_TABLE_ENTRIES entries together."""
         return sum(n * n for n in index.sizes) <= MAX_TABLE_ENTRIES
 
     @staticmethod
     def uses_partitions(index: TupleIndex, sign: int) -> bool:
-        """Return whether partitions of the attributes are faster than a tree or blocks, or the only possibility.
+        """Return whether clusters are gathered from partitions of the attributes instead of a tree or blocks of tuples.
 
-        That is so where few tuples repeat and neighbours have little in common.
+        They are only possible if seeds have the least sum (`sign` is 1) and all distances are those of KACPC. They are
+        the only possibility if the distance tables are too large to be kept in full. Otherwise they are used where few
+        tuples repeat and blocks of neighbouring tuples are wide or small. May build the blocks of the index.
         """
         if sign < 0 or not all(isinstance(table, KacpcDistances) for table in index.tables):
             return False
@@ -83,6 +86,7 @@ class ClusterGatherer:
 
     @cached_property
     def _partitions(self) -> AttributePartitions | None:
+        """The partitions of the attributes from which clusters are gathered; None if a tree or blocks are used."""
         index = self.index
         tables = [table for table in index.tables if isinstance(table, KacpcDistances)]
         return (
@@ -93,7 +97,7 @@ class ClusterGatherer:
 
     @cached_property
     def _search(self) -> SeedSearch:
-        """The queries of a search for seeds, with all rows of all distance tables."""
+        """The arguments of the kernels that search for seeds, including every distance table in full."""
         index, query, sums = self.index, self.index.zero_query(), self.sums
         rows = [index.tables[j].row(c) for j, n in zip(index.tabular, index.sizes, strict=True) for c in range(n)]
         starts = np.cumsum([0, *(n * n for n in index.sizes)])[:-1].astype(np.int64)
@@ -103,10 +107,13 @@ class ClusterGatherer:
         )
 
     def gather_clusters(self, k: int, first_seed: int, max_clusters: int) -> tuple[Ints, Ints]:
-        """Form up to `max_clusters` clusters: the record of least (greatest) sum, and the k - 1 records nearest to it.
+        """Form up to `max_clusters` clusters of k records, and remove their records from the index.
 
-        The result equals calling `least_tuple`, `remove_records`, `nearest`, `remove_records` and `add_record` in turn;
-        every seed is added to the sums (partitions keep sums of their own).
+        A cluster is the seed, which is the remaining record with the least (or, by `sign`, greatest) summed distance to
+        all seeds so far, and the k - 1 records nearest to it. Ties go to the first tuple. Fewer clusters are formed if
+        fewer than k records remain. The result equals calling `least_tuple`, `remove_records`, `nearest`,
+        `remove_records` and `add_record` of the index in turn; every seed is added to the sums (partitions keep sums of
+        their own).
 
         Args:
             k: Records per cluster.
@@ -114,7 +121,8 @@ class ClusterGatherer:
             max_clusters: Number of clusters after which to stop.
 
         Returns:
-            Members (rows, 2), tuple and count of each, every cluster ending with a row of -1; and the seeds.
+            Members as an array (rows, 2), tuple and number of records, with a row of -1 after each cluster; and the
+            seed (tuple) of each cluster.
         """
         from dbanon.kernels.block_search import gather_block_clusters
         from dbanon.kernels.tree_search import gather_clusters
@@ -158,17 +166,19 @@ class ClusterGatherer:
     ) -> tuple[Ints, bool]:
         """Form up to `max_clusters` clusters of at least `min_records` records that meet models of sensitive values.
 
+        Their records are removed from the index and from `lists`, and labelled in `labels`.
+
         Args:
             min_records: Fewest records of a cluster.
             first_seed: Tuple of the first seed, or -1 to search for it.
-            lists: The remaining records by tuple.
-            rules: Models and scratch, see `dbanon.kernels.model_gathering`.
+            lists: The remaining records by tuple; changed in place.
+            rules: The arrays of the privacy models and scratch space, see `dbanon.kernels.model_gathering`.
             labels: Output: cluster number of each record, from `first_label` on.
             first_label: Number of the first cluster.
             max_clusters: Number of clusters after which to stop.
 
         Returns:
-            The seeds, and whether no cluster was found for the last seed.
+            The seeds (tuples), and whether it stopped because no cluster was found for the last seed.
         """
         from dbanon.kernels.model_gathering import gather_constrained_clusters
 

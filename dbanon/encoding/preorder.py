@@ -9,11 +9,11 @@ from dbanon.encoding.encoded_table import AnyInts
 
 @dataclass(frozen=True)
 class Preorder:
-    """The nodes below the roots of a forest, in preorder. All arrays have one entry per node.
+    """The nodes of a forest in preorder; all arrays have one entry per node.
 
     Attributes:
-        source_row: Row of the input that the node comes from.
-        parent: Its parent, -1 for a root.
+        source_row: Row of the input that the node was made from.
+        parent: Number of the node's parent, -1 for a root.
         depth: Edges up to the root.
         height: Edges down to the deepest leaf below.
         leaves: Number of leaves below (1 for a leaf).
@@ -26,7 +26,7 @@ class Preorder:
     leaves: AnyInts
 
     def root_paths(self) -> tuple[AnyInts, AnyInts]:
-        """Return the paths from the root to each node, concatenated, and where each path ends.
+        """Return the paths from the root to each node (both included), concatenated, and the end offset of each path.
 
         O(nodes * depth) time and memory.
         """
@@ -40,14 +40,17 @@ class Preorder:
         return paths, ends
 
     def ancestors(self, nodes: AnyInts, steps: int) -> AnyInts:
-        """Return the ancestors `steps` levels above the nodes, or the root where there are fewer levels."""
+        """Return, for each of `nodes`, the ancestor `steps` levels above it, or its root if there are fewer levels."""
         for _ in range(min(steps, int(self.depth.max(initial=0)))):
             nodes = np.where(self.parent[nodes] < 0, nodes, self.parent[nodes])
         return nodes
 
 
 def preorder_tree(parent: AnyInts) -> Preorder:
-    """Return the nodes that are reachable from roots, in preorder, siblings in the order of their rows.
+    """Number the nodes of a forest in preorder; siblings are in the order of their rows.
+
+    Rows that cannot be reached from a root are dropped: those whose parent does not exist, those below them, and
+    cycles.
 
     Args:
         parent: (rows,) row of each row's parent, -1 for a root, -2 if the parent does not exist.

@@ -1,11 +1,13 @@
 """An index of the remaining tuples that finds those with the least (or greatest) separable sum.
 
-A query is a sum over attributes of one function each: the distance to a record, the summed distances to all earlier
-centroids, a loss increase. The function of an attribute with few values is a table, that of a number with many values a
-convex function of the position on its axis. The tuples are leaves of a trie over the former attributes, widest spread
-first, whose paths end in a tree of boxes over the latter; every node knows how many records remain below it. A search
-is depth-first, best child first, and skips nodes that cannot win: sums are exact integers and a node also knows its
-first tuple, so no tie is ever lost. Memory is linear in the tuples.
+A tuple is a distinct combination of codes. A query is a sum over attributes of one function each: the distance to a
+record, the summed distances to all earlier centroids, a loss increase. The function of an attribute with few values is
+a table; that of a number with many values is a convex function of the position on its axis.
+
+The tuples are leaves of a trie over the attributes with few values, widest spread first. The trie's paths end in trees
+of boxes over the other attributes, and every node knows how many records remain below it. A search is depth-first, best
+child first, and skips nodes that cannot win: sums are exact integers and a node also knows its first tuple, so no tie
+is ever lost. Memory is linear in the tuples.
 """
 
 from collections.abc import Sequence
@@ -29,18 +31,25 @@ LONG_ATTRIBUTE = 1024
 
 
 def empty_ints() -> Ints:
-    """Return an empty integer array."""
+    """Return an empty int64 array."""
     return np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
 class SumQuery:
-    """A separable sum: tables of the attributes with few values in one array, and one convex function per axis.
+    """A separable sum: a table for every attribute with few values, and a convex function for every axis.
 
-    On axis a it is the distance to the interval of positions [low[a], high[a]], or to NULL where missing[2a] is 1. If
-    `counts` is not empty, it is the sum of distances to all positions added so far, by prefix sums of their counts and
-    positions (within chunks of values, and over chunks); missing[2a] counts the NULLs among them and missing[2a + 1]
-    the positions.
+    An axis is a numeric attribute with many values. If `counts` is empty, the function on axis a is the distance to the
+    interval of positions [low[a], high[a]], or to NULL where missing[2a] is 1. If `counts` is not empty, it is the sum
+    of distances to all positions added so far; missing[2a] counts the added NULLs and missing[2a + 1] the added
+    positions.
+
+    Attributes:
+        table_sums: The tables of the attributes with few values, one after another.
+        low, high: (axes,) ends of the interval on each axis.
+        missing: (2 * axes,) see above.
+        counts, totals: Prefix sums of the counts and positions of added values, within chunks of values.
+        count_chunks, total_chunks: The same over chunks.
     """
 
     table_sums: Ints
@@ -54,23 +63,29 @@ class SumQuery:
 
     @property
     def axis_arrays(self) -> tuple[Ints, ...]:
-        """The arrays for the axes, as the kernels take them."""
+        """The arrays of the query that concern axes, in the order in which kernels take them (all but `table_sums`)."""
         return (
             self.low, self.high, self.missing, self.counts, self.totals, self.count_chunks, self.total_chunks,
         )  # fmt: skip
 
 
 class TupleIndex:
-    """The remaining counts of a table's tuples, and queries for tuples by separable sums.
+    """The remaining records of each tuple of a table, and searches for tuples by separable sums.
 
     Attributes:
         remaining: (tuples,) remaining records of each tuple.
         records: Number of remaining records.
-        tabular: The attributes that are queried by table, in the index's order.
+        tabular: The attributes with few values, which are queried by table, in the order in which tables are
+            concatenated.
         sizes: The sizes of their tables.
     """
 
     def __init__(self, space: EncodedTable, tables: Sequence[DistanceTable]) -> None:
+        """Prepare the index with all records of `space` remaining; trees and blocks are built on first use.
+
+        `tables` are the distances of each attribute. A numeric attribute with more than MAX_TABULAR_VALUES positions
+        becomes an axis, every other attribute a table; tables are ordered by dispersion, greatest first.
+        """
         from dbanon.kernels.axis_sums import CHUNK
 
         self.remaining = space.counts.copy()
@@ -111,29 +126,35 @@ class TupleIndex:
 
     @cached_property
     def tree(self) -> tuple[Any, ...]:
-        """The tuples as nodes of a trie with boxes (see `build_trie`); built on first use."""
+        """The tuples as nodes of a trie with trees of boxes below (see `build_trie`); built on first use."""
         return build_trie(self.space, self.tabular, self.axis_codes, self.axis_arrays, self.remaining)
 
     @cached_property
     def blocks(self) -> BlockArrays:
-        """The tuples in blocks of neighbours, as the kernels take them; built on first use."""
+        """The tuples in blocks of neighbouring tuples (see `build_blocks`), for kernels; built on first use."""
         return build_blocks(self.space, self.tabular, self.axis_codes, self.axis_arrays, self.remaining)
 
     @property
     def arrays(self) -> IndexArrays:
-        """The tree, the codes by table, the axes and the codes on them, as the kernels take them."""
+        """The tree, the codes of tabular attributes, the axes and the codes on axes, as the kernels take them.
+
+        The axes are None if there are none.
+        """
         return IndexArrays(
             self.tree, self.by_table, self.axis_arrays if self._axis_attributes else None, self.axis_codes
         )
 
     @property
     def steps(self) -> int:
-        """Number of values and nodes that searches of the tree have visited."""
+        """Number of values and nodes that searches of the tree have visited; 0 while the tree is not built."""
         return int(self.tree[11][0]) if "tree" in self.__dict__ else 0
 
     @cached_property
     def has_no_zero_distances(self) -> bool:
-        """Whether the distance of any two different values that occur is above 0, so that only equal tuples have 0."""
+        """Whether the distance of any two different values that occur (NULL included) is above 0, in every attribute.
+
+        Then only records of one tuple are at distance 0 from each other.
+        """
         for a, j in enumerate(self._axis_attributes):
             table, has_null = self.tables[j], bool((self.axis_codes[:, a] == self.axis_arrays[2][a]).any())
             if isinstance(table, NumericDistances) and (
@@ -147,21 +168,22 @@ class TupleIndex:
                 return False
         return True
 
-    # --- questions -------------------------------------------------------------------------------------
+    # --- queries ---------------------------------------------------------------------------------------
 
     def distance_query(self, codes: Sequence[int] | Codes) -> SumQuery:
-        """Return a query for the distance to the record with these codes."""
+        """Return a query for the summed distance to a record with these codes, one per attribute."""
         return self.interval_query(
             [self.tables[j].row(int(codes[j])) for j in range(len(codes)) if j in self.tabular], codes, codes
         )
 
     def interval_query(self, rows: Sequence[Ints], low: Sequence[int] | Codes, high: Sequence[int] | Codes) -> SumQuery:
-        """Return a query: one table per attribute with few values, and on axes the distance to an interval of codes.
+        """Return a query: the sum of one table per tabular attribute and, per axis, the distance to an interval.
 
         Args:
-            rows: The tables, in the order of the encoded table's attributes.
-            low: Code at the lower end of the interval, by attribute; the code of NULL for the distance to NULL.
-            high: Code at the upper end, by attribute.
+            rows: The tables of the attributes with few values, in the order of the encoded table's attributes.
+            low: Code at the lower end of the interval, for every attribute (read for axes only); the code of NULL for
+                the distance to NULL.
+            high: Code at the upper end, likewise.
         """
         row_of = dict(zip(sorted(self.tabular), rows, strict=True))
         flat = np.concatenate([empty_ints(), *(row_of[j] for j in self.tabular)])
@@ -173,12 +195,12 @@ class TupleIndex:
         return SumQuery(flat, bounds[0], bounds[1], missing, empty_ints(), empty_ints(), empty_ints(), empty_ints())
 
     def zero_query(self) -> SumQuery:
-        """Return a query of zeros, for kernels to fill."""
+        """Return a query whose tables are 0 and whose intervals are the first position, for kernels to fill."""
         sizes, nowhere = dict(zip(self.tabular, self.sizes, strict=True)), [0] * len(self.tables)
         return self.interval_query([np.zeros(sizes[j], np.int64) for j in sorted(self.tabular)], nowhere, nowhere)
 
     def distance_sum_query(self) -> SumQuery:
-        """Return a query for summed distances to records, with no record added yet (see `add_record`)."""
+        """Return a query for the sum of distances to records, with no record added yet (see `add_record`)."""
         axes = len(self._axis_attributes)
         value_sums, chunk_sums = (
             np.zeros((2, max(len(self.axis_arrays[0]), 1)), np.int64),
@@ -189,7 +211,10 @@ class TupleIndex:
         return SumQuery(flat, zeros, zeros, np.zeros(2 * axes, np.int64), *value_sums, *chunk_sums)
 
     def add_record(self, query: SumQuery, codes: Sequence[int] | Codes) -> None:
-        """Add the distances to one record to a query for sums. O(values) for tables, O(log values) for axes."""
+        """Add the distances to a record with these codes to `query`, in place.
+
+        The query must come from `distance_sum_query`. O(values) per table, O(log values) per axis.
+        """
         from dbanon.kernels.axis_sums import add_axis_value
 
         for (begin, end), j in zip(pairwise([*self.by_table[1], len(query.table_sums)]), self.tabular, strict=True):
@@ -201,24 +226,30 @@ class TupleIndex:
                 query.missing[2 * a + 1] += 1
                 add_axis_value(self.axis_arrays, query.axis_arrays, a, int(codes[j]), 1)
 
-    # --- answers ---------------------------------------------------------------------------------------
+    # --- searches --------------------------------------------------------------------------------------
 
     def least_tuple(self, query: SumQuery) -> int:
-        """Return the first remaining tuple with the least sum."""
+        """Return the first remaining tuple with the least value of the query."""
         return self._extreme_tuple(query, 1)
 
     def greatest_tuple(self, query: SumQuery) -> int:
-        """Return the first remaining tuple with the greatest sum."""
+        """Return the first remaining tuple with the greatest value of the query."""
         return self._extreme_tuple(query, -1)
 
     def nearest(self, query: SumQuery, records: int) -> tuple[Ints, Ints]:
-        """Return the first `records` records by sum, ties by tuple: their tuples and how many of each."""
+        """Return the remaining records with the least values of the query, `records` of them or all if fewer remain.
+
+        Records are ordered by value, ties by tuple.
+
+        Returns:
+            The tuples, and how many records of each.
+        """
         return self._search(query, records, 1)
 
     def _extreme_tuple(self, query: SumQuery, sign: int) -> int:
-        """Return the first tuple with the least (sign 1) or greatest (-1) sum.
+        """Return the first remaining tuple with the least (`sign` 1) or greatest (`sign` -1) value of the query.
 
-        The first query is answered by a pass over all tuples, which costs less than building the tree.
+        The first call scans all tuples, which costs less than building the tree; later calls search the tree.
         """
         if self._has_answered:
             return int(self._search(query, 1, sign)[0][0])
@@ -232,7 +263,7 @@ class TupleIndex:
         return int(tuples[np.argmin(total) if sign > 0 else np.argmax(total)])
 
     def _axis_sums(self, query: SumQuery, axis: int) -> Ints:
-        """Return a query's value for each code of an axis and, last, for NULL."""
+        """Return the query's value on one axis for each code and, last, for NULL."""
         from dbanon.kernels.axis_sums import CHUNK
 
         begin, length, null = (int(self.axis_arrays[i][axis]) for i in (1, 2, 3))
@@ -253,9 +284,12 @@ class TupleIndex:
         )
 
     def _search(self, query: SumQuery, records: int, sign: int) -> tuple[Ints, Ints]:
-        """Return the tuples of the `records` remaining records with the least sums, and how many records of each tuple.
+        """Return the `records` remaining records with the least values of the query, or all if fewer remain.
 
-        `sign` is 1, or -1 for the greatest sums. All remaining records are returned if there are fewer.
+        With `sign` -1 they are those with the greatest values.
+
+        Returns:
+            The tuples, and how many records of each.
         """
         from dbanon.kernels.tree_search import search_records
 
@@ -267,20 +301,21 @@ class TupleIndex:
         return tuples[:size], counts[:size]
 
     def recount_records(self) -> None:
-        """Count the remaining records again, after kernels removed some."""
+        """Update `records` from the tree, after kernels removed records there."""
         self.records = int(self.tree[2][0])
 
-    # --- taking ----------------------------------------------------------------------------------------
+    # --- changes ---------------------------------------------------------------------------------------
 
     def remove_records(self, tuples: AnyInts, counts: AnyInts) -> None:
-        """Remove records; each tuple at most once per call."""
+        """Remove counts[i] records of each tuple tuples[i] from the index; a tuple may occur once per call."""
         self._change_counts(np.asarray(tuples, np.int64), -np.asarray(counts, np.int64))
 
     def restore_records(self, tuples: AnyInts, counts: AnyInts) -> None:
-        """Add records that were removed."""
+        """Add counts[i] records of each tuple tuples[i] that were removed before."""
         self._change_counts(np.asarray(tuples, np.int64), np.asarray(counts, np.int64))
 
     def _change_counts(self, tuples: Ints, counts: Ints) -> None:
+        """Add `counts` (negative to remove) to the remaining records of `tuples`, in the tree and in `records`."""
         from dbanon.kernels.index_tree import add_records
 
         self.records += int(counts.sum())
@@ -288,9 +323,10 @@ class TupleIndex:
 
 
 def _dispersion(space: EncodedTable, j: int, table: DistanceTable) -> float:
-    """Return the mean distance of two records on an attribute, estimated from its most frequent values.
+    """Return the mean distance of two records on attribute `j`, estimated from its most frequent values.
 
-    The trie begins with the attribute of greatest dispersion, as it separates most.
+    At most 64 values are used, 16 if the attribute has more than LONG_ATTRIBUTE. The trie begins with the attribute of
+    greatest dispersion, which separates tuples most.
     """
     records = np.bincount(space.codes[:, j], weights=space.counts, minlength=space.attributes[j].values + 1)
     share = records / max(float(records.sum()), 1.0)

@@ -10,17 +10,21 @@ from dbanon.kernels.arrays import AverageTotals
 
 
 class TuplePoints:
-    """The remaining counts of a table's tuples, as points of a k-d tree.
+    """The remaining records of each tuple of a table, as points of a k-d tree.
 
     Args:
         space: The encoded table.
-        places: Scaled positions of the values of each numeric attribute, by code.
-        units: Weight of a difference of 1, or of two different categories, by attribute.
+        places: Scaled positions of the values of each numeric attribute, by code (read for numeric attributes only).
+        units: For each attribute, the weight of a difference of 1 between positions, or of two different categories.
 
     O(n log n) time, O(n) memory. `remaining` (tuples,): remaining records.
     """
 
     def __init__(self, space: EncodedTable, places: list[Floats], units: Ints) -> None:
+        """Build the tree over all tuples.
+
+        Coordinates are the positions of numbers (NaN for NULL) and the codes of categories.
+        """
         from dbanon.kernels.kd_tree import MAX_LEAF_TUPLES, build_kd_tree
 
         self.space, self.remaining = space, space.counts.copy()
@@ -46,7 +50,7 @@ class TuplePoints:
 
     @property
     def records(self) -> int:
-        """Number of remaining records."""
+        """Number of remaining records in the tree."""
         return int(self.nodes[4][0])
 
     @property
@@ -60,9 +64,10 @@ class TuplePoints:
         return self.points, self.nodes, self.boxes, self.attribute_terms
 
     def totals(self) -> AverageTotals:
-        """Return the totals from which averages are computed.
+        """Return the totals over the remaining records from which their average is computed.
 
-        A position is rounded once to a multiple of 2^-s, with s the largest for which all positions together stay below
+        For numbers these are the sum and count of known positions, for categories the number of records by code. A
+        position is rounded once to a multiple of 2^-s, with s the largest for which all positions together stay below
         2^62: so sums are exact, whatever was removed before.
         """
         space = self.space

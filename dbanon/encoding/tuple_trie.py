@@ -16,12 +16,23 @@ from dbanon.kernels.arrays import BlockArrays, BoxNodes
 def build_trie(
     space: EncodedTable, tabular: Sequence[int], axis_codes: Codes, axis: tuple[Ints, ...], remaining_of: Ints
 ) -> tuple[Any, ...]:
-    """Return the nodes of the trie and of the trees of boxes, as arrays.
+    """Build the trie over the attributes with few values and the trees of boxes below it, as arrays by node.
 
-    The arrays: leaf (node of each tuple), parent, remaining records below each node, remaining records of each tuple,
-    first child and number of children (children are adjacent), code and level of trie nodes, tuple of a leaf or -1,
-    least tuple below, boxes (least and greatest code below on each axis), and the number of values and nodes that
-    searches have visited. O(n log^2 n) time.
+    Args:
+        space: The encoded table.
+        tabular: The attributes with few values; one level of the trie each, in this order.
+        axis_codes: (tuples, axes) codes of the other attributes, the axes; if there are none, the tuples are the leaves
+            of the trie.
+        axis: The positions on all axes, and where those of each axis begin, first; further entries are not used.
+        remaining_of: (tuples,) remaining records of each tuple; kept by reference.
+
+    Returns:
+        In this order: leaf (node of each tuple), parent, remaining records below each node, remaining records of each
+        tuple, first child and number of children (children are adjacent), code and level of trie nodes, tuple of a leaf
+        or -1, least tuple below, boxes (least and greatest code below on each axis), and a counter, 0, of the values
+        and nodes that searches visit.
+
+    O(n log^2 n) time.
     """
     from dbanon.kernels.index_tree import aggregate_up, build_boxes
 
@@ -79,9 +90,11 @@ def build_trie(
 
 
 def _sort_tuples(codes: Codes, tabular: Sequence[int]) -> tuple[Ints, list[Ints]]:
-    """Return the tuples sorted by some columns, and where runs of equal codes begin.
+    """Sort the tuples by the codes of some columns, and find where runs of equal codes begin.
 
-    The runs are for no column, for the first, for the first two, and so on.
+    Returns:
+        The sorted tuple numbers; and for no column, the first, the first two, and so on, the offsets in that order at
+        which runs of tuples with equal codes in these columns begin.
     """
     order = np.lexsort([codes[:, j] for j in reversed(tabular)]) if tabular else np.arange(len(codes))
     run_starts, is_start = [np.zeros(1, np.int64)], np.zeros(len(codes), bool)
@@ -100,7 +113,18 @@ MAX_BLOCK_TUPLES = 64
 def build_blocks(
     space: EncodedTable, tabular: Sequence[int], axis_codes: Codes, axis: tuple[Ints, ...], remaining_of: Ints
 ) -> BlockArrays:
-    """Return the tuples in blocks of neighbours."""
+    """Divide the tuples into blocks of at most MAX_BLOCK_TUPLES neighbouring tuples.
+
+    All tuples of a block have equal codes in the attributes `tabular`; a run of such tuples that is too long is halved
+    along the axes. It is an alternative to `build_trie` that is faster to build, with the same arguments.
+
+    Args:
+        space: The encoded table.
+        tabular: The attributes with few values.
+        axis_codes: (tuples, axes) codes of the other attributes, the axes.
+        axis: The arrays of the axes: positions, where those of each axis begin, and further entries for kernels.
+        remaining_of: (tuples,) remaining records of each tuple; kept by reference.
+    """
     from dbanon.kernels.block_search import cut_blocks, shrink_blocks
 
     codes, tuples = space.codes, len(space.codes)

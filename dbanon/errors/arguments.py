@@ -29,6 +29,7 @@ class UnknownParameterError(UsageError):
     example = Example("FROM k_anonymity('patients', persn = 'patient_number');")
 
     def __init__(self, function: str, name: str, accepted: Collection[str]) -> None:
+        """Build the message; its hint is the new name of a renamed parameter, or the most similar accepted name."""
         current = renamed_names.current_parameter(name, accepted)
         hint = did_you_mean(name, accepted) if current is None else renamed_names.renamed_hint(name, current)
         super().__init__(f"{function}: there is no parameter '{name}'.{hint} Accepted: {', '.join(accepted)}.")
@@ -68,6 +69,7 @@ class UnknownAlgorithmError(UsageError):
     example = Example("FROM inference('patients', k = 10, algorithm = 'mondrain');")
 
     def __init__(self, name: str, registered: Collection[str]) -> None:
+        """Build the message, with the most similar of the registered algorithms as a hint."""
         super().__init__(
             f"there is no algorithm '{name}'.{did_you_mean(name, registered)} Registered: {', '.join(registered)}."
         )

@@ -19,14 +19,21 @@ Outcome = Literal["failed", "usage", "refused", "busy", "interrupted"]
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
-    """Return ` Did you mean 'x'?` for the candidate most similar to `name`, or "" if none is similar."""
+    """Return ` Did you mean 'x'?`, with a leading space, for the candidate most similar to `name`.
+
+    Returns "" if no candidate is similar. Upper and lower case are equal in the comparison; `x` is spelled as in
+    `candidates`.
+    """
     by_lower = {k.lower(): k for k in candidates}
     close = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     return f" Did you mean '{by_lower[close[0]]}'?" if close else ""
 
 
 def format_names(names: Iterable[object]) -> str:
-    """Return names for a message, as in `'a', 'b'`; after twelve names only their number."""
+    """Return quoted names for a message, as in `'a', 'b'`.
+
+    Of more than twelve names, the first twelve are followed by the total, as in `..., ... (30 in all)`.
+    """
     quoted_names = [repr(str(n)) for n in names]
     return ", ".join(quoted_names[:12]) + (f", ... ({len(quoted_names)} in all)" if len(quoted_names) > 12 else "")
 
@@ -44,7 +51,7 @@ class _MessageFormatter(Formatter):
     """A formatter with notations for values: `{columns:names}` quotes names, `{table:sql}` gives a SQL literal."""
 
     def format_field(self, value: object, format_spec: str) -> str:
-        """Format a value by one of the notations, or as str.format does."""
+        """Format a value by the notation that `format_spec` names, such as `names`; otherwise as str.format does."""
         notation = _NOTATIONS.get(format_spec)
         return notation(value) if notation else format(value, format_spec)
 
@@ -54,7 +61,7 @@ _FORMATTER = _MessageFormatter()
 
 @cache
 def message_fields(message: str) -> tuple[str, ...]:
-    """Return the fields of a message template in the order in which they first occur."""
+    """Return the distinct field names of a message template, in the order in which they first occur."""
     return tuple(dict.fromkeys(field for _, field, _, _ in _FORMATTER.parse(message) if field))
 
 
@@ -77,6 +84,13 @@ class DbanonError(Exception):
     """Code that raises the error, or a description of when it is raised; the manual shows it."""
 
     def __init__(self, *values: object) -> None:
+        """Fill the template `message` with the values, one for each of its fields.
+
+        If `message` is empty, the values are passed to Exception unchanged.
+
+        Raises:
+            ValueError: The number of values is not that of the fields.
+        """
         if self.message:
             values = (
                 _FORMATTER.vformat(self.message, (), dict(zip(message_fields(self.message), values, strict=True))),
@@ -85,9 +99,10 @@ class DbanonError(Exception):
 
     @classmethod
     def pattern(cls) -> str:
-        """Return the pattern that recognizes the message: `message_pattern`, or the longest fixed part of the template.
+        """Return a regular expression that recognizes this error in a text of DuckDB.
 
-        Returns "" if the text need not be recognized.
+        It is `message_pattern`, or the longest fixed part of the template `message`, escaped. Returns "" if there is
+        neither, and for errors with the outcome `failed` that have no `message_pattern`.
         """
         if cls.message_pattern or cls.outcome == "failed":
             return cls.message_pattern

@@ -51,6 +51,15 @@ class DeliveryFailedError(DbanonError):
     )
 
     def __init__(self, function: str, release: str, target: str, why: str) -> None:
+        """Build the message.
+
+        Args:
+            function: The function that was called. For "drop", the message is about a copy that was not dropped;
+                otherwise about a version that is recorded in the ledger and not copied.
+            release: The release.
+            target: The PostgreSQL table.
+            why: The reason.
+        """
         reason = why.rstrip(".")
         if function == "drop":
             text = f"{target} could not be dropped, and {release} was not dropped either: {reason}. Hint: drop it again"

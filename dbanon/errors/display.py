@@ -14,7 +14,11 @@ _STATEMENT_EXCERPT = re.compile(r"\n+LINE \d+:.*", re.DOTALL)
 
 
 def format_error(message: str) -> str:
-    """Return the text of an error for people: without DuckDB's wrapping, each hint on a line of its own."""
+    """Return the text of an error for people, with control characters escaped and each hint on a line of its own.
+
+    From errors of dbanon, the prefix and the excerpt of the statement that DuckDB adds are removed. Blank lines are
+    removed. Of more than 20 lines, the first 20 and `…` remain.
+    """
     prefix = _ERROR_PREFIX.match(message)
     if prefix:
         message = _STATEMENT_EXCERPT.sub("", message[prefix.end() :])
@@ -24,10 +28,10 @@ def format_error(message: str) -> str:
 
 
 def single_line(text: str) -> str:
-    """Return a text with line breaks and control characters escaped."""
+    """Return a text with all control characters escaped, including line breaks and tabs."""
     return text.translate(_CONTROLS)
 
 
 def escape_controls(text: str) -> str:
-    """Return a text with control characters escaped, except line breaks and tabs."""
+    """Return a text with control characters escaped, except line feeds, carriage returns and tabs."""
     return text.translate(_CONTROLS_WITHOUT_BREAKS)

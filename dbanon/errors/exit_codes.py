@@ -19,7 +19,11 @@ _CONFLICT = re.compile(r"conflict", re.IGNORECASE)
 
 
 def error_outcome(error: BaseException) -> Outcome:
-    """Return the outcome of a call that raised this error, of dbanon or of DuckDB."""
+    """Return the outcome of a call that raised this error, of dbanon or of DuckDB; "failed" for all other errors.
+
+    An error of dbanon that DuckDB passed on as text is recognized by its message. Locked files and conflicts between
+    transactions of DuckDB are "busy".
+    """
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
     if isinstance(error, errors.DbanonError):
@@ -36,9 +40,9 @@ def error_outcome(error: BaseException) -> Outcome:
 
 @cache
 def _outcome_patterns() -> tuple[tuple[Outcome, re.Pattern[str]], ...]:
-    """Return the outcome and the message pattern of each error class.
+    """Return pairs of the outcome and the compiled message pattern of every error class that has a pattern.
 
-    Refusals come before mistakes, so that of two patterns that match a message, that of the refusal counts.
+    Refusals come before usage errors: if two patterns match a message, the refusal counts.
     """
     error_classes = [k for k in vars(errors).values() if isinstance(k, type) and issubclass(k, errors.DbanonError)]
     patterns = ((k.outcome, k.pattern()) for k in sorted(error_classes, key=lambda k: k.outcome))

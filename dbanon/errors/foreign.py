@@ -37,6 +37,14 @@ class UnknownDatabaseError(DbanonError):
     )
 
     def __init__(self, function: str, name: str, home: str, table: str) -> None:
+        """Build the message.
+
+        Args:
+            function: The function that was called.
+            name: The attached database that the policy names.
+            home: The DuckDB database with the policy.
+            table: The table that stores the identity of attached databases; the hint inserts a row into it.
+        """
         super().__init__(
             f"{function}: the policy in {home} is about tables of {name}, and does not say which database that is: "
             f"another one can be attached by the same name. Hint: where the right one is attached now, say so once: "
@@ -80,6 +88,7 @@ class DatabaseIdentityUnavailableError(DbanonError):
     )
 
     def __init__(self, function: str, name: str, kind: str, why: str) -> None:
+        """Build the message; its hint depends on `kind`, the system of the database ("postgres", "mysql", ...)."""
         hint = {
             "postgres": "the role that reads it needs EXECUTE on pg_control_system()",
             "mysql": "it has to have @@server_uuid, as MySQL does, or @@server_uid, as MariaDB does",
@@ -126,6 +135,7 @@ class NoDatabaseForPolicyError(DbanonError):
     )
 
     def __init__(self, function: str, source: str, databases: Iterable[str]) -> None:
+        """Build the message; `databases` are the attached DuckDB databases, of which none is chosen."""
         names = ", ".join(databases)
         super().__init__(
             f"{function}: {source} is in another system, and what dbanon keeps of it belongs into a DuckDB database, "
@@ -208,6 +218,7 @@ class PushdownEnabledError(DbanonError):
     )
 
     def __init__(self, source: str, settings: Sequence[str]) -> None:
+        """Build the message; `settings` are the DuckDB settings that are on and let MySQL filter, count and sort."""
         off = "; ".join(f"SET GLOBAL {setting} = false" for setting in settings)
         super().__init__(
             f"{source} may be read from MySQL, and DuckDB is set to let MySQL filter, count and sort, for which texts "

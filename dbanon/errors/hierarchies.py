@@ -13,6 +13,14 @@ class UnknownHierarchyError(DbanonError):
     example = Example("FROM kacpc('few', k = 10, qi = ['zip'], hierarchies = {'zip': 'zip55'});", (FEW,))
 
     def __init__(self, function: str, name: str, location: str, hierarchies: Iterable[str]) -> None:
+        """Build the message, with the most similar of the known hierarchies as a hint.
+
+        Args:
+            function: The function that was called.
+            name: The name that was given.
+            location: Where it was given, such as a parameter.
+            hierarchies: The names of all known hierarchies.
+        """
         super().__init__(
             f"{function}: there is no hierarchy '{name}' ({location}).{did_you_mean(name, hierarchies)} Hint: load it "
             "with INSERT INTO dbanon.hierarchy FROM hierarchy_from_file('name', 'file.csv'), or see FROM hierarchies()."
@@ -28,9 +36,10 @@ class MalformedHierarchyError(DbanonError):
         """Build the message.
 
         Args:
-            name: The hierarchy.
-            why: What is wrong, as a sentence.
-            is_stored: Whether it is in `dbanon.hierarchy`, rather than read from a file or text.
+            name: The name of the hierarchy.
+            why: What is wrong with it, as a sentence.
+            is_stored: Whether the hierarchy is in `dbanon.hierarchy`, rather than read from a file or text. The hint
+                differs.
         """
         hint = (
             "FROM hierarchy_problems() lists what is wrong."
@@ -58,11 +67,11 @@ class UncoveredValueError(DbanonError):
 
         Args:
             table: The source.
-            column: Its column.
-            count: The number of distinct values.
-            hierarchy: The hierarchy.
-            call_hierarchy: The hierarchy that the call names, if it is not the declared one.
-            is_of_zone: Whether it has instants as texts in the session's time zone.
+            column: The column of the source with the values.
+            count: The number of distinct values that the hierarchy does not contain.
+            hierarchy: The name of the hierarchy.
+            call_hierarchy: The hierarchy that the call names, if it is not the declared one; the hint repeats it.
+            is_of_zone: Whether the hierarchy has timestamps as texts in the session's time zone, where UTC is needed.
         """
         call = [text(table), text(column), *([f"hierarchy := {text(call_hierarchy)}"] if call_hierarchy else [])]
         super().__init__(

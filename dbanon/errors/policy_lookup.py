@@ -53,6 +53,15 @@ class UnmatchedPolicyError(RefusedError):
     )
 
     def __init__(self, function: str, source: str, database: str, rows: tuple[str, str], key: tuple[str, str]) -> None:
+        """Build the message.
+
+        Args:
+            function: The function that was called.
+            source: The source, which has no policy.
+            database: The database with the policy rows.
+            rows: Schema and table in the policy rows, which match no table.
+            key: Schema and table under which the source is found in the policy; the hint renames the rows to these.
+        """
         schema, table = rows
         old, new = (f"(schema_name, table_name) = ({text(a)}, {text(b)})" for a, b in (rows, key))
         super().__init__(

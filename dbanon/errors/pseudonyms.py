@@ -62,6 +62,14 @@ class AmbiguousDataSubjectError(RefusedError):
     )
 
     def __init__(self, function: str, table: str, columns: Sequence[str], is_several: bool = False) -> None:
+        """Build the message.
+
+        Args:
+            function: The function that was called.
+            table: The source.
+            columns: The pseudonym columns.
+            is_several: Whether several of them are declared to identify the data subject, rather than none.
+        """
         super().__init__(
             f"{function}: {format_names(columns)} of {table} have the role pseudonym, and "
             f"{'several say that they are' if is_several else 'nothing says which of them is'} the data subject, whose "
@@ -106,6 +114,15 @@ class TransformedColumnsNotSupportedError(DbanonError):
     def __init__(
         self, function: str, table: str, columns: Collection[str], output: str, hint: str | None = None
     ) -> None:
+        """Build the message.
+
+        Args:
+            function: The function that was called.
+            table: The source.
+            columns: The columns with the role pseudonym, mask or shift.
+            output: What does not support them, such as "a stream".
+            hint: The hint; by default to withhold the columns.
+        """
         hint = hint or f"leave them out, withhold = [{', '.join(repr(c) for c in columns)}]"
         super().__init__(
             f"{function}: {format_names(columns)} of {table} have the role pseudonym, mask or shift, which {output} "
@@ -144,14 +161,14 @@ class PseudonymCollisionError(RefusedError):
 
 
 def _linkage_text(columns: Sequence[str]) -> str:
-    """Return words that state what pseudonym columns reveal."""
+    """Return words for a message that state which rows the pseudonym columns link."""
     if len(columns) == 1:
         return f"the pseudonym {columns[0]} shows which rows are of one person"
     return f"the pseudonyms {', '.join(columns)} show which rows belong together"
 
 
 def _withhold_hint(columns: Sequence[str]) -> str:
-    """Return a hint to withhold one of the pseudonym columns."""
+    """Return a hint for a message to withhold a pseudonym column; its example is the last of `columns`."""
     return f"withhold {'the pseudonym' if len(columns) == 1 else 'one of them'}, withhold = ['{columns[-1]}']"
 
 
@@ -165,6 +182,15 @@ class LinkedRowsBelowKError(RefusedError):
     )
 
     def __init__(self, function: str, table: str, columns: Sequence[str], count: object, k: int) -> None:
+        """Build the message.
+
+        Args:
+            function: The function that was called.
+            table: The source.
+            columns: The pseudonym columns.
+            count: The number of persons who share the classes of their rows with fewer than k persons.
+            k: The parameter k of the call.
+        """
         super().__init__(
             f"{function}: {count} persons of {table} are alone by their linked rows: {_linkage_text(columns)}, and "
             f"fewer than k = {k} persons have rows in the same classes, as often. Hint: {_withhold_hint(columns)}, "
@@ -186,6 +212,16 @@ class LinkedRowsMissModelError(RefusedError):
     def __init__(
         self, function: str, table: str, columns: Sequence[str], parameter: str, sensitive: str, count: object
     ) -> None:
+        """Build the message.
+
+        Args:
+            function: The function that was called.
+            table: The source.
+            columns: The pseudonym columns.
+            parameter: The parameter of the privacy model, such as "l".
+            sensitive: The sensitive column.
+            count: The number of groups of persons that do not meet it.
+        """
         super().__init__(
             f"{function}: {count} groups of persons of {table} do not meet {parameter} of {sensitive} by the linked "
             f"rows of their persons: {_linkage_text(columns)}. Hint: {_withhold_hint(columns)}, or generalize more."
@@ -204,6 +240,16 @@ class LinkedRowsRareValuesError(RefusedError):
     def __init__(
         self, function: str, table: str, columns: Sequence[str], values: Iterable[str], count: object, k: int
     ) -> None:
+        """Build the message.
+
+        Args:
+            function: The function that was called.
+            table: The source.
+            columns: The pseudonym columns.
+            values: The columns that are published unchanged.
+            count: The number of persons whose linked rows have values that fewer than k persons have together.
+            k: The parameter k of the call.
+        """
         values = list(values) or [""]
         super().__init__(
             f"{function}: {count} persons of {table} have values that their linked rows have together with fewer than "

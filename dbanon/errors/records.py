@@ -181,6 +181,7 @@ class SensitiveHierarchyMissingError(DbanonError):
     def __init__(
         self, function: str, table: str, column: str, feature: str = "ground_distance = 'hierarchical'"
     ) -> None:
+        """Build the message; `feature` is what needs the hierarchy, as text."""
         super().__init__(
             f"{function}: {feature} needs a hierarchy of {table}.{column}. "
             f"Hint: hierarchies = {{'{column}': 'name'}}, or the column hierarchy of dbanon.policy."
@@ -202,6 +203,7 @@ class UnexpectedNullError(DbanonError):
     )
 
     def __init__(self, function: str, table: str, column: str, count: object, is_stream: bool = False) -> None:
+        """Build the message; `is_stream` selects the hint for streams, which cannot drop rows."""
         alternative = "a view without these rows" if is_stream else "nulls = 'drop'"
         super().__init__(
             f"{function}: {table}.{column} is NULL in {count} rows and nulls = 'error' was asked for. "

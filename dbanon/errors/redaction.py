@@ -35,7 +35,11 @@ _INVALID_INPUT = re.compile(
 
 
 def quoting_error_kind(error: BaseException) -> str | None:
-    """Return the kind of an error whose message may quote a value, in words without the value; else None."""
+    """Return a description, without the value, of an error whose message may quote a value of the source.
+
+    The description is such as `Conversion Error`, `CSV Error on Line: 7` or `an error of PostgreSQL`. Returns None if
+    the message cannot quote a value.
+    """
     text = str(error)
     if isinstance(error, duckdb.Error) and (line := _CSV_LINE.search(text)):
         return line[0]
@@ -53,15 +57,15 @@ def quoting_error_kind(error: BaseException) -> str | None:
 
 @contextlib.contextmanager
 def redact_values(function: str, sources: Callable[[], Sequence[str]]) -> Iterator[None]:
-    """Return a context manager that replaces an error whose message quotes a value.
+    """Return a context manager that replaces errors of DuckDB whose message may quote a value of the source.
 
     Args:
         function: The name in the message.
-        sources: Returns the tables that are read. If there are none, the statement does not concern dbanon, and the
-            original error is raised.
+        sources: Returns the tables that are read; called only after such an error. If there are none, the statement
+            does not concern dbanon, and the original error is raised.
 
     Raises:
-        UnreadableValueError: Instead of the error of DuckDB.
+        UnreadableValueError: Instead of the error of DuckDB. All other errors are raised unchanged.
     """
     try:
         yield

@@ -67,6 +67,7 @@ class RelationKeyNotWithheldError(RefusedError):
     )
 
     def __init__(self, table: str, column: str, role: str | None) -> None:
+        """Build the message; `role` is the declared role of the column, None if it has none."""
         why = (
             "and has no role: where the table is released alone, ten rows of one person are ten people"
             if role is None
@@ -92,6 +93,13 @@ class OverlappingReleaseError(RefusedError):
     )
 
     def __init__(self, name: str, others: Sequence[str], is_several: bool) -> None:
+        """Build the message.
+
+        Args:
+            name: The release that is to be created.
+            others: The releases with the same people.
+            is_several: Whether the new release is the one of several tables, rather than one of the others.
+        """
         why = (
             "and a release of several tables cannot be held against others"
             if is_several

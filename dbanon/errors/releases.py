@@ -26,6 +26,14 @@ class UnreadableStatementError(DbanonError):
     example = Example(f"{_MAKE} safe FROM kacpc('patients', k = 10);")
 
     def __init__(self, statement: str, expected: str, got: str | None, form: str) -> None:
+        """Build the message.
+
+        Args:
+            statement: The kind of statement, such as `DROP MATERIALIZED ANONYMIZED VIEW`.
+            expected: What the parser expected.
+            got: The word found instead; None at the end of the statement.
+            form: The syntax of the statement.
+        """
         got_text = "the end" if got is None else got
         super().__init__(f"{statement}: expected {expected}, got {got_text}. Accepted: {form}.")
 
@@ -38,6 +46,13 @@ class NotASingleCallError(DbanonError):
     def __init__(
         self, why: str, functions: Iterable[str], statement: str = "CREATE MATERIALIZED ANONYMIZED VIEW"
     ) -> None:
+        """Build the message.
+
+        Args:
+            why: What the query is instead, without a period at the end.
+            functions: The functions that may be called.
+            statement: The kind of statement.
+        """
         end = "" if why.endswith("?") else "."
         super().__init__(
             f"{statement}: the query must be one call and nothing else, SELECT * FROM "
@@ -55,6 +70,16 @@ class UnknownReleaseError(DbanonError):
     def __init__(
         self, function: str, name: str, releases: Iterable[str], is_stream: bool = False, is_several: bool = False
     ) -> None:
+        """Build the message, with the most similar name of `releases` as a hint.
+
+        Args:
+            function: The function that was called.
+            name: The name that was given.
+            releases: The names of published releases.
+            is_stream: Whether the name is that of a streaming view. The hint then names the statements for streaming
+                views.
+            is_several: Whether the name is that of a release of several related tables, which has one version.
+        """
         hint = did_you_mean(name, releases)
         if is_several:
             hint = (
@@ -78,6 +103,15 @@ class UnknownVersionError(DbanonError):
     def __init__(
         self, name: str, version: int, versions: Iterable[tuple[int, str]], function: str = "forget_release"
     ) -> None:
+        """Build the message.
+
+        Args:
+            name: The release.
+            version: The version that was asked for.
+            versions: Number and status of all versions of the release.
+            function: The function that was called. For forget_release, the message is about versions that can be
+                forgotten.
+        """
         versions_text = ", ".join(f"{number} ({status})" for number, status in versions)
         is_forgetting = function == "forget_release"
         super().__init__(
@@ -101,6 +135,16 @@ class ReleaseExistsError(DbanonError):
         is_stream: bool = False,
         is_several: bool = False,
     ) -> None:
+        """Build the message, and store `is_release` as an attribute.
+
+        Args:
+            function: The function that was called.
+            name: The name of the release that is to be created.
+            tables: The names of tables that exist already.
+            is_release: Whether they are tables of a published release.
+            is_stream: Whether they are tables of a streaming view.
+            is_several: Whether they are tables of a release of several related tables.
+        """
         hint = (
             f"a release of several tables has one version: DROP MATERIALIZED ANONYMIZED VIEW {name} first."
             if is_several
@@ -185,6 +229,14 @@ class SmallDifferencesRefusedError(RefusedError):
     )
 
     def __init__(self, function: str, name: str, n_sets: int, other_versions: Sequence[str]) -> None:
+        """Build the message.
+
+        Args:
+            function: "refresh", or the function that creates the version.
+            name: The release.
+            n_sets: The number of sets of too few records by which the versions differ.
+            other_versions: The versions that a reader could subtract, as text.
+        """
         outcome_text = "The old version stays" if function == "refresh" else "Nothing was changed"
         super().__init__(
             f"{function}: {n_sets} sets of records of {name} would come or go that are too few records (persons), or "
@@ -242,7 +294,12 @@ class CompositionRefusedError(RefusedError):
     )
 
     def __init__(self, name: str, n_people: Mapping[str, int]) -> None:
-        """Build the message; `n_people` has the number of affected people by release."""
+        """Build the message.
+
+        Args:
+            name: The new release.
+            n_people: The number of exposed people, by the name of the other release.
+        """
         counts = ", ".join(f"{count} with {other}" for other, count in n_people.items())
         super().__init__(
             f"{name}: beside other releases of the same people, candidate sets fall below k or l, or sets of so few "
@@ -273,7 +330,16 @@ class CompositionUncheckedError(RefusedError):
     example = Example(f"{_MAKE} by_sex WITH (composition = 'refuse') AS SELECT * FROM kacpc('few', k = 5);", _VISITS)
 
     def __init__(self, name: str, key: Sequence[str] | None, others: Mapping[str, Sequence[str] | None]) -> None:
+        """Build the message.
+
+        Args:
+            name: The new release.
+            key: The columns that identify its people; None if no columns do.
+            others: The same columns, or None, by the name of each other release.
+        """
+
         def describe_key(columns: Sequence[str] | None) -> str:
+            """Return words that say by which columns people are identified."""
             return f"told apart by {', '.join(columns)}" if columns else "not told apart"
 
         others_text = ", ".join(f"{other} ({describe_key(columns)})" for other, columns in others.items())
@@ -299,6 +365,12 @@ class UnknownRelationError(RefusedError):
     )
 
     def __init__(self, name: str, others: Mapping[str, str]) -> None:
+        """Build the message; of more than five releases, five are named.
+
+        Args:
+            name: The new release.
+            others: Why it is unknown whether the same people are in them, by the name of each other release.
+        """
         others_text = "; ".join(f"{other} ({why})" for other, why in list(others.items())[:5])
         others_text += f"; and {len(others) - 5} others" if len(others) > 5 else ""
         super().__init__(
@@ -309,15 +381,15 @@ class UnknownRelationError(RefusedError):
 
 
 class Recognition(Protocol):
-    """The result of comparing the people of two versions."""
+    """The result of comparing the people of a new version with those of an earlier version."""
 
     @property
     def people(self) -> int:
-        """The number of people of the smaller version."""
+        """The number of people of the version that has fewer."""
 
     @property
     def by_key(self) -> int:
-        """The number of them with the same key in both versions."""
+        """The number of these people who have the same key in both versions."""
 
     @property
     def by_spelling(self) -> int:
@@ -325,15 +397,18 @@ class Recognition(Protocol):
 
     @property
     def by_records(self) -> int | None:
-        """The number of further people recognized by their records; None if too few remain."""
+        """The number of further people recognized by their records.
+
+        None if too few people remain, or if their records agree no more than by chance.
+        """
 
     @property
     def columns(self) -> Sequence[str]:
-        """The columns in which the records are equal."""
+        """The columns in which the records of people recognized by them are equal."""
 
     @property
     def is_comparable(self) -> bool:
-        """Whether the hashes of both versions can be compared."""
+        """Whether the hashes of both versions have the same format."""
 
 
 class PeopleNotRecognizedError(RefusedError):
@@ -351,6 +426,13 @@ class PeopleNotRecognizedError(RefusedError):
     )
 
     def __init__(self, name: str, other: str, recognition: Recognition) -> None:
+        """Build the message.
+
+        Args:
+            name: The new version.
+            other: The earlier version.
+            recognition: How many people of both versions are the same by keys, spelling and records.
+        """
         by_key = f"{recognition.by_key} of {recognition.people} people are recognised by their keys"
         facts = [by_key if recognition.by_key else "no key is in both versions"]
         if recognition.by_spelling:
@@ -471,6 +553,7 @@ class TargetExistsError(DbanonError):
     )
 
     def __init__(self, target: str, files: Iterable[str], function: str = "publish") -> None:
+        """Build the message; `files` are the existing files, `target` the requested target."""
         super().__init__(
             f"{function}: {format_names(files)} exists already. Hint: overwrite = True, or another name than {target}."
         )
@@ -484,6 +567,12 @@ class DemoExistsError(DbanonError):
     )
 
     def __init__(self, path: str, is_demo: bool) -> None:
+        """Build the message.
+
+        Args:
+            path: The file.
+            is_demo: Whether the file is a demo database, which `overwrite` may replace.
+        """
         hint = (
             "overwrite = True makes it anew, and what was added to it is lost;"
             if is_demo

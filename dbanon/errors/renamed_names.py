@@ -95,12 +95,23 @@ COLUMN_METRICS: Mapping[str, str] = {
 
 
 def current_parameter(name: str, current_names: Collection[str]) -> str | None:
-    """Return the name that replaced the name of a parameter, if a function has it now; None otherwise."""
+    """Return the name that replaced an earlier parameter name and is among `current_names`; None if there is none.
+
+    Args:
+        name: The earlier name, in upper or lower case.
+        current_names: The names of a function's parameters today.
+    """
     return next((new for new in PARAMETERS.get(name.lower(), ()) if new in current_names), None)
 
 
 def translate_parameter(name: str, current_names: Collection[str]) -> str:
-    """Return today's name of a parameter; a name that the function has, or that was never one of its, stays."""
+    """Return today's name of a function's parameter.
+
+    Args:
+        name: A name of today or an earlier one. It is returned unchanged if it is among `current_names`, or if nothing
+            replaced it.
+        current_names: The names of the function's parameters today.
+    """
     return name if name in current_names else current_parameter(name, current_names) or name
 
 
@@ -108,18 +119,22 @@ def earlier_parameters(current_names: Collection[str]) -> list[str]:
     """Return the earlier names of a function's parameters, in alphabetical order.
 
     Args:
-        current_names: The names of its parameters today. An earlier name that is one of these is not returned.
+        current_names: The names of the function's parameters today. An earlier name that is one of these is not
+            returned.
     """
     return [old for old in PARAMETERS if old not in current_names and current_parameter(old, current_names) is not None]
 
 
 def renamed_hint(old: str, new: str | None) -> str:
-    """Return a sentence that states the new name; empty if there is none."""
+    """Return ` 'old' is now 'new'.`, with a leading space; "" if `new` is None."""
     return "" if new is None else f" '{old}' is now '{new}'."
 
 
 def current_metric(name: str) -> str:
-    """Return today's name of a metric, with what follows after a colon."""
+    """Return today's name of a metric; a name that was never replaced is returned unchanged.
+
+    Of a name such as `missing:age` only the part before the colon is translated.
+    """
     if name in METRICS:
         return METRICS[name]
     base, colon, column = name.partition(":")

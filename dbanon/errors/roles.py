@@ -14,6 +14,15 @@ class UnknownColumnError(DbanonError):
     example = Example("FROM kacpc('patients', k = 10, qi = ['zipp']);")
 
     def __init__(self, function: str, table: str, column: str, location: str, columns: Collection[str]) -> None:
+        """Build the message, with the most similar column of the table as a hint.
+
+        Args:
+            function: The function that was called.
+            table: The table.
+            column: The column that was given.
+            location: Where it was given, such as a parameter.
+            columns: All columns of the table.
+        """
         super().__init__(
             f"{function}: {table} has no column '{column}' (named in {location}).{did_you_mean(column, columns)} "
             f"Columns: {format_names(columns)}."
@@ -29,6 +38,7 @@ class UnknownRoleError(DbanonError):
     )
 
     def __init__(self, table: str, column: str, role: str, roles: Collection[str]) -> None:
+        """Build the message; the hint is the new name of a renamed role, or else the most similar accepted role."""
         current = renamed_names.ROLES.get(role.lower())
         hint = did_you_mean(role, roles) if current is None else renamed_names.renamed_hint(role, current)
         super().__init__(f"{table}.{column}: there is no role '{role}'.{hint} Accepted: {', '.join(roles)}.")
@@ -107,7 +117,14 @@ class PolicyMissingError(DbanonError):
     example = Example("FROM kacpc('few', k = 10);", (FEW,))
 
     def __init__(self, function: str, table: str, suggested: str | None) -> None:
-        """Build the message; `suggested` is a column that it shows as a quasi-identifier."""
+        """Build the message.
+
+        Args:
+            function: The function that was called.
+            table: The source.
+            suggested: A column of the source that the hint uses as an example of a quasi-identifier; None if there is
+                none.
+        """
         column = suggested or "..."
         super().__init__(
             f"{function}: no quasi-identifier is declared for {table}. Hint: declare its policy, "
@@ -147,6 +164,7 @@ class CollatedColumnError(DbanonError):
     )
 
     def __init__(self, function: str, table: str, columns: Sequence[str]) -> None:
+        """Build the message; the hint is a SELECT that removes the collation of `columns`."""
         repaired = ", ".join(f"{column} COLLATE POSIX AS {column}" for column in columns)
         super().__init__(
             f"{function}: by the collation of {table}.{', '.join(columns)} texts such as 'a' and 'A' are one value, "
@@ -169,6 +187,14 @@ class RepeatedIdentifierError(DbanonError):
     )
 
     def __init__(self, table: str, column: str, count: object, can_be_person: bool) -> None:
+        """Build the message.
+
+        Args:
+            table: The table.
+            column: The identifier.
+            count: The number of values that occur in several rows.
+            can_be_person: Whether the type of the column allows the role person; otherwise the hint proposes a view.
+        """
         declare = (
             "run the statement beside this"
             if can_be_person
@@ -193,6 +219,14 @@ class UniqueByUnchangedColumnsError(DbanonError):
     )
 
     def __init__(self, table: str, columns: Iterable[str], count: object, has_persons: bool) -> None:
+        """Build the message.
+
+        Args:
+            table: The table.
+            columns: The columns that are published unchanged.
+            count: The number of records that share all values of these columns with no other person or record.
+            has_persons: Whether the table has a person column, so that persons are compared rather than records.
+        """
         super().__init__(
             f"{table}: {count} records share all values of {', '.join(columns)} with no other "
             f"{'person' if has_persons else 'record'}, and these are published as they are: who knows them finds "
@@ -252,6 +286,16 @@ class RareCombinationError(RefusedError):
     def __init__(
         self, function: str, table: str, columns: Iterable[str], count: object, k: int, with_transformed: bool = False
     ) -> None:
+        """Build the message.
+
+        Args:
+            function: The function that was called.
+            table: The source.
+            columns: The columns that are published unchanged.
+            count: The number of combinations of their values that fewer than k records (persons) have.
+            k: The parameter k of the call.
+            with_transformed: Whether some of the columns are transformed (masks or shifts).
+        """
         columns = list(columns) or [""]
         super().__init__(
             f"{function}: {format_names(columns)} of {table} have the role insensitive (published unchanged)"
@@ -277,6 +321,7 @@ class RareValueError(RefusedError):
     def __init__(
         self, function: str, table: str, column: str, count: object, k: int, role: str = "insensitive"
     ) -> None:
+        """Build the message; for the roles mask and shift, `count` is a number of published, not stored values."""
         role_text = "insensitive (published unchanged)" if role == "insensitive" else role
         values_text = "of its values" if role == "insensitive" else "of the values that it publishes"
         super().__init__(

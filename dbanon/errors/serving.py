@@ -65,6 +65,12 @@ class ReaderStatementRefusedError(RefusedError):
     example = Situation(_READER + "for anything but one SELECT over what was published.", ("The table", "'patients'"))
 
     def __init__(self, subject: str, name: str = "") -> None:
+        """Build the message, and store `subject` as an attribute for the log.
+
+        Args:
+            subject: What the reader may not use, such as "The table", without a name.
+            name: The name, for the message only.
+        """
         self.subject = subject
         """What it is, without the name: that is for the log."""
         super().__init__(
@@ -83,6 +89,7 @@ class RequestNotPermittedError(RefusedError):
     )
 
     def __init__(self, call: str, permitted_calls: Sequence[str], custodians: Sequence[str] = ()) -> None:
+        """Build the message; of permitted calls and custodians, at most twelve each are named."""
         permitted_text = "; ".join(permitted_calls[:12]) or "nothing"
         custodian_text = (
             f"the custodian of the data ({', '.join(custodians[:12])})" if custodians else "the custodian of the data"
@@ -104,6 +111,7 @@ class ReleaseUnavailableError(RefusedError):
     )
 
     def __init__(self, call: str, available: Sequence[str]) -> None:
+        """Build the message; `available` are the calls whose releases exist, of which at most twelve are named."""
         available_text = f" There are: {'; '.join(available[:12])}." if available else ""
         super().__init__(
             f"{call} cannot be released beside what was released before, or at all; dbanon.release_request tells "
@@ -177,6 +185,7 @@ class ServerStartFailedError(DbanonError):
     )
 
     def __init__(self, process_output: str) -> None:
+        """Use the output of the process as the message, if it is a sentence; else embed it in one."""
         super().__init__(
             process_output
             if process_output.endswith((".", "?"))

@@ -50,6 +50,7 @@ class UnknownTableError(DbanonError):
     example = Example("FROM kacpc('patient', k = 10);")
 
     def __init__(self, function: str, text: str, tables: Iterable[str]) -> None:
+        """Build the message, with the most similar of `tables` as a hint; `text` is the name that was given."""
         super().__init__(
             f"{function}: no table, view or file '{text}' is visible.{did_you_mean(text, tables)} Hint: temporary "
             "tables, "
@@ -97,6 +98,7 @@ class UnreadableFileError(DbanonError):
     example = Example("FROM kacpc('missing.csv', k = 10);")
 
     def __init__(self, function: str, path: str, why: str) -> None:
+        """Build the message; for a path with `*`, `?` or `[` a hint states that a name means one file."""
         hint = (
             " Hint: a name means one file; for several, CREATE VIEW patients AS FROM 'patients*.csv' and name the view."
             if re.search(r"[*?\[]", path)
@@ -187,6 +189,13 @@ class UnreadableValueError(DbanonError):
     )
 
     def __init__(self, function: str, sources: Iterable[str], kind: str) -> None:
+        """Build the message.
+
+        Args:
+            function: The function that was called.
+            sources: The tables that are read; repeated names are shown once.
+            kind: The kind of the error of DuckDB, without the value (see `quoting_error_kind`).
+        """
         sources_text = ", ".join(dict.fromkeys(sources))
         super().__init__(
             f"{function}: a value of {sources_text}, or of an argument, could not be read or converted ({kind}). The "
@@ -215,6 +224,7 @@ class ShadowedBuiltinError(DbanonError):
     )
 
     def __init__(self, function: str, macros: Iterable[str]) -> None:
+        """Build the message; `macros` are macros that replace functions of DuckDB; at most twelve are named."""
         macro_names = list(macros)
         super().__init__(
             f"{function}: where [...] or {{...}} is written, DuckDB calls a function whose place a macro can take, and "

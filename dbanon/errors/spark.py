@@ -44,6 +44,7 @@ class TableNotInPolicyError(RefusedError):
     )
 
     def __init__(self, function: str, table: str, policy: str, policy_tables: Iterable[tuple[str, str]]) -> None:
+        """Build the message; `policy_tables` are the (schema, table) pairs of the policy, possibly repeated."""
         names = [name if schema == "main" else f"{schema}.{name}" for schema, name in dict.fromkeys(policy_tables)]
         names_text = f"It names {format_names(names)}." if names else "It names no table."
         super().__init__(
@@ -77,6 +78,11 @@ class ComputedColumnError(RefusedError):
     )
 
     def __init__(self, function: str, table: str, column: str, sources: Iterable[str]) -> None:
+        """Build the message.
+
+        `sources` are the other columns from which the published column is computed. If it is empty, the message says
+        that the column is not the column of that name that was read.
+        """
         source_names = format_names(sorted(sources))
         reason = f"is computed from {source_names}" if source_names else "is not the column of that name which was read"
         super().__init__(
@@ -157,4 +163,5 @@ class PartitionFailedError(DbanonError):
     )
 
     def __init__(self, error_text: str) -> None:
+        """Use the text of DuckDB's error as the message, with a period at the end."""
         super().__init__(error_text if error_text.endswith((".", "?")) else f"{error_text}.")

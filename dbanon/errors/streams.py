@@ -33,6 +33,7 @@ class HierarchyNodeRemovedError(DbanonError):
     )
 
     def __init__(self, function: str, node: str) -> None:
+        """Build the message, and store `node`, the name of the missing node, as an attribute."""
         super().__init__(
             f"{function}: the stream goes on from classes at a node that its hierarchies do not have any more. Nothing "
             "was published. Hint: nodes may be added, not taken away: load the hierarchy with those that it had."
@@ -91,6 +92,7 @@ class CannotCheckRareValuesError(DbanonError):
     )
 
     def __init__(self, view: str, source: str, columns: Iterable[str]) -> None:
+        """Build the message; `columns` would be published unchanged, and the hint withholds them."""
         names = list(columns)
         super().__init__(
             f"CREATE STREAMING ANONYMIZED VIEW {view}: {format_names(names)} of {source} would be published as it is, "
@@ -130,6 +132,13 @@ class UnreadableLinesError(DbanonError):
     )
 
     def __init__(self, format_: str, line: int, types: Mapping[str, object] | None) -> None:
+        """Build the message.
+
+        Args:
+            format_: The expected format, "ndjson" or "csv".
+            line: The number of the first line of the piece of input that cannot be read.
+            types: The types of the columns by the first lines; None if these could not be read either.
+        """
         columns_text = "" if types is None else f" with the columns {', '.join(f'{n} ({t})' for n, t in types.items())}"
         hint = "" if types is None else " Hint: --types says what a column is, where the first lines do not."
         super().__init__(f"stream: the lines from {line} on cannot be read as {format_}{columns_text}.{hint}")

@@ -20,7 +20,7 @@ class PolicyWarning(UserWarning):
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Issue a warning that points to the line that called the package, from Python or by a statement."""
+    """Issue a warning whose location is the line outside this package that called it, from Python or by a statement."""
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and Path(frame.f_code.co_filename).is_relative_to(_PACKAGE):
         frame, level = frame.f_back, level + 1

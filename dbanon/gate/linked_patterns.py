@@ -16,7 +16,13 @@ MAX_COMPARED_ROWS = 500
 
 @dataclass(frozen=True)
 class LinkedRow:
-    """Some records as a reader sees them: a label, their number, and a pseudonym or None in each column."""
+    """Some records with equal published values, as a reader sees them.
+
+    Attributes:
+        label: The class of the records, or their published values.
+        size: The number of records.
+        links: A pseudonym or None for each column of pseudonyms.
+    """
 
     label: str
     size: int
@@ -24,12 +30,14 @@ class LinkedRow:
 
 
 def pattern_numbers(rows: Sequence[LinkedRow]) -> list[list[int]]:
-    """Return for each row the numbers of the row itself, of each of its pseudonyms, and of its component.
+    """Return for each row a list of numbers: of the row itself, of each of its pseudonyms, and last of its component.
 
-    Two rows, pseudonyms or components have the same number only if a reader who does not know whose pseudonyms these
-    are cannot distinguish them: their components are equal up to renamed pseudonyms, and their positions in these are
-    equal. The converse does not hold: interchangeable parts of one component have two numbers, and so may parts of
-    highly symmetric components. Each row must have a pseudonym, and no two rows may be equal.
+    A component is a set of rows that share pseudonyms, directly or through other rows. Two rows, pseudonyms or
+    components have the same number only if a reader who does not know whose pseudonyms these are cannot distinguish
+    them: their components are equal up to renamed pseudonyms, and their positions in these are equal. The converse does
+    not hold: interchangeable parts of one component have two numbers, and so may parts of highly symmetric components.
+    In components of more than MAX_COMPARED_ROWS rows, every part has a number of its own. Each row must have a
+    pseudonym, and no two rows may be equal.
 
     O(n log n) for rows in small components; a component of m rows with equal colors takes O(m^2).
     """
@@ -77,11 +85,15 @@ def pattern_numbers(rows: Sequence[LinkedRow]) -> list[list[int]]:
 
 
 def _components(rows: Sequence[LinkedRow]) -> list[list[int]]:
-    """Return the row numbers of each component, in the order of the first rows (union-find)."""
+    """Return the row numbers of each connected component: rows that share pseudonyms, directly or through other rows.
+
+    Components are in the order of their first rows. Computed by union-find.
+    """
     first_row: dict[str, int] = {}
     parent = list(range(len(rows)))
 
     def find_root(i: int) -> int:
+        """Return the representative row of row `i`'s component, and shorten the path to it."""
         while parent[i] != i:
             parent[i] = parent[parent[i]]
             i = parent[i]
@@ -102,9 +114,12 @@ def _canonical_order(rows: Sequence[LinkedRow], color_ids: dict[Hashable, int]) 
     """Return the row numbers of a component in an order that rarely depends on the pseudonyms themselves.
 
     Color refinement: rows and pseudonyms are colored by the colors of their neighbors until no color splits any more.
-    If rows still have equal colors, one of them gets a new color, and refinement goes on. `color_ids` numbers the
-    colors consistently across components. The choice of that one row can make equal components look different, but
-    never different components look equal.
+    If rows still have equal colors, one of them gets a new color, and refinement continues. The choice of that row can
+    make equal components look different, but never different components look equal.
+
+    Args:
+        rows: The rows of the component.
+        color_ids: The number of every color so far, over all components; new colors are added to it.
     """
     row_colors = [
         color_ids.setdefault(("start", r.label, r.size, *_missing_and_equal_links(r)), len(color_ids)) for r in rows
@@ -118,12 +133,15 @@ def _canonical_order(rows: Sequence[LinkedRow], color_ids: dict[Hashable, int]) 
 
 
 def _missing_and_equal_links(row: LinkedRow) -> tuple[int | None, ...]:
-    """Return for each link of a row the index of the first equal link, or None if it is missing."""
+    """Return for each pseudonym of a row the index of the first equal one in the row, or None if it is None."""
     return tuple(None if link is None else row.links.index(link) for link in row.links)
 
 
 def _refine_colors(rows: Sequence[LinkedRow], row_colors: list[int], color_ids: dict[Hashable, int]) -> list[int]:
-    """Return the stable colors of the rows: refined until the colors of neighbors split no color any more."""
+    """Return the stable colors of the rows: refined until the colors of neighbors split no color any more.
+
+    Rows are neighbors of their pseudonyms. `color_ids` numbers all colors; new ones are added to it.
+    """
     while True:
         neighbors: dict[str, list[tuple[int, int]]] = {}
         for row, color in zip(rows, row_colors, strict=True):

@@ -49,7 +49,12 @@ _STREAM_COUNT_SQL = {
 def release_refusals(
     request: GateRequest, rules: Sequence[QuasiRule], models: Sequence[CheckedModel]
 ) -> dict[str, Sql]:
-    """Return the messages about a release by check, including those of each model and each quasi-identifier."""
+    """Return the gate's messages about a release, by check name.
+
+    Each message is a SQL expression whose count of cases is computed when the statement runs. Besides RELEASE_CHECKS
+    there are `modelN` for each privacy model, `strangeI` for each quasi-identifier, and those of pseudonyms that link
+    rows.
+    """
     model_checks = {
         f"model{m.number}": (f"classes that do not meet {m.parameter} on {m.column}", f"judged_{m.number}.classes")
         for m in models
@@ -64,7 +69,11 @@ def release_refusals(
 
 
 def stream_refusals(function: str, models: Sequence[CheckedModel]) -> dict[str, Sql]:
-    """Return the messages about a stream that differ from those about a release, by check."""
+    """Return those of the gate's messages about a stream that differ from the messages about a release, by check name.
+
+    Each message is a SQL expression whose count of cases is computed when the statement runs. They are STREAM_CHECKS,
+    the checks of a release whose cases are counted by other SQL in a stream, and `modelN` for each privacy model.
+    """
     checks = STREAM_CHECKS | {name: (RELEASE_CHECKS[name][0], count) for name, count in _STREAM_COUNT_SQL.items()}
     model_checks = {
         f"model{m.number}": (
@@ -77,7 +86,10 @@ def stream_refusals(function: str, models: Sequence[CheckedModel]) -> dict[str, 
 
 
 def _refusal_messages(function: str, checks: Mapping[str, tuple[str, str]]) -> dict[str, Sql]:
-    """Return the message of each check, given its problem and the SQL that counts the cases."""
+    """Return, for each check, the message of a GateRefusedError as a SQL expression that computes its count of cases.
+
+    `checks` gives for each check the problem that the message states and SQL that counts the cases.
+    """
     return {
         name: error_sql(errors.GateRefusedError(function, problem, sql_placeholder(count)))
         for name, (problem, count) in checks.items()
@@ -85,9 +97,10 @@ def _refusal_messages(function: str, checks: Mapping[str, tuple[str, str]]) -> d
 
 
 def _link_refusals(request: GateRequest, models: Sequence[CheckedModel]) -> dict[str, Sql]:
-    """Return the messages about pseudonyms that link rows, by check.
+    """Return the messages about pseudonyms that link a person's rows, by check name, as SQL; {} without pseudonyms.
 
-    `merged0` is the message about values of the first unchanged column that share a pseudonym, and so on.
+    `alone`: linked rows below k. `rarely`: linked rows with rare values. `mergedI`: distinct values of the unchanged
+    column number I that share a pseudonym. `followedN`: linked rows that do not meet privacy model number N.
     """
     function, table, k = request.function, request.table, int(request.options["k"])
     pseudonym_columns = [

@@ -25,7 +25,10 @@ _SECOND_DECIMALS = {"TIMESTAMP_S": 0, "TIMESTAMP_MS": 3, "TIMESTAMP_NS": 9}
 
 
 def column_value(request: GateRequest, name: str) -> Sql:
-    """Return SQL of a column as the gate reads it: NULL where its text is a missing code of the policy or the call."""
+    """Return SQL of a column as the gate reads it: NULL where its text is a missing code of the policy or the call.
+
+    Without applicable codes, this is the quoted column name.
+    """
     quoted_name, type_ = identifier(name), request.columns[name]
     texts = [code_text for code in _missing_codes(request, name) if (code_text := _code_text(code, type_)) is not None]
     if not texts:
@@ -37,9 +40,10 @@ def column_value(request: GateRequest, name: str) -> Sql:
 
 
 def _missing_codes(request: GateRequest, name: str) -> list[str]:
-    """Return the missing codes of a column: those of the policy, then those of the call.
+    """Return the codes for missing values of a column: those of the policy, then those of the call.
 
-    Codes that the call gives for all columns do not apply to the person column.
+    The call's codes are ignored if the policy requires that the column is published coarser than its values. Those that
+    it gives for all columns do not apply to the person column.
     """
     policy_codes = [row.settings.missing_codes for row in request.declared if row.column.lower() == name.lower()]
     codes = [code for column_codes in policy_codes for code in column_codes]
@@ -54,9 +58,10 @@ def _missing_codes(request: GateRequest, name: str) -> list[str]:
 
 
 def _requires_coarse_values(row: DeclaredColumn, request: GateRequest) -> bool:
-    """Return whether the policy requires that a quasi-identifier is published coarser than its values.
+    """Return whether the policy requires that a column is published coarser than its values.
 
-    Dates have a grid unless the policy says otherwise.
+    True for a quasi-identifier with a least level, top or bottom coding, or a grid. Dates have a grid unless the policy
+    says 'none'.
     """
     settings, type_ = row.settings, next(t for c, t in request.columns.items() if c.lower() == row.column.lower())
     grid = settings.rounding if settings.rounding or type_ not in DATE_TYPES else "month"
@@ -65,7 +70,7 @@ def _requires_coarse_values(row: DeclaredColumn, request: GateRequest) -> bool:
 
 
 def _comparable_text(column: Sql, type_: str) -> Sql:
-    """Return SQL of the text of a column, such that equal values have equal texts."""
+    """Return SQL of a column as text; equal values (0.0 and -0.0, one instant in two zones) have equal texts."""
     if type_ in FLOAT_TYPES:
         return Sql(f"(CASE WHEN {column} = 0 THEN 0::{type_} ELSE {column} END)::VARCHAR")
     if type_ == "TIMESTAMP WITH TIME ZONE":
@@ -74,7 +79,10 @@ def _comparable_text(column: Sql, type_: str) -> Sql:
 
 
 def _code_text(code: str, type_: str) -> Sql | None:
-    """Return SQL of the text of the value that a code denotes, or None if the type has no such value."""
+    """Return SQL of a missing code's text as DuckDB prints a value of the type; None if the type has no such value.
+
+    A code such as '99.0' for an integer column becomes '99'. The SQL may evaluate to NULL if the value does not fit.
+    """
     decimals = DECIMAL_TYPE.match(type_)
     if type_ in (*INTEGER_TYPES, *HUGE_INTEGER_TYPES) or decimals is not None:
         return _exact_text(code, type_, int(decimals[1]) if decimals else 0)
@@ -92,7 +100,7 @@ def _code_text(code: str, type_: str) -> Sql | None:
 def _exact_text(code: str, type_: str, decimals: int) -> Sql | None:
     """Return SQL of the text of an integer or decimal code as DuckDB prints it.
 
-    None if the code is not a number, or would be rounded.
+    None if the code is not a number or would be rounded. The SQL is NULL if the value does not fit the type.
     """
     if not re.fullmatch(_NUMBER_PATTERN, code) or len(code) >= 400:
         return None
@@ -105,7 +113,10 @@ def _exact_text(code: str, type_: str, decimals: int) -> Sql | None:
 
 
 def _float_text(code: str, type_: str) -> Sql | None:
-    """Return SQL of the text of a floating-point code as DuckDB prints it; NULL if it overflows."""
+    """Return SQL of the text of a floating-point code as DuckDB prints it; None if the code is no number.
+
+    NaN and infinities are numbers here. The SQL is NULL if the code overflows.
+    """
     if code.lower() in ("nan", "inf", "-inf", *_INFINITIES):
         return Sql(f"{text(code)}::{type_}::VARCHAR")
     if not re.fullmatch(_NUMBER_PATTERN, code) or len(code) >= 400:
@@ -115,7 +126,10 @@ def _float_text(code: str, type_: str) -> Sql | None:
 
 
 def _moment_text(code: str, type_: str) -> Sql | None:
-    """Return SQL of the text of a date or time code as DuckDB prints it, or None if it is no date or time."""
+    """Return SQL of the text of a date or time code as DuckDB prints it; None if it is none or has too many decimals.
+
+    For a DATE column, a code with a time of day other than 0:00 gives NULL.
+    """
     match = re.fullmatch(_TIME_PATTERN if type_ == "TIME" else f"{_DATE_PATTERN}(?:[ Tt]{_TIME_PATTERN})?", code)
     if match is None and (code.lower() not in _INFINITIES or type_ == "TIME"):
         return None

@@ -18,7 +18,9 @@ _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 
 
 def read_key(reference: str) -> bytes:
-    """Return the bytes of the key that a reference such as `env:NAME` or `file:/path` names.
+    """Return the bytes of the secret key that a reference such as `env:NAME` or `file:/path` names.
+
+    The stored text is hexadecimal digits or Base64. Randomness of the key is not checked here.
 
     Raises:
         PseudonymKeyMissingError: The variable or the file is missing or empty.
@@ -40,12 +42,17 @@ def read_key(reference: str) -> bytes:
 
 
 def fingerprint(reference: str) -> bytes:
-    """Return a hash of the key that a reference names, for comparing keys."""
+    """Return a SHA-256 hash of the key that a reference names, to compare keys; errors are those of `read_key`."""
     return hashlib.sha256(b"gate\0" + read_key(reference)).digest()
 
 
 def _stored_key(reference: str) -> tuple[bytes, str]:
-    """Return the stored text of a key, and the name of its location for messages."""
+    """Return the stored bytes of a key's text (b"" if a variable is not set) and a phrase for their location.
+
+    Raises:
+        PseudonymKeyMissingError: The file cannot be read.
+        UnreadableKeyReferenceError: The reference begins with neither `env:` nor `file:`.
+    """
     if reference.startswith(_ENVIRONMENT):
         name = reference[len(_ENVIRONMENT) :]
         return os.fsencode(os.getenv(name, "")), f"the environment variable {name}"

@@ -14,9 +14,13 @@ _BASE32_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
 
 def expected_pseudonyms(values: list[str | None], settings: dict[str, Any]) -> list[str | None]:
-    """Return the pseudonym that must be published of each value.
+    """Compute the pseudonym that must be published for each value, in order; None for None.
 
-    `settings` has key (a reference), scope, format, length and prefix.
+    Args:
+        values: The original values as text.
+        settings: `key` (a reference such as 'env:NAME'), `scope`, `format`, `length` and `prefix`.
+
+    The secret key is read from the reference at each call.
     """
     inner, outer = _hmac_hashes(_scope_key(settings), b"pseudonym\0")
     prefix, length, text_format = settings["prefix"], settings["length"], settings["format"]
@@ -24,9 +28,13 @@ def expected_pseudonyms(values: list[str | None], settings: dict[str, Any]) -> l
 
 
 def expected_shifts(persons: list[str | None], settings: dict[str, Any]) -> list[int | None]:
-    """Return the number of days by which the dates of each person must be shifted.
+    """Compute the number of days by which the dates of each person must be shifted, in order; None for None.
 
-    `settings` has key (a reference), scope and days.
+    The number is between -days and days, and never 0.
+
+    Args:
+        persons: The values that identify persons, as text.
+        settings: `key` (a reference such as 'env:NAME'), `scope` and `days`.
     """
     inner, outer = _hmac_hashes(_scope_key(settings), b"shift\0")
     offsets = [day for day in range(-settings["days"], settings["days"] + 1) if day]
@@ -34,13 +42,16 @@ def expected_shifts(persons: list[str | None], settings: dict[str, Any]) -> list
 
 
 def _scope_key(settings: dict[str, Any]) -> bytes:
-    """Return the key of a scope, derived from the secret key."""
+    """Return the key of the settings' scope, derived by HMAC from the secret key that their reference names."""
     inner, outer = _hmac_hashes(pseudonym_key.read_key(settings["key"]), b"dbanon scope 1\0")
     return _mac(inner, outer, settings["scope"])
 
 
 def _hmac_hashes(secret: bytes, message_prefix: bytes) -> tuple[Any, Any]:
-    """Return the inner and outer hash of an HMAC; the inner one begins with `message_prefix` after the key."""
+    """Return the two SHA-256 hash objects (inner, outer) with which HMACs of one key begin.
+
+    The inner one has also been fed `message_prefix`, with which every message begins.
+    """
     padded = (hashlib.sha256(secret).digest() if len(secret) > _BLOCK_BYTES else secret).ljust(_BLOCK_BYTES, b"\0")
     return hashlib.sha256(bytes(b ^ 0x36 for b in padded) + message_prefix), hashlib.sha256(
         bytes(b ^ 0x5C for b in padded)
@@ -48,7 +59,7 @@ def _hmac_hashes(secret: bytes, message_prefix: bytes) -> tuple[Any, Any]:
 
 
 def _mac(inner: Any, outer: Any, message: str) -> bytes:
-    """Return the HMAC of a message."""
+    """Return the HMAC-SHA256 (32 bytes) of a text, from the hash objects of its key, which are not changed."""
     first, second = inner.copy(), outer.copy()
     first.update(message.encode("utf-8"))
     second.update(first.digest())
@@ -56,7 +67,10 @@ def _mac(inner: Any, outer: Any, message: str) -> bytes:
 
 
 def _format_mac(mac: bytes, text_format: str) -> str:
-    """Return a MAC in a text format, in full length."""
+    """Return a 32-byte MAC as text in full length: 64 hex digits, 52 base32 letters, 60 decimal digits, or a UUID.
+
+    `text_format` is 'hex', 'base32', 'digits' or 'uuid' (version 8, of the first 128 bits).
+    """
     if text_format == "hex":
         return "".join(f"{byte:02x}" for byte in mac)
     number = int(mac.hex(), 16)

@@ -32,12 +32,30 @@ NOT_DIVERSE = "classes in which a value of {} is held by too many, or that have 
 
 
 def diversity_refusal(function: str, table: str, column: str) -> Sql:
-    """Return the message about classes that are not diverse enough in a sensitive column."""
+    """Return the gate's message that a related table's classes are not diverse in a sensitive column, as a SQL string.
+
+    The message states no count.
+
+    Args:
+        function: The function that was called.
+        table: The related table as messages name it.
+        column: The sensitive column.
+    """
     return text(str(errors.GateRefusedError(function, f"{table}: {NOT_DIVERSE.format(column)}", "l")))
 
 
 def table_refusals(function: str, checks: Mapping[str, tuple[str, str]], table: str, i: int = 0) -> dict[str, Sql]:
-    """Return the messages about a table, by check; `i` is the number of the table."""
+    """Return the gate's messages about a related table, by check name.
+
+    Each message is a SQL expression whose count of cases is computed when the statement runs.
+
+    Args:
+        function: The function that was called.
+        checks: For each check, the problem that the message states and SQL that counts its cases, with `{i}` for the
+            number.
+        table: The table as messages name it.
+        i: The number of the table.
+    """
     return {
         name: error_sql(errors.GateRefusedError(function, f"{table}: {problem}", sql_placeholder(count.format(i=i))))
         for name, (problem, count) in checks.items()

@@ -14,7 +14,7 @@ from dbanon.table_functions.options import Options
 
 @dataclass(frozen=True)
 class StatedRoles:
-    """Columns by role as the release resolved them, for comparison with the roles that the gate derives itself."""
+    """The columns by role as the release states them; the gate compares them with the roles that it derives itself."""
 
     person: str | None
     sensitive: tuple[str, ...]
@@ -46,7 +46,7 @@ class ReleaseContext:
 
 @dataclass(frozen=True)
 class GateRequest:
-    """A release that the gate has to check.
+    """The facts about a release that the gate may use to check it, as plain values.
 
     Attributes:
         function: The function that was called.

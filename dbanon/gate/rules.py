@@ -30,7 +30,10 @@ _EXACT_CONTEXT = Context(prec=1000)
 
 @dataclass(frozen=True)
 class GridCells:
-    """The cells of a grid: calendar units such as 'month', or intervals of width `step`."""
+    """The cells of a grid for rounding: calendar units such as 'month', or intervals of width `step`.
+
+    At most one of the two is set; none if there is no grid.
+    """
 
     unit: str | None = None
     step: Sql | None = None
@@ -38,11 +41,11 @@ class GridCells:
 
 @dataclass(frozen=True)
 class GridRule(GridCells):
-    """The grid of published bounds; without a grid it has neither unit nor step.
+    """The grid on which published bounds must lie; without a grid, `unit` and `step` are None.
 
     Attributes:
         checked: The grids on which bounds must lie: this one and that of the policy.
-        declared: The grid of the policy.
+        declared: The grid of the policy, or None.
     """
 
     checked: tuple[GridCells, ...] = ()
@@ -51,14 +54,14 @@ class GridRule(GridCells):
 
 @dataclass(frozen=True)
 class BoundRule:
-    """The bounds of published intervals.
+    """The rule of the lower and upper bounds of a quasi-identifier that is published as intervals.
 
     Attributes:
-        type: The type of the bounds.
-        low: The published lower bound, if intervals are published as two numbers.
-        high: The published upper bound, likewise.
-        min_value: The least value of the type.
-        max_value: The greatest value of the type.
+        type: The DuckDB type of the bounds.
+        low: SQL of the published lower bound, if intervals are published as two columns or a struct; else None.
+        high: SQL of the published upper bound, likewise.
+        min_value: SQL of the least value of the type, or None.
+        max_value: SQL of the greatest value of the type, or None.
         is_day: Bounds are dates.
         whole_days: Bounds are dates, and the values are timestamps.
     """
@@ -74,15 +77,15 @@ class BoundRule:
 
 @dataclass(frozen=True)
 class CategoryRule:
-    """The rule of a quasi-identifier of categories.
+    """The rule of a quasi-identifier of categories, which are generalized by a hierarchy.
 
     Attributes:
         i: The number of the quasi-identifier.
-        raw_name: Its name.
+        raw_name: Its name, unquoted.
         source_value: SQL of its value as the gate reads it.
-        min_level: The least level of the hierarchy that may be published.
+        min_level: The least level of the hierarchy that may be published; 0 are the values themselves.
         max_level: The greatest level, or None.
-        round: The number of levels between those that may be published.
+        round: The step between levels that may be published: with 2, every second one.
     """
 
     i: int
@@ -96,12 +99,12 @@ class CategoryRule:
 
     @property
     def tree(self) -> int:
-        """The number of its hierarchy."""
+        """The number of its hierarchy, which is that of the quasi-identifier."""
         return self.i
 
     @property
     def text(self) -> Sql:
-        """The published column of text."""
+        """The quoted name of the published column, which contains text."""
         return identifier(self.raw_name)
 
 
@@ -143,7 +146,7 @@ class NumberRule:
 
     @property
     def text(self) -> Sql:
-        """The published column of text."""
+        """The quoted name of the published column, which contains text."""
         return identifier(self.raw_name)
 
 
@@ -152,12 +155,12 @@ QuasiRule = CategoryRule | NumberRule
 
 @dataclass(frozen=True)
 class LinkRule:
-    """The rule of a column of pseudonyms that link rows.
+    """The rule of a published column of pseudonyms, by which a reader can link rows of one person or object.
 
     Attributes:
         i: Its number among the unchanged columns.
-        value_text: SQL of the text of its value.
-        pseudonym: SQL of the expected pseudonym.
+        value_text: SQL of the original value as text.
+        pseudonym: SQL of the pseudonym that must be published.
         settings: The settings of the pseudonym, as a SQL literal.
     """
 
@@ -195,7 +198,12 @@ class GateRules:
 
 
 def gate_rules(request: GateRequest) -> GateRules:
-    """Return the rules that a release must follow."""
+    """Derive the rules that a release must follow from the policy rows and the call in the request.
+
+    Raises:
+        GateRefusedError: The release uses another person column than policy and call name.
+        PseudonymFormatMismatchError: Two pseudonyms share key and scope, but not the format.
+    """
     roles = {name: published_role(request, name) for name in request.columns}
     bound_names = _bound_names(request, roles)
     column_rules = tuple(_column_rule(request, i, name, bound_names) for i, name in enumerate(request.quasi_columns))
@@ -222,13 +230,19 @@ def gate_rules(request: GateRequest) -> GateRules:
 
 
 def published_column_names(request: GateRequest) -> list[str]:
-    """Return the names of the columns that may be published, and that of the class."""
+    """Return the names of the columns that may be published, in the order of the table, then `class_id`.
+
+    A number that is published as two columns has two names instead of one.
+    """
     roles = {name: published_role(request, name) for name in request.columns}
     return _published_names(roles, _bound_names(request, roles))
 
 
 def unused_names(used_names: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return names for further columns, with underscores appended until they are unused."""
+    """Return one new name for each of `names`: the name with underscores appended until it is unused.
+
+    A name is used if it is in `used_names` or already returned; case does not matter.
+    """
     new_names: list[str] = []
     for name in names:
         new_names.append(_unused_name(name, {n.lower() for n in (*used_names, *new_names)}))
@@ -236,7 +250,13 @@ def unused_names(used_names: Sequence[str], names: Sequence[str]) -> list[str]:
 
 
 def published_role(request: GateRequest, name: str) -> str | None:
-    """Return the role in which a column may be published (quasi, sensitive, other, pseudonym, ...), or None."""
+    """Return the role in which a column may be published, or None if it may not.
+
+    The roles are 'quasi', 'sensitive', 'insensitive', 'pseudonym', 'mask' and 'shift'. A column is not published if the
+    call names it as identifier, withheld or person column, if the policy has rows but none that publishes it, or if the
+    role in the call would contradict the policy. If the call gives the columns of a role, those of the policy do not
+    count.
+    """
     policy_roles = {row.column.lower(): row.role.lower() for row in request.declared}
     call_columns = {
         role: [n.lower() for n in request.options.columns(parameter)]
@@ -258,7 +278,11 @@ def published_role(request: GateRequest, name: str) -> str | None:
 
 
 def _read_columns(request: GateRequest, roles: Mapping[str, str | None]) -> set[str]:
-    """Return the columns of the source that are read, in lower case."""
+    """Return the names of the source columns that the release reads, in lower case.
+
+    They are the columns with a role, the person, the columns that order or identify records, and the published ones.
+    `roles` has the role of each column, None for columns that are not published.
+    """
     person = {request.roles.person} if request.roles.person is not None else set()
     role_columns = {*request.quasi_columns} | set(request.roles.sensitive) | set(request.roles.insensitive)
     published_columns = {name for name, column_role in roles.items() if column_role is not None}
@@ -273,7 +297,10 @@ def _read_columns(request: GateRequest, roles: Mapping[str, str | None]) -> set[
 
 
 def _bound_names(request: GateRequest, roles: Mapping[str, str | None]) -> dict[str, list[str]]:
-    """Return the names of the two bound columns of each number, if intervals are published as two columns."""
+    """Return, by number column, the names of its two bound columns; {} unless the option `intervals` is 'bounds'.
+
+    The names are NAME_min and NAME_max, with underscores appended until unused. `roles` has the role of each column.
+    """
     with_bounds = request.options["intervals"] == "bounds"
     numbers = {
         name
@@ -291,7 +318,12 @@ def _bound_names(request: GateRequest, roles: Mapping[str, str | None]) -> dict[
 
 
 def _published_names(roles: Mapping[str, str | None], bound_names: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the names of the published columns in the order of the table, and that of the class."""
+    """Return the published columns' names in the order of the table, and last an unused name for `class_id`.
+
+    Args:
+        roles: The role of each column of the source; None if it is not published.
+        bound_names: The two names of each number that is published as two columns.
+    """
     names = [n for name, column_role in roles.items() if column_role is not None for n in bound_names.get(name, [name])]
     return [*names, _unused_name("class_id", {n.lower() for n in names})]
 
@@ -299,7 +331,10 @@ def _published_names(roles: Mapping[str, str | None], bound_names: Mapping[str, 
 def _bound_expressions(
     request: GateRequest, name: str, bound_names: Mapping[str, Sequence[str]]
 ) -> tuple[Sql | None, Sql | None]:
-    """Return SQL of the two published bounds of a number, or None twice if intervals are published as text."""
+    """Return SQL of the published lower and upper bound of a number; (None, None) if intervals are published as text.
+
+    The bounds are two columns, or the fields `low` and `high` of a struct.
+    """
     interval_format = request.options["intervals"]
     if interval_format == "bounds" and name in bound_names:
         low, high = (identifier(n) for n in bound_names[name])
@@ -317,32 +352,35 @@ def _unused_name(name: str, used_names: set[str]) -> str:
 
 
 def _setting(request: GateRequest, name: str, parameter: str) -> str | None:
-    """Return a setting of a column: that of the call, else that of the policy."""
+    """Return the setting `parameter` of a column as text: that of the call, else that of the policy, else None."""
     call_value = _call_setting(request, name, parameter)
     return _policy_setting(request, name, parameter) if call_value is None else call_value
 
 
 def _call_setting(request: GateRequest, name: str, parameter: str) -> str | None:
-    """Return the setting of a column in the call, if any."""
+    """Return the setting `parameter` that the call gives a column, as text; None if it gives none."""
     value = request.options.of_column(parameter, name)
     return None if value is None else str(value)
 
 
 def _policy_setting(request: GateRequest, name: str, parameter: str) -> str | None:
-    """Return the setting of a column in the policy, if any."""
+    """Return the setting `parameter` that the policy gives a column, as text; None if it gives none."""
     settings = next((row.settings for row in request.declared if row.column.lower() == name.lower()), Settings())
     value = getattr(settings, {"hierarchies": "hierarchy"}.get(parameter, parameter), None)
     return None if value is None else str(value)
 
 
 def _effective_grid(setting: str | None, type_: str) -> str | None:
-    """Return the grid in effect: the setting, else month for dates and None for numbers."""
+    """Return the grid of a column: the setting; without one, 'month' for dates and None for other types.
+
+    The setting 'none' gives None: no grid.
+    """
     grid = setting or ("month" if type_ in DATE_TYPES else None)
     return None if grid is not None and grid.lower() == "none" else grid
 
 
 def _is_number(request: GateRequest, name: str) -> bool:
-    """Return whether a column is published as intervals: a number, date or time without a hierarchy."""
+    """Return whether a column is published as intervals: a number, date or time to which no hierarchy is given."""
     type_ = request.columns[name]
     is_number_type = (
         type_ in (*DATE_TYPES, *INTEGER_TYPES, *HUGE_INTEGER_TYPES, *FLOAT_TYPES, "TIME")
@@ -352,14 +390,17 @@ def _is_number(request: GateRequest, name: str) -> bool:
 
 
 def _column_rule(request: GateRequest, i: int, name: str, bound_names: Mapping[str, Sequence[str]]) -> QuasiRule:
-    """Return the rule of a quasi-identifier."""
+    """Return the rule of quasi-identifier number `i`: a NumberRule if published as intervals, else a CategoryRule."""
     return (
         _number_rule(request, i, name, bound_names) if _is_number(request, name) else _category_rule(request, i, name)
     )
 
 
 def _category_rule(request: GateRequest, i: int, name: str) -> CategoryRule:
-    """Return the rule of a quasi-identifier of categories."""
+    """Return the rule of quasi-identifier number `i`, which is generalized by a hierarchy.
+
+    The least level is the greater one of call and policy.
+    """
     max_level, value = _setting(request, name, "max_level"), column_value(request, name)
     if request.columns[name] == "TIMESTAMP WITH TIME ZONE":  # hierarchies know instants by their text in UTC
         zone = f"CASE WHEN isfinite({value}) THEN '+00' ELSE '' END"
@@ -377,7 +418,13 @@ def _category_rule(request: GateRequest, i: int, name: str) -> CategoryRule:
 
 
 def _grid_rule(grid: str | None, policy_grid: str | None, grid_cells: Callable[[str], GridCells]) -> GridRule:
-    """Return the rule of the grid of a call and that of the policy."""
+    """Return the rule of published bounds from the grid in effect and that of the policy.
+
+    Args:
+        grid: The setting in effect, such as 'month' or '10'; None for no grid.
+        policy_grid: The setting of the policy, likewise.
+        grid_cells: A function that makes the cells of a setting.
+    """
     own_cells = GridCells() if grid is None else grid_cells(grid)
     widths = sorted({width for width in (grid, policy_grid) if width is not None})
     return GridRule(
@@ -389,7 +436,11 @@ def _grid_rule(grid: str | None, policy_grid: str | None, grid_cells: Callable[[
 
 
 def _number_rule(request: GateRequest, i: int, name: str, bound_names: Mapping[str, Sequence[str]]) -> NumberRule:
-    """Return the rule of a quasi-identifier of numbers, dates or times."""
+    """Return the rule of quasi-identifier number `i`: a number, date or time that is published as intervals.
+
+    `bound_names` has the two column names of numbers that are published as two columns. Of the limits 'top' and
+    'bottom' in call and policy, the tighter one applies.
+    """
     type_ = request.columns[name]
     is_day = type_ in DATE_TYPES
     grid = _effective_grid(_setting(request, name, "coarsen") or _setting(request, name, "rounding"), type_)
@@ -407,6 +458,7 @@ def _number_rule(request: GateRequest, i: int, name: str, bound_names: Mapping[s
     }
 
     def tightest_limit(limit: str, tighter_function: str) -> Sql | None:
+        """Return SQL of the tighter of a limit's values in policy and call, by `least` or `greatest`; None without."""
         values = limit_texts[limit]
         literals = join_sql(
             Sql(f"CAST(CAST({text(value)} AS {compared_type}) AS {bound_type})")
@@ -416,6 +468,7 @@ def _number_rule(request: GateRequest, i: int, name: str, bound_names: Mapping[s
         return Sql(f"{tighter_function}({literals})") if literals else None
 
     def grid_cells(width: str) -> GridCells:
+        """Return the cells of a grid setting: a calendar unit for dates, else a cell width."""
         return GridCells(unit=width.lower()) if is_day else GridCells(step=_grid_step(bound_type, width))
 
     low, high = _bound_expressions(request, name, bound_names)
@@ -450,7 +503,11 @@ def _number_rule(request: GateRequest, i: int, name: str, bound_names: Mapping[s
 
 
 def _bound_type(type_: str, compared_type: str, grid: str | None, scale: int) -> str:
-    """Return the type of published bounds."""
+    """Return the DuckDB type of the published bounds of a number.
+
+    DATE for dates with a grid, HUGEINT for integers, DECIMAL(38, scale) for decimals, else the type in which values are
+    compared.
+    """
     if type_ in DATE_TYPES and grid is not None:
         return "DATE"
     if type_ in INTEGER_TYPES:
@@ -459,7 +516,11 @@ def _bound_type(type_: str, compared_type: str, grid: str | None, scale: int) ->
 
 
 def _number_expression(column: Sql, type_: str, grid: str | None) -> Sql:
-    """Return SQL of a number for comparison: one zero, instants in UTC, and whole microseconds if there is a grid."""
+    """Return SQL of a number, date or time in the form in which the gate compares it.
+
+    -0.0 becomes 0, timestamps with a time zone are in UTC, and nanoseconds are cut to microseconds if there is a grid.
+    Other types are unchanged.
+    """
     if type_ in FLOAT_TYPES:
         return Sql(f"CASE WHEN {column} = 0 THEN 0::{type_} ELSE {column} END")
     if type_ in ("TIMESTAMP_S", "TIMESTAMP_MS"):
@@ -474,7 +535,7 @@ def _number_expression(column: Sql, type_: str, grid: str | None) -> Sql:
 
 
 def _decimal_scale(type_: str, grids: Sequence[str]) -> int:
-    """Return the number of decimals of a DECIMAL and of the multiples of its grids; 0 for other types."""
+    """Return the number of decimals that a DECIMAL type and the widths of its grids need; 0 for other types."""
     decimals = DECIMAL_TYPE.match(type_)
     if decimals is None:
         return 0
@@ -483,12 +544,15 @@ def _decimal_scale(type_: str, grids: Sequence[str]) -> int:
 
 
 def _grid_step(bound_type: str, grid: str) -> Sql:
-    """Return the cell width of a number's grid as SQL, exact unless the type is floating-point."""
+    """Return the width of a grid's cells as a SQL literal of the bounds' type (DOUBLE for floating-point types)."""
     return Sql(f"{text(grid)}::DOUBLE" if bound_type in FLOAT_TYPES else f"{text(f'{Decimal(grid):f}')}::{bound_type}")
 
 
 def _type_limits(bound_type: str, scale: int) -> tuple[Sql | None, Sql | None]:
-    """Return the least and greatest value of a type, for bounds that the grid would move beyond it."""
+    """Return SQL literals of the least and greatest value of a bound's type; (None, None) for times and timestamps.
+
+    They are for bounds that rounding to the grid would move beyond the type.
+    """
     if bound_type == "DATE":
         return Sql("DATE '5877642-06-25 (BC)'"), Sql("DATE '5881580-07-10'")
     if bound_type == "HUGEINT":
@@ -505,9 +569,10 @@ def _type_limits(bound_type: str, scale: int) -> tuple[Sql | None, Sql | None]:
 
 
 def _unchanged_expression(request: GateRequest, name: str) -> Sql:
-    """Return SQL of the value that an unchanged or transformed column must publish.
+    """Return SQL of the value that a column without generalization must publish.
 
-    Texts are compared byte by byte, because since DuckDB 2.0.1 hash() depends on the collation of the session.
+    It is the expected pseudonym, mask or shifted date if the column has such a role, else the value of the source.
+    Texts get a binary collation, since DuckDB 2.0.1 and later hash them by the collation of the session.
     """
     if published_role(request, name) in transformed.ROLES:
         expression = transformed.expected_value(request, name)
@@ -516,7 +581,7 @@ def _unchanged_expression(request: GateRequest, name: str) -> Sql:
 
 
 def _column_expression(request: GateRequest, name: str) -> Sql:
-    """Return SQL of a column; texts are compared byte by byte."""
+    """Return SQL of a source column, with NULL for missing codes; texts get a binary collation."""
     return (
         Sql(f"{column_value(request, name)} COLLATE POSIX")
         if request.columns[name] == "VARCHAR"
@@ -525,10 +590,12 @@ def _column_expression(request: GateRequest, name: str) -> Sql:
 
 
 def _person_expression(request: GateRequest) -> Sql | None:
-    """Return SQL of the person of a record, or None if no column is the person.
+    """Return SQL of the value that identifies the person of a record; None if the release uses no person column.
+
+    Texts get a binary collation, and -0.0 becomes 0.0.
 
     Raises:
-        GateRefusedError: The policy and the call name another person column than the release uses.
+        GateRefusedError: The policy or the call names another person column than the release uses.
     """
     is_checked = request.context.is_single_table and request.kind in ("release", "classes", "metrics", "membership")
     expected_person = transformed.person_column(request) if is_checked else None
@@ -543,7 +610,7 @@ def _person_expression(request: GateRequest) -> Sql | None:
 
 
 def _link_rules(request: GateRequest) -> tuple[LinkRule, ...]:
-    """Return the rules of the published pseudonyms.
+    """Return the rules of the published pseudonyms, in the order of the table; () if the result contains no rows.
 
     Raises:
         PseudonymFormatMismatchError: Two columns share key and scope, but not the format.

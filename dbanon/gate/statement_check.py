@@ -15,12 +15,17 @@ _IF_METRICS_PASSED = f"{_IF_GATE_PASSED} AND (SELECT passed FROM stated)"
 
 
 def check_last_select(function: str, statement: str, last_select: str) -> str:
-    """Return a statement unchanged if its last SELECT is the one that the gate expects.
+    """Return the statement unchanged if its last SELECT is the one that the gate expects; white space does not matter.
 
     The SELECT must follow a line that only closes the WITH clause, so that nothing is between the two.
 
+    Args:
+        function: The function that was called, for the message.
+        statement: The complete SQL of the release.
+        last_select: The expected SELECT.
+
     Raises:
-        GateRefusedError: The statement ends with another SELECT.
+        GateRefusedError: The statement ends otherwise.
     """
     last_select_pattern = r"\s+".join(re.escape(word) for word in last_select.split())
     if not (re.match(r"WITH\s", statement) and re.search(rf"\n[ ]*\)\s+{last_select_pattern}\s*\Z", statement)):
@@ -29,7 +34,13 @@ def check_last_select(function: str, statement: str, last_select: str) -> str:
 
 
 def released_rows(copies: Sql, position: Sql, copy: Sql) -> str:
-    """Return the SELECT of released rows: each row as often as it has copies, ordered by position."""
+    """Return the SELECT that must end a release: each row as often as it has copies, by position, if the gate passed.
+
+    Args:
+        copies: The column with the number of copies of a row; not published.
+        position: The column with the place of a row in the result; not published.
+        copy: An unused column name for the number of the copy; not published.
+    """
     return f"""
         SELECT * EXCLUDE ({copies}, {position}, {copy})
         FROM ( SELECT *, unnest({copies}) AS {copy} FROM (FROM leaving {_IF_GATE_PASSED} ORDER BY {position} ASC) )
@@ -37,43 +48,58 @@ def released_rows(copies: Sql, position: Sql, copy: Sql) -> str:
 
 
 def released_classes(class_id: Sql, reason: Sql | None) -> str:
-    """Return the SELECT of NAME_classes; `reason` is the column that states why records are suppressed, if any are."""
+    """Return the SELECT that must end NAME_classes: all class rows by class_id, NULLs last, if the gate passed.
+
+    `reason` is the column that states why records are suppressed, by which rows are ordered second; None if there is
+    none.
+    """
     reason_order = "" if reason is None else f", {reason} ASC"
     return f"SELECT * FROM class_rows {_IF_METRICS_PASSED} ORDER BY {class_id} ASC NULLS LAST{reason_order}"
 
 
 def released_metrics() -> str:
-    """Return the SELECT of NAME_metrics."""
+    """Return the SELECT that must end NAME_metrics: the metric rows by place, then name, if the gate passed."""
     columns = "metric, value, better, description, published"
     return f"SELECT {columns} FROM metric_rows {_IF_METRICS_PASSED} ORDER BY place ASC, metric ASC"
 
 
 def related_metrics() -> str:
-    """Return the SELECT of NAME_metrics of related tables."""
+    """Return the SELECT that must end NAME_metrics of related tables: the metric rows by place, if the gate passed."""
     return (
         f"SELECT metric, value, better, description, published FROM metric_rows {_IF_METRICS_PASSED} ORDER BY place ASC"
     )
 
 
 def related_rows(rows_relation: Sql, row: Sql, position: Sql) -> str:
-    """Return the SELECT of the released rows of one of several related tables."""
+    """Return the SELECT that must end one related table's release: its rows ordered by position, if the gate passed.
+
+    Args:
+        rows_relation: The relation that contains the rows.
+        row: A helper column that is not published.
+        position: The column that gives the order; not published.
+    """
     return f"SELECT * EXCLUDE ({row}, {position}) FROM {rows_relation} {_IF_GATE_PASSED} ORDER BY {position} ASC"
 
 
 def stream_rows(published_at: Sql, class_id: Sql, arrived_at: Sql) -> str:
-    """Return the SELECT of the rows of a stream, in the order in which they are published."""
+    """Return the SELECT that must end a stream: rows by time of publication, class and arrival, if the gate passed."""
     order = join_sql((f"{published_at} ASC", f"{class_id} ASC NULLS LAST", f"{arrived_at} ASC"))
     return f"SELECT * FROM leaving {_IF_GATE_PASSED} ORDER BY {order}"
 
 
 def stream_metrics() -> str:
-    """Return the SELECT of NAME_metrics of a stream."""
+    """Return the SELECT that must end a stream's metrics: those with a value, by position, if the gate passed."""
     columns = "metric, value, better, description, published"
     return f"SELECT {columns} FROM metric_rows {_IF_METRICS_PASSED} AND value IS NOT NULL ORDER BY position ASC"
 
 
 def stream_step(cluster: Sql, position: Sql, row: Sql, arrived_at: Sql) -> str:
-    """Return the SELECT of one refresh of a streaming view: every record read, with its published row if any."""
+    """Return the SELECT that must end a streaming view's refresh: every record read, with its published row or NULLs.
+
+    The published row is NULL if the record is pending, or if the gate did not pass. The arguments are names of columns:
+    `cluster`, `position` and `row` name the added columns (cluster number, number of the record, row of the source),
+    and `arrived_at` is the column of the published rows by which they are joined to the records.
+    """
     return f"""
         SELECT v.*, l.cluster AS {cluster}, l.rid AS {position}, s.source_row AS {row}
         FROM left_with AS l JOIN source AS s ON s.rid = l.rid

@@ -19,7 +19,10 @@ _DEFAULT_LENGTHS = {"hex": 32, "base32": 26, "digits": 30, "uuid": 36}
 
 
 def expected_value(request: GateRequest, name: str) -> Sql:
-    """Return SQL of the value that a transformed column must publish."""
+    """Return SQL of the value that a transformed column (pseudonym, mask or shifted date) must publish.
+
+    The SQL recomputes it from the source column; pseudonyms and shifts call the gate's own UDFs.
+    """
     role, settings = policy_role_and_settings(request, name)
     if role == "mask":
         return _mask_expression(value_text(request, name), settings)
@@ -35,7 +38,7 @@ def expected_value(request: GateRequest, name: str) -> Sql:
 
 
 def value_text(request: GateRequest, name: str) -> Sql:
-    """Return SQL of the text of a column, such that equal values have equal texts."""
+    """Return SQL of a column's value as text; equal values (0.0 and -0.0, instants in two zones) have equal texts."""
     value, type_ = column_value(request, name), request.columns[name]
     if type_ in FLOAT_TYPES:
         value = Sql(f"CASE WHEN {value} = 0 THEN 0::{type_} ELSE {value} END")
@@ -45,7 +48,10 @@ def value_text(request: GateRequest, name: str) -> Sql:
 
 
 def published_pseudonyms(request: GateRequest) -> list[str]:
-    """Return the columns that are published as pseudonyms, in the order of the table."""
+    """Return the columns with the policy role pseudonym that are published, in the order of the table.
+
+    Columns that the call withholds, or names as identifier or person, are not published.
+    """
     withheld = {n.lower() for p in ("withhold", "identifier") for n in request.options.columns(p)}
     withheld.add((request.options.text("person") or "").lower())
     return [
@@ -56,9 +62,9 @@ def published_pseudonyms(request: GateRequest) -> list[str]:
 
 
 def have_equal_formats(request: GateRequest, names: Sequence[str]) -> bool:
-    """Return whether pseudonyms with the same key and scope also have the same format.
+    """Return whether all pseudonym columns with the same key and scope also have the same format, length and prefix.
 
-    A reader could otherwise link equal values that the gate sees as different.
+    Otherwise a reader could link equal values whose pseudonyms the gate sees as different.
     """
     formats: dict[tuple[bytes, object], set[str]] = {}
     for name in names:
@@ -70,9 +76,10 @@ def have_equal_formats(request: GateRequest, names: Sequence[str]) -> bool:
 
 
 def _pseudonym_settings(request: GateRequest, name: str, settings: Mapping[str, str]) -> dict[str, object]:
-    """Return the settings of the pseudonyms of a column, with defaults.
+    """Return the settings of a column's pseudonyms with defaults: key, scope, format, length and prefix.
 
-    If the table has several pseudonyms, each but the person's has a scope of its own within that of the release.
+    If the policy declares several pseudonyms, a column that sets no scope gets one of its own within that of the
+    release, except the column that identifies persons.
     """
     pseudonym_settings = _key_and_scope(request, settings) | {
         "format": _format(settings),
@@ -91,12 +98,16 @@ def _format(settings: Mapping[str, str]) -> str:
 
 
 def pseudonym_length(settings: Mapping[str, str]) -> int:
-    """Return the number of characters of a pseudonym without its prefix."""
+    """Return the number of characters of a pseudonym without prefix: the setting `length`, or the format's default."""
     return int(settings.get("length", _DEFAULT_LENGTHS[_format(settings)]))
 
 
 def person_column(request: GateRequest) -> str | None:
-    """Return the column that identifies persons, in lower case, or None if neither policy nor call name one."""
+    """Return the column that identifies persons, in lower case, or None if neither policy nor call name one.
+
+    The first that exists: `person` of the call; the policy's column with the role person; the pseudonym with the
+    setting person = true; the first pseudonym.
+    """
     policy_columns = {row.column.lower(): (row.role.lower(), dict(row.settings.settings)) for row in request.declared}
     call_person = request.options.text("person")
     if call_person is not None:
@@ -112,19 +123,23 @@ def person_column(request: GateRequest) -> str | None:
 
 
 def policy_role_and_settings(request: GateRequest, name: str) -> tuple[str, Mapping[str, str]]:
-    """Return the role and settings of a column in the policy; ('', {}) if the policy has no row for it."""
+    """Return the role (in lower case) and settings of a column in the policy; ('', {}) if it has no row there."""
     rows = [row for row in request.declared if row.column.lower() == name.lower()]
     return (rows[0].role.lower(), dict(rows[0].settings.settings)) if rows else ("", {})
 
 
 def _key_and_scope(request: GateRequest, settings: Mapping[str, str]) -> dict[str, object]:
-    """Return the key reference and the scope of a keyed column, with defaults."""
+    """Return `key` (a reference to the secret key) and `scope` of a pseudonym or a shift, with defaults."""
     scope = f"scope {settings['scope']}" if "scope" in settings else _default_scope(request)
     return {"key": settings.get("key", "env:DBANON_KEY"), "scope": scope}
 
 
 def _default_scope(request: GateRequest) -> str:
-    """Return the scope if the policy names none: that of all versions of a view, or of calls with these options."""
+    """Return the scope of keys if the policy names none, as text.
+
+    It is that of the view if the release is a version of one, so that versions share pseudonyms; otherwise it depends
+    on the algorithm, the table and all options of the call.
+    """
     if request.context.view is not None:
         schema, name = (json.dumps(part.lower()) for part in request.context.view)
         return f"release [{schema}, {name}]"
@@ -134,12 +149,16 @@ def _default_scope(request: GateRequest) -> str:
 
 
 def _shift_settings(request: GateRequest, settings: Mapping[str, str]) -> Sql:
-    """Return the settings of a date shift as a JSON literal."""
+    """Return the settings of a date shift (key, scope and days) as a SQL string literal that contains JSON."""
     return text(json.dumps(_key_and_scope(request, settings) | {"days": int(settings["days"])}))
 
 
 def _mask_expression(value: Sql, settings: Mapping[str, str]) -> Sql:
-    """Return SQL of a masked text: its first and last characters with a fill character between them."""
+    """Return SQL of a masked text: its first and last characters, the others replaced by a fill character.
+
+    The settings are `first` and `last` (numbers of characters shown, 0 by default) and `character` ('*'). A text that
+    is not longer than both together is masked completely. NULL stays NULL.
+    """
     first, last = int(settings.get("first", 0)), int(settings.get("last", 0))
     length, character = f"length_grapheme({value})", text(settings.get("character", "*"))
     n_shown = f"CASE WHEN {length} > {first + last} THEN {first + last} ELSE 0 END"
@@ -151,9 +170,10 @@ def _mask_expression(value: Sql, settings: Mapping[str, str]) -> Sql:
 
 
 def _shift_expression(value: Sql, type_: str, days: Sql) -> Sql:
-    """Return SQL of a date shifted by a number of days; NULL if the person is NULL.
+    """Return SQL of a date or timestamp shifted by a number of days.
 
-    It counts days or microseconds from 1970.
+    NULL if `days` is NULL or the result is beyond the type; infinite dates are unchanged. The result counts days or
+    microseconds from 1970.
     """
     if type_ == "DATE":
         shifted = f"DATE '1970-01-01' + (date_diff('day', DATE '1970-01-01', {value}) + {days})::INTEGER"

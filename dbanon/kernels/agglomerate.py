@@ -9,7 +9,16 @@ from dbanon.kernels.min_loss_assignment import INFINITE_LOSS
 
 @kernel_part
 def _merge_growth(i, j, spans, sizes, losses, measure, limit):
-    """Return the growth of total loss if two clusters merge, or INFINITE_LOSS once it exceeds `limit`."""
+    """Return the growth of total loss if clusters `i` and `j` merge, or INFINITE_LOSS as soon as it exceeds `limit`.
+
+    Args:
+        i, j: Two clusters.
+        spans: (clusters, attributes, 3) least and greatest code, and loss of a record.
+        sizes: Records of each cluster.
+        losses: Loss per record of each cluster.
+        measure: `LossArrays`.
+        limit: A bound above which the exact growth does not matter.
+    """
     size, current_loss = sizes[i] + sizes[j], sizes[i] * losses[i] + sizes[j] * losses[j]
     record_loss = max(losses[i], losses[j])  # attributes on which they differ add to this
     if size * record_loss - current_loss > limit:
@@ -30,9 +39,11 @@ def _merge_growth(i, j, spans, sizes, losses, measure, limit):
 
 @kernel_part
 def _equal_value_share(j, marks, size, head, following, values, sizes):
-    """Return the share of record pairs of two clusters with equal sensitive values, averaged over columns.
+    """Return the share of record pairs, one of each of two clusters, with equal sensitive values (mean over columns).
 
-    `marks` (columns, values) are the counts of the other cluster by value; `size` is its number of records.
+    One cluster is `j`, whose records are the list from head[j] along `following`; `values` (columns, records) has their
+    codes. Of the other, `marks` (columns, values) are the counts of its records by value, and `size` is its number of
+    records.
     """
     total, member = 0, head[j]
     while member >= 0:
@@ -44,7 +55,7 @@ def _equal_value_share(j, marks, size, head, following, values, sizes):
 
 @kernel_part
 def _add_marks(i, amount, marks, head, following, values):
-    """Add `amount` to the count of each sensitive value of a cluster's records."""
+    """Add `amount` to the counts in `marks` (columns, values) of the sensitive values of cluster `i`'s records."""
     member = head[i]
     while member >= 0:
         for s in range(len(values)):
@@ -54,11 +65,11 @@ def _add_marks(i, amount, marks, head, following, values):
 
 @kernel
 def merge_clusters(state, max_steps, k, penalty, tuple_of, values, measure, clusters):
-    """Merge clusters until each has k records, one is left, or about `max_steps` were examined.
+    """Merge clusters, in place, until each has k records, one is left, or about `max_steps` clusters were examined.
 
-    The smallest cluster (ties: that of the first record) merges with the one for which the growth of total loss plus
-    `penalty` times the share of pairs with equal sensitive values is least; the union takes the place of the cluster
-    whose first record comes first.
+    The first call (state[0] is 0) makes every record a cluster. The smallest cluster (ties: that of the first record)
+    merges with the one for which the growth of total loss plus `penalty` times the share of pairs with equal sensitive
+    values is least; the union takes the place of the cluster whose first record comes first.
 
     Args:
         state: Number of clusters in `alive`; 0 before the first call.

@@ -28,7 +28,7 @@ def empty_table(rows, columns):
 
 @kernel_part
 def zeros(n):
-    """Return an array of n zeros."""
+    """Return an array of n zeros (64-bit integers)."""
     array = empty_int64(n)
     for i in range(n):
         array[i] = 0

@@ -21,13 +21,16 @@ MAX_CYCLE_GROUPS = 3
 
 @kernel_part
 def random_fraction(state):
-    """Return a random number above 0, at most 1."""
+    """Return a random number above 0, at most 1, and advance the random state."""
     return (random_below(np.int64(2**31), state) + 1) / 2.0**31
 
 
 @kernel_part
 def update_group(g, records, groups):
-    """Compute the sum and the gain of a group from its records."""
+    """Recompute the sum and the gain of group `g` from its records, in place.
+
+    The gain is the squared length of the sum of its points, divided by its size; 0 without records.
+    """
     points = records[0]
     member, size, sums, gain = groups
     total = 0.0
@@ -42,7 +45,10 @@ def update_group(g, records, groups):
 
 @kernel_part
 def gain_with(g, leaving, joining, records, groups):
-    """Return the gain of a group after record `leaving` leaves (-1: none) and record `joining` joins (-1: none)."""
+    """Return the gain that group `g` would have after record `leaving` leaves and record `joining` joins (-1: none).
+
+    Nothing is changed.
+    """
     points = records[0]
     _, size, sums, _ = groups
     total, n = 0.0, size[g] - (leaving >= 0) + (joining >= 0)
@@ -58,7 +64,7 @@ def gain_with(g, leaving, joining, records, groups):
 
 @kernel_part
 def remove_record(r, records, groups):
-    """Remove a record from its group."""
+    """Remove record `r` from its group's member list; the group's sums and gain, and group[r], are not updated."""
     _, group, place, _ = records
     member, size = groups[0], groups[1]
     g = group[r]
@@ -70,7 +76,7 @@ def remove_record(r, records, groups):
 
 @kernel_part
 def add_record(r, g, records, groups):
-    """Add a record to a group."""
+    """Append record `r` to group `g`'s member list and set its group; sums and gain of the group are not updated."""
     _, group, place, _ = records
     member, size = groups[0], groups[1]
     group[r], place[r] = g, size[g]
@@ -80,7 +86,7 @@ def add_record(r, g, records, groups):
 
 @kernel_part
 def meets_model(g, groups, model_arrays):
-    """Return whether a group meets the privacy models."""
+    """Return whether the records of group `g` meet the privacy models; True if only the number of records counts."""
     model_row_of, record_model, person_model, counts, extra, model_rows = model_arrays
     if record_model is None and person_model is None:
         return True
@@ -92,11 +98,11 @@ def meets_model(g, groups, model_arrays):
 
 @kernel_part
 def draw_cycle(cycle, records, groups, limits, state):
-    """Draw a cycle of exchanges between groups; return its length, 0 if there is none.
+    """Draw a random cycle of exchanges between groups into `cycle`; return its number of groups, 0 if there is none.
 
     A random record moves to the group of a neighbour, a record of that group to the next one, and so on. cycle[i] is a
     group and the record that leaves it for the next one; the last group gives to the first, or none (-1), so that one
-    group shrinks and one grows.
+    group shrinks and one grows. No group occurs twice. Groups are not changed.
     """
     _, group, _, neighbours = records
     member, size = groups[0], groups[1]
@@ -127,7 +133,10 @@ def draw_cycle(cycle, records, groups, limits, state):
 
 @kernel_part
 def apply_cycle(cycle, length, step, records, groups):
-    """Move the records of a cycle (step 1), or move them back (step 0); only sizes and members change."""
+    """Move the records of a cycle to the next groups (`step` 1), or move them back (`step` 0).
+
+    `cycle[:length]` is as in `draw_cycle`. Sizes and members of the groups are updated, sums and gains are not.
+    """
     for i in range(length):
         if cycle[i, 1] >= 0:
             remove_record(cycle[i, 1], records, groups)
@@ -138,9 +147,10 @@ def apply_cycle(cycle, length, step, records, groups):
 
 @kernel_part
 def try_exchange(heat, cycle, records, groups, limits, model_arrays, state):
-    """Try one random cycle of exchanges; return its gain, 0 if it was undone.
+    """Draw one cycle of exchanges between groups and apply it if it is accepted; return the gain, 0 if nothing changed.
 
-    It is kept if it gains, or by chance if its loss is small relative to `heat`.
+    It is accepted if it gains, or by chance if its loss is small relative to `heat`, and if all its groups then meet
+    the privacy models. `cycle` is scratch.
     """
     length = draw_cycle(cycle, records, groups, limits, state)
     if length == 0:

@@ -10,7 +10,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class LossArrays(NamedTuple):
-    """The arrays from which the loss of a class is computed (see `loss`).
+    """The encoded tuples, and the arrays from which the loss of a class is computed (see `loss`).
 
     Attributes:
         codes: (tuples, attributes) int32: codes of each tuple; NULL has the code after the last value.
@@ -24,7 +24,7 @@ class LossArrays(NamedTuple):
 
 
 class LossTables(NamedTuple):
-    """The losses of one class with each code (see `k_nearest.fill_distance_query`).
+    """The losses of a record in one class, by code (see `k_nearest.fill_distance_query`).
 
     Attributes:
         span: (attributes, 4) int64: the class (see `loss`).
@@ -67,7 +67,7 @@ class PathArrays(NamedTuple):
 
 
 class ClassEntries(NamedTuple):
-    """Classes as adjacent entries (see `local_search`).
+    """Classes as lists of entries, each a tuple with its number of records, one class after another.
 
     Attributes:
         tuple_ids: (entries,) int32: tuple of each entry.
@@ -83,7 +83,7 @@ class ClassEntries(NamedTuple):
 
 
 class SweepOptions(NamedTuple):
-    """Options of `local_search.sweep_classes`: int64.
+    """Options of `local_search.sweep_classes`, which dissolves sets of classes and cuts them again: int64.
 
     Attributes:
         classes: Number of classes.
@@ -106,7 +106,7 @@ class SweepOptions(NamedTuple):
 
 
 class CappedPools(NamedTuple):
-    """Pools of `grow_capped_clusters`: the records of one tuple with the same sensitive values.
+    """Pools of `grow_capped_clusters`: a pool is the records of one tuple with the same sensitive values.
 
     Attributes:
         tuples: (pools,) int64: tuple of each pool.
@@ -138,7 +138,7 @@ class ValueCaps(NamedTuple):
 
 
 class LossClusters(NamedTuple):
-    """Clusters and their losses.
+    """Clusters as ranges of codes, with their sizes and losses.
 
     Attributes:
         spans: (clusters, attributes, 4) int64: see `loss`.
@@ -166,7 +166,7 @@ class ClusterMembers(NamedTuple):
 
 
 class MergedClusters(NamedTuple):
-    """Clusters of `merge_clusters`, by their first record; n records.
+    """The clusters that `merge_clusters` merges, each identified by its first record; n records.
 
     Attributes:
         alive: (n,) int64: the clusters; their number is in `state`.
@@ -174,7 +174,7 @@ class MergedClusters(NamedTuple):
         sizes, losses: (n,) int64: records, and loss per record.
         head, tail: (n,) int64: first and last member in the list of each cluster.
         following: (n,) int64: the next member, -1 at the end.
-        marks: (columns, values) int64, 0 between two merges.
+        marks: (columns, values) int64, 0 between two merges: counts of one cluster's records by value.
     """
 
     alive: Ints
@@ -188,7 +188,7 @@ class MergedClusters(NamedTuple):
 
 
 class GroupPools(NamedTuple):
-    """Pools of `grow_group_clusters`.
+    """Pools of `grow_group_clusters`: a pool is the records of one tuple whose sensitive values are of one kind.
 
     Attributes:
         order: (n,) int64: the records in the order in which they are seeds.
@@ -215,6 +215,9 @@ class GroupPools(NamedTuple):
 class BucketPools(NamedTuple):
     """Pools of `grow_bucket_clusters`, sorted by kind, and kinds by part.
 
+    A pool is the records of one tuple of one kind; a kind is a combination of sensitive values within a part of the
+    table.
+
     Attributes:
         parts: (parts + 1,) int64: the first kind of each part.
         begins: (kinds + 1,) int64: the first pool of each kind.
@@ -239,11 +242,11 @@ class BucketPools(NamedTuple):
 
 
 class ThresholdOptions(NamedTuple):
-    """Options of `threshold_steps`: float64.
+    """Options of `threshold_steps`, which grows clusters up to a loss: float64.
 
     Attributes:
-        threshold: Greatest loss of a cluster.
-        weight: Of diversity against loss, 0 to 1.
+        threshold: Greatest loss of a record of a cluster.
+        weight: Weight of diversity against loss, 0 to 1.
         max_loss: The greatest possible loss of a record.
     """
 
@@ -284,7 +287,7 @@ class ThresholdPools(NamedTuple):
 
 
 class ThresholdGrowth(NamedTuple):
-    """The state of the last cluster of `threshold_steps`.
+    """The state of the cluster that `threshold_steps` is growing.
 
     Attributes:
         span: (attributes, 4) int64: see `loss`.
@@ -366,7 +369,7 @@ class FarthestTuples(NamedTuple):
 
 
 class FillOptions(NamedTuple):
-    """Options of `simdiv.fill_clusters`.
+    """Options of `simdiv.fill_clusters`, which fills clusters by diversity and similarity.
 
     Attributes:
         k: Records of a cluster.
@@ -385,7 +388,7 @@ class FillOptions(NamedTuple):
 
 
 class LevelChange(NamedTuple):
-    """An attribute that changes to another level (see `cover_gain`).
+    """An attribute that changes to another level of its hierarchy (see `cover_gain`).
 
     Attributes:
         column: (tuples,) int32: codes.
@@ -437,11 +440,11 @@ class CandidateArrays(NamedTuple):
 
 
 class MoveOptions(NamedTuple):
-    """Options of `microaggregation_moves.reduce_squares`.
+    """Options of `microaggregation_moves.reduce_squares`, a search by simulated annealing.
 
     Attributes:
         moves: Number of moves.
-        exchanges: Exchanges of each move.
+        exchanges: Exchanges of records between groups in each move.
         widest: Maximum number of groups that are cut together.
         heat: Scale of the losses that are accepted by chance.
     """
@@ -491,7 +494,7 @@ class SeedSearch(NamedTuple):
 
 
 class DiverseRecords(NamedTuple):
-    """Sensitive values of `eld_steps`.
+    """The sensitive values of records, for `eld_steps`, which grows clusters until they are diverse.
 
     Attributes:
         min_values: (columns,) int64: number of different values that a cluster needs.

@@ -19,7 +19,10 @@ from dbanon.kernels.jit import kernel, kernel_part
 
 @kernel_part
 def count_value(key, amount, keys, counts):
-    """Add to the count of a key in an open hash table; return the new count."""
+    """Add `amount` to the count of a key in an open hash table (`keys`, `counts`), in place; return the new count.
+
+    A key that is not in the table is inserted. The length of the table is a power of two; free slots are negative.
+    """
     mixed = (np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)
     slot = np.int64(mixed & np.uint64(len(keys) - 1))
     while keys[slot] != key and keys[slot] >= 0:
@@ -31,7 +34,7 @@ def count_value(key, amount, keys, counts):
 
 @kernel
 def count_center_values(centers, axes, keys, counts):
-    """Count the categorical values of the first centers."""
+    """Count 1 for each center's categorical value on each hierarchy, in a hash table (`keys`, `counts`), in place."""
     tree, node_starts = axes[0], axes[2]
     for c in range(len(centers)):
         for a in range(len(tree)):
@@ -41,9 +44,16 @@ def count_center_values(centers, axes, keys, counts):
 
 @kernel_part
 def add_to_center(center, point, amount, centers, axes, state):
-    """Add equal records to a cluster and move its center (means, common ancestors or modes).
+    """Add equal records to a cluster and move its center in place; return whether the center moved.
 
-    Returns whether the center moved.
+    Args:
+        center: The cluster.
+        point: Coordinates of the records.
+        amount: Number of records.
+        centers: (clusters, axes) coordinates.
+        axes: See `centers`.
+        state: Sums and numbers of known values by center and axis, counts of the modes, the hash table of counts by
+            value, and whether categories are modes (else lowest common ancestors).
     """
     tree, node_starts, parent, last = axes[0], axes[2], axes[3], axes[4]
     sums, n_known, mode_counts, keys, counts, modes = state
@@ -72,10 +82,13 @@ def add_to_center(center, point, amount, centers, axes, state):
 
 @kernel
 def assign_and_move(begin, end, max_steps, n_remaining, points, tree, state, labels):
-    """Assign the records of some tuples, in order, to the nearest center, which moves at once.
+    """Assign the remaining records of the tuples from `begin` to `end` to the nearest center, which moves at once.
+
+    Labels, centers and the tree are updated in place; all records of a tuple get one label. Tuples without records are
+    skipped.
 
     Returns:
-        The tuple to continue with, after `max_steps` steps or at the end.
+        The tuple to continue with, after `max_steps` visited boxes or at the end.
     """
     node_distances, row_values = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
     stack, n_steps = np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
@@ -93,9 +106,18 @@ def assign_and_move(begin, end, max_steps, n_remaining, points, tree, state, lab
 
 @kernel
 def assign_nearest(begin, max_steps, tuples, points, tree, labels, has_labels):
-    """Label each of some tuples with the first of the nearest centers.
+    """Label each of some tuples with its nearest center (ties: the first); centers do not move.
 
-    With `has_labels`, the label so far is kept if its center comes first among the nearest.
+    With `has_labels`, the search starts from the center of the label so far, which is a candidate too.
+
+    Args:
+        begin: First place in `tuples`.
+        max_steps: Number of visited boxes after which to return.
+        tuples: The tuples to label.
+        points: Coordinates by tuple.
+        tree: `CenterTree` of the centers.
+        labels: Output: center of each tuple.
+        has_labels: `labels` has a center for each tuple already.
 
     Returns:
         The place in `tuples` to continue at, after `max_steps` steps or at the end.
@@ -115,7 +137,9 @@ def assign_nearest(begin, max_steps, tuples, points, tree, labels, has_labels):
 
 @kernel
 def assign_with_capacity(begin, max_steps, records, tuple_of, points, tree, near, free, labels):
-    """Assign records, in order, to the nearest center with free capacity, until none is free.
+    """Assign records, in order, to the nearest center with free capacity, until no center is free.
+
+    A center that becomes full is closed in the tree; `near`, `free` and `labels` are updated in place.
 
     Args:
         begin: First place in `records`.
@@ -129,7 +153,7 @@ def assign_with_capacity(begin, max_steps, records, tuple_of, points, tree, near
         labels: Output: center of each record.
 
     Returns:
-        The place in `records` to continue at.
+        The place in `records` to continue at; the number of records if all are assigned.
     """
     node_distances, row_values = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
     stack, n_steps = np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
@@ -153,7 +177,10 @@ def assign_with_capacity(begin, max_steps, records, tuple_of, points, tree, near
 
 @kernel_part
 def rows_by_cluster(labels, starts):
-    """Return the rows in the order of their clusters; `starts` gets where each cluster begins."""
+    """Return the rows sorted by cluster, ascending within each; `starts` gets where each cluster begins, and the end.
+
+    `labels` has the cluster of each row.
+    """
     starts[:] = 0
     for label in labels:
         starts[label + 1] += 1
@@ -169,9 +196,10 @@ def rows_by_cluster(labels, starts):
 
 @kernel
 def trim_clusters(k, labels, tuple_of, points, centers, axes, free):
-    """Remove from every cluster of more than k records those farthest from its center (ties: the first): label -1.
+    """Remove the records farthest from the center from every cluster of more than k, in place: they get label -1.
 
-    `free` gets the number of records that each cluster lacks.
+    So k records remain. Of equally distant ones, the first are removed. `free` gets the number of records that each
+    cluster lacks to k.
     """
     starts = np.empty(len(centers) + 1, np.int64)
     order = rows_by_cluster(labels, starts)
@@ -199,9 +227,10 @@ def trim_clusters(k, labels, tuple_of, points, centers, axes, free):
 
 @kernel
 def update_centers(labels, tuple_of, points, centers, axes):
-    """Recompute centers: means rounded to whole units, and modes (ties: the first); return which centers moved.
+    """Recompute `centers` in place from their records; return a boolean array of the centers that moved.
 
-    A cluster without records keeps its center.
+    Means are rounded to whole units; the coordinate on a hierarchy is the most frequent value (ties: the first). A
+    cluster without records keeps its center.
     """
     tree, node_starts = axes[0], axes[2]
     starts = np.empty(len(centers) + 1, np.int64)

@@ -11,7 +11,17 @@ CHUNK = 9
 
 @kernel_part
 def add_to_prefix_sums(value_sums, chunk_sums, value_start, chunk_start, length, code, amount):
-    """Add an amount at one value of an axis to prefix sums."""
+    """Add an amount at one value (`code`) of an axis to prefix sums, in place.
+
+    Args:
+        value_sums: Sums of amounts up to each value, within chunks of 2^CHUNK values, for all axes.
+        chunk_sums: Sums of amounts in all chunks before each chunk.
+        value_start: Where the axis begins in `value_sums`.
+        chunk_start: Where it begins in `chunk_sums`.
+        length: Number of its values.
+        code: The value.
+        amount: The amount.
+    """
     end = min(((code >> CHUNK) + 1) << CHUNK, length)
     for i in range(value_start + code, value_start + end):
         value_sums[i] += amount
@@ -21,7 +31,10 @@ def add_to_prefix_sums(value_sums, chunk_sums, value_start, chunk_start, length,
 
 @kernel_part
 def add_to_axis(axis, query, a, code, times):
-    """Add a value of an axis, `times` times, to a query for sums."""
+    """Add the value `code` of axis `a`, `times` times, to a query, which sums distances to all values added so far.
+
+    Prefix sums of counts and of places in the query are changed in place.
+    """
     place = axis[0][axis[1][a] + code]
     add_to_prefix_sums(query[3], query[5], axis[1][a], axis[4][a], axis[2][a], code, times)
     add_to_prefix_sums(query[4], query[6], axis[1][a], axis[4][a], axis[2][a], code, place * times)
@@ -29,13 +42,26 @@ def add_to_axis(axis, query, a, code, times):
 
 @kernel
 def add_axis_value(axis, query, a, code, times):
-    """Call `add_to_axis` from Python."""
+    """Call `add_to_axis` from Python: add a value to a query for sums, in place."""
     add_to_axis(axis, query, a, code, times)
 
 
 @kernel_part
 def axis_sum(a, code, axis, query, state):
-    """Return a query's function of an axis at a value that is not NULL."""
+    """Return the summed distance of a value (not NULL) of axis `a` to the values of a query.
+
+    An axis is a number with many values; a query is a multiset of values added so far. If the query has no counts, it
+    is one interval instead, and the result is the distance of the value to that interval, or that of NULL if the
+    interval is NULL.
+
+    Args:
+        a: The axis.
+        code: The value.
+        axis: Places of the values of all axes, where those of each begin, their number, distance of NULL, where chunks
+            begin.
+        query: Interval and numbers of NULLs and values, and prefix sums (see `IndexArrays`).
+        state: The constants that `axis_minima` returns.
+    """
     places, starts = axis[0], axis[1]
     place = places[starts[a] + code]
     low, high, missing, counts, totals, count_chunks, total_chunks = query
@@ -51,7 +77,11 @@ def axis_sum(a, code, axis, query, state):
 
 @kernel_part
 def axis_minima(axis, query):
-    """Return, per axis: where its function is least (from, to), that value, the value at NULL, and a constant."""
+    """Return an (axes, 5) table of the values at which a query's summed distance is least on each axis.
+
+    Its columns are: the places from which and to which the sum is least, that least sum, the sum at NULL, and a
+    constant for `axis_sum`.
+    """
     places, starts, lengths, nulls, chunks = axis
     low, high, missing, counts, totals, count_chunks, total_chunks = query
     state = empty_table(len(lengths), np.int64(5))
@@ -83,7 +113,14 @@ def axis_minima(axis, query):
 
 @kernel_part
 def axes_bound(node, boxes, axis, query, state, sign):
-    """Return the least possible sum over all axes for a record in a box; exact for a single tuple."""
+    """Return a lower bound, over all records in a box, of `sign` times the summed distance on all axes.
+
+    Args:
+        node: The box.
+        boxes: (nodes, 2 * axes) least and greatest code of each box on each axis.
+        axis, query, state: See `axis_sum`.
+        sign: 1, or -1 to search for the greatest sum.
+    """
     places, starts, lengths = axis[0], axis[1], axis[2]
     bound = np.int64(0)
     for a in range(len(lengths)):

@@ -12,10 +12,17 @@ from dbanon.kernels.tree_search import add_distances
 
 @kernel
 def cut_blocks(order, begins, ends, max_tuples, matrix, places, starts, block_starts):
-    """Cut each path of the trie into blocks of at most `max_tuples` tuples; return the number of blocks.
+    """Cut each path of the trie into blocks of at most `max_tuples` tuples, or of equal ones; return their number.
 
-    A range is halved along the axis on which its tuples lie farthest apart. `order` is permuted in place;
-    `block_starts` gets where the blocks begin.
+    A range is halved along the axis on which its tuples lie farthest apart.
+
+    Args:
+        order: The tuples, permuted in place.
+        begins, ends: Where the tuples of each path begin and end in `order`.
+        max_tuples: The greatest size of a block.
+        matrix: (tuples, axes) codes.
+        places, starts: Places of the codes on the axes, and where those of each axis begin.
+        block_starts: Output: where the blocks begin in `order`.
     """
     axes = matrix.shape[1]
     stack = empty_int64(np.int64(256))
@@ -46,7 +53,10 @@ def cut_blocks(order, begins, ends, max_tuples, matrix, places, starts, block_st
 
 @kernel_part
 def shrink_block(b, blocks, axis_codes, axis):
-    """Update a block to its remaining tuples: its box, its first tuple, its number of records."""
+    """Update block `b`, in place, to its tuples with remaining records: its box, first tuple and number of records.
+
+    The remaining tuples are moved to the front of the block.
+    """
     order, begins, first, n_remaining, low, high, nulls = (
         blocks[0],
         blocks[1],
@@ -82,14 +92,23 @@ def shrink_block(b, blocks, axis_codes, axis):
 
 @kernel
 def shrink_blocks(blocks, axis_codes, axis):
-    """Update all blocks to their remaining tuples."""
+    """Update all blocks, in place, to their tuples with remaining records (see `shrink_block`)."""
     for b in range(len(blocks[2])):
         shrink_block(b, blocks, axis_codes, axis)
 
 
 @kernel_part
 def lowest_block(n_remaining, lower, is_exact, best):
-    """Return the block with the least bound; among equal bounds one that is not exact yet, then the first tuple."""
+    """Return the block with remaining records that has the least bound; -1 if there is none.
+
+    Among equal bounds a block whose bound is not exact comes first, then the one with the first best tuple.
+
+    Args:
+        n_remaining: Remaining records of each block.
+        lower: Lower bound of the least sum in each block.
+        is_exact: 1 where that is exact.
+        best: The tuple that has it then.
+    """
     lowest = -1
     for b in range(len(n_remaining)):
         if n_remaining[b] == 0:
@@ -103,7 +122,10 @@ def lowest_block(n_remaining, lower, is_exact, best):
 
 @kernel_part
 def lowest_sum_in_block(b, blocks, codes_of, offsets, axis, axis_codes, tuple_remaining, sum_flat, sums, state):
-    """Return the least sum of a remaining tuple of a block, and the first tuple that has it."""
+    """Return the least summed distance to all seeds of a tuple in block `b`, and the first tuple that has it.
+
+    Only tuples with remaining records count; (0, -1) without any.
+    """
     order, begins, ends = blocks[0], blocks[1], blocks[7]
     places, starts, lengths, chunk_starts = axis[0], axis[1], axis[2], axis[4]
     missing, counts, totals, count_chunks, total_chunks = sums[2], sums[3], sums[4], sums[5], sums[6]
@@ -132,7 +154,7 @@ def lowest_sum_in_block(b, blocks, codes_of, offsets, axis, axis_codes, tuple_re
 
 @kernel_part
 def table_distance(seed, b, codes_of, tabular, tables, table_starts, length):
-    """Return the part of the distance of a tuple to a block that is due to attributes with few values."""
+    """Return the distance of tuple `seed` to block `b` on attributes with few values, which are equal in a block."""
     offsets = tabular[1]
     total = np.int64(0)
     for j in range(len(offsets)):
@@ -143,7 +165,10 @@ def table_distance(seed, b, codes_of, tabular, tables, table_starts, length):
 
 @kernel_part
 def box_distance(b, blocks, seed_places, null_distances):
-    """Return the least distance on the axes of a seed to any tuple of a block."""
+    """Return the least possible distance, on all axes, of a seed to any tuple of block `b`.
+
+    `seed_places` has the seed's place on each axis, -1 for NULL; `null_distances` the distance of NULL to a value.
+    """
     low, high, nulls = blocks[4], blocks[5], blocks[6]
     total = np.int64(0)
     for a in range(len(seed_places)):
@@ -159,10 +184,21 @@ def box_distance(b, blocks, seed_places, null_distances):
 
 @kernel_part
 def nearest_in_block(b, base, blocks, axis, axis_codes, seed_places, heap, size, n_held, wanted):
-    """Push the tuples of a block that are nearer to a seed than the worst in the heap.
+    """Push block `b`'s tuples that are nearer to a seed than the heap's worst; return heap size and record count.
 
-    Returns:
-        Size of the heap, and the number of records of its tuples.
+    The heap is changed in place, and contains just enough tuples for `wanted` records. The record count is that of its
+    tuples.
+
+    Args:
+        b: The block.
+        base: Distance of the seed to the block on attributes with few values.
+        blocks: Blocks of tuples (see `BlockArrays`).
+        axis, axis_codes: The axes and the tuples' codes on them.
+        seed_places: The seed's place on each axis, -1 for NULL.
+        heap: Distances and tuples.
+        size: Number of tuples in the heap.
+        n_held: Records of these tuples.
+        wanted: Number of records that are searched for.
     """
     order, begins, ends, tuple_remaining = blocks[0], blocks[1], blocks[7], blocks[9]
     sums, heap_tuples = heap
@@ -188,11 +224,12 @@ def nearest_in_block(b, base, blocks, axis, axis_codes, seed_places, heap, size,
 
 @kernel
 def gather_block_clusters(block_arrays, tabular, axis, axis_codes, search, k, first_seed, max_clusters, members, seeds):
-    """Form clusters as `gather_clusters` does, for tables with axes and seeds of least sum, by blocks of tuples.
+    """Form up to `max_clusters` clusters of k records as `gather_clusters` does; return used member rows and clusters.
 
-    A sum of distances only grows, by at least the distance of the new seed to the block's box; so each block keeps a
-    lower bound of its least sum and is evaluated exactly only when that bound is the least of all. The same distances
-    show which blocks can contain the nearest records.
+    It is for tables with axes (numbers with many values) and seeds of least sum, and works on blocks of tuples. A sum
+    of distances only grows, by at least the distance of the new seed to the block's box; so each block keeps a lower
+    bound of its least sum and is evaluated exactly only when that bound is the least of all. The same distances show
+    which blocks can contain the nearest records. All arrays are updated in place.
     """
     blocks, codes_of, lower, is_exact, best = block_arrays
     tables, table_starts, _, _, sum_flat, sums, _ = search

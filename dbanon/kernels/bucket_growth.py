@@ -17,10 +17,10 @@ SEARCH_FACTOR = 4
 
 @kernel_part
 def _allocate_records(size, n_per_group, group_remaining, need):
-    """Compute how many records of each group a cluster of `size` records takes, in `need`.
+    """Compute in `need` how many records of each group a cluster of `size` records takes.
 
-    That is `n_per_group`; where a group has fewer, the rest comes from the groups with the most records left (ties: the
-    first).
+    That is `n_per_group` or, if fewer remain (`group_remaining`), these. The rest comes from the groups with the most
+    records left (ties: the first).
     """
     n_allocated = np.int64(0)
     for g in range(len(group_remaining)):
@@ -39,7 +39,8 @@ def _allocate_records(size, n_per_group, group_remaining, need):
 def grow_group_clusters(state, max_clusters, first_label, k, n_per_group, pools, measure, codes_of, labels, seeds):
     """Form up to `max_clusters` clusters with `n_per_group` records of every group, while k records remain.
 
-    A seed is the next record in `order` without a cluster; the other records are the nearest to it of each group (see
+    A group (or kind) is a set of sensitive values. A seed is the next record in `order` without a cluster; the other
+    records are the nearest to it of each group. If a group has too few records left, others replace them (see
     `_allocate_records`).
 
     Args:
@@ -48,7 +49,7 @@ def grow_group_clusters(state, max_clusters, first_label, k, n_per_group, pools,
         first_label: Number of the first cluster.
         k: Fewest records of a cluster.
         n_per_group: Records of each group.
-        pools: `GroupPools`.
+        pools: `GroupPools`: a pool is the records of one tuple and one group.
         measure: `LossArrays`.
         codes_of: Where the codes of each attribute begin in a table of losses.
         labels: Output: cluster of each record.
@@ -118,10 +119,11 @@ def grow_group_clusters(state, max_clusters, first_label, k, n_per_group, pools,
 
 @kernel
 def grow_bucket_clusters(state, max_clusters, first_label, k, pools, measure, codes_of, labels):
-    """Form up to `max_clusters` clusters of k records, part after part, while a part has k records.
+    """Form up to `max_clusters` clusters of k records, one part of the table after another, while it has k records.
 
-    A cluster takes one record of each of the most frequent kinds (ties: the kind whose first record comes first), and
-    further records of each if there are fewer kinds than k. The first record is the nearest to the center of the part
+    A kind is a combination of sensitive values, and a pool the records of one tuple and kind. A cluster takes one
+    record of each of the most frequent kinds (ties: the kind whose first record comes first), and further records of
+    each if there are fewer kinds than k. The first record is the nearest to the center of the part
     (`center_distances`), the others those that add the least loss.
 
     Args:

@@ -25,13 +25,21 @@ N_SHARES = 32
 
 @kernel_part
 def category_distance(j, ways_start, first_step, second_step, scales, way):
-    """Return the distance of two values below the ancestor whose ways begin at `ways_start`, by their depth indexes."""
+    """Return the distance of two categorical values, from their depth indexes below an ancestor.
+
+    Args:
+        j: The attribute.
+        ways_start: Where the ways (lengths of paths by depth index) of the ancestor begin in `way`.
+        first_step, second_step: The depth index of each value.
+        scales: (attributes, 2) two factors of the distance.
+        way: The ways of all nodes.
+    """
     return np.int64(np.rint(way[ways_start + first_step] * way[ways_start + second_step] * scales[j, 0] * scales[j, 1]))
 
 
 @kernel_part
 def tuple_distance(one, other, codes, packed, limit):
-    """Return the distance of two tuples, or any number above the limit if it is greater."""
+    """Return the distance of two tuples (numbers `one` and `other`), or any number above `limit` if it is greater."""
     attributes, scales, place, step, region, nodes, way, _, pairs = packed
     total = np.int64(0)
     for j in range(len(attributes)):
@@ -60,7 +68,10 @@ def tuple_distance(one, other, codes, packed, limit):
 
 @kernel_part
 def fill_region_bounds(seed, codes, packed, lower):
-    """Fill `lower` with the least distance on one attribute of any record of each region to a seed."""
+    """Fill `lower` with the least possible distance to a seed, on one attribute, of any record in each region.
+
+    A region is a range of codes of an attribute; its last one is NULL. `seed` is a tuple.
+    """
     attributes, place, region, ends, pairs = packed[0], packed[2], packed[4], packed[7], packed[8]
     for j in range(len(attributes)):
         code, values, null, value_start = np.int64(codes[seed, j]), attributes[j, 1], attributes[j, 2], attributes[j, 3]
@@ -80,7 +91,10 @@ def fill_region_bounds(seed, codes, packed, lower):
 
 @kernel_part
 def sum_value_distances(packed, added, below, above, sums):
-    """Fill `sums` with the summed distances of each attribute value to all seeds, of which `added` have each value."""
+    """Fill `sums` with the summed distance of each attribute value to all seeds, of which `added` have each value.
+
+    `below` and `above` are scratch for hierarchies.
+    """
     attributes, scales, place, step, _, nodes, way = packed[:7]
     for j in range(len(attributes)):
         values, null, value_start = attributes[j, 1], attributes[j, 2], attributes[j, 3]
@@ -125,7 +139,11 @@ def sum_value_distances(packed, added, below, above, sums):
 
 @kernel_part
 def rebuild_candidates(index, candidate_arrays):
-    """Compute all sums again, and choose as candidates the remaining tuples with the least sums."""
+    """Compute all sums of distances again, and choose the remaining tuples with the least sums as candidates, in place.
+
+    Growth bounds of regions become 0. state[1] becomes the greatest sum of a candidate, -1 if all tuples are
+    candidates.
+    """
     codes, n_remaining, packed, parts, posts = index
     seed_sums, candidates, candidate_sums, state = candidate_arrays
     added, below, above, sums, growth_bounds, is_present = seed_sums
@@ -163,7 +181,10 @@ def rebuild_candidates(index, candidate_arrays):
 
 @kernel_part
 def lowest_candidate(index, candidate_arrays):
-    """Return the candidate with the least sum, or -1 if a tuple that is no candidate might have a smaller one."""
+    """Return the place of the candidate with the least sum, or -1 if another tuple might have a smaller one.
+
+    Only candidates with remaining records count (ties: the first tuple).
+    """
     n_remaining, (_, candidates, candidate_sums, state) = index.n_remaining, candidate_arrays
     growth_bounds, is_present = candidate_arrays.seed_sums[4], candidate_arrays.seed_sums[5]
     best = -1
@@ -188,7 +209,10 @@ def lowest_candidate(index, candidate_arrays):
 
 @kernel_part
 def add_seed(seed, index, candidate_arrays, lower):
-    """Add the distances to a seed to the sums, and the least distances to the growth of each region."""
+    """Add the distances to a new seed to all candidates' sums, and `lower` to the regions' growth bounds, in place.
+
+    Candidates without remaining records are removed.
+    """
     codes, n_remaining, packed, _, _ = index
     seed_sums, candidates, candidate_sums, state = candidate_arrays
     added, growth_bounds = seed_sums[0], seed_sums[4]
@@ -210,7 +234,10 @@ def add_seed(seed, index, candidate_arrays, lower):
 
 @kernel_part
 def fill_partition_bounds(parts, packed, lower, tables):
-    """Fill `tables` with the least distance of any record of each cell to a seed, for every partition."""
+    """Fill `tables` with the least possible distance to a seed of any record in each cell, for every partition.
+
+    A partition is several attributes, and a cell a combination of their regions, whose bounds are in `lower`.
+    """
     attributes = packed[0]
     for p in range(len(parts)):
         begin = parts[p, 2]
@@ -226,7 +253,18 @@ def fill_partition_bounds(parts, packed, lower, tables):
 
 @kernel_part
 def allocate_shares(parts, tables, begins, ends, inverse, fewest, choice, shares):
-    """Divide the N_SHARES shares of a distance among the partitions so that the fewest records are within them."""
+    """Divide the N_SHARES shares of a distance among partitions, in `shares`, so that the fewest records are examined.
+
+    A record is examined if its cell is within the share of one partition. Computed by dynamic programming.
+
+    Args:
+        parts: The partitions.
+        tables: Least distance of each cell to the seed.
+        begins, ends: Where the tuples of each cell begin and end.
+        inverse: Shares per unit of distance.
+        fewest, choice: Scratch.
+        shares: Output: number of shares of each partition.
+    """
     number = len(parts)
     fewest[:, :] = 0
     n_within = np.zeros(N_SHARES + 1, np.int64)
@@ -254,10 +292,12 @@ def allocate_shares(parts, tables, begins, ends, inverse, fewest, choice, shares
 
 @kernel_part
 def search_partitions(seed, reach, wanted, index, tables, shares, inverse, heap_sums, heap_tuples):
-    """Search for the nearest records among those within `reach` (and some others).
+    """Search for the `wanted` records nearest to a seed among those within `reach` (and some others).
+
+    The nearest tuples are pushed into the heap (`heap_sums`, `heap_tuples`).
 
     Returns:
-        Size of the heap, and the number of records of its tuples.
+        Size of the heap, and the number of records of its tuples, which may be fewer than `wanted`.
     """
     codes, n_remaining, packed, parts, posts = index
     signature, order, begins, ends = posts
@@ -289,7 +329,7 @@ def search_partitions(seed, reach, wanted, index, tables, shares, inverse, heap_
 
 @kernel_part
 def drop_exhausted_tuples(parts, posts, n_remaining):
-    """Remove tuples without remaining records from the inverted lists."""
+    """Remove tuples without remaining records, in place, from the tuple lists of the cells of each partition."""
     _, order, begins, ends = posts
     for p in range(len(parts)):
         for i in range(parts[p, 2], parts[p, 2] + parts[p, 3]):
@@ -312,6 +352,9 @@ def gather_partition_clusters(index, candidate_arrays, k, first_seed, members, s
         first_seed: Tuple of the first seed, or -1 to search for it.
         members: Output, see `gather_clusters`.
         seeds: Output: tuple of each seed.
+
+    Returns:
+        Rows used in `members`, and number of clusters.
     """
     codes, n_remaining, packed, parts, posts = index
     seed_sums, candidates, candidate_sums, state = candidate_arrays

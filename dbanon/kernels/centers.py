@@ -23,7 +23,7 @@ NO_CENTER = 2**62
 
 @kernel_part
 def center_distance(point, center, axes):
-    """Return the distance of a record to a center."""
+    """Return the distance of a record to a center, summed over the axes; both are arrays of coordinates."""
     tree, null, node_starts, parent, last, height = axes
     total = np.int64(0)
     for a in range(len(tree)):
@@ -45,7 +45,7 @@ def center_distance(point, center, axes):
 
 @kernel
 def center_distances(points, center_of, centers, axes):
-    """Return the distance of each point to its center (`center_of`)."""
+    """Return the distance of each point to its own center, whose number `center_of` has."""
     distances_ = np.empty(len(points), np.int64)
     for i in range(len(points)):
         distances_[i] = center_distance(points[i], centers[center_of[i]], axes)
@@ -54,9 +54,9 @@ def center_distances(points, center_of, centers, axes):
 
 @kernel_part
 def fill_node_distances(point, axes, node_distances, row_values):
-    """Fill `node_distances` with the distances of a record to all nodes of the hierarchies.
+    """Fill `node_distances` with the distances of a record to all nodes of the hierarchies, NULL included.
 
-    A hierarchy whose distances are already those of the record's value (`row_values`) is skipped.
+    A hierarchy whose distances are already those of the record's value (`row_values`, updated here) is skipped.
     """
     tree, null, node_starts, parent, last, height = axes
     for a in range(len(tree)):
@@ -83,7 +83,16 @@ def fill_node_distances(point, axes, node_distances, row_values):
 
 @kernel_part
 def box_bound(box, node, point, axes, node_distances, hierarchies):
-    """Return the least distance of a record to a center in the box of a node; exact for a box of one point."""
+    """Return the least possible distance of a record to a center in the box of a node; exact for a box of one point.
+
+    Args:
+        box: (nodes, 2 * axes) least and greatest coordinate of each box.
+        node: The node.
+        point: Coordinates of the record.
+        axes: See the module.
+        node_distances: Distances of the record to all nodes of hierarchies.
+        hierarchies: Number of axes that are hierarchies; they come first.
+    """
     null, node_starts = axes[1], axes[2]
     total = np.int64(0)
     for a in range(hierarchies):
@@ -105,7 +114,7 @@ def box_bound(box, node, point, axes, node_distances, hierarchies):
 
 @kernel_part
 def is_point(box, node):
-    """Return whether the box of a node is one point."""
+    """Return whether the box of a node is one point: least and greatest coordinate are equal on every axis."""
     for a in range(0, box.shape[1], 2):
         if box[node, a] != box[node, a + 1]:
             return False
@@ -114,7 +123,7 @@ def is_point(box, node):
 
 @kernel_part
 def box_cut(box, axes):
-    """Return the axis on which a box is widest, and the coordinate at which its second half begins."""
+    """Return the axis on which a box is widest (-1: it is a point), and the coordinate where its second half begins."""
     tree, null, node_starts, parent, last, height = axes
     widest, axis, cut_coordinate = np.int64(-1), -1, np.int64(0)
     for a in range(len(tree)):
@@ -140,7 +149,10 @@ def box_cut(box, axes):
 
 @kernel
 def build_center_tree(order, tree):
-    """Build the tree of some centers (`order`, permuted in place). O(centers * depth)."""
+    """Build the tree of boxes over the centers in `order` (permuted in place); the arrays of `tree` are filled.
+
+    Centers that are not in `order` have no leaf. O(centers * depth).
+    """
     centers, axes, boxes, room = tree
     box, kid, parent, first, leaf = boxes
     stack = np.empty((room, 3), np.int64)
@@ -182,7 +194,10 @@ def build_center_tree(order, tree):
 
 @kernel_part
 def update_boxes(center, centers, boxes, is_closed):
-    """Update the boxes above a center that has moved or closed."""
+    """Update, in place, the boxes above a center that has moved (its new coordinates are in `centers`) or closed.
+
+    A closed center is no longer found by searches.
+    """
     box, kid, parent, first, leaf = boxes
     node = leaf[center]
     for a in range(centers.shape[1]):
@@ -209,10 +224,11 @@ def update_boxes(center, centers, boxes, is_closed):
 
 @kernel_part
 def nearest_center(point, tree, scratch, best, lowest):
-    """Return the first of the nearest open centers, or `best` if it comes first at the distance `lowest`.
+    """Return the open center nearest to a point (ties: the first), starting from center `best` at distance `lowest`.
 
-    scratch: distances to nodes, the value on each axis that they are for, a stack, and the number of steps, which is
-    increased.
+    `best` is returned if no center is nearer, or comes first at the same distance; also if all centers are closed.
+    `scratch` is: distances to nodes, the value on each axis that they are for, a stack, and the number of steps, which
+    is increased.
     """
     node_distances, row_values, stack, n_steps = scratch
     axes, boxes = tree.axes, tree.boxes

@@ -10,7 +10,8 @@ COUNT_MASK = 0xFFFFFFFF
 def covered_records(rows_and_keys, change, counts, min_size, table, places):
     """Count the records in groups of at least `min_size`, and sum their loss, after one attribute changes its level.
 
-    Groups whose keys agree in 32 bits and are adjacent in the table count as one.
+    Groups are formed by hash keys of the generalized tuples. Two groups whose keys agree in 32 bits and are adjacent in
+    the table count as one.
 
     Args:
         rows_and_keys: Rows, keys and losses: pools, the group key of each, and the loss of a record of it so far.
@@ -22,7 +23,7 @@ def covered_records(rows_and_keys, change, counts, min_size, table, places):
         places: Output: slot of each row's group.
 
     Returns:
-        Number of records, and their summed loss.
+        Number of records in such groups, and their summed loss.
     """
     rows, keys, losses = rows_and_keys
     column, old_keys, new_keys, old_losses, new_losses = change

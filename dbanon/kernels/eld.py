@@ -10,7 +10,7 @@ from dbanon.kernels.tree_search import append_members
 
 @kernel_part
 def _lacks_values(counts, min_values):
-    """Return whether any sensitive column has fewer distinct values than required.
+    """Return whether any sensitive column has fewer distinct values than `min_values` requires.
 
     `counts` (columns, values) has the records of each value; NULLs are not counted.
     """

@@ -12,10 +12,23 @@ from dbanon.kernels.optimal_cut import INFINITE_LOSS
 
 @kernel_part
 def carve_class(records, m, size, rest, measure, record_model, person_model, scratch, span):
-    """Reorder records[:m] into a class of `size` records that meets the model, followed by the rest in order.
+    """Reorder records[:m] in place: a class of `size` records that meets the model, then the rest in order.
+
+    The class takes records in order, skipping those with which it could no longer meet `record_model`. Equal tuples
+    should be adjacent.
+
+    Args:
+        records: Tuple of each record.
+        m: Number of records.
+        size: Records of the class.
+        rest: Scratch.
+        measure: `LossArrays`.
+        record_model, person_model: The privacy model (see `model_check`).
+        scratch: `ModelScratch`.
+        span: Scratch.
 
     Returns:
-        The loss of both classes, or INFINITE_LOSS if either misses the model. `rest` is scratch.
+        The loss of the class and the rest together, or INFINITE_LOSS if either misses the model.
     """
     columns = 0
     if record_model is not None:
@@ -56,7 +69,10 @@ def carve_class(records, m, size, rest, measure, record_model, person_model, scr
 
 @kernel_part
 def class_loss(tuple_ids, first, end, measure, span):
-    """Return the loss per record of a class of the tuples tuple_ids[first:end]; equal ones are adjacent."""
+    """Return the loss per record of a class of the tuples tuple_ids[first:end], in which equal ones are adjacent.
+
+    `span` is scratch, and becomes the class.
+    """
     loss = begin_class(tuple_ids[first], measure, span)
     for i in range(first + 1, end):
         if tuple_ids[i] != tuple_ids[i - 1]:

@@ -13,7 +13,7 @@ from dbanon.kernels.loss import attribute_loss
 
 @kernel_part
 def loss_with_tuple(t, low, high, measure):
-    """Return the loss per record of a class (codes low to high) once a tuple is added."""
+    """Return the loss per record of a class (codes `low` to `high`) if tuple `t` is added; nothing is changed."""
     codes = measure.codes
     total = np.int64(0)
     for a in range(len(low)):
@@ -24,14 +24,14 @@ def loss_with_tuple(t, low, high, measure):
 
 @kernel_part
 def widen_codes(t, low, high, codes):
-    """Add a tuple to a class: widen its ranges of codes."""
+    """Widen the ranges of codes of a class (`low` to `high`, by attribute), in place, by tuple `t`."""
     for a in range(len(low)):
         low[a], high[a] = min(low[a], np.int64(codes[t, a])), max(high[a], np.int64(codes[t, a]))
 
 
 @kernel_part
 def begin_class(t, low, high, measure):
-    """Make a class of one tuple; return its loss per record."""
+    """Set `low` and `high` to the codes of tuple `t`, a class of one tuple; return its loss per record."""
     for a in range(len(low)):
         low[a] = high[a] = measure[0][t, a]
     return loss_with_tuple(t, low, high, measure)
@@ -39,7 +39,7 @@ def begin_class(t, low, high, measure):
 
 @kernel_part
 def pair_loss(one, other, measure):
-    """Return the distance of two tuples: their loss in one class, on attributes where they differ."""
+    """Return the distance of two tuples: their loss per record in one class, on attributes where they differ only."""
     codes = measure.codes
     total = np.int64(0)
     for a in range(codes.shape[1]):
@@ -51,7 +51,11 @@ def pair_loss(one, other, measure):
 
 @kernel
 def update_losses(tuple_of, measure, clusters):
-    """Compute the loss per record of each cluster."""
+    """Recompute the loss per record of each cluster, in place.
+
+    `clusters` is: the first record of each cluster, the next record of each record (-1: none), records and loss per
+    record by cluster, and the clusters by descending loss. Only the losses are changed.
+    """
     head, following, _, losses, _ = clusters
     low, high = np.empty(measure[0].shape[1], np.int64), np.empty(measure[0].shape[1], np.int64)
     for c in range(len(head)):
@@ -65,7 +69,10 @@ def update_losses(tuple_of, measure, clusters):
 
 @kernel_part
 def cheapest_tuple(tuples, n_remaining, low, high, measure):
-    """Return the first tuple that adds the least loss to a class, and the loss per record with it."""
+    """Return the place of the tuple that adds the least loss to a class (ties: the first), and the loss with it.
+
+    Only tuples with remaining records count; the place is -1 without any.
+    """
     best, lowest = -1, np.int64(0)
     for i in range(len(tuples)):
         if n_remaining[i] > 0:
@@ -79,8 +86,15 @@ def cheapest_tuple(tuples, n_remaining, low, high, measure):
 def cross_classes(tuples, n_remaining, k, measure, first_counts):
     """Divide pooled records into two new classes of at least k records; return their sizes and losses per record.
 
-    The classes begin with the two most distant records and take turns in adding the cheapest; the remaining records
-    join, in order, the class whose total loss grows less. `first_counts` gets the records of the first class by tuple.
+    The classes begin with the two most distant tuples and take turns in adding the cheapest record; the remaining
+    records join, in order, the class whose total loss grows less.
+
+    Args:
+        tuples: The distinct tuples of the pool.
+        n_remaining: Records of each, which become 0.
+        k: Fewest records of a class.
+        measure: `LossArrays`.
+        first_counts: Output: records of each tuple in the first class.
     """
     low, high = np.empty((2, measure[0].shape[1]), np.int64), np.empty((2, measure[0].shape[1]), np.int64)
     losses, sizes = np.zeros(2, np.int64), np.ones(2, np.int64)
@@ -119,7 +133,10 @@ def cross_classes(tuples, n_remaining, k, measure, first_counts):
 
 @kernel_part
 def draw_rank(draw, n_ranks):
-    """Return a rank below `n_ranks`; the first is drawn with weight n_ranks, the last with weight 1."""
+    """Return the rank, below `n_ranks`, that a random number `draw` in [0, 1) selects.
+
+    The first rank has the weight n_ranks, the last the weight 1.
+    """
     target = np.int64(draw * (n_ranks * (n_ranks + 1) // 2))
     low, high = np.int64(0), np.int64(n_ranks - 1)
     while low < high:
@@ -133,7 +150,7 @@ def draw_rank(draw, n_ranks):
 
 @kernel_part
 def move_in_order(c, loss, losses, order):
-    """Set the loss of a cluster, and move it to its place in the order."""
+    """Set the loss of cluster `c`, and move it to its place in `order` (descending loss, ties: the first), in place."""
     place = 0
     while order[place] != c:
         place += 1
@@ -154,10 +171,12 @@ def move_in_order(c, loss, losses, order):
 
 @kernel
 def evolve(state, max_steps, generations, patience, draws, k, tuple_of, measure, clusters):
-    """Cross pairs of clusters, keeping what reduces the loss, until generations or patience are exhausted.
+    """Cross pairs of clusters, in place, if that reduces their loss, until generations or patience are exhausted.
 
+    To cross is to pool two clusters and to grow two new ones from their most distant records (see `cross_classes`).
     Without draws, pairs follow the order of the loss: 1 and 2, 1 and 3, 2 and 3, 1 and 4, ..., starting again after
-    each gain. Returns early after `max_steps` steps or when the draws (two per generation) are used up.
+    each gain; with draws, clusters of great loss are more likely. Returns None, early after `max_steps` steps or when
+    the draws (two per generation) are used up.
 
     Args:
         state: Generations so far, generations since the last gain, the next pair (two entries), number of used draws.
@@ -168,7 +187,8 @@ def evolve(state, max_steps, generations, patience, draws, k, tuple_of, measure,
         k: Fewest records of a cluster.
         tuple_of: Tuple of each record.
         measure: `LossArrays`.
-        clusters: See the module.
+        clusters: The first record of each cluster, the next record of each record (-1: none), records and loss per
+            record by cluster, and the clusters by descending loss.
     """
     head, following, sizes, losses, order = clusters
     n_steps = np.int64(0)

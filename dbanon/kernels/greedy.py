@@ -18,7 +18,11 @@ MIXED = -2
 
 @kernel_part
 def begin_state(seed, tabular, axis, axis_codes, terms, state, query):
-    """Set the state to that of a cluster of one tuple."""
+    """Set the state of a growing cluster, and the axis part of its query, to a cluster of one tuple (`seed`), in place.
+
+    The state has two numbers per attribute with few values: the lowest common ancestor twice, or the least and the
+    greatest code; -1 for NULLs only, and -2 for NULL and values.
+    """
     codes, kind, value_at, node_of = tabular[0], terms[0], terms[3], terms[8]
     for j in range(codes.shape[1]):
         code, values = codes[seed, j], value_at[j + 1] - value_at[j]
@@ -36,7 +40,10 @@ def begin_state(seed, tabular, axis, axis_codes, terms, state, query):
 
 @kernel_part
 def join_tuple(t, tabular, axis, axis_codes, terms, state, query, is_stale):
-    """Update the state after a tuple joins, and mark in `is_stale` the tabular attributes on which it widened."""
+    """Widen a growing cluster's state by tuple `t`, in place, and set `is_stale` to 1 for attributes that it widened.
+
+    `is_stale` concerns attributes with few values; axes are updated in `query`.
+    """
     codes, kind, node_at, value_at = tabular[0], terms[0], terms[2], terms[3]
     parent, last, first = terms[4], terms[6], terms[7]
     for j in range(codes.shape[1]):
@@ -63,7 +70,11 @@ def join_tuple(t, tabular, axis, axis_codes, terms, state, query, is_stale):
 
 @kernel_part
 def fill_attribute_losses(j, table_starts, terms, state, table_sums):
-    """Fill the table of one attribute: the loss of a record in the cluster with each value."""
+    """Fill the table of attribute `j`: the loss of a record of the growing cluster on it once each value is added.
+
+    It begins at table_starts[j] in `table_sums`, and has one entry per value and a last one for NULL. `state` has the
+    range or the node of the cluster on each attribute, `terms` the hierarchies and places of values.
+    """
     kind, unit, node_at, value_at = terms[0], terms[1], terms[2], terms[3]
     parent, height, last, first, node_or_place = terms[4], terms[5], terms[6], terms[7], terms[8]
     begin, values = table_starts[j], value_at[j + 1] - value_at[j]
@@ -95,9 +106,10 @@ def fill_attribute_losses(j, table_starts, terms, state, table_sums):
 
 @kernel_part
 def find_extreme_tuple(sign, index, terms, table_sums, query, state, is_stale, query_result, query_counts):
-    """Return the tuple with which a record of the cluster loses least (sign 1) or most (-1).
+    """Return the remaining tuple with which a record of the cluster loses least (`sign` 1) or most (-1).
 
-    The tables of stale attributes are filled first; `query_result` and `query_counts` are scratch.
+    The tables of stale attributes are filled first, and `is_stale` is reset. `query_result` and `query_counts` are
+    scratch.
     """
     tree, tabular, axis, _ = index
     for j in range(len(tabular[1])):
@@ -110,7 +122,7 @@ def find_extreme_tuple(sign, index, terms, table_sums, query, state, is_stale, q
 
 @kernel_part
 def tuple_of_record(tree, rank):
-    """Return the tuple of the record with the given rank among the remaining ones, in the order of the index."""
+    """Return the tuple of the record number `rank`, from 0, among the remaining records in the order of the index."""
     n_remaining, kid, kids, tuples = tree[2], tree[4], tree[5], tree[8]
     node = 0
     while tuples[node] < 0:
@@ -194,7 +206,7 @@ def greedy_steps(index, terms, table_sums, query, k, seeding, reference, draws, 
 
 @kernel_part
 def is_inside(t, tabular, axis, axis_codes, terms, state, query):
-    """Return whether adding a tuple leaves the state of a cluster unchanged."""
+    """Return whether adding tuple `t` to a cluster would leave its state, and so its loss per record, unchanged."""
     codes, kind, node_at, value_at = tabular[0], terms[0], terms[2], terms[3]
     last, first = terms[6], terms[7]
     for j in range(codes.shape[1]):

@@ -5,7 +5,7 @@ from dbanon.kernels.jit import kernel_part
 
 @kernel_part
 def extent(order, begin, end, matrix, axis):
-    """Return the least and the greatest value of a range of tuples on an axis."""
+    """Return the least and the greatest value on an axis of the tuples order[begin:end]; `matrix` is (tuples, axes)."""
     low = high = matrix[order[begin], axis]
     for i in range(begin + 1, end):
         low, high = min(low, matrix[order[i], axis]), max(high, matrix[order[i], axis])
@@ -14,7 +14,10 @@ def extent(order, begin, end, matrix, axis):
 
 @kernel_part
 def partition_at(order, begin, end, middle, matrix, axis):
-    """Permute a range of tuples so that none before `middle` has a greater code on the axis than one after it."""
+    """Permute order[begin:end] so that no tuple before `middle` has a greater value on the axis than one after it.
+
+    This is a quickselect; the two parts are not sorted.
+    """
     low, high = begin, end - 1
     while low < high:
         # The median of three, so that ranges that are in order already are halved.

@@ -5,7 +5,7 @@ from dbanon.kernels.jit import kernel_part
 
 @kernel_part
 def push(sums, tuples, size, sum_, tuple_):
-    """Put a tuple with its sum into a heap of `size`."""
+    """Put a tuple with its sum into a heap of `size` entries, in place; the caller counts the new size."""
     i = size
     while i > 0:
         up = (i - 1) // 2
@@ -18,7 +18,7 @@ def push(sums, tuples, size, sum_, tuple_):
 
 @kernel_part
 def pop(sums, tuples, size):
-    """Remove the top of a heap of `size`."""
+    """Remove the top (the greatest sum, ties: the last tuple) of a heap of `size` entries; return nothing."""
     sum_, tuple_ = sums[size - 1], tuples[size - 1]
     i = 0
     while True:
@@ -39,11 +39,11 @@ def pop(sums, tuples, size):
 
 @kernel_part
 def push_and_trim(sums, tuples, size, n_held, sum_, tuple_, n_remaining, wanted):
-    """Push a tuple, and pop the top while the other tuples have `wanted` records; return heap size and record count.
+    """Push a tuple, then pop the top while the other tuples have `wanted` records; return heap size and record count.
 
     Args:
-        sums: The sums in the heap.
-        tuples: The tuples in the heap.
+        sums: The sums in the heap, changed in place.
+        tuples: The tuples in the heap, changed in place.
         size: Number of tuples in the heap.
         n_held: Records of the tuples in the heap.
         sum_: Sum of the new tuple.

@@ -8,7 +8,10 @@ from dbanon.kernels.jit import kernel, kernel_part
 
 @kernel
 def aggregate_up(parent, first, n_remaining):
-    """Compute least tuples and counts of inner nodes; a parent has a smaller number than its children."""
+    """Compute all inner nodes' first tuple and number of remaining records, in place, from their children.
+
+    A parent has a smaller number than its children.
+    """
     for node in range(len(parent) - 1, 0, -1):
         above = parent[node]
         n_remaining[above] += n_remaining[node]
@@ -28,10 +31,10 @@ def build_boxes(order, begins, ends, base, n_nodes, matrix, axis_places, nodes):
         n_nodes: Number of nodes so far.
         matrix: (tuples, axes) codes.
         axis_places: Places on the axes, and where those of each axis begin.
-        nodes: `BoxNodes`.
+        nodes: `BoxNodes`, filled in place.
 
     Returns:
-        Number of nodes.
+        Number of nodes, including those before.
     """
     first_child, n_children, parent, tuples, boxes = nodes
     places, starts = axis_places
@@ -66,7 +69,10 @@ def build_boxes(order, begins, ends, base, n_nodes, matrix, axis_places, nodes):
 
 @kernel_part
 def add_counts(tree, tabular, tuples, counts):
-    """Add counts to tuples, to all nodes above them, and to the values they have."""
+    """Add counts to the remaining records of tuples, of all nodes above them, and of the values they have, in place.
+
+    counts[i] belongs to tuples[i]; negative counts remove records.
+    """
     leaf, parent, n_remaining, tuple_remaining = tree[0], tree[1], tree[2], tree[3]
     codes, offsets, present = tabular[0], tabular[1], tabular[2]
     for i in range(len(tuples)):
@@ -81,5 +87,5 @@ def add_counts(tree, tabular, tuples, counts):
 
 @kernel
 def add_records(tree, tabular, tuples, counts):
-    """Call `add_counts` from Python."""
+    """Call `add_counts` from Python: add remaining records of tuples to the index, in place."""
     add_counts(tree, tabular, tuples, counts)

@@ -20,7 +20,10 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile with numba.njit and a cache on disk, or without a cache if no folder for it is writable."""
+    """Compile a function with numba.njit, with a cache on disk, or without one if no folder for it is writable.
+
+    Compilation happens at the first call. Use as a decorator.
+    """
     try:
         return numba.njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:
@@ -28,7 +31,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def cache_folder() -> str | None:
-    """Return the folder of the cache of compiled kernels; None if none is writable."""
+    """Return the path of the folder in which compiled kernels are cached; None if none is writable."""
     try:
         return str(numba.njit(cache=True, **_OPTIONS)(cache_folder).stats.cache_path)
     except RuntimeError:
@@ -45,30 +48,32 @@ With other versions, kernel parts are ordinary numba functions: the first call t
 
 
 def _linking_options() -> dict[str, Any]:
-    """Return the numba options that link a part into the kernels that call it."""
+    """Return the numba options by which a part is linked into the kernels that call it, without a Python entry."""
     from dbanon.kernels.numba_linking import PartCompiler
 
     return {"pipeline_class": PartCompiler, "no_cpython_wrapper": True}
 
 
 class _KernelPart:
-    """A function that kernels can call. It is not compiled for calls from Python."""
+    """A function that kernels can call; from Python, the uncompiled function runs."""
 
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        """Keep the Python function and create its numba dispatcher, which numba 0.68 links into kernels."""
         self.dispatcher = numba.njit(**_OPTIONS, **options, **(_linking_options() if IS_KNOWN_NUMBA else {}))(function)
         self.py_func = function
 
     def __call__(self, *arguments: Any) -> Any:
+        """Run the Python function, uncompiled."""
         return self.py_func(*arguments)
 
 
 def kernel_part(function: Callable[..., Any]) -> Any:
-    """Declare a function that only kernels and other parts call."""
+    """Declare a function that is compiled as part of kernels that call it; called from Python, it runs uncompiled."""
     return _KernelPart(function)
 
 
 def inlined_part(function: Callable[..., Any]) -> Any:
-    """Declare a part of a few lines that is copied to its callers.
+    """Declare a kernel part of a few lines whose code is copied to its callers.
 
     Calling it in a loop would cost more than its own work.
     """
@@ -77,6 +82,7 @@ def inlined_part(function: Callable[..., Any]) -> Any:
 
 @typeof_impl.register(_KernelPart)
 def _typeof_part(value: _KernelPart, _: Any) -> Any:
+    """Return the numba type of a kernel part: that of its dispatcher, so that compiled code can call it."""
     return numba.typeof(value.dispatcher)
 
 
@@ -84,16 +90,17 @@ def _typeof_part(value: _KernelPart, _: Any) -> Any:
 
 
 class _Compiling(event.Listener):
-    """A listener that reports compilations, and pauses the garbage collector, which would find nothing to free.
+    """A numba event listener that reports compilations, and pauses the garbage collector while kernels are compiled.
 
-    Collection would take a tenth of the time of a compilation.
+    The collector would find nothing to free, and take a tenth of the time of a compilation.
     """
 
     def __init__(self) -> None:
+        """Start outside of any compilation."""
         self._depth, self._was_on = 0, False
 
     def on_start(self, event: event.Event) -> None:
-        """Pause the garbage collector, and report the kernel."""
+        """Pause the garbage collector at the outermost compilation; report the function unless it is numba's own."""
         if self._depth == 0:
             self._was_on = gc.isenabled()
             gc.disable()
@@ -103,7 +110,7 @@ class _Compiling(event.Listener):
             compile_events.report(function.__name__)
 
     def on_end(self, event: event.Event) -> None:
-        """Resume the garbage collector after the outermost compilation."""
+        """Resume the garbage collector after the outermost compilation, if it was on before."""
         self._depth -= 1
         if self._depth == 0 and self._was_on:
             gc.enable()

@@ -10,10 +10,10 @@ from dbanon.kernels.min_loss_assignment import INFINITE_LOSS, MAX_TABLE_VALUES, 
 
 @kernel_part
 def fill_distance_query(tuple_id, measure, query):
-    """Prepare a query for the distances to a tuple: the loss of a class of two, 0 if they are equal.
+    """Prepare a query for distances to a tuple, in place: the loss of a class of two tuples, 0 if they are equal.
 
-    It sets the tuple's span, and the tables of attributes with few values. `codes_of`: where the codes of each
-    attribute begin.
+    The query's span becomes the tuple, and its tables of attributes with few values are filled. `codes_of` of the query
+    says where the codes of each attribute begin.
     """
     begin_class(tuple_id, measure, query.span)
     for a in range(len(measure.terms)):
@@ -24,9 +24,9 @@ def fill_distance_query(tuple_id, measure, query):
 
 @kernel_part
 def keep_nearest(pool, distance, size, pools, heap_distances):
-    """Push a pool at a distance into a heap with space for len(pools); return the heap's size.
+    """Push a pool at a distance into a bounded heap, if it is among the nearest len(pools); return the heap's size.
 
-    Pools ascend from call to call.
+    In a full heap, the farthest is replaced. Pools must ascend from call to call, so that ties go to the first.
     """
     if size == len(pools):
         if distance >= heap_distances[0]:
@@ -39,7 +39,19 @@ def keep_nearest(pool, distance, size, pools, heap_distances):
 
 @kernel_part
 def search_nearest(query_tuple, alive, n_alive, n_remaining, tuples, measure, query, pools, heap_distances):
-    """Push the nearest of the pools `alive` with remaining records into a heap.
+    """Push the pools in `alive` with remaining records that are nearest to a tuple into an empty heap of len(pools).
+
+    Pools without remaining records are removed from `alive` in place.
+
+    Args:
+        query_tuple: The tuple for which `query` was filled.
+        alive: Pools that may have remaining records, ascending.
+        n_alive: Their number.
+        n_remaining: Remaining records of each pool.
+        tuples: Tuple of each pool.
+        measure: `LossArrays`.
+        query: `LossTables` (see `fill_distance_query`).
+        pools, heap_distances: Output: the heap, with the farthest on top.
 
     Returns:
         Number of pools still alive, which are then the first ones, and the heap's size.
@@ -79,7 +91,7 @@ def search_nearest(query_tuple, alive, n_alive, n_remaining, tuples, measure, qu
 
 @kernel_part
 def sort_heap(size, pools, heap_distances):
-    """Sort a heap in place, the nearest first; it is no heap afterwards."""
+    """Sort a heap of `size` pools in place, the nearest first; it is no heap afterwards."""
     for last in range(size - 1, 0, -1):
         pool, distance = pools[0], heap_distances[0]
         pop(heap_distances, pools, last + 1)
@@ -88,6 +100,6 @@ def sort_heap(size, pools, heap_distances):
 
 @kernel_part
 def swap_to(row, target, rows, place):
-    """Swap a record with the one at place `target`; `place` is where each record is in `rows`."""
+    """Swap record `row` with the one at place `target` of `rows`, in place; `place` has each record's place."""
     place[rows[target]], rows[place[row]] = place[row], rows[target]
     place[row], rows[target] = target, row

@@ -23,7 +23,7 @@ MAX_LEAF_TUPLES = 16
 
 @kernel_part
 def distance_to_place(points, i, place, terms):
-    """Return the distance of the i-th point in the order to a place."""
+    """Return the distance of the i-th point in the order of the tree to a place (coordinates; NaN for NULL)."""
     numeric, unit = terms
     coordinates = points[2]
     total = np.int64(0)
@@ -38,7 +38,7 @@ def distance_to_place(points, i, place, terms):
 
 @kernel_part
 def min_box_distance(boxes, node, place, terms):
-    """Return the least possible distance of a point in a box to a place."""
+    """Return the least possible distance of a point in the box of a node to a place (coordinates; NaN for NULL)."""
     numeric, unit = terms
     lows, highs, nulls = boxes
     total = np.int64(0)
@@ -61,7 +61,7 @@ def min_box_distance(boxes, node, place, terms):
 
 @kernel_part
 def max_box_distance(boxes, node, place, terms):
-    """Return the greatest possible distance of a point in a box to a place."""
+    """Return the greatest possible distance of a point in the box of a node to a place (coordinates; NaN for NULL)."""
     numeric, unit = terms
     lows, highs, nulls = boxes
     total = np.int64(0)
@@ -84,7 +84,7 @@ def max_box_distance(boxes, node, place, terms):
 
 @kernel_part
 def shrink_leaf(node, points, nodes, boxes, terms):
-    """Update the box of a leaf to its remaining tuples."""
+    """Recompute the box of a leaf, in place, from its remaining tuples."""
     lows, highs, nulls = boxes
     coordinates = points[2]
     for a in range(coordinates.shape[1]):
@@ -100,7 +100,11 @@ def shrink_leaf(node, points, nodes, boxes, terms):
 
 @kernel
 def build_kd_tree(codes, points, nodes, boxes, terms):
-    """Build the tree over all tuples, by halving along the widest axis; return the number of nodes."""
+    """Build the tree over all tuples, by halving along the widest axis; return the number of nodes.
+
+    The arrays of points, nodes and boxes are filled in place; coordinates are reordered from tuples to places. `codes`
+    (tuples, axes) have the order of the coordinates.
+    """
     order, place_of, coordinates, n_remaining, _ = points
     begins, ends, kids, parents, records, first = nodes
     lows, highs, nulls = boxes
@@ -160,7 +164,7 @@ def build_kd_tree(codes, points, nodes, boxes, terms):
 
 @kernel_part
 def farthest_tuple(points, nodes, boxes, terms, place):
-    """Return the first of the tuples that are farthest from a place."""
+    """Return the remaining tuple that is farthest from a place (ties: the first); -1 if there is none."""
     order = points[0]
     begins, ends, kids, records, first = nodes[0], nodes[1], nodes[2], nodes[4], nodes[5]
     stack = np.empty((128, 2), np.int64)
@@ -198,10 +202,10 @@ def farthest_tuple(points, nodes, boxes, terms, place):
 
 @kernel_part
 def nearest_records(points, nodes, boxes, terms, place, wanted, sums, heap_tuples):
-    """Search for the `wanted` records nearest to a place, ties by tuple.
+    """Search for the `wanted` remaining records nearest to a place (coordinates; NaN for NULL), ties by tuple.
 
-    `sums` and `heap_tuples` become a heap of distances and tuples, the last on top. Returns the heap's size, and how
-    many records of the top are too many.
+    `sums` and `heap_tuples` become a heap of distances and tuples, the farthest tuple on top. Returns the heap's size,
+    and how many records of the farthest tuple are too many (negative: how many are lacking in all).
     """
     order, n_remaining = points[0], points[3]
     begins, ends, kids, records, first = nodes[0], nodes[1], nodes[2], nodes[4], nodes[5]
@@ -240,7 +244,7 @@ def nearest_records(points, nodes, boxes, terms, place, wanted, sums, heap_tuple
 
 @kernel_part
 def remove_records(t, count, points, nodes, boxes, terms):
-    """Remove records of a tuple, and shrink boxes to the remaining tuples."""
+    """Remove `count` records of tuple `t` from the tree, in place, and shrink boxes to the tuples that remain."""
     order, place_of, coordinates, n_remaining, _ = points
     ends, kids, parents, records = nodes[1], nodes[2], nodes[3], nodes[4]
     lows, highs, nulls = boxes
@@ -280,7 +284,7 @@ def remove_records(t, count, points, nodes, boxes, terms):
 
 @kernel_part
 def copy_coordinates(t, points, place):
-    """Copy the coordinates of a tuple to `place`."""
+    """Copy the coordinates of tuple `t` into the array `place`."""
     for a in range(len(place)):
         place[a] = points[2][points[1][t, 0], a]
 
@@ -289,8 +293,8 @@ def copy_coordinates(t, points, place):
 def take_nearest_records(seed, n_others, points, nodes, boxes, terms, place, heap, members, n_rows):
     """Remove a record of the tuple `seed` and the `n_others` records nearest to it, and append them to `members`.
 
-    `place` becomes the seed's coordinates; `heap` is scratch for sums and tuples. Returns the rows used in `members`
-    (see `mdav_steps`).
+    `place` becomes the seed's coordinates; `heap` is scratch for sums and tuples. Returns the rows used in `members`, a
+    tuple and its number of records in each (see `mdav_steps`).
     """
     copy_coordinates(seed, points, place)
     members[n_rows, 0], members[n_rows, 1] = seed, 1

@@ -18,7 +18,10 @@ MAX_LEAVES = 64
 
 @kernel_part
 def build_tree(points, order, nodes, boxes):
-    """Build the tree, by halving the points along the axis on which they lie farthest apart."""
+    """Build the tree of boxes, in place, by halving the points along the axis on which they lie farthest apart.
+
+    `order` is permuted; leaves have at most MAX_LEAF_POINTS points.
+    """
     begins, ends, kids = nodes
     lows, highs = boxes
     stack = np.empty(128, np.int64)
@@ -49,7 +52,7 @@ def build_tree(points, order, nodes, boxes):
 
 @kernel_part
 def box_distance(point, node, boxes):
-    """Return the least squared distance of a point to any point in a box."""
+    """Return the least squared Euclidean distance of a point to any point in the box of a node; 0 inside."""
     lows, highs = boxes
     total = 0.0
     for a in range(len(point)):
@@ -60,7 +63,11 @@ def box_distance(point, node, boxes):
 
 @kernel_part
 def search_neighbours(r, points, order, nodes, boxes, neighbour_table, squares, stack, bounds):
-    """Fill neighbour_table[r] with the nearest other points, ascending; `squares` gets their squared distances."""
+    """Fill neighbour_table[r] with the points nearest to point `r` other than itself, in ascending order of distance.
+
+    `squares` gets their squared distances. After MAX_LEAVES leaves the search ends, so far neighbours may be missed.
+    `stack` and `bounds` are scratch.
+    """
     begins, ends, kids = nodes
     n_wanted, n_found, n_leaves = neighbour_table.shape[1], 0, 0
     stack[0], bounds[0], top = 0, 0.0, 1
@@ -101,7 +108,10 @@ def search_neighbours(r, points, order, nodes, boxes, neighbour_table, squares, 
 
 @kernel
 def find_neighbours(first, last, points, order, nodes, boxes, neighbour_table):
-    """Find the neighbours of the points from `first` to `last`; the first call (`first` 0) builds the tree."""
+    """Fill the rows `first` to `last` of `neighbour_table` with the nearest other points of each point.
+
+    The first call (`first` is 0) builds the tree. The row length is the number of neighbours.
+    """
     if first == 0:
         build_tree(points, order, nodes, boxes)
     stack, bounds, squares = np.empty(128, np.int64), np.empty(128), np.empty(neighbour_table.shape[1])

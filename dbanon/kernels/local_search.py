@@ -20,7 +20,7 @@ CARVED_PERCENT = 20
 
 @kernel_part
 def copy_entries(order, n_set, tuple_ids, counts, starts, pool_items, pool_counts):
-    """Copy the entries of the first `n_set` classes in `order`; return the number of entries."""
+    """Copy the entries (tuple, count) of the first `n_set` classes in `order` to a pool; return how many."""
     n = 0
     for c in order[:n_set]:
         for e in range(starts[c], starts[c + 1]):
@@ -31,7 +31,7 @@ def copy_entries(order, n_set, tuple_ids, counts, starts, pool_items, pool_count
 
 @kernel_part
 def expand_records(pool_items, pool_counts, n, records):
-    """Write one tuple number per record of some entries to `records`."""
+    """Write each entry's tuple number to `records` as often as the entry has records; `n` is the number of entries."""
     r = 0
     for e in range(n):
         for _ in range(pool_counts[e]):
@@ -41,7 +41,10 @@ def expand_records(pool_items, pool_counts, n, records):
 
 @kernel_part
 def append_unchanged(order, n_set, entries, n_classes, output):
-    """Append classes without changes to the output; return the number of classes."""
+    """Copy the first `n_set` classes in `order` unchanged to the output; return the new number of output classes.
+
+    `n_classes` is the number before.
+    """
     entry = output.starts[n_classes]
     for c in order[:n_set]:
         for e in range(entries.starts[c], entries.starts[c + 1]):
@@ -55,7 +58,16 @@ def append_unchanged(order, n_set, entries, n_classes, output):
 
 @kernel_part
 def append_runs(records, m, run_starts, cuts, n_classes, output):
-    """Append the runs that records[:m] were cut into to the output; return the number of classes."""
+    """Append the runs that records[:m] were cut into to the output as classes; return the new number of output classes.
+
+    Args:
+        records: Tuple of each record, in order.
+        m: Number of records.
+        run_starts: run_starts[i] is where the run that ends at i begins.
+        cuts: Scratch.
+        n_classes: Number of output classes so far.
+        output: `ClassEntries` of the result.
+    """
     runs, end = 0, m
     while end > 0:
         cuts[runs] = end
@@ -79,7 +91,10 @@ def append_runs(records, m, run_starts, cuts, n_classes, output):
 
 @kernel_part
 def order_classes(tuple_ids, starts, classes, blocks, line, codes, terms, lines, state):
-    """Return the classes along a random line, each at the position of one of its records, block after block."""
+    """Return all classes in the order along a new random line, each at the position of a random one of its records.
+
+    If `blocks` (block of each tuple) is not empty, classes are ordered by block first. `line` is scratch.
+    """
     draw_random_line(line, terms, lines, state)
     line_places = empty_int64(classes)
     for c in range(classes):
@@ -100,18 +115,19 @@ def order_classes(tuple_ids, starts, classes, blocks, line, codes, terms, lines,
 
 @kernel
 def sweep_classes(entries, options, blocks, measure, record_model, person_model, scratch, lines, state, output):
-    """Dissolve sets of classes along a random line and cut each set again, if that does not increase the loss.
+    """Dissolve sets of classes along a random line and cut each set again; keep the result if it does not lose more.
 
-    A set of `width` consecutive classes that loses anything is cut along a line of its own: in `near_percent` of 100
-    cases around one of its records, else a random line. If a model constrains more than the number of records, large
-    sets and some others are split in two instead. At most `moves` sets are dissolved, beginning with the class in place
-    `first_set`; sets of more than `max_set` records are left unchanged, and no set contains classes of two `blocks`
-    (block by tuple; empty: one block).
+    Classes are ordered along the line, and a set is `width` consecutive ones that lose anything. Its records are cut
+    along a line of their own: in `near_percent` of 100 cases around one of them, else a random line. If a model
+    constrains more than the number of records, large sets and some others are split in two instead. At most `moves`
+    sets are dissolved, beginning with the class in place `first_set`; sets of more than `max_set` records are left
+    unchanged, and no set contains classes of two `blocks`. The input is not changed: all classes are written to
+    `output`.
 
     Args:
         entries: `ClassEntries`.
         options: `SweepOptions`.
-        blocks: Block of each tuple, or empty.
+        blocks: Block of each tuple, or empty: all are in one block.
         measure: `LossArrays`.
         record_model: See `dbanon.kernels.model_check`.
         person_model: See `dbanon.kernels.model_check`.
@@ -121,7 +137,7 @@ def sweep_classes(entries, options, blocks, measure, record_model, person_model,
         output: `ClassEntries` of the result.
 
     Returns:
-        Number of classes, loss saved, and number of moves.
+        Number of classes in the output, loss saved, and number of dissolved sets.
     """
     tuple_ids, counts, starts, sizes = entries
     n_input_classes, width, near_percent, first_set, moves, min_size, max_size, max_set = options
@@ -198,7 +214,7 @@ def sweep_classes(entries, options, blocks, measure, record_model, person_model,
 
 @kernel
 def class_losses(tuple_ids, starts, sizes, classes, measure):
-    """Return the summed loss of the records of each class."""
+    """Return the summed loss of all records of each class, as an array."""
     losses = empty_int64(classes)
     span = empty_table(measure.codes.shape[1], np.int64(4))
     for c in range(classes):

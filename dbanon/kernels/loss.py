@@ -17,7 +17,10 @@ from dbanon.kernels.jit import kernel_part
 
 @kernel_part
 def attribute_loss(a, low, high, measure):
-    """Return the loss of a record on attribute `a` in a class whose codes range from low to high."""
+    """Return the loss of a record on attribute `a` in a class with codes from `low` to `high` (NULL is the last code).
+
+    `measure`: `LossArrays`.
+    """
     if measure.terms[a, 0] == 1:
         return measure.packed[measure.terms[a, 4] + low * (measure.terms[a, 1] + 1) + high]
     if high == measure.terms[a, 1]:
@@ -32,7 +35,11 @@ def attribute_loss(a, low, high, measure):
 
 @kernel_part
 def begin_class(tuple_id, measure, span):
-    """Make `span` the class of one tuple; return its loss per record."""
+    """Set `span` to the class of one tuple, in place; return its loss per record.
+
+    `span` (attributes, 4) is, for each attribute, the least and the greatest code, the loss of a record on it, and the
+    node of a hierarchy. `measure`: `LossArrays`.
+    """
     total = np.int64(0)
     for a in range(len(span)):
         code = np.int64(measure.codes[tuple_id, a])
@@ -47,7 +54,11 @@ def begin_class(tuple_id, measure, span):
 
 @kernel_part
 def widen_class(loss, tuple_id, measure, span):
-    """Add a tuple to a class; return the new loss per record, given the old one."""
+    """Widen the class `span` by a tuple, in place; return its new loss per record, given the old one (`loss`).
+
+    `span` (attributes, 4) is, for each attribute, the least and the greatest code, the loss of a record on it, and the
+    node of a hierarchy. `measure`: `LossArrays`.
+    """
     for a in range(len(span)):
         code = np.int64(measure.codes[tuple_id, a])
         if span[a, 0] <= code <= span[a, 1]:
@@ -70,7 +81,11 @@ def widen_class(loss, tuple_id, measure, span):
 
 @kernel_part
 def join_classes(stored, first_row, other, span, measure):
-    """Make `span` the union of a class stored from row `first_row` on and another; return its loss per record."""
+    """Set `span` to the union of two classes; return its loss per record.
+
+    One class is in the rows of `stored` from `first_row` on, the other is `other`; both are not changed. Each has one
+    row per attribute: the least and the greatest code, the loss of a record on it, and the node of a hierarchy.
+    """
     total = np.int64(0)
     for a in range(len(span)):
         low, high = min(stored[first_row + a, 0], other[a, 0]), max(stored[first_row + a, 1], other[a, 1])

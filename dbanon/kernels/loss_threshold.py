@@ -21,9 +21,17 @@ DIVERSITY_UNITS = 10**9
 
 @kernel_part
 def _missing_diversity(counts, value, size, logs, n_values):
-    """Return how far a cluster's diversity is below the greatest, once a record of a value joins.
+    """Return by how much a cluster's diversity is below the greatest possible once a value is added.
 
-    In DIVERSITY_UNITS.
+    Diversity is the entropy of a sensitive column's values, divided by the log of the number of values that `size`
+    records can have; without a choice of values, all of it counts as missing.
+
+    Args:
+        counts: Records of the cluster by value.
+        value: The value of the record that would join.
+        size: Records of the cluster with it.
+        logs: Sum of c log c of the counts.
+        n_values: Number of different values of the column.
     """
     max_distinct = min(size, n_values)
     if max_distinct < 2:
@@ -37,15 +45,16 @@ def _missing_diversity(counts, value, size, logs, n_values):
 
 @kernel_part
 def _n_log_n(number):
-    """Return n log n, 0 for 0 and 1."""
+    """Return n times the natural logarithm of n; 0 for 0 and 1."""
     return number * math.log(number) if number > 1 else 0.0
 
 
 @kernel_part
 def _next_candidate(kind, begins, n_remaining, sums, lowest, candidates):
-    """Find the next candidate of a kind whose last one is exhausted; return the number of examined pools.
+    """Set candidates[kind] to the best pool of a kind whose last candidate is exhausted; return the examined pools.
 
-    `lowest`: a lower bound of the loss with any pool; pools before one that has this loss have a greater one.
+    It is the pool with remaining records and the least loss (ties: the first), -1 if there is none. `lowest` is a lower
+    bound of the loss with any pool; pools before one that has this loss have a greater one.
     """
     start, last = begins[kind], candidates[kind]
     if sums[last] == lowest:
@@ -65,7 +74,18 @@ def _next_candidate(kind, begins, n_remaining, sums, lowest, candidates):
 def threshold_steps(state, max_steps, options, pools, measure, codes_of, growth, labels):
     """Form clusters until all records are in one, or about `max_steps` pools were examined; return how many were.
 
-    `state`: next place in `order`, clusters begun, records of the last one (0: it is complete), its loss per record.
+    A cluster begins with the next record in order, and grows by the pool with the best score of loss and diversity
+    until the loss per record would exceed the threshold. Labels and all state are updated in place.
+
+    Args:
+        state: Next place in `order`, clusters begun, records of the last one (0: it is complete), its loss per record.
+        max_steps: Number of examined pools after which to return.
+        options: `ThresholdOptions`.
+        pools: `ThresholdPools`.
+        measure: `LossArrays`.
+        codes_of: Where the codes of each attribute begin in a table of losses.
+        growth: `ThresholdGrowth`.
+        labels: Output: cluster of each record.
     """
     threshold, weight, max_loss = options
     span, counts, logs, sums, candidates = growth

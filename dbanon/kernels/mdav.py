@@ -14,9 +14,10 @@ MAX_CACHED_QUERIES = 32
 
 @kernel_part
 def fill_average(place, numeric, totals):
-    """Set `place` to the average of the remaining records: means of numbers, most frequent categories.
+    """Set `place` to the remaining records' average: means of numbers, most frequent categories (ties: the first).
 
-    A mean is exact, as sums are of whole steps; it is NaN where all values are NULL.
+    A mean is exact, as sums are of whole steps; it is NaN where all values are NULL. `numeric` says which axes are
+    numbers; `totals`: `AverageTotals`.
     """
     scale, sums, n_known, begins, present = totals
     for a in range(len(place)):
@@ -32,7 +33,10 @@ def fill_average(place, numeric, totals):
 
 @kernel_part
 def farthest_tuples(farthest_, points, nodes, terms, place):
-    """Fill `farthest_` with the (distance, tuple) farthest from a place, the farthest first; return how many."""
+    """Fill `farthest_` with the remaining tuples farthest from a place, as (distance, tuple), the farthest first.
+
+    All points are examined; ties go to the first tuple. Returns how many tuples there are, at most len(farthest_).
+    """
     order = points[0]
     begins, ends, kids = nodes[0], nodes[1], nodes[2]
     sums, heap_tuples = np.empty(len(farthest_), np.int64), np.empty(len(farthest_), np.int64)
@@ -58,12 +62,20 @@ def farthest_tuples(farthest_, points, nodes, terms, place):
 
 @kernel_part
 def cached_farthest(far, size, points, terms, place, old_place):
-    """Return the first of the tuples farthest from a place, among those that were farthest from `old_place`.
+    """Return the first of the tuples farthest from a place, if it is certainly among the cached ones; else -1.
 
-    It is -1 if these are not certain to contain it. Also returns how many of them remain. The root of a distance is a
-    metric as long as categories stay equal: between two places it changes by no more than their distance. So a tuple
-    that was nearer to `old_place` than the last of the cached ones cannot be the farthest if that one is much nearer
-    than the best.
+    Also returns how many of the cached tuples have remaining records; the others are removed from `far` in place.
+
+    The cached ones were farthest from `old_place`. The root of a distance is a metric as long as categories stay equal:
+    between two places it changes by no more than their distance. So a tuple that was nearer to `old_place` than the
+    last of the cached ones cannot be the farthest if that one is much nearer than the best.
+
+    Args:
+        far: (cached, 2) distance from `old_place`, and tuple, the farthest first.
+        size: Number of cached tuples.
+        points, terms: See `kd_tree`.
+        place: The place asked for.
+        old_place: The place for which tuples were cached.
     """
     numeric, unit = terms
     place_of, n_remaining = points[1], points[3]
@@ -97,8 +109,16 @@ def cached_farthest(far, size, points, terms, place, old_place):
 def mdav_steps(points, nodes, boxes, terms, totals, farthest_cache, k, max_clusters, members):
     """Form up to `max_clusters` clusters of k records while at least 2k remain, two per round while at least 3k do.
 
-    totals: `AverageTotals`; farthest_cache: `FarthestTuples`; members: see `gather_clusters`. Returns the rows used in
-    `members`.
+    A round's first seed is the record farthest from the average of the remaining records, the second the one farthest
+    from the first seed. Returns the rows used in `members`. The tree is updated in place.
+
+    Args:
+        points, nodes, boxes, terms: See `kd_tree`.
+        totals: `AverageTotals`.
+        farthest_cache: `FarthestTuples`.
+        k: Records of a cluster.
+        max_clusters: Number of clusters after which to return.
+        members: Output: see `gather_clusters`.
     """
     records, coordinates = nodes[4], points[2]
     scale, sums, n_known, begins, present = totals

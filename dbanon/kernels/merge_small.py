@@ -15,7 +15,11 @@ from dbanon.kernels.jit import kernel, kernel_part
 
 @kernel_part
 def fill_ancestor_path(c, points, axes, height_of, path, ends):
-    """Fill `path` with the ancestors of a class in each hierarchy: node, last node below, and cost up to the root."""
+    """Fill `path` with class `c`'s ancestors in each hierarchy, from its node to the root.
+
+    A row is: node, last node below it, and cost of raising it to the root. ends[a] is where the rows of hierarchy a
+    end.
+    """
     node_starts, parent, last = axes[2], axes[3], axes[4]
     used = 0
     for a in range(points.shape[1] - 1):
@@ -33,7 +37,14 @@ def fill_ancestor_path(c, points, axes, height_of, path, ends):
 
 @kernel_part
 def shared_height(low, high, node_of_class, path, begin):
-    """Return the cost to the root from the lowest common ancestor of a class and any node from low to high."""
+    """Return the cost to the root from a class's lowest common ancestor with the nearest node from `low` to `high`.
+
+    Args:
+        low, high: A range of nodes, by preorder.
+        node_of_class: The node of the class.
+        path: The ancestors of the class (see `fill_ancestor_path`).
+        begin: Where those in this hierarchy begin.
+    """
     node = min(max(node_of_class, low), high)
     while node < path[begin, 0] or node > path[begin, 1]:
         begin += 1
@@ -42,7 +53,10 @@ def shared_height(low, high, node_of_class, path, begin):
 
 @kernel_part
 def cheapest_partner(c, points, sizes, boxes, path, ends, stack, n_steps):
-    """Return the class with which merging a class costs least (ties: the first); NO_CENTER if there is no other."""
+    """Return the class with which merging class `c` costs least (ties: the first); NO_CENTER if there is no other.
+
+    `path` and `ends` are those of class c (see `fill_ancestor_path`). `stack` is scratch; `n_steps` is increased.
+    """
     box, kid, first = boxes[0], boxes[1], boxes[3]
     axes = points.shape[1] - 1
     own_height, size = points[c, axes], sizes[c]
@@ -84,7 +98,7 @@ def cheapest_partner(c, points, sizes, boxes, path, ends, stack, n_steps):
 
 @kernel_part
 def raise_to_common_ancestors(c, other, points, axes, height_of):
-    """Raise a class to its lowest common ancestors with another class."""
+    """Replace the coordinates of class `c`, in place, by its lowest common ancestors with class `other`."""
     node_starts, parent, last = axes[2], axes[3], axes[4]
     total = np.int64(0)
     for a in range(points.shape[1] - 1):
@@ -98,7 +112,10 @@ def raise_to_common_ancestors(c, other, points, axes, height_of):
 
 @kernel_part
 def move_records(c, other, n_needed, chains):
-    """Move the last `n_needed` records of another class to class `c`."""
+    """Move the `n_needed` records of the last tuples of class `other` to the end of class `c`'s list, in place.
+
+    `chains`: the lists of entries (tuple, count) of the classes; an entry is divided if needed.
+    """
     head, tail, following, tuples, counts, used = chains
     while n_needed > 0:
         previous, entry = np.int64(-1), head[other]
@@ -129,11 +146,23 @@ def move_records(c, other, n_needed, chains):
 
 @kernel
 def merge_small_classes(state, max_steps, max_merges, k, allow_partial, tree, sizes, height_of, chains):
-    """Merge classes of fewer than k records, the smallest first (ties: the first), with the class that costs least.
+    """Merge classes of fewer than k records, in place, the smallest first (ties: the first), with the cheapest class.
 
-    With `allow_partial`, only as many records as are needed are moved from a class that has enough of them. `state`:
-    the size of the classes examined now, the next class, the next size, and merges so far. Returns whether all is done,
-    or False after `max_steps` steps or `max_merges` merges.
+    The cheapest is the one with which merging costs least. With `allow_partial`, only as many records as are needed are
+    moved from a class that has enough of them. Returns whether all is done, or False after `max_steps` steps or
+    `max_merges` merges.
+
+    Args:
+        state: The size of the classes examined now, the next class, the next size, and merges so far.
+        max_steps: Number of visited boxes after which to return.
+        max_merges: Number of merges after which to return.
+        k: Fewest records of a class.
+        allow_partial: Whether a class may give some of its records.
+        tree: `CenterTree` of the classes.
+        sizes: Records of each class, 0 once it is merged.
+        height_of: Cost of raising each node to the root.
+        chains: Head and tail of each class's list of entries, next entry, tuple and count of each entry, and their
+            number.
     """
     head, tail, following = chains[0], chains[1], chains[2]
     points, axes, boxes, room = tree

@@ -25,7 +25,10 @@ TRIES_PER_GROUP = 6
 
 @kernel_part
 def draw_groups(group_set, max_groups, records, groups, state):
-    """Draw the group of a random record, and groups of its neighbours; return their number, at most `max_groups`."""
+    """Draw the group of a random record, and groups of its neighbours, into `group_set`; return their number.
+
+    At most `max_groups` different groups are drawn; 0 if the record has no group.
+    """
     _, group, _, neighbours = records
     member, size = groups[0], groups[1]
     r = random_below(np.int64(len(group)), state)
@@ -49,7 +52,10 @@ def draw_groups(group_set, max_groups, records, groups, state):
 
 @kernel_part
 def order_along_line(pool, m, points, line_places, spare, line, state):
-    """Sort pool[:m] along the line through two random records of it, or along a random rotation of that line."""
+    """Sort pool[:m], in place, along the line through two random records of it, or a random distortion of it.
+
+    `line_places`, `spare` and `line` are scratch.
+    """
     p, q = pool[random_below(np.int64(m), state)], pool[random_below(np.int64(m), state)]
     turned = random_below(np.int64(2), state) == 0
     for a in range(points.shape[1]):
@@ -66,9 +72,9 @@ def order_along_line(pool, m, points, line_places, spare, line, state):
 
 @kernel_part
 def order_along_path(pool, m, points, state):
-    """Order pool[:m] as a path, always from a record to the nearest remaining one.
+    """Order pool[:m], in place, as a path that goes from each record to the nearest remaining one.
 
-    It starts with a random record or the one farthest from it.
+    It starts with a random record or with the one farthest from that.
     """
     start, sign = pool[random_below(np.int64(m), state)], 2.0 * random_below(np.int64(2), state) - 1.0
     for i in range(m):
@@ -86,7 +92,11 @@ def order_along_path(pool, m, points, state):
 
 @kernel_part
 def order_around_seed(pool, m, points, min_size, model_arrays, line_places, spare, line, state):
-    """Order pool[:m]: a random seed, the nearest records with which it is a valid group, the rest along a line."""
+    """Order pool[:m], in place: a random seed, nearest records that make a valid group, the rest along a line.
+
+    The first part has `min_size` records: the nearest ones, whose last is replaced by farther ones until the group
+    meets the model. If none does, it stays invalid.
+    """
     model_row_of, record_model, person_model, counts, extra, model_rows = model_arrays
     seed = pool[random_below(np.int64(m), state)]
     for i in range(m):
@@ -107,9 +117,10 @@ def order_around_seed(pool, m, points, min_size, model_arrays, line_places, spar
 
 @kernel_part
 def cut_sequence(pool, m, points, limits, model_arrays, sums, total, run_starts):
-    """Cut pool[:m] into groups with the greatest gain; return that gain, -inf if no cut meets the model.
+    """Cut pool[:m], in this order, into groups with the greatest gain; return it, -inf if no cut meets the model.
 
-    total[i] is the gain of the first i records, run_starts[i] where the last of their groups begins.
+    Groups have the sizes in `limits`. total[i] becomes the gain of the first i records, run_starts[i] where the last of
+    their groups begins. `sums` is scratch.
     """
     model_row_of, record_model, person_model, counts, extra, model_rows = model_arrays
     min_size, max_size = limits
@@ -139,9 +150,10 @@ def cut_sequence(pool, m, points, limits, model_arrays, sums, total, run_starts)
 
 @kernel_part
 def recut_groups(heat, max_groups, records, groups, free, limits, model_arrays, scratch, state):
-    """Dissolve and cut a few groups again; return the gain, 0 if the groups are unchanged.
+    """Dissolve a few groups and cut their records again, in place; return the gain, 0 if the groups are unchanged.
 
-    The new groups are kept if they gain, or by chance if their loss is small relative to `heat`.
+    The new groups are kept if they gain, or by chance if their loss is small relative to `heat`. `scratch`: the drawn
+    groups, their records, positions and counts for sorting, sums, and two arrays of `cut_sequence`.
     """
     points = records[0]
     member, size, _, gain = groups
@@ -183,7 +195,10 @@ def recut_groups(heat, max_groups, records, groups, free, limits, model_arrays, 
 
 @kernel
 def reduce_squares(options, records, groups, free, limits, model_arrays, scratch, state):
-    """Make moves, each a few exchanges and a new cut of some groups (see `MoveOptions`); return the gain."""
+    """Make moves of simulated annealing on the groups, in place; return the total gain in squared distances.
+
+    Each move is some exchanges of records between groups, and a new cut of a few groups; `options`: `MoveOptions`.
+    """
     n_moves, n_exchanges, max_groups, heat = options
     cycle = np.empty((3, 2), np.int64)
     total_gain = 0.0

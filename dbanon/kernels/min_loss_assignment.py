@@ -15,7 +15,16 @@ INFINITE_LOSS = 2**62
 
 @kernel_part
 def loss_growth(loss, size, tuple_id, measure, span, limit):
-    """Return the growth of a cluster's total loss with a tuple, or INFINITE_LOSS once it is `limit` or more."""
+    """Return the growth of a cluster's total loss if a tuple joins, or INFINITE_LOSS once it is `limit` or more.
+
+    Args:
+        loss: Loss per record of the cluster.
+        size: Its records.
+        tuple_id: The tuple.
+        measure: `LossArrays`.
+        span: The cluster (see `loss`), which is not changed.
+        limit: The bound.
+    """
     max_total = limit + size * loss
     new_loss = loss
     for a in range(len(span)):
@@ -43,8 +52,9 @@ def loss_growth(loss, size, tuple_id, measure, span, limit):
 def assign_tuples(first_tuple, max_steps, tuple_ids, cap, measure, spans, sizes, losses, labels):
     """Assign each tuple, from `first_tuple` on, to the cluster whose total loss grows least (ties: the first).
 
-    Only clusters of fewer than `cap` records are considered. Returns the next tuple and the number of examined
-    clusters, once there is none or `max_steps` clusters were examined.
+    Only clusters of fewer than `cap` records are considered, and each is widened at once. Returns the next tuple and
+    the number of examined clusters, when all tuples are assigned, no cluster is open, or `max_steps` clusters were
+    examined.
     """
     open_, n_open = np.empty(len(sizes), np.int64), 0
     for c in range(len(sizes)):
@@ -76,9 +86,9 @@ def assign_tuples(first_tuple, max_steps, tuple_ids, cap, measure, spans, sizes,
 
 @kernel_part
 def fill_code_losses(a, codes_of, span, measure, table):
-    """Fill the table of one attribute: the loss of a cluster once it has each code.
+    """Fill the table of attribute `a`: the loss per record of a cluster on it, once it has each code.
 
-    `codes_of`: where the codes of each attribute begin in `table`.
+    `codes_of` says where the codes of each attribute begin in `table`; `span` is the cluster.
     """
     values = measure.terms[a, 1]
     for code in range(values + 1):
@@ -95,7 +105,10 @@ MAX_TABLE_VALUES = 1024
 
 @kernel_part
 def update_code_losses(span, old_span, codes_of, measure, table):
-    """Fill the tables of attributes with few values on which a cluster is wider than `old_span` (attributes, 2)."""
+    """Fill the tables of the attributes on which a cluster is wider than `old_span` (attributes, 2), which is updated.
+
+    Attributes with more than MAX_TABLE_VALUES values have no table.
+    """
     for a in range(len(span)):
         if span[a, 0] != old_span[a, 0] or span[a, 1] != old_span[a, 1]:
             old_span[a, 0], old_span[a, 1] = span[a, 0], span[a, 1]
@@ -105,7 +118,7 @@ def update_code_losses(span, old_span, codes_of, measure, table):
 
 @kernel_part
 def loss_with_tuple(tuple_id, measure, span, codes_of, table):
-    """Return the loss per record of a cluster with a tuple, by the tables of losses."""
+    """Return the loss per record of a cluster if a tuple joins, by the tables of losses; nothing is changed."""
     total = np.int64(0)
     for a in range(len(span)):
         code = np.int64(measure.codes[tuple_id, a])
@@ -120,7 +133,10 @@ def loss_with_tuple(tuple_id, measure, span, codes_of, table):
 
 @kernel_part
 def nonempty_tuples(n_remaining):
-    """Return the tuples (or pools) with remaining records, and their number; the array has space for all."""
+    """Return an array that begins with the tuples (or pools) with remaining records, ascending, and their number.
+
+    The array has space for all tuples; the rest of it is uninitialized.
+    """
     alive, n_alive = np.empty(len(n_remaining), np.int64), np.int64(0)
     for tuple_id in range(len(n_remaining)):
         if n_remaining[tuple_id] > 0:
@@ -131,9 +147,10 @@ def nonempty_tuples(n_remaining):
 
 @kernel
 def adaptive_steps(seeds, state, max_clusters, k, measure, n_remaining, codes_of, members):
-    """Form up to `max_clusters` clusters: a seed and the records that add least loss, k and as many as add little.
+    """Form up to `max_clusters` clusters of at least k records: a seed and the records that add the least loss.
 
-    After k records, further ones join as long as the loss grows by no more than the average so far.
+    After k records, further ones join as long as the cluster's total loss grows by no more than the average growth per
+    addition so far.
 
     Args:
         seeds: Tuple of each seed; a seed without remaining records forms no cluster.
@@ -202,7 +219,7 @@ def adaptive_steps(seeds, state, max_clusters, k, measure, n_remaining, codes_of
 
 @kernel
 def add_labelled_tuples(tuple_ids, labels, measure, spans, sizes, losses):
-    """Add each tuple to the cluster of its label (-1: none); an empty cluster begins with its first tuple."""
+    """Add each tuple to the cluster of its label (-1: none), in place; an empty cluster begins with its first tuple."""
     for i in range(len(tuple_ids)):
         c = labels[i]
         if c < 0:

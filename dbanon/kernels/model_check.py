@@ -21,9 +21,10 @@ from dbanon.kernels.sorting import sort_values
 
 @kernel_part
 def is_valid_group(model_rows, first, end, record_model, person_model, counts, extra):
-    """Return whether the records model_rows[first:end] form a group that meets the model; counts and extra are scratch.
+    """Return whether the records model_rows[first:end] form a group that meets the privacy model.
 
-    If only the number of records counts, the caller has to check it.
+    If both models are None, so that only the number of records counts, it returns True, and the caller has to check the
+    number. `counts` and `extra` are scratch.
     """
     if record_model is not None:
         k, values, rules = record_model
@@ -42,7 +43,10 @@ def is_valid_group(model_rows, first, end, record_model, person_model, counts, e
 
 @kernel_part
 def _is_valid_by_persons(model_rows, first, end, person_model, counts, extra):
-    """Return whether a group meets a model that counts persons, or that checks columns within parts."""
+    """Return whether model_rows[first:end] meet a model that counts distinct persons, or checks columns within parts.
+
+    A part is the records with equal values of the other sensitive columns.
+    """
     k, rules, pairs, people, _ = person_model
     columns = len(pairs[0])
     ids = empty_int64(end - first)
@@ -73,7 +77,7 @@ def _is_valid_by_persons(model_rows, first, end, person_model, counts, extra):
 
 @kernel_part
 def _distinct_ids(model_rows, first, end, id_of, ids):
-    """Write the distinct ids of some rows (without -1) to `ids`, ascending; return their number."""
+    """Write the distinct ids of model_rows[first:end] (except -1) to `ids`, ascending; return their number."""
     n_ids = np.int64(0)
     for i in range(first, end):
         if id_of[model_rows[i]] >= 0:
@@ -102,7 +106,7 @@ persons and their values there, and whether it misses the model; QUEUE has the c
 
 @kernel_part
 def begin_group(record_model, person_model, counts):
-    """Start counting a group without records. O(values)."""
+    """Reset the counts for a new group without records, to which `add_to_group` adds. O(values)."""
     if record_model is not None:
         counts[:] = 0
     if person_model is not None:
@@ -113,7 +117,10 @@ def begin_group(record_model, person_model, counts):
 
 @kernel_part
 def add_to_group(model_rows, first, end, record_model, person_model, counts):
-    """Count the records model_rows[first:end]. O(records * columns); a part's first record O(values) more."""
+    """Count the records model_rows[first:end] as members of the current group, in place.
+
+    O(records * columns); a part's first record O(values) more.
+    """
     if record_model is not None:
         values, value_starts = record_model[1], record_model[2][0]
         for i in range(first, end):
@@ -137,7 +144,10 @@ def add_to_group(model_rows, first, end, record_model, person_model, counts):
 
 @kernel_part
 def _add_to_parts(s, model_rows, first, end, value_starts, pairs, people, counted_arrays):
-    """Count records in the parts of a column, except values that a person already has there."""
+    """Count records in the parts of column `s`, in place, except values that a person already has there.
+
+    A part is the records with equal values of the other sensitive columns. Changed parts are queued for the next check.
+    """
     marks, tallies, parts, first_part = counted_arrays
     pair_of, value_of, body_of, part_of = pairs[0], pairs[2], people[0], people[1]
     stamp, n_changed, row_of_first, pair_marks = marks[STAMP], marks[CHANGED], first_part[s], FIRST + len(part_of)
@@ -166,7 +176,7 @@ def _add_to_parts(s, model_rows, first, end, value_starts, pairs, people, counte
 
 @kernel_part
 def is_counted_group_valid(model_rows, first, end, record_model, person_model, counts, extra):
-    """Return whether the counted group, model_rows[first:end], meets the model, as `is_valid_group` does.
+    """Return whether the counted group, which must be model_rows[first:end], meets the model, as `is_valid_group` does.
 
     O(values) for each part that changed since the last call.
     """
@@ -197,11 +207,11 @@ def is_counted_group_valid(model_rows, first, end, record_model, person_model, c
 
 @kernel_part
 def check_group_from(model_rows, first, counted_from, end, record_model, person_model, counts, extra):
-    """Count model_rows[first:counted_from], so that the group is model_rows[first:end], and check it.
+    """Count model_rows[first:counted_from] in addition, so that the group is model_rows[first:end], and check it.
 
     Returns:
         Whether the group is valid; and the last place before `first` where a valid group up to `end` can begin, as each
-        record adds one person at most.
+        record adds one person at most (`first` itself if no persons are lacking).
     """
     add_to_group(model_rows, first, counted_from, record_model, person_model, counts)
     last_start = first

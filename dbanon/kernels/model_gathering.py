@@ -20,9 +20,17 @@ EPS = 1e-12
 
 @kernel_part
 def earth_movers_distance(s, counts, size, n_free, rules, extra):
-    """Return the Earth Mover's Distance of a group from the table, or a lower bound of it.
+    """Return the Earth Mover's Distance of a group's values of column `s` from the whole table, or a lower bound of it.
 
-    The bound is for the group with `n_free` more records; with none it is the distance itself.
+    The bound is for the group with `n_free` more records of any values; with none it is the distance itself.
+
+    Args:
+        s: The sensitive column.
+        counts: Records of the group by value.
+        size: Records of the group.
+        n_free: Number of records that may be added.
+        rules: See the module; they have the kind of distance.
+        extra: Scratch for hierarchies.
     """
     value_starts, table, share, node_at, parent, node, length = (
         rules[0], rules[1], rules[2], rules[5], rules[6], rules[7], rules[8],
@@ -62,7 +70,12 @@ def earth_movers_distance(s, counts, size, n_free, rules, extra):
 
 @kernel_part
 def is_column_valid(s, counts, size, total, rules, extra):
-    """Return whether a group meets the models of one sensitive column: `size` records (persons) with `total` values."""
+    """Return whether a group meets the privacy models of sensitive column `s`.
+
+    The models are in `rules`: number and share of values, entropy, recursive diversity, and distance from the whole
+    table. `counts` has the group's records (persons) by value, `size` is their number, and `total` the number of their
+    values.
+    """
     value_starts, table, max_shares = rules[0], rules[1], rules[3]
     begin, end = value_starts[s], value_starts[s + 1]
     distinct, n_known, logs, greatest = 0, np.int64(0), 0.0, np.int64(0)
@@ -93,7 +106,10 @@ def is_column_valid(s, counts, size, total, rules, extra):
 
 @kernel_part
 def is_valid(counts, size, rules, extra):
-    """Return whether a group meets the models of all columns."""
+    """Return whether a group of `size` records with these counts by value meets the models of all sensitive columns.
+
+    `rules` are the arrays of the privacy models; `extra` is scratch for distances.
+    """
     for s in range(len(rules[1])):
         if not is_column_valid(s, counts, size, size, rules, extra):
             return False
@@ -102,7 +118,11 @@ def is_valid(counts, size, rules, extra):
 
 @kernel_part
 def can_join(row, values, counts, size, final_size, rules, distinct, extra):
-    """Return whether a group of `final_size` records can still meet the models after a record joins."""
+    """Return whether a group can still meet the models when it has `final_size` records, if record `row` joins now.
+
+    This is a necessary condition. `size` is the number of its records so far, `counts` their values, and `distinct` the
+    number of distinct values of each column. Nothing is changed in the end.
+    """
     value_starts, table, target_shares = rules[0], rules[1], rules[4]
     n_free = final_size - size - 1
     for s in range(len(table)):
@@ -130,9 +150,10 @@ def can_join(row, values, counts, size, final_size, rules, distinct, extra):
 def gather_constrained_clusters(
     index, search, min_records, first_seed, lists, model_arrays, labels, first_label, seeds, candidates_per_record
 ):
-    """Form as many groups as fit in `seeds`: the record of least (greatest) sum, and near records that meet the models.
+    """Form groups of a seed and near records that meet the models, as many as fit in `seeds`.
 
-    A nearer record that would make it impossible to meet the models stays for another group.
+    A seed is the record of least (greatest) sum of distances to the seeds so far. A nearer record that would make it
+    impossible to meet the models stays for another group.
 
     Args:
         index: `IndexArrays`.
@@ -233,7 +254,7 @@ def gather_constrained_clusters(
 
 @kernel_part
 def unlink_labelled(t, head, following, labels):
-    """Remove the records that have a label from the list of a tuple."""
+    """Remove, in place, the records of tuple `t` that have a label (0 or more) from the tuple's linked list."""
     while head[t] >= 0 and labels[head[t]] >= 0:
         head[t] = following[head[t]]
     previous = head[t]
@@ -247,7 +268,10 @@ def unlink_labelled(t, head, following, labels):
 
 @kernel
 def first_fit(order, row, values, counts, sizes, rules, extra):
-    """Return the first group in the order that still meets the models when a record joins, or -1."""
+    """Add a record to the first group in `order` that still meets the models with it; return that group, or -1.
+
+    Counts and size of the group are updated in place; if there is none, they are unchanged.
+    """
     value_starts = rules[0]
     columns = values.shape[0]
     for g in order:

@@ -12,7 +12,7 @@ from numba.core.typed_passes import NativeLowering
 
 
 class _Library(JITCodeLibrary):
-    """The code of a part and of what it calls, to be linked into kernels.
+    """The compiled code of a kernel part and of what it calls, which is only linked into kernels.
 
     It is neither optimized nor translated by itself, which numba would do for each function that a function calls.
     """
@@ -27,7 +27,7 @@ class _Library(JITCodeLibrary):
 
     @property
     def codegen(self) -> Any:
-        """The library itself, which needs no code generator."""
+        """The library itself: numba asks it for a code generator, and none is needed."""
         return self
 
     def set_env(self, name: str, environment: Any) -> None:
@@ -36,22 +36,22 @@ class _Library(JITCodeLibrary):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Lowering(NativeLowering):
-    """The pass that turns a part into a `_Library`."""
+    """The numba compiler pass that turns a kernel part into a `_Library`, which is only linked."""
 
     _name = "lowering_of_a_part"
 
     def run_pass(self, state: Any) -> bool:
-        """Lower the part into a library that is only linked."""
+        """Run numba's lowering with a `_Library` as its target; return whether the code was changed."""
         state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         return bool(super().run_pass(state))
 
 
 class PartCompiler(CompilerBase):
-    """The numba compiler of kernel parts."""
+    """The numba compiler of kernel parts, whose code is only linked into kernels."""
 
     def define_pipelines(self) -> list[Any]:
-        """Return the default pipeline with the lowering pass replaced."""
+        """Return numba's default compiler pipeline with the lowering pass replaced by `_Lowering`, as a list of one."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.passes = [(_Lowering if p is NativeLowering else p, about) for p, about in passes.passes]
         passes.finalize()

@@ -25,7 +25,7 @@ MIN_JOINED_RUN = 8
 
 @kernel_part
 def allocate_spans(min_size, d):
-    """Return scratch for classes: the current one of `cut_sequence`, and those that `cache_runs` stores."""
+    """Return three scratch arrays for classes on `d` attributes, the fields span, ahead and cached of `PathArrays`."""
     return (
         empty_table(d, np.int64(4)),
         empty_table(d, np.int64(4)),
@@ -37,9 +37,10 @@ def allocate_spans(min_size, d):
 def cache_runs(tuple_ids, i, min_size, step, edge, ahead_end, measure, cut_arrays):
     """Cache classes that end or begin at an edge; runs of `min_size` records across the edge are joined of these.
 
-    Runs end at i or a multiple of `step` later. `ahead` is tuple_ids[edge:ahead_end]; `cached` has d rows for each
-    class that ends at the edge and begins at edge + 1 - min_size or at every step-th record after it. Returns the edge
-    and the end of `ahead` for a run to i.
+    Runs end at i or a multiple of `step` later. `ahead` is the class of tuple_ids[edge:ahead_end]; `cached` has d rows
+    for each class that ends at the edge and begins at edge + 1 - min_size or at every step-th record after it. If i is
+    `min_size` or more beyond the edge, a new edge is set just before i. Returns the edge and the end of `ahead` for a
+    run to i.
     """
     span, ahead, cached = cut_arrays.span, cut_arrays.ahead, cut_arrays.cached
     if i - edge >= min_size:
@@ -65,10 +66,10 @@ def cache_runs(tuple_ids, i, min_size, step, edge, ahead_end, measure, cut_array
 
 @kernel_part
 def cut_sequence(tuple_ids, m, min_size, max_size, penalty, measure, record_model, person_model, scratch, cut_arrays):
-    """Cut tuple_ids[:m] (one per record) into valid runs of `min_size` to `max_size` records with the least loss.
+    """Cut tuple_ids[:m] (one per record) in order into runs of `min_size` to `max_size`; return the least loss.
 
-    total[i] is the least loss of the first i records, back[i] where the last of their runs begins. A run that misses
-    the model costs `penalty` per record; if that is below 0 it is not allowed, and then the result may be
+    total[i] becomes the least loss of the first i records, back[i] where the last of their runs begins. A run that
+    misses the model costs `penalty` per record; if that is below 0 it is not allowed, and then the result may be
     INFINITE_LOSS. From a min_size of 2 * MIN_CUT_PLACES on, runs end only at every (min_size // MIN_CUT_PLACES)-th
     record. `cut_arrays`: `PathArrays`. O(m * min(max_size, MIN_CUT_PLACES * max_size / min_size) * attributes) time.
     """
@@ -139,7 +140,11 @@ def cut_sequence(tuple_ids, m, min_size, max_size, penalty, measure, record_mode
 
 @kernel
 def cut_all_records(tuple_ids, min_size, max_size, penalty, measure, record_model, person_model, scratch, labels):
-    """Cut all records and label them by class, in order; return the number of classes and the loss."""
+    """Cut all records, in order, into classes with the least loss; return the number of classes and the loss.
+
+    `labels` gets the class of each record; classes are numbered from the end. The other arguments are those of
+    `cut_sequence`.
+    """
     m = len(tuple_ids)
     total, back = empty_int64(m + 1), empty_int32(m + 1)
     span, ahead, cached = allocate_spans(min_size, measure.codes.shape[1])

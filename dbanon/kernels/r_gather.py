@@ -12,7 +12,11 @@ from dbanon.kernels.jit import kernel, kernel_part
 
 @kernel_part
 def find_within(point, limit, multiple, tree, node_distances, row_values, n_open, stack, near_tuples):
-    """Find the tuples at most `multiple` limits from a point, skipping boxes without open tuples; return how many."""
+    """Write the tuples at a distance of at most `multiple` * `limit` from a point to `near_tuples`; return how many.
+
+    Boxes without open tuples (`n_open` is the number of open tuples in each box) are skipped. The counters of `tree`
+    are updated: steps, and the limits between which the answer would be the same.
+    """
     axes, boxes, counters = tree.axes, tree.boxes, tree.counters
     box, kid, first = boxes[0], boxes[1], boxes[3]
     hierarchies = axes[0].sum()
@@ -41,7 +45,10 @@ def find_within(point, limit, multiple, tree, node_distances, row_values, n_open
 
 @kernel_part
 def has_records_within(point, limit, min_records, tree, node_distances, row_values, stack):
-    """Return whether at least `min_records` records lie within a limit of a point."""
+    """Return whether `min_records` or more records are at a distance of at most `limit` from a point.
+
+    The counters of `tree` are updated: steps, and the limits between which the answer would be the same.
+    """
     axes, counts, counters = tree.axes, tree.counts, tree.counters
     box, kid, first = tree.boxes[0], tree.boxes[1], tree.boxes[3]
     hierarchies = axes[0].sum()
@@ -75,7 +82,7 @@ def has_records_within(point, limit, min_records, tree, node_distances, row_valu
 
 @kernel_part
 def radius_around(point, min_records, tree, node_distances, stack, sums, heap_tuples):
-    """Return the distance from a point within which `min_records` records lie."""
+    """Return the least distance from a point within which `min_records` records lie."""
     axes, counts, counters = tree.axes, tree.counts, tree.counters
     box, kid, first = tree.boxes[0], tree.boxes[1], tree.boxes[3]
     hierarchies = axes[0].sum()
@@ -103,9 +110,10 @@ def radius_around(point, min_records, tree, node_distances, stack, sums, heap_tu
 
 @kernel
 def update_max_radius(begin, max_steps, min_records, tree, max_radius):
-    """Raise `max_radius` to the greatest distance within which each tuple has `min_records` records, itself included.
+    """Raise max_radius[0], in place, to the greatest radius within which a tuple has `min_records` records.
 
-    Returns the tuple to continue with, after `max_steps` steps or at the end.
+    The radius of a tuple is the distance to the nearest `min_records` records, its own included; all tuples from
+    `begin` on count. Returns the tuple to continue with, after `max_steps` visited boxes or at the end.
     """
     points, counts, counters = tree.points, tree.counts, tree.counters
     node_distances, row_values = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
@@ -127,7 +135,7 @@ def update_max_radius(begin, max_steps, min_records, tree, max_radius):
 
 @kernel_part
 def close_tuple(t, boxes, n_open):
-    """Count a tuple as closed in all boxes above it."""
+    """Subtract tuple `t` from the numbers of open tuples (`n_open`) of all boxes above it, in place."""
     node = boxes[4][t]
     while node >= 0:
         n_open[node] -= 1
@@ -136,10 +144,11 @@ def close_tuple(t, boxes, n_open):
 
 @kernel
 def select_centers(begin, max_steps, limit, multiple, min_records, tree, n_open, center_of, centers, n_centers):
-    """Make each tuple without a center the next center, which then marks the tuples within `multiple` limits.
+    """Make each tuple without a center, from `begin` on, a center of all open tuples within `multiple` * `limit`.
 
-    With `min_records`, a center needs that many records within the limit. Returns the tuple to continue with, after
-    `max_steps` steps or at the end, and the number of centers.
+    With `min_records` above 0, a tuple becomes a center only if it has that many records within `limit`. Returns the
+    tuple to continue with, after `max_steps` steps or at the end, and the number of centers. `center_of` and `centers`
+    are filled in place; tuples with a center are closed.
     """
     points, counters = tree.points, tree.counters
     node_distances, row_values = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
@@ -165,9 +174,10 @@ def select_centers(begin, max_steps, limit, multiple, min_records, tree, n_open,
 
 @kernel_part
 def move_to_center(t, center, amount, entries):
-    """Assign records of a tuple to a center.
+    """Assign `amount` records of tuple `t` to a center, in place, in the tuple's list of entries (center, count).
 
-    Empty entries are used again, so a tuple has no more entries than records.
+    They are added to the entry of the center, else to an empty or a new entry. Empty entries are used again, so a tuple
+    has no more entries than records.
     """
     center_of, counts, following, used = entries
     entry, empty, last = t, np.int64(-1), t
@@ -187,11 +197,11 @@ def move_to_center(t, center, amount, entries):
 
 @kernel
 def balance_loads(begin, max_steps, limit, min_records, tree, n_open, centers, load, entries):
-    """Move records along shortest paths to centers with fewer than `min_records`, from centers with more.
+    """Move records along shortest paths from centers with more than `min_records` to centers with fewer, in place.
 
     Each record stays within the limit of its center. `load`: records by center; `entries`: records of a tuple at a
     center (center, count, next entry of the tuple, number of entries). Returns the center to continue with after
-    `max_steps` steps, -1 if one cannot get enough.
+    `max_steps` steps, the number of centers if all have enough, and -1 if one cannot get enough.
     """
     points, counters, n_centers = tree.points, tree.counters, len(load)
     node_distances, row_values = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)

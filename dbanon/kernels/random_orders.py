@@ -12,7 +12,7 @@ from dbanon.kernels.loss import attribute_loss
 
 @kernel_part
 def random_below(n, state):
-    """Return a random number from 0 to n - 1."""
+    """Return a random number from 0 to n - 1, and advance `state`."""
     x = state[0]
     x ^= x >> np.uint64(12)
     x ^= x << np.uint64(25)
@@ -23,7 +23,7 @@ def random_below(n, state):
 
 @kernel_part
 def draw_random_line(line, terms, lines, state):
-    """Draw a random line: attributes by priority, an order of codes for each, and how much it is coarsened.
+    """Draw a random line, an order of tuples, into `line`: attributes by priority, and for each an order of its codes.
 
     line[:, 0] are the attributes, the first matters most; line[:, 1] which order of codes each has; line[:, 2] by how
     many bits it is coarsened.
@@ -44,7 +44,10 @@ def draw_random_line(line, terms, lines, state):
 
 @kernel_part
 def line_position(line, tuple_id, codes, terms, lines):
-    """Return the position of a tuple on a line. Attributes that do not fit in 62 bits are ignored."""
+    """Return the position of a tuple on a line, a number by which tuples are sorted (see `draw_random_line`).
+
+    Attributes that do not fit in 62 bits are ignored.
+    """
     ranks, rank_at = lines
     place, capacity = np.int64(0), np.int64(2**62)
     for i in range(len(line)):
@@ -65,7 +68,7 @@ def line_position(line, tuple_id, codes, terms, lines):
 
 @kernel_part
 def pair_loss(tuple_id, center, measure):
-    """Return the loss of a class of two tuples."""
+    """Return the loss per record of a class of two tuples, `tuple_id` and `center` (any other tuple)."""
     total = np.int64(0)
     for a in range(measure.codes.shape[1]):
         x, y = np.int64(measure.codes[tuple_id, a]), np.int64(measure.codes[center, a])

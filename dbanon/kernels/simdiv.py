@@ -21,7 +21,7 @@ MAX_SCANNED_RECORDS = 8
 
 @kernel_part
 def cosine(unit, a, b):
-    """Return the cosine of two tuples in whole steps."""
+    """Return the cosine of the vectors of tuples `a` and `b`, in whole steps of 1 / STEPS_PER_UNIT."""
     total = 0.0
     for j in range(unit.shape[1]):
         total += unit[a, j] * unit[b, j]
@@ -30,10 +30,19 @@ def cosine(unit, a, b):
 
 @kernel
 def slice_centers(ranked_records, tuple_of, unit, top, values, k, min_cosine):
-    """Return one record of each slice of k of the ranked records (the last slice has the rest).
+    """Return one record, the center, of each slice of k of the ranked records (the last slice has the rest).
 
     Candidates are tuples with a cosine of at least `min_cosine` to k - 1 others of the slice, else those with most such
-    others. The first of their records, by rank, whose value `top` no center has yet; else the first.
+    others. The center is the first of their records, by rank, whose value `top` no center has yet; else the first.
+
+    Args:
+        ranked_records: The records by rank.
+        tuple_of: Tuple of each record.
+        unit: Unit vectors by tuple.
+        top: A value of each tuple that centers should not share.
+        values: The greatest of these values.
+        k: Records of a slice.
+        min_cosine: The least cosine, in steps.
     """
     clusters = len(ranked_records) // k
     centers = np.empty(clusters, np.int64)
@@ -80,7 +89,10 @@ def slice_centers(ranked_records, tuple_of, unit, top, values, k, min_cosine):
 
 @kernel
 def fill_similarity_order(unit, counts, first, order):
-    """Order records, each followed by the most similar remaining one (ties: the first); `order` gets their tuples."""
+    """Order all records from tuple `first` on, each followed by the most similar remaining one (ties: the first).
+
+    `order` gets their tuples; `counts` are the records of each tuple. Quadratic time.
+    """
     n_remaining = counts.copy()
     current = first
     for i in range(len(order)):
@@ -98,7 +110,7 @@ def fill_similarity_order(unit, counts, first, order):
 
 @kernel_part
 def _diversity(size, entropy_sum, distinct, normalized):
-    """Return the Shannon index of a group of `size` records as an integer: in steps of 1 / STEPS_PER_UNIT.
+    """Return the Shannon index of a group of `size` records as an integer, in steps of 1 / STEPS_PER_UNIT.
 
     `entropy_sum` is the sum of n ln n over the counts n of its values. If `normalized`, it is divided by the greatest
     index that `size` records can have with `distinct` values; 0 if only one value is possible.
@@ -112,7 +124,11 @@ def _diversity(size, entropy_sum, distinct, normalized):
 
 @kernel_part
 def _comes_before(a, b, groups, is_near, similar):
-    """Return whether group a precedes group b of the same sensitive values: near, more similar, first record first."""
+    """Return whether group `a` precedes group `b`: near groups first, then more similar ones, then by next record.
+
+    A group is the records of one tuple with equal sensitive values, which are the same for both groups. `is_near` and
+    `similar` say whether the tuple is near the center, and how similar.
+    """
     group_tuple, _, rows, row_at, n_taken, _ = groups
     s, t = group_tuple[a], group_tuple[b]
     if is_near[s] != is_near[t]:
@@ -124,7 +140,10 @@ def _comes_before(a, b, groups, is_near, similar):
 
 @kernel_part
 def _sift_down(heap, begin, size, i, groups, is_near, similar):
-    """Move the i-th group of a heap, which begins at `begin` and has `size` groups, down to its place."""
+    """Move the i-th group of a heap, in place, down to its place in the order of `_comes_before`.
+
+    The heap begins at `begin` in `heap` and has `size` groups; the first group is on top.
+    """
     while True:
         first = i
         for child in range(2 * i + 1, min(2 * i + 3, size)):
@@ -138,7 +157,7 @@ def _sift_down(heap, begin, size, i, groups, is_near, similar):
 
 @kernel_part
 def _move_first_to_front(heap, begin, size, groups, is_near, similar):
-    """Move the first group (by `_comes_before`) of `size` groups to where they begin."""
+    """Swap the group that comes first (by `_comes_before`) of `size` groups from `begin` on with the one at `begin`."""
     group_tuple, _, rows, row_at, n_taken, _ = groups
     first = -1
     first_near, first_similar, first_row = False, np.int64(0), np.int64(0)
@@ -161,10 +180,12 @@ def _move_first_to_front(heap, begin, size, groups, is_near, similar):
 
 @kernel
 def fill_clusters(cluster, max_steps, centers, unit, groups, kinds, sensitive, options, labels):
-    """Fill clusters from number `cluster` on with k records each, until about `max_steps` groups were examined.
+    """Fill clusters, from number `cluster` on, with k records each, until about `max_steps` groups were examined.
 
-    All groups of one kind add the same diversity, so only the first in the order of `_comes_before` is compared with
-    those of other kinds. The groups of a kind are a heap or, if clusters are small, are scanned for the first.
+    Each cluster has a center; the record with the greatest weighted sum of added diversity and similarity to the center
+    joins, near records first. All groups of one kind (of equal sensitive values) add the same diversity, so only the
+    first in the order of `_comes_before` is compared with those of other kinds. The groups of a kind are a heap or, if
+    clusters are small, are scanned for the first.
 
     Args:
         cluster: The first cluster.

@@ -5,7 +5,7 @@ from dbanon.kernels.jit import kernel_part
 
 @kernel_part
 def sort_values(values, n):
-    """Sort values[:n], ascending."""
+    """Sort values[:n] in place, ascending."""
     gap = 1
     while gap < n // 3:
         gap = 3 * gap + 1
@@ -22,7 +22,7 @@ def sort_values(values, n):
 
 @kernel_part
 def sort_entries(places, tuple_ids, counts, n):
-    """Sort entries by place, then item."""
+    """Sort n entries in place by `places`, then by `tuple_ids`; `counts` are moved with them."""
     gap = 1
     while gap < n // 3:
         gap = 3 * gap + 1

@@ -12,7 +12,10 @@ from dbanon.kernels.jit import kernel, kernel_part
 
 @kernel_part
 def squared_box_distance(point, box, node, units):
-    """Return the square of the least distance of a point to the box of a node; exact for a box of one point."""
+    """Return the square of the least distance of a point to the box of a node; exact for a box of one point.
+
+    `units` are the distances of a NULL to a value.
+    """
     total = np.int64(0)
     for a in range(len(units)):
         low, high, p = box[node, 2 * a], box[node, 2 * a + 1], point[a]
@@ -28,9 +31,10 @@ def squared_box_distance(point, box, node, units):
 
 @kernel_part
 def nearest_center_squared(point, tree, stack, n_steps, best, lowest):
-    """Return the first of the nearest centers, or `best` if it comes first at the squared distance `lowest`.
+    """Return the center nearest to a point (ties: the first), starting from center `best` at squared distance `lowest`.
 
-    `n_steps` is increased by the number of visited boxes.
+    `best` is returned if no center is nearer, or comes first at the same distance. `n_steps` is increased by the number
+    of visited boxes; `stack` is scratch.
     """
     box, kid, first, units = tree.boxes[0], tree.boxes[1], tree.boxes[3], tree.axes[1]
     stack[0, 0], stack[0, 1] = 0, squared_box_distance(point, box, 0, units)
@@ -56,9 +60,10 @@ def nearest_center_squared(point, tree, stack, n_steps, best, lowest):
 
 @kernel
 def assign_nearest_squared(begin, max_steps, points, tree, nearest):
-    """Update each point's nearest center (`nearest`) to the first of those that are nearest now.
+    """Update the nearest center of each point from `begin` on (`nearest`, in place); ties go to the first center.
 
-    Returns the point to continue at, after `max_steps` steps or at the end.
+    Every entry must have a center at the start. Returns the point to continue at, after `max_steps` visited boxes or at
+    the end.
     """
     box, leaf, units = tree.boxes[0], tree.boxes[4], tree.axes[1]
     stack, n_steps = np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
@@ -73,9 +78,14 @@ def assign_nearest_squared(begin, max_steps, points, tree, nearest):
 
 @kernel
 def merge_small_clusters(small_clusters, scales, tree, sums, n_known, target_of):
-    """Merge some clusters, in order, with the nearest cluster in the tree, whose center then moves.
+    """Merge some clusters, in order, with the nearest cluster in the tree, whose center then moves, in place.
 
-    `sums` and `n_known`: sums of the unscaled coordinates, and of how many records.
+    Args:
+        small_clusters: The clusters, which are not in the tree.
+        scales: The factor from unscaled to scaled coordinates, by axis.
+        tree: `CenterTree` of the other clusters.
+        sums, n_known: Sums of the unscaled coordinates of each cluster, and of how many records.
+        target_of: Output: the cluster with which each small cluster was merged.
     """
     centers, stack, n_steps = tree.points, np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
     for c in small_clusters:

@@ -11,10 +11,19 @@ from dbanon.kernels.jit import kernel, kernel_part
 
 @kernel_part
 def find_records(tree, tabular, axis, table_sums, query, sign, records, tuple_ids, record_counts):
-    """Find the first `records` records by sum; write their tuples and counts, and return the number of tuples.
+    """Find the remaining records with the least sums; write their tuples and counts; return the number of tuples.
 
-    A node is skipped if its bound is above the worst of enough candidates, or equal to it with only later tuples below.
-    Visited nodes are counted in the tree.
+    Tuples are in the order of their sums (ties: the first); the last count is cut so that there are no more than
+    `records` records. A node is skipped if its bound is above the worst of enough candidates, or equal to it with only
+    later tuples below. Visited nodes are counted in the tree.
+
+    Args:
+        tree, tabular, axis: Parts of `IndexArrays`.
+        table_sums: The part of the sum that each value of the attributes with few values adds.
+        query: The axis part of the query (see `axis_sums`).
+        sign: 1, or -1 for the greatest sums.
+        records: Number of records.
+        tuple_ids, record_counts: Output.
     """
     if records <= 0:
         return 0
@@ -105,13 +114,13 @@ def find_records(tree, tabular, axis, table_sums, query, sign, records, tuple_id
 
 @kernel
 def search_records(tree, tabular, axis, table_sums, query, sign, records, tuple_ids, record_counts):
-    """Call `find_records` from Python."""
+    """Call `find_records` from Python: find the records with the least sums."""
     return find_records(tree, tabular, axis, table_sums, query, sign, records, tuple_ids, record_counts)
 
 
 @kernel_part
 def fill_distance_query(seed, tabular, axis, axis_codes, tables, table_starts, table_sums, query):
-    """Fill a query with the distances to a tuple."""
+    """Set a query (`table_sums` and `query`, in place) to the distances to the tuple `seed`."""
     codes, offsets = tabular[0], tabular[1]
     for j in range(len(offsets)):
         width = (offsets[j + 1] if j + 1 < len(offsets) else len(table_sums)) - offsets[j]
@@ -127,7 +136,7 @@ def fill_distance_query(seed, tabular, axis, axis_codes, tables, table_starts, t
 
 @kernel_part
 def add_distances(seed, times, tabular, axis, axis_codes, tables, table_starts, table_sums, query):
-    """Add the distances to a tuple, `times` times, to a query for sums."""
+    """Add the distances to tuple `seed`, `times` times, to a query for sums (`table_sums`, `query`), in place."""
     codes, offsets = tabular[0], tabular[1]
     for j in range(len(offsets)):
         width = (offsets[j + 1] if j + 1 < len(offsets) else len(table_sums)) - offsets[j]
@@ -146,7 +155,7 @@ def add_distances(seed, times, tabular, axis, axis_codes, tables, table_starts, 
 
 @kernel_part
 def append_members(tuple_ids, record_counts, size, members, n_rows):
-    """Append a cluster of `size` tuples to the members (see `gather_clusters`); return the rows used."""
+    """Append a cluster of `size` tuples and a row of -1 to `members`; return the number of rows used then."""
     for i in range(size):
         members[n_rows + i, 0], members[n_rows + i, 1] = tuple_ids[i], record_counts[i]
     members[n_rows + size, 0] = -1
@@ -155,9 +164,10 @@ def append_members(tuple_ids, record_counts, size, members, n_rows):
 
 @kernel_part
 def take_nearest_records(index, table_sums, query, seed, n_others, tuple_ids, record_counts, members, n_rows):
-    """Remove a record of the tuple `seed` and the `n_others` records nearest by a query; return the rows used.
+    """Remove a record of tuple `seed` and the `n_others` nearest records from the index; return the used rows.
 
-    members: see `gather_clusters`; tuple_ids and record_counts have space for one more than the others.
+    They are appended to `members` as one cluster (see `gather_clusters`). The query must be that of the seed;
+    `tuple_ids` and `record_counts` are scratch with space for one more than the others.
     """
     tree, tabular, axis, _ = index
     tuple_ids[0], record_counts[0] = seed, -1
@@ -173,10 +183,11 @@ def take_nearest_records(index, table_sums, query, seed, n_others, tuple_ids, re
 
 @kernel
 def gather_clusters(index, search, k, first_seed, has_no_zero_distances, max_clusters, members, seeds):
-    """Form up to `max_clusters` clusters of k records: the record of least (greatest) sum and the k - 1 nearest to it.
+    """Form up to `max_clusters` clusters of k records: a seed and the k - 1 remaining records nearest to it.
 
-    While the tuple of the last seed has remaining records, one of them is the next seed of least sum: nothing was added
-    to its own sum, something to every other. So its records form clusters without a search.
+    A seed is the record with the least (or greatest) summed distance to all seeds so far. While the tuple of the last
+    seed has remaining records, one of them is the next seed of least sum: nothing was added to its own sum, something
+    to every other. So its records form clusters without a search. Records are removed from the index.
 
     Args:
         index: `IndexArrays`.

@@ -14,7 +14,7 @@ from dbanon.kernels.kd_tree import (
 
 @kernel_part
 def nearest_distance(t, n_wanted, points, nodes, boxes, terms, sums, heap_tuples):
-    """Return the greatest distance of the `n_wanted` remaining records nearest to a tuple, and the tuple at it."""
+    """Return the greatest distance of the `n_wanted` remaining records nearest to tuple `t`, and the tuple at it."""
     place = np.empty(len(terms[1]))
     copy_coordinates(t, points, place)
     nearest_records(points, nodes, boxes, terms, place, n_wanted, sums, heap_tuples)
@@ -25,7 +25,16 @@ def nearest_distance(t, n_wanted, points, nodes, boxes, terms, sums, heap_tuples
 def v_mdav_steps(points, nodes, boxes, terms, average, gamma, k, max_steps, members):
     """Form up to `max_steps` clusters of k to 2k - 1 records while k remain; return the rows used in `members`.
 
-    average (axes,): the place from which seeds are farthest. members: see `mdav_steps`.
+    A cluster is the record farthest from the average, its k - 1 nearest, and further records: each the nearest to a
+    member, as long as that distance is less than `gamma` times its distance to the nearest other remaining record.
+
+    Args:
+        points, nodes, boxes, terms: See `kd_tree`; records are removed from the tree.
+        average: (axes,) the place from which seeds are farthest.
+        gamma: The factor.
+        k: Fewest records of a cluster.
+        max_steps: Number of clusters after which to return.
+        members: Output: see `mdav_steps`.
     """
     n_remaining, records = points[3], nodes[4]
     place = np.empty(len(average))

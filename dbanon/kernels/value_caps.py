@@ -14,10 +14,10 @@ SEARCH_FACTOR = 4
 
 @kernel_part
 def _capacity(pool, caps, k):
-    """Return how many records of a pool a cluster can take.
+    """Return how many records of a pool a cluster can still take, at most k; 0 for a pool with a NULL.
 
     Each of min_values[s] values may have k / min_values[s] records, rounded down, and as many values as the remainder
-    one more (`n_above`: values that have one more). A pool with a NULL has no capacity.
+    one more (`n_above`: values that have one more). Columns with a minimum below 2 do not count.
     """
     capacity = np.int64(k)
     for s in range(len(caps.min_values)):
@@ -35,7 +35,7 @@ def _capacity(pool, caps, k):
 
 @kernel_part
 def _count_records(pool, n_records, caps, k):
-    """Add to the counts of a pool's sensitive values, or subtract with a negative number."""
+    """Add `n_records` (negative: subtract) to the cluster's counts of a pool's sensitive values in `caps`, in place."""
     for s in range(len(caps.min_values)):
         value = caps.values[s, pool]
         if value < 0:
@@ -49,7 +49,20 @@ def _count_records(pool, n_records, caps, k):
 
 @kernel_part
 def _select_records(size, k, n_held, nearest, n_remaining, caps, selected, numbers):
-    """Select records of the nearest pools, in order, until a cluster has k; return numbers of pools and records."""
+    """Select records of the nearest pools, in order and within the caps, until a cluster has k.
+
+    Args:
+        size: Number of near pools.
+        k: Records of a cluster.
+        n_held: Records that it has.
+        nearest: The pools, the nearest first.
+        n_remaining: Remaining records of each pool.
+        caps: `ValueCaps`, unchanged in the end.
+        selected, numbers: Output: the pools, and the number of records of each.
+
+    Returns:
+        Number of selected pools, and the number of records that the cluster has then.
+    """
     n_selected = np.int64(0)
     for i in range(size):
         pool = nearest[i]
@@ -68,9 +81,10 @@ def _select_records(size, k, n_held, nearest, n_remaining, caps, selected, numbe
 
 @kernel
 def grow_capped_clusters(state, max_clusters, first_label, k, order, pools, caps, measure, codes_of, labels):
-    """Form up to `max_clusters` clusters of k records: the next pool in `order`, and the nearest that the caps allow.
+    """Form up to `max_clusters` clusters of k records: a seed and the nearest records that the caps on values allow.
 
-    Sensitive column s then has `min_values[s]` values, each in about as many records.
+    A pool is the records of one tuple with equal sensitive values; the seed is a record of the next pool in `order`. By
+    the caps, sensitive column s has at least `min_values[s]` values in a cluster, each in about as many records.
 
     Args:
         state: Next place in the order, remaining records, and whether a cluster could not be formed.
@@ -144,8 +158,9 @@ def join_capped_clusters(first_row, max_steps, rows, n_spare, min_values, tuple_
     """Add each row, from `first_row` on, to the cluster whose total loss grows least among those whose caps allow it.
 
     The caps: no value has more than 1 / min_values[s] of the records, rounded up. A row without such a cluster is
-    skipped while `n_spare` lasts, and then joins any cluster. Returns the next row, what remains of `n_spare`, and the
-    number of examined clusters, which `max_steps` limits. values (columns, rows) have -1 for NULL.
+    skipped while `n_spare` lasts, and then joins a cluster all the same. Clusters and members are updated in place.
+    Returns the next place in `rows`, what remains of `n_spare`, and the number of examined clusters, which `max_steps`
+    limits. `values` (columns, rows) have -1 for NULL.
     """
     steps, i = np.int64(0), first_row
     while i < len(rows) and steps < max_steps:
@@ -178,7 +193,11 @@ def join_capped_clusters(first_row, max_steps, rows, n_spare, min_values, tuple_
 
 @kernel_part
 def _fits_caps(row, min_values, values, previous, member, size):
-    """Return whether no value of a row exceeds its cap in a cluster with it."""
+    """Return whether record `row` can join a cluster of `size` records so that none of its values exceeds its cap.
+
+    The cap of a value is (size + 1) / min_values[s], rounded up. NULLs and columns with a minimum below 2 do not count.
+    The members of the cluster are the list from `member` along `previous`.
+    """
     for s in range(len(min_values)):
         if min_values[s] < 2 or values[s, row] < 0:
             continue

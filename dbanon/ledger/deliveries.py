@@ -18,9 +18,14 @@ ReleaseName = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class DeliveryTarget:
-    """The table that a release is copied to: schema and name in the PostgreSQL database with that `identity`.
+    """The table in a PostgreSQL database to which a release is copied, as the ledger of deliveries records it.
 
-    Tables of dbanon are recognized there by the `mark`; `version` is the last delivered version, None if none is known.
+    Attributes:
+        identity: The identity of the database, which does not depend on the name by which it is attached.
+        schema: The schema of the table.
+        name: The name of the table.
+        mark: The text by which dbanon recognizes there that the tables are its own.
+        version: The last delivered version; None if none is known.
     """
 
     identity: str
@@ -31,14 +36,20 @@ class DeliveryTarget:
 
     @property
     def display_name(self) -> str:
-        """The name as messages show it, independent of the attached name of its database."""
+        """The table's name as messages show it: with the identity of the database, not its attached name."""
         return f"{qualified(self.schema, self.name)} in {self.identity}"
 
 
 def postgres_place(name: str, cursor: Cursor, current: str) -> attached_databases.Place | None:
-    """Return database, schema and name if a name is in an attached PostgreSQL database; else None.
+    """Return database, schema and table if a name refers to an attached PostgreSQL database; else None.
 
-    `current` is the session's own database, whose schemas take precedence.
+    A name of two parts is read as schema and table if the database `current` has such a schema, else as database and
+    table in its default schema. A name of one part gives None.
+
+    Args:
+        name: A table name as SQL.
+        cursor: A cursor.
+        current: The session's own database.
     """
     parts = names.table_parts(name) or ()
     if len(parts) < 2:
@@ -52,22 +63,34 @@ def postgres_place(name: str, cursor: Cursor, current: str) -> attached_database
 
 
 def local_name_and_target(name: str, cursor: Cursor, current: str) -> tuple[str, attached_databases.Place | None]:
-    """Return the name of a release in its own database, and its place in PostgreSQL if the given name is there."""
+    """Return the name of a release in its own database, and the place of its copy if the given name is in PostgreSQL.
+
+    For a name in an attached PostgreSQL database the first value is its last part and the second is (database, schema,
+    table). For all other names they are the name itself and None.
+    """
     place = postgres_place(name, cursor, current)
     return (name, None) if place is None else (str(identifier(place[2])), place)
 
 
 def target_alias(name: str, cursor: Cursor, current: str) -> str | None:
-    """Return the attached name of the PostgreSQL database in a release name; None if it names none."""
+    """Return the attached name of the PostgreSQL database in a release name; None if the name is not in one."""
     place = postgres_place(name, cursor, current)
     return None if place is None else place[0]
 
 
 def find_delivered_release(function: str, target_name: str, cursor: Cursor, path: SearchPath) -> ReleaseName | None:
-    """Return the release whose copy in PostgreSQL has a name; None if there is none.
+    """Return database, schema and name of the release whose copy in PostgreSQL has a name.
+
+    None if the name is not in an attached PostgreSQL database, or no release has a copy of this name.
+
+    Args:
+        function: The name of the calling function, for messages.
+        target_name: The name of the copy.
+        cursor: A cursor.
+        path: The search path of the session.
 
     Raises:
-        DeliveryTargetMismatchError: The ledger has the name for another database than the attached one.
+        DeliveryTargetMismatchError: The ledger has the name, but for another PostgreSQL database than the one attached.
     """
     place = postgres_place(target_name, cursor, path.database)
     if place is None:
@@ -92,7 +115,7 @@ def find_delivered_release(function: str, target_name: str, cursor: Cursor, path
 
 
 def recorded_target(cursor: Cursor, release: ReleaseName) -> DeliveryTarget | None:
-    """Return the delivery target of a release; None if it has none."""
+    """Return the table in PostgreSQL to which a release is copied, from the ledger; None if none is recorded."""
     if not catalog.has_table(cursor, release[0], "delivery"):
         return None
     rows = cursor.execute(
@@ -104,7 +127,10 @@ def recorded_target(cursor: Cursor, release: ReleaseName) -> DeliveryTarget | No
 
 
 def record_target(cursor: Cursor, release: ReleaseName, target: DeliveryTarget) -> None:
-    """Store the delivery target of a release, together with a new version."""
+    """Store in the ledger to which table in PostgreSQL a release is copied; the delivered version is unknown at first.
+
+    Replaces a different target. An equal one is not written again.
+    """
     if recorded_target(cursor, release) != target:
         forget_target(cursor, release)
         row = [*release[1:], target.identity, target.schema, target.name, target.mark]
@@ -112,7 +138,10 @@ def record_target(cursor: Cursor, release: ReleaseName, target: DeliveryTarget) 
 
 
 def set_delivered_version(cursor: Cursor, release: ReleaseName, version: int | None) -> None:
-    """Store which version the copy of a release has; None if unknown."""
+    """Store in the ledger which version the copy of a release in PostgreSQL has, with the present time.
+
+    None means that the version is unknown; the time is then NULL.
+    """
     delivered_at = None if version is None else datetime.now(UTC).replace(tzinfo=None)
     cursor.execute(
         f"UPDATE {_table(release[0])} SET version = ?, delivered_at = ? WHERE {_KEY}",
@@ -121,7 +150,7 @@ def set_delivered_version(cursor: Cursor, release: ReleaseName, version: int | N
 
 
 def forget_target(cursor: Cursor, release: ReleaseName) -> None:
-    """Delete the delivery target of a release that is dropped."""
+    """Delete the recorded delivery target of a release from the ledger, if there is one."""
     if catalog.has_table(cursor, release[0], "delivery"):
         cursor.execute(f"DELETE FROM {_table(release[0])} WHERE {_KEY}", list(release[1:]))
 
@@ -130,11 +159,12 @@ _KEY = "schema_name = ? AND system.main.lower(name) = system.main.lower(?)"
 
 
 def _table(home: str) -> Sql:
+    """Return the SQL name of the ledger table of deliveries in a database."""
     return qualified(home, SCHEMA, "delivery")
 
 
 def _delivery_databases(cursor: Cursor, current: str) -> list[str]:
-    """Return the attached DuckDB databases with a delivery ledger, that of the session first."""
+    """Return the attached DuckDB databases that have a ledger table of deliveries, the database `current` first."""
     rows = cursor.execute(
         "SELECT DISTINCT database_name FROM system.main.duckdb_tables() "
         "JOIN system.main.duckdb_databases() USING (database_name) "

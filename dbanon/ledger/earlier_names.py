@@ -14,28 +14,32 @@ from dbanon.table_functions.registry import resolve_function
 
 
 def current_call(call: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a stored call (function, source, schema, parameters) with today's names of its parameters."""
+    """Return a copy of a stored call (function, source, schema, parameters) with today's names of its parameters."""
     return {**call, "parameters": current_parameters(call["function"], call["parameters"])}
 
 
 def current_parameters(function: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters of a function by today's names."""
+    """Return parameters (values by name) of a call of a function, with renamed parameters under today's names."""
     current_names = _parameter_names(function, parameters)
     return {renamed_names.translate_parameter(name, current_names): value for name, value in parameters.items()}
 
 
 def current_roles(roles: Mapping[str, str]) -> dict[str, str]:
-    """Return roles by column with today's names of roles."""
+    """Return roles (by column) with renamed roles under today's names."""
     return {column: renamed_names.ROLES.get(role, role) for column, role in roles.items()}
 
 
 def current_metrics(values: Mapping[str, float]) -> dict[str, float]:
-    """Return values of metrics by today's names."""
+    """Return values of metrics with renamed metrics under today's names."""
     return {renamed_names.current_metric(name): value for name, value in values.items()}
 
 
 def current_statement(statement: str, function: str, parameters: Mapping[str, Any]) -> str:
-    """Return a stored statement that calls a function, with today's names of its parameters."""
+    """Return a stored SQL statement that calls a function, with today's names of its named parameters.
+
+    A name is replaced where `=`, `:=` or `=>` follows; spaces and comments stay. `parameters` are those of the call:
+    `algorithm` among them decides which names exist.
+    """
     current_names = _parameter_names(function, parameters)
     tokens = tokenizer.tokens(statement)
     code = [i for i, token in enumerate(tokens) if token.kind not in ("space", "comment")]
@@ -48,7 +52,10 @@ def current_statement(statement: str, function: str, parameters: Mapping[str, An
 
 
 def _parameter_names(function: str, parameters: Mapping[str, Any]) -> set[str]:
-    """Return the names of a function's parameters; none if this version has no such function or algorithm."""
+    """Return today's names of a function's parameters; empty if this version has no such function or algorithm.
+
+    `parameters` are those of a stored call; only `algorithm` is read.
+    """
     named_algorithm = {"algorithm": parameters["algorithm"]} if "algorithm" in parameters else {}
     try:
         return {p.name for p in resolve_function(function, named_algorithm).parameters}

@@ -1,4 +1,4 @@
-"""Hashes of a version, stored when it is created, by which later changes of it are detected."""
+"""Hashes of the tables and of the ledger row of a version, stored when it is created, to detect later changes."""
 
 import contextlib
 import json
@@ -23,9 +23,15 @@ LEDGER_COLUMNS = (
 
 
 def hash_tables(cursor: Any, entry: NamedRelease, endings: Sequence[str] = TABLES) -> dict[str, str]:
-    """Return SHA-256 hashes of a version's tables by their endings.
+    """Return SHA-256 hashes, in hexadecimal digits, of the tables of a release, by the endings of their names.
 
-    A hash covers names and types of the columns, and the rows in their order. O(rows) time.
+    A hash covers names and types of the columns, and the rows in their order. Time zone and calendar are set during
+    this and restored. O(rows) time.
+
+    Args:
+        cursor: A cursor.
+        entry: The release; the name of a table is its name and an ending.
+        endings: The endings of the tables to hash; the empty ending is the table of the rows.
     """
     hash_by_ending = {}
     with _fixed_time_settings(cursor):
@@ -36,16 +42,20 @@ def hash_tables(cursor: Any, entry: NamedRelease, endings: Sequence[str] = TABLE
 
 
 def hash_relation(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> str:
-    """Return the hash of any relation with these columns (type by name), computed as in `hash_tables`.
+    """Return the SHA-256 hash of any relation, computed as in `hash_tables`.
 
-    O(rows) time.
+    It covers `columns` (types by name) and the rows in their order. O(rows) time.
     """
     with _fixed_time_settings(cursor):
         return _hash_relation(cursor, relation, columns)
 
 
 def hash_ledger_row(cursor: Any, database: str, row: Sql) -> str:
-    """Return the hash of the ledger row of a version: `row` is a relation of one row with its columns."""
+    """Return the SHA-256 hash of the columns in LEDGER_COLUMNS of one ledger row of a version.
+
+    `row` is a relation of one row with the columns of `dbanon.release`. `refresh_mode` is hashed under its earlier name
+    `refresh`, so that stored hashes stay valid.
+    """
     types = catalog.columns_of(cursor, (database, catalog.SCHEMA, "release"))
     if "refresh_mode" in types:  # earlier versions named it so, and hashed this name with the rows
         types["refresh"] = types.pop("refresh_mode")
@@ -56,10 +66,15 @@ def hash_ledger_row(cursor: Any, database: str, row: Sql) -> str:
 
 
 def version_changes(cursor: Any, entry: LedgerEntry, endings: Sequence[str] = TABLES) -> list[str] | None:
-    """Return descriptions of all changes since a version was created; None if no hashes were stored.
+    """Return descriptions of all changes since a version was created; None if no hashes were stored, [] if unchanged.
 
-    Compares the tables with these endings and the ledger row with the hashes, which earlier versions of dbanon did not
-    store.
+    Missing tables are reported alone. If all tables exist, their present hashes and that of the ledger row are compared
+    with those that were stored at creation. Versions of an earlier dbanon have no stored hashes.
+
+    Args:
+        cursor: A cursor.
+        entry: The version.
+        endings: Endings of the names of the tables that are compared.
     """
     stored_hashes = _stored_hashes(cursor, entry)
     if stored_hashes is None:
@@ -73,7 +88,10 @@ def version_changes(cursor: Any, entry: LedgerEntry, endings: Sequence[str] = TA
 
 
 def changed_tables(cursor: Any, entry: NamedRelease, stored_hashes: Mapping[str, str | None]) -> list[str]:
-    """Return descriptions of tables that are missing or, if none is, that differ from their stored hashes."""
+    """Return descriptions of the tables that are missing or, if none is missing, of those whose hash has changed.
+
+    `stored_hashes` gives the stored hash by the ending of a table's name. Empty if nothing changed.
+    """
     return _missing_tables(cursor, entry, list(stored_hashes)) or [
         f"table {entry.name + ending} has other rows, another order or other columns than it was made with"
         for ending, current_hash in hash_tables(cursor, entry, list(stored_hashes)).items()
@@ -82,13 +100,17 @@ def changed_tables(cursor: Any, entry: NamedRelease, stored_hashes: Mapping[str,
 
 
 def _missing_tables(cursor: Any, entry: NamedRelease, endings: Sequence[str]) -> list[str]:
+    """Return descriptions of the tables of a release, by the endings of their names, that do not exist."""
     existing = catalog.relations(cursor, entry.database)
     names = (entry.name + e for e in endings if (entry.database, entry.schema, entry.name + e) not in existing)
     return [f"table {name} is missing" for name in names]
 
 
 def _stored_hashes(cursor: Any, entry: LedgerEntry) -> dict[str, str] | None:
-    """Return the hashes that were stored with a version; None if there are none."""
+    """Return the hashes that were stored with a version; None if there are none.
+
+    The keys are the endings of table names, and `ledger` for the ledger row.
+    """
     if "hashes" not in catalog.columns_of(cursor, (entry.database, catalog.SCHEMA, "release")):
         return None
     stored_hashes = cursor.execute(f"SELECT hashes FROM {_ledger_row(entry)}").fetchall()[0][0]
@@ -96,12 +118,17 @@ def _stored_hashes(cursor: Any, entry: LedgerEntry) -> dict[str, str] | None:
 
 
 def _ledger_row(entry: LedgerEntry) -> Sql:
+    """Return a relation of the one row of `dbanon.release` for a version."""
     key = join_sql([text(entry.schema), text(entry.name), Sql(str(entry.version))])
     table = qualified(entry.database, catalog.SCHEMA, "release")
     return Sql(f"(FROM {table} WHERE (schema_name, name, version) = ({key}))")
 
 
 def _hash_relation(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> str:
+    """Return the SHA-256 hash of the columns' names and types and of all rows of a relation, in insertion order.
+
+    Time zone and calendar must be set before.
+    """
     # Versions of DuckDB differ in whether they quote the names in a type.
     header = json.dumps([[name, type_.replace('"', "")] for name, type_ in columns.items()], ensure_ascii=False)
     line = join_sql((_unambiguous_text(identifier(name), type_) for name, type_ in columns.items()), " || ")
@@ -116,9 +143,10 @@ def _hash_relation(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> st
 
 
 def _unambiguous_text(column: Sql, type_: str) -> Sql:
-    """Return SQL of a value as text that no other value has: with its length, or `-` for NULL.
+    """Return SQL of a column's value as text from which the value can be determined: its length, `:` and the text.
 
-    Lists and maps are encoded item by item, since versions of DuckDB differ in how they write the texts in them.
+    NULL is `-`. Lists of texts, of (value, size) structs and maps are encoded item by item, since versions of DuckDB
+    differ in how they write texts in them.
     """
     if _COUNTED.fullmatch(type_):
         item_text, item_list = (
@@ -146,14 +174,18 @@ _COUNTED = re.compile(r'STRUCT\("?value"? .*, "?size"? BIGINT\)\[\]')
 
 
 def _length_prefixed(value: str) -> str:
-    """Return SQL of a value as text after its length; `-` for NULL."""
+    """Return SQL of the text of a value after its length in bytes and a colon; `-` for NULL."""
     value_text = f"({value})::VARCHAR"
     return f"coalesce(system.main.strlen({value_text})::VARCHAR || ':' || {value_text}, '-')"
 
 
 @contextlib.contextmanager
 def _fixed_time_settings(cursor: Any) -> Iterator[None]:
-    """Set time zone and calendar so that instants have the same text in every session; restore them afterwards."""
+    """Set time zone UTC and the Gregorian calendar for the block, and restore the earlier settings after it.
+
+    Instants then have the same text in every session. If the block fails, its error is raised even if the settings
+    cannot be restored.
+    """
     settings = {"TimeZone": "UTC", "Calendar": "gregorian"}
     rows = cursor.execute(
         "SELECT name, value FROM system.main.duckdb_settings() WHERE lower(name) IN ('timezone', 'calendar')"

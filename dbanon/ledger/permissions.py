@@ -31,7 +31,16 @@ COLUMNS = ("source", "algorithms", "k", "parameters", "reader", "max_requests")
 
 @dataclass(frozen=True)
 class Permission:
-    """One row of `dbanon.permission`; `parameters` are those of the calls, except k."""
+    """One row of `dbanon.permission`: the releases of a source that a reader, or any reader, may request.
+
+    Args:
+        source: The table or view as calls name it.
+        algorithms: The algorithms that may be requested.
+        k: The smallest k that may be requested.
+        parameters: The parameters of the calls, except k. Bounds of privacy models may be made stricter by a reader.
+        reader: The reader's name; `*` permits any reader.
+        max_requests: Maximum number of different requests about the source, by all readers; further ones are refused.
+    """
 
     source: str
     algorithms: tuple[str, ...]
@@ -42,14 +51,14 @@ class Permission:
 
     @property
     def description(self) -> str:
-        """A description of the permission for messages."""
+        """Describe the permission in a message: algorithms, source, minimal k and bounds of privacy models."""
         bounds = [f"{name} = {value}" for name, value in self.bounds.items()]
         with_ = f" with {', '.join(bounds)}" if bounds else ""
         return f"{' or '.join(self.algorithms)} of '{self.source}' from k = {self.k} on{with_}"
 
     @property
     def bounds(self) -> dict[str, Any]:
-        """The bounds of privacy models, which readers see and may make stricter.
+        """The parameters that bound privacy models; readers see them and may request stricter values.
 
         All other parameters are private to the custodian: they can name withheld columns, missing codes, hierarchies or
         keys.
@@ -63,19 +72,22 @@ class Permission:
 
     @property
     def row(self) -> tuple[Any, ...]:
-        """The permission as a row of COLUMNS."""
+        """The permission as a row with the columns COLUMNS; the parameters are JSON."""
         parameters = json.dumps(self.parameters, sort_keys=True)
         return self.source, list(self.algorithms), self.k, parameters, self.reader, self.max_requests
 
     def covers(self, reader: str, algorithm: str, source: str) -> bool:
-        """Return whether it covers a reader, an algorithm and a source, which is compared as written, without case."""
+        """Return whether the permission is for this reader (or any), this algorithm and this source.
+
+        The source is compared as written, without regard to case. Parameters are not considered.
+        """
         is_same_call = self.source.casefold() == source.casefold() and algorithm in self.algorithms
         return is_same_call and self.reader in (ANY_READER, reader)
 
 
 @dataclass(frozen=True)
 class ReleaseRequest:
-    """A release that a reader requests: the call as it would be made, with k among the parameters."""
+    """A release that a reader requests: algorithm, source and parameters of the call, with k among the parameters."""
 
     algorithm: str
     source: str
@@ -84,12 +96,12 @@ class ReleaseRequest:
 
     @classmethod
     def from_call(cls, algorithm: str, source: str, parameters: Mapping[str, Any]) -> ReleaseRequest:
-        """Return the request for a call."""
+        """Return the request for a call; `parameters` include k and are stored as sorted JSON."""
         return cls(algorithm, source, json.dumps(parameters, sort_keys=True))
 
     @property
     def call_parameters(self) -> dict[str, Any]:
-        """The parameters of the call."""
+        """The parameters of the call as a new dictionary, with k."""
         return dict(json.loads(self.parameters))
 
     @property
@@ -103,22 +115,23 @@ class ReleaseRequest:
 
 @cache
 def model_bounds() -> dict[str, bool]:
-    """Return the parameters that bound a privacy model, and whether a higher value of each is stricter."""
+    """Return the names of the parameters that bound a privacy model, and whether a higher value of each is stricter."""
     return {model.parameter: model.forms[0].is_higher for model in registry.models()}
 
 
 def _bounds(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that are bounds of privacy models."""
+    """Return those of the parameters that are bounds of privacy models."""
     return {name: value for name, value in parameters.items() if name in model_bounds()}
 
 
 def redact_private(
     permissions: Sequence[Permission], requests: Sequence[ReleaseRequest]
 ) -> tuple[list[Permission], list[ReleaseRequest]]:
-    """Return permissions and requests with a number in place of their private parameters.
+    """Return copies of permissions and requests in which a number replaces all private parameters.
 
-    The process that answers readers uses these. Equal private parameters have equal numbers, so that a reader's call
-    matches the release of an earlier, equal call.
+    Private are all parameters except k and the bounds of privacy models. Equal sets of private parameters have equal
+    numbers, so that a reader's call matches the release of an earlier, equal call. Without private parameters there is
+    no number. The process that answers readers uses these copies.
     """
     all_parameters = [permission.parameters for permission in permissions] + [
         request.call_parameters for request in requests
@@ -126,6 +139,7 @@ def redact_private(
     numbers = {private: n for n, private in enumerate(sorted(set(map(_private_parameters, all_parameters))))}
 
     def with_number(parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return k and the bounds among the parameters, with a number in place of all private ones, if any."""
         private = _private_parameters(parameters)
         public = _bounds(parameters) | ({"k": parameters["k"]} if "k" in parameters else {})
         return public if private == "{}" else public | {_PRIVATE: numbers[private]}
@@ -140,7 +154,7 @@ def redact_private(
 
 
 def _private_parameters(parameters: Mapping[str, Any]) -> str:
-    """Return the parameters that readers do not see, as JSON."""
+    """Return the private parameters as sorted JSON: all except k and the bounds of privacy models."""
     private = {name: value for name, value in parameters.items() if name != "k" and name not in model_bounds()}
     return json.dumps(private, sort_keys=True)
 
@@ -155,16 +169,19 @@ def find_permission(
 ) -> tuple[Permission, ReleaseRequest]:
     """Return the first permission that covers a reader's call, and the request for that call.
 
+    A permission covers a call if it is for the reader, algorithm and source and each given parameter is at least as
+    strict as that of the permission. Parameters that the reader does not give are those of the permission.
+
     Args:
         permissions: All permissions.
-        reader: The reader.
+        reader: The reader's name.
         algorithm: The algorithm of the call.
         source: The source of the call.
-        parameters: The parameters that the reader gives.
-        contacts: Whom the message names as contacts for a permission.
+        parameters: The parameters that the reader gives: k and bounds of privacy models, as numbers.
+        contacts: The contacts for permissions that the error message names.
 
     Raises:
-        RequestNotPermittedError: No permission covers the call.
+        RequestNotPermittedError: No permission covers the call, or the algorithm or a parameter cannot be requested.
         InvalidArgumentError: A parameter has an invalid value.
     """
     reader_permissions = [p for p in permissions if p.reader in (ANY_READER, reader)]
@@ -186,10 +203,12 @@ def find_permission(
 
 
 def _parse_number(algorithm: str, name: str, value: Any) -> int | float:
-    """Return a parameter value of a reader as a number, an integer if possible.
+    """Return a parameter value of a reader as a number, as an integer if it has no fraction.
+
+    `algorithm` and `name` are the algorithm and the parameter, which must exist.
 
     Raises:
-        InvalidArgumentError: It is no number, or invalid for the parameter.
+        InvalidArgumentError: It is no number, its absolute value is 2**63 or more, or it is invalid for the parameter.
     """
     parameter = next(p for p in table_functions()[algorithm].parameters if p.name == name)
     is_number = not isinstance(value, bool) and isinstance(value, int | float) and abs(value) < _NUMBER_LIMIT
@@ -204,12 +223,18 @@ def _parse_number(algorithm: str, name: str, value: Any) -> int | float:
 
 
 def _is_as_strict(higher_is_stricter: bool, value: float, bound: Any) -> bool:
-    """Return whether a value is at least as strict as a bound, if there is one."""
+    """Return whether a value is at least as strict as a bound: at least as high if `higher_is_stricter`, else as low.
+
+    True if the bound is None.
+    """
     return bound is None or (value >= bound if higher_is_stricter else value <= bound)
 
 
 def stored_permissions(cursor: Any, database: str) -> tuple[list[Permission], list[tuple[str, str]]]:
-    """Return the permissions in a database, and (source, problem) for invalid rows."""
+    """Return the permissions stored in a database, and (source, problem) for each row that is invalid.
+
+    Both are empty if the database has no table `dbanon.permission`.
+    """
     if not catalog.has_table(cursor, database, "permission"):
         return [], []
     columns = ", ".join(f"COLUMNS('^({c}|{_EARLIER_COLUMNS.get(c, c)})$') AS {c}" for c in COLUMNS)
@@ -226,10 +251,11 @@ def stored_permissions(cursor: Any, database: str) -> tuple[list[Permission], li
 
 
 def parse_permission(row: Sequence[Any]) -> Permission:
-    """Return the permission in a row of COLUMNS.
+    """Return the permission in a row with the columns COLUMNS; earlier names of parameters are replaced by today's.
 
     Raises:
-        ValueError: The row is invalid and permits nothing.
+        ValueError: The row is invalid: an unknown algorithm, parameters that are no JSON object, k among them, or a
+            bound of a privacy model that is no number.
     """
     source, functions, k, parameters, reader, max_requests = row
     algorithm_names = tuple(str(name).lower() for name in functions if name is not None)
@@ -254,5 +280,5 @@ def parse_permission(row: Sequence[Any]) -> Permission:
 
 @cache
 def algorithms() -> frozenset[str]:
-    """Return the algorithms for tables, which are functions of the same names."""
+    """Return the names of the algorithms that are table functions; cached."""
     return frozenset(f.algorithm for f in table_functions().values() if f.algorithm)

@@ -2,8 +2,9 @@
 
 A version is checked against all earlier releases. Two transactions that each check against the ledger as it was when
 they began would both commit. So every operation that writes a ledger first updates the one row of
-`dbanon.publishing_turn` in every attached ledger and holds it, in separate transactions, until it has committed or
-failed: a second connection finds the row in conflict, waits, and plans only when it has the row itself.
+`dbanon.publishing_turn` in every attached ledger. It keeps these updates open, in separate transactions, until it has
+committed or failed. A second connection finds the row in conflict, retries, and plans only when it has updated the row
+itself.
 """
 
 import contextlib
@@ -32,20 +33,22 @@ _HELD_ROWS: ContextVar[Mapping[str, Mapping[str, Any]]] = ContextVar("held publi
 
 @contextlib.contextmanager
 def publishing_turn(current: Session, function: str, name: str, database: str) -> Iterator[None]:
-    """Hold the row of the ledger of `database`, and of all other attached ledgers that are writable.
+    """Hold the lock of the ledger of `database`, and of all other attached writable ledgers, while the block runs.
 
     Every read that a decision about a release depends on must be inside: another connection cannot change the ledger
-    before the block ends. Blocks of one session may be nested.
+    before the block ends. Blocks of one session may be nested; an inner one takes only locks that are not held. The
+    locks are released at the end of the block, also after an error.
 
     Args:
         current: The session of the caller.
         function: The function that writes, for messages.
         name: The release, for messages.
-        database: The database whose ledger is written; its schema is migrated to the current version.
+        database: The database whose ledger is written. Its schema `dbanon` is created or migrated to the current
+            version.
 
     Raises:
-        LedgerBusyError: Another connection held a row for `MAX_WAIT_S` seconds.
-        StatementInterruptedError: The session was interrupted while it waited.
+        LedgerBusyError: Another connection held a lock for `MAX_WAIT_S` seconds.
+        StatementInterruptedError: The session was interrupted while it tried to get the locks.
     """
     schema.create(current.connection(), database)
     held_rows = _HELD_ROWS.get({}).get(current.token, {})
@@ -62,10 +65,15 @@ def publishing_turn(current: Session, function: str, name: str, database: str) -
 
 
 def check_rows_held(function: str, name: str) -> None:
-    """Check, right before a commit, that the caller still holds the rows.
+    """Check, right before a commit, that the transactions which hold the locks are still open.
+
+    Args:
+        function: The function that writes, for messages.
+        name: The release, for messages.
 
     Raises:
-        LedgerBusyError: A row was lost: FORCE CHECKPOINT of another connection ends the transactions of all others.
+        LedgerBusyError: A lock was lost: FORCE CHECKPOINT of another connection ends the transactions of all others.
+        RuntimeError: No lock is held.
     """
     turns = _HELD_ROWS.get({})
     if not turns:
@@ -81,9 +89,21 @@ def check_rows_held(function: str, name: str) -> None:
 def _take_rows(
     current: Session, function: str, name: str, held_rows: Mapping[str, Any], stack: contextlib.ExitStack
 ) -> dict[str, Any]:
-    """Update the rows of all ledgers that are not held yet: all of them, or none and then retry.
+    """Take the locks of all attached ledgers that are not held yet; return the cursors of their open transactions.
 
-    All connections take them in the same order, so that no two connections hold one row each and wait for the other.
+    If one lock is taken by another connection, all are given up and taken again after a pause. All connections take
+    them in the order of database names, so that no two connections block each other.
+
+    Args:
+        current: The session of the caller.
+        function: The function that writes, for messages.
+        name: The release, for messages.
+        held_rows: The locks that the session holds already, by database.
+        stack: Receives the cursors, which it closes.
+
+    Raises:
+        LedgerBusyError: A lock was not free within `MAX_WAIT_S` seconds.
+        StatementInterruptedError: The session was interrupted.
     """
     deadline = time.monotonic() + MAX_WAIT_S
     pause = 0.005
@@ -112,7 +132,7 @@ def _take_rows(
 
 
 def _ledgers(current: Session, held_rows: Mapping[str, Any]) -> list[str]:
-    """Return the attached databases whose row must still be taken, sorted."""
+    """Return the attached writable DuckDB databases with a lock table that are not in `held_rows`, sorted."""
     with current.cursor() as cursor:
         rows = cursor.execute(
             "SELECT database_name FROM system.main.duckdb_tables() "
@@ -125,7 +145,13 @@ def _ledgers(current: Session, held_rows: Mapping[str, Any]) -> list[str]:
 
 
 def _update_row(cursor: Any, database: str) -> None:
-    """Update the row in a transaction that stays open; insert it first if it was deleted."""
+    """Take the lock of a database: update its row of dbanon.publishing_turn in a transaction that stays open.
+
+    A row that was deleted is first inserted again.
+
+    Raises:
+        duckdb.TransactionException: Another transaction has updated the row, or it was deleted again.
+    """
     table = qualified(database, SCHEMA, "publishing_turn")
     for _ in range(2):
         cursor.execute("BEGIN")

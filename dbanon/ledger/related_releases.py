@@ -1,7 +1,8 @@
 """The ledger of releases of related tables: people and the rows about them, from one snapshot and checked by one gate.
 
 Such a release has one version. Its pseudonyms join the rows of each person, so that any other release of the same
-people could be joined with all of them. The gate does not check that, and so nothing else of these people is released.
+people could be joined with all of them. The gate does not check such joins. Therefore nothing else of these people is
+released.
 """
 
 import json
@@ -16,7 +17,7 @@ from dbanon.sqltext.quote import Sql, qualified, text
 
 @dataclass(frozen=True)
 class NamedRelease:
-    """A release by its place: the names of its tables are its name with different endings."""
+    """A release by database, schema and name; the names of its tables are its name with different endings."""
 
     database: str
     schema: str
@@ -24,20 +25,21 @@ class NamedRelease:
 
     @property
     def display_name(self) -> str:
-        """The name as messages show it."""
+        """The name as messages show it: with its schema, unless that is `main`."""
         return self.name if self.schema == "main" else f"{self.schema}.{self.name}"
 
     def table(self, ending: str = "") -> Sql:
-        """Return the name of one of its tables."""
+        """Return the full SQL name of the table of the release whose name has this ending."""
         return qualified(self.database, self.schema, self.name + ending)
 
 
 @dataclass(frozen=True)
 class RelatedRelease(NamedRelease):
-    """A release of related tables, as the ledger has it.
+    """A release of related tables, as its row in `dbanon.related_release` describes it.
 
-    `tables` are the sources of its tables of people and of rows about them, by the tables' endings; `people` are the
-    bases of the entity table alone.
+    `tables` maps the endings of the released tables to their sources: first people, then rows about them. `bases` are
+    the tables and files behind all sources, `people` those behind the table of people alone. `hashes` are the stored
+    hashes of the tables.
     """
 
     status: str
@@ -52,24 +54,27 @@ class RelatedRelease(NamedRelease):
 
     @property
     def endings(self) -> tuple[str, ...]:
-        """Endings of all of its tables."""
+        """The endings of the names of all tables of the release, including those of classes and metrics."""
         return (*self.tables, "_classes", "_metrics")
 
     @property
     def ledger(self) -> Sql:
-        """The ledger table with its row."""
+        """The ledger table with the row of the release."""
         return qualified(self.database, catalog.SCHEMA, "related_release")
 
     @property
     def row(self) -> Sql:
-        """The condition for its row in the ledger."""
+        """The SQL condition for the row of the release in the ledger table."""
         return Sql(f"(schema_name, name) = ({text(self.schema)}, {text(self.name)})")
 
 
 def entries(
     cursor: catalog.Cursor, database: str, condition: str = "true", values: Sequence[object] = ()
 ) -> list[RelatedRelease]:
-    """Return the releases of related tables in a database; none if it has no ledger of them."""
+    """Return the releases of related tables in a database's ledger, by schema and name; none if there is no ledger.
+
+    Dropped ones are included. `condition` is SQL that restricts the rows, `values` are those of its placeholders.
+    """
     if not catalog.has_table(cursor, database, "related_release"):
         return []
     result = cursor.execute(
@@ -82,7 +87,7 @@ def entries(
 
 
 def _entry(database: str, row: Mapping[str, Any]) -> RelatedRelease:
-    """Return a row of the ledger as an entry."""
+    """Return a ledger row (values by column) as a release; names from earlier versions of dbanon become today's."""
     row = earlier_schema.current_row("related_release", row)
     return RelatedRelease(
         database,
@@ -100,7 +105,10 @@ def _entry(database: str, row: Mapping[str, Any]) -> RelatedRelease:
 
 
 def find_related_release(cursor: catalog.Cursor, release_name: str, path: catalog.SearchPath) -> RelatedRelease | None:
-    """Return the release of related tables with a name, published or dropped; None if there is none."""
+    """Return the first release of related tables with a name on the search path, published or dropped.
+
+    None if there is none. Case does not matter.
+    """
     name, places = path.named(release_name)
     condition = "(lower(schema_name), lower(name)) = (lower(?), lower(?))"
     return next((e for database, schema in places for e in entries(cursor, database, condition, [schema, name])), None)

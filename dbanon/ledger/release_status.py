@@ -1,4 +1,4 @@
-"""Compare published versions with their sources: changes since a version, and what a refresh would publish."""
+"""Compare published versions with their present sources: changes since a version, and what a refresh would publish."""
 
 from typing import Any
 
@@ -17,7 +17,11 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def release_status(call: Call) -> Sql:
-    """Return the SQL of the function release_status: published versions compared with their present sources."""
+    """Return the SQL of the table function release_status(): published versions compared with their present sources.
+
+    It gives one row for each published version in an attached database. A version that cannot be compared is a row with
+    the reason.
+    """
     states = [
         _status_values(call, entry)
         for database in call.attached_databases()
@@ -27,7 +31,11 @@ def release_status(call: Call) -> Sql:
 
 
 def _status_values(call: Call, entry: LedgerEntry) -> dict[str, object]:
-    """Return the template values of one release: its differences, or why they cannot be determined."""
+    """Return the template values of one published version: changes of its source, of the policy and of hierarchies.
+
+    `changes` is the query for the changes of the source. Nothing is raised: if the comparison fails for any reason,
+    `problem` is the first line of the error and `changes` is None.
+    """
     problem: str | None = None
     changes: Sql | None = None
     policy_changed = hierarchy_changed = None
@@ -55,9 +63,10 @@ def _status_values(call: Call, entry: LedgerEntry) -> dict[str, object]:
 
 
 def _source_changes(entry: LedgerEntry, spec: ReleaseSpec, members: Sql | None = None) -> Sql:
-    """Return a query for the numbers of records added, removed and changed since a version.
+    """Return a query of one row: how many records were added, removed and changed in the source since a version.
 
-    `members` are the records of the version that are compared (default: all).
+    `spec` is the release spec for the present source. `members` are the records of the version that are compared
+    (default: all).
     """
     return Sql(plan.fill_release_template("ledger/source_changes.sql", spec, members=members or entry.members))
 
@@ -65,7 +74,8 @@ def _source_changes(entry: LedgerEntry, spec: ReleaseSpec, members: Sql | None =
 def is_fresh(entry: LedgerEntry, spec: ReleaseSpec, cursor: Any, members: Sql | None = None) -> bool:
     """Return whether source, policy and hierarchies are unchanged since a version was created.
 
-    `members` are the records of the version that are compared with the source (default: all).
+    `spec` is the release spec for the present source. `members` are the records of the version that are compared with
+    the source (default: all).
     """
     return (
         spec.policy.fingerprint == entry.policy_fingerprint
@@ -75,11 +85,19 @@ def is_fresh(entry: LedgerEntry, spec: ReleaseSpec, cursor: Any, members: Sql | 
 
 
 def _boolean_literal(value: bool | None) -> Sql:
+    """Return a boolean as SQL: `true` or `false`; NULL for None."""
     return Sql("NULL::BOOLEAN" if value is None else str(value).lower())
 
 
 def refresh_problems(call: Call) -> Sql:
-    """Return the SQL of the function refresh_problems: differences of too few people that a refresh would publish."""
+    """Return the SQL of refresh_problems(): differences of too few people that a refresh would publish.
+
+    The argument of the call names the release; a refresh that keeps classes is assumed.
+
+    Raises:
+        EarlierHashesError: The hashes of the version have an earlier format.
+        CannotKeepClassesError: Columns have another role now, or the algorithm cannot keep classes.
+    """
     entry = releases.find_release(call.function.name, call.text("release"), call.cursor, call.path)
     if entry.hash_format != FORMAT:
         raise errors.EarlierHashesError(call.function.name, entry.display_name)
@@ -92,9 +110,9 @@ def refresh_problems(call: Call) -> Sql:
 
 
 def withheld_records(entry: LedgerEntry, cursor: Cursor) -> Sql | None:
-    """Return a relation of the records withheld after an erasure and still shown by some version.
+    """Return SQL of the records of a version that were withheld after an erasure and that some version still shows.
 
-    None if there are none.
+    None if there are no such records, or the ledger does not have the columns to find them.
     """
     release_condition = f"(schema_name, release) = ({text(entry.schema)}, {text(entry.name)})"
     if entry.bases is None:
@@ -112,8 +130,12 @@ def withheld_records(entry: LedgerEntry, cursor: Cursor) -> Sql | None:
 def pending_differences(entry: LedgerEntry, spec: ReleaseSpec) -> Sql:
     """Return a query for the differences of too few people that a refresh which keeps classes would publish.
 
+    Args:
+        entry: The latest version.
+        spec: The release spec for the present source.
+
     Raises:
-        CannotKeepClassesError: Other columns are published now.
+        CannotKeepClassesError: Columns have another role now, or the algorithm cannot keep classes.
     """
     check_roles(entry, spec)
     return Sql(
@@ -128,10 +150,11 @@ def pending_differences(entry: LedgerEntry, spec: ReleaseSpec) -> Sql:
 
 
 def check_roles(entry: LedgerEntry, spec: ReleaseSpec) -> None:
-    """Check that records are still identified by the same columns, so that classes can be kept.
+    """Check that classes of a version can be kept: the columns that identify records have the roles that they had.
 
     Raises:
-        CannotKeepClassesError: A column has another role, or the algorithm publishes more than the span of a class.
+        CannotKeepClassesError: A column has another role, or the algorithm publishes wider ranges than the records of a
+            class cover.
     """
     if spec.run.widens_classes:
         raise errors.CannotKeepClassesError(

@@ -27,7 +27,7 @@ TABLES = ("", "_classes", "_metrics")
 
 @dataclass(frozen=True)
 class LedgerEntry(related_releases.NamedRelease):
-    """One version of a release, as the ledger has it."""
+    """One version of a release, as its row in `dbanon.release` describes it."""
 
     version: int
     status: str
@@ -62,12 +62,12 @@ class LedgerEntry(related_releases.NamedRelease):
 
     @property
     def keeps_classes(self) -> bool:
-        """Whether records of the previous version stayed in their classes."""
+        """Whether this version was created so that records of the previous version stayed in their classes."""
         return self.refresh_mode in ("keep", "hold")
 
     @property
     def place(self) -> tuple[str, str, str, int]:
-        """Database, schema, lower-case name and version."""
+        """Database, schema, lower-case name and version number, which identify the version."""
         return self.database, self.schema, self.name.lower(), self.version
 
     @property
@@ -77,37 +77,46 @@ class LedgerEntry(related_releases.NamedRelease):
 
     @property
     def pseudonym_keys(self) -> tuple[str, ...]:
-        """The key id and scope of each column's pseudonyms: versions that share one can be linked by it."""
+        """The key id and scope of each pseudonymized column.
+
+        Versions that have one in common can be joined by the pseudonyms.
+        """
         return tuple(self.keys[c] for c, role in self.roles.items() if role == "pseudonym" and c in self.keys)
 
     @property
     def counts_persons(self) -> bool:
-        """Whether it counts distinct persons."""
+        """Whether privacy models count distinct persons, not rows: a column has the role person or pseudonym."""
         return bool({"person", "pseudonym"} & set(self.roles.values()))
 
     @property
     def quasi(self) -> tuple[str, ...]:
-        """The quasi-identifiers, in the order of their hashes."""
+        """The quasi-identifiers, in the order of their hashes in the membership."""
         return tuple(c for c, role in self.roles.items() if role == "quasi")
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The columns that are not generalized, without pseudonyms, in the order of their hashes."""
+        """The columns published without generalization, except pseudonyms, in the order of their hashes.
+
+        The hashes are those in the membership. The roles of the columns are sensitive, insensitive, mask or shift.
+        """
         return tuple(c for c, role in self.roles.items() if role in ("sensitive", "insensitive", "mask", "shift"))
 
     def has_comparable_values(self, other: LedgerEntry, column: str) -> bool:
-        """Return whether equal values of a column are published as equal values in both versions."""
+        """Return whether equal values of a column are published as equal values in this version and in `other`.
+
+        A transformed column must have the same key and scope in both; any other column must be untransformed in both.
+        """
         mine, theirs = ({c.lower(): basis for c, basis in e.keys.items()} for e in (self, other))
         return mine.get(column.lower()) == theirs.get(column.lower())
 
     @property
     def members(self) -> Sql:
-        """Its rows of dbanon.membership."""
+        """SQL of the version's rows of dbanon.membership, including deferred records."""
         return self._rows()
 
     @property
     def settled_members(self) -> Sql:
-        """Its rows of dbanon.membership without deferred records, which wait for a later version.
+        """SQL of the version's rows of dbanon.membership without deferred records, which are not published yet.
 
         Requires a ledger with today's columns.
         """
@@ -115,25 +124,33 @@ class LedgerEntry(related_releases.NamedRelease):
 
     @property
     def retained_members(self) -> Sql:
-        """Its rows of dbanon.membership without deferred records and those withheld after an erasure."""
+        """SQL of the version's rows of dbanon.membership without deferred records and withheld ones.
+
+        Records are withheld after an erasure.
+        """
         return self._rows(" AND waiting IS NOT TRUE AND held IS NOT TRUE")
 
     @property
     def deferred_members(self) -> Sql:
-        """Its rows of dbanon.membership for deferred records."""
+        """SQL of the version's rows of dbanon.membership for deferred records only."""
         return self._rows(" AND waiting")
 
     @property
     def membership(self) -> Sql:
-        """The table with the class of every record, for all versions."""
+        """The name of the table dbanon.membership, which has the class of every record for all versions."""
         return qualified(self.database, SCHEMA, "membership")
 
     @property
     def row(self) -> Sql:
-        """The condition for its rows in the membership."""
+        """The SQL condition for the rows of this version in the membership."""
         return Sql(f"(schema_name, release, version) = ({text(self.schema)}, {text(self.name)}, {self.version})")
 
     def _rows(self, condition: str = "") -> Sql:
+        """Return SQL of the version's rows of dbanon.membership that meet a further condition, as a subquery.
+
+        `condition` begins with AND. Person keys and value hashes are replaced according to `same_people` and
+        `same_values`.
+        """
         rows = (
             f"(SELECT {self._person_key}, class_id, cluster_id, row_hash, value_hash, records{self._added_columns} "
             f"FROM {self.membership} WHERE {self.row}{condition})"
@@ -152,21 +169,29 @@ class LedgerEntry(related_releases.NamedRelease):
 
     @property
     def _person_key(self) -> str:
-        """SQL of the canonical text of the person of a record; format 1 stored DuckDB's text of the value."""
+        """SQL of a record's person key as canonical text.
+
+        A key of one column in hash format 1, which is DuckDB's text of the value, is converted by removing `.0` from
+        numbers.
+        """
         if self.hash_format == FORMAT or self.person_key is None or len(self.person_key) > 1:
             return "person_key"
         return r"system.main.regexp_replace(person_key, '^(-?\d+)\.0+$', '\1') AS person_key"
 
     @property
     def _added_columns(self) -> str:
-        """Columns that later schema versions added to the membership."""
+        """SQL of further columns of the membership, with a leading comma, as far as this version has them."""
         if self.bases is None:
             return ""
         return ", label_hash, cells" + (", quasi_cells" if self.hash_format == FORMAT else "")
 
 
 def entries(cursor: Cursor, database: str, condition: str = "true", values: Sequence[object] = ()) -> list[LedgerEntry]:
-    """Return versions in a database's ledger, latest last; none if it has no ledger."""
+    """Return the versions in a database's ledger, by schema, name and version number; none if it has no ledger.
+
+    Versions of every status are included. `condition` is SQL that restricts the rows, `values` are those of its
+    placeholders.
+    """
     if not catalog.has_table(cursor, database, "release"):
         return []
     result = cursor.execute(
@@ -180,7 +205,10 @@ def entries(cursor: Cursor, database: str, condition: str = "true", values: Sequ
 
 
 def _entry(database: str, row: Mapping[str, Any]) -> LedgerEntry:
-    """Return a row of the ledger as an entry; a read-only ledger may lack columns that were added later."""
+    """Return a ledger row (values by column) as a version; names from earlier versions of dbanon become today's.
+
+    A read-only ledger may lack columns that were added later; they get default values.
+    """
     row = earlier_schema.current_row("release", row)
     call = json.loads(row["call"])
     bases = row.get("source_tables")
@@ -210,10 +238,17 @@ def _entry(database: str, row: Mapping[str, Any]) -> LedgerEntry:
 
 
 def find_release(function: str, release_name: str, cursor: Cursor, path: catalog.SearchPath) -> LedgerEntry:
-    """Return the latest version of a release by its name, or by that of its copy in PostgreSQL.
+    """Return the latest version of a release, of any status, by its name or by that of its copy in PostgreSQL.
+
+    Args:
+        function: The name of the calling function, for the message.
+        release_name: The name of the release or of its copy.
+        cursor: A cursor.
+        path: The search path of the session.
 
     Raises:
-        UnknownReleaseError: There is no such release.
+        UnknownReleaseError: There is no such release. The message says so if the name is that of a stream or of a
+            release of related tables.
     """
     delivered_release = deliveries.find_delivered_release(function, release_name, cursor, path)
     name, places = (
@@ -238,7 +273,7 @@ def find_release(function: str, release_name: str, cursor: Cursor, path: catalog
 
 
 def find_published(function: str, release_name: str, cursor: Cursor, path: catalog.SearchPath) -> LedgerEntry:
-    """Return the published version of a release.
+    """Return the latest version of a release, which must be published; found by name as in `find_release`.
 
     Raises:
         UnknownReleaseError: There is no such release, or it was dropped.
@@ -250,9 +285,10 @@ def find_published(function: str, release_name: str, cursor: Cursor, path: catal
 
 
 def current_spec(entry: LedgerEntry, session: Session, cursor: Any, kind: str = "release") -> ReleaseSpec:
-    """Return the release spec for what a release would publish now: its call, planned again.
+    """Return the release spec for what a release would publish now: the call of `entry`, planned again.
 
-    Raises the errors of the call.
+    The person key is that of `entry`. Raises the errors of the call, for example if its source does not exist any more.
+    `kind` is the requested result, such as `release` or `membership`.
     """
     call = make_call(
         session,
@@ -266,7 +302,11 @@ def current_spec(entry: LedgerEntry, session: Session, cursor: Any, kind: str = 
 
 
 def changed_roles(entry: LedgerEntry, current_roles: Mapping[str, str]) -> list[str]:
-    """Return descriptions of role changes of the columns that identify records."""
+    """Return descriptions of columns whose role differs between a version and `current_roles`; empty if none does.
+
+    A difference counts only if the earlier or the present role is in COMPARED_ROLES. A column without a role is
+    described as `not there`.
+    """
     changes = []
     for column in {**entry.roles, **current_roles}:
         old_role, new_role = (roles.get(column, "not there") for roles in (entry.roles, current_roles))
@@ -276,7 +316,10 @@ def changed_roles(entry: LedgerEntry, current_roles: Mapping[str, str]) -> list[
 
 
 def same_roles(entry: LedgerEntry, current_roles: Mapping[str, str]) -> bool:
-    """Return whether the published columns and the person column of a version have the same roles now."""
+    """Return whether the columns with a role in COMPARED_ROLES are the same, with equal roles, in `current_roles`.
+
+    Other columns and the order do not matter.
+    """
     old_roles, new_roles = (
         [i for i in roles.items() if i[1] in COMPARED_ROLES] for roles in (entry.roles, current_roles)
     )
@@ -288,7 +331,7 @@ COMPARED_ROLES = ("quasi", "sensitive", "insensitive", "person", *TRANSFORM_SETT
 
 
 def table_columns(entry: LedgerEntry, ending: str, cursor: Cursor) -> dict[str, str]:
-    """Return column types by name of one of a release's tables, in order."""
+    """Return the column types, by name and in order, of a release's table with this ending; empty if it is missing."""
     rows = cursor.execute(
         "SELECT column_name, data_type FROM system.main.duckdb_columns() "
         "WHERE (database_name, schema_name, table_name) = (?, ?, ?) ORDER BY column_index ASC",
@@ -306,7 +349,10 @@ _RELATED_RELEASE_COLUMNS = (
 
 
 def releases(call: Call) -> Sql:
-    """Return the SQL of the table function releases: the ledgers of all attached databases."""
+    """Return the SQL of the table function releases(): all versions in the ledgers of all attached databases.
+
+    Releases of related tables are included, as version 1. Without any ledger the result has no rows and three columns.
+    """
     databases = [d for d in call.attached_databases() if catalog.has_table(call.cursor, d, "release")]
     related_databases = [d for d in databases if catalog.has_table(call.cursor, d, "related_release")]
     if not databases:

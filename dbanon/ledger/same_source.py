@@ -1,4 +1,7 @@
-"""Find the versions of the same people: those made from the same base tables, also through views."""
+"""Find the versions of the same people: those made from the same base tables, also through views.
+
+A base is a table or file behind the source of a release.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -29,7 +32,14 @@ def bases(source: Source, cursor: Any) -> tuple[str, ...]:
 
     DuckDB's own binding determines what a view reads, also through views and macros; a table that is a copy of another
     one is its own base. A file is identified by its canonical path and by its content. An undetermined read is
-    represented by a base that begins with UNKNOWN. Such a view, and one that reads no table, is its own base, too.
+    represented by a base that begins with UNKNOWN. If there is one, or nothing is read, the source itself is a base,
+    too.
+
+    Returns:
+        The sorted names.
+
+    Raises:
+        DatabaseIdentityUnavailableError: The source is a table of another database system that cannot be identified.
     """
     reads = source_reads(source, cursor)
     base_names = {UNKNOWN + reason for reason in reads.unknown}
@@ -50,9 +60,10 @@ def bases(source: Source, cursor: Any) -> tuple[str, ...]:
 
 
 def versions_of_same_people(entry: LedgerEntry, cursor: Any) -> list[LedgerEntry]:
-    """Return all other versions of the same people in any attached ledger: of any name, view, algorithm and status.
+    """Return all versions of the same people in any attached ledger, except `entry` itself.
 
-    These are of the same tables or files, or of sources with the same records.
+    They have any name, view, algorithm and status. They are made from a table or file behind `entry`, or from a source
+    with the same records.
     """
     versions = [e for database in ledgers("release", cursor) for e in releases.entries(cursor, database)]
     others = [other for other in versions if other.place != entry.place]
@@ -64,13 +75,13 @@ def versions_of_same_people(entry: LedgerEntry, cursor: Any) -> list[LedgerEntry
 
 
 def releases_of_bases(bases: set[Base], cursor: Any) -> list[LedgerEntry]:
-    """Return all versions that were made from one of these tables."""
+    """Return all versions, of any status, that were made from one of these tables, in any attached ledger."""
     versions = (e for database in ledgers("release", cursor) for e in releases.entries(cursor, database))
     return [e for e in versions if bases & comparable_bases(e)]
 
 
 def streams_of_bases(bases: set[Base], cursor: Any) -> list[StreamEntry]:
-    """Return the streaming views made from one of these tables.
+    """Return the streaming views, in any attached ledger, that were made from one of these tables.
 
     Dropped ones are included, as readers may still have them.
     """
@@ -79,7 +90,7 @@ def streams_of_bases(bases: set[Base], cursor: Any) -> list[StreamEntry]:
 
 
 def ledgers(table: str, cursor: Any) -> list[str]:
-    """Return the attached databases that have a table of the ledger."""
+    """Return the attached databases that have the table `table` in their schema dbanon, sorted."""
     rows = cursor.execute(
         "SELECT database_name FROM system.main.duckdb_tables() WHERE (schema_name, table_name) = ('dbanon', ?) "
         "ORDER BY 1 ASC",
@@ -89,15 +100,20 @@ def ledgers(table: str, cursor: Any) -> list[str]:
 
 
 def comparable_bases(entry: LedgerEntry | StreamEntry) -> set[Base]:
-    """Return the tables and files behind a version; one in another system also by its attached name."""
+    """Return the tables and files behind a version or stream as comparable (database, schema, table).
+
+    A table in another database is included by its attached name as well. Undetermined reads are omitted. If no base was
+    stored, the source itself is the base.
+    """
     source = str(entry.call["source"])
     return parse_bases(entry.bases or (source,), entry.database) | attached_bases([source])
 
 
 def attached_bases(sources: Iterable[str]) -> set[Base]:
-    """Return the bases of sources whose names include a database.
+    """Return (database, schema, table) in lower case of those sources whose names include a database.
 
-    If the database moved and has another identity now, its tables are still about the same people.
+    Other names and files are ignored. If the database moved and has another identity now, its tables are still about
+    the same people.
     """
     return {
         (parts[0].lower(), parts[1].lower(), parts[2].lower())
@@ -111,9 +127,9 @@ _QUOTED = '"""'
 
 
 def parse_bases(bases: Iterable[str], database: str) -> set[Base]:
-    """Return bases as comparable (database, schema, table), without undetermined ones.
+    """Return stored bases as comparable (database, schema, table), without undetermined ones.
 
-    `database` is that of the ledger which has them; it completes names without a database.
+    A file becomes ('', '', path or content hash). `database`, that of the ledger, completes names without a database.
     """
     parsed: set[Base] = set()
     for base in bases:

@@ -1,7 +1,7 @@
 """Positions up to which a streaming view has read its source: row ids, or `order_by` once rows are deleted.
 
 DuckDB reuses the row ids of deleted rows after a checkpoint, so a row id identifies a row only as long as the rows
-before it are known to exist. The mark of a stream is the greatest `order_by` that it has read.
+before it are known to exist. The mark of a stream is the greatest value of the `order_by` columns that it has read.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _TAIL = f"tail {TAIL_ROWS}: "
 
 @dataclass(frozen=True)
 class Mark:
-    """The greatest `order_by` that was read.
+    """The mark of a stream: the greatest value of the `order_by` columns that it has read.
 
     Attributes:
         columns: The columns of `order_by`.
         values: Their values as text, independent of the session's time zone.
         rows: Hashes of the rows that have these values; None if there are more than MAX_ROWS_AT_MARK.
-        n_late: Records that were added with an `order_by` before that of a record read earlier.
+        n_late: Number of records that were added with an `order_by` before that of a record read earlier.
     """
 
     columns: tuple[str, ...]
@@ -47,7 +47,7 @@ class Mark:
 
     @classmethod
     def from_json(cls, stored: str | None) -> Mark | None:
-        """Return the mark that `to_json` wrote; None if there is none, or one of another format."""
+        """Return the mark that `to_json` wrote; None if `stored` is None or of another format."""
         fields = {} if stored is None else json.loads(stored)
         if fields.pop("format", None) != FORMAT:
             return None
@@ -57,35 +57,39 @@ class Mark:
         )
 
     def to_json(self) -> str:
-        """Return the mark as the ledger stores it."""
+        """Return the mark as JSON, as the ledger stores it."""
         return json.dumps({"format": FORMAT, **asdict(self)}, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
 class ArrivalOrder:
-    """The columns of `order_by` with their types, and conditions that compare rows of the source with a mark."""
+    """The `order_by` of a stream: its columns with their types, and conditions that compare rows with a mark."""
 
     types: Mapping[str, str]
 
     @classmethod
     def from_source(cls, source: Source, columns: tuple[str, ...]) -> ArrivalOrder:
-        """Return the order of a source by some of its columns."""
+        """Return the order of a source by some of its columns.
+
+        Raises:
+            KeyError: The source has no such column.
+        """
         return cls({name: source.columns[name] for name in columns})
 
     def is_valid(self, mark: Mark, cursor: Any) -> bool:
-        """Return whether a mark is of these columns and its values are values of their present types."""
+        """Return whether a mark is of exactly these columns and its values can be cast to their present types."""
         if mark.columns != tuple(self.types):
             return False
         values = join_sql(f"TRY({self._value(c, v)}) IS NOT NULL" for c, v in zip(self.types, mark.values, strict=True))
         return all(cursor.execute(qualify_builtins(f"SELECT {values}")).fetchall()[0])
 
     def is_at(self, mark: Mark) -> Sql:
-        """Return the condition for rows that have the values of the mark."""
+        """Return the SQL condition for rows whose `order_by` values equal those of the mark."""
         equal = (f"{identifier(c)} = {self._value(c, v)}" for c, v in zip(self.types, mark.values, strict=True))
         return Sql(join_sql(equal, " AND "))
 
     def is_before(self, mark: Mark) -> Sql:
-        """Return the condition for rows whose values lie before those of the mark."""
+        """Return the SQL condition for rows whose `order_by` values come before those of the mark."""
         pairs = [(identifier(c), self._value(c, v)) for c, v in zip(self.types, mark.values, strict=True)]
         cases = []
         for number, (column, value) in enumerate(pairs):
@@ -94,13 +98,16 @@ class ArrivalOrder:
         return Sql(f"({join_sql(cases, ' OR ')})")
 
     def is_after(self, mark: Mark) -> Sql:
-        """Return the condition for rows after the mark, including those with NULL, so that they are reported."""
+        """Return the SQL condition for rows after the mark, or with a NULL in an `order_by` column.
+
+        Rows with NULL are included so that the refresh reads and reports them.
+        """
         missing = join_sql((f"{identifier(c)} IS NULL" for c in self.types), " OR ")
         return Sql(f"({missing} OR NOT ({self.is_before(mark)} OR {self.is_at(mark)}))")
 
     @property
     def texts(self) -> list[str]:
-        """SQL of the values of a row as text."""
+        """SQL expressions, one per `order_by` column, of a row's value as text; instants in UTC."""
         return [
             f"(({identifier(c)}) AT TIME ZONE 'UTC')::VARCHAR" if _is_zoned(t) else f"({identifier(c)})::VARCHAR"
             for c, t in self.types.items()
@@ -108,11 +115,11 @@ class ArrivalOrder:
 
     @property
     def descending(self) -> Sql:
-        """The terms of an ORDER BY from the last row to the first."""
+        """The terms of an ORDER BY that sorts rows from the last one to the first; NULL is last."""
         return Sql(join_sql(f"{identifier(c)} DESC NULLS LAST" for c in self.types))
 
     def _value(self, column: str, value: str) -> str:
-        """Return SQL of a value of the mark."""
+        """Return SQL of a value of the mark, cast to the present type of its column; instants are read as UTC."""
         type_ = self.types[column]
         if _is_zoned(type_):
             return f"CAST({text(value if 'infinity' in value else f'{value}+00')} AS TIMESTAMPTZ)"
@@ -120,11 +127,12 @@ class ArrivalOrder:
 
 
 def _is_zoned(type_: str) -> bool:
+    """Return whether a column type is that of an instant with time zone."""
     return type_ == "TIMESTAMP WITH TIME ZONE"
 
 
 def row_hash(source: Source) -> str:
-    """Return SQL of a hash of a row that is the same in every time zone and in every version of DuckDB."""
+    """Return SQL of an MD5 hash of a row that is equal in every time zone and in every version of DuckDB."""
     cells = []
     for name, type_ in source.columns.items():
         value = f"epoch_us({identifier(name)})" if _is_zoned(type_) else identifier(name)
@@ -133,7 +141,10 @@ def row_hash(source: Source) -> str:
 
 
 def tail_hash(cursor: Any, source: Source, last: int) -> str:
-    """Return a hash of the rows with the last TAIL_ROWS row ids up to `last`, in their order. O(TAIL_ROWS)."""
+    """Return a hash of the rows with the TAIL_ROWS row ids up to `last`, in their order.
+
+    The text begins with `tail 1000: `, which distinguishes it from hashes of earlier versions. O(TAIL_ROWS).
+    """
     rows = f"SELECT rowid AS number, {row_hash(source)} AS hash FROM {source.sql} "
     rows += f"WHERE rowid > {last - TAIL_ROWS} AND rowid <= {last}"
     query = f"SELECT coalesce(md5(string_agg(hash, '' ORDER BY number ASC)), '-') FROM ({rows})"
@@ -141,14 +152,18 @@ def tail_hash(cursor: Any, source: Source, last: int) -> str:
 
 
 def is_tail_unchanged(cursor: Any, source: Source, last: int, stored: str | None) -> bool:
-    """Return whether the rows read last are in place; ledgers of earlier versions have a hash of one row."""
+    """Return whether the rows read last, with row ids up to `last`, have the hash that the ledger stored.
+
+    The hash covers the last TAIL_ROWS row ids; ledgers of earlier versions have a hash of one row. If `stored` is None,
+    the result is whether there is no row `last`.
+    """
     if stored is not None and stored.startswith(_TAIL):
         return tail_hash(cursor, source, last) == stored
     return _last_row_hash(cursor, source, last) == stored
 
 
 def _last_row_hash(cursor: Any, source: Source, last: int) -> str | None:
-    """Return a hash of one row as earlier versions computed it; None if there is no such row."""
+    """Return a hash of the row with id `last` as earlier versions computed it; None if there is no such row."""
     values = join_sql(f"epoch_us({identifier(c)})" if "ZONE" in t else identifier(c) for c, t in source.columns.items())
     hashes = cursor.execute(
         qualify_builtins(f"SELECT md5(row({values})::VARCHAR) FROM {source.sql} WHERE rowid = {last}")
@@ -159,21 +174,26 @@ def _last_row_hash(cursor: Any, source: Source, last: int) -> str | None:
 def check_pruned(
     cursor: Any, view: str, source: Source, order: ArrivalOrder, mark: Mark | None, source_rows: int
 ) -> Mark:
-    """Return the mark of a source from which rows were deleted.
+    """Check that `order_by` still identifies the rows that were read, in a source from which rows were deleted.
 
     Args:
         cursor: A cursor within the transaction of the refresh.
         view: The name of the streaming view, for messages.
         source: The source.
         order: Its order of arrival.
-        mark: The mark in the ledger.
-        source_rows: How many rows the source had when the mark was stored; all of them had been read.
+        mark: The mark in the ledger; None if there is none.
+        source_rows: Number of rows of the source when the mark was stored; all of them had been read.
+
+    Returns:
+        The mark as given.
 
     Raises:
-        PrunedWithoutOrderError: `order_by` does not identify the rows that were read.
+        PrunedWithoutOrderError: There is no valid mark, rows were added before or at it, or too many rows are at it to
+            compare them.
     """
 
     def refusal(reason: str) -> errors.PrunedWithoutOrderError:
+        """Return the error with a reason."""
         return errors.PrunedWithoutOrderError(view, tuple(order.types), source.shown, reason)
 
     if mark is None or not order.is_valid(mark, cursor):
@@ -193,7 +213,13 @@ def check_pruned(
 
 
 def mark_of_row(cursor: Any, source: Source, order: ArrivalOrder, row: int) -> Mark | None:
-    """Return a mark at a row of the source; None if row ids and `order_by` do not define the same rows before it."""
+    """Return a mark at the row with id `row`, with its `order_by` values.
+
+    None if there is no such row, a value is NULL or not comparable, or the rows up to this row id are not those up to
+    the mark.
+
+    `order` has the columns of `order_by`.
+    """
     query = f"SELECT {join_sql(order.texts)} FROM {source.sql} WHERE rowid = {row}"
     values = cursor.execute(qualify_builtins(query)).fetchall()
     if not values or None in values[0]:
@@ -210,14 +236,18 @@ def mark_of_row(cursor: Any, source: Source, order: ArrivalOrder, row: int) -> M
 def next_mark(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark | None, n_late: int) -> Mark | None:
     """Return the mark of a source of which all rows were read.
 
+    O(rows): one scan of the columns of `order_by`.
+
     Args:
         cursor: A cursor within the transaction of the refresh.
         source: The source.
         order: Its order of arrival.
-        mark: The mark before the refresh; it stays if the source has no greater row, as all were deleted.
+        mark: The mark before the refresh. It stays, with updated row hashes, if the source has no greater row.
         n_late: Records of this refresh that were added before the mark.
 
-    O(rows): one scan of the columns of `order_by`.
+    Returns:
+        The mark; None if the source has no row and there was no mark, or if the last row has a NULL or invalid value in
+        `order_by`.
     """
     total_late = n_late + (0 if mark is None else mark.n_late)
     newer = "true" if mark is None else order.is_after(mark)
@@ -240,7 +270,12 @@ def next_mark(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark | Non
 
 
 def count_late(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark | None, is_new: Sql) -> int:
-    """Return how many new rows of the source are before the mark."""
+    """Return how many new rows of the source are before the mark; 0 without a valid mark.
+
+    `is_new` is the SQL condition for new rows.
+
+    `order` has the columns of `order_by`. A mark of other columns is not valid.
+    """
     if mark is None or not order.is_valid(mark, cursor):
         return 0
     query = f"SELECT count(*) FROM {source.sql} WHERE {is_new} AND {order.is_before(mark)}"
@@ -248,11 +283,11 @@ def count_late(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark | No
 
 
 def _rows_at(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark) -> list[str]:
-    """Return hashes of the rows at a mark, at most one more than may be stored."""
+    """Return hashes of the rows at a mark: of at most MAX_ROWS_AT_MARK + 1 rows, one more than may be stored."""
     query = f"SELECT {row_hash(source)} FROM {source.sql} WHERE {order.is_at(mark)} LIMIT {MAX_ROWS_AT_MARK + 1}"
     return [row[0] for row in cursor.execute(qualify_builtins(query)).fetchall()]
 
 
 def _stored_row_hashes(rows: list[str]) -> tuple[str, ...] | None:
-    """Return sorted row hashes for a mark; None if there are too many."""
+    """Return the row hashes sorted; None if there are more than MAX_ROWS_AT_MARK."""
     return tuple(sorted(rows)) if len(rows) <= MAX_ROWS_AT_MARK else None

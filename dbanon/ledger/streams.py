@@ -20,7 +20,7 @@ TABLES = ("", "_classes")
 
 @dataclass(frozen=True)
 class StreamEntry:
-    """A streaming view as the ledger has it: the columns of dbanon.stream, and the database."""
+    """A streaming view as its row in `dbanon.stream` describes it, with the database of the ledger."""
 
     database: str
     schema_name: str
@@ -50,26 +50,26 @@ class StreamEntry:
 
     @property
     def display_name(self) -> str:
-        """The name as messages show it."""
+        """The name as messages show it: with its schema, unless that is `main`."""
         return self.name if self.schema_name == "main" else f"{self.schema_name}.{self.name}"
 
     def table(self, ending: str = "") -> Sql:
-        """Return the name of one of its tables."""
+        """Return the full SQL name of the view's table whose name has this ending."""
         return qualified(self.database, self.schema_name, self.name + ending)
 
     @property
     def pending_table(self) -> Sql:
-        """The table of the pending records, as they were read."""
+        """The SQL name of the table of pending (read, not published) records, as they were read."""
         return qualified(self.database, SCHEMA, f"waiting {self.schema_name}.{self.name}")
 
     @property
     def ledger(self) -> Sql:
-        """The ledger table with its row."""
+        """The SQL name of the ledger table of streaming views."""
         return qualified(self.database, SCHEMA, "stream")
 
     @property
     def row(self) -> Sql:
-        """The condition for its row in the ledger."""
+        """The SQL condition for the view's row in the ledger table; it finds an active view only."""
         return Sql(f"(schema_name, name, status) = ({text(self.schema_name)}, {text(self.name)}, 'active')")
 
 
@@ -77,7 +77,11 @@ _STORED_COLUMNS = tuple(f.name for f in fields(StreamEntry) if f.name not in ("d
 
 
 def entries(cursor: Cursor, database: str, condition: str = "true", values: Sequence[object] = ()) -> list[StreamEntry]:
-    """Return the streaming views of a database; none if it has no ledger of them."""
+    """Return the streaming views in a database's ledger, including dropped ones; none if there is no ledger of them.
+
+    `condition` is SQL that restricts the rows, `values` are those of its placeholders. Names from earlier versions of
+    dbanon become today's.
+    """
     if not catalog.has_table(cursor, database, "stream"):
         return []
     query = (
@@ -103,7 +107,9 @@ def entries(cursor: Cursor, database: str, condition: str = "true", values: Sequ
 
 
 def find_active_stream(function: str, stream_name: str, cursor: Cursor, path: catalog.SearchPath) -> StreamEntry:
-    """Return the active streaming view of a name.
+    """Return the active (not dropped) streaming view of a name, on the search path.
+
+    `function` is the name of the calling function, for messages.
 
     Raises:
         UnknownStreamError: There is no active streaming view of that name.
@@ -119,20 +125,20 @@ def find_active_stream(function: str, stream_name: str, cursor: Cursor, path: ca
 
 
 def lookup_active_stream(cursor: Cursor, stream_name: str, path: catalog.SearchPath) -> StreamEntry | None:
-    """Return the active streaming view of a name; None if there is none."""
+    """Return the first active (not dropped) streaming view of a name on the search path; None if there is none."""
     name, places = path.named(stream_name)
     candidates = (active_stream(cursor, (*place, name)) for place in places)
     return next((entry for entry in candidates if entry is not None), None)
 
 
 def active_stream(cursor: Cursor, place: tuple[str, str, str]) -> StreamEntry | None:
-    """Return the active streaming view at a place (database, schema, name); None if there is none."""
+    """Return the active (not dropped) streaming view at a place (database, schema, name); None if there is none."""
     condition = "status <> 'dropped' AND (lower(schema_name), lower(name)) = (lower(?), lower(?))"
     return next(iter(entries(cursor, place[0], condition, place[1:])), None)
 
 
 def insert_stream(cursor: Cursor, entry: StreamEntry) -> None:
-    """Write the ledger row of a new streaming view."""
+    """Insert the ledger row of a new streaming view, with the present time as beginning and as last refresh."""
     values = {name: getattr(entry, name) for name in _STORED_COLUMNS} | {
         "call": json.dumps(entry.call, ensure_ascii=False),
         "roles": json.dumps(entry.roles, ensure_ascii=False),
@@ -148,7 +154,10 @@ def insert_stream(cursor: Cursor, entry: StreamEntry) -> None:
 
 
 def update_stream(cursor: Cursor, entry: StreamEntry, changes: Mapping[str, object]) -> None:
-    """Write changes of a streaming view (values by column) to its ledger row."""
+    """Write changed values and the present time to the ledger row of an active streaming view.
+
+    `changes` are the new values by column.
+    """
     assignments = "".join(f", {name} = ?" for name in changes)
     cursor.execute(
         f"UPDATE {entry.ledger} SET refreshed_at = now()::TIMESTAMPTZ AT TIME ZONE 'UTC'{assignments} "
@@ -158,7 +167,11 @@ def update_stream(cursor: Cursor, entry: StreamEntry, changes: Mapping[str, obje
 
 
 def stream_status(call: Call) -> Sql:
-    """Return the SQL of the table function stream_status: the streaming views of the attached databases."""
+    """Return the SQL of stream_status(): the streaming views in the ledgers of all attached databases.
+
+    Dropped ones are included. It has no columns of the internal state, and the average instead of the total delay.
+    Without any ledger there are no rows.
+    """
     columns = [
         name
         for name in _STORED_COLUMNS

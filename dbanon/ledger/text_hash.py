@@ -13,10 +13,11 @@ _BATCH = 100_000
 
 
 def sha256(header: str, lines: Any) -> str:
-    """Return the SHA-256, in hexadecimal digits, of a header and the hashes of all blocks of lines.
+    """Return the SHA-256, in hexadecimal digits, of a header followed by the hashes of all blocks of lines.
 
-    `lines` is a relation of one column of texts, none of them empty. They are read in the memory of Arrow, batch by
-    batch: no row becomes a Python object, and memory does not grow with the number of rows.
+    A block has BLOCK_LINES lines, the first one a line less. `lines` is a DuckDB relation of one column of texts, none
+    of them empty. They are read in the memory of Arrow, batch by batch: no row becomes a Python object, and memory does
+    not grow with the number of rows.
     """
     with lines.to_arrow_reader(_BATCH) as reader:
         block_hashes = "".join(_block_hashes(reader))
@@ -24,7 +25,10 @@ def sha256(header: str, lines: Any) -> str:
 
 
 def _block_hashes(batches: Any) -> Iterator[str]:
-    """Yield the hash of the first BLOCK_LINES - 1 lines, joined, and then of BLOCK_LINES at a time."""
+    """Yield the SHA-256 of each block of lines: first of BLOCK_LINES - 1 lines, joined, then of BLOCK_LINES at a time.
+
+    The last block may have fewer lines. `batches` are Arrow record batches of one column.
+    """
     import pyarrow as pa  # attach would wait for it
 
     current, n_hashed, n_block = hashlib.sha256(), 0, BLOCK_LINES - 1

@@ -19,13 +19,20 @@ _CHECKS: ContextVar[tuple[Callable[[], None], ...]] = ContextVar("checks before 
 
 @contextlib.contextmanager
 def transaction(cursor: Any, function: str, name: str, specs: Sequence[ReleaseSpec] = ()) -> Iterator[None]:
-    """Commit the whole block or nothing. The caller holds a publishing turn.
+    """Run the block in a transaction that is committed at its end, or rolled back if an error occurs.
 
-    A policy is changed by plain SQL, without a turn. A version is not published if the policy rows by which it was
-    planned have changed when it is about to be committed.
+    Before the commit it runs the checks of `checked_before_commit`, and checks that the policies of `specs` are
+    unchanged and that the caller still holds the publishing lock. The policies are checked since plain SQL changes them
+    without the lock.
+
+    Args:
+        cursor: The cursor of the transaction.
+        function: The function that writes, for messages.
+        name: The release, for messages.
+        specs: The release specs by which the call was planned.
 
     Raises:
-        LedgerBusyError: Another connection changed the same tables at the same time.
+        LedgerBusyError: Another connection changed the same tables at the same time, or the lock was lost.
         PolicyChangedError: The policy of one of the specs was changed since the call was planned.
         WriteFailedError: The database could not be written.
         UnreadableValueError: A value of the source cannot be read.
@@ -52,7 +59,7 @@ def transaction(cursor: Any, function: str, name: str, specs: Sequence[ReleaseSp
 
 @contextlib.contextmanager
 def checked_before_commit(check: Callable[[], None]) -> Iterator[None]:
-    """Call `check` right before each commit inside the block: it raises an error to prevent the commit."""
+    """Call `check` right before each commit of a `transaction` inside the block; it raises an error to prevent it."""
     reset_token = _CHECKS.set((*_CHECKS.get(), check))
     try:
         yield
@@ -61,7 +68,7 @@ def checked_before_commit(check: Callable[[], None]) -> Iterator[None]:
 
 
 def _check_policies(cursor: Any, function: str, specs: Sequence[ReleaseSpec]) -> None:
-    """Check that the committed policies, which the transaction itself does not see, are those of the specs.
+    """Check that the committed policies are those of the specs; the open transaction of `cursor` does not see them.
 
     Raises:
         PolicyChangedError: A policy was changed.
@@ -74,10 +81,10 @@ def _check_policies(cursor: Any, function: str, specs: Sequence[ReleaseSpec]) ->
 
 
 def check_no_transaction(function: str, connection: Any) -> None:
-    """Check that the caller has no open transaction: the work is done in a separate one.
+    """Check that the caller has no open transaction, since the work is done in a separate one.
 
     Raises:
-        OpenTransactionError: A transaction is open.
+        OpenTransactionError: A transaction is open or was aborted.
     """
     try:
         # Only a database of DuckDB numbers its transactions; the moment at which one began has every database.

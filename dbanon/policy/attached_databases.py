@@ -10,7 +10,11 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def attached_databases_sql(call: Call) -> Sql:
-    """Return the rows of attached_databases(): one per identified PostgreSQL, MySQL or SQLite database."""
+    """Return the SQL of the table function attached_databases(): name, type and identity of attached other systems.
+
+    It has one row per attached PostgreSQL, MySQL or SQLite database; one whose identity cannot be determined is
+    omitted.
+    """
     rows: list[list[object]] = []
     for database in call.attached_databases():
         kind = attached_databases.database_kind(call.cursor, database)

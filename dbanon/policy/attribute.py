@@ -23,14 +23,17 @@ _EXACT = Context(prec=1000)
 
 @dataclass(frozen=True)
 class Attribute:
-    """A quasi-identifier with everything that planning needs.
+    """A quasi-identifier of a call with everything that planning needs: how its values are generalized.
 
     Inner nodes of a category are published if their depth is a multiple of `round`.
 
     Attributes:
+        quasi: The column with its settings.
         family: None for categories; for numbers the arithmetic: integer, huge, decimal, float, date, timestamp, nanos,
             time.
         scale: Number of decimals of a DECIMAL and of its grid.
+        hierarchy: The hierarchy of a category; None without one.
+        grid: The unit to which the ends of ranges are rounded, such as `month` or `5`; None: none.
     """
 
     quasi: QuasiIdentifier
@@ -42,17 +45,17 @@ class Attribute:
 
     @property
     def is_number(self) -> bool:
-        """Return whether it is generalized to ranges."""
+        """Whether it is generalized to ranges: numbers, dates and times."""
         return self.family is not None
 
     @property
     def is_integral(self) -> bool:
-        """Return whether distances are whole multiples of the type's step."""
+        """Whether distances are whole multiples of the type's step; false for floats and categories."""
         return self.family not in (None, "float")
 
     @property
     def is_zoned(self) -> bool:
-        """Return whether the type is TIMESTAMP WITH TIME ZONE.
+        """Whether the type is TIMESTAMP WITH TIME ZONE.
 
         It is read and published in UTC, whatever the session's zone.
         """
@@ -67,13 +70,15 @@ def resolve_attribute(
     known_hierarchies: Callable[[], list[str]],
     holds: Callable[[str], bool],
 ) -> Attribute:
-    """Return the attribute of a quasi-identifier.
+    """Return the attribute of a quasi-identifier: by its type and settings, as a number or as a category.
+
+    A column with a hierarchy is a category, whatever its type.
 
     Args:
         function: The calling function, for messages.
         table: The table, for messages.
         quasi: The quasi-identifier.
-        find_hierarchy: Returns the hierarchy of a name.
+        find_hierarchy: Returns the hierarchy of a name, or None.
         known_hierarchies: Returns the names that exist, for messages.
         holds: Returns whether a SQL condition is true.
 
@@ -85,6 +90,7 @@ def resolve_attribute(
     settings = quasi.settings
 
     def setting_error(setting: str, why: str) -> errors.DbanonError:
+        """Return the error for a setting of the column, with the reason."""
         return errors.UnsupportedSettingError(function, setting, table, quasi.column, why)
 
     family_, scale = (None, 0) if settings.hierarchy else family(quasi.type)
@@ -137,7 +143,17 @@ def resolve_attribute(
 def _resolve_grid(
     family: str, type_: str, setting: str | None, setting_error: Callable[[str], errors.DbanonError]
 ) -> str | None:
-    """Return the grid in normal form; default: month for dates, none for numbers."""
+    """Return the grid (the unit to which ends of ranges are rounded) in normal form; None for no grid.
+
+    Args:
+        family: The family of the column's type, such as `integer` or `date`.
+        type_: The DuckDB type.
+        setting: The grid as written; None for the default, which is `month` for dates and none for other types.
+        setting_error: Returns the error to raise, given a reason.
+
+    Raises:
+        DbanonError: The grid is not valid for the type, as `setting_error` returns it.
+    """
     if setting is None:
         return DEFAULT_DATE_GRID if family in _CALENDAR_FAMILIES else None
     if setting.lower() == "none":
@@ -172,7 +188,7 @@ def _resolve_grid(
 
 
 def _n_decimals(number: Decimal) -> int:
-    """Return the number of digits after the decimal point."""
+    """Return the number of digits after the decimal point, without trailing zeros."""
     return max(-int(number.normalize(_EXACT).as_tuple().exponent), 0)
 
 
@@ -181,7 +197,15 @@ _MAX_STEP = 2**31 - 1
 
 
 def _level_step(setting: str | None, setting_error: Callable[[str, str], errors.DbanonError]) -> int:
-    """Return the `round` of a category: every n-th level from the root down is published."""
+    """Return the number n of a category such that every n-th level of its hierarchy from the root down is published.
+
+    Args:
+        setting: The setting `coarsen` as text; None or empty for 1.
+        setting_error: Returns the error to raise, given the setting's name and a reason.
+
+    Raises:
+        DbanonError: The setting is not a positive integer, as `setting_error` returns it.
+    """
     try:
         step = float(setting or 1)
     except ValueError:
@@ -192,7 +216,15 @@ def _level_step(setting: str | None, setting_error: Callable[[str, str], errors.
 
 
 def is_less_strict(setting: str, type_: str, value: object, declared: object, holds: Callable[[str], bool]) -> bool:
-    """Return whether a setting of a call would reveal more than the declared one (None: the default)."""
+    """Return whether a setting of a call would reveal more than the declared one.
+
+    Args:
+        setting: The name of the setting: `min_level`, `top`, `bottom` or `rounding`; false for any other.
+        type_: The DuckDB type of the column.
+        value: The value in the call.
+        declared: The declared value; None for the default. Without a declared top or bottom the result is false.
+        holds: Returns whether a SQL condition is true.
+    """
     if setting == "min_level":
         return int(str(value)) < int(str(declared or 0))
     if setting in ("top", "bottom") and declared is not None:
@@ -212,7 +244,14 @@ def bound_off_grid(
     """Return the declared or default grid if a top or bottom of a call is inside one of its cells; else None.
 
     Values of that cell on both sides of the bound would be published differently. A top must start a cell, a bottom
-    must end one.
+    must end one. Also None if there is no grid or the declared one is not valid.
+
+    Args:
+        setting: `top` or `bottom`.
+        type_: The DuckDB type of the column.
+        value: The bound in the call.
+        declared: The declared grid; None for the default.
+        holds: Returns whether a SQL condition is true.
     """
     kind, decimals = family(type_)
     try:
@@ -244,7 +283,10 @@ _NESTED_UNITS = ("day", "month", "quarter", "year", "decade", "century")
 
 
 def _is_coarser(grid: str, other: str) -> bool:
-    """Return whether every cell of a grid consists of whole cells of another one."""
+    """Return whether every cell of `grid` consists of whole cells of the grid `other`; also true if both are equal.
+
+    Grids are calendar units or numbers, as text; false if they cannot be compared.
+    """
     if grid == other or (grid == "week" and other == "day"):
         return True
     if grid in _NESTED_UNITS and other in _NESTED_UNITS:
@@ -256,5 +298,5 @@ def _is_coarser(grid: str, other: str) -> bool:
 
 
 def value_type(attribute: Attribute) -> Sql:
-    """Return the type in which a number or a time is compared."""
+    """Return the SQL type in which values of a number, date or time are compared; TIMESTAMP for all timestamps."""
     return Sql("TIMESTAMP") if attribute.family == "timestamp" else Sql(attribute.quasi.type)

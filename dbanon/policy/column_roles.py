@@ -32,7 +32,7 @@ STORED_SETTINGS = (*SETTINGS, "missing_codes", "settings")
 
 @dataclass(frozen=True)
 class QuasiIdentifier:
-    """A quasi-identifier of one call: the column as the table spells it, its type and settings."""
+    """A quasi-identifier of one call: the column as the table spells it, its DuckDB type and its settings."""
 
     column: str
     type: str
@@ -41,14 +41,14 @@ class QuasiIdentifier:
 
 @dataclass(frozen=True)
 class Roles:
-    """The role of each column that a call publishes.
+    """The role of each column that a call uses; columns that are withheld are in none of the fields.
 
     Quasi-identifiers are in the order of the policy or the call, others in the order of the table.
 
     Attributes:
         person: The column that identifies persons; a pseudonym if there is no other (of several, the one that the
-            policy marks).
-        sensitive_hierarchies: Hierarchies of sensitive columns by column, for distances in t-closeness.
+            policy marks); None to count records.
+        sensitive_hierarchies: Names of the hierarchies of sensitive columns, by column, for distances in t-closeness.
         transformed: Transformed columns with their roles: pseudonym, mask or shift.
     """
 
@@ -65,6 +65,8 @@ class _RoleRequest:
     """The roles that one call requests for a source, with the functions that compare settings.
 
     Attributes:
+        function: The calling function, for messages.
+        options: The parameters of the call.
         is_less_strict: See `IsLessStrict`.
         bound_off_grid: See `BoundOffGrid`.
         is_possible_code: See `IsPossibleCode`.
@@ -79,11 +81,11 @@ class _RoleRequest:
 
     @property
     def table(self) -> str:
-        """Return the name of the source as messages show it."""
+        """The name of the source as messages show it."""
         return self.source.shown
 
     def column(self, name: str, parameter: str) -> str:
-        """Return a column as the table spells it.
+        """Return a column as the table spells it; `parameter` is the parameter that names it, for messages.
 
         Raises:
             UnknownColumnError: The table has no such column.
@@ -91,11 +93,15 @@ class _RoleRequest:
         return self.source.column(self.function, name, parameter)
 
     def names(self, parameter: str) -> tuple[str, ...]:
-        """Return the columns that a parameter lists, as the call spells them."""
+        """Return the columns that a parameter lists, as the call spells them; empty if it is not given."""
         return self.options.columns(parameter)
 
     def per_column(self, parameter: str) -> dict[str, object]:
-        """Return the values of a parameter by column."""
+        """Return the values of a parameter by column, as the table spells it.
+
+        Raises:
+            UnknownColumnError: The table has no such column.
+        """
         return {self.column(name, parameter): value for name, value in self.options.per_column(parameter).items()}
 
 
@@ -111,9 +117,9 @@ def resolve_roles(
     ontology: Mapping[str, str] | None = None,
     needs_quasi: bool = True,
 ) -> Roles:
-    """Return the roles of one call.
+    """Return the roles of the columns in one call, from the policy and the parameters of the call.
 
-    If the policy declares any column of the table, undeclared columns are withheld, whatever the call requests.
+    If the policy declares any column of the table, the call may not publish an undeclared one.
 
     Args:
         function: The calling function, for messages.
@@ -130,8 +136,10 @@ def resolve_roles(
     Raises:
         UnknownColumnError, UnknownRoleError: A column or a declared role does not exist.
         ConflictingRolesError: A column has two roles, or two columns are the person.
+        AmbiguousDataSubjectError: Several pseudonyms could identify persons.
         LoosensPolicyError, BoundOffGridError: The call would reveal more than the policy allows.
         UndeclaredColumnError, PolicyMissingError: A published column is not declared, or no quasi-identifier is known.
+        UnsupportedSettingError, InvalidArgumentError: A setting would have no effect, or is not valid.
     """
     request = _RoleRequest(function, source, options, is_less_strict, bound_off_grid, is_possible_code)
     policy = _policy_by_column(request, declared)
@@ -169,7 +177,9 @@ def resolve_roles(
 
 
 def _person_pseudonym(request: _RoleRequest, policy: Mapping[str, DeclaredColumn]) -> str | None:
-    """Return the pseudonym that identifies persons; None if there is a person column or no pseudonym.
+    """Return the pseudonymized column that identifies persons; None if there is a person column or no pseudonym.
+
+    `policy` are the policy rows by column.
 
     Raises:
         AmbiguousDataSubjectError: Several pseudonyms could identify persons.
@@ -186,10 +196,12 @@ def _person_pseudonym(request: _RoleRequest, policy: Mapping[str, DeclaredColumn
 
 
 def _resolve_each_role(request: _RoleRequest, policy: Mapping[str, DeclaredColumn]) -> dict[str, str]:
-    """Return the role of each column of the table.
+    """Return the role of each column of the table; `withheld` for columns without one.
 
     Raises:
-        UndeclaredColumnError: The call publishes a column that the policy does not declare.
+        UndeclaredColumnError: The call publishes a column that the policy of the table does not declare.
+        LoosensPolicyError: The call would reveal more than the policy allows.
+        ConflictingRolesError: The call gives a column two roles.
     """
     call_roles = _call_roles(request)
     columns_by_role = {row.role: name for name, row in policy.items()}
@@ -212,7 +224,12 @@ def _resolve_each_role(request: _RoleRequest, policy: Mapping[str, DeclaredColum
 def _sensitive_hierarchies(
     request: _RoleRequest, sensitive: Mapping[str, DeclaredColumn | None], ontology: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return hierarchies of sensitive columns by column: requested, declared or of `ontology`.
+    """Return the names of hierarchies of sensitive columns by column: of `ontology`, else of the call, else declared.
+
+    Args:
+        request: The request.
+        sensitive: The sensitive columns with their policy rows.
+        ontology: Hierarchies by column that the parameter value_hierarchy gives.
 
     Raises:
         InvalidArgumentError: `ontology` has a column that is not sensitive.
@@ -231,7 +248,12 @@ def _sensitive_hierarchies(
 
 
 def _policy_by_column(request: _RoleRequest, declared: Iterable[DeclaredColumn]) -> dict[str, DeclaredColumn]:
-    """Return the declared rows by the table's spelling of the column."""
+    """Return the policy rows by the table's spelling of the column, with lower-case roles.
+
+    Raises:
+        UnknownColumnError, UnknownRoleError: A declared column or role does not exist.
+        ConflictingRolesError: A column is declared twice.
+    """
     policy: dict[str, DeclaredColumn] = {}
     for row in declared:
         name = request.column(row.column, "dbanon.policy")
@@ -245,7 +267,14 @@ def _policy_by_column(request: _RoleRequest, declared: Iterable[DeclaredColumn])
 
 
 def _call_roles(request: _RoleRequest) -> dict[str, str]:
-    """Return the roles that the call requests, by column."""
+    """Return the roles that the parameters of the call give to columns, by column; others are missing.
+
+    Columns in `allow_rare` are checked, too.
+
+    Raises:
+        UnknownColumnError: The table does not have a column.
+        ConflictingRolesError: The call gives a column two roles.
+    """
     roles: dict[str, str] = {}
     lists = {
         "quasi": ("qi", request.names("qi")),
@@ -286,7 +315,21 @@ _ROLE_PARAMETERS = {"quasi": "qi", "sensitive": "sensitive", "insensitive": "ins
 def _resolve_role(
     request: _RoleRequest, name: str, declared: str | None, call_role: str | None, columns_by_role: Mapping[str, str]
 ) -> str:
-    """Return the role of one column in this call; `columns_by_role` has one declared column per role."""
+    """Return the role of one column in this call; `withheld` if neither call nor policy gives it one.
+
+    A declared quasi-identifier, sensitive or insensitive column is withheld if the call gives the parameter for this
+    role without naming the column.
+
+    Args:
+        request: The request.
+        name: The column.
+        declared: Its declared role; None without one.
+        call_role: Its role in the call; None without one.
+        columns_by_role: One declared column for each role.
+
+    Raises:
+        LoosensPolicyError: The call's role reveals more than the declared one, or another column becomes the person.
+    """
     if call_role == "person" and declared not in ("person", "pseudonym") and "pseudonym" in columns_by_role:
         raise errors.LoosensPolicyError(
             request.function, request.table, columns_by_role["pseudonym"], "pseudonym", "another person column"
@@ -304,7 +347,11 @@ def _resolve_role(
 
 
 def _resolve_settings(request: _RoleRequest, name: str, declared: DeclaredColumn | None) -> Settings:
-    """Return the declared settings of a quasi-identifier, replaced by those of the call, which can only be coarser."""
+    """Return the settings of a quasi-identifier: those of the call, which can only be coarser, else the declared ones.
+
+    Raises:
+        LoosensPolicyError, BoundOffGridError, UnsupportedSettingError: A setting of the call is not allowed.
+    """
     settings = declared.settings if declared else Settings()
     for setting in SETTINGS:
         call_settings = request.per_column({"hierarchy": "hierarchies", "weight": "weights"}.get(setting, setting))
@@ -319,7 +366,15 @@ def _resolve_settings(request: _RoleRequest, name: str, declared: DeclaredColumn
 def _check_setting(
     request: _RoleRequest, name: str, declared: DeclaredColumn | None, settings: Settings, setting: str, value: object
 ) -> None:
-    """Check that a setting of the call does not reveal more than the policy allows.
+    """Check that one setting of the call does not reveal more than the policy allows.
+
+    Args:
+        request: The request.
+        name: The column.
+        declared: Its policy row; None if it is undeclared, and then nothing is checked.
+        settings: The settings so far: declared ones, and those of the call that were checked before.
+        setting: The name of the setting.
+        value: The value in the call.
 
     Raises:
         LoosensPolicyError, BoundOffGridError: It does.
@@ -345,10 +400,13 @@ def _check_setting(
 
 
 def _check_bounds(request: _RoleRequest, name: str, declared: DeclaredColumn | None) -> None:
-    """Check that `bounds` do not reveal more than the policy allows: records within them may have a narrower value.
+    """Check that the parameter `bounds` does not reveal more about a column than the policy allows.
+
+    Records within the bounds may have a narrower value. So a column that is published coarsely may not have bounds,
+    except that bounds on its grid are allowed if the grid is the only reason.
 
     Raises:
-        LoosensPolicyError, BoundOffGridError: They do.
+        LoosensPolicyError, BoundOffGridError: They reveal more.
     """
     bounds: Sequence[object] | None = request.options.of_column("bounds", name)
     effective_setting = (
@@ -367,9 +425,9 @@ def _check_bounds(request: _RoleRequest, name: str, declared: DeclaredColumn | N
 
 
 def _check_missing_codes(request: _RoleRequest, name: str, declared: DeclaredColumn | None) -> None:
-    """Check that the call adds no code for missing values to a column that is published coarsely.
+    """Check that the call adds no code for missing values to a column that is published coarsely by the policy.
 
-    All records with NULL would be known to have exactly that value.
+    All records with NULL would be known to have exactly that value. Codes that no value of the type can be are ignored.
 
     Raises:
         LoosensPolicyError: It adds one.
@@ -393,11 +451,11 @@ def _check_missing_codes(request: _RoleRequest, name: str, declared: DeclaredCol
 
 
 def _apply_round(request: _RoleRequest, name: str, declared: DeclaredColumn | None, settings: Settings) -> Settings:
-    """Return the settings with the `round` of the call.
+    """Return the settings of a column with the call's parameter `coarsen`; unchanged if it does not name the column.
 
     Raises:
-        UnsupportedSettingError, LoosensPolicyError: The call has a grid, too, or would reveal more than the policy
-            allows.
+        UnsupportedSettingError: The call gives the column a grid (`rounding`), too.
+        LoosensPolicyError: It would reveal more than the policy allows.
     """
     rounds = request.per_column("coarsen")
     if name not in rounds:
@@ -428,9 +486,10 @@ _COARSENING_SETTINGS = ("hierarchy", "min_level", "top", "bottom", "rounding")
 def _effective_setting(
     request: _RoleRequest, name: str, declared: DeclaredColumn | None, settings: Sequence[str] = _COARSENING_SETTINGS
 ) -> str | None:
-    """Return the declared or default setting by which a column is published coarsely, as messages show it.
+    """Return the declared or default setting by which a column is published coarsely, as `name = value` for messages.
 
-    `settings` are those that count. None if there is none, or if the policy publishes the column unchanged.
+    None if there is none, the column is undeclared, or the policy publishes it unchanged. `settings` are the names of
+    those that are considered, in this order; the default grid of dates is always considered.
     """
     if declared is None or declared.role == "insensitive":
         return None
@@ -459,9 +518,12 @@ IsPossibleCode = Callable[[str, str], bool]
 
 
 def _refuse_unused_settings(request: _RoleRequest, quasi: set[str], with_hierarchy: set[str]) -> None:
-    """Raise an error for settings that would have no effect, since their column is no quasi-identifier.
+    """Check that each per-column setting of the call has an effect, since its column is a quasi-identifier.
 
-    `with_hierarchy` are sensitive columns whose hierarchy is used.
+    Args:
+        request: The request.
+        quasi: The quasi-identifiers.
+        with_hierarchy: Sensitive columns whose hierarchy is used; `hierarchies` may name them, too.
 
     Raises:
         UnsupportedSettingError: A setting would have no effect.

@@ -14,19 +14,23 @@ from dbanon.table_functions.parameter_types import Codes
 
 
 def declare(connection: Any, table: str, /, **columns: Any) -> None:
-    """Write the roles of a table's columns to `dbanon.policy`, replacing previous roles of these columns.
+    """Write the roles of a table's columns to `dbanon.policy`, replacing previous rows of these columns.
+
+    Rows of other columns are kept. The schema `dbanon` is created if needed. All rows are written in one transaction.
 
     Args:
         connection: An open connection.
         table: The table's name.
         **columns: For each column its role, `(role, hierarchy)`, or a dict with role and any of hierarchy, weight,
-            min_level, max_level, top, bottom, rounding, missing_codes, settings.
+            min_level, max_level, top, bottom, rounding, missing_codes, settings (those of a pseudonym, mask or shift).
 
     Raises:
         UnknownTableError, UnknownColumnError, UnknownRoleError: A name or a role does not exist; nothing is written.
+        ConflictingRolesError: A column is given twice; nothing is written.
         UnknownParameterError, InvalidArgumentError, InvalidTransformSettingError: A setting is not valid; nothing is
             written.
         UnreadableKeyReferenceError: The key reference of a pseudonym is not valid; nothing is written.
+        ReadOnlyDatabaseError: The database cannot be written.
 
     Example:
         declare(con, "patients", name="identifier", zip=("quasi", "zip5"), age={"role": "quasi", "missing_codes":
@@ -64,7 +68,14 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
 
 
 def _policy_row(source: catalog.Source, column: str, value: Any) -> dict[str, Any]:
-    """Return one row of dbanon.policy for a column."""
+    """Return the row of dbanon.policy (values by column) for one column, after checking it.
+
+    `value` is a role, (role, hierarchy) or a dict with role and settings. Settings of None are omitted.
+
+    Raises:
+        UnknownColumnError, UnknownRoleError, UnknownParameterError: A column, role or setting does not exist.
+        InvalidArgumentError: `value` has another form, or a setting is not valid.
+    """
     name = source.column("declare", column, "the call")
     settings: dict[str, Any]
     if isinstance(value, Mapping):
@@ -102,7 +113,7 @@ def _policy_row(source: catalog.Source, column: str, value: Any) -> dict[str, An
 
 
 def _check_codes(codes: object) -> tuple[str, ...]:
-    """Return codes for missing values as texts.
+    """Return codes for missing values as a tuple of texts.
 
     Raises:
         InvalidArgumentError: They are not a list of codes.
@@ -116,9 +127,14 @@ def _check_codes(codes: object) -> tuple[str, ...]:
 
 
 def _check_transform(column: str, role: str, transform: object) -> dict[str, str]:
-    """Return the settings of a pseudonym, mask or shift as they are stored.
+    """Return the settings of a pseudonym, mask or shift as they are stored, after checking them.
 
-    A key itself is refused: only a reference to one is stored.
+    A key itself is refused: only a reference to one is stored. `column` is its name for messages; `transform` is a dict
+    or a list of pairs.
+
+    Raises:
+        InvalidArgumentError: It has another form, or the role is not one of these.
+        InvalidTransformSettingError, UnreadableKeyReferenceError: A setting is not valid.
     """
     transform = dict(transform) if isinstance(transform, Sequence) and not isinstance(transform, str) else transform
     if not isinstance(transform, Mapping) or role not in TRANSFORM_SETTINGS:
@@ -130,7 +146,7 @@ def _check_transform(column: str, role: str, transform: object) -> dict[str, str
 
 
 def _cell_literal(value: Any) -> Sql:
-    """Return a value as SQL for a cell of dbanon.policy."""
+    """Return a value as SQL for a cell of dbanon.policy: a dict as a map, a tuple as a list, others as they are."""
     if isinstance(value, dict):
         return Sql(f"MAP {{{join_sql(Sql(f'{text(k)}: {text(v)}') for k, v in value.items())}}}::MAP(VARCHAR, VARCHAR)")
     return Sql(f"[{join_sql(map(text, value))}]::VARCHAR[]") if isinstance(value, tuple) else literal(value)

@@ -22,10 +22,11 @@ def resolve_codes(
     person: str | None,
     holds: missing_codes.IsTrue,
 ) -> dict[str, tuple[Sql, ...]]:
-    """Return the codes of the columns of one call, as SQL values of the column's type.
+    """Return the codes for missing values of one call, by column, as SQL values of the column's type.
 
-    Codes given for all columns apply to columns whose type can have them, and not to the person, who would be unknown
-    then.
+    Codes of the policy come first, then those that the call adds. Codes given for all columns apply to published
+    columns whose type can have them, and not to the person, who would be unknown then. Columns without codes are
+    missing in the result.
 
     Args:
         function: The calling function, for messages.
@@ -33,12 +34,13 @@ def resolve_codes(
         declared: Its rows of the policy.
         options: The validated parameters.
         published_columns: The columns that are published.
-        person: The column that identifies persons, if any.
+        person: The column that identifies persons; None without one.
         holds: Returns whether a SQL condition is true.
 
     Raises:
         UnknownColumnError: A named column does not exist.
-        UnsupportedSettingError: A code cannot be a value of the column it is named for.
+        UnsupportedSettingError: A code cannot be a value of the column it is named for, or the call does not read the
+            column.
     """
     common_codes, columns = options.get(SETTING), [*published_columns, *([person] if person else [])]
     codes_by_column = {row.column.lower(): list(row.settings.missing_codes) for row in declared}
@@ -63,12 +65,17 @@ def resolve_codes(
 
 
 def is_possible_code(holds: missing_codes.IsTrue, type_: str, code: str) -> bool:
-    """Return whether a value of a type can be a code."""
+    """Return whether a code for missing values, given as text, can be a value of a DuckDB type.
+
+    `holds` returns whether a SQL condition is true.
+    """
     return missing_codes.code_value(type_, code, holds) is not None
 
 
 def _code_value(function: str, source: Source, column: str, code: str, holds: missing_codes.IsTrue) -> Sql:
-    """Return a code that is named for a column, as a SQL value of its type.
+    """Return a code for missing values, given as text, as a SQL value of the column's type.
+
+    `holds` returns whether a SQL condition is true.
 
     Raises:
         UnsupportedSettingError: The type has no such value.
@@ -81,7 +88,7 @@ def _code_value(function: str, source: Source, column: str, code: str, holds: mi
 
 
 def code_problem(type_: str, code: str) -> str:
-    """Return why a code cannot be a value of a type, as messages state it."""
+    """Return the reason, as a sentence for messages, why a code cannot be a value of a type; it does not check this."""
     if not missing_codes.supports_codes(type_):
         return f"no code is compared with values of type {type_}."
     return f"{code!r} is not a value of type {type_}."

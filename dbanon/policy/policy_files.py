@@ -32,26 +32,32 @@ IsAboutTable = Callable[[str | None, str], bool]
 def read_policy_file(
     path: Path, parse_codes: Callable[[str], Any], *, is_about_table: IsAboutTable | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Read roles and settings of columns from a file.
+    """Read roles and settings of columns from a TOML or CSV file.
 
     Args:
-        path: TOML with a table or a role for each column, or CSV with column_name, role and any other columns of
-            dbanon.policy.
+        path: TOML (by its ending) with a table or a role for each column, or CSV with column_name, role and any other
+            columns of dbanon.policy.
         parse_codes: Reads the codes for missing values from a cell of CSV.
         is_about_table: Selects the rows of a CSV with the column table_name; None: all rows.
 
     Returns:
-        Roles and settings by column.
+        By column: a dict of role and settings. Empty cells of a CSV are omitted.
 
     Raises:
-        ValueError: The file has another format, has an unknown setting, gives a column twice, or has no row about the
-            table.
+        ValueError: The file has another format, a CSV has an unknown setting or gives a column twice, or it has no row
+            about the table.
     """
     return _read_toml(path) if path.suffix.lower() == ".toml" else _read_csv(path, parse_codes, is_about_table)
 
 
 def _read_toml(path: Path) -> dict[str, dict[str, Any]]:
-    """Return roles and settings by column from a TOML file."""
+    """Return roles and settings by column from a TOML file; a table `columns` may enclose all of them.
+
+    Names of settings are not checked.
+
+    Raises:
+        ValueError: It is not TOML, or a column has neither a role nor a table of settings.
+    """
     try:
         document: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -71,7 +77,11 @@ def _read_toml(path: Path) -> dict[str, dict[str, Any]]:
 def _read_csv(
     path: Path, parse_codes: Callable[[str], Any], is_about_table: IsAboutTable | None
 ) -> dict[str, dict[str, Any]]:
-    """Return roles and settings by column from a CSV file."""
+    """Return roles and settings by column from a CSV file, as `read_policy_file`; empty cells are omitted.
+
+    Raises:
+        ValueError: The file is not CSV, lacks column_name or role, has an unknown column, or has two rows for a column.
+    """
     with path.open(newline="", encoding="utf-8-sig") as file:
         try:
             rows = list(csv.DictReader(file))
@@ -104,7 +114,13 @@ def _read_csv(
 
 
 def _rows_of_table(path: Path, rows: list[dict[str, str]], is_about_table: IsAboutTable | None) -> list[dict[str, str]]:
-    """Return the rows about the table that is anonymized; all rows if the file has no column table_name."""
+    """Return the rows about the table that is anonymized; all rows without a column table_name or `is_about_table`.
+
+    Rows with an empty table_name are about every table.
+
+    Raises:
+        ValueError: There are none.
+    """
     if is_about_table is None or "table_name" not in rows[0]:
         return rows
     table_rows = [
@@ -120,7 +136,9 @@ def _rows_of_table(path: Path, rows: list[dict[str, str]], is_about_table: IsAbo
 
 
 def parse_transform_cell(cell: str) -> dict[str, str]:
-    """Return the settings in a cell of CSV, as DuckDB writes a MAP: `{length=12, prefix=P-}`, or with colons.
+    """Return the settings of a transformation in a cell of CSV, as DuckDB writes a MAP: `{length=12, prefix=P-}`.
+
+    Colons in place of equals signs, and quotes, are accepted.
 
     Raises:
         ValueError: The cell has another form.
@@ -132,5 +150,5 @@ def parse_transform_cell(cell: str) -> dict[str, str]:
 
 
 def columns_from_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return roles and settings by column from rows of dbanon.policy, without NULL values."""
+    """Return a dict of role and settings by column, from rows of dbanon.policy, without NULL and other values."""
     return {row["column_name"]: {s: row[s] for s in _SETTINGS if row.get(s) is not None} for row in rows}

@@ -14,17 +14,20 @@ from dbanon.table_functions.parameters import format_value
 def relate(connection: Any, table: str, entity: str, key: str | Sequence[str] | Mapping[str, str]) -> None:
     """Write to `dbanon.relation` that the rows of a table are about the people of another one.
 
-    A previous relation of these two tables is replaced.
+    A previous relation of these two tables is replaced. The schema `dbanon` is created if needed.
 
     Args:
         connection: An open connection.
         table: The table's name.
         entity: The name of the table of people.
-        key: The columns that both share: a column, a list of columns, or a dict if the table of people has other names.
+        key: The columns that both share: a column, a list of columns, or a dict from columns of the table to those of
+            the table of people.
 
     Raises:
         UnknownTableError, UnknownColumnError: A name does not exist; nothing is written.
-        InvalidArgumentError: The key is not valid, or the tables are in different databases; nothing is written.
+        InvalidArgumentError: The key is not valid, or the tables are equal or in different databases; nothing is
+            written.
+        ReadOnlyDatabaseError: The database cannot be written.
 
     Example:
         relate(con, "visits", "people", "patient_number")
@@ -67,5 +70,5 @@ def relate(connection: Any, table: str, entity: str, key: str | Sequence[str] | 
 
 
 def _list_literal(names: Sequence[str]) -> Sql:
-    """Return names as a SQL list."""
+    """Return names as a SQL list of texts."""
     return Sql(f"[{join_sql(map(text, names))}]")

@@ -20,7 +20,10 @@ from dbanon.table_functions.parameters import Parameter
 
 
 def _max_share(settings: ModelSettings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
-    """Return the greatest share of a value."""
+    """Return the greatest share of one sensitive value (or NULL) in each class.
+
+    `counts` has the (classes, values + 1) records with each value, NULL last, `sizes` the records of each class.
+    """
     return np.asarray(counts.max(axis=1) / sizes)
 
 
@@ -52,4 +55,4 @@ MODEL = PrivacyModel(
         ),
     ),
 )
-"""A union keeps it: a value's share in it is an average of its shares in the classes."""
+"""A union of classes keeps the model: a value's share in it is an average of its shares in the classes."""

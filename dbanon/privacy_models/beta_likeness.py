@@ -22,25 +22,39 @@ from dbanon.table_functions.parameters import Parameter
 
 
 def _max_gain(settings: ModelSettings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
-    """Return the greatest relative gain of a share over the whole table."""
+    """Return, for each class, the greatest relative gain of a value's share over its share in the whole table.
+
+    `counts` has the (classes, values + 1) records with each value, NULL last. A loss counts as 0.
+    """
     gains, _ = _relative_gains(sensitive, counts)
     return np.asarray(gains.max(axis=1))
 
 
 def _max_enhanced_gain(settings: ModelSettings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
-    """Return the same, infinite where a gain is above -ln of the share in the table."""
+    """Return, for each class, the greatest relative gain of a value's share over its share q in the whole table.
+
+    It is infinite where a gain exceeds -ln(q), as in enhanced beta-likeness. `counts` has the (classes, values + 1)
+    records with each value, NULL last.
+    """
     gains, q = _relative_gains(sensitive, counts)
     return np.asarray(np.where(gains > -np.log(q) + SLACK, np.inf, gains).max(axis=1))
 
 
 def _relative_gains(sensitive: SensitiveColumn, counts: Floats) -> tuple[Floats, Floats]:
-    """Return the relative gain of each value of the table by class, and the values' shares in the table."""
+    """Return the relative gain max((p - q) / q, 0) of each value in each class, and the shares q in the table.
+
+    p is the value's share in the class. Only values that occur in the table (q > 0) have a column.
+    """
     occurs = sensitive.share > 0
     q = sensitive.share[occurs]
     return np.maximum((shares(counts)[:, occurs] - q) / q, 0.0), q
 
 
 def _enhanced_kernel_rules(settings: ModelSettings, sensitive: SensitiveColumn) -> KernelRules:
+    """Return the rule that a value's share in a class is at most q * (1 + min(beta, -ln q)).
+
+    q is the value's share in the whole table.
+    """
     gain = np.minimum(np.full(sensitive.values + 1, settings["beta"]), -np.log(np.maximum(sensitive.share, 1e-300)))
     return KernelRules(max_shares=sensitive.share * (1 + gain))
 
@@ -99,4 +113,4 @@ MODEL = PrivacyModel(
         ),
     ),
 )
-"""A union keeps it: a value's share in it is an average of its shares in the classes."""
+"""A union of classes keeps the model: a value's share in it is an average of its shares in the classes."""

@@ -1,7 +1,7 @@
-"""The privacy model of a run as one argument of every algorithm.
+"""The constraint: k and the other privacy models of a call together, as one argument of every algorithm.
 
-An algorithm asks whether a group suffices, how many candidates (in the order in which they would join) make it
-suffice, and whether the remaining records can still form a group.
+An algorithm asks whether a cluster meets the constraint, how many candidate records, in the order in which they would
+join, make a cluster that meets it, and whether the remaining records can still form one.
 """
 
 from __future__ import annotations
@@ -15,28 +15,32 @@ from dbanon.encoding.encoded_table import AnyInts, Bools, EncodedTable, Ints
 from dbanon.privacy_models.model_request import ModelRequirement
 
 MAX_VALUE_COUNTS = 2**20
-"""Numbers of records by group and value that are held at a time."""
+"""Greatest number of counts (by cluster and value) in memory at a time."""
 
 
 class MergeableClusters(Protocol):
-    """Groups of records, by number."""
+    """Clusters of records, by number, that can be merged."""
 
     def unions_satisfy(self, cluster: int, others: Ints) -> Bools:
-        """Return whether the union of a group with each of some others makes a group."""
+        """Return, for each of `others`, whether the union of it and `cluster` meets the constraint.
+
+        Checking may stop at the first that does; entries after it are then false without having been checked.
+        """
 
     def merge(self, keep: int, absorbed_cluster: int) -> None:
-        """Put the records of one group into another."""
+        """Add the records of the cluster `absorbed_cluster` to the cluster `keep`."""
 
 
 @dataclass(frozen=True)
 class Constraint:
-    """A privacy model: k-anonymity (Samarati and Sweeney 1998), k records, or k distinct persons where the space has
-    persons; and models of the sensitive values, which count the same. Rows are canonical row numbers of one space.
+    """A constraint on clusters: k-anonymity (Samarati and Sweeney 1998) and models of the sensitive values.
+
+    Records are counted, or distinct known persons if the encoded table has persons. Rows are canonical row numbers.
 
     Attributes:
-        k: Least number of records, or of persons, in a group.
-        models: What is asked of the sensitive values of a group.
-        joint: Whether every sensitive column is judged within equal values of the others.
+        k: Least number of records, or of persons, in a cluster.
+        models: The privacy models required of the sensitive columns.
+        joint: Whether a model of one sensitive column must hold within every combination of values of the others.
     """
 
     k: int
@@ -45,33 +49,39 @@ class Constraint:
 
     @property
     def min_records(self) -> int:
-        """No group of fewer records can be enough."""
+        """Lower bound of the number of records in a cluster that meets the constraint.
+
+        It is the greatest of k and the models' own lower bounds.
+        """
         return max([self.k, *(m.min_records for m in self.models)])
 
     @property
     def parameter_text(self) -> str:
-        """The whole model as parameters of a call."""
+        """The constraint written as parameters of a call, such as `k = 5, l = 2`."""
         return ", ".join(dict.fromkeys([f"k = {self.k}", *(m.parameter_text for m in self.models)]))
 
     def counts_only_records(self, space: EncodedTable) -> bool:
-        """Return whether any `least` records make a group, whatever they are."""
+        """Return whether any k records meet the constraint: persons do not count and no models are required."""
         return space.persons is None and not self.models
 
     def is_met_by_tuples(self, space: EncodedTable, tuples: Ints) -> bool:
-        """Return whether all records of some tuples make a group."""
+        """Return whether the cluster of all records of some tuples meets the constraint."""
         records = int(space.counts[tuples].sum())
         if records < self.k or (space.persons is None and not self.models):
             return records >= self.k
         return self.is_met_by_records(space, space.rows_of(tuples))
 
     def is_met_by_records(self, space: EncodedTable, rows: Ints) -> bool:
-        """Return whether some records make a group."""
+        """Return whether the cluster of these records (canonical row numbers) meets the constraint."""
         return self._n_persons(space, rows) >= self.k and all(
             bool(m.is_satisfied(self.worst_measure(space, rows, m))) for m in self.models
         )
 
     def failing_clusters(self, space: EncodedTable, clusters: list[Ints]) -> Ints:
-        """Return the indices of the groups of records that violate the model."""
+        """Return the indices, ascending, of the clusters that violate the constraint.
+
+        `clusters` has the canonical row numbers of each cluster.
+        """
         if space.persons is not None or (self.joint and len(space.sensitive) > 1):
             return np.array([g for g, rows in enumerate(clusters) if not self.is_met_by_records(space, rows)], np.int64)
         sizes = np.array([len(rows) for rows in clusters], np.int64)
@@ -89,10 +99,10 @@ class Constraint:
         return np.flatnonzero(~is_met)
 
     def mergeable_clusters(self, space: EncodedTable, rows: list[Ints]) -> MergeableClusters:
-        """Return a structure that merges clusters and says whether unions of two meet the constraint.
+        """Return a structure that merges clusters and checks whether unions of two meet the constraint.
 
-        `rows` has the row numbers of each cluster. If there are few sensitive values, persons do not count and the
-        constraint is not joint, the structure counts values; otherwise it keeps the rows.
+        `rows` has the canonical row numbers of each cluster. If there are few sensitive values, persons do not count
+        and the constraint is not joint, the structure counts values; otherwise it keeps the rows.
         """
         values = sum(space.sensitive[m.sensitive].values + 1 for m in self.models)
         if space.persons is not None or (self.joint and len(space.sensitive) > 1) or len(rows) * values > 2**24:
@@ -100,10 +110,16 @@ class Constraint:
         return _ClusterValueCounts(self, space, rows)
 
     def worst_measure(self, space: EncodedTable, rows: Ints, model: ModelRequirement) -> np.float64:
-        """Return the value of a model's measure for a group of records, such as its number of distinct values.
+        """Return a model's measure for one cluster, such as its number of distinct values.
 
-        If the constraint is joint, the group is divided by the values of the other sensitive columns, and the worst
-        part counts. Infinite, on the wrong side of every bound, if no records count.
+        If the constraint is joint, the cluster is divided by the values of the other sensitive columns, and the worst
+        measure of a part is returned. If no records count (none, or none with a known person), the result is infinite
+        on the side that violates every bound: -inf where higher is better, else inf.
+
+        Args:
+            space: The encoded table.
+            rows: Canonical row numbers of the cluster.
+            model: The model, with the sensitive column that it applies to.
         """
         sensitive = space.sensitive[model.sensitive]
         parts = [rows]
@@ -123,7 +139,12 @@ class Constraint:
         return np.float64(measures.min() if model.form_definition.is_higher else measures.max())
 
     def n_records_needed(self, space: EncodedTable, rows: Ints) -> int | None:
-        """Return how many of the rows, taken in order, form a group; None if no number of them does."""
+        """Return how many of the rows, taken from the first on, form a cluster that meets the constraint.
+
+        Return None if neither all rows nor any number that was tried suffices. Without models the number is the least
+        possible. With models, every number below 16 is tried, then numbers that grow by an eighth, so it may be
+        greater.
+        """
         first = self._n_records_for_k(space, rows)
         if first is None or not self.models:
             return first
@@ -131,10 +152,14 @@ class Constraint:
         while size <= len(rows):
             if self.is_met_by_records(space, rows[:size]):
                 return size
-            size += max(size // 8, 1)  # every size is looked at while it is small, one of eight later
+            size += max(size // 8, 1)  # every size below 16 is tried, then sizes that grow by an eighth
         return len(rows) if size > len(rows) >= self.min_records and self.is_met_by_records(space, rows) else None
 
     def _n_records_for_k(self, space: EncodedTable, rows: Ints) -> int | None:
+        """Return the least number of leading rows with k records, or k distinct known persons.
+
+        Return None if all rows are too few. Privacy models other than k are not considered.
+        """
         if space.persons is None:
             return self.k if len(rows) >= self.k else None
         distinct, first = np.unique(space.persons[rows], return_index=True)
@@ -143,18 +168,28 @@ class Constraint:
 
     @staticmethod
     def _n_persons(space: EncodedTable, rows: Ints) -> int:
+        """Return the number of distinct known persons; the number of rows if the table has no persons."""
         if space.persons is None:
             return len(rows)
         persons = space.persons[rows]
         return len(np.unique(persons[persons >= 0]))
 
     def remaining(self, space: EncodedTable) -> RemainingRecords:
-        """Return a counter of the records that are not in a group yet, which starts with all records of the table."""
+        """Return a counter of the records that are not in a cluster yet, which starts with all records of the table."""
         return RemainingRecords(self.k, np.arange(space.rows) if space.persons is None else space.persons)
 
 
 def value_counts(space: EncodedTable, rows: Ints, sensitive: int) -> tuple[Ints, int]:
-    """Return records (distinct persons) of a group by sensitive value, and how many there are."""
+    """Count the records of a cluster by value of one sensitive column; distinct known persons if the table has persons.
+
+    Args:
+        space: The encoded table.
+        rows: Canonical row numbers of the cluster.
+        sensitive: Index of the sensitive column.
+
+    Returns:
+        (values + 1,) counts, NULL last; and the number of records (distinct known persons) of the cluster.
+    """
     column = space.sensitive[sensitive]
     codes = column.codes[rows]
     if space.persons is None:
@@ -167,14 +202,18 @@ def value_counts(space: EncodedTable, rows: Ints, sensitive: int) -> tuple[Ints,
 
 
 class _ClusterRecords:
-    """Groups as their records."""
+    """Mergeable clusters that are kept as the canonical row numbers of each cluster."""
 
     def __init__(self, constraint: Constraint, space: EncodedTable, rows: list[Ints]) -> None:
         self.constraint, self.space, self.rows = constraint, space, list(rows)
 
     def unions_satisfy(self, cluster: int, others: Ints) -> Bools:
+        """Return, for each of `others`, whether its union with `cluster` meets the constraint.
+
+        Checking stops at the first that does: later entries are false without having been checked.
+        """
         is_met = np.zeros(len(others), bool)
-        for i, other in enumerate(others.tolist()):  # only the first that does is looked for
+        for i, other in enumerate(others.tolist()):  # only the first one is used
             is_met[i] = self.constraint.is_met_by_records(
                 self.space, np.concatenate((self.rows[cluster], self.rows[other]))
             )
@@ -183,13 +222,21 @@ class _ClusterRecords:
         return is_met
 
     def merge(self, keep: int, absorbed_cluster: int) -> None:
+        """Add the records of the cluster `absorbed_cluster` to the cluster `keep`."""
         self.rows[keep] = np.concatenate((self.rows[keep], self.rows[absorbed_cluster]))
 
 
 class _ClusterValueCounts:
-    """Groups as numbers of records by sensitive value, where records are counted."""
+    """Mergeable clusters that are kept as their sizes and numbers of records by sensitive value.
+
+    Persons are not counted.
+    """
 
     def __init__(self, constraint: Constraint, space: EncodedTable, rows: list[Ints]) -> None:
+        """Count the records of each cluster by value of every sensitive column that a model constrains.
+
+        `rows` has the canonical row numbers of each cluster.
+        """
         self.constraint, self.space = constraint, space
         self.sizes = np.array([len(r) for r in rows], np.int64)
         cluster_of, all_rows = np.repeat(np.arange(len(rows)), self.sizes), np.concatenate(rows)
@@ -200,6 +247,7 @@ class _ClusterValueCounts:
             self.counts[column] = np.bincount(cells, minlength=len(rows) * values).reshape(-1, values)
 
     def unions_satisfy(self, cluster: int, others: Ints) -> Bools:
+        """Return, for each of `others`, whether its union with `cluster` meets the constraint."""
         sizes = self.sizes[cluster] + self.sizes[others]
         is_met = np.asarray(sizes >= self.constraint.k)
         for model in self.constraint.models:
@@ -208,24 +256,35 @@ class _ClusterValueCounts:
         return is_met
 
     def merge(self, keep: int, absorbed_cluster: int) -> None:
+        """Add the size and counts of the cluster `absorbed_cluster` to those of the cluster `keep`."""
         self.sizes[keep] += self.sizes[absorbed_cluster]
         for counts in self.counts.values():
             counts[keep] += counts[absorbed_cluster]
 
 
 class RemainingRecords:
-    """A counter of the records in no group yet; a person counts while one of their rows remains."""
+    """A counter of the distinct persons with records that are in no cluster yet.
+
+    `persons` has the person of every canonical row, -1 for unknown persons, who are never counted. If persons do not
+    count, each record is its own person.
+    """
 
     def __init__(self, k: int, persons: AnyInts) -> None:
+        """Count the rows of each known person; all rows remain."""
         self.k, self.persons = k, persons
         self.rows_of = np.bincount(persons[persons >= 0], minlength=1)
         self.n_persons = int((self.rows_of > 0).sum())
 
     def remove(self, rows: Ints) -> None:
+        """Remove rows (canonical row numbers) that were put in a cluster.
+
+        A person counts while at least one of their rows remains.
+        """
         persons = self.persons[rows]
         persons = persons[persons >= 0]
         np.subtract.at(self.rows_of, persons, 1)
         self.n_persons -= int((self.rows_of[np.unique(persons)] == 0).sum())
 
     def can_form_class(self) -> bool:
+        """Return whether records of at least k persons remain; other privacy models are not considered."""
         return self.n_persons >= self.k

@@ -18,18 +18,26 @@ from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
 
 MAX_LOG_RATIO = 50.0
-"""Above this a value may be as frequent as it can: shares are at least 2^-63, and e^50 is above 2^63."""
+"""With a greater bound, no share is too great: shares are at least 2^-63, and e^50 is above 2^63."""
 
 
 def _max_log_ratio(settings: ModelSettings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
-    """Return the greatest |ln(p / q)| of a value of the table; infinite where a class does not have the value."""
+    """Return, for each class, the greatest |ln(p / q)| over the values that occur in the whole table.
+
+    p is the value's share in the class, q in the whole table; a class that lacks a value gives infinity. `counts` has
+    the (classes, values + 1) records with each value, NULL last.
+    """
     occurs = sensitive.share > 0
     p, q = shares(counts)[:, occurs], sensitive.share[occurs]
     return np.asarray(np.abs(np.log(p / q)).max(axis=1, initial=0.0))
 
 
 def _kernel_rules(settings: ModelSettings, sensitive: SensitiveColumn) -> KernelRules:
-    """Return all values must be there, none too often; that one may be too rare is left to the measure."""
+    """Return rules for compiled code: every value occurs in a class, and no share exceeds q * exp(delta).
+
+    q is the value's share in the whole table. The rules do not imply the model (`is_exact` is false): a value that is
+    too rare is found only by the measure.
+    """
     values = int((sensitive.share[:-1] > 0).sum())
     gain = np.exp(min(settings["delta_disclosure"], MAX_LOG_RATIO))
     return KernelRules(min_distinct=values, max_shares=sensitive.share * gain, is_exact=False)
@@ -73,4 +81,4 @@ MODEL = PrivacyModel(
         ),
     ),
 )
-"""A union keeps it: a value's share in it is an average of its shares in the classes."""
+"""A union of classes keeps the model: a value's share in it is an average of its shares in the classes."""

@@ -21,12 +21,18 @@ from dbanon.table_functions.parameters import Parameter
 
 
 def distinct_values(settings: ModelSettings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
-    """Return the number of different values."""
+    """Return the number of different sensitive values in each class; NULL does not count.
+
+    `counts` has the (classes, values + 1) records with each value, NULL last.
+    """
     return np.asarray((counts[:, :-1] > 0).sum(axis=1), np.float64)
 
 
 def _exp_entropy(settings: ModelSettings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
-    """exp of the entropy."""
+    """Return exp of the entropy of the sensitive values of each class; 0 for a class without values.
+
+    `counts` has the (classes, values + 1) records with each value, NULL last; NULL does not count.
+    """
     value_counts = counts[:, :-1]
     total = value_counts.sum(axis=1)
     logs = np.where(value_counts > 0, value_counts * np.log(np.where(value_counts > 0, value_counts, 1)), 0).sum(axis=1)
@@ -34,7 +40,10 @@ def _exp_entropy(settings: ModelSettings, sensitive: SensitiveColumn, counts: Fl
 
 
 def _recursive_ratio(settings: ModelSettings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
-    """r_1 / (r_l + .. + r_m), infinite below l values."""
+    """Return r_1 / (r_l + ... + r_m) of each class, with r_i the i-th greatest number of records with one value.
+
+    It is infinite if the class has fewer than l different values. NULL does not count.
+    """
     descending = -np.sort(-counts[:, :-1], axis=1)
     if descending.shape[1] < settings["l"]:
         return np.full(len(counts), np.inf)
@@ -43,10 +52,16 @@ def _recursive_ratio(settings: ModelSettings, sensitive: SensitiveColumn, counts
 
 
 def _min_records_for_entropy(settings: ModelSettings) -> int:
+    """Return l rounded up: a class of fewer records cannot have exp of entropy l."""
     return int(np.ceil(settings["l"] - SLACK))
 
 
 def _recursive_kernel_rules(settings: ModelSettings, sensitive: SensitiveColumn) -> KernelRules:
+    """Return the rules of recursive (c, l)-diversity for compiled code.
+
+    A class needs at least l different values and a ratio below c. The share to aim at for a value is just below
+    c / (1 + c * (l - 1)).
+    """
     c, min_values = float(settings["c"]), int(settings["l"])
     target_share = c / (1 + c * (min_values - 1)) * (1 - 1e-9)
     return KernelRules(min_distinct=min_values, recursive=(c, min_values), target_share=target_share)
@@ -103,7 +118,7 @@ MODEL = PrivacyModel(
         ),
         ModelForm(
             name="recursive",
-            # no slack: one division of whole numbers, which SQL makes as exactly
+            # no slack: one division of whole numbers, which SQL computes as exactly
             bound=ModelBound("c", "lower", strict=True, slack=0.0, unreachable="a smaller l"),
             settings={"c": 2.0},
             measure=_recursive_ratio,
@@ -122,5 +137,5 @@ MODEL = PrivacyModel(
         ),
     ),
 )
-"""A union keeps entropy, which is concave; and neither r_1 nor the sum of the l - 1 most frequent is more than the sum
-of those of the classes, so r_1 < c (r_l + ... + r_m) adds up."""
+"""A union of classes keeps the model. Entropy is concave. Neither r_1 nor the sum of the l - 1 most frequent values of
+a union is more than the sum of those of the classes, so r_1 < c (r_l + ... + r_m) adds up."""

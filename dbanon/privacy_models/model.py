@@ -1,8 +1,8 @@
 """The definition of a privacy model: one object in a Python file and one SQL file of the same name.
 
-A class is a row of counts by sensitive value, the last one for NULL: the number of records (distinct persons) with
-the value. Algorithms stay within bounds by SLACK, so that rounding in the release gate, which computes the
-measures again in SQL, never fails a class.
+For a measure, a class is a row of counts by sensitive value, the last one for NULL: the number of records (distinct
+persons) with the value. Algorithms stay within bounds by SLACK, so that rounding in the release gate, which computes
+the measures again in SQL, never fails a class.
 """
 
 import math
@@ -16,24 +16,27 @@ from dbanon.encoding.encoded_table import Bools, Floats, SensitiveColumn
 from dbanon.table_functions.parameters import Parameter
 
 ModelSettings = Mapping[str, Any]
-"""Values of a model's parameters by name: numbers."""
+"""Values of a model's parameters, by name: numbers."""
 
 SLACK = 1e-12
 
 Measure = Callable[[ModelSettings, SensitiveColumn, Floats, Floats], Floats]
-"""settings, column, counts (classes, values + 1), sizes (classes,) -> the measure of each class."""
+"""Function of settings, column, counts (classes, values + 1) and sizes (classes,) that returns the measure of each
+class."""
 
 
 @dataclass(frozen=True)
 class KernelRules:
-    """A requirement as compiled code checks it (dbanon.kernels.model_gathering); all rules must be met.
+    """The rules by which compiled code checks a privacy model on a class (dbanon.kernels.model_gathering).
+
+    A class must meet all of them; the defaults require nothing.
 
     Attributes:
         min_distinct: Least number of different values.
         min_exp_entropy: Least exp of the entropy.
         recursive: The parameters c and l of recursive diversity.
-        distance: Greatest distance, and its kind (0 equal, 1 ordered, 2 hierarchical, -1 none).
-        max_shares: Greatest share of each value in a class.
+        distance: Greatest earth mover's distance, and its kind (0 equal, 1 ordered, 2 hierarchical, -1 none).
+        max_shares: (values + 1,) greatest share of each value in a class; None for no limit.
         target_share: Share of a known value to aim at.
         is_exact: Whether these rules imply the model; otherwise a class that passes may still violate it, and an exact
             check is used if there is one.
@@ -50,7 +53,7 @@ class KernelRules:
 
 @dataclass(frozen=True)
 class AchievedMetric:
-    """A metric of NAME_metrics that states what a release achieves by some forms of a model."""
+    """A metric of a release (in NAME_metrics) that states what it achieves by some forms of a privacy model."""
 
     name: str
     description: str
@@ -58,13 +61,13 @@ class AchievedMetric:
 
 @dataclass(frozen=True)
 class TableMeasure:
-    """The measure by which `anonymity` reports a form for any table.
+    """The row by which the table function `anonymity` reports a form of a privacy model for any table.
 
     Attributes:
         name: Name of the row.
         description: Meaning of the number.
-        measure: Name in the SQL file, if it is not that of the form.
-        better: Direction, if it is not that of the form.
+        measure: Name of the measure in the SQL file, if it is not that of the form; else empty.
+        better: 'higher' or 'lower', if it is not that of the form; else empty.
     """
 
     name: str
@@ -79,11 +82,11 @@ class ModelBound:
 
     Attributes:
         parameter: The parameter that bounds the measure.
-        better: 'higher' or 'lower'.
-        strict: Whether the bound itself violates the model.
+        better: 'higher' (the parameter is the least allowed measure) or 'lower' (the greatest).
+        strict: Whether a measure equal to the bound violates the model.
         slack: Distance that the algorithms keep from a strict bound.
         max_measure: Greatest possible measure, if lower is better.
-        unreachable: What to request instead if no bound is high enough.
+        unreachable: Hint what to request instead if no bound is high enough; empty for a general hint.
     """
 
     parameter: str
@@ -96,27 +99,28 @@ class ModelBound:
 
 @dataclass(frozen=True)
 class ModelForm:
-    """One form of a model: a measure of every class, and its bound.
+    """One form of a privacy model: a measure of every class, and its bound.
 
     Attributes:
-        name: Value of the parameter that chooses the form, and name of the measure in the SQL file.
+        name: Value of the parameter that selects the form, and name of the measure in the SQL file.
         bound: The comparison of the measure with a parameter.
-        measure: The measure of classes, given as counts.
+        measure: The function that measures classes, given as counts (see `Measure`).
         metric: The metric that a release reports.
         table_measure: The measure that `anonymity` reports.
-        sentence: Sentence of the certificate, with {form} and the settings.
+        sentence: Sentence of a release's certificate, with {form} and the settings as fields.
         settings: Parameters that only this form has, with their defaults.
-        min_records: Least number of records of a class that can meet the model.
-        kernel_rules: The form as compiled code checks it.
+        min_records: Function of the settings: least number of records of a class that can meet the model.
+        kernel_rules: Function of settings and column: the rules by which compiled code checks the form.
         uses_overall: Whether classes are compared with the whole table.
         is_distinct_count: Whether the form only requires a number of different values, which a union of classes has if
             one of them has it.
         is_closed_under_union: Whether a union of disjoint classes meets the model if each does and records are counted;
             if not, nothing is assumed.
-        value_order: Structure of the values that the form uses: none, 'order' (of the leaves if the column has a
+        value_order: Structure of the values that the form uses: '' for none, 'order' (of the leaves if the column has a
             hierarchy) or 'hierarchy'.
         order_columns: SQL columns that contain this structure.
-        alternative: A form that is never met if this one is not, and that needs no hierarchy.
+        alternative: Name of a form that needs no hierarchy and is stricter: a class that meets it meets this form; or
+            ''.
     """
 
     name: str
@@ -139,10 +143,14 @@ class ModelForm:
 
     @property
     def is_higher(self) -> bool:
+        """Whether the bound is the least allowed measure (higher is better)."""
         return self.bound.better == "higher"
 
     def is_satisfied(self, measures: Floats | np.float64, bound: float) -> Bools:
-        """Return whether measures are enough."""
+        """Return, for each measure, whether it meets the bound.
+
+        SLACK is allowed for rounding; a strict bound must be kept by the slack of the form's bound.
+        """
         if self.is_higher:
             return np.asarray(measures >= bound - SLACK)
         if self.bound.strict:
@@ -152,18 +160,18 @@ class ModelForm:
 
 @dataclass(frozen=True)
 class PrivacyModel:
-    """One privacy model of sensitive columns.
+    """One privacy model of sensitive columns, such as l-diversity.
 
     Attributes:
         name: The name of its Python file and its SQL file, also used in messages.
         position: Its position among the models in all lists.
-        parameters: Its parameters; the first one requests the model.
+        parameters: Its parameters in a call; the first one requests the model.
         forms: Its forms; the first one is the default.
         source: The paper or standard that defines it.
         function: The table function that measures any table by it.
-        description: What the function returns.
-        example: A call of the function.
-        form_parameter: The parameter that chooses the form; empty if there is only one.
+        description: What that function returns.
+        example: Further parameters for an example call of that function; may be empty.
+        form_parameter: The parameter that selects the form; empty if there is only one.
     """
 
     name: str
@@ -178,24 +186,27 @@ class PrivacyModel:
 
     @property
     def parameter(self) -> str:
-        """The parameter that asks for the model."""
+        """The name of the parameter that requests the model."""
         return self.parameters[0].name
 
     @property
     def sql_file(self) -> str:
-        """Its SQL file: macros measure(name, of, settings) and, for a form with an order, places(form, ...)."""
+        """Path of the model's SQL template below `sql/`.
+
+        The file defines the macros measure(name, of, settings) and, for a form with an order, places(form, ...).
+        """
         return f"privacy_models/{self.name}.sql"
 
     def form(self, name: object) -> ModelForm:
-        """Return the form with this name, such as entropy l-diversity; the default form for any other name."""
+        """Return the form with this name, such as 'entropy'; the default form for None or any other name."""
         return next((f for f in self.forms if f.name == name), self.forms[0])
 
     @property
     def metrics(self) -> tuple[AchievedMetric, ...]:
-        """The metrics that a release reports for its forms."""
+        """The distinct metrics that a release reports for the model's forms, in the order of the forms."""
         return tuple(dict.fromkeys(f.metric for f in self.forms))
 
 
 def shares(counts: Floats) -> Floats:
-    """Counts of classes as shares."""
+    """Return the (classes, values) counts as shares of each class's sum; a class without records has zeros."""
     return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))

@@ -14,8 +14,14 @@ from dbanon.privacy_models.model import SLACK, KernelRules, ModelForm, ModelSett
 
 @dataclass(frozen=True)
 class ModelRequirement:
-    """One privacy model asked of one sensitive column: names of the model and its form, the column's number, and the
-    values of the parameters."""
+    """One privacy model required of one sensitive column.
+
+    Attributes:
+        model: Name of the model.
+        form: Name of the model's form.
+        sensitive: Index of the sensitive column.
+        settings: Values of the model's parameters, without the one that selects the form.
+    """
 
     model: str
     form: str
@@ -24,31 +30,35 @@ class ModelRequirement:
 
     @property
     def privacy_model(self) -> PrivacyModel:
+        """The definition of the model; KeyError if its name is unknown."""
         return registry.find_model(self.model)
 
     @property
     def form_definition(self) -> ModelForm:
-        """The form."""
+        """The definition of the model's form; the default form if its name is unknown."""
         return self.privacy_model.form(self.form)
 
     @property
     def parameter(self) -> str:
-        """The parameter that asks for the model."""
+        """The name of the parameter that requests the model."""
         return self.privacy_model.parameter
 
     @property
     def bound(self) -> float:
-        """The bound of the measure."""
+        """The value of the parameter that bounds the measure of every class."""
         return float(self.settings[self.form_definition.bound.parameter])
 
     @property
     def min_records(self) -> int:
-        """No class of fewer records can meet the demand."""
+        """Least number of records of a class that can meet the requirement."""
         return self.form_definition.min_records(self.settings)
 
     @property
     def parameter_text(self) -> str:
-        """The demand as parameters of a call."""
+        """The requirement written as parameters of a call, such as `l = 2, diversity = 'entropy'`.
+
+        The form is named only if it is not the default form.
+        """
         values = {name: str(v) if isinstance(v, int) else f"{v:g}" for name, v in self.settings.items()}
         if self.form != self.privacy_model.forms[0].name:
             values[self.privacy_model.form_parameter] = f"'{self.form}'"
@@ -56,15 +66,19 @@ class ModelRequirement:
 
     @property
     def sentence(self) -> str:
-        """The demand as the certificate says it."""
+        """The sentence about this requirement in a release's certificate."""
         return self.form_definition.sentence.format(form=self.form, **self.settings)
 
     def as_dict(self) -> dict[str, object]:
-        """Return the demand as JSON."""
+        """Return the fields of the requirement as a dictionary that can be written as JSON."""
         return asdict(self)
 
     def best_request(self, overall_measure: float) -> str:
-        """Return a measure of the whole table as the most that a call may ask for; asking for that works."""
+        """Return, as text for a hint, the strictest bound that a release of the whole table as one class would meet.
+
+        Examples are `l = 3`, `t = 0.2`, `c above 2` and, if no bound can be met, `no l above 1` or the form's own hint.
+        `overall_measure` is the measure of the whole table; it is rounded to the side on which the bound is met.
+        """
         bound = self.form_definition.bound.parameter
         if self.form_definition.is_higher:
             max_whole = int(overall_measure + SLACK)
@@ -74,30 +88,45 @@ class ModelRequirement:
         return f"{bound} {'above' if self.form_definition.bound.strict else '='} {_rounded_up(overall_measure)}"
 
     def measure(self, sensitive: SensitiveColumn, counts: Ints, sizes: Ints) -> Floats:
-        """Return the measure of each class: counts (classes, values + 1), sizes (classes,)."""
+        """Return the (classes,) measure of each class; higher or lower is better, depending on the form.
+
+        Args:
+            sensitive: The sensitive column.
+            counts: (classes, values + 1) records with each value, NULL last.
+            sizes: (classes,) number of records of each class.
+        """
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.form_definition.measure(
                 self.settings, sensitive, counts.astype(np.float64), sizes.astype(np.float64)
             )
 
     def is_satisfied(self, measures: Floats | np.float64) -> Bools:
-        """Return whether measures are enough."""
+        """Return, for each measure, whether it meets the bound, within rounding."""
         return self.form_definition.is_satisfied(measures, self.bound)
 
     def kernel_rules(self, sensitive: SensitiveColumn) -> KernelRules:
-        """Return the demand as compiled code judges it."""
+        """Return the rules by which compiled code checks the requirement on a class."""
         return self.form_definition.kernel_rules(self.settings, sensitive)
 
 
 def model_requirements(
     function: str, table: str, options: Mapping[str, object], sensitive: Sequence[str]
 ) -> tuple[ModelRequirement, ...]:
-    """Return all models that parameters ask for, each for every sensitive column.
+    """Return the requirements of all privacy models that a call requests, for every sensitive column.
 
-    What `options` does not name is not asked.
+    A model is requested if its main parameter is in `options` and not None. The requirements are ordered by sensitive
+    column, then by model.
 
-    Raises SensitiveColumnMissingError where there is none, and UnusedArgumentError for the form of a model that is not
-    asked for.
+    Args:
+        function: Name of the called function, for messages.
+        table: Name of the source, for messages.
+        options: The parameters of the call.
+        sensitive: Names of the sensitive columns.
+
+    Raises:
+        SensitiveColumnMissingError: If a model is requested and there is no sensitive column.
+        UnusedArgumentError: If a further parameter of a model is given that is not requested, a parameter of a form
+            that is not selected, or `multi_sensitive` without any model.
     """
     all_models = registry.models()
     requested = [m for m in all_models if options.get(m.parameter) is not None]
@@ -116,7 +145,13 @@ def model_requirements(
 
 
 def refuse_other_forms(function: str, model: PrivacyModel, options: Mapping[str, object]) -> None:
-    """Raise UnusedArgumentError for a parameter of a form that is not chosen."""
+    """Raise UnusedArgumentError if a given parameter belongs to a form that is not selected.
+
+    Args:
+        function: Name of the called function, for the message.
+        model: The privacy model.
+        options: The parameters of the call.
+    """
     chosen_form = model.form(options.get(model.form_parameter))
     for form in model.forms:
         for name in form.settings:
@@ -125,7 +160,10 @@ def refuse_other_forms(function: str, model: PrivacyModel, options: Mapping[str,
 
 
 def uses_value_order(options: Mapping[str, object]) -> bool:
-    """Return whether a model that is asked for depends on the order or the hierarchy of sensitive values."""
+    """Return whether a form that the call selects by name depends on the order or hierarchy of sensitive values.
+
+    `options` are the parameters of the call. Models whose form parameter is absent do not count.
+    """
     return any(
         bool(m.form(options.get(m.form_parameter)).value_order)
         for m in registry.models()
@@ -134,6 +172,10 @@ def uses_value_order(options: Mapping[str, object]) -> bool:
 
 
 def _requirement(model: PrivacyModel, options: Mapping[str, object], sensitive: int) -> ModelRequirement:
+    """Return the requirement that `options` request of a model, for the sensitive column with index `sensitive`.
+
+    Its settings are the model's main parameter and the parameters of the selected form, with defaults for missing ones.
+    """
     form = model.form(options.get(model.form_parameter))
     settings = {model.parameter: options[model.parameter]}
     settings |= {name: options.get(name) or default for name, default in form.settings.items()}
@@ -141,6 +183,6 @@ def _requirement(model: PrivacyModel, options: Mapping[str, object], sensitive: 
 
 
 def _rounded_up(number: float) -> str:
-    """Return the least number of six digits that is not below, within SLACK."""
+    """Return `number`, less SLACK, rounded up to six significant digits, as text; a negative number gives '0'."""
     six = Context(prec=6, rounding=ROUND_CEILING)
     return f"{float(six.create_decimal(max(number - SLACK, 0.0))):g}"

@@ -10,7 +10,7 @@ from dbanon.table_functions.parameters import Parameter
 
 @cache
 def models() -> tuple[PrivacyModel, ...]:
-    """Return all models in their places."""
+    """Return all privacy models, ordered by their positions."""
     package = importlib.import_module(__package__)
     modules = (importlib.import_module(f"{__package__}.{m.name}") for m in pkgutil.iter_modules(package.__path__))
     candidates = (getattr(module, "MODEL", None) for module in modules)
@@ -19,15 +19,19 @@ def models() -> tuple[PrivacyModel, ...]:
 
 @cache
 def find_model(name: str) -> PrivacyModel:
-    """Return the model of a name; KeyError."""
+    """Return the model with this name.
+
+    Raises:
+        KeyError: If there is none.
+    """
     return {m.name: m for m in models()}[name]
 
 
 def parameters() -> tuple[Parameter, ...]:
-    """Return the parameters of all models."""
+    """Return the call parameters of all models, in the order of the models."""
     return tuple(p for m in models() for p in m.parameters)
 
 
 def metrics() -> tuple[tuple[PrivacyModel, ModelForm, AchievedMetric], ...]:
-    """Return the metrics of all models, each with its model and the first form that has it."""
+    """Return the release metrics of all models, each with its model and the model's first form that has it."""
     return tuple((m, next(f for f in m.forms if f.metric == metric), metric) for m in models() for metric in m.metrics)

@@ -23,13 +23,20 @@ from dbanon.table_functions.parameters import Parameter
 
 
 def _equal_distance(settings: ModelSettings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
-    """Earth mover's distance from the whole table, all values equally far apart."""
+    """Return the earth mover's distance of each class from the whole table, all values 1 apart.
+
+    `counts` has the (classes, values + 1) records with each value, NULL last.
+    """
     return np.asarray(np.abs(shares(counts) - sensitive.share).sum(axis=1) / 2)
 
 
 def _ordered_distance(settings: ModelSettings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
-    """Return values as far apart as their ranks."""
-    occurs = sensitive.share > 0  # values that are not released have no rank: no reader knows of them
+    """Return the earth mover's distance of each class from the whole table, with values as far apart as their ranks.
+
+    Ranks are those of the values that occur in the table, NULL last, scaled to a greatest distance of 1. `counts` has
+    the (classes, values + 1) records with each value.
+    """
+    occurs = sensitive.share > 0  # values that are not released have no rank: readers do not see them
     differences = shares(counts) - sensitive.share
     between = np.abs(np.cumsum(differences[:, occurs], axis=1))
     return np.asarray(between.sum(axis=1) / max(int(occurs.sum()) - 1, 1))
@@ -38,7 +45,11 @@ def _ordered_distance(settings: ModelSettings, sensitive: SensitiveColumn, count
 def _hierarchical_distance(
     settings: ModelSettings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats
 ) -> Floats:
-    """Return values as far apart as their lowest common ancestor is high."""
+    """Return the earth mover's distance of each class from the whole table, with distances from the column's hierarchy.
+
+    Two values are as far apart as their lowest common ancestor is high, relative to the root. `counts` has the
+    (classes, values + 1) records with each value, NULL last. Raises ValueError if the column has no hierarchy.
+    """
     differences = shares(counts) - sensitive.share
     parent, node, length = sensitive.edges()
     extra = np.zeros((len(differences), len(parent)))
@@ -61,7 +72,7 @@ _t_closeness_form = partial(
     sentence="earth mover's distance ({form}) of a class from the whole release at most {t:.12g}",
     uses_overall=True,
 )
-"""A form of the model: forms differ in how far apart values are."""
+"""A form of the model; forms differ in the distances between values."""
 
 MODEL = PrivacyModel(
     name="t_closeness",
@@ -109,4 +120,4 @@ MODEL = PrivacyModel(
         ),
     ),
 )
-"""A union keeps it: its distribution is an average of those of the classes, and distances are convex."""
+"""A union of classes keeps the model: its distribution is an average of theirs, and distances are convex."""

@@ -37,7 +37,10 @@ COLUMNS = ("section", "item", "value", "sql")
 
 @dataclass(frozen=True)
 class Line:
-    """One row of a certificate; `sql` recomputes `value` if it is a metric of the release."""
+    """One row of a certificate: an item (`label`) of a section, and its value as text.
+
+    `sql` is a query that recomputes the value; None if the value is no metric of the release.
+    """
 
     section: str
     label: str
@@ -88,13 +91,20 @@ def certificate(connection: Any, name: str, form: str = "text") -> str:
 
 
 def certificate_sql(call: Call) -> Sql:
-    """Return the SQL of certificate('name')."""
+    """Return the SQL of the table function certificate('name'): the lines of the custodian's certificate as rows.
+
+    Raises:
+        UnknownReleaseError: There is no such release.
+        ReleaseChangedError: The tables have changed since the release was published.
+    """
     entry = releases.find_published(call.function.name, call.text("release"), call.cursor, call.path)
     return rows_sql(checked_certificate(call.function.name, entry, call.session, call.cursor).lines())
 
 
 def checked_certificate(function: str, entry: releases.LedgerEntry, session: Session, cursor: Any) -> Certificate:
     """Return the certificate of a release after comparing its tables with the hashes in the ledger.
+
+    A release of an earlier version of dbanon without hashes is not compared.
 
     Raises:
         ReleaseChangedError: The tables have changed since the release was published.
@@ -106,14 +116,14 @@ def checked_certificate(function: str, entry: releases.LedgerEntry, session: Ses
 
 
 def rows_sql(lines: Sequence[Line]) -> Sql:
-    """Return a query that returns the lines of a certificate as rows."""
+    """Return a query for the lines of a certificate as rows, with the columns COLUMNS."""
     return literal_rows(
         dict.fromkeys(COLUMNS, "VARCHAR"), [[line.section, line.label, line.value, line.sql] for line in lines]
     )
 
 
 def as_text(lines: Sequence[Line]) -> str:
-    """Return a certificate for reading: its sections, then the SQL of each metric."""
+    """Return a certificate as text: one block per section, then the SQL of each line that has SQL."""
     sections = (
         f"{section}\n" + "".join(f"  {one_line(f'{line.label}: {line.value}')}\n" for line in group)
         for section, group in itertools.groupby(lines, key=lambda line: line.section)
@@ -125,7 +135,7 @@ def as_text(lines: Sequence[Line]) -> str:
 
 
 def as_json(lines: Sequence[Line]) -> str:
-    """Return a certificate as JSON."""
+    """Return a certificate as JSON: {section: {item: {"value": ..., "sql": ...}}}; `sql` only where there is one."""
     document: dict[str, dict[str, dict[str, str]]] = {}
     for line in lines:
         document.setdefault(line.section, {})[line.label] = {"value": line.value} | (
@@ -168,11 +178,22 @@ _PARAMETERS_FOR_RECIPIENTS = (
 
 
 class Certificate:
-    """The certificate of one published version, for its custodian or for a recipient."""
+    """A certificate: the statements about one published version, for its custodian or for a recipient."""
 
     def __init__(
         self, entry: releases.LedgerEntry, session: Session, cursor: Any, function: str = "certificate"
     ) -> None:
+        """Read the ledger row of a version and the columns of its tables.
+
+        Args:
+            entry: The version.
+            session: The session.
+            cursor: A cursor.
+            function: The function that was called, for messages.
+
+        Raises:
+            ReleaseChangedError: A table of the release does not exist.
+        """
         self.entry, self.session, self.cursor, self.function = entry, session, cursor, function
         table = qualified(entry.database, SCHEMA, "release")
         result = cursor.execute(
@@ -194,7 +215,7 @@ class Certificate:
         )
 
     def _columns(self, ending: str) -> dict[str, str]:
-        """Return the columns of one of the release's tables.
+        """Return the columns (type by name) of one of the release's tables.
 
         Raises:
             ReleaseChangedError: The table does not exist.
@@ -206,32 +227,35 @@ class Certificate:
 
     @property
     def local_tables(self) -> TableLocations:
-        """The names of the release's tables within their own database."""
+        """The names of the release's tables without the name of their database, for a reader in that database."""
         schema = "" if self.entry.schema == "main" else self.entry.schema
         release, classes, metrics = (qualified(schema, self.entry.name + e) for e in releases.TABLES)
         return TableLocations(release, metrics, classes, self._members(Sql(f"{SCHEMA}.membership")))
 
     @property
     def qualified_tables(self) -> TableLocations:
-        """The names of the release's tables with the database's name, which can be used from any database."""
+        """The names of the release's tables with the name of their database, for use from any database."""
         release, classes, metrics = (self.entry.table(e) for e in releases.TABLES)
         return TableLocations(
             release, metrics, classes, self._members(qualified(self.entry.database, SCHEMA, "membership"))
         )
 
     def published_tables(self, *, classes: bool) -> TableLocations:
-        """Return the names of the tables in a database that `publish` wrote, with the table of classes or without."""
+        """Return the names of the tables in a database that `publish` wrote.
+
+        `classes`: whether it has the table of classes.
+        """
         release, of_classes, metrics = (identifier(self.entry.name + e) for e in releases.TABLES)
         return TableLocations(release, metrics, of_classes if classes else None)
 
     def _members(self, table: Sql) -> Sql:
-        """Return the version's rows of the membership: the released and the excluded records, not the pending ones."""
+        """Return the version's rows of a membership table, without those of pending records."""
         key = join_sql([text(self.entry.schema), text(self.entry.name), literal(self.entry.version)])
         waits = " AND waiting IS NOT TRUE" if self.row.get("waiting") else ""
         return Sql(f"(FROM {table} WHERE (schema_name, release, version) = ({key}){waits})")
 
     def recompute_queries(self, locations: TableLocations) -> RecomputeQueries:
-        """Return the SQL that recomputes each metric from the tables at these locations."""
+        """Return the builder of the SQL that recomputes each metric from the tables at these locations."""
         return RecomputeQueries(
             self._countable,
             locations,
@@ -243,10 +267,11 @@ class Certificate:
 
     @cached_property
     def _countable(self) -> ReleaseColumns:
-        """The columns of the release, with the way in which a recipient can count persons, if the rows reveal them.
+        """The columns of the release by role, changed so that a recipient can count persons, if the rows allow it.
 
-        They do if there are as many persons as records, or if each person has a pseudonym: then there are as many
-        persons as pseudonyms.
+        If there are as many persons as records, records are counted. If there are as many pseudonyms as persons and
+        none is missing, pseudonyms are counted. Otherwise the columns are unchanged, and persons cannot be counted in
+        the rows.
         """
         persons = self.metrics.get("persons")
         if persons is None or persons == self.metrics.get("records"):
@@ -261,9 +286,11 @@ class Certificate:
         return self.shape
 
     def lines(self, locations: TableLocations | None = None) -> list[Line]:
-        """Return all lines.
+        """Return all lines of the certificate.
 
-        `locations`: the location where a recipient reads the tables, who sees fewer lines; None for the custodian.
+        Args:
+            locations: The names of the tables as a recipient writes them. A recipient sees fewer lines. None for the
+                custodian.
         """
         for_recipient = locations is not None
         return [
@@ -280,7 +307,9 @@ class Certificate:
         ]
 
     def problems(self) -> Iterator[str]:
-        """Yield differences from the published state: of tables and the ledger by hashes, then of recomputed metrics.
+        """Yield messages on how the release differs from what was published; none if it is unchanged.
+
+        The tables and the ledger row are compared by hashes. Only if these agree are metrics recomputed and compared.
 
         Raises:
             ReleaseHashesMissingError: The ledger has no hashes of the release.
@@ -301,12 +330,13 @@ class Certificate:
 
     @property
     def published_columns(self) -> set[str]:
-        """The published columns of the source, whose names a recipient sees."""
+        """The columns of the source that are published in any form, and whose names a recipient sees."""
         return {
             c for c, role in self.roles.items() if role in ("quasi", "sensitive", "insensitive", *TRANSFORM_SETTINGS)
         }
 
     def _release_lines(self, for_recipient: bool) -> Iterator[Line]:
+        """Yield the lines that identify the release; the custodian also sees source, policy and statement."""
         row = self.row
         new_line = partial(Line, "release")
         yield new_line("name", self.entry.display_name if not for_recipient else self.entry.name)
@@ -327,6 +357,10 @@ class Certificate:
         yield new_line("tables", "as they were released, by the hashes in the ledger" if row.get("hashes") else unknown)
 
     def _parameter_lines(self, for_recipient: bool) -> Iterator[Line]:
+        """Yield the parameters of the call that are not NULL.
+
+        A recipient does not see parameters that may name withheld columns or nodes of a hierarchy.
+        """
         yield from (
             Line("parameters", name, value if isinstance(value, str) else json.dumps(value))
             for name, value in self.parameters.items()
@@ -334,6 +368,7 @@ class Certificate:
         )
 
     def _model_lines(self) -> Iterator[Line]:
+        """Yield the lines about k and the privacy models, what they count, and how the gate verified them."""
         new_line = partial(Line, "model")
         people = "distinct persons" if self.shape.persons else "records"
         yield new_line("k", f"at least {self.entry.k} {people} in every class of equal published quasi-identifiers")
@@ -346,7 +381,7 @@ class Certificate:
         yield new_line("verified", _VERIFICATION)
 
     def _transform_lines(self, for_recipient: bool) -> Iterator[Line]:
-        """Yield the lines about transformed columns; only the custodian sees which key was used."""
+        """Yield the lines about pseudonyms, masks and shifted dates; only the custodian sees which key was used."""
         for column, role in self.roles.items():
             if role in TRANSFORM_SETTINGS:
                 key = (
@@ -364,9 +399,13 @@ class Certificate:
             yield Line("not protected", "pseudonyms", f"readers see which records {belong}")
 
     def _metric_lines(self, queries: RecomputeQueries) -> Iterator[Line]:
-        """Yield the lines that have SQL."""
+        """Yield the lines about metrics and numbers of suppressed records, with their SQL.
+
+        A metric that the ledger does not have is omitted. `queries` makes the SQL for the reader.
+        """
 
         def metric_lines(*rows: tuple[str, str, str]) -> Iterator[Line]:
+            """Return the lines for (section, label, metric); metrics that the ledger lacks are omitted."""
             return (
                 Line(section, label, format_number(self.metrics[name]), queries.metric(name, self.stored_metrics[name]))
                 for section, label, name in rows
@@ -406,9 +445,9 @@ class Certificate:
             yield from metric_lines(("not protected", label, f"n_rare_values:{column}"))
 
     def _pending_lines(self, for_recipient: bool) -> Iterator[Line]:
-        """Yield the lines about pending records. A recipient does not see how many there are.
+        """Yield the lines about pending records; a recipient sees only that there may be some.
 
-        More than k pending records would reveal that they are similar.
+        The number of pending records, if greater than k, would reveal that they are similar.
         """
         if self.entry.refresh_mode == "hold" and for_recipient:
             yield Line("left out", "waiting", "records that came may wait for others; how many is not told")
@@ -418,16 +457,18 @@ class Certificate:
                 yield Line("left out", "persons of those that wait", str(self.row["waiting_persons"]))
 
     def _withheld_lines(self, for_recipient: bool) -> Iterator[Line]:
+        """Yield the line with the names of the withheld columns; a recipient sees only their number."""
         withheld = self.row["withheld"]
         yield Line("withheld", "columns", str(len(withheld)) if for_recipient else ", ".join(withheld) or "none")
 
     def _limit_lines(self) -> Iterator[Line]:
+        """Yield the lines about what no release protects from, or this one because it counts records."""
         yield from (Line("not protected", label, value) for label, value in _LIMITS.items())
         if not self.shape.persons:
             yield Line("not protected", "people with several records", "they can be fewer than k in a class")
 
     def _history_lines(self, for_recipient: bool) -> Iterator[Line]:
-        """Yield the lines about other versions and releases; a recipient sees what was checked, not against which."""
+        """Yield the lines about earlier versions and other releases; a recipient does not see their names."""
         row = self.row
         new_line = partial(Line, "other releases")
         unchecked, unknown = _split_unchecked(row.get("unchecked_against") or [])
@@ -462,7 +503,7 @@ class Certificate:
 
     @cached_property
     def _current_spec(self) -> ReleaseSpec | None:
-        """The release spec resolved again, if the source and the hierarchies have not changed; else None."""
+        """The release spec, resolved again from the source; None if it cannot be, or if hierarchies have changed."""
         try:
             spec = releases.current_spec(self.entry, self.session, self.cursor)
             is_same = resolve.hierarchy_fingerprint(spec, self.cursor) == self.entry.hierarchy_fingerprint
@@ -471,7 +512,11 @@ class Certificate:
         return spec if is_same else None
 
     def _value_places(self, requirement: model_request.ModelRequirement, column: str) -> Sql | None:
-        """Return SQL rows with the place of each value of a sensitive column; "" if its own order is used."""
+        """Return the position of each value of a sensitive column in its hierarchy or enumeration, as SQL rows.
+
+        Returns an empty text if the values' own order is used, and None if the source or the hierarchies have changed,
+        so that the positions are unknown.
+        """
         spec = self._current_spec
         if spec is None:
             return None
@@ -498,7 +543,7 @@ class Certificate:
 
 
 def format_number(value: float) -> str:
-    """Return a number as certificates show it: integers without a decimal point, others with 12 digits."""
+    """Return a number as certificates show it: integers without a decimal point, others with 12 significant digits."""
     return str(int(value)) if math.isfinite(value) and value == int(value) else f"{value:.12g}"
 
 
@@ -515,6 +560,9 @@ FUNCTIONS = (
 
 
 def _split_unchecked(unchecked: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the versions compared by published counts only, and those that were not compared."""
+    """Return the versions that were compared by published counts only, and the releases that were not compared at all.
+
+    The latter have the suffix RELATION_UNKNOWN in `unchecked`, which is removed.
+    """
     unknown = [name.removesuffix(RELATION_UNKNOWN) for name in unchecked if name.endswith(RELATION_UNKNOWN)]
     return [name for name in unchecked if not name.endswith(RELATION_UNKNOWN)], unknown

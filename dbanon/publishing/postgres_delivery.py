@@ -33,7 +33,11 @@ _SYSTEM_COLUMNS = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid")
 
 
 class PendingDelivery:
-    """The delivery at the end of an operation, after a version is recorded in the ledger."""
+    """The delivery (the copy to PostgreSQL) that is due when an operation has recorded a version in the ledger.
+
+    `release` is the release to copy, None if there is nothing to do; `alias` is the name of an attached database to
+    prefer.
+    """
 
     def __init__(self, function: str, cursor: Any) -> None:
         self.function, self.cursor = function, cursor
@@ -41,14 +45,16 @@ class PendingDelivery:
         self.alias: str | None = None
 
     def recorded_target(self, release: ReleaseName, alias: str | None) -> DeliveryTarget | None:
-        """Return the recorded target of a release; None if it has no copy.
+        """Return the PostgreSQL table to which a release was copied so far, and note the release for delivery.
+
+        Returns None if the release has no copy; nothing is then delivered.
 
         Args:
             release: The release.
             alias: The name by which the target's database is attached, if several are.
 
         Raises:
-            DeliveryTargetMismatchError: The database is not attached by that name.
+            DeliveryTargetMismatchError: The database is not attached.
             InvalidDeliveryTargetError: The copy could not be created there.
         """
         self.release, self.alias = release, alias
@@ -65,7 +71,19 @@ class PendingDelivery:
     def requested_target(
         self, release: ReleaseName, place: attached_databases.Place | None, *, is_new: bool, replace: bool
     ) -> DeliveryTarget | None:
-        """Return the target at the requested `place`, for a release that is new or whose definition is replaced."""
+        """Return the PostgreSQL table to which a release is to be copied, and note the release for delivery.
+
+        Args:
+            release: The release.
+            place: The requested table: attached database, schema and name. If it is None, the recorded one counts.
+            is_new: Whether no version of the release is published.
+            replace: Whether its definition is replaced.
+
+        Raises:
+            InvalidDeliveryTargetError: The release exists without a copy and is not replaced, or the copy could not be
+                created.
+            DeliveryTargetMismatchError: The recorded target is another table.
+        """
         if place is None:
             return self.recorded_target(release, None)
         recorded = None if is_new else deliveries.recorded_target(self.cursor, release)
@@ -81,7 +99,9 @@ class PendingDelivery:
 
 @contextlib.contextmanager
 def deliver_afterwards(function: str, current: Session, cursor: Any) -> Iterator[PendingDelivery]:
-    """Yield a pending delivery; carry it out at the end of the block, unless the block raised an error.
+    """Yield an object that takes the release to copy; copy it to PostgreSQL at the end of the block.
+
+    Nothing is copied if the block raised an error or named no release.
 
     Raises:
         DeliveryFailedError: The copy could not be created.
@@ -102,11 +122,18 @@ def _resolve_target(
     place: attached_databases.Place,
     recorded_target: DeliveryTarget | None,
 ) -> DeliveryTarget:
-    """Return the requested target, or the `recorded_target` one if it is the same.
+    """Return the requested PostgreSQL table as a target: the recorded one if there is one, else a new one.
+
+    Args:
+        function: The function that was called, for messages.
+        cursor: A cursor.
+        release: The release.
+        place: The requested table: attached database, schema and name.
+        recorded_target: The target in the ledger; None if there is none.
 
     Raises:
         InvalidDeliveryTargetError: The schema does not exist.
-        DeliveryTargetMismatchError: The recorded target is another one.
+        DeliveryTargetMismatchError: The recorded target is another table.
     """
     identity, place_text = attached_databases.identity(function, cursor, place[0], KIND), str(qualified(*place))
     schemas = postgres.schemas(cursor, place[0], place[1])
@@ -124,10 +151,11 @@ def _resolve_target(
 
 
 def _check_target(function: str, cursor: Any, alias: str, target: DeliveryTarget) -> None:
-    """Check that the tables can be created at a target and that existing ones are copies of this release.
+    """Check that the tables can be created at a target, and that existing ones are copies of this release.
 
     Raises:
-        InvalidDeliveryTargetError: They cannot, or are not.
+        InvalidDeliveryTargetError: The database is read-only, a name is too long, a table belongs to others, or the
+            role may not create tables.
     """
     target_text = str(qualified(alias, target.schema, target.name))
     if _is_read_only(cursor, alias):
@@ -153,10 +181,12 @@ def _check_target(function: str, cursor: Any, alias: str, target: DeliveryTarget
 
 
 def record_pending_delivery(function: str, cursor: Any, entry: LedgerEntry, target: DeliveryTarget | None) -> None:
-    """Record in the ledger, together with a version, that its delivery is pending.
+    """Record in the ledger, in the transaction that creates a version, that its copy is pending.
+
+    Does nothing if `target` is None.
 
     Raises:
-        InvalidDeliveryTargetError: PostgreSQL cannot store its rows.
+        InvalidDeliveryTargetError: PostgreSQL cannot have a column of that name, or a text with the NUL character.
     """
     if target is None:
         return
@@ -181,10 +211,12 @@ def record_pending_delivery(function: str, cursor: Any, entry: LedgerEntry, targ
 
 
 def deliver(function: str, current: Session, cursor: Any, release: ReleaseName, alias: str | None) -> None:
-    """Bring the copy of a release to the published version, if it is not there already.
+    """Copy the published version of a release to its PostgreSQL table, unless the copy is up to date.
+
+    Does nothing if the release has no copy, or no published version.
 
     Raises:
-        DeliveryFailedError: The copy could not be created.
+        DeliveryFailedError: The copy could not be created, also because another connection works on the release.
     """
     target = deliveries.recorded_target(cursor, release)
     if target is None:
@@ -199,7 +231,13 @@ def deliver(function: str, current: Session, cursor: Any, release: ReleaseName, 
 def _deliver_locked(
     function: str, current: Session, cursor: Any, release: ReleaseName, preferred_alias: str | None
 ) -> None:
-    """Bring the copy to the published version while no other connection writes to the ledger."""
+    """Do the work of `deliver` while no other connection changes the release, and record the delivered version.
+
+    `preferred_alias` is the attached database to use if several are the same.
+
+    Raises:
+        DeliveryFailedError: The copy could not be created.
+    """
     target = deliveries.recorded_target(cursor, release)
     entry = None if target is None else _published_version(cursor, release)
     if target is None or entry is None:
@@ -217,19 +255,21 @@ def _deliver_locked(
 
 
 def _published_version(cursor: Any, release: ReleaseName) -> LedgerEntry | None:
+    """Return the published version of a release; None if there is none."""
     condition = "schema_name = ? AND lower(name) = lower(?) AND status = 'published'"
     return next(reversed(releases.entries(cursor, release[0], condition, release[1:])), None)
 
 
 @contextlib.contextmanager
 def drop_copy_after(function: str, cursor: Any, entry: LedgerEntry, alias: str | None) -> Iterator[None]:
-    """Drop the copy of a release after the block has dropped the release; tables of others are left unchanged.
+    """Drop the copy of a release in PostgreSQL, then run the block, which drops the release itself.
 
-    The caller holds the publishing lock, so that no other copy is created.
+    Tables that are no copy of this release are not dropped. If the copy cannot be dropped, the block does not run. The
+    caller holds the publishing lock, so that no other copy is created.
 
     Raises:
         DeliveryFailedError: The copy could not be dropped.
-        DeliveryTargetMismatchError: The database is not attached by that name.
+        DeliveryTargetMismatchError: The database of the copy is not attached.
     """
     release = (entry.database, entry.schema, entry.name)
     target = deliveries.recorded_target(cursor, release)
@@ -239,6 +279,11 @@ def drop_copy_after(function: str, cursor: Any, entry: LedgerEntry, alias: str |
 
 
 def _drop_copy(function: str, cursor: Any, release: ReleaseName, target: DeliveryTarget, alias: str) -> None:
+    """Drop the tables of a copy that belong to this release, and record that no version is delivered.
+
+    Raises:
+        DeliveryFailedError: A table could not be dropped.
+    """
     deliveries.set_delivered_version(cursor, release, None)
     try:
         with _transaction(cursor):
@@ -250,9 +295,9 @@ def _drop_copy(function: str, cursor: Any, release: ReleaseName, target: Deliver
 
 
 def undelivered_notice(cursor: Any, entry: LedgerEntry) -> str | None:
-    """Return a notice if the copy in PostgreSQL is not of this version, as far as is known.
+    """Return a message if the ledger does not say that the copy in PostgreSQL is of this version; otherwise None.
 
-    None if it is, or if the release has no copy.
+    Returns None, too, if the release has no copy. PostgreSQL is not asked.
     """
     target = deliveries.recorded_target(cursor, (entry.database, entry.schema, entry.name))
     if target is None or target.version == entry.version:
@@ -270,14 +315,20 @@ def undelivered_notice(cursor: Any, entry: LedgerEntry) -> str | None:
 
 @dataclass(frozen=True)
 class _PostgresTable:
-    """A table as PostgreSQL must have it: its name, its ordered rows, and its columns with PostgreSQL's types."""
+    """A table as PostgreSQL must have it.
+
+    Attributes:
+        name: Its name.
+        rows: A query for its rows, in order.
+        columns: Names and PostgreSQL types of its columns.
+    """
 
     name: str
     rows: Sql
     columns: tuple[tuple[str, str], ...]
 
     def lines(self, relation: str) -> Sql:
-        """Return the rows of a relation with the table's columns, each as a hash of all values.
+        """Return a query for a hash of each row of a relation that has the table's columns.
 
         No setting of the session changes the hashes.
         """
@@ -289,16 +340,21 @@ class _PostgresTable:
 
     @property
     def _names(self) -> list[Sql]:
+        """The quoted names of the columns."""
         return [identifier(name) for name, _ in self.columns]
 
 
 def _replace_tables(
     function: str, current: Session, cursor: Any, entry: LedgerEntry, target: DeliveryTarget, alias: str
 ) -> None:
-    """Replace the tables in PostgreSQL and compare them, in a transaction; do nothing if they are up to date.
+    """Replace the tables in PostgreSQL by those of a version and compare the result; do nothing if they are up to date.
+
+    A table with the right columns keeps its privileges and dependent views; others are dropped and created. The caller
+    has opened a transaction.
 
     Raises:
         ReleaseChangedError: The tables in DuckDB have changed since the release was published.
+        _CopyRefusedError: A table of that name belongs to others, or PostgreSQL has other rows after writing.
     """
     tables = _published_tables(function, current, cursor, entry, target)
     existing = {
@@ -334,7 +390,11 @@ def _replace_tables(
 
 
 def _insert_rows(cursor: Any, table: _PostgresTable, place: Sql) -> None:
-    """Insert the rows; errors of PostgreSQL that quote a row are replaced by one that does not."""
+    """Insert the rows of a table in PostgreSQL.
+
+    Raises:
+        _CopyRefusedError: PostgreSQL did not accept them. The message quotes no row.
+    """
     try:
         cursor.execute(f"INSERT INTO {place} {table.rows}")
     except duckdb.Error as error:
@@ -345,7 +405,7 @@ def _insert_rows(cursor: Any, table: _PostgresTable, place: Sql) -> None:
 
 
 def _has_other_rows(cursor: Any, table: _PostgresTable, alias: str, target: DeliveryTarget) -> bool:
-    """Return whether a table in PostgreSQL has other rows than it must have, in any order."""
+    """Return whether a table in PostgreSQL differs from the rows that it must have; their order does not count."""
     mine = table.lines(f"({table.rows})")
     theirs = table.lines(qualified(alias, target.schema, table.name))
     query = f"(({mine}) EXCEPT ALL ({theirs})) UNION ALL (({theirs}) EXCEPT ALL ({mine}))"
@@ -355,7 +415,11 @@ def _has_other_rows(cursor: Any, table: _PostgresTable, alias: str, target: Deli
 def _published_tables(
     function: str, current: Session, cursor: Any, entry: LedgerEntry, target: DeliveryTarget
 ) -> list[_PostgresTable]:
-    """Return the tables to copy of a version, after checking that they have not changed."""
+    """Return the tables to copy: the release, its metrics, and its certificate for recipients.
+
+    Raises:
+        ReleaseChangedError: The tables in DuckDB have changed since the release was published.
+    """
     certificate = certificates.Certificate(entry, current, cursor, function)
     for problem in certificate.problems():
         raise errors.ReleaseChangedError(function, entry.display_name, problem)
@@ -373,7 +437,7 @@ def _published_tables(
 
 
 def _postgres_table(name: str, relation: Sql, columns: Mapping[str, str]) -> _PostgresTable:
-    """Return a relation as a table of PostgreSQL, in its order whatever the settings of the session."""
+    """Return a relation as a table of PostgreSQL with that name, its columns cast and its rows in the present order."""
     postgres_columns = {n: _postgres_column(n, type_) for n, type_ in columns.items()}
     cast = join_sql(f"{value} AS {identifier(n)}" for n, (value, _) in postgres_columns.items())
     rows = Sql(f"SELECT {cast} FROM {in_order(relation, columns)}")
@@ -381,6 +445,7 @@ def _postgres_table(name: str, relation: Sql, columns: Mapping[str, str]) -> _Po
 
 
 def _columns(cursor: Any, entry: LedgerEntry, ending: str) -> dict[str, str]:
+    """Return the columns (type by name) of one of the release's tables in DuckDB."""
     return catalog.columns_of(cursor, (entry.database, entry.schema, entry.name + ending))
 
 
@@ -399,9 +464,9 @@ _CAST_TYPES = {
 
 
 def _postgres_column(name: str, type_: str) -> tuple[Sql, str]:
-    """Return a column's value as PostgreSQL takes it, and its type there.
+    """Return SQL of a column's value as PostgreSQL accepts it, and the column's type there.
 
-    Lists, structs and maps are JSON, other types that PostgreSQL has not are texts.
+    Lists, structs, maps and unions become JSON in a text; other types that PostgreSQL does not have become texts.
 
     >>> _postgres_column("low", "UBIGINT"), _postgres_column("age", "HUGEINT")
     (('CAST("low" AS DECIMAL(20,0))', 'numeric(20,0)'), ('CAST("age" AS VARCHAR)', 'text'))
@@ -420,11 +485,15 @@ def _postgres_column(name: str, type_: str) -> tuple[Sql, str]:
 
 
 def _table_names(target: DeliveryTarget) -> list[str]:
+    """Return the names of the tables of a copy in PostgreSQL."""
     return [target.name + ending for ending in ENDINGS]
 
 
 def _is_own_table(relation: postgres.PostgresRelation, target: DeliveryTarget) -> bool:
-    """Return whether a relation is a table that this ledger created for this release."""
+    """Return whether a relation in PostgreSQL is a table that dbanon created for this release.
+
+    Such a table has one of its names, and a comment with the mark of the target.
+    """
     has_own_name = relation.name in _table_names(target) and relation.kind == "r"
     return has_own_name and relation.comment.startswith(f"dbanon {target.mark} ")
 
@@ -432,7 +501,9 @@ def _is_own_table(relation: postgres.PostgresRelation, target: DeliveryTarget) -
 def _reachable_alias(
     function: str, cursor: Any, release: ReleaseName, target: DeliveryTarget, preferred_alias: str | None
 ) -> str:
-    """Return the name of an attached database that has the copy, writable and the preferred one if possible.
+    """Return the name of an attached database that has the copy.
+
+    If several have it, those that can be written come first, then `preferred_alias`.
 
     Raises:
         DeliveryTargetMismatchError: No attached database has it.
@@ -454,6 +525,7 @@ def _reachable_alias(
 
 
 def _is_read_only(cursor: Any, alias: str) -> bool:
+    """Return whether a database is attached read-only."""
     query = "SELECT readonly FROM system.main.duckdb_databases() WHERE database_name = ?"
     return bool(cursor.execute(query, [alias]).fetchall()[0][0])
 
@@ -462,12 +534,15 @@ def _is_read_only(cursor: Any, alias: str) -> bool:
 
 
 class _CopyRefusedError(errors.DbanonError):
-    """The reason why a copy was not created, in words that quote no value."""
+    """The reason why a copy was not created, in words that quote no value of the release."""
 
 
 @contextlib.contextmanager
 def _transaction(cursor: Any) -> Iterator[None]:
-    """Run the block in one transaction; DuckDB reads the list of PostgreSQL's tables again before and after."""
+    """Run the block in one transaction, which is rolled back after an error.
+
+    Before and after, DuckDB's cached list of PostgreSQL's tables is cleared.
+    """
     postgres.clear_cache(cursor)
     cursor.execute("BEGIN")
     try:
@@ -489,7 +564,10 @@ _VALUE_FREE_MESSAGES = re.compile(
 
 
 def _failure_reason(error: Exception) -> str:
-    """Return the message of an error: our own whole, of PostgreSQL's only the part without the statement."""
+    """Return the message of an error of dbanon; of other errors only the first line, without the statement.
+
+    Of an error of PostgreSQL, that is the line after `ERROR:`.
+    """
     if isinstance(error, errors.DbanonError):
         return str(error)
     match = re.search(r"ERROR:  ([^\n]*)", str(error))

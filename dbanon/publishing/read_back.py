@@ -30,7 +30,14 @@ _LOSSY_TYPES = re.compile("INTERVAL|TIME WITH TIME ZONE")
 
 @dataclass(frozen=True)
 class ReleasedTable:
-    """A table of a release: its relation, its columns (type by name), and its hash after the gate passed it."""
+    """A table of a release in DuckDB, with which a written file is compared.
+
+    Attributes:
+        cursor: A cursor that reads it.
+        relation: The table.
+        columns: The types of its columns by name, in order.
+        hashed: The hash of its rows when the release gate had passed it.
+    """
 
     cursor: Any
     relation: Sql
@@ -40,10 +47,13 @@ class ReleasedTable:
 
 @dataclass(frozen=True)
 class WrittenTable:
-    """A released table after it was written: `relation` on `connection`, which reads nothing else.
+    """A table of a release as it was written to a file.
 
-    `is_exact`: whether its values can be cast to the types of the release; otherwise both are compared by the narrower
-    types of the written table.
+    Attributes:
+        connection: A connection that reads the file, and nothing else.
+        relation: The written table.
+        is_exact: Whether its values can be cast to the types of the release. If not, both tables are compared by the
+            narrower types of the written one.
     """
 
     connection: Any
@@ -51,7 +61,10 @@ class WrittenTable:
     is_exact: bool
 
     def difference(self, released_table: ReleasedTable) -> str | None:
-        """Return the difference from the release; None if it has the same rows in the same order. O(rows)."""
+        """Return words for a message that say how the written table differs from the released one.
+
+        Returns None if it has the same columns and the same rows in the same order. O(rows).
+        """
         types = {
             str(row[0]): str(row[1]) for row in self.connection.execute(f"DESCRIBE FROM {self.relation}").fetchall()
         }
@@ -86,11 +99,11 @@ class WrittenTable:
         return "its values or their order are not those of the release"
 
     def withheld_metrics(self) -> str | None:
-        """Return which of its metrics are for the custodian only; None if there are none."""
+        """Return words for a message that name written metrics that only the custodian may see; None without any."""
         return withheld_metrics(self.connection, self.relation)
 
     def other_lines(self, lines: Sequence[certificates.Line]) -> str | None:
-        """Return whether a certificate has other lines; None if it has these."""
+        """Return a message if the written certificate differs from `lines` or their order; None otherwise."""
         columns = join_sql(map(identifier, certificates.COLUMNS))
         rows = self.connection.execute(f"SELECT {columns} FROM {self.relation}").fetchall()
         expected = [(line.section, line.label, line.value, line.sql) for line in lines]
@@ -98,13 +111,20 @@ class WrittenTable:
 
 
 class FileReader:
-    """A connection that reads only the files written for `target`; `check` raises for differences."""
+    """A reader of the files written for `target`, on a connection that reads nothing else.
+
+    `is_escaped`: whether formulas in CSV files are escaped.
+    """
 
     def __init__(self, connection: Any, target: str, *, is_escaped: bool) -> None:
+        """Store the connection, the name of the target for messages, and whether formulas in CSV are escaped."""
         self.connection, self.target, self.is_escaped = connection, target, is_escaped
 
     def parquet(self, file: Path, released_table: ReleasedTable | None = None) -> WrittenTable:
-        """Return the table in a Parquet file."""
+        """Return the table in a Parquet file.
+
+        `released_table` is the table that was written; None for the certificate.
+        """
         columns = {} if released_table is None else released_table.columns
         is_exact = not any(written_columns.LOSSY.search(type_) for type_ in columns.values())
         return WrittenTable(
@@ -112,7 +132,10 @@ class FileReader:
         )
 
     def csv(self, file: Path, released_table: ReleasedTable | None = None) -> WrittenTable:
-        """Return the table in a CSV file, with escaped values restored."""
+        """Return the table in a CSV file, with all values as text and escaped formulas restored.
+
+        `released_table` is the table that was written; None for the certificate.
+        """
         columns = dict.fromkeys(certificates.COLUMNS, "VARCHAR") if released_table is None else released_table.columns
         header = self._header(file)
         places = [f"c{place}" for place in range(len(header))]
@@ -129,11 +152,11 @@ class FileReader:
         )
 
     def table(self, name: str) -> WrittenTable:
-        """Return a table of the attached database file."""
+        """Return a table of the database file that is attached as `handout`."""
         return WrittenTable(self.connection, qualified("handout", name), is_exact=True)
 
     def check(self, *differences: str | None) -> None:
-        """Raise an error for the first of the differences that is not None.
+        """Raise an error with the first of the messages that is not None.
 
         Raises:
             OutputDiffersError: There is one.
@@ -143,6 +166,10 @@ class FileReader:
                 raise errors.OutputDiffersError("publish", self.target, difference)
 
     def _header(self, file: Path) -> list[str]:
+        """Return the column names in the first line of a CSV file, with escaped formulas restored.
+
+        Returns an empty list for an empty file.
+        """
         with file.open(newline="", encoding="utf-8") as lines:
             first = next(csv.reader(lines), [])
         return [csv_formulas.unescape_cell(cell) for cell in first] if self.is_escaped else first
@@ -150,7 +177,13 @@ class FileReader:
 
 @contextmanager
 def open_reader(target: str, *, is_escaped: bool = False, database: Path | None = None) -> Iterator[FileReader]:
-    """Open a connection that reads what was written for `target`, or the database file there as `handout`."""
+    """Yield a reader on a new in-memory connection, on which `database`, if given, is attached read-only as `handout`.
+
+    Args:
+        target: What was written, for messages.
+        is_escaped: Whether formulas in CSV files are escaped.
+        database: A DuckDB file that was written.
+    """
     with duckdb.connect() as connection:
         if database is not None:
             connection.execute(f"ATTACH {text(str(database.absolute()))} AS handout (READ_ONLY)")
@@ -158,16 +191,21 @@ def open_reader(target: str, *, is_escaped: bool = False, database: Path | None 
 
 
 def _pattern(file: Path) -> Sql:
+    """Return the absolute path of a file as a SQL literal in which glob characters are escaped."""
     return text(names.escape_glob(str(file.absolute())))
 
 
 def _cast(relation: Sql, columns: Mapping[str, str]) -> Sql:
+    """Return a relation with its columns cast to the given types."""
     cells = join_sql(f"CAST({identifier(name)} AS {type_}) AS {identifier(name)}" for name, type_ in columns.items())
     return Sql(f"(SELECT {cells} FROM {relation})")
 
 
 def _comparable(relation: Sql, columns: Mapping[str, str]) -> Sql:
-    """Return the columns of a relation by the lossy types of the file; for changed types, whether a value exists."""
+    """Return a relation with its columns cast to the types that a written file has.
+
+    Columns of types whose values Parquet changes (INTERVAL, TIME WITH TIME ZONE) become whether the value is NULL.
+    """
     cells = join_sql(
         f"{identifier(name)} IS NULL AS {identifier(name)}"
         if _LOSSY_TYPES.search(type_)
@@ -178,4 +216,5 @@ def _comparable(relation: Sql, columns: Mapping[str, str]) -> Sql:
 
 
 def _count(cursor: Any, relation: Sql) -> int:
+    """Return the number of rows of a relation."""
     return int(cursor.execute(f"SELECT count(*) FROM {relation}").fetchall()[0][0])

@@ -15,7 +15,19 @@ Columns = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class ReleaseColumns:
-    """The columns of a release and of its classes, by role."""
+    """The columns of a release and of its table of classes, by role.
+
+    Attributes:
+        quasi: The published quasi-identifiers, with their types.
+        sensitive: The sensitive columns, with their types.
+        other: The other columns that are not generalized: insensitive ones, masks and shifted dates.
+        links: The pseudonyms.
+        class_id: The column with the number of the class.
+        size: The column of the classes with their number of records.
+        persons: The column of the classes with their number of distinct persons; None if persons are not counted.
+        loss: The column of the classes with their loss.
+        suppressed: The column of the classes with the reason why records were suppressed; None without suppression.
+    """
 
     quasi: Columns
     sensitive: Columns
@@ -31,21 +43,25 @@ class ReleaseColumns:
 
     @property
     def unchanged(self) -> Columns:
-        """The columns that are published unchanged."""
+        """The sensitive columns and the other columns that are not generalized."""
         return [*self.sensitive, *self.other]
 
     @property
     def column_names(self) -> set[str]:
-        """The names of all columns of the release."""
+        """The names of all columns of the release, without those that only the table of classes has."""
         return {n for n, _ in (*self.quasi, *self.unchanged, *self.links)} | {self.class_id}
 
 
 def release_columns(
     classes: Mapping[str, str], release: Mapping[str, str], roles: Mapping[str, str], suppress: bool
 ) -> ReleaseColumns:
-    """Return the columns by role, from both tables in their order and the roles in the ledger.
+    """Return the columns of a release by role.
 
-    `suppress`: whether outliers were suppressed.
+    Args:
+        classes: The columns of the table of classes (type by name), in their order.
+        release: The columns of the release (type by name).
+        roles: The roles of the source's columns in the ledger.
+        suppress: Whether the call allowed to suppress outliers.
     """
     by_person = bool({"person", "pseudonym"} & set(roles.values()))
     sensitive = [n for n, role in roles.items() if role == "sensitive"]
@@ -70,7 +86,10 @@ def release_columns(
 
 @dataclass(frozen=True)
 class TableLocations:
-    """The names of a release's tables for one reader; None for tables that the reader does not have."""
+    """The names of a release's tables as one reader writes them; None for a table that the reader does not have.
+
+    `members` are the version's rows of dbanon.membership.
+    """
 
     release: Sql
     metrics: Sql
@@ -83,7 +102,7 @@ SensitivePlaces = Callable[[ModelRequirement, str], Sql | None]
 
 
 class RecomputeQueries:
-    """The SQL of every metric, for the columns of one release and one reader."""
+    """Builder of the SQL that recomputes each metric from the tables of one release, for one reader."""
 
     def __init__(
         self,
@@ -94,13 +113,27 @@ class RecomputeQueries:
         joint: bool,
         cells: SensitivePlaces,
     ) -> None:
+        """Store what the queries depend on.
+
+        Args:
+            columns: The columns of the release by role.
+            locations: The names of the tables for the reader.
+            k: The parameter k of the release.
+            demands: The requirements of privacy models on sensitive columns.
+            joint: Whether the models hold within records with equal other sensitive values (multi_sensitive = 'joint').
+            cells: Returns the positions of a sensitive column's values in its hierarchy, as SQL rows; None if unknown.
+        """
         self.columns, self.locations, self.k, self.demands, self.cells = columns, locations, k, demands, cells
         self.joint = joint and len(columns.sensitive) > 1
 
     def metric(self, name: str, stored_name: str) -> Sql:
-        """Return the SQL of a metric by its name.
+        """Return the SQL that recomputes a metric.
 
-        If it cannot be recomputed, the SQL reads it from the table of metrics, in which it has `stored_name`.
+        If the reader's tables do not suffice, the SQL reads the stored value from the table of metrics.
+
+        Args:
+            name: Today's name of the metric, such as `k` or `homogeneous_share:disease`.
+            stored_name: Its name in the table of metrics, possibly an earlier one.
         """
         base, _, detail = name.partition(":")
         computed = (
@@ -111,26 +144,36 @@ class RecomputeQueries:
         return computed or self.stored_metric(stored_name)
 
     def stored_metric(self, name: str) -> Sql:
-        """Return the SQL that reads a metric from the table of metrics."""
+        """Return the SQL that reads a metric from the table of metrics, with a comment that says so."""
         return Sql(
             f"SELECT value FROM {self.locations.metrics} WHERE metric = {text(name)} "
             "/* as it was measured when the release was made; this statement repeats it */"
         )
 
     def share_at_risk(self) -> Sql | None:
-        """Return SQL of the share of records whose risk is above 1/k: in classes of fewer than k records (persons).
+        """Return SQL of the share of records in classes of fewer than k records (persons): those with a risk above 1/k.
 
-        None if persons count but neither the release nor NAME_classes shows them.
+        Returns None if persons are counted and the reader's tables do not show them.
         """
         return self._class_size_metric(f"coalesce(sum(records) FILTER (WHERE size < {self.k}), 0) / sum(records)")
 
     def marketer_risk(self) -> Sql | None:
-        """Return the SQL of the average share of records (persons) that a random match re-identifies."""
+        """Return SQL of the marketer risk: the number of classes divided by the number of records (persons).
+
+        This is the expected share of correct matches if each record is matched at random in its class. Returns None if
+        persons are counted and the reader's tables do not show them.
+        """
         return self._class_size_metric("count(*) / sum(size)")
 
     # --- measures of the rows ------------------------------------------------------------------------------------
 
     def _simple_metric(self, base: str, detail: str) -> Sql | None:
+        """Return the SQL of a metric that belongs to no privacy model; None if the reader's tables do not suffice.
+
+        Args:
+            base: The name of the metric before the colon.
+            detail: The part after the colon, such as a column; "" if there is none.
+        """
         release, k = self.locations.release, self.k
         queries = {
             "records": Sql(f"SELECT count(*) FROM {release}"),
@@ -165,9 +208,10 @@ class RecomputeQueries:
         return None
 
     def _persons(self) -> Sql | None:
-        """Return the SQL of the number of persons.
+        """Return the SQL of the number of persons in the release; None if the reader's tables do not show it.
 
-        Records if every person has one, else distinct pseudonyms or the keys in the ledger.
+        It counts records if persons are not counted separately, else distinct pseudonyms of the person, else distinct
+        keys of persons in the ledger.
         """
         if self.columns.persons is None:
             return Sql(f"SELECT count(*) FROM {self.locations.release}")
@@ -177,25 +221,33 @@ class RecomputeQueries:
 
     @staticmethod
     def _distinct_persons(link: str) -> Sql:
-        """Return an aggregate that counts persons by the pseudonym of the person."""
+        """Return a SQL aggregate that counts persons by their pseudonym, the column `link`."""
         return Sql(f"count(DISTINCT {identifier(link)})")
 
     @property
     def _size(self) -> Sql:
+        """The column of the classes with their number of records, quoted."""
         return identifier(self.columns.size)
 
     @property
     def _loss(self) -> Sql:
+        """The column of the classes with their loss, quoted."""
         return identifier(self.columns.loss)
 
     def _cells(self) -> Sql:
+        """Return the published quasi-identifiers as a SQL list, for GROUP BY."""
         return join_sql(bytewise_column(*c) for c in self.columns.quasi)
 
     def _sizes(self) -> Sql:
+        """Return a relation with the number of records (`records`) of each class."""
         return Sql(f"(SELECT count(*) AS records FROM {self.locations.release} GROUP BY {self._cells()})")
 
     def _class_size_metric(self, expression: str) -> Sql | None:
-        """Return the SQL of a metric of `records` and `size` of classes (in persons if there are persons)."""
+        """Return the SQL of an expression over all classes, which have the columns `records` and `size`.
+
+        `size` is the number of distinct persons of a class if persons are counted, else the number of records. Returns
+        None if persons are counted and the reader's tables do not show them.
+        """
         if self.columns.persons is None:
             class_sizes = (
                 f"SELECT count(*) AS records, count(*) AS size FROM {self.locations.release} GROUP BY {self._cells()}"
@@ -216,9 +268,9 @@ class RecomputeQueries:
         return Sql(f"SELECT {expression} FROM ({class_sizes})")
 
     def _equal_records_metric(self, columns: Columns, expression: str) -> Sql | None:
-        """Return the SQL of a metric of `size`, the number of records with equal values in these columns.
+        """Return the SQL of an expression over `size`, the numbers of records with equal values in the given columns.
 
-        Persons are not published.
+        Returns None if persons are counted, who are not published, or if no column is published unchanged.
         """
         if self.columns.persons is not None or not self.columns.unchanged:
             return None
@@ -228,6 +280,7 @@ class RecomputeQueries:
         )
 
     def _classes_metric(self, expression: str) -> Sql | None:
+        """Return the SQL of an expression over the table of classes; None if the reader does not have that table."""
         if self.locations.classes is None:
             return None
         return Sql(
@@ -235,6 +288,10 @@ class RecomputeQueries:
         )
 
     def _suppressed_count(self, reason: str) -> Sql | None:
+        """Return the SQL of the number of records suppressed for a reason ("outlier" or "null").
+
+        Returns None if the reader does not have the table of classes, or if it has no such column.
+        """
         if self.locations.classes is None or self.columns.suppressed is None:
             return None
         return Sql(
@@ -243,6 +300,7 @@ class RecomputeQueries:
         )
 
     def _membership_metric(self, expression: str, condition: str) -> Sql | None:
+        """Return the SQL of an expression over rows of the membership; None if the reader does not have it."""
         return (
             None
             if self.locations.members is None
@@ -250,7 +308,10 @@ class RecomputeQueries:
         )
 
     def _homogeneous_share(self, columns: Columns) -> Sql:
-        """Return the SQL of the share of records in classes with one value (NULL is a value) in any of the columns."""
+        """Return the SQL of the share of records in classes where at least one of the columns has a single value.
+
+        NULL counts as a value.
+        """
         values = [bytewise_column(*c) for c in columns]
         counts = join_sql(f"count(DISTINCT {v}) + (count(*) > count({v}))::INTEGER" for v in values)
         return Sql(
@@ -261,7 +322,15 @@ class RecomputeQueries:
     # --- privacy models ------------------------------------------------------------------------------------------
 
     def _model_metric(self, base: str, column: str) -> Sql | None:
-        """Return the SQL of a model of a sensitive column; None if persons must be counted, who are not published."""
+        """Return the SQL of the value that a privacy model's metric has for a sensitive column.
+
+        Returns None if the call did not ask for the model, if persons are counted, who are not published, or if the
+        positions of values in their hierarchy are needed and unknown.
+
+        Args:
+            base: The name of the metric.
+            column: The sensitive column.
+        """
         number = [n for n, _ in self.columns.sensitive].index(column)
         demand = next(
             (d for d in self.demands if d.sensitive == number and d.form_definition.metric.name == base), None
@@ -294,5 +363,5 @@ class RecomputeQueries:
 
 
 def bytewise_column(name: str, type_: str) -> Sql:
-    """Return a column whose texts are compared byte by byte."""
+    """Return SQL of a column; texts get a collation by which they are compared byte by byte."""
     return Sql(f"{identifier(name)} COLLATE POSIX") if type_.startswith("VARCHAR") else identifier(name)

@@ -38,7 +38,14 @@ FORMATS = (".duckdb", ".parquet", ".csv")
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """The options of `publish` for the files."""
+    """The options of `publish`.
+
+    Attributes:
+        classes: Whether the table of classes is written, too.
+        storage_version: The oldest DuckDB that shall read a .duckdb file; None for the default.
+        overwrite: Whether existing files are replaced.
+        csv_formulas: "escape" or "keep": the treatment of texts that a spreadsheet would run as formulas.
+    """
 
     classes: bool = False
     storage_version: str | None = None
@@ -49,7 +56,24 @@ class OutputOptions:
 def write_release(
     session: Session, cursor: Any, entry: LedgerEntry, target: str | Path, options: OutputOptions
 ) -> list[Path]:
-    """Write the files of a release and return their paths, the release first; see `dbanon.publish`."""
+    """Write the files of a release, read them back, and return their paths, the release first; see `dbanon.publish`.
+
+    Either all files appear or none.
+
+    Args:
+        session: The session.
+        cursor: A cursor.
+        entry: The version to write.
+        target: A file with an ending of FORMATS, or a folder.
+        options: The options.
+
+    Raises:
+        InvalidArgumentError: An option or the ending of the target is not accepted.
+        TargetExistsError: A file exists, and may not be replaced.
+        TargetInUseError: A file is being read.
+        ReleaseChangedError: The tables of the release have changed since it was published.
+        OutputDiffersError: A file differs from the release after writing.
+    """
     files = _OutputFiles.from_target(str(target), entry.name, options.classes)
     is_escaped = csv_cells.is_escape("publish", options.csv_formulas)
     if options.storage_version is not None and files.form != ".duckdb":
@@ -80,7 +104,15 @@ def output_paths(target: str | Path, name: str) -> list[Path]:
 
 @dataclass(frozen=True)
 class _OutputFiles:
-    """The output files by the ending of their names; `classes` says whether the file of classes is wanted."""
+    """The files that a release is written to.
+
+    Attributes:
+        target: The target as it was given.
+        form: The ending of the release's file: .duckdb, .parquet or .csv.
+        final: The paths by table ("", "_metrics", "_classes", "_certificate") and "_text", the certificate as text;
+            only "" for a .duckdb file, which has all tables.
+        classes: Whether the table of classes is wanted.
+    """
 
     target: str
     form: str
@@ -118,11 +150,16 @@ class _OutputFiles:
         return cls(target, form, final, classes)
 
     def check(self, cursor: Any, overwrite: bool, read: Sequence[Path]) -> None:
-        """Check that no output file exists or is being read.
+        """Check that no output file is being read, and that none exists unless it may be replaced.
+
+        Args:
+            cursor: A cursor; files of attached databases count as being read.
+            overwrite: Whether existing files may be replaced.
+            read: Further files that are being read.
 
         Raises:
-            TargetInUseError: One is being read.
-            TargetExistsError: One exists, and `overwrite` is false.
+            TargetInUseError: A file is being read.
+            TargetExistsError: A file exists, and `overwrite` is false.
         """
         output_files.check_not_source("publish", self.final.values(), [*output_files.source_files(cursor), *read])
         with output_files.translate_os_errors("publish", self.target):
@@ -131,7 +168,12 @@ class _OutputFiles:
             raise errors.TargetExistsError(self.target, existing_paths)
 
     def drafts(self) -> AbstractContextManager[dict[str, Path]]:
-        """Yield draft paths; all drafts become the final files together at the end of the block, or none remains."""
+        """Return a context manager that yields draft paths, by the keys of `final`, for the files that are wanted.
+
+        At the end of the block all drafts replace the final files together; after an error none remains. Files of an
+        earlier release that are not wanted any more are then removed: the classes, the log of a database, and an
+        earlier certificate.
+        """
         wanted = {kind: path for kind, path in self.final.items() if kind != "_classes" or self.classes}
         # An earlier file's classes, and its log, are not of this one.
         outdated_paths = (
@@ -144,7 +186,10 @@ class _OutputFiles:
 
 
 def _old_certificates(path: Path) -> list[Path]:
-    """Return the certificate that an earlier version of dbanon wrote without the ending of the file in its name."""
+    """Return the certificate of the file that an earlier version of dbanon wrote, in a list; empty if there is none.
+
+    Its name lacks the ending of the file.
+    """
     old = path.with_name(f"{path.stem}_certificate.txt")
     with contextlib.suppress(OSError, UnicodeDecodeError):
         content = old.read_text(encoding="utf-8")
@@ -157,7 +202,7 @@ def _old_certificates(path: Path) -> list[Path]:
 
 
 class _ReleaseWriter:
-    """Writes one release; all tables are read in one transaction."""
+    """Writer of the files of one release; all tables are read in one transaction."""
 
     def __init__(
         self, current: Session, cursor: Any, entry: LedgerEntry, files: _OutputFiles, is_escaped: bool
@@ -166,7 +211,13 @@ class _ReleaseWriter:
         self.is_escaped = is_escaped and files.form == ".csv"
 
     def database(self, draft: Path, storage_version: str) -> None:
-        """Write a database with one table per file, from temporary Parquet files.
+        """Write a DuckDB database with one table for each table of the release, and read it back.
+
+        The tables are first copied to temporary Parquet files, from which another process creates the database.
+
+        Args:
+            draft: The file to write.
+            storage_version: The oldest DuckDB that shall read the file.
 
         Raises:
             StorageVersionTooOldError: The storage version cannot store the type of a column.
@@ -209,7 +260,12 @@ class _ReleaseWriter:
             )
 
     def tables(self, drafts: Mapping[str, Path]) -> None:
-        """Write one file per table; the certificate contains the hash of every other file.
+        """Write one Parquet or CSV file per table and the certificate, also as text, and read them back.
+
+        The certificate contains the hash of every other file.
+
+        Args:
+            drafts: The files to write, by the keys of `_OutputFiles.final`.
 
         Raises:
             OutputDiffersError: A file differs from the release.
@@ -238,7 +294,7 @@ class _ReleaseWriter:
                 )
 
     def _released_tables(self, certificate: Certificate) -> dict[str, read_back.ReleasedTable]:
-        """Return the tables with the hashes recorded in the ledger after the gate passed them."""
+        """Return the tables of the release by ending, with the hashes recorded when the gate had passed them."""
         hashes = dict(certificate.row["hashes"])
         return {
             ending: read_back.ReleasedTable(
@@ -248,19 +304,20 @@ class _ReleaseWriter:
         }
 
     def _selected(self, ending: str) -> Sql:
-        """Return the query for the columns of a table as they are written to a file."""
+        """Return the SELECT list of a table as it is written to a file."""
         columns = self._columns(ending)
         if self.files.form == ".csv":
             return self._csv(columns).selected()
         return join_sql(f"{written_columns.plain_column(n, t)} AS {identifier(n)}" for n, t in columns.items())
 
     def _csv(self, columns: Mapping[str, str]) -> written_columns.CsvColumns:
+        """Return columns (type by name) as they are written to CSV."""
         return written_columns.CsvColumns(
             columns, self.is_escaped, [n for n, role in self.entry.roles.items() if role == "quasi"]
         )
 
     def _hash(self, ending: str, draft: Path) -> Line:
-        """Return the line of the certificate with the hash of a table's file."""
+        """Return the line of the certificate with the SHA-256 of a table's file, and SQL that recomputes it."""
         name = self.files.final[ending].name
         with draft.open("rb") as file:
             value = hashlib.file_digest(file, "sha256").hexdigest()
@@ -272,17 +329,23 @@ class _ReleaseWriter:
         )
 
     def _endings(self) -> list[str]:
+        """Return the endings of the tables that are written; "_classes" only if it is wanted."""
         return ["", "_metrics", *(["_classes"] if self.files.classes else [])]
 
     def _in_order(self, ending: str) -> Sql:
+        """Return a table of the release with an ORDER BY that keeps the order of its rows."""
         return written_columns.in_order(self.entry.table(ending), self._columns(ending))
 
     def _copy(self, query: Sql, draft: Path) -> None:
+        """Write the result of a query to a file, as CSV if the release is written as CSV, else as Parquet."""
         form = "FORMAT csv, HEADER" if self.files.form == ".csv" else "FORMAT parquet"
         self.cursor.execute(f"COPY ({query}) TO {text(str(draft.absolute()))} ({form})")
 
     def _reads(self, ending: str) -> Sql:
-        """Return the relation with which a recipient reads a table's file in its folder."""
+        """Return the relation with which a recipient reads a table's file in the folder of the release.
+
+        For CSV, it restores the columns that contain escaped formulas.
+        """
         name = self.files.final[ending].name
         if self.files.form == ".parquet":
             return Sql(f"read_parquet({text(names.escape_glob(name))})")
@@ -295,13 +358,13 @@ class _ReleaseWriter:
         return self._csv(self._types(ending)).reader(name, escaped)
 
     def _columns(self, ending: str) -> dict[str, str]:
-        """Return the names and types of the columns of one of the tables."""
+        """Return the columns (type by name) of one of the release's tables in DuckDB."""
         return catalog.columns_of(self.cursor, (self.entry.database, self.entry.schema, self.entry.name + ending))
 
     def _types(self, ending: str) -> dict[str, str]:
-        """Return the names and types of a table as they are published.
+        """Return the columns (type by name) of a table as they are published.
 
-        An enumeration lists only the values that occur in the rows, in its order; within other types it is text.
+        An ENUM lists only the values that occur in the rows, in its order; within other types it becomes VARCHAR.
         """
         return {
             n: self._enumeration_type(n, ending)
@@ -311,7 +374,7 @@ class _ReleaseWriter:
         }
 
     def _enumeration_type(self, column: str, ending: str) -> str:
-        """Return the type of an enumeration column with the values that occur; text if none does."""
+        """Return the ENUM type of a column with only those values that occur, in its order; VARCHAR if none occurs."""
         name = identifier(column)
         values = self.cursor.execute(
             f"SELECT CAST(value AS VARCHAR) FROM (SELECT DISTINCT {name} AS value FROM {self.entry.table(ending)} "
@@ -321,10 +384,10 @@ class _ReleaseWriter:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[Certificate]:
-        """Yield the certificate of tables that have not changed since they were released.
+        """Open a transaction and yield the certificate of the release, after checking that its tables have not changed.
 
         Raises:
-            ReleaseChangedError: They have changed.
+            ReleaseChangedError: They have changed since the release was published.
         """
         self.cursor.execute("BEGIN")
         try:
@@ -360,13 +423,19 @@ _SETTINGS: dict[str, str] = {}
 
 
 def write_database(draft: Path, target_name: str, storage_version: str, statements: Sequence[str]) -> None:
-    """Create a database from statements, in a separate process.
+    """Create a DuckDB database from statements, in a separate process.
 
-    Pages of a database are written as they are in memory, gaps included: in this process, which read the source, a few
-    bytes of it could be in them.
+    Pages of a database are written as they are in memory, gaps included. In this process, which read the source, a few
+    bytes of the source could be in them.
+
+    Args:
+        draft: The file to create.
+        target_name: The name of the target, for messages.
+        storage_version: The oldest DuckDB that shall read the file.
+        statements: SQL statements that create the tables.
 
     Raises:
-        WriteFailedError: The system refuses to write the file.
+        WriteFailedError: DuckDB could not write the file.
     """
     job = {
         "path": sys.path,

@@ -58,7 +58,8 @@ def verify(path: str | Path) -> list[str]:
 def _certificate_problems(certificate: Path) -> list[str]:
     """Return how published files differ from what their certificate records; an empty list if nothing differs.
 
-    A file is missing or has another hash, or the text form of the certificate is missing or names other hashes.
+    Problems are: a file is missing or has another hash; the text form of the certificate is missing or names other
+    hashes; the certificate names no files.
     """
     hashes = _certificate_hashes(certificate)
     if not hashes:
@@ -80,7 +81,7 @@ def _certificate_problems(certificate: Path) -> list[str]:
 
 
 def _certificate_hashes(certificate: Path) -> Mapping[str, str]:
-    """Return the SHA-256 of files by their names, from a certificate."""
+    """Return the SHA-256 of the published files by their names, as a CSV or Parquet certificate records them."""
     if certificate.suffix.lower() == ".csv":
         with certificate.open(newline="", encoding="utf-8") as file:
             cells = [
@@ -95,5 +96,6 @@ def _certificate_hashes(certificate: Path) -> Mapping[str, str]:
 
 
 def _file_hash(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -16,7 +16,7 @@ ENUMERATION = re.compile(r"""("(?:[^"]|"")*")|\bENUM\((?:'(?:[^']|'')*'(?:, )?)*
 
 
 def without_enumerations(type_: str) -> str:
-    """Return a type with text for the enumerations in it.
+    """Return a type in which every ENUM is replaced by VARCHAR, also within nested types.
 
     >>> without_enumerations("STRUCT(b ENUM('a', 'it''s'), c MAP(VARCHAR, ENUM(')')))[]")
     'STRUCT(b VARCHAR, c MAP(VARCHAR, VARCHAR))[]'
@@ -25,22 +25,29 @@ def without_enumerations(type_: str) -> str:
 
 
 def parquet_column(name: str, type_: str, target_type: str) -> Sql:
-    """Return a column as Parquet stores it so that it can be cast to `target_type` without loss."""
+    """Return SQL of a column as it is stored in Parquet, so that it can be cast to `target_type` without loss.
+
+    That is text for types that Parquet does not give back as they were; otherwise `target_type`. `type_` is the type
+    that the column has.
+    """
     through = "VARCHAR" if LOSSY.search(target_type) else target_type
     return Sql(identifier(name) if through == type_ else f"CAST({identifier(name)} AS {through})")
 
 
 def plain_column(name: str, type_: str) -> Sql:
-    """Return a column with enumerations as text, because DuckDB 1 writes their lists into Parquet files."""
+    """Return SQL of a column as it is written to a file: with VARCHAR in place of every ENUM in its type.
+
+    DuckDB 1 would write the list of an enumeration's values into Parquet files, also values that no row has.
+    """
     type_without = without_enumerations(type_)
     return Sql(identifier(name) if type_without == type_ else f"CAST({identifier(name)} AS {type_without})")
 
 
 def in_order(relation: Sql, columns: Collection[str]) -> Sql:
-    """Return the rows of a relation with these columns in their order.
+    """Return a relation with an ORDER BY that keeps the present order of its rows.
 
-    COPY need not keep the order if `preserve_insertion_order` is off; an additional column with an unused name numbers
-    the rows.
+    COPY need not keep the order if `preserve_insertion_order` is off. The rows are numbered by an additional column,
+    whose name differs from all `columns`.
     """
     place = identifier("place".ljust(5 + max(map(len, columns)), "_"))
     return Sql(f"(SELECT *, row_number() OVER () AS {place} FROM {relation}) ORDER BY {place} ASC")
@@ -48,9 +55,12 @@ def in_order(relation: Sql, columns: Collection[str]) -> Sql:
 
 @dataclass(frozen=True)
 class CsvColumns:
-    """The columns (type by name) of a table that is written as CSV.
+    """The columns of a table that is written as CSV.
 
-    `is_escaped`: whether formulas are escaped; `quasi`: columns in which negative numbers are not escaped.
+    Attributes:
+        types: The types of the columns by name, in order.
+        is_escaped: Whether texts that a spreadsheet would run as formulas are escaped.
+        quasi: The quasi-identifiers, in which negative numbers are not escaped.
     """
 
     types: Mapping[str, str]
@@ -58,18 +68,21 @@ class CsvColumns:
     quasi: Collection[str] = field(default_factory=tuple)
 
     def selected(self) -> Sql:
-        """Return the SELECT list that is written."""
+        """Return the SELECT list with which the table is written, with formulas escaped if wanted."""
         return join_sql(
             f"{self._cell(name)} AS {identifier(header)}"
             for name, header in zip(self.types, self.headers(), strict=True)
         )
 
     def headers(self) -> list[str]:
-        """Return the names of the columns in the header line."""
+        """Return the names of the columns as the header line has them, with formulas escaped if wanted."""
         return csv_formulas.header_cells(list(self.types), escape=self.is_escaped)
 
     def with_formulas(self, relation: Sql) -> Sql | None:
-        """Return the query for whether each text column has an escaped value; None if there are no text columns."""
+        """Return a query for one row that says of each text column whether it has a value that is escaped.
+
+        Returns None if there are no text columns, or if formulas are not escaped.
+        """
         conditions = [
             f"coalesce(bool_or({self._cell(name)} <> CAST({identifier(name)} AS VARCHAR)), false) AS {identifier(name)}"
             for name in self._texts()
@@ -77,7 +90,10 @@ class CsvColumns:
         return Sql(f"SELECT {join_sql(conditions)} FROM {relation}") if conditions else None
 
     def reader(self, file: str, escaped: Collection[str]) -> Sql:
-        """Return the relation with which a recipient reads a file of that name; escaped columns are restored."""
+        """Return the relation with which a recipient reads a file of that name.
+
+        Columns in `escaped` are read as text, restored, and cast to their types.
+        """
         columns = join_sql(f"{text(n)}: {text('VARCHAR' if n in escaped else t)}" for n, t in self.types.items())
         read = (
             f"read_csv({text(names.escape_glob(file))}, header = true, delim = ',', quote = '\"', escape = '\"', "
@@ -93,10 +109,11 @@ class CsvColumns:
         return Sql(f"(SELECT * REPLACE ({replaced}) FROM {read})")
 
     def _texts(self) -> list[str]:
+        """Return the text columns; none if formulas are not escaped."""
         return [name for name, type_ in self.types.items() if self.is_escaped and csv_formulas.is_text(type_)]
 
     def _cell(self, name: str) -> Sql:
-        """Return SQL of the cell of a column; in columns with texts, it escapes formulas."""
+        """Return SQL of a column as it is written: enumerations as text, and formulas in text columns escaped."""
         column = plain_column(name, self.types[name])
         if name not in self._texts():
             return column

@@ -12,10 +12,12 @@ from dbanon.sqltext.quote import Sql
 def check_tables(function: str, cursor: Any, entry: LedgerEntry, spec: ReleaseSpec) -> None:
     """Compare the tables of a version, in the transaction that created them, with what the release gate passed.
 
-    The values and counts of each class are compared with the membership (`views/unchanged_source_check.sql`).
+    The values and counts of each class are not compared here, but with the membership
+    (`views/unchanged_source_check.sql`).
 
     Raises:
-        OutputDiffersError: Rows are in another order, classes have other values, or metrics are for the custodian only.
+        OutputDiffersError: Rows are not ordered by class and unchanged values, the table of classes shows other values
+            than the release, or a published metric is for the custodian only.
 
     O(rows) time.
     """
@@ -43,7 +45,10 @@ def check_tables(function: str, cursor: Any, entry: LedgerEntry, spec: ReleaseSp
 
 
 def withheld_metrics(cursor: Any, relation: Sql) -> str | None:
-    """Return which metrics of a relation are for the custodian only; None if there are none."""
+    """Return words for a message that name the metrics in a relation that are for the custodian only.
+
+    Returns None if there are none. `relation` has the column `metric`.
+    """
     metric_names = [str(row[0]) for row in cursor.execute(f"SELECT metric FROM {relation}").fetchall()]
     withheld = [name for name in metric_names if not metrics.is_published(name)]
     return f"it has metrics that are for the custodian only ({', '.join(withheld)})" if withheld else None

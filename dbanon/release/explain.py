@@ -38,10 +38,14 @@ _ORDER_COLUMNS = ("rid", "tid", "gid", "cluster", "span", "class_id", "code", "p
 
 
 def _specialize(function: TableFunction, call_values: Mapping[str, object]) -> TableFunction:
-    """Return explain_release or explain_step with the parameters of the function that it explains.
+    """Return explain_release or explain_step with the parameters and the handler for the function that a call explains.
+
+    Args:
+        function: explain_release or explain_step. It is returned unchanged if the call names no function as text.
+        call_values: The arguments of the call; `function` is the name of the function to explain.
 
     Raises:
-        InvalidArgumentError: There is no such function.
+        InvalidArgumentError: There is no function of this name that publishes.
     """
     function_name = call_values.get("function")
     release_functions = functions.release_functions()
@@ -65,14 +69,20 @@ def _specialize(function: TableFunction, call_values: Mapping[str, object]) -> T
 
 
 def _statement_steps(explained: TableFunction, call: Call) -> StatementSteps:
-    """Return the steps of the statement of the explained call."""
+    """Plan the explained call and split its statement into steps: its common table expressions and the final SELECT.
+
+    `call` is the call of explain_release or explain_step.
+    """
     return split_steps(
         str(explained.handler(replace(call, function=explained, positional={"tbl": call.positional.get("tbl")})))
     )
 
 
 def _explain_release_sql(explained: TableFunction, call: Call) -> Sql:
-    """Return the SQL of explain_release: one row per step."""
+    """Return the SQL of explain_release: one row per step of the explained statement, then one for its result.
+
+    The columns are position (from 1), step, holds (a description) and sql.
+    """
     steps = _statement_steps(explained, call)
     rows = [[position, step.name, step.holds, step.sql] for position, step in enumerate(steps.relations, 1)]
     rows.append([len(rows) + 1, RESULT_STEP, "What the call gives.", steps.result])
@@ -80,7 +90,10 @@ def _explain_release_sql(explained: TableFunction, call: Call) -> Sql:
 
 
 def _explain_step_sql(explained: TableFunction, call: Call) -> Sql:
-    """Return the SQL of explain_step: the first rows of one step.
+    """Return the SQL of explain_step: the first rows of one step, or of the result, of the explained statement.
+
+    The rows of a step are ordered by their numbers (rid, tid, ...), then as text. The parameter `records` limits them,
+    and `follow` filters them.
 
     Raises:
         InvalidArgumentError: The statement has no such step.
@@ -104,9 +117,14 @@ def _explain_step_sql(explained: TableFunction, call: Call) -> Sql:
 
 
 def _where_clause(followed_records: tuple[int, ...] | None, step_name: str, step_names: list[str]) -> str:
-    """Return a WHERE clause for the rows of a step that concern some records; empty if the step cannot be filtered.
+    """Return a WHERE clause for the rows of a step that concern some records; "" if the step cannot be filtered.
 
-    Such rows are those of the records, else those of their groups, clusters or classes.
+    Rows are those of the records or, if the step has no record numbers, of their groups, clusters or classes.
+
+    Args:
+        followed_records: The numbers (rid) of the records; None for all.
+        step_name: The step whose rows are shown.
+        step_names: The names of all steps of the statement.
     """
     if followed_records is None or step_name in _STEPS_WITH_TABLE_COLUMNS or "placed" not in step_names:
         return ""
@@ -131,14 +149,25 @@ def _where_clause(followed_records: tuple[int, ...] | None, step_name: str, step
 
 
 def _refuse_missing_function(call: Call) -> Sql:
-    """Raise MissingArgumentError, because the function to explain is not named."""
+    """Raise MissingArgumentError if a call does not name the function to explain; otherwise return its name as SQL.
+
+    It is the handler of explain_release and explain_step that have not been specialized to a function.
+    """
     return text(call.text("function"))
 
 
 def _function(
     name: str, positional: tuple[str, ...], own_parameters: tuple[Parameter, ...], doc: str, example_code: str
 ) -> TableFunction:
-    """Return the declaration of one of the two functions, with the parameters of all functions that publish."""
+    """Declare explain_release or explain_step, with the parameters of all functions that publish.
+
+    Args:
+        name: The name of the declared function.
+        positional: Its positional arguments.
+        own_parameters: Its parameters in addition.
+        doc: Its description in the manual.
+        example_code: An example of a call.
+    """
     release_parameters = {p.name: p for f in functions.release_functions().values() for p in f.parameters}
     function = TableFunction(
         name,
@@ -152,7 +181,7 @@ def _function(
 
 
 def _functions() -> tuple[TableFunction, ...]:
-    """Return the two functions."""
+    """Return the declarations of explain_release and explain_step."""
     return (
         _function(
             "explain_release",

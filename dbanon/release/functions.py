@@ -56,7 +56,9 @@ _GENERIC_FUNCTIONS = {f"anonymize{ending}": kind for ending, kind in KIND_BY_END
 
 
 def release_sql(call: Call) -> Sql:
-    """Return the SQL of a call that publishes rows, classes or metrics.
+    """Return the SQL of a call of a table function that publishes rows, classes or metrics (or another kind of result).
+
+    If the session collects planned releases, the names of the published columns are added to its list.
 
     Raises:
         DbanonError: The policy, the roles, the hierarchies, the privacy models or the parameters are invalid.
@@ -70,7 +72,7 @@ def release_sql(call: Call) -> Sql:
 
 
 def _algorithm_functions(algorithm_name: str) -> Iterator[TableFunction]:
-    """Yield the three functions of an algorithm."""
+    """Yield the three table functions of an algorithm: NAME, NAME_classes and NAME_metrics."""
     algorithm = find(algorithm_name)
     for ending, kind in KIND_BY_ENDING.items():
         parameters = algorithm.parameters + _PARAMETERS_BY_KIND.get(kind, ()) + related_parameters.RELATED_PARAMETERS
@@ -80,7 +82,10 @@ def _algorithm_functions(algorithm_name: str) -> Iterator[TableFunction]:
 
 
 def _generic_function(name: str, algorithm: str | None) -> TableFunction:
-    """Return a function that takes the algorithm as a parameter, with the parameters of `algorithm` (None: of all)."""
+    """Declare a table function, such as `anonymize`, that takes the algorithm as a parameter.
+
+    It has the parameters of `algorithm`; if this is None, those of all algorithms.
+    """
     kind = _GENERIC_FUNCTIONS[name]
     algorithm_parameters = {p.name: p for a in algorithms() if algorithm in (None, a.name) for p in a.parameters}
     algorithm_parameters |= {p.name: p for p in COMMON if algorithm is None}
@@ -102,13 +107,26 @@ def _generic_function(name: str, algorithm: str | None) -> TableFunction:
 def _function(
     name: str, parameters: tuple[Parameter, ...], doc: str, algorithm: str | None, kind: str
 ) -> TableFunction:
-    """Return the declaration of a function with its example."""
+    """Declare a table function that publishes, with its example.
+
+    Args:
+        name: The name of the function.
+        parameters: Its parameters.
+        doc: Its description in the manual.
+        algorithm: The algorithm, or None if a parameter names it; then the function is specialized to the algorithm of
+            a call.
+        kind: The result: release, classes, metrics or inference.
+    """
     example_arguments = [p.example for p in parameters if p.required]
     if name in _GENERIC_FUNCTIONS:
         example_arguments.append("algorithm = 'mondrian'")
     example = Example(_EXAMPLES[kind].format(name, ", ".join(example_arguments)))
 
     def specialize(call_values: Mapping[str, object]) -> TableFunction:
+        """Return the function with the parameters of the algorithm that a call names, or of the default algorithm.
+
+        If the call gives the algorithm otherwise than as text, the parameters are those of all algorithms.
+        """
         algorithm_name = call_values.get("algorithm") or _ALGORITHM_PARAMETER.default
         return _generic_function(name, find(algorithm_name.lower()).name if isinstance(algorithm_name, str) else None)
 
@@ -126,7 +144,7 @@ def _function(
 
 
 def release_functions() -> dict[str, TableFunction]:
-    """Return all functions that publish, by name."""
+    """Return all functions that publish releases of tables, not of streams, by name."""
     return {function.name: function for function in _release_functions()}
 
 

@@ -24,7 +24,11 @@ _MAX_MODEL_METRICS = 3
 
 
 def key_metric_positions(metrics: Sequence[str]) -> list[int]:
-    """Return the positions of the metrics that are worth reading first, in the order to read them.
+    """Return the positions of the metrics worth reading first, in the order to read them; at most MAX_KEY_METRICS.
+
+    These are records, classes and k, then at most three metrics of privacy models, then others such as precision. A
+    detail after a colon in a name is ignored; of several metrics with one name before it, only the first counts, except
+    for privacy models.
 
     >>> key_metric_positions(["records", "l_diversity:disease", "k", "c_avg"])
     [0, 2, 1]
@@ -39,7 +43,9 @@ def key_metric_positions(metrics: Sequence[str]) -> list[int]:
 
 
 def shorten_description(description: str, max_width: int) -> str:
-    """Return the first sentence or clause of a metric's description, cut to `max_width` characters.
+    """Return a description's text before its first colon, period or semicolon, cut to `max_width` characters.
+
+    It is cut at a blank, and an ellipsis is added.
 
     >>> shorten_description("Share of information that is kept: 1 - loss / records.", 24)
     'Share of information …'

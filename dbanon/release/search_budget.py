@@ -19,10 +19,10 @@ _SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0, "min": 60.0}
 
 
 def time_limit_s(function: str, call_values: Mapping[str, Any]) -> float | None:
-    """Return the time limit in `improve`, in seconds; None if `improve` is a number of moves or not given.
+    """Return the time limit in the parameter `improve`, in seconds; None if that is a number of moves or not given.
 
     Raises:
-        InvalidArgumentError: The text is no time.
+        InvalidArgumentError: `improve` is a text, but no time such as '5s'.
     """
     improve = next((value for name, value in call_values.items() if name.lower() == "improve"), None)
     if not isinstance(improve, str):
@@ -34,7 +34,7 @@ def time_limit_s(function: str, call_values: Mapping[str, Any]) -> float | None:
 
 
 def replace_time_limit(function: str, call_values: Mapping[str, Any], n_moves: int = 0) -> dict[str, Any]:
-    """Return the parameters with a number of moves in place of a time limit."""
+    """Return a copy of the parameters, with the number of moves `n_moves` as `improve` if that is a time limit."""
     if time_limit_s(function, call_values) is None:
         return dict(call_values)
     return {name: n_moves if name.lower() == "improve" else value for name, value in call_values.items()}
@@ -43,10 +43,10 @@ def replace_time_limit(function: str, call_values: Mapping[str, Any], n_moves: i
 def count_timed_moves(
     function: str, session: Session, cursor: Any, spec: ReleaseSpec, call_values: Mapping[str, Any]
 ) -> tuple[ReleaseSpec, dict[str, Any]]:
-    """Search until the time limit, and return the spec and the parameters with the number of moves made.
+    """Run the search until its time limit, and return the spec and the parameters with the number of moves made.
 
-    The classes found are cached, so that a call with this number of moves has them at once. Ctrl-C during the search
-    keeps the best classes so far.
+    Without a time limit, nothing runs, and both are returned unchanged. The classes found are cached, so that a call
+    with this number of moves has them at once. Ctrl-C during the search keeps the best classes so far.
 
     Args:
         function: The called function, for messages.

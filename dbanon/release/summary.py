@@ -42,9 +42,10 @@ class ReleaseSummary:
     metrics: tuple[tuple[str, float, str], ...]
 
     def text(self, width: int = TERMINAL_WIDTH) -> str:
-        """Return the summary as lines of at most `width` characters.
+        """Return the summary as lines of at most `width` characters: rows, their number, then up to five metrics.
 
-        Quasi-identifiers that are wider together are put below each other.
+        Quasi-identifiers come first. If they are wider together, they are put below each other; other columns that do
+        not fit are only named.
 
         >>> print(ReleaseSummary(("ward", "age"), (("A", "[25, 29]"),), 1, ("age",), (("k", 1.0, "Size."),)).text())
         age       ward
@@ -73,7 +74,7 @@ class ReleaseSummary:
         )
 
     def html(self) -> str:
-        """Return the summary as HTML tables for a notebook, with all columns."""
+        """Return the summary as two HTML tables: rows with all columns, quasi-identifiers first, and metrics."""
         order = [*self.quasi_names, *(name for name in self.columns if name not in self.quasi_names)]
         positions = [self.columns.index(name) for name in order]
         rows = [[format_value(row[i]) for i in positions] for row in self.rows]
@@ -83,7 +84,7 @@ class ReleaseSummary:
         return f'<div class="{NO_MATH_CLASSES}">{tables}</div>'
 
     def _key_metrics(self) -> list[tuple[str, str, str]]:
-        """Return name, value and description of the most important metrics, as texts."""
+        """Return name, value and description of the up to five most important metrics, as texts."""
         positions = key_metric_positions([name for name, _, _ in self.metrics])[:SHOWN_METRICS]
         return [
             (name, format_value(value), description)
@@ -91,7 +92,10 @@ class ReleaseSummary:
         ]
 
     def _column_lines(self, name: str) -> list[str]:
-        """Return the name and the cells of a column, padded to equal width."""
+        """Return the name and the cells of a column, padded to equal width.
+
+        Columns that are no quasi-identifiers are cut to 24 characters.
+        """
         i = self.columns.index(name)
         cells = [_single_line(name), *(_single_line(format_value(row[i])) for row in self.rows)]
         width = (
@@ -102,7 +106,11 @@ class ReleaseSummary:
         return [_pad(_truncate(cell, width), width) for cell in cells]
 
     def _blocks(self, width: int) -> tuple[list[list[str]], list[str]]:
-        """Return groups of columns that fit next to each other, and the names of omitted columns."""
+        """Return groups of column names that fit next to each other in `width` characters, and the omitted names.
+
+        All quasi-identifiers are in groups. Of the other columns, the first that does not fit in the last group and all
+        after it are omitted.
+        """
         blocks: list[list[str]] = [[]]
         omitted_names: list[str] = []
         remaining_width = width
@@ -123,12 +131,12 @@ class ReleaseSummary:
         return blocks, omitted_names
 
     def _block_lines(self, block: Sequence[str]) -> list[str]:
-        """Return the lines of columns next to each other."""
+        """Return the lines of a group of columns next to each other: the header, then one line per row."""
         return ["  ".join(cells) for cells in zip(*(self._column_lines(name) for name in block), strict=True)]
 
 
 def format_value(value: object) -> str:
-    """Return a value as text; floating-point numbers with six significant digits.
+    """Return a value as text: 'NULL' for None and NaN; floating-point numbers as `format_number` writes them.
 
     >>> format_value(0.30000000000000004), format_value(None)
     ('0.3', 'NULL')
@@ -139,7 +147,7 @@ def format_value(value: object) -> str:
 
 
 def format_number(number: float) -> str:
-    """Return a number with six significant digits; a large number with all digits before its point.
+    """Return a number with six significant digits; from 1e6 to below 1e15 with all digits before the point.
 
     >>> [format_number(n) for n in (2 / 3, 20000.0, 1234567.5, 1e20, -0.000012345678)]
     ['0.666667', '20000', '1234568', '1e+20', '-1.23457e-05']
@@ -148,31 +156,32 @@ def format_number(number: float) -> str:
 
 
 def _html_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return an HTML table."""
+    """Return an HTML table of a header line and rows; cells are escaped."""
 
     def table_row(cells: Sequence[str], tag: str) -> str:
+        """Return a table row of escaped cells with the tag `th` or `td`."""
         return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
     return f"<table>{table_row(headers, 'th')}{''.join(table_row(row, 'td') for row in rows)}</table>"
 
 
 def _single_line(text: str) -> str:
-    """Return a text with spaces in place of line breaks and other control characters."""
+    """Return a text with each line break or other unprintable character replaced by a space."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 
 def _display_width(text: str) -> int:
-    """Return the number of terminal columns that a text takes."""
+    """Return the number of terminal columns that a text takes: two for wide characters, none for combining ones."""
     return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
 
 
 def _pad(text: str, width: int) -> str:
-    """Return a text padded with spaces to a display width."""
+    """Return a text padded with spaces on the right to a display width; a wider text is unchanged."""
     return text + " " * (width - _display_width(text))
 
 
 def _truncate(text: str, width: int) -> str:
-    """Return a text cut to a display width, with an ellipsis at its end."""
+    """Return a text, cut to a display width with an ellipsis at its end if it is wider."""
     if _display_width(text) <= width:
         return text
     while _display_width(text) > width - 1:

@@ -18,13 +18,14 @@ _DAY_S = 24 * 60 * 60
 def open_drafts(targets: Mapping[str, Path], obsolete: Iterable[Path]) -> Iterator[dict[str, Path]]:
     """Yield a draft path for every target; rename all drafts to their targets when the block ends without an error.
 
-    After an error, no draft remains. The first target is renamed last, and `obsolete` files
-    are deleted before any rename. If the folder of the targets does not exist, it appears with all files at once.
-    Drafts that killed processes left in the folder are deleted.
+    The result maps the keys of `targets` to paths. The first target is renamed last, and `obsolete` files are deleted
+    before any rename. If the folder of the targets does not exist, it is created (with its parents) and appears with
+    all files at once. After an error, drafts and new folders are deleted. Drafts that killed processes left in the
+    folder are deleted at the start.
 
     Args:
         targets: The final path of every file, by any key. All are in one folder.
-        obsolete: Files to delete once all drafts are complete.
+        obsolete: Files to delete once all drafts are complete; none are deleted if the folder is new.
     """
     folder = next(iter(targets.values())).parent
     _delete_stale_drafts(folder, [path.name for path in targets.values()])
@@ -60,10 +61,12 @@ def open_drafts(targets: Mapping[str, Path], obsolete: Iterable[Path]) -> Iterat
 
 
 def _replace(draft: Path, target: Path) -> None:
+    """Rename a draft to its target, which is replaced if it exists."""
     draft.replace(target)
 
 
 def _delete(paths: Iterable[Path]) -> None:
+    """Delete files and folders with their contents; missing paths are no error, and links are deleted, not followed."""
     for path in paths:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
@@ -72,7 +75,10 @@ def _delete(paths: Iterable[Path]) -> None:
 
 
 def _delete_stale_drafts(folder: Path, names: Iterable[str]) -> None:
-    """Delete the drafts of targets with these names whose process has ended."""
+    """Delete the drafts in a folder whose target has one of these names and whose writing process has ended.
+
+    A folder that cannot be listed is ignored.
+    """
     target_names = set(names)
     with contextlib.suppress(OSError):  # a folder that is not there, or that others may list and we may not
         for path in list(folder.iterdir()):
@@ -82,7 +88,10 @@ def _delete_stale_drafts(folder: Path, names: Iterable[str]) -> None:
 
 
 def _may_be_running(pid: int, draft: Path) -> bool:
-    """Return whether the process `pid` that writes a draft may still be running."""
+    """Return whether the process `pid` that writes a draft may still be running.
+
+    On Windows, where the process cannot be asked, it may be if the draft was changed within the last day.
+    """
     if pid == os.getpid():
         return True
     if os.name == "nt":  # where asking for a process ends it

@@ -41,8 +41,11 @@ _NON_TEXT_TYPES = re.compile(
 def _formula_start_pattern(code_point_format: str) -> str:
     """Return a regular expression for the start of a cell that must be escaped.
 
+    It matches any apostrophes, then characters that spreadsheets skip, then a character that begins a formula.
+
     Args:
-        code_point_format: The format string with which the regular expression engine writes a code point.
+        code_point_format: The format string with which the regular expression engine (Python's or DuckDB's) writes a
+            code point.
     """
     ranges = "".join(
         code_point_format.format(low) + ("" if low == high else "-" + code_point_format.format(high))
@@ -58,7 +61,7 @@ _NEGATIVE_NUMBER_PATTERN = re.compile(_NEGATIVE_NUMBER)
 
 
 def is_escape(function: str, choice: object) -> bool:
-    """Return whether the setting `csv_formulas` of a function is "escape".
+    """Return True if the setting `csv_formulas` of a function is 'escape', False if it is 'keep'.
 
     Raises:
         InvalidArgumentError: `choice` is neither 'escape' nor 'keep'.
@@ -69,7 +72,9 @@ def is_escape(function: str, choice: object) -> bool:
 
 
 def is_text(type_: str) -> bool:
-    """Return whether cells of a column of this DuckDB type can begin with any character.
+    """Return whether cells of a DuckDB type can begin with any character, so that they may look like a formula.
+
+    False for numbers, dates, times, JSON, UUID, booleans, lists, structs and maps.
 
     >>> is_text("VARCHAR"), is_text("DECIMAL(9,2)"), is_text("STRUCT(a VARCHAR)[]")
     (True, False, False)
@@ -78,9 +83,11 @@ def is_text(type_: str) -> bool:
 
 
 def escape_cell(cell: str, *, is_quasi: bool = False) -> str:
-    """Return the text of a cell with an apostrophe in front if a spreadsheet would execute it.
+    """Return a cell's text, with an apostrophe in front if a spreadsheet would execute it or it already looks escaped.
 
-    `is_quasi`: negative numbers, as generalized columns contain them, are not escaped.
+    Args:
+        cell: The text.
+        is_quasi: The cell belongs to a generalized column, in which negative numbers are not escaped.
 
     >>> escape_cell("=1+1"), escape_cell(" +A1"), escape_cell("'=1"), escape_cell("-5"), escape_cell("a-b")
     ("'=1+1", "' +A1", "''=1", "'-5", 'a-b')
@@ -93,7 +100,7 @@ def escape_cell(cell: str, *, is_quasi: bool = False) -> str:
 
 
 def unescape_cell(cell: str) -> str:
-    """Return the original text of a cell that `escape_cell` returned.
+    """Return the original text of a cell that `escape_cell` returned; an apostrophe that it did not add is kept.
 
     >>> unescape_cell("'=1+1"), unescape_cell("''=1"), unescape_cell("-5"), unescape_cell("'tis")
     ('=1+1', "'=1", '-5', "'tis")
@@ -102,18 +109,23 @@ def unescape_cell(cell: str) -> str:
 
 
 def header_cells(names: Sequence[str], *, escape: bool) -> list[str]:
-    """Return the column names as cells of the header line."""
+    """Return the column names as cells of a CSV file's header line: escaped as formulas if `escape`, else unchanged."""
     return [escape_cell(name) for name in names] if escape else list(names)
 
 
 def escape_sql(value: str, *, is_quasi: bool = False) -> Sql:
-    """Return SQL that does to a VARCHAR expression what `escape_cell` does to a text."""
+    """Return a SQL expression that escapes a VARCHAR expression as `escape_cell` escapes a text.
+
+    Args:
+        value: SQL of the text.
+        is_quasi: The expression is a generalized column, in which negative numbers are not escaped.
+    """
     number = f" AND NOT system.main.regexp_full_match({value}, {text(_NEGATIVE_NUMBER)})" if is_quasi else ""
     start = f"system.main.regexp_matches({value}, {text('^' + _FORMULA_START_SQL)})"
     return Sql(f"CASE WHEN {start}{number} THEN '''' || {value} ELSE {value} END")
 
 
 def unescape_sql(value: str) -> Sql:
-    """Return SQL that does to a VARCHAR expression what `unescape_cell` does to a text; any DuckDB runs it."""
+    """Return a SQL expression that undoes `escape_sql` for a VARCHAR expression; it needs DuckDB only."""
     pattern = text(f"^'({_FORMULA_START_SQL})")
     return Sql(f"regexp_replace({value}, {pattern}, '\\1')")

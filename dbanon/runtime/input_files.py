@@ -23,7 +23,10 @@ _READERS = {"csv": "read_csv", "tsv": "read_csv", "txt": "read_csv", "parquet": 
 
 
 def file_relation(path: str) -> Sql:
-    """Return the relation, to be used after FROM, that reads the rows of a file.
+    """Return the SQL expression, to be used after FROM, that reads the rows of a file by the reader for its ending.
+
+    CSV, TSV and TXT files are read as CSV, `.parquet` as Parquet, all others as JSON. `*`, `?` and `[` in the path are
+    escaped, so that it denotes one file.
 
     >>> file_relation('p[12].csv')
     "system.main.read_csv('p[[]12].csv')"
@@ -33,10 +36,13 @@ def file_relation(path: str) -> Sql:
 
 
 def check_file_system(function: str, path: str, cursor: Any) -> None:
-    """Check that the connection has an extension or a file system for the URL scheme of a path.
+    """Check that the connection can read the URL scheme of a path without loading an extension automatically.
+
+    A path without a scheme, or with one that needs no extension, passes. Otherwise the extension must be loaded, or the
+    cursor's connection must have a registered file system for the scheme.
 
     Raises:
-        RemoteFileError: It has none.
+        RemoteFileError: Neither is the case.
     """
     scheme = names.url_scheme(path)
     extension = next((e for e, schemes in _SCHEMES_BY_EXTENSION.items() if scheme in schemes), None)
@@ -52,10 +58,15 @@ def check_file_system(function: str, path: str, cursor: Any) -> None:
 
 
 def read_text(function: str, path: str, cursor: Any) -> str:
-    """Return the text of a file.
+    """Return the text of one file, without its byte order mark; DuckDB reads it, so its file access settings apply.
+
+    Args:
+        function: The name of the called function, for error messages.
+        path: A path or URL, taken literally.
+        cursor: A cursor of the connection.
 
     Raises:
-        UnreadableFileError: The file does not exist, is a directory, or is not UTF-8.
+        UnreadableFileError: The file does not exist, is a directory, cannot be read, or is not UTF-8.
         RemoteFileError: The connection has no file system for the URL.
     """
     check_file_system(function, path, cursor)
@@ -76,7 +87,10 @@ def read_text(function: str, path: str, cursor: Any) -> str:
 
 
 def failure_reason(error: Exception) -> str:
-    """Return the first line of a DuckDB error, without the pattern that stands for the path."""
+    """Return the first line of a DuckDB error as one sentence for a message, without the error's type.
+
+    If DuckDB found no file, it is "there is no such file.", since DuckDB's own message shows the escaped path.
+    """
     message = str(error).split("\n")[0]
     if "No files found that match" in message:
         return _NO_SUCH_FILE

@@ -12,10 +12,11 @@ _n_ctrl_c = 0
 
 
 def watch_ctrl_c() -> None:
-    """Install a SIGINT handler that counts Ctrl-C and then calls the previous handler.
+    """Install a SIGINT handler that counts presses of Ctrl-C and then calls the previous handler.
 
-    Python delivers signals to the main thread, which waits inside DuckDB while a worker thread may run the UDF; the
-    UDF polls the counter. Only the main thread can set a handler: on another thread this does nothing.
+    Python delivers signals to the main thread, which is blocked inside DuckDB while a worker thread may run the UDF;
+    the UDF polls the counter. Only the main thread can set a handler: on another thread this does nothing. It also does
+    nothing if such a handler is already installed, or if the previous handler is not a Python function.
     """
     if threading.current_thread() is not threading.main_thread():
         return
@@ -27,17 +28,19 @@ def watch_ctrl_c() -> None:
 
 
 def ctrl_c_count() -> int:
-    """Return how often Ctrl-C was pressed since `watch_ctrl_c` was called."""
+    """Return how often the handlers of this module have counted Ctrl-C in this process."""
     return _n_ctrl_c
 
 
 class _CountingHandler:
-    """A SIGINT handler that counts and then calls the previous handler."""
+    """A SIGINT handler that adds 1 to the counter of this module and then calls the previous handler."""
 
     def __init__(self, previous: Callable[[int, FrameType | None], object]) -> None:
+        """Keep the handler that is called after counting."""
         self.previous = previous
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Count one press of Ctrl-C, then call the previous handler with the same arguments."""
         global _n_ctrl_c
         _n_ctrl_c += 1
         self.previous(number, frame)
@@ -45,10 +48,11 @@ class _CountingHandler:
 
 @contextlib.contextmanager
 def timed_search(session: Session, seconds: float) -> Iterator[TimedSearch]:
-    """Give the searches of algorithms a time limit while the session's statements in the block run; yield the search.
+    """Set a time limit for the searches of algorithms while the block runs; yield the session's `TimedSearch`.
 
-    On the main thread, Ctrl-C ends only the search, whose best result so far counts; on other threads, the signal
-    handler is unchanged.
+    When the block ends, also by an error, the session has no time limit again. On the main thread, Ctrl-C is only
+    counted during the block and raises no KeyboardInterrupt: it ends the search, whose best result so far counts. The
+    previous handler is restored afterwards. On other threads, the signal handler is unchanged.
     """
     session.search = TimedSearch(seconds, _n_ctrl_c)
     previous_handler = None
@@ -64,15 +68,17 @@ def timed_search(session: Session, seconds: float) -> Iterator[TimedSearch]:
 
 @contextlib.contextmanager
 def interrupt_check(session: Session | None, make_error: Callable[[], Exception]) -> Iterator[Callable[[], None]]:
-    """Yield a function that raises `make_error()` if Ctrl-C was pressed or the session was interrupted since the start.
+    """Yield a function that raises `make_error()` if Ctrl-C was pressed or the session interrupted since the start.
 
-    Within a `timed_search`, the start is that of the search.
+    Within a `timed_search` of the session, Ctrl-C counts from the beginning of that search. Without a session, only
+    Ctrl-C is checked. The function returns None otherwise, and may be called any number of times.
     """
     n_ctrl_c_before, n_interrupts_before = _n_ctrl_c, session.interrupts if session else 0
     if session is not None and session.search is not None:
         n_ctrl_c_before = session.search.ctrl_c_count
 
     def check() -> None:
+        """Raise `make_error()` if Ctrl-C was pressed or the session was interrupted since the counts were read."""
         if _n_ctrl_c != n_ctrl_c_before or (session is not None and session.interrupts != n_interrupts_before):
             raise make_error()
 

@@ -13,12 +13,14 @@ Labels = Any
 
 
 class LabelCache:
-    """Cluster labels by a hash of everything they depend on; the least recently used are dropped first.
+    """A thread-safe cache of cluster labels: the cluster number of every record, by a hash of all that they depend on.
 
-    If two callers request the same labels at once, they are computed once. Errors are not cached.
+    When the size limit is exceeded, the least recently used labels are removed. If two threads request the same labels
+    at once, they are computed once. Errors are not cached. `calls` counts the computations.
     """
 
     def __init__(self, max_bytes: int = CACHE_BYTES) -> None:
+        """Create an empty cache with a limit for the summed `nbytes` of its labels."""
         self.max_bytes = max_bytes
         self.calls = 0
         self._labels: OrderedDict[bytes, Labels] = OrderedDict()
@@ -26,7 +28,12 @@ class LabelCache:
         self._running: dict[bytes, threading.Lock] = {}
 
     def get(self, key: bytes, compute: Callable[[], Labels]) -> Labels:
-        """Return the labels of a key; compute them if they are not cached."""
+        """Return the labels of a key; call `compute` and store its result if they are not cached.
+
+        If another thread is computing the labels of this key, its result is returned once it is there. If the cache
+        exceeds its limit afterwards, the least recently used labels are removed, possibly those just stored. An error
+        of `compute` passes to the caller.
+        """
         with self._lock:
             if key in self._labels:
                 self._labels.move_to_end(key)
@@ -62,6 +69,6 @@ class LabelCache:
             self._labels.popitem(last=False)
 
     def clear(self) -> None:
-        """Remove all labels."""
+        """Remove all labels; the count `calls` stays."""
         with self._lock:
             self._labels.clear()

@@ -14,7 +14,11 @@ from dbanon.sqltext import names
 
 
 def local_target(function: str, target: str | Path) -> Path:
-    """Return the path of a file or folder to be written.
+    """Return the path of a file or folder to be written, as a Path; the file need not exist.
+
+    Args:
+        function: The name of the called function, for error messages.
+        target: The path as the user gave it.
 
     Raises:
         TargetNotLocalError: The target is a URL such as `s3://...`.
@@ -31,10 +35,18 @@ def local_target(function: str, target: str | Path) -> Path:
 
 
 def check_not_source(function: str, targets: Iterable[Path], sources: Iterable[Path]) -> None:
-    """Check that no target is a file that is being read, under any spelling or link.
+    """Check that no target to be written is a file that is being read, under any spelling or link.
+
+    The write-ahead log of a source (its path with `.wal`) counts as a source. A source may be a pattern such as
+    `*.csv`.
+
+    Args:
+        function: The name of the called function, for error messages.
+        targets: The files that will be written.
+        sources: The files that are read.
 
     Raises:
-        TargetInUseError: One is.
+        TargetInUseError: A target is one of the sources.
     """
     read_paths = [path for source in sources for path in (source, wal_file(source))]
     for target in targets:
@@ -43,11 +55,12 @@ def check_not_source(function: str, targets: Iterable[Path], sources: Iterable[P
 
 
 def wal_file(path: Path) -> Path:
-    """Return the path of the write-ahead log of a database file."""
+    """Return the path of a database file's write-ahead log: the path with `.wal` appended."""
     return path.with_name(path.name + ".wal")
 
 
 def _is_same_file(target: Path, source: Path) -> bool:
+    """Return whether two paths denote one file, links resolved, or the target matches `source` as a glob pattern."""
     with contextlib.suppress(OSError, ValueError):
         if target.samefile(source):
             return True
@@ -63,7 +76,7 @@ _SQL_TEXTS = re.compile(r"'((?:[^']|'')+)'")
 def source_files(cursor: Any) -> list[Path]:
     """Return the files that a connection may read: attached databases, and every file name in the text of a view.
 
-    A text in a view that is no file name does no harm: it is a path that does not exist.
+    A file name is any SQL string of a view's statement that has a file ending, such as `.csv`. It need not exist.
     """
     rows = cursor.execute("SELECT path FROM system.main.duckdb_databases() WHERE path IS NOT NULL").fetchall()
     views = cursor.execute("SELECT sql FROM system.main.duckdb_views() WHERE NOT internal").fetchall()
@@ -77,10 +90,13 @@ def source_files(cursor: Any) -> list[Path]:
 
 @contextlib.contextmanager
 def open_draft(function: str, target: Path) -> Iterator[Path]:
-    """Yield a temporary path in the folder of the target; rename it to the target when the block ends.
+    """Yield a temporary path next to the target; when the block ends without an error, rename it to the target.
+
+    The block must write the file. The rename replaces an existing target. After an error, the temporary file is deleted
+    and the target is unchanged.
 
     Raises:
-        WriteFailedError: The system refuses to write the file.
+        WriteFailedError: The system refuses to write the file (full disk, missing permission, ...).
     """
     draft_path = target.with_name(f".{target.name[:80]}.{secrets.token_hex(4)}")
     with translate_os_errors(function, target):
@@ -94,7 +110,15 @@ def open_draft(function: str, target: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def translate_os_errors(function: str, target: object) -> Iterator[None]:
-    """Raise WriteFailedError for a full disk, an invalid name or a missing permission; other errors pass unchanged."""
+    """Raise WriteFailedError in place of an error of the block that says why the system refused a write.
+
+    Such reasons are a full disk, an invalid name or a missing permission (see `os_reason`). Other errors pass
+    unchanged.
+
+    Args:
+        function: The name of the called function, for the message.
+        target: The file or folder to be written, for the message.
+    """
     try:
         yield
     except errors.DbanonError:
@@ -120,7 +144,10 @@ _REASONS = {
 
 
 def os_reason(error: BaseException) -> str | None:
-    """Return why the system refused a write, from an error of Python or DuckDB; None for errors of another kind."""
+    """Return why the system refused a write, in our words; None if an error of Python or DuckDB has another reason.
+
+    An OSError is recognized by its number, other errors by the system's phrase in their message.
+    """
     if isinstance(error, OSError) and error.errno in _REASONS:
         return _REASONS[error.errno][1]
     message = str(error)

@@ -32,7 +32,7 @@ _MAX_CHARACTERS = 8192
 
 @dataclass(frozen=True)
 class SecretKey:
-    """A secret key; its `repr` shows only its reference."""
+    """The bytes of a secret key and the reference under which it was found; its `repr` shows only the reference."""
 
     reference: str
     secret: bytes = field(repr=False)
@@ -43,20 +43,22 @@ class SecretKey:
         return hmac.digest(self.secret, b"dbanon key id 1", "sha256").hex()[:16]
 
     def derive_scope_key(self, scope: str) -> bytes:
-        """Return the key of one scope (a release, as a rule).
+        """Return the 32-byte key of one scope, such as one release: the HMAC-SHA256 of the scope's name with this key.
 
-        Who has it learns nothing of this key or of other scopes.
+        A person who has it learns nothing about this key or the keys of other scopes.
         """
         return hmac.digest(self.secret, b"dbanon scope 1\0" + scope.encode(), "sha256")
 
 
 def find_key(reference: str | None = None) -> SecretKey:
-    """Return the key of a reference: 'env:NAME' or 'file:/absolute/path' (None: DEFAULT_REFERENCE).
+    """Read and return the key of a reference: 'env:NAME' or 'file:/absolute/path' (None: DEFAULT_REFERENCE).
+
+    The text in the variable or file is decoded from hexadecimal digits or Base64.
 
     Raises:
-        UnreadableKeyReferenceError: The reference has another form.
+        UnreadableKeyReferenceError: The reference has neither form.
         PseudonymKeyMissingError: There is no such variable or file, or it is empty.
-        WeakPseudonymKeyError: The key is too short or not random.
+        WeakPseudonymKeyError: The text has neither encoding, or the key is too short or not random.
     """
     reference = reference or DEFAULT_REFERENCE
     kind, name = parse_reference(reference)
@@ -69,10 +71,13 @@ def find_key(reference: str | None = None) -> SecretKey:
 
 
 def parse_reference(reference: str) -> tuple[str, str]:
-    """Return the kind ('env' or 'file') and the name of a reference to a key.
+    """Split a key's reference into its kind ('env' or 'file') and the name of a variable or an absolute path (or ~).
+
+    Nothing is read.
 
     Raises:
-        UnreadableKeyReferenceError: The reference has another form. The message does not repeat it: it may be a key.
+        UnreadableKeyReferenceError: The reference has another form, or the name of the variable looks like a key. The
+            message does not repeat the reference: it may be a key.
     """
     kind, colon, name = reference.partition(":")
     looks_like_key = len(name) >= MIN_BYTES and _HEX.fullmatch(name) is not None
@@ -84,9 +89,9 @@ def parse_reference(reference: str) -> tuple[str, str]:
 
 
 def shared_file_mode(reference: str) -> str | None:
-    """Return the mode of a key's file, such as `0o644`, if users other than its owner may read or write it; else None.
+    """Return the mode of a key's file, such as `0o644`, if users other than its owner have any permission; else None.
 
-    None for environment variables, and on systems without such modes.
+    None also for environment variables, for a file that cannot be read, and on systems without such modes.
     """
     kind, name = parse_reference(reference)
     if kind != "file" or os.name != "posix":
@@ -99,10 +104,16 @@ def shared_file_mode(reference: str) -> str | None:
 
 
 def _describe_reference(kind: str, name: str) -> str:
+    """Return "the environment variable NAME" or "the file NAME", for messages."""
     return f"the environment variable {name}" if kind == "env" else f"the file {name}"
 
 
 def _read_key_file(name: str) -> str | None:
+    """Return at most 8192 characters of a key's file; None if it does not exist or cannot be read.
+
+    Raises:
+        WeakPseudonymKeyError: The file is not ASCII text.
+    """
     try:
         with Path(name).expanduser().open(encoding="ascii") as file:
             return file.read(_MAX_CHARACTERS)
@@ -115,6 +126,7 @@ def _read_key_file(name: str) -> str | None:
 
 
 def _missing_reason(kind: str, name: str) -> str:
+    """Return why no key was read: "is not set" (a variable), or "cannot be read" or "does not exist" (a file)."""
     if kind == "env":
         return "is not set"
     try:
@@ -125,10 +137,15 @@ def _missing_reason(kind: str, name: str) -> str:
 
 
 def _decode_key(text: str, description: str) -> bytes:
-    """Return the bytes of a key from hexadecimal digits or Base64.
+    """Return the bytes of a key from hexadecimal digits or Base64 (standard or URL-safe, with or without padding).
+
+    Args:
+        text: The key as text.
+        description: Where the key was found, for messages.
 
     Raises:
-        WeakPseudonymKeyError: They are too few, not encoded, or not random; `description` says where the key is.
+        WeakPseudonymKeyError: The text is encoded in neither way, has fewer than 32 bytes, or its bytes are not random:
+            they repeat, or fewer than 20 of them (or of the differences of adjacent ones) are distinct.
     """
     if _HEX.fullmatch(text) and len(text) % 2 == 0:
         secret = bytes.fromhex(text)
@@ -148,5 +165,5 @@ def _decode_key(text: str, description: str) -> bytes:
 
 
 def _period(secret: bytes) -> int:
-    """Return after how many bytes a key repeats itself; its length if it does not."""
+    """Return the least number of bytes after which a key repeats itself; its length if it does not."""
     return next((n for n in range(1, len(secret)) if secret[n:] == secret[:-n]), len(secret))

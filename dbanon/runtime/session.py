@@ -20,7 +20,13 @@ share of the initial loss that has been removed.
 
 @dataclass
 class TimedSearch:
-    """A search with a time limit: the count of Ctrl-C before it began, and the number of moves it made."""
+    """A search with a time limit.
+
+    Attributes:
+        seconds: The time limit.
+        ctrl_c_count: The value of the Ctrl-C counter when the search began.
+        moves: The number of moves that the search has made so far.
+    """
 
     seconds: float
     ctrl_c_count: int
@@ -29,10 +35,13 @@ class TimedSearch:
 
 @dataclass
 class TemporaryRelations:
-    """Temporary relations of a connection by folded name, as far as it keeps track of them.
+    """Temporary tables and views of a connection by folded (lower-case) name, as far as it keeps track of them.
 
-    `columns` are types by column, `views` statements of views, `scans` what relations that are sources read
-    (`source.bound_scans`), `policies` those of temporary tables (`stored_policy.TemporaryPolicy`).
+    Attributes:
+        columns: Types by column name.
+        views: The statements of views.
+        scans: The relations that a temporary relation reads if it is used as a source (`source.bound_scans`).
+        policies: The policies of temporary tables (`stored_policy.TemporaryPolicy`).
     """
 
     columns: dict[str, Mapping[str, str]] = field(default_factory=dict)
@@ -43,7 +52,15 @@ class TemporaryRelations:
 
 @dataclass
 class Session:
-    """One attached connection."""
+    """The state of one connection to which dbanon is attached; macros pass its token to the UDFs.
+
+    Attributes:
+        token: The identifier, unique in this process.
+        connection: A weak reference to the DuckDB connection.
+        cache: The cluster labels that all connections of the database instance share.
+        interrupts: How often the session was interrupted.
+        temporary: The temporary relations of the connection.
+    """
 
     token: str
     connection: weakref.ref[Any]
@@ -51,26 +68,30 @@ class Session:
     interrupts: int = 0
     temporary: TemporaryRelations = field(default_factory=TemporaryRelations)
     own_macros: Callable[[], Mapping[str, str]] = dict
-    """Return the MD5 hashes of the definitions of dbanon's table functions on a connection, by name."""
+    """A function that returns the MD5 hashes of the definitions of dbanon's table functions, by name."""
     recorded_calls: list[Mapping[str, Any]] | None = None
-    """Where it is a list, calls are noted in it instead of being planned."""
+    """If it is a list, calls are appended to it instead of being planned."""
     explained_statements: list[tuple[str, str]] | None = None
-    """Where it is a list, functions that are called are noted in it with the statements that answer them."""
+    """If it is a list, the name of each called function is appended to it with the statement that answers the call."""
     planned_releases: list[tuple[Sequence[str], Sequence[str]]] | None = None
-    """Where it is a list, the columns of each release that is planned are noted in it, and its quasi-identifiers."""
+    """If it is a list, the columns of each planned release, and its quasi-identifiers, are appended to it."""
     search: TimedSearch | None = None
-    """If set, classes are improved for its time."""
+    """If set, algorithms improve classes until its time limit."""
     on_progress: OnProgress | None = None
-    """Called with the progress of a search or a forest."""
+    """A callback for the progress of searches, random forests and comparisons."""
     n_compared: int = 0
-    """Parts of the comparison that runs which are done, in whatever order DuckDB takes them."""
+    """The number of finished parts of the running comparison; DuckDB runs them in any order."""
     quasi_counts: Sequence[int] = ()
     """Numbers of quasi-identifiers of the comparison that was planned last."""
     on_review: Callable[[list[str]], None] | None = None
-    """What is told, in lines of text, what the first release of a name will publish, before it does."""
+    """A callback that receives, before the first release of a name, lines that say what it will publish."""
 
     def cursor(self) -> Any:
-        """Return a new cursor of the connection for the planner; it sees committed state only."""
+        """Return a new cursor of the connection with DuckDB's own functions only; it sees committed state only.
+
+        Raises:
+            RuntimeError: The connection is closed.
+        """
         connection = self.connection()
         if connection is None:
             raise RuntimeError("the connection of this statement is closed")
@@ -78,7 +99,10 @@ class Session:
 
 
 def builtin_cursor(connection: Any) -> Any:
-    """Return a cursor on which function names mean DuckDB's own functions, whatever macros the databases define."""
+    """Return a new cursor of a connection whose search path is `system.main`.
+
+    Function names on it mean DuckDB's own functions, whatever macros the databases define.
+    """
     cursor = connection.cursor()
     cursor.execute("SET search_path = 'system.main'")
     return cursor
@@ -89,7 +113,12 @@ _TOKENS = itertools.count(1)
 
 
 def start_session(connection: Any, cache: LabelCache) -> Session:
-    """Return a new session of a connection; it ends when the connection object is deleted."""
+    """Register and return a new session of a connection; it is removed when the connection object is deleted.
+
+    Args:
+        connection: The DuckDB connection, of which only a weak reference is stored.
+        cache: The cluster labels of the connection's database instance.
+    """
     token = f"s{next(_TOKENS)}"
     session = Session(token, weakref.ref(connection, lambda _: _SESSIONS.pop(token, None)), cache)
     _SESSIONS[token] = session
@@ -97,14 +126,18 @@ def start_session(connection: Any, cache: LabelCache) -> Session:
 
 
 def session_by_token(token: str) -> Session:
-    """Return the session that a token identifies."""
+    """Return the session that a token identifies.
+
+    Raises:
+        RuntimeError: There is no such session.
+    """
     if token not in _SESSIONS:
         raise RuntimeError("this connection is not attached; call dbanon.attach(connection)")
     return _SESSIONS[token]
 
 
 def find_session(connection: Any) -> Session:
-    """Return the session of a connection.
+    """Return the first session whose connection is this very object.
 
     Raises:
         KeyError: The connection is not attached.

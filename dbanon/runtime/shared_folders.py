@@ -11,11 +11,13 @@ _MAX_LINKS = 40
 
 
 def shared_write_reason(folder: Path) -> str | None:
-    """Return why another user can write or replace files of a folder; None if no one can, or this is unknown.
+    """Return why another user can change a folder or its files, as a phrase; None if no one can, or this is unknown.
 
-    The folder, its files, and every folder and symbolic link on the path to it are checked: anyone who can write to a
-    folder on the path can replace the next one, unless the sticky bit of that folder (as of /tmp) prevents it. Root is
-    not counted as another user. Windows has no such modes, so None is returned there.
+    The phrase is "PATH belongs to user NAME" or "other users can write to PATH". The folder, the files directly in it,
+    and every folder and symbolic link on the path to it are checked: anyone who can write to a folder on the path can
+    replace the next one, unless the sticky bit of that folder (as of /tmp) prevents it. Root is not counted as another
+    user. None is also returned on Windows, which has no such modes, and if the system refuses to list or to read one of
+    the paths.
     """
     if os.name == "nt":
         return None
@@ -37,9 +39,12 @@ def shared_write_reason(folder: Path) -> str | None:
 
 
 def _path_steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yield every folder and symbolic link that the system passes when it resolves a path, with its own state.
+    """Yield every folder and symbolic link that the system passes to resolve an absolute path, each with its lstat.
 
-    The last one is the path itself with all links resolved.
+    The root is first. The last one is the path itself with all links resolved; it may have been yielded before.
+
+    Raises:
+        OSError: A part does not exist or cannot be read, or there are more than 40 symbolic links.
     """
     current = Path(path.anchor)
     yield current, current.lstat()
@@ -66,9 +71,10 @@ def _path_steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def _other_owner(state: os.stat_result) -> str | None:
-    """Return the owner of a file if this is neither root nor the current user; else None.
+    """Return "user NAME" (or "user UID") if the owner of a file is neither root nor the current user; else None.
 
-    For root in a container, an owner without an account is the host, which mounted the file, and not another user.
+    If the owner has no account, None is returned for root as the current user: in a container, that owner is the host,
+    which mounted the file, and not another user.
     """
     import pwd
 
@@ -81,9 +87,10 @@ def _other_owner(state: os.stat_result) -> str | None:
 
 
 def _is_writable_by_others(path: Path, state: os.stat_result) -> bool:
-    """Return whether users other than the owner (and root) may write to a file or folder.
+    """Return whether the mode of a file or folder lets users other than its owner and root write to it.
 
-    The permission of the group does not count if only the owner and root are in it and no access list grants more.
+    Write permission of the group does not count if only the owner and root are in the group and the file has no access
+    list.
     """
     if state.st_mode & stat.S_IWOTH:
         return True
@@ -91,7 +98,10 @@ def _is_writable_by_others(path: Path, state: os.stat_result) -> bool:
 
 
 def _is_own_group(path: Path, state: os.stat_result) -> bool:
-    """Return whether only root and the owner are in a file's group, and no access list grants more than the mode."""
+    """Return whether a file's group has no members but its owner and root, and the file has no POSIX access list.
+
+    False if the owner or the group has no account.
+    """
     import grp
     import pwd
 

@@ -22,15 +22,17 @@ _NEW_TYPE = re.compile(rf"\b({'|'.join(_MIN_VERSIONS)})(?=[,)\[]|$)")
 
 
 def check_column_types(function: str, columns: Mapping[str, str], version: str) -> None:
-    """Check that the oldest DuckDB that must read a file knows the types of its columns.
+    """Check that the oldest DuckDB that must read a file knows the types of its columns, also of nested ones.
+
+    Only VARIANT (since v1.5.0) and TIMESTAMPTZ_NS (since v2.0.0) are checked.
 
     Args:
         function: The name of the function that was called.
-        columns: Types by column.
-        version: The oldest DuckDB that must read the file.
+        columns: DuckDB types by column name.
+        version: The oldest DuckDB that must read the file, such as `v1.0.0`, or `latest`.
 
     Raises:
-        StorageVersionTooOldError: One of the types is newer.
+        StorageVersionTooOldError: A type is newer than `version`.
     """
     for name, type_ in columns.items():
         for new_type in _NEW_TYPE.findall(type_):
@@ -39,7 +41,7 @@ def check_column_types(function: str, columns: Mapping[str, str], version: str) 
 
 
 def _version_key(version: str) -> tuple[int, ...]:
-    """Return a sort key of a version; words such as `latest` sort last."""
+    """Return the numbers of a version as a sort key, (1, 5, 0) for `v1.5.0`; a word such as `latest` sorts last."""
     return tuple(map(int, re.findall(r"\d+", version))) or (1_000_000,)
 
 
@@ -51,7 +53,10 @@ _TOO_NEW_MESSAGE = re.compile(
 
 @contextlib.contextmanager
 def translate_version_errors(path: object) -> Iterator[None]:
-    """Raise NewerDatabaseError if a newer DuckDB wrote the database that the block opens; pass other errors on."""
+    """Raise NewerDatabaseError if opening a database in the block fails because a newer DuckDB wrote it.
+
+    Other errors pass unchanged. `path` is the database, for the message.
+    """
     try:
         yield
     except Exception as error:

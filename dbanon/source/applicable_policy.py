@@ -32,6 +32,9 @@ def applicable_policy(
 ) -> stored_policy.Policy:
     """Return the policy that applies to a source, with a check that execution reads what was planned.
 
+    The policy has no columns if the source has no rows in dbanon.policy and reads no table that has some. The check is
+    part of the SQL of the policy's fingerprint.
+
     Args:
         function: The table function or command that reads the source, for messages.
         source: The source, resolved by `catalog.resolve_source`.
@@ -74,41 +77,51 @@ def applicable_policy(
 
 
 class _LocalRelations:
-    """Relations that only the caller sees, as far as tracked: temporary ones, and those of an open transaction."""
+    """Relations that only the caller sees: temporary ones, and those of an open transaction, as far as tracked.
+
+    `names` are their folded names, `views` the definitions of temporary views. Empty without a session.
+    """
 
     def __init__(self, session: Session | None) -> None:
+        """Take the temporary relations that the session tracks; there are none without a session."""
         self._session = session
         self.names = frozenset(session.temporary.columns) if session else frozenset[str]()
         self.views: Mapping[str, str] = session.temporary.views if session else {}
         self._scans: Mapping[str, tuple[Scan, ...]] = session.temporary.scans if session else {}
 
     def policy(self, place: Place) -> stored_policy.TemporaryPolicy | None:
-        """Return the policy of a temporary table that holds the rows of a query; None for other relations."""
+        """Return the policy of a temporary table of a query's rows, by its place; None for other relations."""
         known = self._session.temporary.policies if self._session else {}
         return known.get(place[2]) if place[0] == TEMPORARY else None
 
     def own_macros(self, mentions: Mentions | None) -> dict[str, str]:
-        """Return the table functions of dbanon that a view calls, with hashes of their definitions."""
+        """Return the dbanon table functions that a view calls, by name, with hashes of their present definitions.
+
+        `mentions` are the names in the view's definition; None, or no session, gives an empty result.
+        """
         if self._session is None or mentions is None or not mentions.functions:
             return {}
         return {name: hashed for name, hashed in self._session.own_macros().items() if name in mentions.functions}
 
     def place(self, source: Source) -> Place:
-        """Return the place of a source; temporary relations are in `temp`."""
+        """Return database, schema and name of a source; the database of a temporary relation is TEMPORARY."""
         name = names.fold_case(source.table)
         is_local = source.sql == identifier(source.table) and name in self.names
         return (TEMPORARY, "main", name) if is_local else source.place
 
     def scans(self, place: Place) -> tuple[Scan, ...] | None:
-        """Return what a temporary relation reads, as the caller's connection bound it; None if unbound."""
+        """Return the tables that a temporary relation reads, as the caller's connection bound it; None if unknown.
+
+        `place` is its database (TEMPORARY), schema and name.
+        """
         return self._scans.get(place[2])
 
 
 def _stored_scans(source: Source, cursor: Any, path: SearchPath, mentions: Mentions | None) -> tuple[Scan, ...] | None:
-    """Return what a stored view or a file reads; None if DuckDB cannot bind it.
+    """Return the tables that a stored view or a file reads; None if DuckDB cannot bind it, and () without `mentions`.
 
     A bare name in a view is also looked up on the search path of the statement that reads the view: that of the caller,
-    or that of a cursor of dbanon.
+    or that of a cursor of dbanon. So the tables on both paths are returned.
     """
     if mentions is None:
         return ()
@@ -127,6 +140,15 @@ def _refuse_derived(
     local_relations: _LocalRelations,
 ) -> None:
     """Check that a source without a policy reads no table or view with a policy.
+
+    Args:
+        function: The function that reads the source, for messages.
+        source: The source.
+        place: Its database, schema and name; the database of a temporary relation is TEMPORARY.
+        scans: The tables that it reads, as DuckDB bound it; None if it could not be bound.
+        mentions: The names in the definition of a view; None for a table.
+        cursor: A cursor that sees committed objects.
+        local_relations: The relations that only the caller sees.
 
     Raises:
         ViewOverPolicyError: It reads one, or mentions its name and cannot be bound.
@@ -151,7 +173,7 @@ def _refuse_derived(
 def _stored_tables(source: Source, scans: tuple[Scan, ...] | None) -> frozenset[Place]:
     """Return the tables of DuckDB databases that a source reads: only itself if it is a table.
 
-    `scans` are those of a view or query; None, for unknown ones, gives an empty set. Temporary tables are not stored.
+    `scans` are those of a view or query; None, for unknown ones, gives an empty set. Temporary tables are omitted.
     """
     if source.is_table:
         return frozenset({source.place})
@@ -159,10 +181,10 @@ def _stored_tables(source: Source, scans: tuple[Scan, ...] | None) -> frozenset[
 
 
 def _renamed_table_check(function: str, source: Source, tables: Collection[Place], cursor: Any) -> Sql | None:
-    """Return a condition that ends the statement if one of the tables is a governed table under another name.
+    """Return a SQL condition that raises an error if one of the tables is a governed table under another name.
 
-    In the caller's transaction a table may have been renamed. None if no table is governed, so that nothing needs a
-    check.
+    Governed means that it has policy rows. In the caller's transaction a table may have been renamed. None if no table
+    in the databases of `tables` is governed, so that nothing needs a check.
     """
     databases = sorted({place[0] for place in tables})
     numbers = [number for database in databases for number in stored_policy.governed_table_oids(cursor, database)]
@@ -170,7 +192,10 @@ def _renamed_table_check(function: str, source: Source, tables: Collection[Place
 
 
 def _with_check(policy: stored_policy.Policy, check: Sql | None) -> stored_policy.Policy:
-    """Return the policy with a condition before its fingerprint."""
+    """Return the policy whose fingerprint SQL first evaluates a condition and is NULL if that is not true.
+
+    Unchanged if `check` is None.
+    """
     if check is None:
         return policy
     return policy._replace(fingerprint_sql=Sql(f"(CASE WHEN {check} THEN {policy.fingerprint_sql} END)"))

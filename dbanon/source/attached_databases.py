@@ -18,11 +18,14 @@ Place = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class _ForeignSystem:
-    """Another database system.
+    """A database system other than DuckDB that DuckDB can attach.
 
-    `schema` is the schema that a bare name means (None: it depends on the connection), `query` the DuckDB function that
-    runs a query there. `identity` is a query for the identity of a database, `relations` one for the schemas and names
-    of its tables and views. `looks_once`: DuckDB's own list of its tables is not updated after the first access.
+    Attributes:
+        schema: The schema that a bare name means; None: it depends on the connection.
+        query: The DuckDB function that runs a query in that system.
+        identity: A query there for the identity of a database.
+        relations: A query there for the schemas and names of its tables and views.
+        looks_once: Whether DuckDB's own list of its tables is not updated after the first access.
     """
 
     schema: str | None
@@ -62,11 +65,14 @@ _SYSTEMS = {
 
 @dataclass(frozen=True)
 class ForeignSource:
-    """A source in another system.
+    """A source in another database system, such as PostgreSQL.
 
-    `home` is the DuckDB database with its policy, `identity` the database that its name stands for (None if the system
-    does not report one; then it has no policy), `names` all lower-case names by which the policy may call that
-    database.
+    Attributes:
+        kind: The system: postgres, mysql or sqlite.
+        home: The DuckDB database with its policy.
+        identity: The identity of the database behind its attached name; None if the system does not report one; then it
+            has no policy.
+        names: All lower-case names by which the policy may call that database.
     """
 
     kind: str
@@ -78,7 +84,7 @@ class ForeignSource:
 
 
 def database_kind(cursor: Any, database: str) -> str | None:
-    """Return the system of an attached database, as DuckDB calls it; None for DuckDB and unsupported systems."""
+    """Return the system of an attached database (postgres, mysql or sqlite); None for DuckDB and unknown databases."""
     rows = cursor.execute(
         "SELECT type FROM system.main.duckdb_databases() WHERE system.main.lower(database_name) = "
         f"{text(database.lower())}"
@@ -87,7 +93,10 @@ def database_kind(cursor: Any, database: str) -> str | None:
 
 
 def databases(cursor: Any, kind: str) -> dict[str, str]:
-    """Return the attached databases of another system, by lower-case name."""
+    """Return the names of the attached databases of a system, by lower-case name.
+
+    `kind` is postgres, mysql or sqlite.
+    """
     rows = cursor.execute(
         f"SELECT database_name FROM system.main.duckdb_databases() WHERE type = {text(kind)}"
     ).fetchall()
@@ -95,16 +104,19 @@ def databases(cursor: Any, kind: str) -> dict[str, str]:
 
 
 def relations(cursor: Any, database: str, kind: str) -> list[Place]:
-    """Return all tables and views that a database of another system has now."""
+    """Return (database, schema, name) of all tables and views that a database of another system has now.
+
+    `kind` is the system of the database: postgres, mysql or sqlite.
+    """
     query = _SYSTEMS[kind].relations
     rows = cursor.execute(f"SELECT * FROM {_SYSTEMS[kind].query}({text(database)}, {text(query)})").fetchall()
     return [(database, schema, table) for schema, table in rows]
 
 
 def queried_databases(cursor: Any) -> dict[str, tuple[str, str]]:
-    """Return (database, kind) by lower-case name of the attached databases that must be queried for their tables.
+    """Return (database, kind), by lower-case name, of attached databases that must be queried for their tables.
 
-    DuckDB's own list of their tables is not updated after the first access.
+    These are PostgreSQL and MySQL: DuckDB's own list of their tables is not updated after the first access.
     """
     kinds = join_sql(text(kind) for kind, system in _SYSTEMS.items() if system.looks_once)
     rows = cursor.execute(
@@ -114,7 +126,10 @@ def queried_databases(cursor: Any) -> dict[str, tuple[str, str]]:
 
 
 def default_schema(cursor: Any, database: str) -> str:
-    """Return the schema that `database.table` means; "" if there is none."""
+    """Return the schema that `database.table` means; "" if there is none.
+
+    It is `main` for DuckDB and unknown databases. A MySQL database is asked for its current database.
+    """
     system = database_kind(cursor, database)
     schema = "main" if system is None else _SYSTEMS[system].schema
     if system is None or schema is not None:
@@ -124,13 +139,18 @@ def default_schema(cursor: Any, database: str) -> str:
 
 
 def identity_sql(database: str, kind: str) -> Sql:
-    """Return a scalar subquery for the identity of a database at the time the statement runs."""
+    """Return a scalar subquery for the identity of an attached database, evaluated when the statement runs.
+
+    `kind` is the system of the database: postgres, mysql or sqlite.
+    """
     system = _SYSTEMS[kind]
     return Sql(f"(SELECT identity FROM {system.query}({text(database)}, {text(system.identity)}))")
 
 
 def identity(function: str, cursor: Any, database: str, kind: str) -> str:
-    """Return the identity of an attached database.
+    """Return the identity of an attached database of another system, which does not depend on its attached name.
+
+    `kind` is the system: postgres, mysql or sqlite.
 
     Raises:
         DatabaseIdentityUnavailableError: The database does not report one.
@@ -149,9 +169,9 @@ def identity(function: str, cursor: Any, database: str, kind: str) -> str:
 def foreign_source(
     function: str, cursor: Any, place: Place, current: str, is_declaring: bool = False
 ) -> ForeignSource | None:
-    """Return the home and identity of a source in another system; None for a source in a DuckDB database.
+    """Return the home database and identity of a source in another system; None for a source in a DuckDB database.
 
-    Its policy is in the database that has rows about it, else in that of the session.
+    Its home is the database whose policy has rows about it, else that of the session.
 
     Args:
         function: The function that reads the source, for messages.
@@ -220,10 +240,17 @@ def foreign_source(
 
 
 def check_read(function: str, cursor: Any, place: Place, kind: str, columns: Iterable[str]) -> None:
-    """Check that DuckDB can read a table of another system by its name.
+    """Check that DuckDB can read a table of another system by its name; only for MySQL this can fail.
+
+    Args:
+        function: The function that reads the table, for messages.
+        cursor: A cursor; it is not used.
+        place: Database, schema and name of the table.
+        kind: The system of the database: postgres, mysql or sqlite.
+        columns: The names of the table's columns as DuckDB lists them.
 
     Raises:
-        StaleTableListError: DuckDB's list of tables is older than the table.
+        StaleTableListError: DuckDB's list of tables is older than the table, so that it has no columns.
         UnsafeNameError: A name contains characters that DuckDB does not quote for MySQL.
     """
     if kind != "mysql":
@@ -237,7 +264,7 @@ def check_read(function: str, cursor: Any, place: Place, kind: str, columns: Ite
 
 
 def record_identity(function: str, cursor: Any, database: str, foreign: ForeignSource) -> None:
-    """Record which database the policy in `foreign.home` means by a name, if that is not recorded yet.
+    """Record in `foreign.home` the identity of an attached database under its name, unless the name has one already.
 
     Raises:
         DatabaseIdentityUnavailableError: The database reports no identity.
@@ -250,17 +277,30 @@ def record_identity(function: str, cursor: Any, database: str, foreign: ForeignS
 
 
 def is_about(place: Place, foreign: ForeignSource, schema_name: str, table_name: str) -> bool:
-    """Return whether a policy row is about a table of another system: its name must contain that of the database."""
+    """Return whether a policy row is about the table at `place`, which is in another system.
+
+    The row's table_name must begin with one of the names of the database.
+
+    `foreign` has the names of the database; `schema_name` and `table_name` are those of the row.
+    """
     return _is_named_by(place, foreign.kind, foreign.names, schema_name, table_name)
 
 
 def policy_key(place: Place) -> tuple[str, str]:
-    """Return schema_name and table_name for policy rows about a table of another system."""
+    """Return schema_name and table_name for policy rows about a table of another system: `main` and the full name.
+
+    `place` is database, schema and name of the table. Parts of the full name are quoted if needed.
+    """
     return "main", ".".join(p if names.table_parts(p) == (p,) else identifier(p) for p in place)
 
 
 def tables_named_by_row(cursor: Any, schema_name: str, table_name: str) -> list[Place]:
-    """Return the tables of attached databases of other systems that a policy row names."""
+    """Return the tables, in attached databases of other systems, that a policy row names; empty if it names none.
+
+    A name without schema can mean several tables of MySQL.
+
+    `schema_name` and `table_name` are those of the row.
+    """
     parts = names.table_parts(table_name) or ()
     system = database_kind(cursor, parts[0]) if len(parts) > 1 else None
     if system is None:
@@ -275,23 +315,33 @@ def tables_named_by_row(cursor: Any, schema_name: str, table_name: str) -> list[
 
 
 def is_detached(cursor: Any, holder: str, table_name: str) -> bool:
-    """Return whether a policy row names a table of a database whose name the policy has recorded."""
+    """Return whether `holder` records an identity for the database part of a policy row's table_name.
+
+    The database is then one of another system. Whether it is attached now is not checked.
+    """
     parts = names.table_parts(table_name) or ()
     return len(parts) > 1 and parts[0].lower() in _recorded_identities(cursor, holder)
 
 
 def ledger_name(function: str, cursor: Any, place: Place) -> str:
-    """Return the name of a table for the ledger: with the identity of its database instead of the attached name."""
+    """Return the full name of a table for the ledger; a database of another system is named by its identity.
+
+    `place` is database, schema and name of the table; the database is its attached name.
+
+    Raises:
+        DatabaseIdentityUnavailableError: The database does not report one.
+    """
     system = database_kind(cursor, place[0])
     return str(qualified(place[0] if system is None else identity(function, cursor, place[0], system), *place[1:]))
 
 
 def _table(home: str) -> Sql:
+    """Return the SQL name of dbanon.foreign_database in a database."""
     return qualified(home, "dbanon", "foreign_database")
 
 
 def _holders(cursor: Any) -> list[str]:
-    """Return the attached databases with a policy; tables of that name in other systems do not count."""
+    """Return the attached databases with a table dbanon.policy, sorted, except those of other systems."""
     rows = cursor.execute(
         "SELECT DISTINCT database_name, type FROM system.main.duckdb_tables() "
         "JOIN system.main.duckdb_databases() USING (database_name) "
@@ -301,7 +351,10 @@ def _holders(cursor: Any) -> list[str]:
 
 
 def _recorded_identities(cursor: Any, holder: str) -> dict[str, str]:
-    """Return the recorded identities of databases by lower-case name; empty for a policy of an older schema."""
+    """Return the identities of other systems' databases that `holder` records, by lower-case attached name.
+
+    Empty for a policy of an older schema, without the table for them.
+    """
     exists = cursor.execute(
         "SELECT 1 FROM system.main.duckdb_tables() "
         "WHERE (database_name, schema_name, table_name) = (?, 'dbanon', 'foreign_database')",
@@ -312,18 +365,27 @@ def _recorded_identities(cursor: Any, holder: str) -> dict[str, str]:
 
 
 def _tables_differing_by_case(cursor: Any, place: Place, kind: str) -> list[str]:
-    """Return the tables whose names are equal to this one without case: a policy cannot distinguish them."""
+    """Return the full names of all tables that are equal to this one without regard to case, itself included.
+
+    A policy cannot distinguish them.
+
+    `place` is database, schema and name; `kind` is the system of the database.
+    """
     lower = [part.lower() for part in place]
     matches = (p for p in relations(cursor, place[0], kind) if [part.lower() for part in p] == lower)
     return sorted(str(qualified(*p)) for p in matches)
 
 
 def _has_rows(cursor: Any, holder: str, aliases: Iterable[str], place: Place, kind: str) -> bool:
+    """Return whether the policy in `holder` has a row about a table, whose database has one of the names `aliases`.
+
+    `place` is database, schema and name of the table; `kind` is the system of the database.
+    """
     return any(_is_named_by(place, kind, aliases, *row) for row in _policy_names(cursor, holder))
 
 
 def _policy_names(cursor: Any, holder: str) -> list[tuple[str, str]]:
-    """Return schema_name and table_name of all rows of a policy."""
+    """Return the distinct schema_name and table_name of all rows of the policy in `holder`, sorted."""
     rows: list[tuple[str, str]] = cursor.execute(
         f"SELECT DISTINCT schema_name, table_name FROM {qualified(holder, 'dbanon', 'policy')} ORDER BY ALL ASC"
     ).fetchall()
@@ -331,7 +393,13 @@ def _policy_names(cursor: Any, holder: str) -> list[tuple[str, str]]:
 
 
 def _is_named_by(place: Place, kind: str, aliases: Iterable[str], schema_name: str, table_name: str) -> bool:
-    """Return whether a row names the table, by one of the aliases: `pg.public.patients`, `pg.patients`."""
+    """Return whether a policy row names the table at `place`, as in `pg.public.patients` or `pg.patients`.
+
+    `aliases` are the lower-case names of its database. Case does not matter; without a schema the system's default is
+    meant.
+
+    `kind` is the system of the database; `schema_name` and `table_name` are those of the row.
+    """
     parts = tuple(part.lower() for part in names.table_parts(table_name) or ())
     schema, table = place[1].lower(), place[2].lower()
     if schema_name.lower() not in ("main", schema) or len(parts) < 2 or parts[0] not in aliases:
@@ -342,7 +410,10 @@ def _is_named_by(place: Place, kind: str, aliases: Iterable[str], schema_name: s
 def _check_schema_named(
     function: str, cursor: Any, holder: str, aliases: Iterable[str], place: Place, kind: str
 ) -> None:
-    """Check that no row leaves it to the connection which table it is about.
+    """Check that no policy row about the table depends on the connection, since it names no schema (MySQL only).
+
+    `holder` is the database with the policy. The table is at `place`, in a database of the system `kind` that has the
+    names `aliases`.
 
     Raises:
         PolicyRowNeedsSchemaError: A row does so.
@@ -353,7 +424,12 @@ def _check_schema_named(
 
 
 def _may_be_named_by(place: Place, kind: str, aliases: Iterable[str], table_name: str) -> bool:
-    """Return whether a name without schema, such as `my.patients`, means this table on some connections."""
+    """Return whether a name without schema, such as `my.patients`, means the table on some connections (MySQL only).
+
+    `aliases` are the lower-case names of its database.
+
+    `place` is the table, `kind` the system of its database; `table_name` is the name in a policy row.
+    """
     parts = tuple(part.lower() for part in names.table_parts(table_name) or ())
     if _SYSTEMS[kind].schema is not None or len(parts) != 2:
         return False
@@ -361,7 +437,9 @@ def _may_be_named_by(place: Place, kind: str, aliases: Iterable[str], table_name
 
 
 def _policy_database(function: str, cursor: Any, place: Place, current: str) -> str:
-    """Return the database for a new policy: that of the session, or the only DuckDB database.
+    """Return the database for the policy of a source in another system: the session's, or the only DuckDB database.
+
+    `place` is the source, for messages; `current` is the database of the session.
 
     Raises:
         NoDatabaseForPolicyError: The session is in another system, and several DuckDB databases are attached, or none.

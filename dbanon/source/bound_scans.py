@@ -15,7 +15,7 @@ _PLAN = "logical_plan"
 
 @dataclass(frozen=True)
 class Scan:
-    """A leaf of a bound plan: the operator, and the name of the table that it reads (None: it reads no table).
+    """A leaf of a bound query plan: the operator, and the name of the table that it reads (None: it reads no table).
 
     Tables of DuckDB databases are named `database.schema.table`, quoted where necessary; those of other systems as the
     extension for the system names them.
@@ -26,7 +26,7 @@ class Scan:
 
     @property
     def place(self) -> tuple[str, str, str] | None:
-        """Database, schema and name of a table in a DuckDB database; None for all other leaves."""
+        """Database, schema and name of the DuckDB table that the leaf reads; None for all other leaves."""
         parts = names.table_parts(self.table or "")
         return (parts[0], parts[1], parts[2]) if self.operator == "SEQ_SCAN" and parts and len(parts) == 3 else None
 
@@ -39,8 +39,14 @@ def bound_scans(
 ) -> tuple[Scan, ...] | None:
     """Return the leaves of a query's plan before optimization; None if DuckDB cannot bind the query here.
 
-    The query is bound on `connection` and does not run: its temporary objects, its open transaction and its search path
-    count. One setting of the connection is changed and restored; `search_path` is set permanently.
+    The query is bound on `connection` and does not run: the connection's temporary objects, open transaction and search
+    path count. Errors are not raised.
+
+    Args:
+        connection: The connection. One setting of it is changed and restored.
+        query: The query.
+        parameters: Values of the query's parameters.
+        search_path: A search path that is set on the connection and not restored; None to keep its own.
     """
     try:
         if search_path is not None:
@@ -55,7 +61,10 @@ def bound_scans(
 
 
 def scans_on_paths(cursor: Any, query: str, search_paths: Iterable[str]) -> tuple[Scan, ...] | None:
-    """Return the leaves of a query's plan on each of some search paths; None if DuckDB can bind it on none of them."""
+    """Return the leaves of a query's plans on all of some search paths; None if DuckDB can bind it on none of them.
+
+    The leaves of different paths are combined, without duplicates. Uses a copy of the cursor.
+    """
     with cursor.cursor() as binder:
         bound = [bound_scans(binder, query, search_path=path) for path in search_paths]
     if all(scans is None for scans in bound):
@@ -65,7 +74,10 @@ def scans_on_paths(cursor: Any, query: str, search_paths: Iterable[str]) -> tupl
 
 @contextlib.contextmanager
 def _all_plans(connection: Any) -> Iterator[None]:
-    """Let EXPLAIN show the plan of the binder on this connection."""
+    """Let EXPLAIN on this connection show the plan before optimization within the block.
+
+    The setting is restored after it.
+    """
     previous = connection.execute("SELECT system.main.current_setting('explain_output')").fetchall()[0][0]
     connection.execute("SET explain_output = 'all'")
     try:
@@ -75,6 +87,7 @@ def _all_plans(connection: Any) -> Iterator[None]:
 
 
 def _leaves(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Scan]:
+    """Yield the leaves of the plans in EXPLAIN's JSON, in order."""
     for node in nodes:
         if node["children"]:
             yield from _leaves(node["children"])

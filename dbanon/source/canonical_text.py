@@ -17,7 +17,7 @@ _NESTED = re.compile(r"(STRUCT|MAP|UNION|JSON|VARIANT)\b|.*\]$", re.DOTALL)
 
 
 def canonical_form(type_: str) -> Sql:
-    """Return SQL with `{value}` in it: the canonical text of a value of a type; NULL for NULL.
+    """Return SQL, with the placeholder `{value}`, of the canonical text of a value of a DuckDB type; NULL for NULL.
 
     For values inside a VARIANT it contains DuckDB's own hash, too, which another version may compute differently.
     """
@@ -34,9 +34,10 @@ def canonical_form(type_: str) -> Sql:
 
 
 def hashed_form(type_: str) -> Sql:
-    """Return SQL with `{value}` in it: the canonical text, encoded so that concatenated values remain distinguishable.
+    """Return SQL, with the placeholder `{value}`, of the canonical text, encoded for concatenation.
 
-    Texts of any characters are prefixed with their length; NULL is a dash.
+    Concatenated values remain distinguishable: texts of any characters are prefixed with their length in bytes and a
+    colon; NULL is a dash.
     """
     text = canonical_form(type_)
     if _TEXTS.match(type_) or _NESTED.match(type_):

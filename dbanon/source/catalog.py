@@ -25,12 +25,15 @@ class Cursor(Protocol):
     """The part of a DuckDB connection that the planner uses."""
 
     def execute(self, query: str, parameters: object = None) -> Any:
-        """Run a query."""
+        """Run a query with the values of its parameters, if any; return the result, from which rows are fetched."""
 
 
 @dataclass(frozen=True)
 class SearchPath:
-    """The search path for the caller's bare names."""
+    """The search path for the caller's bare (unqualified) names.
+
+    `database` and `schema` are the current ones, `entries` those of the setting search_path.
+    """
 
     database: str
     schema: str
@@ -38,7 +41,10 @@ class SearchPath:
 
     @classmethod
     def of(cls, database: str, schema: str, setting: str) -> SearchPath:
-        """Return the search path for the current database and schema and the search_path setting (`a.b,"c d".e`)."""
+        """Return the search path for the current database and schema and the value of search_path (`a.b,"c d".e`).
+
+        An entry of one part is a schema of the current database; entries of more than two parts are ignored.
+        """
         entries = [
             (parts[0], parts[1]) if len(parts) == 2 else (database, parts[0])
             for parts in names.search_path_entries(setting or "")
@@ -48,19 +54,23 @@ class SearchPath:
 
     @classmethod
     def here(cls, connection: Cursor) -> SearchPath:
-        """Return the search path of a connection."""
+        """Return the present search path of a connection."""
         query = qualify_builtins("SELECT current_database(), current_schema(), current_setting('search_path')")
         return cls.of(*connection.execute(query).fetchall()[0])
 
     @property
     def places(self) -> list[tuple[str, str]]:
-        """The (database, schema) pairs in the order in which a bare name is looked up."""
+        """The (database, schema) pairs in the order in which a bare name is looked up, without duplicates.
+
+        The entries of the setting come first, then the current schema, then main.
+        """
         return list(dict.fromkeys([*self.entries, (self.database, self.schema), (self.database, "main")]))
 
     def named(self, given: str) -> tuple[str, list[tuple[str, str]]]:
-        """Return the bare part of a name, and the (database, schema) pairs in which it may be.
+        """Return the bare (unqualified) part of a name, and the (database, schema) pairs in which it may be, in order.
 
-        The name may include a schema and a database.
+        The name may include a schema and a database. The first of two parts is a schema of a database on the path, or a
+        database whose schema main is meant. `given` is the name as written; one that cannot be split is a bare name.
         """
         parts = names.table_parts(given) or (given,)
         if len(parts) == 3:
@@ -72,7 +82,10 @@ class SearchPath:
 
 @dataclass(frozen=True)
 class Source:
-    """A resolved source: SQL that names it, its columns, and the database with its policy."""
+    """A resolved source of a call: SQL that names it, its columns with their types, and its place.
+
+    `shown` is its name as messages show it; `bare` is whether that is without schema and database.
+    """
 
     shown: str
     sql: Sql
@@ -93,12 +106,12 @@ class Source:
 
     @property
     def home(self) -> str:
-        """The database with its policy, hierarchies and releases: its own database, or that of `foreign`."""
+        """The database with its policy, hierarchies and releases: its own, or for another system that of `foreign`."""
         return self.database if self.foreign is None else self.foreign.home
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """Database, schema and name."""
+        """Database, schema and name of the source."""
         return self.database, self.schema, self.table
 
     @property
@@ -108,19 +121,20 @@ class Source:
 
     @property
     def rows(self) -> Sql:
-        """SQL of the source for statements whose result no gate checks."""
+        """SQL of the source, with NULL for codes for missing values, for statements whose result no gate checks."""
         return self.cleaned or self.read
 
     @cached_property
     def _spelled(self) -> dict[str, str]:
+        """The columns by case-folded name."""
         return {names.fold_case(name): name for name in self.columns}
 
     def spelled(self, name: str) -> str | None:
-        """Return a column as the table spells it; None if the table has no such column."""
+        """Return a column, given in any case, as the table spells it; None if the table has no such column."""
         return self._spelled.get(names.fold_case(name))
 
     def column(self, function: str, name: str, where: str) -> str:
-        """Return a column as the table spells it.
+        """Return a column, given in any case, as the table spells it.
 
         Args:
             function: The function whose call names the column, for messages.
@@ -146,13 +160,16 @@ def resolve_source(
 ) -> Source:
     """Return the table, view, file or known temporary relation that a source argument names.
 
+    For a source in another system also the errors of `attached_databases.foreign_source`,
+    `attached_databases.check_read` and `snapshot_guard.check_isolation` are raised.
+
     Args:
         function: The function that reads the source, for messages.
         name: The source as the call gives it.
         cursor: A cursor that sees committed objects.
         path: The search path of the caller.
         local_relations: Columns of relations that only the caller's connection sees, by folded name: temporary ones,
-            and as `schema.table` those of its open transaction.
+            and as `schema.table` those of its open transaction. They take precedence over stored ones.
         is_declaring: As in `attached_databases.foreign_source`.
 
     Raises:
@@ -162,9 +179,7 @@ def resolve_source(
         AmbiguousTableError: A two-part name means several tables.
         UnreadableFileError: The file cannot be read.
         RemoteFileError: The file is remote, and remote files are not allowed.
-
-    For a source in another system also the errors of `attached_databases.foreign_source`,
-    `attached_databases.check_read` and `snapshot_guard.check_isolation`.
+        RecursiveViewError: It is a view that calls the function.
     """
     parts = names.table_parts(name)
     bare_name = parts[0] if parts and len(parts) == 1 else name
@@ -222,7 +237,20 @@ def _stored_source(
     is_bare: bool,
     foreign: attached_databases.ForeignSource | None,
 ) -> Source:
-    """Return a stored table or view as a source, with the checks for sources in other systems."""
+    """Return a stored table or view as a source, after the checks for sources in other systems.
+
+    Args:
+        function: The function that reads the source, for messages.
+        name: The source as the call gives it.
+        cursor: A cursor that sees committed objects.
+        place: Database, schema and name of the table or view.
+        is_bare: Whether the name is without schema and database.
+        foreign: Its home and identity if it is in another system, else None.
+
+    Raises:
+        RecursiveViewError: It is a view that calls the function.
+        DbanonError: As `attached_databases.check_read` and `snapshot_guard.check_isolation`.
+    """
     is_table = _is_table(cursor, place)
     if not is_table and view_references.view_calls_function(
         function, place, cursor
@@ -246,7 +274,20 @@ _RELATIONS = """
 def find_stored(
     function: str, cursor: Cursor, name: str, parts: tuple[str, ...] | None, path: SearchPath
 ) -> tuple[str, str, str] | None:
-    """Return the place of the one stored relation that a name can mean; None if there is none."""
+    """Return database, schema and name of the stored table or view that a name means; None if there is none.
+
+    Temporary relations are not considered. Names match without regard to case.
+
+    Args:
+        function: The function that reads it, for messages.
+        cursor: A cursor that sees committed objects.
+        name: The name as given.
+        parts: The parts of the name; None if it cannot be split, and then all of it is a table name.
+        path: The search path of the caller.
+
+    Raises:
+        AmbiguousTableError: A two-part name means a table in a schema and another one in a database.
+    """
     rows: list[tuple[str, str, str]] = cursor.execute(
         qualify_builtins(
             f"SELECT * FROM ({_RELATIONS}) WHERE lower(table_name) IN (SELECT lower(unnest(?))) "
@@ -261,6 +302,7 @@ def find_stored(
     by_name = {tuple(map(names.fold_case, row)): row for row in rows}
 
     def pick(candidates: Sequence[tuple[str, str, str]]) -> tuple[str, str, str] | None:
+        """Return the first of these places that exists, as the catalog spells it; None if none does."""
         hits = (by_name.get(tuple(map(names.fold_case, candidate))) for candidate in candidates)
         return next((hit for hit in hits if hit), None)
 
@@ -277,6 +319,7 @@ def find_stored(
 
 
 def _is_table(cursor: Cursor, place: tuple[str, str, str]) -> bool:
+    """Return whether there is a table, not a view, at this exact place of a DuckDB database."""
     return bool(
         cursor.execute(
             "SELECT 1 FROM system.main.duckdb_tables() JOIN system.main.duckdb_databases() USING (database_name) "
@@ -287,9 +330,11 @@ def _is_table(cursor: Cursor, place: tuple[str, str, str]) -> bool:
 
 
 def columns_of(cursor: Cursor, place: tuple[str, str, str]) -> dict[str, str]:
-    """Return column types by name of a stored table or view.
+    """Return column types by name, in order, of a stored table or view; empty if it does not exist.
 
     For a view that cannot be bound on this cursor these are the columns with which it was created.
+
+    `place` is its database, schema and name.
     """
     try:
         return _describe_columns(cursor, qualified(*place))
@@ -304,11 +349,12 @@ def columns_of(cursor: Cursor, place: tuple[str, str, str]) -> dict[str, str]:
 
 
 def _describe_columns(cursor: Cursor, relation: Sql) -> dict[str, str]:
+    """Return column types by name, in order, of a relation, as DuckDB binds it."""
     return dict(cursor.execute(f"SELECT column_name, column_type FROM (DESCRIBE FROM {relation})").fetchall())
 
 
 def relations(cursor: Cursor, database: str) -> list[tuple[str, str, str]]:
-    """Return all tables and views of a database: (database, schema, table)."""
+    """Return (database, schema, name) of all tables and views of a database, those of other systems as they are now."""
     for queried_name, kind in attached_databases.queried_databases(cursor).values():
         if queried_name == database:
             return attached_databases.relations(cursor, queried_name, kind)
@@ -319,6 +365,10 @@ def relations(cursor: Cursor, database: str) -> list[tuple[str, str, str]]:
 
 
 def _known_names(cursor: Cursor, path: SearchPath, local_relations: Mapping[str, object]) -> list[str]:
+    """Return the names of all stored and local relations as a source argument would give them, for messages.
+
+    Those in the schema dbanon are omitted; a schema is included unless it is main.
+    """
     rows = cursor.execute(f"SELECT DISTINCT table_name, schema_name FROM ({_RELATIONS})").fetchall()
     stored_names = [
         _quoted_if_needed(t) if s == "main" else f"{_quoted_if_needed(s)}.{_quoted_if_needed(t)}"
@@ -329,7 +379,7 @@ def _known_names(cursor: Cursor, path: SearchPath, local_relations: Mapping[str,
 
 
 def _quoted_if_needed(name: str) -> str:
-    """Return a name for a source argument, in double quotes if it would be read as something else."""
+    """Return a name for a source argument, in double quotes if it would be read as something else without them."""
     return name if names.table_parts(name) == (name,) else identifier(name)
 
 
@@ -337,7 +387,7 @@ def _quoted_if_needed(name: str) -> str:
 
 
 def has_table(cursor: Cursor, database: str, table: str) -> bool:
-    """Return whether the database has `dbanon.<table>`."""
+    """Return whether the schema dbanon of the database has this table."""
     return bool(
         cursor.execute(
             "SELECT 1 FROM system.main.duckdb_tables() WHERE (database_name, schema_name, table_name) = (?, ?, ?)",
@@ -347,7 +397,7 @@ def has_table(cursor: Cursor, database: str, table: str) -> bool:
 
 
 def has_schema(cursor: Cursor, database: str, schema: str) -> bool:
-    """Return whether the database has the schema."""
+    """Return whether the database has the schema, whose name is compared without regard to case."""
     rows = cursor.execute(
         qualify_builtins(
             "SELECT 1 FROM system.main.duckdb_schemas() WHERE database_name = ? AND lower(schema_name) = lower(?)"
@@ -366,7 +416,7 @@ def hierarchy_table(
     """Return (database, hierarchy name) of a stored hierarchy; None if it is not stored.
 
     Args:
-        name: `zip5`, looked up in `databases`, or `db.zip5`.
+        name: `zip5`, looked up in `databases` in their order, or `db.zip5`.
         databases: The databases of the source and of the session.
         list_hierarchies: Returns the names of the hierarchies in a database.
         only_given: Allow `db.zip5` only for one of `databases`.
@@ -381,7 +431,7 @@ def hierarchy_table(
 
 
 def stored_hierarchies(cursor: Cursor, database: str) -> list[str]:
-    """Return names of the hierarchies stored in one database."""
+    """Return the names of the hierarchies stored in one database, sorted; empty if it has no table for them."""
     if not has_table(cursor, database, "hierarchy"):
         return []
     table = qualified(database, SCHEMA, "hierarchy")

@@ -13,10 +13,11 @@ _VARIANTS = ("A", "á", "Á", "ａ")
 
 
 def refuse_equating(function: str, source: Source, columns: Sequence[str], cursor: Any) -> None:
-    """Refuse columns of persons and sensitive values with a collation such as NOCASE or NOACCENT.
+    """Check that no text column among `columns` has a collation that equates different texts, such as NOCASE.
 
     DuckDB's catalog does not show the collation of a view's column, so a comparison asks for it; no row is read.
-    Temporary relations, which only the caller's connection sees, are not looked at.
+    Temporary relations, which only the caller's connection sees, are not checked. Nor are columns if the session's
+    default collation itself equates texts.
 
     Raises:
         CollatedColumnError: A column has such a collation.

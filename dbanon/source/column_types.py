@@ -18,17 +18,20 @@ _CATEGORIES = re.compile(r"^(VARCHAR|BOOLEAN|UUID|ENUM\(.*)$", re.DOTALL)
 
 
 def is_category(type_: str) -> bool:
-    """Return whether values of a type are distinguished by their text."""
+    """Return whether a DuckDB type is VARCHAR, BOOLEAN, UUID or ENUM, whose values are distinguished by their text."""
     return _CATEGORIES.match(type_) is not None
 
 
 def is_nested(type_: str) -> bool:
-    """Return whether a type is a list, a struct, binary or another type without single text values."""
+    """Return whether a DuckDB type is a list, a struct, binary or another type without single text values."""
     return type_.endswith("]") or type_.startswith(("STRUCT", "MAP", "UNION", "JSON", "VARIANT", "BLOB", "BIT"))
 
 
 def family(type_: str) -> tuple[str | None, int]:
-    """Return (arithmetic family, decimals) of a numeric or time type; (None, 0) for all others."""
+    """Return (arithmetic family, decimals) of a numeric or time type; (None, 0) for all others.
+
+    Families are integer, huge, float, decimal, date, timestamp, nanos and time. Decimals are 0 except for a DECIMAL.
+    """
     if type_ in INTEGERS:
         return "integer", 0
     if type_ in ("HUGEINT", "UHUGEINT"):
@@ -43,15 +46,15 @@ def family(type_: str) -> tuple[str | None, int]:
 
 
 def is_zoned(type_: str) -> bool:
-    """Return whether values of a type are instants, whose text depends on the session's time zone."""
+    """Return whether a type is TIMESTAMP WITH TIME ZONE: instants, whose text depends on the session's time zone."""
     return type_ == ZONED
 
 
 def label_text(value: Sql, type_: str) -> Sql:
-    """Return SQL of the text of a value, as hierarchies contain it and texts are compared.
+    """Return SQL of the text of a value, equal in every session, as hierarchies contain it and texts are compared.
 
-    It is equal in every session: an instant is written in UTC, as DuckDB does if that is the session's time zone
-    (`2020-01-01 00:00:00+00`).
+    An instant is written in UTC, as DuckDB does if that is the session's time zone (`2020-01-01 00:00:00+00`). Other
+    values are cast to VARCHAR.
     """
     if not is_zoned(type_):
         return Sql(f"CAST({value} AS VARCHAR)")
@@ -60,14 +63,14 @@ def label_text(value: Sql, type_: str) -> Sql:
 
 
 def are_comparable_keys(type_: str, other_type: str) -> bool:
-    """Return whether key values of two types are equal exactly if they identify the same person."""
+    """Return whether key columns of these two types can be compared: they are equal, or both are integer types."""
     return type_ == other_type or {type_, other_type} <= set(INTEGERS)
 
 
 def person_value(value: Sql, type_: str) -> Sql | None:
-    """Return SQL of a column `value` that identifies persons, in a form whose equality is that of persons.
+    """Return SQL of a column `value` that identifies persons, such that equal results mean the same person.
 
-    None if values of its type cannot identify persons.
+    Texts are compared byte by byte; -0.0 becomes 0.0. None if values of its type cannot identify persons.
     """
     if type_ in ("FLOAT", "DOUBLE"):
         return Sql(f"({value} + 0::{type_})")

@@ -31,13 +31,22 @@ _RENAMED_VALUES = (("policy", "role", "other", "insensitive"), ("stream", "statu
 
 
 def current_row(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row with the new names of its columns: a database that cannot be written has the earlier ones."""
+    """Return a copy of a row (values by column) of a table in the schema dbanon, with the new names of its columns.
+
+    A database that cannot be written still has the earlier names. `table` is the table's name.
+
+    Raises:
+        KeyError: No column of this table was renamed.
+    """
     renamed = RENAMED_COLUMNS[table]
     return {renamed.get(name, name): value for name, value in row.items()}
 
 
 def rename(cursor: Any, database: str) -> None:
-    """Rename tables, columns and values in the schema of a database; does nothing where that was done before."""
+    """Rename tables, columns and values in the schema dbanon of a database that an earlier version wrote.
+
+    Does nothing where that was done before, or the tables do not exist.
+    """
     for earlier_name, name in RENAMED_TABLES.items():
         if _columns(cursor, database, earlier_name) and not _columns(cursor, database, name):
             cursor.execute(f"ALTER TABLE {qualified(database, 'dbanon', earlier_name)} RENAME TO {identifier(name)}")

@@ -15,7 +15,9 @@ CONTENT = "content:"
 
 
 def file_identities(path: str) -> list[str]:
-    """Return the canonical path of a file and, where it can be read, the identity of its content.
+    """Return the canonical path of a file and, if it can be read, the identity of its content (size and hash).
+
+    A remote address is returned as it is, alone.
 
     >>> file_identities("s3://bucket/x.parquet")
     ['s3://bucket/x.parquet']
@@ -31,9 +33,9 @@ def file_identities(path: str) -> list[str]:
 
 
 def content_identity(path: Path) -> str | None:
-    """Return the size of a file with a hash of its content; None if it cannot be read or is empty.
+    """Return the size of a file with a hash of its content, as text; None if it cannot be read or is empty.
 
-    The hash covers at most 64 blocks of 1 MiB.
+    The hash covers at most 64 blocks of 1 MiB, distributed over the file.
     """
     digest = hashlib.blake2b(digest_size=16)
     try:

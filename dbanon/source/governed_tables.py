@@ -1,4 +1,4 @@
-"""Find the tables and views with a policy that a query, a view or a relation reads."""
+"""Find the governed tables and views, those with policy rows, that a query, a view or a relation reads."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -29,10 +29,16 @@ _DATABASE_READERS = frozenset({"READ_DUCKDB"})
 def governed_tables(
     connection: Any, query: str, function: str, parameters: Sequence[object] | Mapping[str, object] | None = None
 ) -> list[str]:
-    """Return the tables and views with a policy that a query reads, as DuckDB binds it on this connection.
+    """Return the names of the tables and views with a policy that a query reads, as DuckDB binds it on this connection.
 
     Temporary objects, the search path and the open transaction of the connection count. Of a view with a policy the
-    tables that it reads are listed, too, where they have one.
+    tables that it reads are listed, too, if they have one. The query does not run.
+
+    Args:
+        connection: The connection on which the query is bound.
+        query: The query.
+        function: The calling function, for messages.
+        parameters: Values of the query's parameters.
 
     Raises:
         SourceNotResolvedError: DuckDB cannot bind the query.
@@ -51,7 +57,14 @@ def governed_tables(
 
 
 def governed_scans(function: str, source_name: str, scans: Iterable[Scan], cursor: Any, home: str) -> Iterator[str]:
-    """Yield the tables with a policy among those that are scanned.
+    """Yield the names of the tables with a policy among those that the leaves of a plan read.
+
+    Args:
+        function: The calling function, for messages.
+        source_name: The name of the source, for messages.
+        scans: The leaves of the plan.
+        cursor: A cursor that sees committed objects.
+        home: The database that may have the policy of tables in other systems.
 
     Raises:
         DatabaseReadAsFileError: A scan reads a DuckDB database as a file.
@@ -69,9 +82,12 @@ def governed_scans(function: str, source_name: str, scans: Iterable[Scan], curso
 
 
 def _governed_foreign(kind: str, table: str | None, cursor: Any, home: str) -> Iterator[str]:
-    """Yield the tables with a policy that a scan of another system may read.
+    """Yield the names of the tables with a policy that a scan of another system may read.
 
-    These are the tables of its name, and what views of that name read; without a name, all tables of the system.
+    These are the tables of its name in all attached databases of the system, and the tables that views of that name
+    read. If `table` is None they are all tables of the system. `home` is the database that may have their policy.
+
+    `kind` is the system: sqlite, postgres or mysql.
     """
     parts = names.scanned_table_parts(table) if table else None
     for database in attached_databases.databases(cursor, kind).values():
@@ -84,7 +100,12 @@ def _governed_foreign(kind: str, table: str | None, cursor: Any, home: str) -> I
 
 
 def governed_dependencies(place: Place, cursor: Any, home: str) -> Iterator[str]:
-    """Yield the tables with a policy that a view or partitioned table reads, if its system reports them."""
+    """Yield the tables with a policy that a view or partitioned table of another system reads.
+
+    Empty if the system does not report what is read. `home` is the database that may have their policy.
+
+    `place` is database, schema and name of the view or table.
+    """
     for table_read in view_dependencies.tables_read(cursor, place, parents=True):
         if has_policy(table_read, cursor, home):
             yield ".".join(table_read)
@@ -97,9 +118,16 @@ def governed_views(
     cursor: Any,
     temporary: Mapping[str, str],
 ) -> Iterator[str]:
-    """Yield the views with a policy of their own that a view mentions.
+    """Yield the names of the views of DuckDB databases with a policy of their own that a view or query mentions.
 
-    If DuckDB has no text of the view, these are the views that read one of the same tables.
+    If DuckDB has no text of a view that is mentioned, views that read one of the tables in `scans` are included.
+
+    Args:
+        view: The view itself, which is not yielded; None for a query.
+        mentions: The names in it; None to yield nothing.
+        scans: The tables that it reads; None if unknown.
+        cursor: A cursor that sees committed objects.
+        temporary: The temporary views of the caller, which hide stored ones of their names.
     """
     if mentions is None:
         return
@@ -117,7 +145,10 @@ def governed_views(
 
 
 def governed_names(mentions: Mentions, cursor: Any, home: str) -> Iterator[str]:
-    """Yield every table and view with a policy whose name a view mentions, in its text or in a literal."""
+    """Yield every table and view with a policy whose unqualified name a view mentions, as a name or in a quoted text.
+
+    `home` is the database that may have the policy of tables in other systems.
+    """
     literals = (names.table_parts(literal) for literal in mentions.literals)
     mentioned_names = mentions.relations | {names.fold_case(parts[-1]) for parts in literals if parts}
     for (database,) in cursor.execute(
@@ -129,7 +160,13 @@ def governed_names(mentions: Mentions, cursor: Any, home: str) -> Iterator[str]:
 
 
 def has_policy(place: Place, cursor: Any, home: str) -> bool:
-    """Return whether a table or view has policy rows; `home` is the database that may have those of other systems."""
+    """Return whether a table or view, at `place` (database, schema, name), has rows in dbanon.policy.
+
+    `home` is the database that may have those about tables in other systems.
+
+    Raises:
+        DbanonError: As `attached_databases.foreign_source`, for a table in another system.
+    """
     table_name = ".".join(place)
     foreign = attached_databases.foreign_source(table_name, cursor, place, home)
     return bool(stored_policy.policy_rows(catalog.Source(table_name, Sql(""), {}, *place, foreign=foreign), cursor))

@@ -34,12 +34,15 @@ _EXACT_CONTEXT = Context(prec=1000)
 
 
 def supports_codes(type_: str) -> bool:
-    """Return whether codes can be compared with values of a type: not with lists, structs, intervals or bytes."""
+    """Return whether codes for missing values can be compared with values of a DuckDB type.
+
+    They cannot with lists, structs, intervals or bytes.
+    """
     return family(type_)[0] is not None or is_category(type_)
 
 
 def code_value(type_: str, code: str, is_true: IsTrue) -> Sql | None:
-    """Return SQL of the value of a type that a code means; None if there is none.
+    """Return SQL of the value of a DuckDB type that a code for missing values means; None if there is none.
 
     The value is comparable with `comparable_column`. `is_true` evaluates a SQL condition about literals.
     """
@@ -65,7 +68,7 @@ def code_value(type_: str, code: str, is_true: IsTrue) -> Sql | None:
 
 
 def _plain_number(code: str, scale: int) -> str | None:
-    """Return a number without an exponent; None if the code is no number or has more decimals than the type."""
+    """Return a code as a number without an exponent; None if it is no number or has more than `scale` decimals."""
     if not _NUMBER.fullmatch(code) or len(code) >= _MAX_LENGTH:
         return None
     number = Decimal(code).normalize(_EXACT_CONTEXT)
@@ -74,7 +77,10 @@ def _plain_number(code: str, scale: int) -> str | None:
 
 
 def _temporal_value(kind: str, type_: str, code: str, is_true: IsTrue) -> Sql | None:
-    """Return SQL of a date or time; None if the type has no such value, as its precision is lower."""
+    """Return SQL of the date or time that a code means; None if it is none or more precise than the type.
+
+    `kind` is the family of the type: date, time, timestamp or nanos.
+    """
     match = (_TIME if kind == "time" else _MOMENT).fullmatch(code)
     if match is None or len((match["fraction"] or "").rstrip("0")) > _FRACTION.get(type_, 6):
         return None
@@ -84,7 +90,7 @@ def _temporal_value(kind: str, type_: str, code: str, is_true: IsTrue) -> Sql | 
 
 
 def _cast(code: str, type_: str, is_true: IsTrue) -> Sql | None:
-    """Return SQL of a code cast to a type; None if DuckDB cannot cast it."""
+    """Return SQL of a code cast to a DuckDB type; None if DuckDB cannot cast it."""
     return Sql(f"CAST({text(code)} AS {type_})") if is_true(f"TRY_CAST({text(code)} AS {type_}) IS NOT NULL") else None
 
 
@@ -96,7 +102,7 @@ def comparable_column(name: str, type_: str) -> Sql:
 
 
 def column_without_codes(name: str, type_: str, codes: Sequence[Sql]) -> Sql:
-    """Return SQL of a column, in its own type, with NULL in place of codes (of `code_value`)."""
+    """Return SQL of a column, in its own type, with NULL in place of codes, which are SQL values of `code_value`."""
     if not codes:
         return identifier(name)
     return Sql(
@@ -105,9 +111,11 @@ def column_without_codes(name: str, type_: str, codes: Sequence[Sql]) -> Sql:
 
 
 def without_codes(source: Source, declared: Iterable[DeclaredColumn], is_true: IsTrue) -> Source:
-    """Return the source with `rows` that have NULL in place of the codes of its policy.
+    """Return a copy of the source whose `rows` have NULL in place of the codes for missing values of its policy.
 
     A code that is not a value of the column's type is ignored.
+
+    `declared` are the policy rows of the source; `is_true` evaluates a SQL condition about literals.
     """
     codes = {row.column: row.settings.missing_codes for row in declared}
     return replace(source, cleaned=relation_without_codes(source.read, source.columns, codes, is_true))
@@ -116,7 +124,9 @@ def without_codes(source: Source, declared: Iterable[DeclaredColumn], is_true: I
 def relation_without_codes(
     relation: Sql, columns: Mapping[str, str], codes: Mapping[str, Sequence[str]], is_true: IsTrue
 ) -> Sql | None:
-    """Return SQL of a relation with NULL in place of codes; None if nothing is replaced.
+    """Return SQL of a relation with NULL in place of codes for missing values; None if nothing is replaced.
+
+    A code that is not a value of the column's type is ignored.
 
     Args:
         relation: The relation.
@@ -133,7 +143,12 @@ def relation_without_codes(
 
 
 def select_without_codes(relation: Sql, columns: Mapping[str, str], values: Mapping[str, Sequence[Sql]]) -> Sql | None:
-    """Return SQL of a relation with NULL in place of values (of `code_value`, by column); None if there are none."""
+    """Return SQL of a relation with NULL in place of `values`, by column; None if there are none.
+
+    The values are SQL, as `code_value` returns them.
+
+    `columns` are the column types of the relation by name.
+    """
     if not any(values.values()):
         return None
     reads = ((name, column_without_codes(name, type_, values.get(name, ()))) for name, type_ in columns.items())

@@ -11,11 +11,13 @@ KIND = "mysql"
 
 
 def tables_read(cursor: Any, place: attached_databases.Place) -> list[attached_databases.Place]:
-    """Return the tables that a view reads, also through other views, without itself.
+    """Return the tables that a view of MySQL reads, also through other views, without itself; [] for a table.
 
     Every table that it may read is included. If its text is not visible to the user of the connection, or names an
     unknown table, these are all tables of the server. Tables that stored functions read, and those behind engines such
     as FEDERATED, are not detected.
+
+    `place` is database (the attached name), schema and name of the view.
     """
     rows = cursor.execute(f"SELECT * FROM system.main.mysql_query({text(place[0])}, {text(_VIEWS)})").fetchall()
     views: dict[_Key, list[str]] = {}
@@ -47,6 +49,7 @@ _Key = tuple[str, str]
 
 
 def _key(schema: str, name: str) -> _Key:
+    """Return schema and name in lower case."""
     return schema.lower(), name.lower()
 
 
@@ -63,7 +66,7 @@ _EXTRACT_FROM = re.compile(r"\bextract\(\w+ from\b", re.IGNORECASE)
 def tables_in_definition(
     definition: str, schema: str, places: Iterable[_Key] | Mapping[_Key, object]
 ) -> set[_Key] | None:
-    """Return those of the tables that a view definition may read; None if it is empty or reads other tables, too.
+    """Return those of `places` that a view definition may read; None if it is empty or reads an unknown table.
 
     Args:
         definition: The text of the view, as MySQL stores it.
@@ -92,4 +95,5 @@ def tables_in_definition(
 
 
 def _quoted(name: str) -> str:
+    """Return a name in backquotes, as MySQL writes it."""
     return "`" + name.replace("`", "``") + "`"

@@ -9,10 +9,12 @@ from dbanon.sqltext.quote import text
 
 
 def tables_read(cursor: Any, place: Place, parents: bool = False) -> list[Place]:
-    """Return the tables that a view of PostgreSQL reads, also through other views, and the partitions of a table.
+    """Return the tables and views that a view of PostgreSQL reads, also through other views, or a table's partitions.
 
     With `parents` also the tables of which it is a partition. The relation itself is not included, nor are tables that
     functions and foreign tables read.
+
+    `place` is database (the attached name), schema and name of the relation.
     """
     edges = _PARENTS if parents else ""
     rows = _query(
@@ -22,13 +24,19 @@ def tables_read(cursor: Any, place: Place, parents: bool = False) -> list[Place]
 
 
 def security_labels(cursor: Any, place: Place) -> list[tuple[str, str, str]]:
-    """Return (column, provider, label) of the security labels of a table's columns."""
+    """Return (column, provider, label) of the security labels of a table's columns, in the order of columns.
+
+    `place` is database (the attached name), schema and name of the table.
+    """
     return _query(cursor, place, _LABELS.format(schema=_text_literal(place[1]), table=_text_literal(place[2])))
 
 
 @dataclass(frozen=True)
 class PostgresRelation:
-    """A table or another relation (`kind`) in PostgreSQL's catalog; columns with their types, in order."""
+    """A table, view or other relation in PostgreSQL's catalog; `columns` are (name, type), in order.
+
+    `kind` is PostgreSQL's letter for it, such as `r` for a table or `v` for a view.
+    """
 
     name: str
     kind: str
@@ -37,12 +45,18 @@ class PostgresRelation:
 
 
 def schemas(cursor: Any, database: str, name: str) -> list[tuple[str, bool]]:
-    """Return the schemas whose name differs at most by case, and whether the user may create tables there."""
+    """Return (name, whether the user may create tables there) of the schemas whose name differs at most by case.
+
+    One with exactly this name comes first.
+    """
     return _query(cursor, (database, "", ""), _SCHEMAS.format(schema=_text_literal(name)))
 
 
 def find_relations(cursor: Any, database: str, schema: str, names: Iterable[str]) -> list[PostgresRelation]:
-    """Return the relations in a schema with one of these names, compared without case; indexes and the like, too."""
+    """Return the relations in a schema with one of these names, compared without case; indexes and the like, too.
+
+    The schema's name is compared exactly.
+    """
     lower_names = ", ".join(f"pg_catalog.lower({_text_literal(name)})" for name in names)
     rows = _query(cursor, (database, "", ""), _NAMED.format(schema=_text_literal(schema), names=lower_names))
     columns_by_relation: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
@@ -52,7 +66,7 @@ def find_relations(cursor: Any, database: str, schema: str, names: Iterable[str]
 
 
 def execute_statement(cursor: Any, database: str, statement: str) -> None:
-    """Run a statement in PostgreSQL, in the transaction that is open."""
+    """Run a statement in an attached PostgreSQL database, in the transaction that is open."""
     cursor.execute(f"FROM system.main.postgres_execute({text(database)}, {text(statement)})").fetchall()
 
 
@@ -62,6 +76,7 @@ def clear_cache(cursor: Any) -> None:
 
 
 def _query(cursor: Any, place: Place, query: str) -> list[Any]:
+    """Run a query in the PostgreSQL database of `place`, by its attached name, and return the rows."""
     rows: list[Any] = cursor.execute(
         f"SELECT * FROM system.main.postgres_query({text(place[0])}, {text(query)})"
     ).fetchall()
@@ -119,5 +134,8 @@ ORDER BY c.relname, a.attnum
 
 
 def _text_literal(name: str) -> str:
-    """Return a text for PostgreSQL as its bytes: how the server parses literals depends on one of its settings."""
+    """Return a text as SQL of PostgreSQL, written as its bytes.
+
+    How the server parses literals depends on one of its settings.
+    """
     return f"pg_catalog.convert_from(pg_catalog.decode('{name.encode().hex()}', 'hex'), 'UTF8')"

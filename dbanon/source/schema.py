@@ -15,8 +15,9 @@ from dbanon.sqltext.quote import identifier, qualified
 def create(connection: Any, database: str | None = None) -> None:
     """Create the schema `dbanon` in a database (default: the current one) or migrate it to the version of this package.
 
-    Does nothing in a database that is read-only or of another system. The work is done on a cursor in one transaction,
-    so the caller's transaction neither sees it nor can undo it, and other connections see all of it or nothing.
+    Does nothing if it is current, or if the database is read-only or of another system. A current schema in which a
+    table is missing is completed. The work is done on a cursor in one transaction, so the caller's transaction neither
+    sees it nor can undo it, and other connections see all of it or nothing.
 
     Raises:
         NewerSchemaError: A later version of this package wrote the schema.
@@ -39,7 +40,10 @@ def create(connection: Any, database: str | None = None) -> None:
 
 
 def _migrate_once(cursor: Any, database: str, version: int) -> None:
-    """Migrate, or wait for another connection that migrates at the same time."""
+    """Migrate a schema from `version`; retry while another connection migrates at the same time, up to 5 seconds.
+
+    Returns also if the other connection has completed the migration.
+    """
     for attempt in range(_ATTEMPTS):
         try:
             _migrate(cursor, database, version)
@@ -57,7 +61,7 @@ _WAIT_S = 0.05
 
 
 def schema_version(cursor: Any, database: str) -> int | None:
-    """Return the version of a database's schema; None if there is no schema, or one without a version."""
+    """Return the version of a database's schema dbanon; None if there is no schema, or one without a version."""
     exists = cursor.execute(
         "SELECT 1 FROM system.main.duckdb_tables() WHERE (database_name, schema_name, table_name) = (?, ?, ?)",
         [database, "dbanon", "schema_version"],
@@ -68,12 +72,12 @@ def schema_version(cursor: Any, database: str) -> int | None:
 
 
 def current_version() -> int:
-    """Return the version that this package writes: that of the last migration, at least 1."""
+    """Return the version of the schema that this package writes: that of the last migration, at least 1."""
     return max([1, *_migrations()])
 
 
 def _migrations() -> dict[int, str]:
-    """Return the names of the migrations by target version: `source/migrations/0002_what_changes.sql`.
+    """Return the SQL files of the migrations by target version: `source/migrations/0002_what_changes.sql`.
 
     Each can run again where it has run before.
     """
@@ -83,7 +87,10 @@ def _migrations() -> dict[int, str]:
 
 
 def _migrate(cursor: Any, database: str, version: int) -> None:
-    """Migrate from a version to the current one, in one transaction."""
+    """Migrate a schema from a version (0: none) to the current one, in one transaction.
+
+    On the cursor it also makes `database` the current database.
+    """
     cursor.execute(f"USE {identifier(database)}")
     cursor.execute("BEGIN")
     try:
@@ -106,14 +113,14 @@ def _migrate(cursor: Any, database: str, version: int) -> None:
 
 
 def _statements(name: str) -> str:
-    """Return the text of a SQL file, with the functions in its view definitions qualified."""
+    """Return the text of a SQL file, in whose view definitions DuckDB's own functions are written with their schema."""
     return _VIEW.sub(lambda view: view[1] + qualify_builtins(view[2]), resources.sql(name))
 
 
 def _has_current_schema(cursor: Any, database: str) -> bool:
-    """Return whether the schema has all its tables and views, with their columns.
+    """Return whether the schema has all its tables and views, with the columns that were last added.
 
-    It prepares a statement that names the last added columns, which is faster than a query of the catalog.
+    It prepares a statement that names these columns, which is faster than a query of the catalog.
     """
     try:
         cursor.execute(_LAST_COLUMNS.format(database=identifier(database)))

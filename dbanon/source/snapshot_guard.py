@@ -1,7 +1,7 @@
-"""Check the settings that make reads from other systems a consistent snapshot, compared by DuckDB only.
+"""Check the settings that make reads from MySQL and SQLite a consistent snapshot, compared by DuckDB only.
 
 A setting can be local to the caller's session, where no cursor of dbanon sees it: the statement that reads the source
-checks it itself.
+checks it itself, by a condition (the guard).
 """
 
 from typing import Any
@@ -22,7 +22,9 @@ PUSHDOWN_SETTINGS = (
 
 
 def scanned_systems(cursor: Any, relation: Sql | None, of: str | None) -> tuple[str, ...]:
-    """Return the systems, of those that need a guard, whose tables are read with a relation.
+    """Return the systems that need a guard (sqlite, mysql) and whose tables are read with a relation.
+
+    If it cannot be bound, all of them that are attached are assumed.
 
     Args:
         cursor: A cursor that sees committed objects.
@@ -47,9 +49,14 @@ _SCANS = {"sqlite": "SQLITE_SCAN", "mysql": "MYSQL_SCAN"}
 
 
 def guard_condition(cursor: Any, source_name: str, kinds: tuple[str, ...]) -> Sql | None:
-    """Return a condition that raises an error in a statement that would not read consistently; None if none is needed.
+    """Return a SQL condition that raises an error in a statement that would not read the source consistently.
 
-    The errors are MultithreadedScanEnabledError and PushdownEnabledError.
+    None if none is needed. The errors are MultithreadedScanEnabledError for SQLite and PushdownEnabledError for MySQL.
+
+    Args:
+        cursor: A cursor.
+        source_name: The name of the source, for the errors.
+        kinds: The systems that the source reads.
     """
     cases = []
     if "sqlite" in kinds:
@@ -64,7 +71,7 @@ def guard_condition(cursor: Any, source_name: str, kinds: tuple[str, ...]) -> Sq
 
 
 def guarded_relation(relation: Sql, guard: Sql | None) -> Sql:
-    """Return a relation with the guard as a condition; unchanged if the guard is None."""
+    """Return SQL of a relation with the guard as a condition; unchanged if the guard is None."""
     return relation if guard is None else Sql(f"(SELECT * FROM {relation} WHERE {guard})")
 
 
@@ -93,12 +100,16 @@ _ISOLATION = "SHOW SESSION VARIABLES WHERE Variable_name IN ('tx_isolation', 'tr
 
 
 def disable_pushdown(cursor: Any) -> None:
-    """Switch off all PUSHDOWN_SETTINGS that this DuckDB has, for all sessions."""
+    """Switch off all PUSHDOWN_SETTINGS that this DuckDB has, for all sessions.
+
+    MySQL then does not filter, count or sort.
+    """
     for name in _available_settings(cursor, PUSHDOWN_SETTINGS):
         cursor.execute(f"SET GLOBAL {name} = false")
 
 
 def _available_settings(cursor: Any, names: tuple[str, ...]) -> list[str]:
+    """Return those of the names that are settings of this DuckDB, sorted."""
     rows = cursor.execute(
         f"SELECT name FROM system.main.duckdb_settings() WHERE name IN ({join_sql(map(text, names))}) ORDER BY ALL ASC"
     ).fetchall()
@@ -106,8 +117,10 @@ def _available_settings(cursor: Any, names: tuple[str, ...]) -> list[str]:
 
 
 def _is_on(setting: str) -> Sql:
+    """Return a SQL condition that a setting is true."""
     return Sql(f"CAST(system.main.current_setting({text(setting)}) AS BOOLEAN)")
 
 
 def _error(error: errors.DbanonError) -> Sql:
+    """Return SQL that raises an error with this message."""
     return Sql(f"system.main.error({text(str(error))})")

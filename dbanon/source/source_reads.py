@@ -46,7 +46,7 @@ _LITERALS = rf"(?:{_LITERAL}|\[[^\]]*\]|(?:\w+\s*\.\s*)*list_value\s*\((?:\s*{_L
 
 @dataclass
 class SourceReads:
-    """The reads of a source: places of tables, patterns of files, and a text for each undetermined read."""
+    """The reads of a source: places of tables, names or patterns of files, and a text for each undetermined read."""
 
     tables: set[Place] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
@@ -54,11 +54,14 @@ class SourceReads:
 
 
 def source_reads(source: Source, cursor: Any) -> SourceReads:
-    """Return what a stored table, a view or a file reads, as DuckDB binds it.
+    """Return the stored tables and files that a source reads, as DuckDB binds it.
 
     Args:
         source: The source, resolved by `catalog.resolve_source`.
         cursor: A cursor that sees committed objects.
+
+    Returns:
+        For a table or a file, itself; for a view, what it reads through other views and macros, too.
     """
     reads = SourceReads()
     if names.is_file(source.shown) and source.table == source.shown:
@@ -73,6 +76,11 @@ def source_reads(source: Source, cursor: Any) -> SourceReads:
 
 
 def _add_view_reads(source: Source, cursor: Any, reads: SourceReads) -> None:
+    """Add the reads of a view of DuckDB to `reads`.
+
+    If it cannot be bound, these are an undetermined read and all stored tables whose name it mentions. Temporary
+    tables, and tables of other systems that are not found, are undetermined.
+    """
     mentions = view_mentions(source.place, cursor, {})
     own_path = f"{_search_path(source)},system.main"
     scans = scans_on_paths(cursor, f"FROM {source.sql}", (own_path, "system.main"))
@@ -100,11 +108,15 @@ def _add_view_reads(source: Source, cursor: Any, reads: SourceReads) -> None:
 
 
 def _search_path(source: Source) -> str:
+    """Return database and schema of a source as an entry of the setting search_path."""
     return ".".join('"' + part.replace('"', '""') + '"' for part in (source.database, source.schema))
 
 
 def _foreign_tables(scan: Scan, cursor: Any) -> set[Place]:
-    """Return the attached tables of another system that a scan may read, with the tables that views among them read."""
+    """Return the tables of another system that a scan may read: those of its name in all attached databases.
+
+    Tables that views of this name read are included. Empty if none is found.
+    """
     kind, parts = FOREIGN_SCANS[scan.operator], names.scanned_table_parts(scan.table or "")
     tables = set[Place]()
     for database in attached_databases.databases(cursor, kind).values() if parts else ():
@@ -115,7 +127,7 @@ def _foreign_tables(scan: Scan, cursor: Any) -> set[Place]:
 
 
 def _named_tables(mentions: Mentions, cursor: Any) -> set[Place]:
-    """Return every stored table whose name a view mentions."""
+    """Return every stored table whose unqualified name a view mentions, in any database and schema."""
     rows = cursor.execute(
         "SELECT database_name, schema_name, table_name FROM system.main.duckdb_tables() "
         "WHERE NOT internal AND database_name <> 'temp' ORDER BY ALL ASC"
@@ -124,7 +136,16 @@ def _named_tables(mentions: Mentions, cursor: Any) -> set[Place]:
 
 
 def _add_file_reads(readers: set[str], mentions: Mentions | None, cursor: Any, reads: SourceReads) -> None:
-    """Add the files that the texts of a view name; every other read counts as undetermined."""
+    """Add the files that the texts of a view name to `reads`; every other read by `readers` counts as undetermined.
+
+    Patterns are expanded to the existing files; URLs are added as they are.
+
+    Args:
+        readers: Operators of the plan that read files, such as READ_CSV.
+        mentions: The texts and names of the view; None if it has no text.
+        cursor: A cursor.
+        reads: It is extended.
+    """
     texts = mentions.texts if mentions is not None else frozenset()
     for pattern in {pattern for query in texts for pattern in _file_patterns(query, readers, reads)}:
         if names.url_scheme(pattern) is not None:  # a network is not searched
@@ -139,7 +160,10 @@ def _add_file_reads(readers: set[str], mentions: Mentions | None, cursor: Any, r
 
 
 def _file_patterns(query: str, readers: set[str], reads: SourceReads) -> Iterator[str]:
-    """Yield file names in the arguments of readers, and in quotation marks after FROM."""
+    """Yield the file names in the arguments of readers in a query, and those in quotation marks or after FROM.
+
+    A reader whose argument is computed, and a reader of databases, is added to `reads` as undetermined.
+    """
     for reader in sorted(readers):
         for call in re.finditer(rf'(?<!\w)"?{re.escape(reader)}"?\s*\(\s*', query, re.IGNORECASE):
             argument = re.compile(rf"{_LITERALS}\s*(?=[,)])").match(query, call.end())
@@ -154,7 +178,7 @@ def _file_patterns(query: str, readers: set[str], reads: SourceReads) -> Iterato
 
 
 def matched_files(pattern: str, cursor: Any) -> list[str]:
-    """Return the files that match a pattern.
+    """Return the files that match a pattern, sorted; empty if there are none.
 
     Raises:
         UnreadableFileError: DuckDB may not access them.

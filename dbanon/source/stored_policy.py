@@ -13,10 +13,10 @@ from dbanon.sqltext.quote import Sql, qualified, text
 
 @dataclass(frozen=True)
 class Settings:
-    """Generalization settings of one quasi-identifier; None if not given. `coarsen` is only set by calls.
+    """Settings of one column in the policy or a call; None if not given. `coarsen` is only set by calls.
 
-    `missing_codes` are codes that are read as NULL, for columns of any role; `settings` are those of a
-    pseudonym, mask or shift, by lower-case name.
+    `missing_codes` are codes that are read as NULL, for columns of any role; `settings` are those of a pseudonym, mask
+    or shift, by lower-case name. All others are for quasi-identifiers.
     """
 
     hierarchy: str | None = None
@@ -33,7 +33,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class DeclaredColumn:
-    """One row of dbanon.policy that applies to the source."""
+    """One row of dbanon.policy that applies to the source: column, role and settings."""
 
     column: str
     role: str
@@ -41,7 +41,12 @@ class DeclaredColumn:
 
 
 def row_matches(source: tuple[str, str, str], schema_name: str, table_name: str) -> bool:
-    """Return whether a policy row is about a table (database, schema, table), however its table_name is written."""
+    """Return whether a policy row is about a table (database, schema, table), however its table_name is written.
+
+    The table_name may include a schema and a database. Case does not matter.
+
+    `schema_name` and `table_name` are those of the row.
+    """
     database, schema, table = map(names.fold_case, source)
     row_schema = names.fold_case(schema_name)
     if names.fold_case(table_name) == table and row_schema == schema:
@@ -55,24 +60,30 @@ def row_matches(source: tuple[str, str, str], schema_name: str, table_name: str)
 
 
 def is_about(source: catalog.Source, schema_name: str, table_name: str) -> bool:
-    """Return whether a row of the policy in the source's home is about the source."""
+    """Return whether a row of the policy in the source's home database is about the source.
+
+    `schema_name` and `table_name` are those of the row.
+    """
     if source.foreign is not None:
         return attached_databases.is_about(source.place, source.foreign, schema_name, table_name)
     return row_matches(source.place, schema_name, table_name)
 
 
 def policy_key(source: catalog.Source) -> tuple[str, str]:
-    """Return schema_name and table_name for policy rows about a source."""
+    """Return schema_name and table_name for policy rows about a source.
+
+    For a source in another system they are `main` and a name that includes that of its database.
+    """
     return (source.schema, source.table) if source.foreign is None else attached_databases.policy_key(source.place)
 
 
 def _may_match_source(source: catalog.Source) -> Sql:
-    """Return a SQL condition that is true for every policy row about the source, and for few others."""
+    """Return a SQL condition on dbanon.policy that is true for every row about the source, and for few others."""
     return name_condition((source.table,))
 
 
 def name_condition(table_names: Sequence[str], column: str = "table_name") -> Sql:
-    """Return a SQL condition: `column` contains one of the names, quoted in any way."""
+    """Return a SQL condition: the text in `column` contains one of the names, in any case and quoted in any way."""
     spelling = {spelling for name in table_names for spelling in (name, name.replace('"', '""'))}
     return qualify_builtins(
         "(" + " OR ".join(f"contains(lower({column}), lower({text(n)}))" for n in sorted(spelling)) + ")"
@@ -81,7 +92,7 @@ def name_condition(table_names: Sequence[str], column: str = "table_name") -> Sq
 
 @dataclass(frozen=True)
 class PolicyRow:
-    """One row of dbanon.policy as it is stored."""
+    """One row of dbanon.policy as it is stored, with the column, role and settings that it declares."""
 
     schema_name: str
     table_name: str
@@ -89,12 +100,12 @@ class PolicyRow:
 
 
 def policy_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRow]:
-    """Return the stored rows about a source; empty if its home has no policy."""
+    """Return the stored policy rows about a source, by column; empty if its home database has no policy."""
     return _stored_rows(source, cursor) if catalog.has_table(cursor, source.home, "policy") else []
 
 
 def _stored_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRow]:
-    """Return the stored rows about a source, whose home has a policy."""
+    """Return the stored policy rows about a source, whose home database has a policy."""
     result = cursor.execute(
         f"SELECT * FROM {qualified(source.home, catalog.SCHEMA, 'policy')} WHERE {_may_match_source(source)} "
         "ORDER BY schema_name ASC, table_name ASC, column_name ASC"
@@ -105,7 +116,10 @@ def _stored_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyR
 
 
 def _row(cells: Mapping[str, Any]) -> PolicyRow:
-    """Return a row from its cells by column name; a policy of an older schema has no `missing_codes` and `settings`."""
+    """Return a policy row from its cells by column name.
+
+    A policy of an older schema has earlier names and no `missing_codes` and `settings`.
+    """
     is_earlier = "grid" in cells
     cells = earlier_schema.current_row("policy", cells)
     role = renamed_names.ROLES.get(cells["role"].lower(), cells["role"]) if is_earlier else cells["role"]
@@ -123,22 +137,26 @@ def _row(cells: Mapping[str, Any]) -> PolicyRow:
 
 
 def parse_codes(stored: Sequence[str | None] | None) -> tuple[str, ...]:
-    """Return stored codes for missing values, each once, without NULL, which is always missing."""
+    """Return stored codes for missing values, each once, in their order, without NULL; empty for None."""
     return tuple(dict.fromkeys(code for code in stored or () if code is not None))
 
 
 def parse_settings(stored: Mapping[str, object] | None) -> tuple[tuple[str, str], ...]:
-    """Return stored settings of a pseudonym, mask or shift, sorted by lower-case name, without NULLs."""
+    """Return stored settings of a pseudonym, mask or shift, sorted by lower-case name, without NULLs; empty for None.
+
+    Values become text.
+    """
     return tuple(
         sorted({name.lower(): str(value) for name, value in (stored or {}).items() if value is not None}.items())
     )
 
 
 def person_columns(rows: Iterable[tuple[str, str, Mapping[str, str]]]) -> list[str]:
-    """Return the columns that identify persons, given (column, role, form): those of the role person, else a pseudonym.
+    """Return the columns that identify persons: those of the role person, else the pseudonyms.
 
-    If there are several pseudonyms, it is the one marked with `person`; several are returned if none is marked, or
-    several.
+    Of several pseudonyms only those are returned that are marked with the setting `person`; if none is marked, all are.
+    So more than one column in the result means that the policy is ambiguous. `rows` are (column, role, settings of a
+    pseudonym).
 
     >>> person_columns([("patient", "pseudonym", {"person": "true"}), ("visit", "pseudonym", {})])
     ['patient']
@@ -159,19 +177,22 @@ def has_any_rows(cursor: catalog.Cursor) -> bool:
 
 
 def governed_views(cursor: catalog.Cursor) -> list[tuple[str, str, str]]:
-    """Return the views of DuckDB databases that have a policy of their own."""
+    """Return (database, schema, name) of the views of DuckDB databases that have policy rows of their own."""
     return [place for place, _ in _governed(cursor, "view", None)]
 
 
 def governed_table_oids(cursor: catalog.Cursor, database: str) -> list[int]:
-    """Return the catalog numbers (OIDs) of the tables of a database that have a policy."""
+    """Return the catalog numbers (OIDs) of the tables of a database that have policy rows."""
     return [number for _, number in _governed(cursor, "table", database)]
 
 
 def _governed(
     cursor: catalog.Cursor, kind: str, only_database: str | None
 ) -> Iterator[tuple[tuple[str, str, str], int]]:
-    """Yield the tables or views that policy rows of their own database are about, with their catalog numbers (OIDs)."""
+    """Yield (place, OID) of the tables or views that policy rows of their own database are about.
+
+    `kind` is "table" or "view". `only_database` restricts them to one database; None: all DuckDB databases.
+    """
     stored = cursor.execute(
         qualify_builtins(
             f"SELECT database_name, schema_name, {kind}_name, {kind}_oid FROM duckdb_{kind}s() "
@@ -191,7 +212,7 @@ def _governed(
 
 
 def _keys(cursor: catalog.Cursor, database: str) -> list[tuple[str, str]]:
-    """Return the distinct schema_name and table_name of all rows of a policy."""
+    """Return the distinct schema_name and table_name of all rows of a database's policy; empty without a policy."""
     if not catalog.has_table(cursor, database, "policy"):
         return []
     table = qualified(database, catalog.SCHEMA, "policy")
@@ -199,7 +220,7 @@ def _keys(cursor: catalog.Cursor, database: str) -> list[tuple[str, str]]:
 
 
 class Policy(NamedTuple):
-    """The policy of a source: its rows, SQL for a fingerprint of them, and the fingerprint when they were read."""
+    """The policy of a source: its rows, SQL for a fingerprint of them, and its value when they were read."""
 
     declared: tuple[DeclaredColumn, ...]
     fingerprint_sql: Sql
@@ -209,7 +230,7 @@ class Policy(NamedTuple):
 class TemporaryPolicy(NamedTuple):
     """The policy of a temporary table that holds the rows of a query, and the database of the policies that govern it.
 
-    `database` is None where the query reads no table with a policy, and the roles are those of a model.
+    `database` is None if the query reads no table with a policy, and the roles are those of a SQLAlchemy model.
     """
 
     policy: Policy
@@ -217,10 +238,11 @@ class TemporaryPolicy(NamedTuple):
 
 
 def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
-    """Return the current policy of a source.
+    """Return the current policy of a source: its rows and their fingerprint; without rows if none are about it.
 
-    For a source in another system its fingerprint also changes if its name stands for another database, or if a second
-    policy has rows about it: both can happen after the call was planned.
+    For a source in another system the fingerprint also changes if its name means another database, or if a second
+    policy has rows about it: both can happen after the call was planned. The fingerprint's SQL includes the source's
+    guard.
     """
     exists = catalog.has_table(cursor, source.home, "policy")
     sql = _fingerprint_sql(source.home, exists, _may_match_source(source))
@@ -242,7 +264,10 @@ _LATER = r"(, '(missing|form)': NULL)*\}$"
 
 
 def _with_earlier_names(row_text: str) -> str:
-    """Return SQL of a policy row's text with the earlier names of columns and roles."""
+    """Return SQL of a policy row's text in which names of columns and roles are replaced by their earlier names.
+
+    `row_text` is SQL of the text with today's names.
+    """
     for earlier_name, name in earlier_schema.RENAMED_COLUMNS["policy"].items():
         row_text = f"""replace({row_text}, {text(f"'{name}': ")}, {text(f"'{earlier_name}': ")})"""
     for earlier_role, role in renamed_names.ROLES.items():
@@ -251,8 +276,9 @@ def _with_earlier_names(row_text: str) -> str:
 
 
 def _fingerprint_sql(home: str, exists: bool, near: Sql) -> Sql:
-    """Return a scalar subquery for a fingerprint of those rows of a database's policy for which `near` is true.
+    """Return a scalar subquery for a fingerprint of the policy rows in database `home` for which `near` is true.
 
+    If the database has no policy (`exists` is false), it counts the tables of this name, so that a new one changes it.
     The text of a row is that of the first schema: with the names that columns and roles had there, and without NULL in
     columns that were added later. So a migration changes no fingerprint.
     """

@@ -14,7 +14,10 @@ ColumnPairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class RelationRow:
-    """One row of dbanon.relation as it is stored; `pairs` are its columns, spelled as there."""
+    """One row of dbanon.relation as it is stored; `pairs` are the columns of its key, spelled as there.
+
+    `schema` and `table` name the table of rows, `entity_schema` and `entity` the table of people.
+    """
 
     schema: str
     table: str
@@ -23,7 +26,10 @@ class RelationRow:
     pairs: ColumnPairs
 
     def is_about(self, child: catalog.Source, entity: catalog.Source) -> bool:
-        """Return whether the row relates these two tables of one database."""
+        """Return whether the row relates these two tables, which must have the same home database.
+
+        `child` is the table of rows, `entity` the table of people.
+        """
         return stored_policy.is_about(child, self.schema, self.table) and stored_policy.is_about(
             entity, self.entity_schema, self.entity
         )
@@ -32,7 +38,7 @@ class RelationRow:
 class StoredKeys(NamedTuple):
     """The distinct keys that relate two tables, SQL for a fingerprint of the rows, and its value when they were read.
 
-    Column names of keys are compared in lower case.
+    Keys that differ only in the case of names or the order of columns are equal.
     """
 
     keys: tuple[ColumnPairs, ...]
@@ -41,7 +47,7 @@ class StoredKeys(NamedTuple):
 
 
 def relation_rows(cursor: catalog.Cursor, database: str) -> list[RelationRow]:
-    """Return all rows of a database; none if it has no such table yet."""
+    """Return all rows of dbanon.relation in a database, sorted by tables; none if it has no such table yet."""
     if not catalog.has_table(cursor, database, "relation"):
         return []
     result = cursor.execute(
@@ -53,7 +59,12 @@ def relation_rows(cursor: catalog.Cursor, database: str) -> list[RelationRow]:
 
 
 def stored_keys(cursor: catalog.Cursor, child: catalog.Source, entity: catalog.Source) -> StoredKeys:
-    """Return the keys that relate a table to the entity table; none if their policies are in different databases."""
+    """Return the keys that dbanon.relation declares between a table and the entity table, with a fingerprint.
+
+    No keys if their policies are in different databases.
+
+    `child` is the table of rows, `entity` the table of people.
+    """
     if child.home != entity.home:
         return StoredKeys((), text(""), "")
     matching_pairs = [row.pairs for row in relation_rows(cursor, child.home) if row.is_about(child, entity)]
@@ -66,12 +77,21 @@ def stored_keys(cursor: catalog.Cursor, child: catalog.Source, entity: catalog.S
 
 
 def _pairs(columns: Sequence[str | None], entity_columns: Sequence[str | None]) -> ColumnPairs:
-    """Return the columns as pairs; NULL becomes "", which is the name of no column."""
+    """Return the columns of a key as pairs; NULL becomes "", which is the name of no column.
+
+    Raises:
+        ValueError: The numbers of columns differ.
+    """
     return tuple((a or "", b or "") for a, b in zip(columns, entity_columns, strict=True))
 
 
 def _fingerprint_sql(cursor: catalog.Cursor, child: catalog.Source, entity: catalog.Source) -> Sql:
-    """Return a scalar subquery that changes when the rows about two tables change, and with few others."""
+    """Return a scalar subquery that changes when the rows of dbanon.relation about two tables change.
+
+    A change of few other rows can change it, too. Without a table dbanon.relation it changes when one is created.
+
+    `child` is the table of rows, `entity` the table of people.
+    """
     if not catalog.has_table(cursor, child.home, "relation"):
         return qualify_builtins(
             "(SELECT count(*)::VARCHAR FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = "

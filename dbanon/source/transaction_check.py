@@ -19,7 +19,7 @@ Place = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class CatalogState:
-    """SQL of a scalar subquery over the catalog, and its value on the planner's cursor."""
+    """A scalar SQL subquery over DuckDB's catalog (`sql`), and its value when the statement was planned (`planned`)."""
 
     sql: Sql
     planned: str | None
@@ -72,12 +72,15 @@ def catalog_state(
 
 
 def _is_one_of(column: str, names: Iterable[str]) -> Sql:
-    """Return a condition: the column is one of the names, compared as DuckDB's catalog does, or one of few others."""
+    """Return a SQL condition that is true if the column is one of the names, without regard to case."""
     return Sql(f"lower({column}) IN (SELECT lower(unnest([{join_sql(map(text, sorted(names)))}])))")
 
 
 def _is_own(macros: Mapping[str, str]) -> Sql:
-    """Return a condition that is true for dbanon's own table functions, as they were installed."""
+    """Return a SQL condition that is true for dbanon's own table functions with these definitions.
+
+    `macros` has MD5 hashes of the definitions by name; if it is empty, the condition is false.
+    """
     if not macros:
         return Sql("false")
     macro_hashes = join_sql(f"({text(name)}, {text(hashed)})" for name, hashed in sorted(macros.items()))
@@ -85,7 +88,7 @@ def _is_own(macros: Mapping[str, str]) -> Sql:
 
 
 def check_sql(function: str, source: str, state: CatalogState) -> Sql:
-    """Return a condition: the catalog has the planner's state. If not, it raises SourceChangedError."""
+    """Return a SQL condition that is true if the catalog has the planned state, else raises SourceChangedError."""
     message = text(str(errors.SourceChangedError(function, source)))
     return Sql(
         f"(CASE WHEN {state.sql} IS NOT DISTINCT FROM {literal(state.planned)} THEN true "
@@ -94,9 +97,15 @@ def check_sql(function: str, source: str, state: CatalogState) -> Sql:
 
 
 def no_renamed_table_sql(function: str, source: str, tables: Collection[Place], table_oids: Collection[int]) -> Sql:
-    """Return a condition: none of the tables has one of the OIDs. If one has, it raises SourceChangedError.
+    """Return a SQL condition that is true if no table has one of the OIDs, and raises SourceChangedError if one has.
 
-    A table keeps its OID in the catalog when it is renamed.
+    A table keeps its OID (number in the catalog) when it is renamed.
+
+    Args:
+        function: The calling function, for the error.
+        source: The name of the source, for the error.
+        tables: Places of the tables that are examined.
+        table_oids: The OIDs.
     """
     places = join_sql(f"({join_sql(map(text, place))})" for place in sorted(tables))
     oid_list = join_sql(Sql(str(number)) for number in sorted(table_oids))

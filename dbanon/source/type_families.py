@@ -20,16 +20,23 @@ _BEYOND_DOUBLE = Sql("abs({position}) >= 9007199254740992")
 
 @dataclass(frozen=True)
 class Family:
-    """Types on which SQL has the same operations.
+    """Types on which SQL has the same operations; fields of type Sql have the placeholders of the module's docstring.
 
-    `gap` is the distance of two values, the greater one first, as DOUBLE in the smallest step of the type, exact below
-    2^53; `moved` the value at a distance from `{low}`. `low_end` and `high_end` are the published ends of intervals,
-    rounded outward to a grid. `zero` is a fixed value from which distances are measured. `width` is a distance
-    (`{gap}`) in the unit of the column, or in days. `exact` is the text of a value in steps from zero (for
-    floating-point numbers, of the value), needed if `is_inexact` is true of its `{position}`, the gap to `zero`.
-    `in_steps`: distances are integers; `is_plain`: values are numbers without conversion; `is_counted`: the values
-    between two values can be counted; `is_calendar`: cells of its grids are days; `has_infinity`: not every value is
-    finite.
+    Attributes:
+        gap: The distance of two values, the greater one first, as DOUBLE in the smallest step of the type, exact below
+            2^53 (for floats: half the difference).
+        moved: The value at a distance from `{low}`.
+        low_end: The published lower end of an interval, rounded down to a grid.
+        high_end: The published upper end, rounded up to a grid.
+        width: A distance (`{gap}`) in the unit of the column, or in days.
+        zero: A fixed value from which distances are measured.
+        exact: The text of a value in steps from zero (for floats, of the value), needed if `is_inexact` is true.
+        is_inexact: A condition on `{position}`, the gap of the value to `zero`: DOUBLE does not represent it exactly.
+        in_steps: Whether distances are integers.
+        is_plain: Whether values are numbers without conversion.
+        is_counted: Whether the values between two values can be counted.
+        is_calendar: Whether cells of its grids consist of days.
+        has_infinity: Whether some values are not finite.
     """
 
     name: str

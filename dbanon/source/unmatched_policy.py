@@ -15,7 +15,7 @@ from dbanon.sqltext.quote import qualified
 
 @dataclass(frozen=True)
 class UnmatchedRows:
-    """The policy rows with one table name that matches no table: the name as it is stored, and their columns."""
+    """Policy rows with one stored table name that matches no table, and the columns that they declare."""
 
     schema_name: str
     table_name: str
@@ -29,7 +29,10 @@ def check_unmatched_rows(
     databases: Iterable[str],
     local_names: Collection[str],
 ) -> None:
-    """Refuse tables without a policy that unmatched rows may be about, and warn of all other unmatched rows.
+    """Check that no policy row that matches no table may be about one of these tables, which have no policy.
+
+    All other rows that match no table are reported by a PolicyWarning, one per database. It is not issued if `tables`
+    is empty.
 
     Args:
         function: The table function or command, for messages.
@@ -66,7 +69,11 @@ def check_unmatched_rows(
 
 
 def unmatched_rows(cursor: Any, database: str, local_names: Collection[str] = ()) -> Iterator[UnmatchedRows]:
-    """Yield the rows of a database's policy that match no table or view there and name no other database it knows."""
+    """Yield the policy rows of a database, grouped by table name, that match no table or view there.
+
+    Rows about a table in an attached database of another system, or about a recorded one that is not attached, are
+    omitted. `local_names` are relations that only the caller's connection sees; they count as tables.
+    """
     if not catalog.has_table(cursor, database, "policy"):
         return
     stored = cursor.execute(

@@ -20,10 +20,14 @@ _HEAD = re.compile(r'(?:"(?:[^"]|"")*"|[^"])*?\sAS\s', re.DOTALL | re.IGNORECASE
 
 @dataclass(frozen=True)
 class Mentions:
-    """Folded bare names that a view mentions: relations that it may read, itself included, and functions.
+    """The unqualified, case-folded names that a view or query mentions, also through views and macros.
 
-    `literals` are all its texts in quotation marks; `texts` are the queries themselves, including those of views and
-    macros. `is_complete` is false if DuckDB has no text of a view.
+    Attributes:
+        relations: Names of relations that it may read, itself included.
+        functions: Names of functions that it calls.
+        literals: All its texts in quotation marks.
+        is_complete: False if DuckDB has no text of a view that it mentions.
+        texts: The queries themselves, including those of views and macros.
     """
 
     relations: frozenset[str]
@@ -47,7 +51,7 @@ def view_mentions(view: tuple[str, str, str], cursor: Any, temporary: Mapping[st
 
 
 def temporary_views(connection: Any) -> dict[str, str]:
-    """Return the statements of the connection's temporary views by folded name."""
+    """Return the CREATE statements of the connection's temporary views by case-folded name."""
     rows = connection.execute(
         "SELECT view_name, sql FROM system.main.duckdb_views() WHERE database_name = 'temp' AND NOT internal"
     ).fetchall()
@@ -57,7 +61,14 @@ def temporary_views(connection: Any) -> dict[str, str]:
 def text_mentions(
     statements: Iterable[str | None], cursor: Any, temporary: Mapping[str, str], name: str | None = None
 ) -> Mentions:
-    """Return the names that statements mention, also through views and macros; `name` is the view that they define."""
+    """Return the names that statements mention, also through views and macros that they name.
+
+    Args:
+        statements: The statements; None for one whose text DuckDB does not have.
+        cursor: A cursor that sees committed objects.
+        temporary: Statements of the caller's temporary views by folded name.
+        name: The view that the statements define; it is among the relations. None if they define none.
+    """
     relations = set() if name is None else {names.fold_case(name)}
     functions, literals, visited, queries = set[str](), set[str](), set[str](), set[str]()
     texts, is_complete = list(statements), True
@@ -86,7 +97,11 @@ def text_mentions(
 
 
 def _relation_names(query: str, called: Iterable[str], cursor: Any) -> Iterator[str]:
-    """Yield bare names of the relations that a query reads; every word, if DuckDB cannot parse it on its own."""
+    """Yield the unqualified, case-folded names of the relations that a query reads.
+
+    If DuckDB cannot parse the query on its own, every word in it is yielded. If it calls query() or query_table(), or
+    names no relation, names in its texts are included. `called` are the functions that it calls.
+    """
     try:
         qualified_names = [names.scanned_table_parts(table) for table in cursor.get_table_names(query, qualified=True)]
     except Exception:
@@ -97,7 +112,10 @@ def _relation_names(query: str, called: Iterable[str], cursor: Any) -> Iterator[
 
 
 def _view_statements(cursor: Any, name: str, place: tuple[str, str, str] | None = None) -> list[str | None]:
-    """Return statements of the stored views of a name, or of the one at a place."""
+    """Return the CREATE statements of all stored views of a name, or of the one at a place (database, schema, name).
+
+    An item is None for a view without a text. Empty if there is no such view.
+    """
     condition, values = ("lower(view_name) = lower(?)", [name]) if place is None else (_AT_PLACE, list(place))
     rows = cursor.execute(
         qualify_builtins(f"SELECT sql FROM duckdb_views() WHERE NOT internal AND {condition}"), values
@@ -109,7 +127,10 @@ _AT_PLACE = "(database_name, schema_name, view_name) = (?, ?, ?)"
 
 
 def _macro_definitions(cursor: Any, called: Iterable[str]) -> list[str | None]:
-    """Return definitions of the stored macros that have one of the names."""
+    """Return the definitions of all macros, stored or temporary to the cursor, that have one of the names.
+
+    Case does not matter.
+    """
     if not (wanted := list(called)):
         return []
     rows = cursor.execute(

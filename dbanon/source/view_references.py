@@ -8,7 +8,7 @@ from dbanon.sqltext.tokenizer import code_tokens
 
 
 def called_and_other_names(text: str) -> tuple[set[str], set[str]]:
-    """Return the lower-case names in a statement: those that are called as functions, and all others."""
+    """Return the lower-case names in a SQL statement: those that are called as functions, and all others."""
     called, others = set[str](), set[str]()
     tokens = code_tokens(text)
     for token, following in zip_longest(tokens, tokens[1:]):
@@ -18,7 +18,10 @@ def called_and_other_names(text: str) -> tuple[set[str], set[str]]:
 
 
 def view_calls_function(function: str, view: tuple[str, str, str], cursor: Any) -> bool:
-    """Return whether a view calls the function. Every word of its text may be a view that it reads."""
+    """Return whether a view calls the function, directly or through views and macros.
+
+    Every word of its text is taken for a view that it may read. False if there is no such view.
+    """
     rows = cursor.execute(
         "SELECT sql FROM system.main.duckdb_views() WHERE (database_name, schema_name, view_name) = (?, ?, ?)",
         list(view),
@@ -37,7 +40,7 @@ def view_calls_function(function: str, view: tuple[str, str, str], cursor: Any) 
 
 
 def macro_definitions(macro_names: set[str], cursor: Any) -> list[str]:
-    """Return the definitions of the macros of these names, and of the macros that they call."""
+    """Return the definitions of the macros of these lower-case names, and of the macros that they call."""
     definitions: list[str] = []
     visited: set[str] = set()
     while new := macro_names - visited:
@@ -55,7 +58,7 @@ def macro_definitions(macro_names: set[str], cursor: Any) -> list[str]:
 
 
 def _view_statements(view_names: set[str], cursor: Any) -> list[str]:
-    """Return the statements that created the views of these names."""
+    """Return the CREATE statements of the stored views of these lower-case names, in any schema."""
     rows = cursor.execute(
         qualify_builtins(
             "SELECT sql FROM duckdb_views() WHERE NOT internal AND lower(view_name) IN (SELECT unnest(?))"

@@ -9,7 +9,13 @@ from dbanon.sqltext.tokenizer import spaced_words
 
 @dataclass(frozen=True)
 class CteStep:
-    """A relation of a WITH clause: its name, the description in its comment, and its SQL with the comment."""
+    """A relation of a WITH clause.
+
+    Attributes:
+        name: Its name without quotes.
+        holds: The `--` comment above it, joined to one line; empty if there is none.
+        sql: Its SQL, `name AS (...)`, below the lines of the comment.
+    """
 
     name: str
     holds: str
@@ -18,19 +24,25 @@ class CteStep:
 
 @dataclass(frozen=True)
 class StatementSteps:
-    """The relations of a statement in their order, and the SELECT at its end."""
+    """The relations of a WITH clause in their order, and `result`, the SELECT after them."""
 
     relations: tuple[CteStep, ...]
     result: str
 
     def statement(self, result: str) -> str:
-        """Return the statement with another SELECT at its end."""
+        """Return this statement's SQL with the SELECT `result` in place of its own.
+
+        Without relations only `result` is returned.
+        """
         relations = ",\n".join(step.sql for step in self.relations)
         return f"WITH RECURSIVE\n{relations}\n{result}" if relations else result
 
 
 def split_steps(query: str) -> StatementSteps:
-    """Return the relations and the last SELECT of a statement that a template made. O(n)."""
+    """Split a statement that a template made into the relations of its WITH clause and the SELECT after them. O(n).
+
+    A statement without WITH has no relations and is the `result`. A bracket that is not closed raises ValueError.
+    """
     spaced = spaced_words(strip_blank_lines(query))
     words = [word.lower() for _, word in spaced]
     if words[:1] != ["with"]:
@@ -50,7 +62,7 @@ def split_steps(query: str) -> StatementSteps:
 
 
 def _closing_bracket(words: Sequence[str], opening: int) -> int:
-    """Return the index of the token that closes the bracket at `opening`."""
+    """Return the index of the token that closes the round bracket at index `opening`; ValueError if none does."""
     depth = 0
     for i in range(opening, len(words)):
         depth += (words[i] == "(") - (words[i] == ")")
@@ -60,6 +72,6 @@ def _closing_bracket(words: Sequence[str], opening: int) -> int:
 
 
 def _join_words(spaced: Sequence[tuple[str, str]], strip: bool = True) -> str:
-    """Return words, each with the space before it, as one text."""
+    """Join (space, word) pairs to one text, each word after its space, without space at both ends if `strip`."""
     text = "".join(blank + word for blank, word in spaced)
     return text.strip() if strip else text

@@ -8,7 +8,7 @@ _FILE_ENDING = re.compile(r"\.(csv|tsv|txt|parquet|json|ndjson|jsonl)(\.(gz|zst)
 
 
 def table_parts(text: str) -> tuple[str, ...] | None:
-    """Return the one to three parts of a table name (database, schema, table), or None if the text is not a name.
+    """Return the one to three parts of a table name (database, schema, table) without quotes; None if it is not a name.
 
     >>> table_parts('clinic."odd name"')
     ('clinic', 'odd name')
@@ -23,7 +23,9 @@ def table_parts(text: str) -> tuple[str, ...] | None:
 
 
 def scanned_table_parts(text: str) -> tuple[str, ...] | None:
-    """Return the parts of a table name as DuckDB reports it for a scan, with an alias or a sample after it.
+    """Return the parts of a table name as DuckDB reports it for a scan, ignoring an alias or a sample clause after it.
+
+    The text up to the first space is read as by `table_parts`; None if it is not a name.
 
     >>> scanned_table_parts('main.patients AS p')
     ('main', 'patients')
@@ -47,7 +49,7 @@ _SEARCH_PATH_ENTRY = re.compile(r'\s*((?:"(?:[^"]|"")*"|[^",.])+)(?:\.((?:"(?:[^
 
 
 def search_path_entries(setting: str) -> list[tuple[str, ...]]:
-    """Return the entries of a search_path setting, quoted or not: (schema,) or (database, schema).
+    """Split the value of DuckDB's setting search_path into entries without quotes: (schema,) or (database, schema).
 
     >>> search_path_entries('memory.odd ward,main')
     [('memory', 'odd ward'), ('main',)]
@@ -60,12 +62,12 @@ def search_path_entries(setting: str) -> list[tuple[str, ...]]:
 
 
 def is_file(text: str) -> bool:
-    """Return whether the text ends like the name of a file that DuckDB can scan."""
+    """Return whether the text ends like a CSV, text, Parquet or JSON file, also compressed, that DuckDB can scan."""
     return _FILE_ENDING.search(text) is not None
 
 
 def file_ending(text: str) -> str:
-    """Return the ending of a file name in lower case without that of its compression, or '' if DuckDB cannot scan it.
+    """Return a file name's ending in lower case, without dot and compression; '' if DuckDB cannot scan such a file.
 
     >>> file_ending('Patients.CSV.gz')
     'csv'
@@ -78,7 +80,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 
 
 def url_scheme(path: str) -> str | None:
-    """Return the scheme of a URL such as `s3://bucket/x.csv` in lower case, or None for a path.
+    """Return the scheme of a URL such as `s3://bucket/x.csv` in lower case, or None for a path without a scheme.
 
     >>> url_scheme('S3://bucket/x.csv'), url_scheme('C:/x.csv')
     ('s3', None)
@@ -88,7 +90,7 @@ def url_scheme(path: str) -> str | None:
 
 
 def escape_glob(file: str) -> str:
-    """Return a glob pattern that matches this file name only.
+    """Return a glob pattern that matches this file name only: `*`, `?` and `[` are put in brackets.
 
     >>> escape_glob('p[12]*.csv')
     'p[[]12][*].csv'

@@ -79,10 +79,12 @@ _OPERAND_CONTINUATIONS = frozenset({*_PRECEDENCE, "(", "[", "::", "collate", "at
 
 @lru_cache(maxsize=128)
 def qualify_builtins(query: str) -> Sql:
-    """Return the query with every function and operator qualified, so that it calls DuckDB's own.
+    """Return the query with each call and arithmetic operator written as a call of DuckDB's function in `system.main`.
 
-    O(n). The results of the last queries are cached. It reads the SQL that dbanon writes: names of called functions are
-    not quoted, and the name after AS is not a call. Comments and blank lines are removed.
+    Macros of DuckDB that call other functions, such as `list_sum`, are replaced by their bodies. Comments and blank
+    lines are removed. It reads only SQL that dbanon writes: names of called functions are not quoted, and the name
+    after AS is not a call. Calls of functions that already have a qualified name keep it. O(n); the last 128 queries
+    are cached.
 
     >>> print(qualify_builtins("SELECT sum(a + 1) / 2, b[1] FROM t"))
     SELECT system.main."/"(system.main.sum(system.main."+"(a, 1)), 2), system.main.array_extract(b, 1) FROM t
@@ -91,15 +93,15 @@ def qualify_builtins(query: str) -> Sql:
 
 
 def strip_blank_lines(query: str) -> str:
-    """Return the query without blank lines and trailing blanks, with each comment indented like the line below it.
+    """Return the query without blank lines, trailing blanks and space at both ends; comments keep their lines.
 
-    Quoted text is not changed. O(n).
+    Each comment line is indented like the code below it. Quoted text is not changed. O(n).
     """
     return "".join(_align_comments(blank) + word for blank, word in spaced_words(query)).strip()
 
 
 def _align_comments(blank: str) -> str:
-    """Return the space before a token, with its comments indented like the token."""
+    """Return the space and comments before a token, without blank lines, with comment lines indented like the token."""
     first, *lines = blank.split("\n")
     if not lines:
         return first
@@ -108,14 +110,14 @@ def _align_comments(blank: str) -> str:
 
 
 def _without_comments(blank: str) -> str:
-    """Return the line break and the indentation between two tokens, without comments and blank lines."""
+    """Reduce the space and comments between two tokens to one line break and the indentation of the second token."""
     return "\n" + blank.rpartition("\n")[2]
 
 
 def _timestamp_in_utc(value: str) -> str:
-    """Return SQL that converts a TIMESTAMPTZ to a TIMESTAMP in UTC.
+    """Return SQL that converts the TIMESTAMPTZ expression `value` to a TIMESTAMP in UTC; infinite values stay infinite.
 
-    timezone() would count years by the calendar of the session.
+    DuckDB's timezone() is not used: it would count years by the calendar of the session.
     """
     infinities = ("infinity", "-infinity")
     infinite_cases = [
@@ -126,12 +128,14 @@ def _timestamp_in_utc(value: str) -> str:
 
 
 class _BuiltinQualifier:
-    """A parser that reads tokens from left to right.
+    """A recursive-descent parser that rewrites a query so that it calls DuckDB's own functions by qualified names.
 
-    Most methods return the qualified SQL of what they read and the index of the next token.
+    In all methods `pos` is the index of the first token to read, and `end` the index after the last one. Most methods
+    return the qualified SQL of what they read and the index of the next token.
     """
 
     def __init__(self, query: str) -> None:
+        """Split the query into tokens and find the closing token of each bracket and of each CASE."""
         spaced = spaced_words(query)
         self.blanks = [_without_comments(blank) if "\n" in blank else blank for blank, _ in spaced]
         self.words = [word for _, word in spaced]
@@ -151,11 +155,14 @@ class _BuiltinQualifier:
         return self.expressions(0, len(self.words))
 
     def source_text(self, pos: int, end: int) -> str:
-        """Return tokens unchanged."""
+        """Return the tokens from `pos` to before `end` unchanged, each with the space before it."""
         return "".join(self.tokens[pos:end])
 
     def expressions(self, pos: int, end: int) -> str:
-        """Return the qualified SQL between two brackets: operands and the words between them."""
+        """Return the qualified SQL of the tokens from `pos` to before `end`.
+
+        Keywords between operands are unchanged.
+        """
         pieces: list[str] = []
         words, lower = self.words, self.lower_words
         while pos < end:
@@ -186,20 +193,29 @@ class _BuiltinQualifier:
         return "".join(pieces)
 
     def starts_operand(self, pos: int) -> bool:
-        """Return whether an operand begins here."""
+        """Return whether the token at `pos` begins an operand: a name, literal, bracket, minus sign or parameter.
+
+        Keywords begin none.
+        """
         word = self.lower_words[pos]
         if word[0].isalpha() or word[0] == "_":
             return word not in _KEYWORDS or (word in ("left", "right", "replace") and self.is_call(pos))
         return word[0] in "'\"([{-.?$" or word[0].isdigit()
 
     def is_call(self, pos: int) -> bool:
-        """Return whether the token is the name of a called function."""
+        """Return whether the token at `pos` is the name of a called function.
+
+        It is if an opening bracket follows, unless it is a keyword or the `replace` of `* REPLACE (...)`.
+        """
         if pos + 1 >= len(self.words) or self.words[pos + 1] != "(" or self.lower_words[pos] in _NOT_CALLED:
             return False
         return not (self.lower_words[pos] == "replace" and self.words[pos - 1] in ("*", ")"))  # * REPLACE (x AS y)
 
     def alias(self, pos: int, end: int) -> tuple[str, int]:
-        """Return AS with the alias or type after it, which is not an operand."""
+        """Return the token AS at `pos` with the alias or type after it unchanged, and the index of the next token.
+
+        Only AS is returned if a bracket, MATERIALIZED or NOT MATERIALIZED follows.
+        """
         stop = pos + 1
         if stop < end and (self.lower_words[stop][0].isalpha() or self.words[stop][0] in '_"'):
             if self.lower_words[stop] in ("materialized", "not"):
@@ -208,7 +224,7 @@ class _BuiltinQualifier:
         return self.source_text(pos, stop), stop
 
     def type_end(self, pos: int, end: int) -> int:
-        """Return the index after the type or the alias that begins at a token."""
+        """Return the index after the type or alias that begins at `pos`, with its brackets, dots and WITH TIME ZONE."""
         pos += 1
         if self.lower_words[pos : pos + 3] == ["with", "time", "zone"]:
             pos += 3
@@ -217,7 +233,10 @@ class _BuiltinQualifier:
         return pos
 
     def operand(self, pos: int, end: int, min_precedence: int) -> tuple[str, int]:
-        """Return operands joined by operators of at least a precedence."""
+        """Read an operand and all binary operators after it that bind at least as strongly as `min_precedence`.
+
+        Each operator is written as a call, grouped by precedence and from the left. Returns the SQL and the next index.
+        """
         blank = self.blanks[pos]
         result, pos = self.signed(pos, end)
         while (
@@ -231,14 +250,20 @@ class _BuiltinQualifier:
         return blank + result, pos
 
     def signed(self, pos: int, end: int) -> tuple[str, int]:
-        """Return an operand with its sign, without the blanks before it."""
+        """Return an operand with its minus signs, without the space before it, and the next index.
+
+        A sign before a number stays a sign; any other minus is written as a call of the function `-`.
+        """
         if self.words[pos] != "-":
             return self.postfixed(pos, end)
         value, stop = self.signed(pos + 1, end)
         return (f"-{value}" if value[0].isdigit() else f'{SYSTEM_SCHEMA}"-"({value})'), stop
 
     def postfixed(self, pos: int, end: int) -> tuple[str, int]:
-        """Return an operand with its casts, subscripts and collations."""
+        """Return an operand with the casts, subscripts and other suffixes after it, and the next index.
+
+        Casts and COLLATE are unchanged; subscripts, struct fields and AT TIME ZONE are written as calls.
+        """
         value, pos = self.primary(pos, end)
         while pos < end:
             word = self.words[pos]
@@ -262,7 +287,7 @@ class _BuiltinQualifier:
         return value, pos
 
     def subscript(self, value: str, pos: int) -> str:
-        """Return an element `value[i]` or a slice `value[i:j]`."""
+        """Return `value[i]` or `value[i:j]` as a call of array_extract or array_slice; the bracket is at `pos`."""
         close, depth = self.closing[pos], 0
         for i in range(pos + 1, close):
             depth += (self.lower_words[i] in _CLOSING) - (self.lower_words[i] in _CLOSING.values())
@@ -273,7 +298,10 @@ class _BuiltinQualifier:
         return f"{SYSTEM_SCHEMA}array_extract({value}, {self.expressions(pos + 1, close).strip()})"
 
     def primary(self, pos: int, end: int) -> tuple[str, int]:
-        """Return a literal, a column, a call, or an expression in brackets."""
+        """Return the literal, column, parameter, call, CASE or bracketed expression at `pos`, and the next index.
+
+        Calls in it are qualified; list, struct and row literals are written as calls.
+        """
         word, lower = self.words[pos], self.lower_words[pos]
         close = self.closing.get(pos)
         if close is not None:
@@ -300,7 +328,10 @@ class _BuiltinQualifier:
         return name, stop
 
     def is_row(self, pos: int) -> bool:
-        """Return whether a bracket without a name before it is a row constructor: (a, b), but not IN (1, 2)."""
+        """Return whether the round bracket at `pos` constructs a row: (a, b), but not IN (1, 2).
+
+        The bracket must not be that of a call.
+        """
         if self.lower_words[pos - 1] in ("in", "using", "exclude", "sets", "values") or self.values_depth:
             return False
         if self.lower_words[pos + 1] in ("select", "from", "with", "values"):
@@ -313,7 +344,11 @@ class _BuiltinQualifier:
         return False
 
     def function_call(self, name: str, lower: str, pos: int, end: int) -> tuple[str, int]:
-        """Return a call with its FILTER and OVER clauses."""
+        """Return a call with qualified arguments and its FILTER and OVER clauses, and the next index.
+
+        `name` is the qualified name to write, `lower` the name in lower case, `pos` the index of the opening bracket. A
+        macro of `_EXPANDED_MACROS` is replaced by its body.
+        """
         close = self.closing[pos]
         if lower in _EXPANDED_MACROS and name.startswith(SYSTEM_SCHEMA):
             return _EXPANDED_MACROS[lower](*self.arguments(pos + 1, close)), close + 1
@@ -331,7 +366,10 @@ class _BuiltinQualifier:
         return result, pos
 
     def arguments(self, pos: int, end: int) -> list[str]:
-        """Return the arguments of a call."""
+        """Return the qualified SQL of each argument of a call.
+
+        `pos` is the index after the opening bracket, `end` that of the closing one.
+        """
         spaced, first = [], pos
         while pos < end:
             if self.words[pos] == ",":
@@ -341,7 +379,7 @@ class _BuiltinQualifier:
         return [*spaced, self.expressions(first, end).strip()]
 
     def struct_fields(self, pos: int, end: int) -> str:
-        """Return the fields of a struct literal such as 'a': 1, b: 2 as named arguments."""
+        """Return the fields of a struct literal such as `'a': 1, b: 2` as the named arguments `"a" := 1, "b" := 2`."""
         result = []
         while pos < end:
             name, first = self.words[pos], pos + 2

@@ -11,13 +11,13 @@ from typing import Any
 
 
 class Sql(str):
-    """A string of SQL text, which needs no quoting."""
+    """A string that is SQL text already, so that it needs no quoting."""
 
     __slots__ = ()
 
 
 def identifier(name: str) -> Sql:
-    """Return a quoted identifier: any text but the NUL character is a legal name.
+    """Return a name as a SQL identifier in double quotes; ValueError if it contains the NUL character.
 
     >>> print(identifier('odd name'))
     "odd name"
@@ -28,12 +28,15 @@ def identifier(name: str) -> Sql:
 
 
 def qualified(*parts: str) -> Sql:
-    """Return a qualified name such as `"database"."schema"."table"`; empty parts are omitted."""
+    """Return a qualified name such as `"database"."schema"."table"`, each part in quotes; empty parts are omitted."""
     return Sql(".".join(identifier(p) for p in parts if p))
 
 
 def literal(value: str | int | float | bool | None) -> Sql:
-    """Return a SQL literal of a Python scalar."""
+    """Return a SQL literal of a Python scalar; ValueError for an infinite number or NaN.
+
+    A float has an exponent, so that DuckDB reads a DOUBLE; None is NULL.
+    """
     if value is None:
         return Sql("NULL")
     if isinstance(value, bool):
@@ -49,15 +52,16 @@ def literal(value: str | int | float | bool | None) -> Sql:
 
 
 def text(value: str) -> Sql:
-    """Return a string literal. NUL characters, which a literal cannot contain, are written as chr(0)."""
+    """Return a SQL string literal. NUL characters, which a literal cannot contain, are written as chr(0)."""
     pieces = ["'" + piece.replace("'", "''") + "'" for piece in value.split("\0")]
     return Sql(pieces[0] if len(pieces) == 1 else "(" + " || chr(0) || ".join(pieces) + ")")
 
 
 def argument(value: object) -> Sql:
-    """Return the SQL of a scalar, a list or a mapping, as the value of a parameter.
+    """Return a Python scalar, list, tuple or mapping as SQL for the value of a parameter.
 
-    A list or a map has one type in DuckDB, so numbers become texts if some values are texts.
+    A list or a map has one type in DuckDB, so all numbers become texts if any value is a text. Keys of a mapping become
+    texts.
 
     >>> print(argument({"age": ["NA", 999]}))
     MAP {'age': ['NA', '999']}
@@ -66,7 +70,7 @@ def argument(value: object) -> Sql:
 
 
 def _scalars(value: object) -> Iterator[object]:
-    """Yield the scalars of a nested value."""
+    """Yield the scalars of nested lists, tuples and mappings, in order; keys of mappings are not included."""
     children = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else None
     if children is None:
         yield value
@@ -76,7 +80,7 @@ def _scalars(value: object) -> Iterator[object]:
 
 
 def _argument(value: Any, as_text: bool) -> Sql:
-    """Return the SQL of a value; numbers are written as string literals if `as_text`."""
+    """Return the SQL of a scalar, list or mapping; numbers are written as string literals if `as_text`."""
     if isinstance(value, Mapping):
         return Sql(f"MAP {{{join_sql(f'{text(str(k))}: {_argument(v, as_text)}' for k, v in value.items())}}}")
     if isinstance(value, (list, tuple)):
@@ -100,16 +104,19 @@ def one_line(value: str) -> str:
 
 
 def as_json(value: object) -> Sql:
-    """Return a JSON document as a string literal."""
+    """Return a value, serialized as JSON, as a SQL string literal."""
     return text(json.dumps(value, ensure_ascii=False))
 
 
 def join_sql(parts: Iterable[str], separator: str = ", ") -> Sql:
-    """Return pieces of SQL joined by a separator."""
+    """Join pieces of SQL with a separator, by default a comma; nothing is quoted."""
     return Sql(separator.join(parts))
 
 
 def literal_rows(columns: Mapping[str, object], rows: Sequence[Sequence[object]]) -> Sql:
-    """Return a SELECT of literal rows; `columns` maps their names to types."""
+    """Return a SELECT statement whose result is the given rows.
+
+    `columns` maps the names of the columns to their SQL types. The values are written as JSON and converted by DuckDB.
+    """
     document = [dict(zip(columns, row, strict=True)) for row in rows]
     return Sql(f"SELECT unnest(from_json({as_json(document)}, {as_json([dict(columns)])}), max_depth := 2)")

@@ -7,7 +7,10 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def folder(name: str) -> Path:
-    """Return the folder `sql` or `hierarchies`: inside the wheel, or next to the package in a checkout."""
+    """Return the folder `sql` or `hierarchies`: inside the installed package, or next to the package in a checkout.
+
+    FileNotFoundError if neither exists.
+    """
     for base in (_PACKAGE, _PACKAGE.parent):
         if (base / name).is_dir():
             return base / name
@@ -16,17 +19,17 @@ def folder(name: str) -> Path:
 
 @cache
 def sql(path: str) -> str:
-    """Return the text of one SQL file, such as `release/plan/release.sql` or `release/metrics/precision.sql`."""
+    """Return the text of a SQL file by its path below sql/, such as `release/metrics/precision.sql`. Cached."""
     return (folder("sql") / path).read_text(encoding="utf-8")
 
 
 @cache
 def sql_names(subfolder: str) -> tuple[str, ...]:
-    """Return the sorted names of the SQL files of a subfolder, without their ending."""
+    """Return the sorted names, without `.sql`, of the SQL files directly in a subfolder of sql/. Cached."""
     return tuple(sorted(p.stem for p in (folder("sql") / subfolder).glob("*.sql")))
 
 
 @cache
 def shipped_hierarchies() -> tuple[str, ...]:
-    """Return the sorted names of the built-in hierarchies."""
+    """Return the sorted names of the built-in hierarchies: the CSV files in the folder `hierarchies`. Cached."""
     return tuple(sorted(p.stem for p in folder("hierarchies").glob("*.csv")))

@@ -28,16 +28,20 @@ if TYPE_CHECKING:
 
 
 class Fragment(Sql):
-    """SQL that a template can print without escaping."""
+    """SQL that a Jinja template can print without escaping."""
 
     __slots__ = ()
 
     def __html__(self) -> Fragment:
+        """Return the text itself, so that Jinja does not escape it."""
         return self
 
 
 def _printable(value: object) -> object:
-    """Return a value that a template may print, or raise TypeError."""
+    """Return a value unchanged if a template may print it (SQL or an integer); raise TypeError for any other.
+
+    Jinja's undefined values pass, because they raise an error of their own.
+    """
     if isinstance(value, (int, jinja2.Undefined)) or hasattr(value, "__html__"):
         return value
     raise TypeError(f"a template printed {value!r}, which is not SQL")
@@ -45,7 +49,7 @@ def _printable(value: object) -> object:
 
 @cache
 def _templates() -> jinja2.Environment:
-    """Return the environment of all SQL templates."""
+    """Return the Jinja environment that loads templates from sql/, created once."""
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(lambda path: _keep_line_ends(resources.sql(path))),
         autoescape=True,
@@ -61,7 +65,7 @@ def _templates() -> jinja2.Environment:
 
 
 def _bytecode_cache() -> jinja2.BytecodeCache | None:
-    """Return a cache of compiled templates on disk, or None if the folder is not writable.
+    """Return a cache of compiled templates on disk; None if Python writes no bytecode or the folder is not writable.
 
     Compiling templates is most of the cost of a first statement.
     """
@@ -79,9 +83,9 @@ _TAG_AT_END = re.compile(r"(?<![-+])%\}$")
 
 
 def _keep_line_ends(source: str) -> str:
-    """Return a template whose tags are trimmed only if they are alone on a line.
+    """Return a template in which Jinja trims the space around a tag only if the line has nothing but tags.
 
-    A `+` in all other tags keeps the space around them.
+    All other tags get a `+`, which keeps the space around them.
 
     >>> print(_keep_line_ends("  {% if a %}x{% endif %}"))
       {%+ if a %}x{% endif +%}
@@ -90,7 +94,7 @@ def _keep_line_ends(source: str) -> str:
 
 
 def _keep_line_end(line: str) -> str:
-    """Return one line of a template, with a `+` in its tags unless they are alone on it."""
+    """Return one line of a template, with a `+` in a tag at its start or end unless the line has only tags."""
     alone = not _TAG.sub("", line).strip() and "{% include" not in line
     if alone or line.lstrip().startswith(("{% set", "{% macro")):
         return line
@@ -98,16 +102,16 @@ def _keep_line_end(line: str) -> str:
 
 
 def _concatenate_sql(*pieces: str | int) -> Fragment:
-    """Return words of a template as SQL, for the argument of a macro: `sql('q', 3)`."""
+    """Return strings and integers of a template joined to one piece of SQL, such as `sql('q', 3)` for `q3`."""
     return Fragment("".join(str(p) for p in pieces))
 
 
 @jinja2.pass_environment
 def _relation_name(environment: jinja2.Environment, step: str, *columns: object) -> Fragment:
-    """Return the name of a relation that exists once for each column (or pair of columns): `"age: tree"`.
+    """Return the quoted name of a step's relation for one column or pair of columns: `"age: tree"` for the step `tree`.
 
-    The name is unique: names of other relations have no colon, and neither has `step`, so the text before the last
-    colon is the column, or the quoted columns.
+    `columns` are objects with a `raw_name`. The name is unique: names of other relations have no colon, and neither has
+    `step`, so the text before the last colon is the column, or the quoted columns joined by `and`.
     """
     column_names = [environment.getattr(column, "raw_name") for column in columns]
     owner = column_names[0] if len(column_names) == 1 else " and ".join(map(identifier, column_names))
@@ -115,22 +119,25 @@ def _relation_name(environment: jinja2.Environment, step: str, *columns: object)
 
 
 def _fill_pieces(template: Sql, **pieces: object) -> Fragment:
-    """Return SQL with pieces inserted in its braces; pieces without braces are ignored."""
+    """Return SQL with each `{name}` replaced by the piece of that name; pieces that do not occur are ignored."""
     return Fragment(template.format(**{name: str(piece) for name, piece in pieces.items()}))
 
 
 def _as_comment(words: str) -> Fragment:
-    """Return a text as a part of a SQL comment."""
+    """Return a text on one line, non-printable characters escaped, for a SQL comment."""
     return Fragment(one_line(words))
 
 
 def fill(template: str, **values: object) -> str:
-    """Return the text of a template in sql/, filled with values."""
+    """Return the text of the template at a path below sql/, filled with values.
+
+    Only values that are `Sql` or integers can be printed; a template that prints another value raises TypeError.
+    """
     return str(_templates().get_template(template).render({k: _make_printable(v) for k, v in values.items()}))
 
 
 def fill_text(source: str, values: Mapping[str, object]) -> Sql:
-    """Return the SQL of a template that is given as text."""
+    """Return the SQL of a template whose source text is given, filled with values by name."""
     return Sql(
         str(_template_from_text(_templates(), source).render({k: _make_printable(v) for k, v in values.items()}))
     )
@@ -138,12 +145,18 @@ def fill_text(source: str, values: Mapping[str, object]) -> Sql:
 
 @lru_cache(256)
 def _template_from_text(environment: jinja2.Environment, source: str) -> jinja2.Template:
-    """Return a template that is given as text, compiled once; jinja2 caches only templates that it loads by name."""
+    """Return the compiled template of a source text; the last 256 are cached.
+
+    Jinja caches only templates that it loads by name.
+    """
     return environment.from_string(_keep_line_ends(source))
 
 
 def _make_printable(value: Any) -> Any:
-    """Return a value whose `Sql` parts a template can print."""
+    """Return a copy of a value in which a template can print all `Sql`, also inside lists, mappings and dataclasses.
+
+    A dataclass becomes a `_TemplateView`; other values are unchanged.
+    """
     if isinstance(value, Sql):
         return Fragment(value)
     if isinstance(value, Mapping):
@@ -154,12 +167,20 @@ def _make_printable(value: Any) -> Any:
 
 
 class _TemplateView:
-    """A dataclass in a template: its fields and properties are printable where they are `Sql`; the object is not."""
+    """A dataclass instance as a template sees it: `Sql` fields and properties can be printed, the object itself not.
+
+    Names that begin with an underscore are not accessible.
+    """
 
     def __init__(self, of: object) -> None:
+        """Store the dataclass instance."""
         self._of = of
 
     def __getattr__(self, name: str) -> Any:
+        """Return an attribute of the instance so that a template can print its `Sql`; it is kept for the next access.
+
+        AttributeError for a name that begins with an underscore.
+        """
         if name.startswith("_"):
             raise AttributeError(name)
         value = _make_printable(getattr(self._of, name))
@@ -168,7 +189,7 @@ class _TemplateView:
 
 
 def field_values(instance: DataclassInstance) -> dict[str, object]:
-    """Return the fields of a dataclass by name, for filling a template."""
+    """Return the fields of a dataclass instance by name, for filling a template; nested values are not copied."""
     return {f.name: getattr(instance, f.name) for f in fields(instance)}
 
 
@@ -181,12 +202,18 @@ _PLACEHOLDER = re.compile(f"<{_PLACEHOLDER_KEY}>(.*?)</{_PLACEHOLDER_KEY}>", re.
 
 
 def sql_placeholder(expression: str) -> str:
-    """Return a placeholder for a message argument, whose value a SQL expression gives while the statement runs."""
+    """Return a placeholder for a SQL expression, for use as an argument of an error's message.
+
+    `error_sql` replaces it by the expression, whose value is in the message when the statement runs.
+    """
     return f"<{_PLACEHOLDER_KEY}>{expression}</{_PLACEHOLDER_KEY}>"
 
 
 def error_sql(error: Exception) -> Sql:
-    """Return a SQL expression of an error's message, with the placeholders replaced by their expressions."""
+    """Return a SQL expression of the text of an error's message.
+
+    Expressions in it that `sql_placeholder` marked are evaluated when the statement runs; the rest is a string literal.
+    """
     pieces = _PLACEHOLDER.split(str(error))
     return Sql(
         "(" + " || ".join(f"({p})::VARCHAR" if i % 2 else text(p) for i, p in enumerate(pieces) if i % 2 or p) + ")"

@@ -22,7 +22,7 @@ _OPERATOR = rf"""[](),;[{{}}] | :[:=]?
 
 
 def _pattern(**rules: str) -> re.Pattern[str]:
-    """Return a pattern with one named group per kind of token."""
+    """Return one regular expression that tries the rules in order; each is a group named after its kind of token."""
     return re.compile("|".join(f"(?P<{kind}>{rule})" for kind, rule in rules.items()), re.VERBOSE | re.DOTALL)
 
 
@@ -63,7 +63,14 @@ _COMMENT_EDGE = re.compile(r"/\*|\*/")
 
 
 class Token(NamedTuple):
-    """A token: its kind (space, comment, word, quoted, string, number, parameter, operator), text and start index."""
+    """A token of SQL text.
+
+    Attributes:
+        kind: space, comment, word, quoted, string, number, parameter or operator.
+        text: Its text, with quotes.
+        start: The index of its first character.
+        is_unfinished: Whether the text ends before the closing quote or the end of a comment.
+    """
 
     kind: str
     text: str
@@ -73,29 +80,37 @@ class Token(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The index after the last character."""
+        """The index after the token's last character."""
         return self.start + len(self.text)
 
     @property
     def upper(self) -> str:
-        """The text in upper case, for comparison with keywords; a quoted name equals no keyword."""
+        """The text in upper case, for comparison with keywords.
+
+        A quoted name keeps its quotes, so it equals no keyword.
+        """
         return self.text.upper()
 
     @property
     def name(self) -> str:
-        """The name that a word or a quoted name denotes."""
+        """The name that a word or a quoted name denotes.
+
+        Quotes are removed and doubled quotes inside become one; the case is kept.
+        """
         if self.kind != "quoted":
             return self.text
         return self.text[1 : None if self.is_unfinished else -1].replace(self.text[0] * 2, self.text[0])
 
     @property
     def value(self) -> str:
-        """The content of a string in single quotes."""
+        """The content of a string in single quotes, with doubled quotes as one."""
         return self.text[1 : None if self.is_unfinished else -1].replace("''", "'")
 
 
 def tokens(text: str, dialect: re.Pattern[str] = DUCKDB) -> list[Token]:
-    """Return the tokens of a text, including space and comments, so that their texts joined are the text. O(n).
+    """Split a text into tokens, including space and comments: their texts joined are the whole text. O(n).
+
+    Unclosed quotes and comments extend to the end of the text and are marked `is_unfinished`.
 
     >>> [t.kind for t in tokens("k = 10 /* ten")]
     ['word', 'space', 'operator', 'space', 'number', 'space', 'comment']
@@ -123,7 +138,7 @@ def code_tokens(text: str, dialect: re.Pattern[str] = DUCKDB) -> list[Token]:
 
 
 def spaced_words(query: str) -> list[tuple[str, str]]:
-    """Return the words of a query that dbanon wrote, each with the space and comments before it.
+    """Return the tokens of a query that dbanon wrote as (space and comments before it, token) pairs.
 
     Faster than `tokens`, for text without dollar quotes and nested comments that does not end in a comment. O(n).
     """
@@ -131,7 +146,10 @@ def spaced_words(query: str) -> list[tuple[str, str]]:
 
 
 def _comment_end(text: str, start: int) -> tuple[int, bool]:
-    """Return the end of a block comment, which may contain others, and whether the text ends first."""
+    """Return the index after a block comment, and whether the text ends before the comment does.
+
+    `start` is the index after its opening `/*`. Comments nested in it are part of it.
+    """
     depth = 1
     for edge in _COMMENT_EDGE.finditer(text, start):
         depth += 1 if edge[0] == "/*" else -1

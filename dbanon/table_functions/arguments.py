@@ -27,7 +27,11 @@ SLOTS = 12
 
 
 def capture_sql(slots: Sequence[str], names: Sequence[str]) -> str:
-    """Return SQL for a VARCHAR[] of the bound texts of positional slots, with `names` captured."""
+    """Return SQL for a VARCHAR[]: the text of the expression that DuckDB bound for each positional slot.
+
+    `slots` are the SQL names of the macro's positional arguments. `names` are parameters such as `k` that become lambda
+    parameters around the slots, so that `k=10` is bound as text even if a table has a column `k`.
+    """
     expression = "to_json([" + ", ".join(f"alias(CASE WHEN false THEN {s} END)" for s in slots) + "])::VARCHAR"
     unpaired, pairs = names[: len(names) % 2], names[len(names) % 2 :]
     for first, second in zip(pairs[::2], pairs[1::2], strict=True):
@@ -44,10 +48,15 @@ _SLOT = re.compile(
 
 
 def parse_slot(function: str, text: str, positional_name: str | None = None) -> tuple[str, object] | None:
-    """Return the name and value of one positional slot of a call, which DuckDB passes as SQL text.
+    """Return the name, in lower case, and the value of one positional slot of a call, which DuckDB passes as SQL text.
 
-    The slot is a comparison such as `(k = 5)`; NULL for no argument, which gives None. With `positional_name`, a slot
-    that is only a text literal is the value of that parameter.
+    Args:
+        function: The table function, for messages.
+        text: A comparison such as `(k = 5)`, or NULL for an argument that is not given.
+        positional_name: The parameter whose value the slot may also be as a single text literal without a name.
+
+    Returns:
+        The (name, value) pair; None if the argument is not given.
 
     Raises:
         UnreadableArgumentError: The slot is anything else.
@@ -68,7 +77,7 @@ def parse_slot(function: str, text: str, positional_name: str | None = None) -> 
 
 
 def _without_casts(text: str) -> str:
-    """Return the bound text without its outer brackets and its casts, for a message."""
+    """Return a bound expression without its `CAST(... AS type)` wrappers and its outer brackets, for a message."""
     while (start := text.find("CAST(")) >= 0:
         depth, as_position, end = 0, -1, start + 4
         for end in range(start + 4, len(text)):
@@ -85,23 +94,24 @@ def _without_casts(text: str) -> str:
 
 @dataclass(frozen=True)
 class _BareWord:
-    """A bare word: the left side of a comparison."""
+    """A name without quotes around a text, such as the `k` in `k = 5`."""
 
     text: str
 
 
 class _ExpressionParser:
-    """A recursive-descent parser of DuckDB's canonical expression text: literals, lists, structs, casts.
+    """A recursive-descent parser of the expression text that DuckDB prints: literals, lists, structs, maps, casts.
 
-    Every method raises ValueError if the text is anything else.
+    The methods consume tokens and raise ValueError if the text is anything else.
     """
 
     def __init__(self, text: str) -> None:
+        """Split the text into tokens; the methods read them from the first."""
         self.tokens = [(token.kind, token.text) for token in code_tokens(text)]
         self.position = 0
 
     def parse_single_text(self) -> str | None:
-        """Return the text if the expression is one text literal; None for any other expression."""
+        """Return the text if the expression is one text literal, possibly in a cast; None for any other expression."""
         if self.peek_token()[1] == "(":  # a comparison
             return None
         value = self.parse_value()
@@ -109,7 +119,10 @@ class _ExpressionParser:
         return inner if isinstance(inner, str) and self.position == len(self.tokens) else None
 
     def parse_comparison(self) -> tuple[str, object]:
-        """Parse `(name = value)` up to the end; return the lower-case name and the value."""
+        """Parse `(name = value)` up to the end of the text.
+
+        Return the name in lower case and the value as a Python value.
+        """
         self.expect_token("(")
         name = self.parse_value()
         self.expect_token("=")
@@ -124,22 +137,26 @@ class _ExpressionParser:
         return label.lower(), _python_value(value, fields)
 
     def peek_token(self) -> tuple[str, str]:
-        """Return the kind and the text of the next token without consuming it."""
+        """Return the kind and the text of the next token without consuming it; ("end", "") after the last."""
         return self.tokens[self.position] if self.position < len(self.tokens) else ("end", "")
 
     def next_token(self) -> tuple[str, str]:
-        """Consume the next token and return its kind and text."""
+        """Consume the next token and return its kind and text; ("end", "") after the last."""
         token = self.peek_token()
         self.position += 1
         return token
 
     def expect_token(self, mark: str) -> None:
-        """Consume the next token, which must be `mark`."""
+        """Consume the next token; raise ValueError if it is not `mark`."""
         if self.next_token()[1] != mark:
             raise ValueError(mark)
 
     def parse_value(self) -> object:
-        """Parse a literal, list, struct, map, cast or name."""
+        """Parse a literal, list, struct, map, cast or name and return its value.
+
+        A name, also one with dots, is returned as a `_BareWord`; a call of struct_pack as `_StructValues`; a cast of a
+        text or name as a `_CastValue`. Numbers, texts, booleans, NULL, lists and structs become Python values.
+        """
         kind, text = self.next_token()
         if kind == "string":
             return text[1:-1].replace("''", "'")
@@ -171,12 +188,12 @@ class _ExpressionParser:
         return constants[lower_text] if lower_text in constants else _BareWord(text)
 
     def parse_bracketed(self) -> list[object]:
-        """Parse values between round brackets."""
+        """Parse values between round brackets, separated by commas, and return them as a list."""
         self.expect_token("(")
         return self.parse_items(")")
 
     def parse_map(self) -> dict[str, object]:
-        """Parse `map(list of keys, list of values)`."""
+        """Parse `([keys], [values])`, the part of a map call after `map`, and return a dictionary with text keys."""
         lists = self.parse_bracketed()
         if len(lists) != 2 or not all(isinstance(one, list) for one in lists):
             raise ValueError
@@ -186,7 +203,10 @@ class _ExpressionParser:
         return dict(zip(keys, values, strict=True))  # type: ignore[call-overload]
 
     def parse_items(self, end: str) -> list[object]:
-        """Parse values separated by commas up to the closing bracket `end`."""
+        """Parse values separated by commas up to and including the closing bracket `end`.
+
+        The opening bracket is consumed already.
+        """
         values: list[object] = []
         while self.peek_token()[1] != end:
             if values:
@@ -196,7 +216,10 @@ class _ExpressionParser:
         return values
 
     def parse_fields(self) -> dict[str, object]:
-        """Parse a struct as a prepared value shows it: {'zip': 'z'}."""
+        """Parse the rest of a struct literal such as `{'zip': 'z'}` after its brace, and return a dictionary.
+
+        DuckDB prints the struct values of prepared statements in this form.
+        """
         values: dict[str, object] = {}
         while self.peek_token()[1] != "}":
             if values:
@@ -210,7 +233,11 @@ class _ExpressionParser:
         return values
 
     def parse_cast(self) -> object:
-        """Parse `CAST(x AS type)`: return the value, with the field names if the type is a struct."""
+        """Parse `(x AS type)`, the part of a cast after its name, and return the value of x.
+
+        A struct becomes a dictionary with the type's field names, 't' or 'f' as BOOLEAN a bool. Any other text or name
+        is returned as a `_CastValue` with these field names.
+        """
         self.expect_token("(")
         inner = self.parse_value()
         if self.next_token()[1].upper() != "AS":
@@ -227,7 +254,10 @@ class _ExpressionParser:
         return _CastValue(inner, fields) if isinstance(inner, str) else inner
 
     def parse_type(self) -> tuple[str, ...]:
-        """Skip a type up to the closing bracket; return the names of a struct's fields."""
+        """Consume a type up to, but not including, the closing bracket after it.
+
+        Return the field names of a STRUCT; an empty tuple for any other type.
+        """
         fields: list[str] = []
         depth = 0
         struct = self.peek_token()[1].upper() == "STRUCT"
@@ -245,21 +275,27 @@ class _ExpressionParser:
 
 @dataclass(frozen=True)
 class _StructValues:
-    """The values of struct_pack; the field names are in the type to which the other side is cast."""
+    """The values of a struct_pack call, without field names.
+
+    The field names are in a type: of the cast around the call, or of the cast of the compared name.
+    """
 
     values: tuple[object, ...]
 
 
 @dataclass(frozen=True)
 class _CastValue:
-    """A name or a text inside a cast."""
+    """A name or a text inside a cast, with the field names of the type if it is a struct (else empty)."""
 
     inner: object
     fields: tuple[str, ...]
 
 
 def _python_value(value: object, fields: tuple[str, ...]) -> object:
-    """Convert a node of the parser to a Python value; `fields` are the names of a struct's values."""
+    """Convert a parsed value, with the values nested in it, to a Python value; ValueError for a name.
+
+    `fields` are the field names for `_StructValues`, which become a dictionary.
+    """
     if isinstance(value, _CastValue):
         value = value.inner
     if isinstance(value, _StructValues):
@@ -276,7 +312,7 @@ def _python_value(value: object, fields: tuple[str, ...]) -> object:
 def merge_arguments(
     function: str, slots: Sequence[str], named_values: dict[str, object], positional_names: Sequence[str] = ()
 ) -> dict[str, object]:
-    """Return all arguments of a call by name.
+    """Return all given arguments of a call by name; those without a value are omitted.
 
     Args:
         function: The table function, for messages.

@@ -14,12 +14,22 @@ from dbanon.table_functions.table_function import Call
 
 
 def call_sql(session: Session, call: Mapping[str, Any], location: Sequence[str]) -> str:
-    """Return the SQL of one call.
+    """Return the SQL that computes the result of one call of a table function, with DuckDB's functions qualified.
+
+    Arguments are parsed and validated, then the function's handler makes the SQL. While the session records calls, the
+    call is only appended to `session.recorded_calls`, and the SQL is `SELECT 1`. While it records statements for
+    `explain`, the SQL is also appended, not qualified, to `session.explained_statements`.
 
     Args:
         session: The session of the caller.
-        call: The call as DuckDB passes it: `function`, `positional`, `slots` and `named`.
+        call: The call as DuckDB passes it: `function` (its name), `positional` and `named` (arguments by name), and
+            `slots` (texts of `name = value` arguments).
         location: Current database, current schema and search path.
+
+    Raises:
+        RenamedFunctionError: The function has another name in this version.
+        ShadowedBuiltinError: A macro of a database would replace the function behind a list or struct literal.
+        DbanonError: The arguments are invalid, or the handler refuses the call.
     """
     if session.recorded_calls is not None:
         session.recorded_calls.append(call)
@@ -48,7 +58,7 @@ def make_call(
     parameter_values: Mapping[str, object],
     location: Sequence[str],
 ) -> Call:
-    """Return a call with validated parameters.
+    """Return a call of a table function with validated parameters and defaults; the handler does not run.
 
     Args:
         session: The session of the caller.

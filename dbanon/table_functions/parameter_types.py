@@ -14,14 +14,17 @@ from typing import Protocol
 
 
 class ParameterType(Protocol):
-    """The type of a parameter's value."""
+    """The protocol of a parameter's type: it validates values, and its `str()` describes what is accepted."""
 
     @property
     def invalid(self) -> tuple[object, ...]:
-        """Examples of values that `check` must refuse."""
+        """Examples of values that `check` must refuse, for tests."""
 
     def check(self, value: object) -> object:
-        """Return the accepted value; raise ValueError if the value is invalid."""
+        """Return the accepted value, possibly converted; raise ValueError if the value is invalid.
+
+        The text of the ValueError describes what is accepted; if it is empty, `str(type)` does.
+        """
 
 
 MAX_SEED = 2**63 - 1
@@ -37,11 +40,11 @@ class Integer:
 
     @property
     def invalid(self) -> tuple[object, ...]:
-        """Examples of values that `check` must refuse."""
+        """Examples of values that `check` must refuse, for tests."""
         return (self.low - 1, 2.5, "ten", True, [self.low], self.high + 1, 2**127)
 
     def check(self, value: object) -> int:
-        """Return the accepted value; raise ValueError if it is invalid."""
+        """Return the integer unchanged; raise ValueError for another type, a boolean or a number out of range."""
         if not isinstance(value, int) or isinstance(value, bool) or value < self.low:
             raise ValueError
         if value > self.high:
@@ -49,12 +52,13 @@ class Integer:
         return value
 
     def __str__(self) -> str:
+        """Return what is accepted, as the end of a message such as "k must be ..."."""
         return f"an integer of at least {self.low}"
 
 
 @dataclass(frozen=True)
 class MoveCount:
-    """A number of moves of a search."""
+    """The number of moves that a search may make: an integer of at least 0."""
 
     invalid: tuple[object, ...] = (-1, 2.5, "ten", "5s", True)
 
@@ -63,26 +67,28 @@ class MoveCount:
         return Integer(0).check(value)
 
     def __str__(self) -> str:
+        """Return what is accepted, as the end of a message such as "k must be ..."."""
         return "an integer of at least 0 (a time such as '5s': in materialize, anonymize and the command line)"
 
 
 @dataclass(frozen=True)
 class Weight:
-    """A number from 0.000001 to 1000000."""
+    """A number from 0.000001 to 1000000, the weight of a column."""
 
     invalid: tuple[object, ...] = (0, -1, "heavy", True, 1e-7, 1e7, float("nan"))
 
     def check(self, value: object) -> float:
-        """Return the accepted value; raise ValueError if it is invalid."""
+        """Return the number as a float; raise ValueError unless it is from 0.000001 to 1000000."""
         return Float(1e-6, 1e6).check(value)
 
     def __str__(self) -> str:
+        """Return what is accepted, as the end of a message such as "k must be ..."."""
         return "a number from 0.000001 to 1000000"
 
 
 @dataclass(frozen=True)
 class Float:
-    """A finite number from `low` to `high`."""
+    """A finite number from `low` to `high`; `low` itself is refused if `above`."""
 
     low: float
     high: float = math.inf
@@ -90,12 +96,12 @@ class Float:
 
     @property
     def invalid(self) -> tuple[object, ...]:
-        """Examples of values that `check` must refuse."""
+        """Examples of values that `check` must refuse, for tests."""
         past = () if math.isinf(self.high) else (self.high + 0.1,)
         return (self.low if self.above else self.low - 0.1, "much", True, float("nan"), float("inf"), *past)
 
     def check(self, value: object) -> float:
-        """Return the accepted value; raise ValueError if it is invalid."""
+        """Return the number as a float; raise ValueError if it is no finite number of the range, or a boolean."""
         if not isinstance(value, (int, float)) or isinstance(value, bool) or not abs(value) <= sys.float_info.max:
             raise ValueError
         if value > self.high or value < self.low or (self.above and value == self.low):
@@ -103,6 +109,7 @@ class Float:
         return float(value)
 
     def __str__(self) -> str:
+        """Return what is accepted, as the end of a message such as "k must be ..."."""
         if math.isinf(self.high):
             return f"a number above {self.low:g}" if self.above else f"a number of at least {self.low:g}"
         if self.above:
@@ -112,18 +119,19 @@ class Float:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of several words, compared without case."""
+    """One of several words, which are in lower case, compared without case."""
 
     words: tuple[str, ...]
     invalid: tuple[object, ...] = ("no such word", 1)
 
     def check(self, value: object) -> str:
-        """Return the accepted value; raise ValueError if it is invalid."""
+        """Return the word in lower case; raise ValueError if it is none of `words`."""
         if not isinstance(value, str) or value.lower() not in self.words:
             raise ValueError
         return value.lower()
 
     def __str__(self) -> str:
+        """Return what is accepted, as the end of a message such as "k must be ..."."""
         return "one of " + ", ".join(f"'{w}'" for w in self.words)
 
 
@@ -134,29 +142,31 @@ class Boolean:
     invalid: tuple[object, ...] = (1, "yes")
 
     def check(self, value: object) -> bool:
-        """Return the accepted value; raise ValueError if it is invalid."""
+        """Return the boolean; raise ValueError for any other value, also 0 and 1."""
         if not isinstance(value, bool):
             raise ValueError
         return value
 
     def __str__(self) -> str:
+        """Return what is accepted, as the end of a message such as "k must be ..."."""
         return "true or false"
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text that is not empty."""
+    """A text that is not empty; `description` says in messages what it is."""
 
     description: str = "a text"
     invalid: tuple[object, ...] = ("", 1)
 
     def check(self, value: object) -> str:
-        """Return the accepted value; raise ValueError if it is invalid."""
+        """Return the text unchanged; raise ValueError if it is empty or no text."""
         if not isinstance(value, str) or not value:
             raise ValueError
         return value
 
     def __str__(self) -> str:
+        """Return what is accepted, as the end of a message such as "k must be ..."."""
         return self.description
 
 
@@ -167,77 +177,90 @@ class NumberOrDate:
     invalid: tuple[object, ...] = (True, [1])
 
     def check(self, value: object) -> str:
-        """Return the accepted value; raise ValueError if it is invalid."""
+        """Return the number or text as text; raise ValueError if it is another type, a boolean or empty.
+
+        It is not checked whether a text is a number or a date.
+        """
         if isinstance(value, bool) or not isinstance(value, (str, int, float)) or value == "":
             raise ValueError
         return str(value)
 
     def __str__(self) -> str:
+        """Return what is accepted, as the end of a message such as "k must be ..."."""
         return "a number or a date"
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Two numbers or dates (given as text), returned as texts."""
+    """Two bounds, each a number or a date given as text, returned as texts."""
 
     invalid: tuple[object, ...] = (1, [1], [1, 2, 3], [1, None], [1, [2]], {"low": 1})
 
     def check(self, value: object) -> tuple[str, str]:
-        """Return the accepted value; raise ValueError if it is invalid."""
+        """Return the (low, high) pair as texts; raise ValueError unless it is a list of two numbers or texts.
+
+        The order of the two is not checked here.
+        """
         if not isinstance(value, (list, tuple)) or len(value) != 2:
             raise ValueError
         low, high = (NumberOrDate().check(end) for end in value)
         return low, high
 
     def __str__(self) -> str:
+        """Return what is accepted, as the end of a message such as "k must be ..."."""
         return "two numbers or dates, the lower first"
 
 
 @dataclass(frozen=True)
 class Codes:
-    """Codes for a missing value, as a list of different texts or a single code. NULL is always missing."""
+    """Values that mean a missing value, such as 'NA' or 999: a list of them, or one. NULL is always missing."""
 
     invalid: tuple[object, ...] = (True, [None], [["NA"]], [b"NA"], [True])
 
     def check(self, value: object) -> tuple[str, ...]:
-        """Return the accepted value; raise ValueError if it is invalid."""
+        """Return the different codes as texts, in order; raise ValueError if one is no text, number, date or time.
+
+        A timestamp is written with a space between date and time.
+        """
         codes = value if isinstance(value, (list, tuple)) else [value]
         if not all(isinstance(c, (str, int, float, Decimal, date, time)) and not isinstance(c, bool) for c in codes):
             raise ValueError
         return tuple(dict.fromkeys(c.isoformat(" ") if isinstance(c, datetime) else str(c) for c in codes))
 
     def __str__(self) -> str:
+        """Return what is accepted, as the end of a message such as "k must be ..."."""
         return "a list of codes, such as ['NA', '999']"
 
 
 @dataclass(frozen=True)
 class ForColumns:
-    """One value for all columns, or a struct or map from column names to values, all of one type."""
+    """One value of the type `kind` for all columns, or a struct or map from column names to such values."""
 
     kind: ParameterType
     example: str
 
     @property
     def invalid(self) -> tuple[object, ...]:
-        """Examples of values that `check` must refuse."""
+        """Examples of values that `check` must refuse, for tests."""
         return (*self.kind.invalid, *({"a": bad} for bad in self.kind.invalid))
 
     def check(self, value: object) -> object:
-        """Return the accepted value; raise ValueError if it is invalid."""
+        """Return the accepted value, or a dictionary of accepted values by column; raise ValueError if one is bad."""
         return (PerColumn(self.kind, self.example) if isinstance(value, Mapping) else self.kind).check(value)
 
     def __str__(self) -> str:
+        """Return what is accepted, as the end of a message such as "k must be ..."."""
         return f"{self.kind}, for all columns, or {self.example} for some"
 
 
 @dataclass(frozen=True)
 class Columns:
-    """A list of different column names, or a single name."""
+    """A list of different column names, or a single name; names are compared without case."""
 
     invalid: tuple[object, ...] = (1, ["a", 2], [None], ["a", "A"], {"a": 1})
 
     def check(self, value: object) -> tuple[str, ...]:
-        """Return the accepted value; raise ValueError if it is invalid."""
+        """Return the names as a tuple; raise ValueError if one is no text or empty, or two differ at most in case."""
         names = [value] if isinstance(value, str) else value
         if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) and n for n in names):
             raise ValueError
@@ -246,12 +269,16 @@ class Columns:
         return tuple(names)
 
     def __str__(self) -> str:
+        """Return what is accepted, as the end of a message such as "k must be ..."."""
         return "a list of different column names, such as ['age', 'zip']"
 
 
 @dataclass(frozen=True)
 class Integers:
-    """A list of different integers of at least `low`, in ascending or descending order, or one integer."""
+    """A list of different integers from `low` to `high`, ascending, or descending if `descending`.
+
+    If `alone`, one integer is accepted too.
+    """
 
     low: int
     descending: bool
@@ -260,7 +287,7 @@ class Integers:
 
     @property
     def invalid(self) -> tuple[object, ...]:
-        """Examples of values that `check` must refuse."""
+        """Examples of values that `check` must refuse, for tests."""
         return (
             self.low - 1 if self.alone else 5,
             True,
@@ -275,7 +302,7 @@ class Integers:
     def check(self, value: object) -> tuple[int, ...]:
         """Return the integers as a tuple; raise ValueError if they are invalid.
 
-        They must be different, in order, and at least one; a single integer is accepted if `alone`.
+        They must be in the range, different, in order, and at least one; a single integer is accepted if `alone`.
         """
         if self.alone and isinstance(value, int):
             value = [value]
@@ -287,6 +314,7 @@ class Integers:
         return numbers
 
     def __str__(self) -> str:
+        """Return what is accepted, as the end of a message such as "k must be ..."."""
         order = "descending, such as [4, 3]" if self.descending else "ascending, such as [5, 10]"
         one = ", or one of them" if self.alone else ""
         return f"a list of different integers of at least {self.low}, {order}{one}"
@@ -301,11 +329,14 @@ class Floats:
 
     @property
     def invalid(self) -> tuple[object, ...]:
-        """Examples of values that `check` must refuse."""
+        """Examples of values that `check` must refuse, for tests."""
         return (self.low - 1, True, [], [self.high + 1], ["much"], [self.high, self.low], [self.low, self.low])
 
     def check(self, value: object) -> tuple[float, ...]:
-        """Return the accepted value; raise ValueError if it is invalid."""
+        """Return the numbers as a tuple of floats; raise ValueError if they are invalid.
+
+        At least one is needed; they must be in the range, different and ascending.
+        """
         values = [value] if isinstance(value, (int, float)) else value
         if not isinstance(values, (list, tuple)) or not values:
             raise ValueError
@@ -315,18 +346,22 @@ class Floats:
         return numbers
 
     def __str__(self) -> str:
+        """Return what is accepted, as the end of a message such as "k must be ..."."""
         return f"a list of different numbers from {self.low:g} to {self.high:g}, ascending, or one of them"
 
 
 @dataclass(frozen=True)
 class Choices:
-    """A list of some of several words, in the order of these words."""
+    """A list of some of several words, in the order of `words`, compared without case."""
 
     words: tuple[str, ...]
     invalid: tuple[object, ...] = ("month", [], ["fortnight"], [1])
 
     def check(self, value: object) -> tuple[str, ...]:
-        """Return the accepted value; raise ValueError if it is invalid."""
+        """Return the words as a tuple in lower case; raise ValueError if they are invalid.
+
+        At least one is needed; all must occur in `words`, and in that order.
+        """
         if not isinstance(value, (list, tuple)) or not value or not all(isinstance(w, str) for w in value):
             raise ValueError
         selected_words = tuple(str(w).lower() for w in value)
@@ -335,14 +370,15 @@ class Choices:
         return selected_words
 
     def __str__(self) -> str:
+        """Return what is accepted, as the end of a message such as "k must be ..."."""
         return "a list of some of " + ", ".join(f"'{w}'" for w in self.words) + ", in this order"
 
 
 @dataclass(frozen=True)
 class Identifiers:
-    """A list of different names of objects, in any order and case, or one name.
+    """A list of different names of `objects` (their plural, for messages), in any order and case, or one name.
 
-    `words` are the accepted names; None if only the caller of `check` can know them.
+    `words` are the accepted names in lower case; None if any name is accepted here and the caller of `check` decides.
     """
 
     objects: str
@@ -351,11 +387,14 @@ class Identifiers:
 
     @property
     def invalid(self) -> tuple[object, ...]:
-        """Examples of values that `check` must refuse."""
+        """Examples of values that `check` must refuse, for tests."""
         return (1, [], [1], ["a", "A"], {"a": 1}, *((["no such name"],) if self.words else ()))
 
     def check(self, value: object) -> tuple[str, ...]:
-        """Return the accepted value; raise ValueError if it is invalid."""
+        """Return the names as a tuple in lower case; raise ValueError if they are invalid.
+
+        At least one is needed; they must be different, and among `words` if these are given.
+        """
         names = [value] if isinstance(value, str) else value
         if not isinstance(names, (list, tuple)) or not names or not all(isinstance(n, str) and n for n in names):
             raise ValueError
@@ -367,18 +406,19 @@ class Identifiers:
         return lower_names
 
     def __str__(self) -> str:
+        """Return what is accepted, as the end of a message such as "k must be ..."."""
         return f"a list of different names of {self.objects}, such as {self.example}"
 
 
 def _abbreviate_endings(words: tuple[str, ...], ending: str = "_clusters") -> list[str]:
-    """Return words for a message; a word that also occurs with the ending is written once, as `word[ending]`."""
+    """Return words for a message; `word` and `word_clusters` are written as one, `word[_clusters]`, if both occur."""
     with_ending = {word for word in words if word.endswith(ending) and word.removesuffix(ending) in words}
     return [f"{word}[{ending}]" if word + ending in with_ending else word for word in words if word not in with_ending]
 
 
 @dataclass(frozen=True)
 class PerColumn:
-    """A struct or map from column names to values of one type; or one of several words that each mean such a map."""
+    """A struct or map from column names to values of the type `kind`, or one of `words`, which each mean such a map."""
 
     kind: ParameterType
     example: str
@@ -386,11 +426,14 @@ class PerColumn:
 
     @property
     def invalid(self) -> tuple[object, ...]:
-        """Examples of values that `check` must refuse."""
+        """Examples of values that `check` must refuse, for tests."""
         return (1, ["a"], "no such word", *({"a": bad} for bad in self.kind.invalid))
 
     def check(self, value: object) -> dict[str, object] | str:
-        """Return the accepted value; raise ValueError if it is invalid."""
+        """Return the accepted values by column name, or the word in lower case; raise ValueError if it is invalid.
+
+        Two column names must not differ only in case.
+        """
         if isinstance(value, str) and value.lower() in self.words:
             return value.lower()
         if not isinstance(value, Mapping):
@@ -404,6 +447,7 @@ class PerColumn:
             raise ValueError(*(f"{self.example} ({reason} a column)" for reason in error.args)) from None
 
     def __str__(self) -> str:
+        """Return what is accepted, as the end of a message such as "k must be ..."."""
         return " or ".join([f"{self.example} ({self.kind} a column)", *(f"'{w}'" for w in self.words)])
 
 
@@ -414,23 +458,34 @@ class Tables:
     invalid: tuple[object, ...] = (1, [], [1], ["a", "A"], {"a": 1})
 
     def check(self, value: object) -> tuple[str, ...]:
-        """Return the accepted value; raise ValueError if it is invalid."""
+        """Return the names as a tuple; raise ValueError if they are invalid.
+
+        At least one is needed; they must be texts that differ in more than case.
+        """
         if not value:
             raise ValueError
         return Columns().check(value)
 
     def __str__(self) -> str:
+        """Return what is accepted, as the end of a message such as "k must be ..."."""
         return "a list of different names of tables, such as ['visits', 'labs'], or one of them"
 
 
 @dataclass(frozen=True)
 class Key:
-    """Pairs of columns that two tables share: one of the table with many rows per person, one of the entity table."""
+    """The join key of two tables: pairs of a column of the table with many rows per person and one of the entity table.
+
+    Given as a map from the first table's columns to the second's, or as names that both tables share.
+    """
 
     invalid: tuple[object, ...] = (1, [], {}, ["a", "A"], {"a": 1}, {"a": "b", "c": "B"})
 
     def check(self, value: object) -> tuple[tuple[str, str], ...]:
-        """Return the accepted value; raise ValueError if it is invalid."""
+        """Return pairs (column of the many-row table, column of the entity table); raise ValueError if one is invalid.
+
+        A list of names, or one name, means the equal name in both tables. At least one pair is required, and no name of
+        either table may repeat, also in another case.
+        """
         if not value:
             raise ValueError
         if not isinstance(value, Mapping):
@@ -439,4 +494,5 @@ class Key:
         return tuple(zip(theirs, Columns().check(list(value.values())), strict=True))
 
     def __str__(self) -> str:
+        """Return what is accepted, as the end of a message such as "k must be ..."."""
         return "a column, a list of different columns, or {'patient_id': 'id'}"

@@ -9,7 +9,16 @@ from dbanon.table_functions.parameter_types import ParameterType
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter: its name, type and default, and one sentence of documentation."""
+    """The declaration of a parameter of a table function.
+
+    Attributes:
+        name: Its name, in lower case.
+        kind: The type that validates its values.
+        doc: One sentence of documentation.
+        default: The value if it is not given; it is not validated.
+        required: Whether a call must give it.
+        example: How it is given, for the message when it is missing.
+    """
 
     name: str
     kind: ParameterType
@@ -22,7 +31,9 @@ class Parameter:
 def validate_parameters(
     function: str, parameters: tuple[Parameter, ...], values: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return the accepted values of all parameters by name, with defaults for those that are not given.
+    """Return the accepted value of each declared parameter by name; parameters that are not given have their defaults.
+
+    Names are compared without case.
 
     Args:
         function: The table function, for messages.
@@ -57,7 +68,7 @@ def validate_parameters(
 
 
 def format_value(value: object) -> str:
-    """Return a value as SQL would show it, shortened to 80 characters."""
+    """Return a value for a message: NULL, true, false, or its Python repr, shortened to 80 characters."""
     if value is None:
         return "NULL"
     if isinstance(value, bool):

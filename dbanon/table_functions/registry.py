@@ -21,7 +21,10 @@ _DECLARATION = b"\nFUNCTIONS"
 
 @cache
 def table_functions() -> dict[str, TableFunction]:
-    """Return all table functions by name, ordered by package and module."""
+    """Return all table functions by name, in the order of PACKAGES and of the modules; found once and cached.
+
+    ValueError if two declarations have one name.
+    """
     functions: dict[str, TableFunction] = {}
     for module in _declaring_modules():
         declarations = module.FUNCTIONS
@@ -33,7 +36,9 @@ def table_functions() -> dict[str, TableFunction]:
 
 
 def resolve_function(name: str, arguments: Mapping[str, object]) -> TableFunction:
-    """Return the function of a name, with the parameters of the algorithm that the arguments name.
+    """Return the table function of this name, with the parameters of the algorithm that the arguments of the call name.
+
+    Only functions with `specialize` depend on the arguments. KeyError if there is no function of this name.
 
     Raises:
         UnknownAlgorithmError: The arguments name an algorithm that does not exist.
@@ -43,11 +48,11 @@ def resolve_function(name: str, arguments: Mapping[str, object]) -> TableFunctio
 
 
 def check_algorithm(function: str, name: str) -> None:
-    """Check that a name is that of an algorithm for tables.
+    """Raise an error unless `name` is the name of an algorithm for tables; `function` is the caller, for messages.
 
     Raises:
-        UnknownAlgorithmError: There is no such algorithm.
         StreamAlgorithmNotAllowedError: It is a stream algorithm.
+        UnknownAlgorithmError: It is no algorithm.
     """
     algorithms = sorted({f.algorithm for f in table_functions().values() if f.algorithm})
     if name in algorithms:
@@ -58,10 +63,10 @@ def check_algorithm(function: str, name: str) -> None:
 
 
 def _declaring_modules() -> Iterator[Any]:
-    """Yield the modules with an attribute `FUNCTIONS`: a tuple of table functions, or a function that returns them.
+    """Import and yield the modules of PACKAGES with an attribute `FUNCTIONS`, the declarations of table functions.
 
-    It is a function where the table functions follow from other registrations. Modules without the attribute are not
-    imported, because importing them would slow down `attach`.
+    `FUNCTIONS` is a tuple, or a function that returns it where the declarations follow from other registrations.
+    Modules whose text has no such attribute are not imported, because importing them would slow down `attach`.
     """
     for package_name in PACKAGES:
         package = import_module(f"dbanon.{package_name}")

@@ -13,7 +13,7 @@ from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
 
 @dataclass(frozen=True)
 class Overload:
-    """One signature of a scalar function: its arguments, and the file in sql/table_functions/ with its body."""
+    """One signature of a scalar function: its arguments, and `body`, the name of the file in sql/table_functions/."""
 
     arguments: tuple[str, ...]
     body: str
@@ -21,7 +21,7 @@ class Overload:
 
 @dataclass(frozen=True)
 class ScalarFunction:
-    """One scalar function with its overloads, return type and documentation."""
+    """One scalar function: its name, signatures (`forms`), SQL return type, documentation and example."""
 
     name: str
     forms: tuple[Overload, ...]
@@ -31,6 +31,7 @@ class ScalarFunction:
 
 
 def _published_value_function(name: str, returns: str, doc: str, example: Example) -> ScalarFunction:
+    """Declare a scalar function of one argument, `published`, whose body is in the SQL file of its own name."""
     return ScalarFunction(name, (Overload(("published",), name),), returns, doc, example)
 
 
@@ -93,10 +94,12 @@ FUNCTIONS = (
 
 
 def macro_statements(scope: str = "TEMP", excluded_arguments: Container[str] = ()) -> Iterator[Sql]:
-    """Yield the statements that create the functions.
+    """Yield the CREATE OR REPLACE MACRO statements of all scalar functions.
+
+    Earlier names of renamed functions become macros that raise an error with the new name.
 
     Args:
-        scope: TEMP for macros of the connection; empty for macros in its database.
+        scope: TEMP for macros of the connection; empty for macros in its current database.
         excluded_arguments: Overloads with an argument of one of these names are not created.
     """
     for function in FUNCTIONS:
@@ -115,6 +118,7 @@ def macro_statements(scope: str = "TEMP", excluded_arguments: Container[str] = (
 
 
 def _overload_body(function: ScalarFunction, overload: Overload) -> str:
+    """Return the SQL expression that computes an overload; unless it returns BOOLEAN, it is cast to the return type."""
     unknown = error_sql(errors.HierarchyNotStoredError("covers", sql_placeholder("CAST(hierarchy AS VARCHAR)")))
     body = fill(f"table_functions/{overload.body}.sql", unknown=unknown)
     if function.returns == "BOOLEAN":

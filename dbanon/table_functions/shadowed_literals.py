@@ -28,13 +28,17 @@ ORDER BY ALL ASC NULLS LAST
 
 
 def check_literals(function: str, cursor: Any) -> None:
-    """Check that no schema of an attached database has a macro that a literal would call.
+    """Raise an error if a database has a macro that a list, struct, map or row literal of a call would run.
 
-    `cursor` is one of `session.builtin_cursor`. Takes about 1 ms, and 1 ms per hundred schemas: the list of all
-    functions, which takes 50 ms, is only read if there may be such a macro.
+    Takes about 1 ms, and 1 ms per hundred schemas: the list of all functions, which takes 50 ms, is only read if there
+    may be such a macro.
+
+    Args:
+        function: The table function that is called, for the message.
+        cursor: A cursor of `session.builtin_cursor`. Its search path is changed and set to system.main at the end.
 
     Raises:
-        ShadowedBuiltinError: There is such a macro.
+        ShadowedBuiltinError: There is such a macro in an attached database.
     """
     path = join_sql((qualified(*place) for place in cursor.execute(_SCHEMAS).fetchall()), ",")
     cursor.execute(f"SET search_path = {text(path)}")
@@ -48,10 +52,10 @@ def check_literals(function: str, cursor: Any) -> None:
 
 
 def _builtin_check_sql() -> Sql:
-    """Return a query with one boolean per function of LITERALS: whether its name resolves to DuckDB's own function.
+    """Return a query with one boolean per function of LITERALS: whether its name calls DuckDB's own function.
 
-    Literals such as [...] and {...} call these functions; a macro of the user can replace one. The query plans a call
-    with FILTER, which only aggregates accept: DuckDB's own scalar function is named in the error.
+    A macro of the user can replace the functions that literals such as [...] and {...} call. The query plans a call
+    with FILTER, which only aggregates accept: the error names DuckDB's own scalar function, if it is the one called.
     """
     calls = (text(f"SELECT {identifier(name)}() FILTER (WHERE true)") for name in LITERALS)
     plans = (f"system.main.json_serialize_plan({call})" for call in calls)

@@ -31,20 +31,21 @@ MAX_CAPTURED = 10
 
 @dataclass(frozen=True)
 class TableFunction:
-    """One table function.
+    """The declaration of one table function.
 
     Functions that publish have a `kind` (release, classes, metrics, inference), and `algorithm` or `specialize`.
 
     Attributes:
-        name: Its name.
+        name: The name that a query calls.
         positional: The names of its positional arguments.
         parameters: Its named parameters.
         doc: Its description.
         handler: Returns the SQL of a call, or raises a DbanonError.
         example: Its example in the manual.
         algorithm: The algorithm of a function that publishes.
-        kind: The kind of result.
-        specialize: Returns the function with the parameters of the algorithm that the arguments of a call name.
+        kind: What the function returns about a release: release, classes, metrics or inference.
+        specialize: Takes a call's arguments and returns this function with the parameters of the algorithm that they
+            name.
         positional_slots: Names of the first parameters that may also be given by position alone, as texts.
         system: The stream algorithm, for functions of streams.
     """
@@ -63,7 +64,11 @@ class TableFunction:
 
     @property
     def captured(self) -> tuple[str, ...]:
-        """Parameters for which `=` is recognized with values of any type; it always is for texts."""
+        """The names of parameters whose `name = value` is recognized even if a table has a column of that name.
+
+        At most MAX_CAPTURED. Other parameters are recognized then only if their value is a text. A function with all
+        parameters of `arguments.CAPTURED` captures those (and `min_records` if its kind is inference).
+        """
         names = tuple(p.name for p in self.parameters)
         if set(arguments.CAPTURED) <= set(names):  # takes what algorithms take
             return (*arguments.CAPTURED, "min_records") if self.kind == "inference" else arguments.CAPTURED
@@ -74,7 +79,16 @@ class TableFunction:
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a table function: validated parameters, positional arguments, and the location of the caller."""
+    """One call of a table function, as its handler gets it.
+
+    Attributes:
+        function: The table function.
+        positional: Positional arguments by name, not validated yet.
+        options: Validated parameters.
+        session: The session of the caller.
+        cursor: A cursor that sees committed data.
+        path: The caller's current database, schema and search path.
+    """
 
     function: TableFunction
     positional: Mapping[str, object]
@@ -84,7 +98,7 @@ class Call:
     path: catalog.SearchPath
 
     def text(self, name: str) -> str:
-        """Return a positional argument that must be a text.
+        """Return the positional argument of this name, which must be a text.
 
         Raises:
             MissingArgumentError: It is not given.
@@ -100,7 +114,11 @@ class Call:
         return value
 
     def source(self, trusting: bool = False) -> catalog.Source:
-        """Return the relation that the argument `tbl` names; `trusting` is `is_declaring` of `resolve_source`."""
+        """Return the relation that the argument `tbl` names, with its columns.
+
+        If the session has a temporary policy for this relation of its connection, the result's `database` is that of
+        the policy. `trusting` is passed as `is_declaring` to `catalog.resolve_source`, whose errors are raised.
+        """
         table_name, local = self.text("tbl"), self.session.temporary.columns
         source = catalog.resolve_source(self.function.name, table_name, self.cursor, self.path, local, trusting)
         policy = self.session.temporary.policies.get(names.fold_case(source.table))
@@ -109,7 +127,7 @@ class Call:
         return replace(source, database=policy.database)
 
     def column(self, source: catalog.Source) -> str:
-        """Return the column that the argument `col` names, as the table spells it.
+        """Return the name of the column that the argument `col` names, with the spelling of the source.
 
         Raises:
             UnknownColumnError: The source has no such column.
@@ -117,16 +135,16 @@ class Call:
         return source.column(self.function.name, self.text("col"), "col")
 
     def holds(self, condition: str) -> bool:
-        """Return whether a SQL condition about literals is true."""
+        """Return whether a SQL condition without columns is true, by running it; NULL counts as false."""
         return bool(self.cursor.execute(f"SELECT coalesce({condition}, false)").fetchall()[0][0])
 
     @cached_property
     def hierarchies(self) -> Callable[[str], list[str]]:
-        """A function from a database to the names of the hierarchies stored in it, read once per call."""
+        """A function from the name of a database to the names of the hierarchies stored in it, read once per call."""
         return cache(partial(catalog.stored_hierarchies, self.cursor))
 
     def attached_databases(self) -> list[str]:
-        """Return the attached databases."""
+        """Return the names of the attached databases that are not internal ones of DuckDB, sorted."""
         rows = self.cursor.execute(
             "SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal ORDER BY 1 ASC"
         )

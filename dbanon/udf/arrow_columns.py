@@ -11,12 +11,12 @@ import pyarrow as pa
 
 
 def list_items(list_column: Any) -> Any:
-    """Return the items of the first list of a column; none if that is NULL."""
+    """Return the items of the first list of an Arrow list column as an array; an empty array if that list is NULL."""
     return list_column[0].values if list_column[0].is_valid else list_column.values[:0]
 
 
 def is_valid(column: Any) -> Any:
-    """Return a boolean array: whether each value of a column is not NULL."""
+    """Return a boolean NumPy array that is False where an Arrow column is NULL."""
     bitmap = column.buffers()[0]
     if bitmap is None:
         return np.ones(len(column), bool)
@@ -25,14 +25,14 @@ def is_valid(column: Any) -> Any:
 
 
 def to_numpy(column: Any, missing: float = np.nan) -> Any:
-    """Return a numeric column as a NumPy array, with NULL as `missing_codes`.
+    """Return a numeric Arrow column as a NumPy array of its type, with NULL replaced by `missing`.
 
     Args:
         column: A column of numbers.
         missing: The number that replaces NULL; must be of the column's type.
 
     Returns:
-        An array of the column's type: a read-only view where the column has no NULL.
+        An array of the column's type: a copy, or a read-only view if the column has no NULL.
     """
     numbers = np.frombuffer(column.buffers()[1] or b"", column.type.to_pandas_dtype())
     numbers = numbers[column.offset : column.offset + len(column)]
@@ -40,13 +40,13 @@ def to_numpy(column: Any, missing: float = np.nan) -> Any:
 
 
 def to_arrow(values: Any) -> Any:
-    """Return a numeric NumPy array as an Arrow column without NULLs."""
+    """Return a numeric NumPy array as an Arrow array of its type without NULLs; a contiguous array is not copied."""
     values = np.ascontiguousarray(values)
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)])
 
 
 def text_column(values: Sequence[str]) -> Any:
-    """Return texts as an Arrow column without NULLs."""
+    """Return strings as an Arrow array of UTF-8 texts without NULLs."""
     encoded = [value.encode() for value in values]
     offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
@@ -54,10 +54,10 @@ def text_column(values: Sequence[str]) -> Any:
 
 
 def boolean_column(values: Sequence[bool]) -> Any:
-    """Return booleans as an Arrow column without NULLs."""
+    """Return booleans as an Arrow array without NULLs."""
     return pa.Array.from_buffers(pa.bool_(), len(values), [None, to_bitmap(np.asarray(values, bool))])
 
 
 def to_bitmap(values: Any) -> Any:
-    """Return booleans as an Arrow buffer of bits, least significant bit first."""
+    """Pack booleans into an Arrow buffer of bits, least significant bit first."""
     return pa.py_buffer(np.packbits(values, bitorder="little"))

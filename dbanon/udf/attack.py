@@ -25,23 +25,27 @@ INFERENCE_TYPE = pa.struct([("rows", INFERENCE_ROWS_TYPE), ("error", pa.string()
 
 
 def dbanon_attack(requests: Any, inputs: Any) -> Any:
-    """Return what each attack infers, as a column of INFERENCE_TYPE, one row per request.
+    """Return the values that each attack infers, as an Arrow column of INFERENCE_TYPE with one row per request.
 
     Args:
         requests: JSON of each attack: its kind, seed, session and function.
-        inputs: STRUCT(cuts STRUCT(id, sizes, limits, held)[]) or STRUCT(learned STRUCT(f, label, records)[],
-            asked STRUCT(id, f)[]).
+        inputs: STRUCT(cuts STRUCT(id, sizes, limits, held)[]) or STRUCT(learned STRUCT(f, label, records)[], asked
+            STRUCT(id, f)[]): cuts of classes, or training records and records whose label is predicted.
 
     Returns:
-        STRUCT(rows STRUCT(id, place, confidence)[], error VARCHAR). For cuts there is one row per side of each cut; for
-        a prediction one row per record of `asked`, where `place` is the predicted label.
+        STRUCT(rows STRUCT(id, place, confidence)[], error VARCHAR). For cuts there is one row per side of each cut
+        about which something can be inferred; for a prediction one row per record of `asked`, where `place` is the
+        predicted label. A request that is refused or interrupted has a row with `error` alone.
     """
     inputs = as_array(inputs)
     return answer_requests(requests, lambda request, i: _infer(request, inputs.slice(i, 1)), INFERENCE_TYPE)
 
 
 def _infer(request: dict[str, Any], inputs: Any) -> Any:
-    """Return the result of one attack, as an array of length one."""
+    """Run one attack and return its result as an Arrow array of INFERENCE_TYPE with length one.
+
+    The kind 'prediction' predicts labels with a forest; all other kinds compute posterior probabilities of cuts.
+    """
     rows = _predict(request, inputs) if request["kind"] == "prediction" else _cut_confidences(inputs)
     arrays = [pa.array(column, field.type) for column, field in zip(rows, INFERENCE_ROWS_TYPE.value_type, strict=True)]
     values = pa.StructArray.from_arrays(arrays, fields=list(INFERENCE_ROWS_TYPE.value_type))
@@ -51,7 +55,10 @@ def _infer(request: dict[str, Any], inputs: Any) -> Any:
 
 
 def _cut_confidences(inputs: Any) -> tuple[list[int], list[int], list[float]]:
-    """Return cut, side (from 1) and posterior probability of each side about which something can be inferred."""
+    """Return three lists, one entry per side of a cut: the cut's id, the side (from 1), its posterior probability.
+
+    Cuts about which nothing can be inferred have no entries.
+    """
     rows = [
         (cut["id"], side, confidence)
         for cut in inputs.field("cuts")[0].as_py() or ()
@@ -61,13 +68,18 @@ def _cut_confidences(inputs: Any) -> tuple[list[int], list[int], list[float]]:
 
 
 def _predict(request: dict[str, Any], inputs: Any) -> tuple[encoded_table.Ints, encoded_table.Ints, Any]:
-    """Return row, predicted label and confidence of each record of `asked`, from the session's cache if available."""
+    """Return the id, predicted label and confidence of each record of `asked`, as three arrays.
+
+    The model is trained on the records of `learned`. The result is taken from the session's label cache if an attack on
+    the same data with the same seed was computed before.
+    """
     training, targets = (inputs.field(name).flatten() for name in ("learned", "asked"))
     training_features, target_features = feature_matrix(training), feature_matrix(targets)
     labels, records = integer_field(training, "label"), integer_field(training, "records")
     current_session = session.session_by_token(request["session"])
 
     def compute() -> prediction.Guesses:
+        """Train the model and predict the labels, with progress reports and a check for interrupts."""
         with interrupt_check(request) as check:
             on_step = progress.progress_steps(current_session, check, prediction.N_TREES)
             return prediction.guess_labels(

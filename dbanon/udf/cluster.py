@@ -33,7 +33,7 @@ ANSWER_TYPE = pa.struct([("parts", PARTS_TYPE), ("wide", WIDE_TYPE), ("drawn", N
 
 
 def dbanon_cluster(requests: Any, rows: Any, *domains: Any) -> Any:
-    """Return the clusters of each table of groups of equal records, as a column of ANSWER_TYPE.
+    """Cluster each table of groups of equal records and return the clusters, as an Arrow column of ANSWER_TYPE.
 
     DuckDB calls this with one table; with none if the source is empty, and with several equal tables if the call is in
     a correlated subquery.
@@ -41,22 +41,28 @@ def dbanon_cluster(requests: Any, rows: Any, *domains: Any) -> Any:
     Args:
         requests: JSON of each call: algorithm, parameters, attributes, privacy models and session.
         rows: The groups of equal records, encoded (see `cluster_input.encode_records`).
-        *domains: The domain of each attribute and of each sensitive column.
+        *domains: The domain (meaning of the codes) of each attribute and of each sensitive column.
 
     Returns:
         STRUCT(parts STRUCT(gid, cluster, first, last)[], wide STRUCT(cluster, low[], high[], raised[])[], drawn
         STRUCT(cluster, seat, code[], position[])[], error VARCHAR).
 
-        - `parts`: the records first to last (from 1) of a group belong to a cluster.
+        - `parts`: the records first to last (from 1) of group `gid` belong to a cluster.
         - `wide`: the least and greatest published codes of clusters that publish more than their records span, and what
           each attribute is generalized to: a node, -1 for the node that covers the codes, -2 for `*`.
         - `drawn`: with noise, what each seat of a cluster is published with.
+        - `error`: the message if the call is refused or interrupted; the others are NULL then.
     """
     return cluster_input.answer_each(requests, rows, domains, _cluster_table, ANSWER_TYPE)
 
 
 def _cluster_table(request: dict[str, Any], records: Any, domains: list[Any]) -> Any:
-    """Return the clusters of one table, as an array of length one."""
+    """Cluster one table and return the clusters, as an Arrow array of ANSWER_TYPE with length one.
+
+    Without records (None), there are no parts. If the request has `waiting`, no algorithm runs: the cluster is 0 for
+    records that could be clustered now, and -1 for those that must be deferred. With noise, cluster numbers are
+    shuffled and noisy records are drawn, by a key that depends on the table.
+    """
     if records is None:  # a refresh to which nothing came
         return pa.array([{"parts": []}], ANSWER_TYPE)
     table, order = cluster_input.encode_records(request, records, domains)
@@ -82,13 +88,19 @@ def _cluster_table(request: dict[str, Any], records: Any, domains: list[Any]) ->
 
 
 def request_constraint(request: dict[str, Any]) -> Constraint:
-    """Return the privacy constraint of a request: k and the other privacy models."""
+    """Build the privacy constraint of a request: k and the other privacy models, and whether they must hold jointly."""
     models = tuple(ModelRequirement(**fields) for fields in request["models"])
     return Constraint(request["k"], models, request["joint"])
 
 
 def _answer_array(parts: Any, wide_rows: list[dict[str, object]] | None = None, noise_rows: Any = None) -> Any:
-    """Return parts, widened clusters and noisy records of one table as an array of length one of ANSWER_TYPE."""
+    """Put the clusters of one table into an Arrow array of ANSWER_TYPE with length one, without an error.
+
+    Args:
+        parts: The rows of `parts`.
+        wide_rows: The rows of `wide`; NULL if None or empty.
+        noise_rows: The rows of `drawn`; NULL if None.
+    """
     return pa.StructArray.from_arrays(
         [
             list_array(parts, PARTS_TYPE),
@@ -101,7 +113,7 @@ def _answer_array(parts: Any, wide_rows: list[dict[str, object]] | None = None, 
 
 
 def _noise_rows(noisy_records: algorithms.NoisyRecords) -> Any:
-    """Return noisy records as rows of the field `drawn`, a list of codes and a list of positions per record.
+    """Return noisy records as Arrow rows of `drawn`: cluster, seat, and lists of codes and positions by attribute.
 
     Values that have no code (-1) or no position (NaN) are NULL.
     """
@@ -115,7 +127,7 @@ def _noise_rows(noisy_records: algorithms.NoisyRecords) -> Any:
 
 
 def _noise_key(request: dict[str, Any], table: encoded_table.EncodedTable, ties: Any) -> bytes:
-    """Return the 32-byte key that noise is drawn with: a hash of all that is clustered and published.
+    """Return the 32-byte key of the noise: a hash of the noise settings, the clustering's inputs, and the `ties`.
 
     The same table has the same noise, so repeating a call does not average it out. Someone who does not know the table
     cannot compute the key.
@@ -129,7 +141,14 @@ def _noise_key(request: dict[str, Any], table: encoded_table.EncodedTable, ties:
 def _wide_rows(
     table: encoded_table.EncodedTable, clusters: encoded_table.Ints, ends: algorithms.PublishedEnds
 ) -> list[dict[str, object]]:
-    """Return widened clusters as rows of `wide`."""
+    """Return the clusters that publish more than their records span as rows of `wide`, one dict per cluster.
+
+    Args:
+        table: The encoded table.
+        clusters: The numbers of these clusters.
+        ends: The least and greatest published code and the published node of each of them in each attribute. The node
+            is replaced by -2 (`*`) where the codes reach from a value to NULL.
+    """
     null_codes = np.array([a.values for a in table.attributes])
     raised_nodes = np.where((ends.low < null_codes) & (ends.high == null_codes), -2, ends.raised_nodes)
     rows = zip(clusters.tolist(), ends.low.tolist(), ends.high.tolist(), raised_nodes.tolist(), strict=True)
@@ -137,9 +156,14 @@ def _wide_rows(
 
 
 def _part_rows(group_ids: encoded_table.Ints, sizes: encoded_table.Ints, runs: algorithms.RunLengthLabels) -> Any:
-    """Return the rows of `parts`: the runs of equal labels, split where groups end.
+    """Return the rows of `parts`: the runs of records with equal cluster, split where groups of equal records end.
 
-    Groups are in canonical order; each is a tuple or a part of one.
+    Args:
+        group_ids: The gid of each group, in canonical order.
+        sizes: The number of records of each group.
+        runs: The cluster of every record, run-length encoded in the same order.
+
+    In each row, `first` and `last` are record numbers within the group, from 1.
     """
     counts, groups, run_numbers = intersect_partitions(sizes, runs.counts)
     last_records = np.cumsum(counts) - (np.cumsum(sizes) - sizes)[groups]
@@ -155,7 +179,11 @@ def _part_rows(group_ids: encoded_table.Ints, sizes: encoded_table.Ints, runs: a
 def _find_clusters(
     request: dict[str, Any], table: encoded_table.EncodedTable, constraint: Constraint
 ) -> algorithms.RunLengthLabels:
-    """Return the cluster of every record, from the session's cache if available."""
+    """Run the algorithm of a request and return the cluster of every record, from the session's cache if it is there.
+
+    Within a timed search, the algorithm always runs; the number of moves is stored in `session.search.moves`, and the
+    result is cached as that of a call with this number of moves.
+    """
     current_session = session.session_by_token(request["session"])
     n_moves, search = request["improve"], current_session.search
     budget = None if n_moves is None and search is None else algorithms.SearchBudget(n_moves or 0)
@@ -163,6 +191,7 @@ def _find_clusters(
         budget.seconds, budget.keep_on_interrupt = search.seconds, True
 
     def compute() -> algorithms.RunLengthLabels:
+        """Run the algorithm with its refinement, progress reports and a check for interrupts."""
         with cluster_input.interrupt_check(request) as check:
             return algorithms.run_algorithm(
                 algorithms.find(request["algorithm"]),
@@ -191,7 +220,8 @@ def _find_clusters(
 def clustering_hash(request: dict[str, Any], table: encoded_table.EncodedTable) -> bytes:
     """Return a 128-bit hash of all that determines the clusters.
 
-    These are the version of dbanon, algorithm, parameters, attributes, tuples and persons.
+    These are the version of dbanon, the settings of the request (algorithm, k, options, models, ...), and the codes,
+    counts, persons, sensitive values and hierarchies of the table.
     """
     settings = {
         key: request[key]

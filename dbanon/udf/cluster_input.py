@@ -24,8 +24,8 @@ def encode_records(
         request: The request, with the settings of the attributes.
         records: STRUCT array, one row per group of equal records: the codes `c0`, `c1`, ... of attributes and `s0`,
             `s1`, ... of sensitive columns, `size`, `tie`, `gid` and `person`.
-        domains: The domains of the attributes, then those of the sensitive columns.
-        with_ties: Order groups of equal codes by `tie`; otherwise by their persons alone.
+        domains: The domains (meaning of the codes) of the attributes, then those of the sensitive columns.
+        with_ties: Order groups with equal codes by `tie`; otherwise by their persons alone.
 
     Returns:
         The encoded table, and the row of `records` of each of its groups.
@@ -50,10 +50,9 @@ def encode_records(
 
 
 def _value_counts(domain: Any, sensitive: encoded_table.SensitiveColumn) -> encoded_table.Ints:
-    """Return the number of records (persons) of the whole call that have each sensitive value.
+    """Return the number of records (persons) of the whole call that have each sensitive value, by code.
 
-    For a partition of a larger table these are the counts in the larger table, which the field `whole` of the domain
-    has.
+    If the table is a partition of a larger one, its domain has the counts in the larger table as the field `whole`.
     """
     if "whole" not in [f.name for f in domain.type]:
         return sensitive.value_counts
@@ -61,25 +60,27 @@ def _value_counts(domain: Any, sensitive: encoded_table.SensitiveColumn) -> enco
 
 
 def integer_field(records: Any, name: str) -> encoded_table.Ints:
-    """Return a field without NULLs as an array of 64-bit integers."""
+    """Return a field of an Arrow struct array, which must have no NULLs, as an array of 64-bit integers."""
     return np.asarray(to_numpy(records.field(name)), np.int64)
 
 
 def feature_matrix(records: Any, name: str = "f") -> Any:
-    """Return a field of lists of equal length as a (rows, length) matrix of floats."""
+    """Return a field of lists of equal length as a (rows, length) matrix of floats; (0, 0) without rows."""
     values = records.field(name).flatten().to_numpy(zero_copy_only=False).astype(np.float64)
     return values.reshape(len(records), -1 if len(records) else 0)
 
 
 def as_array(column: Any) -> Any:
-    """Return a column as one contiguous Arrow array."""
+    """Return a column as one contiguous Arrow array; a ChunkedArray is combined, an array is returned unchanged."""
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def answer_each(
     requests: Any, rows: Any, domains: tuple[Any, ...], answer_request: Callable[..., Any], type_: Any
 ) -> Any:
-    """Return the results of a chunk of requests, each computed from its own table of records and its own domains.
+    """Answer each request of a chunk from its own records and domains; return all results as one Arrow array.
+
+    A request that is refused (DbanonError) or interrupted gives a row whose `error` is the message.
 
     Args:
         requests: JSON of each request.
@@ -97,9 +98,9 @@ def answer_each(
 
 
 def answer_requests(requests: Any, answer_request: Callable[[dict[str, Any], int], Any], type_: Any) -> Any:
-    """Return the results of a chunk of requests.
+    """Answer each request of a chunk by `answer_request`, and return all results as one Arrow array.
 
-    A request that is refused or interrupted gives a row whose `error` is the message.
+    A request that is refused (DbanonError) or interrupted gives a row whose `error` is the message; other errors pass.
 
     Args:
         requests: JSON of each request.
@@ -121,24 +122,24 @@ def answer_requests(requests: Any, answer_request: Callable[[dict[str, Any], int
 
 
 def interrupt_check(request: dict[str, Any]) -> AbstractContextManager[Callable[[], None]]:
-    """Return a context manager whose value raises StatementInterruptedError if the statement was interrupted."""
+    """Return a context manager that yields a function; that raises StatementInterruptedError after an interrupt."""
     return interrupts.interrupt_check(
         session.session_by_token(request["session"]), lambda: errors.StatementInterruptedError(request["function"])
     )
 
 
 def list_array(rows: Any, type_: Any) -> Any:
-    """Return an array of length one: the list of all rows."""
+    """Return an Arrow list array of length one whose only list contains all rows."""
     return pa.ListArray.from_arrays(to_arrow(np.array([0, len(rows)], np.int32)), rows, type=type_)
 
 
 def attribute_from_domain(settings: dict[str, Any], domain: Any) -> encoded_table.Attribute:
-    """Return the attribute of an encoded domain.
+    """Build the attribute (a NumericAttribute or a CategoricalAttribute) that an encoded domain describes.
 
     Args:
         settings: The settings of the attribute in the request, such as `kind` and `weight`.
-        domain: A list of positions (numbers), a struct of interval ends (numbers that are published as intervals), or a
-            struct of the nodes of a hierarchy (categories); a slice of length one.
+        domain: A slice of length one: a list of positions (numbers), a struct of interval ends (numbers that are
+            published as intervals), or a struct of the nodes of a hierarchy (categories).
     """
     if settings["kind"] == "number":
         integral, weight, with_bare_null = settings["integral"], settings["weight"], settings["bare"]
@@ -163,51 +164,54 @@ def attribute_from_domain(settings: dict[str, Any], domain: Any) -> encoded_tabl
 
 
 def list_numbers(lists: Any, type_: Any) -> Any:
-    """Return the items of the first list of a column as a NumPy array of a type."""
+    """Return the items of a list column's first list as a NumPy array of type `type_`; empty if it is NULL."""
     return to_numpy(list_items(lists)).astype(type_)
 
 
 def _sensitive_input(
     records: Any, number: int, domain: Any
 ) -> tuple[encoded_table.Codes, int, encoded_table.CategoricalAttribute | None]:
-    """Return the codes of a sensitive column by row, the number of its values, and its hierarchy.
+    """Return sensitive column number `number`: its codes by row, the number of its values, and its hierarchy or None.
 
-    NULL has the code after the last value.
+    NULL has the code after the last value. `domain` is the domain of the column.
     """
     n_values, tree = _sensitive_domain(domain)
     return np.asarray(to_numpy(records.field(f"s{number}"), n_values), np.int32), n_values, tree
 
 
 def _sensitive_domain(domain: Any) -> tuple[int, encoded_table.CategoricalAttribute | None]:
-    """Return the number of values of a sensitive column, and its hierarchy (None if it has none)."""
+    """Return the number of values of a sensitive column, and its hierarchy; None if the domain has no nodes."""
     value_nodes = list_numbers(domain.field("value"), np.int32)
     parents = to_numpy(list_items(domain.field("parent")), -1).astype(np.int32)
     return len(value_nodes), encoded_table.CategoricalAttribute(parents, value_nodes) if len(parents) else None
 
 
 def sensitive_from_domain(domain: Any) -> encoded_table.SensitiveColumn:
-    """Return a sensitive column of a larger table, with the counts of its values and without its rows."""
+    """Build a sensitive column of a larger table from its domain: counts of values and hierarchy, without rows."""
     _, tree = _sensitive_domain(domain)
     return encoded_table.SensitiveColumn(np.zeros(0, np.int32), list_numbers(domain.field("whole"), np.int64), tree)
 
 
 def _optional_numbers(domain: Any, name: str) -> Any:
-    """Return a list of numbers by code; None if the domain has no such field."""
+    """Return the field `name` of a domain, a list of numbers by code, as floats; None if it has no such field."""
     return list_numbers(domain.field(name), np.float64) if name in [f.name for f in domain.type] else None
 
 
 def attribute_codes(records: Any, number: int, attribute: encoded_table.Attribute) -> encoded_table.Codes:
-    """Return the codes of one attribute by row; NULL has the code after the last value."""
+    """Return the codes of attribute number `number` by row; NULL has the code after the last value."""
     return np.asarray(to_numpy(records.field(f"c{number}"), attribute.values), np.int32)
 
 
 def sensitive_codes(records: Any, number: int) -> encoded_table.Ints:
-    """Return the codes of a sensitive column by row; -1 for NULL."""
+    """Return the codes of sensitive column number `number` by row; -1 for NULL."""
     return np.asarray(to_numpy(records.field(f"s{number}"), -1), np.int64)
 
 
 def person_numbers(records: Any) -> encoded_table.Ints:
-    """Return the person of each row as a number from 0; -1 where the person is NULL."""
+    """Return the person of each row as a number from 0 in the order of the field `person`; -1 where the person is NULL.
+
+    If some persons are NULL, one number may be unused.
+    """
     person = records.field("person")
     _, dense = np.unique(to_numpy(person, 0), return_inverse=True)
     dense[~is_valid(person)] = -1

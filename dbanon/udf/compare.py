@@ -21,7 +21,7 @@ from dbanon.udf.influence import with_influence
 
 
 def dbanon_compare(requests: Any, rows: Any, *domains: Any) -> Any:
-    """Return the metrics of all runs (an algorithm with one k each) of each comparison, as a column of COMPARISON_TYPE.
+    """Measure all runs (an algorithm with one k each) of each comparison; return a column of COMPARISON_TYPE.
 
     Args:
         requests: JSON of each comparison, with its runs.
@@ -30,17 +30,19 @@ def dbanon_compare(requests: Any, rows: Any, *domains: Any) -> Any:
             each numeric attribute publishes; the number of records of the source.
 
     Returns:
-        STRUCT(rows STRUCT(...)[], error VARCHAR) with one row per run and metric.
+        STRUCT(rows STRUCT(...)[], error VARCHAR) with one row per run and metric; a run that is refused has one row
+        with the problem.
     """
     return cluster_input.answer_each(requests, rows, domains, _compare_algorithms, COMPARISON_TYPE)
 
 
 def _compare_algorithms(request: dict[str, Any], records: Any, domains: list[Any]) -> Any:
-    """Return the metrics of all runs on one table, as an array of length one."""
+    """Measure all runs of a comparison on one table; return an Arrow array of COMPARISON_TYPE with length one."""
     encoded = ComparedTable.from_records(request, records, domains)
     untied = _UntiedTable.from_records(request, records, domains, encoded.table)
 
     def make_run(run: dict[str, Any], check: Check, on_progress: OnProgress) -> _AlgorithmRun:
+        """Return one run on the table that all runs share."""
         return _AlgorithmRun(run, encoded, untied, check, on_progress)
 
     return comparison_rows.comparison_array(request, encoded.table.rows, make_run)
@@ -48,10 +50,12 @@ def _compare_algorithms(request: dict[str, Any], records: Any, domains: list[Any
 
 @dataclass(frozen=True)
 class _UntiedTable:
-    """The table in the order that algorithms see if they read no sensitive values.
+    """The encoded table in the row order that algorithms see if they read no sensitive values.
 
-    With sensitive values these also order a person's records. `canonical_row[i]` is the row in that order that is row i
-    here.
+    Attributes:
+        table: The encoded table in that order, without sensitive columns.
+        canonical_row: (rows,) for each of its rows, the row of the shared table, in which sensitive values also order a
+            person's records.
     """
 
     table: EncodedTable
@@ -61,7 +65,11 @@ class _UntiedTable:
     def from_records(
         cls, request: dict[str, Any], records: Any, domains: list[Any], tied_table: EncodedTable
     ) -> _UntiedTable | None:
-        """Return the table without the order by sensitive values; None if both orders are equal."""
+        """Encode the records again without the order by sensitive values.
+
+        Returns None if both orders are equal, because the table has no persons or no sensitive columns. `tied_table` is
+        the table in the order by sensitive values; the other arguments are those of `encode_records`.
+        """
         if tied_table.persons is None or not tied_table.sensitive:
             return None
         table, _ = cluster_input.encode_records(
@@ -72,7 +80,7 @@ class _UntiedTable:
 
 @dataclass(frozen=True)
 class _AlgorithmRun:
-    """One algorithm with one k on one table; `request` is what the clustering UDF would receive."""
+    """One algorithm with one k on one table (a ComparisonRun); `request` is what the clustering UDF would receive."""
 
     request: dict[str, Any]
     encoded: ComparedTable
@@ -82,7 +90,11 @@ class _AlgorithmRun:
 
     @cached_property
     def table(self) -> EncodedTable:
-        """The table as the algorithm would see it in a call of its own."""
+        """The table as the algorithm would see it in a call of its own.
+
+        Sensitive columns, interval ends and magnitudes that the algorithm does not read are removed; influence is added
+        if the request asks for it.
+        """
         request = self.request
         reads_sensitive, with_magnitudes = request["looks"], request["magnitudes"]
         table = self.untied.table if self.untied is not None and not reads_sensitive else self.encoded.table
@@ -97,11 +109,14 @@ class _AlgorithmRun:
 
     @cached_property
     def constraint(self) -> Constraint:
-        """The privacy constraint."""
+        """The privacy constraint of the run: k and the other privacy models."""
         return request_constraint(self.request)
 
     def measure(self, seed_offset: int) -> tuple[dict[str, float], float]:
-        """Return the metrics of one run and its seconds of clustering (see ComparisonRun).
+        """Cluster the table once; return the requested metrics of the result by name, and the seconds of clustering.
+
+        Args:
+            seed_offset: Is added to the seed of the call, if the algorithm has one.
 
         Raises:
             KOutOfRangeError: If the table has fewer than k records (persons).
@@ -124,7 +139,10 @@ class _AlgorithmRun:
         return {name: float(metrics[name](clusters)) for name in request["metrics"]}, seconds
 
     def prepare(self) -> None:
-        """Cluster a small part of the table, so that timed runs load and compile no kernels (see ComparisonRun)."""
+        """Cluster the first tuples of the table and discard the result, so that timed runs load and compile no kernels.
+
+        The sample has about WARMUP_CLUSTERS * k records. A refusal is ignored; an interrupt is raised.
+        """
         n_tuples = int(np.searchsorted(np.cumsum(self.table.counts), WARMUP_CLUSTERS * self.request["k"])) + 1
         sample = self.table.subset(np.arange(min(n_tuples, len(self.table.counts))))
         try:
@@ -137,7 +155,10 @@ class _AlgorithmRun:
     def _find_clusters(
         self, table: EncodedTable, seed_offset: int, on_progress: OnProgress | None
     ) -> tuple[algorithms.RunLengthLabels, dict[str, Any]]:
-        """Return the clusters of a table, and the options that the algorithm ran with."""
+        """Run the algorithm on a table; return the cluster of every record, and the options with the offset seed.
+
+        The result is taken from the session's label cache, unless runs are timed.
+        """
         request, options = self.request, dict(self.request["options"])
         if "seed" in options:
             options["seed"] += seed_offset
@@ -151,6 +172,7 @@ class _AlgorithmRun:
         algorithm = algorithms.find(request["algorithm"])
 
         def compute() -> algorithms.RunLengthLabels:
+            """Run the algorithm without the cache."""
             return algorithms.run_algorithm(
                 algorithm, table, self.constraint, options, names, refinement, self.check, cell=request["cell"]
             )
@@ -164,6 +186,6 @@ class _AlgorithmRun:
 
 
 def _visible_attribute(attribute: Attribute, with_ends: bool, with_magnitudes: bool) -> Attribute:
-    """Return an attribute without the interval ends and magnitudes that an algorithm does not receive."""
+    """Return a copy of an attribute: interval ends only if `with_ends`, magnitudes only if `with_magnitudes`."""
     attribute = attribute if with_magnitudes else replace(attribute, magnitudes=None)
     return attribute if with_ends or not isinstance(attribute, NumericAttribute) else replace(attribute, ends=None)

@@ -17,21 +17,22 @@ from dbanon.udf.comparison_rows import COMPARISON_TYPE, WARMUP_CLUSTERS, Check, 
 
 
 def dbanon_compare_streams(requests: Any, rows: Any, *inputs: Any) -> Any:
-    """Return the metrics of all runs on each stream of encoded records, as a column of COMPARISON_TYPE.
+    """Measure all runs on each stream of encoded records; return the metrics as a column of COMPARISON_TYPE.
 
     Args:
-        requests: JSON of each comparison, with its runs.
+        requests: JSON of each comparison, with its runs (a stream algorithm with one k each).
         rows: The groups of equal records, as in dbanon_cluster.
         *inputs: The records with the group of each, then the domains of dbanon_compare.
 
     Returns:
-        STRUCT(rows STRUCT(...)[], error VARCHAR) with one row per run and metric.
+        STRUCT(rows STRUCT(...)[], error VARCHAR) with one row per run and metric; a run that is refused has one row
+        with the problem.
     """
     return cluster_input.answer_each(requests, rows, inputs, _compare_streams, COMPARISON_TYPE)
 
 
 def _compare_streams(request: dict[str, Any], groups: Any, inputs: list[Any]) -> Any:
-    """Return the metrics of all runs on one stream, as an array of length one."""
+    """Measure all runs of a comparison on one stream; return an Arrow array of COMPARISON_TYPE with length one."""
     encoded = ComparedTable.from_records(request, groups, inputs[1:])
     group, arrival = stream_input.arrival_groups(groups, inputs[0].values)
     rank = np.empty(len(groups), np.int64)
@@ -39,6 +40,7 @@ def _compare_streams(request: dict[str, Any], groups: Any, inputs: list[Any]) ->
     arrival_order = _ArrivalOrder(groups, inputs[1:], group, arrival, np.argsort(rank[group], kind="stable"))
 
     def make_run(run: dict[str, Any], check: Check, on_progress: OnProgress) -> _StreamRun:
+        """Return one run on the stream that all runs share; progress within a run is not reported."""
         return _StreamRun(run, encoded, arrival_order, check)
 
     return comparison_rows.comparison_array(request, encoded.table.rows, make_run)
@@ -48,8 +50,12 @@ def _compare_streams(request: dict[str, Any], groups: Any, inputs: list[Any]) ->
 class _ArrivalOrder:
     """The records of a stream in the order of arrival.
 
-    `group` and `arrival` are (records,) arrays: the group of equal records that each record is in, and its position in
-    the stream; `canonical_row` is the record of each row of the encoded table.
+    Attributes:
+        groups: The groups of equal records, as a struct array.
+        domains: The domains of attributes and sensitive columns, then further ones.
+        group: (records,) the group of each record.
+        arrival: (records,) the position of each record in the stream.
+        canonical_row: For each row of the encoded table, the record (its number in the order of arrival).
     """
 
     groups: Any
@@ -59,7 +65,7 @@ class _ArrivalOrder:
     canonical_row: Ints
 
     def arrivals(self, request: dict[str, Any]) -> Arrivals:
-        """Return the records as a stream algorithm receives them."""
+        """Build the input of a stream algorithm: all records in the order of arrival, decoded for the request."""
         domains = self.domains[: len(request["attributes"]) + len(request["sensitive"])]
         attributes = stream_input.decode_attributes(request, domains)
         people, _ = stream_input.stream_persons(request, self.groups, self.group, self.arrival, None)
@@ -76,7 +82,10 @@ class _StreamRun:
     check: Check
 
     def measure(self, seed_offset: int) -> tuple[dict[str, float], float]:
-        """Return the metrics of one run and its seconds (see ComparisonRun).
+        """Run the algorithm once; return the requested metrics of the result by name, and the seconds of the run.
+
+        Args:
+            seed_offset: Is added to the seed of the call, if the algorithm has one.
 
         Raises:
             KOutOfRangeError: If the stream has fewer than k records (persons).
@@ -94,11 +103,11 @@ class _StreamRun:
         return outcome.metrics(self.request["metrics"]), seconds
 
     def prepare(self) -> None:
-        """Run the algorithm on the first records of the stream (see ComparisonRun)."""
+        """Run the algorithm on the first WARMUP_CLUSTERS * k records and discard the result, to compile kernels."""
         self._run_stream(self.arrival_order.arrivals(self.request).head(WARMUP_CLUSTERS * self.request["k"]), 0)
 
     def _run_stream(self, arrivals: Arrivals, seed_offset: int) -> StreamState:
-        """Return the state of the stream algorithm after all records have arrived."""
+        """Run the stream algorithm on all arrivals, `seed_offset` added to its seed if any; return the final state."""
         request, options = self.request, dict(self.request["options"])
         if "seed" in options:
             options["seed"] += seed_offset
@@ -106,7 +115,10 @@ class _StreamRun:
         return streams.find(request["algorithm"]).run(arrivals, model, options, self.check, None, True)
 
     def _published_clusters(self, state: StreamState) -> PublishedClusters:
-        """Return what the records are published with at the end of the stream."""
+        """Return the classes of a final state, with the values that they publish, as clusters of the encoded table.
+
+        Records that are not published (negative class) count as suppressed.
+        """
         labels = state.class_ids[self.arrival_order.canonical_row]
         class_ids, labels[labels >= 0] = np.unique(labels[labels >= 0], return_inverse=True)
         runs = RunLengthLabels.from_labels(self.encoded.table, labels)
@@ -115,9 +127,14 @@ class _StreamRun:
     def _widened_ends(
         self, state: StreamState, class_ids: Ints, runs: RunLengthLabels
     ) -> tuple[Ints, PublishedEnds] | None:
-        """Return the codes of classes that publish something else than their records span.
+        """Return all cluster numbers and the published codes of each, if classes may publish more than records span.
 
-        NULL has the code after the last value.
+        None if this algorithm publishes exactly what records span. NULL has the code after the last value.
+
+        Args:
+            state: The final state of the stream algorithm.
+            class_ids: The class of each cluster number.
+            runs: The cluster of every record.
         """
         system, table = streams.find(self.request["algorithm"]), self.encoded.table
         if not system.maybe and not system.widens:
@@ -133,7 +150,10 @@ class _StreamRun:
         return np.arange(len(class_ids)), PublishedEnds.covering(low, high)
 
     def _greatest_codes(self, runs: RunLengthLabels, lows: Ints) -> Ints:
-        """Return the greatest code of each cluster in each column, ignoring NULL where the cluster has values."""
+        """Return each cluster's greatest code in each column; that of NULL counts only if all values are NULL.
+
+        `lows` are the least codes, with which the maximum starts; a copy is returned.
+        """
         table, published, highs = self.encoded.table, runs.without_suppressed(), lows.copy()
         for j, attribute in enumerate(table.attributes):
             codes = table.codes[published.tuples, j]

@@ -39,13 +39,13 @@ OnProgress = Callable[[float, float], None]
 
 
 class ComparisonRun(Protocol):
-    """One algorithm with one k on one table."""
+    """One algorithm with one k on one table or stream, which can be run repeatedly."""
 
     def prepare(self) -> None:
-        """Run the algorithm on few records, so that no timed run loads or compiles its kernels."""
+        """Run the algorithm on few records and discard the result, so that no timed run compiles its kernels."""
 
     def measure(self, seed_offset: int) -> tuple[dict[str, float], float]:
-        """Return the metrics of one run, and its seconds of clustering.
+        """Run the algorithm once; return the requested metrics of the result by name, and the seconds of clustering.
 
         Args:
             seed_offset: Is added to the seed of the call.
@@ -75,7 +75,10 @@ class ComparedTable:
 
     @classmethod
     def from_records(cls, request: dict[str, Any], records: Any, domains: list[Any]) -> ComparedTable:
-        """Return the compared table of groups of records and the domains of dbanon_compare."""
+        """Encode groups of records, and decode the domains of dbanon_compare.
+
+        Random range queries are drawn if the error of queries is among the requested metrics.
+        """
         n_numbers = sum(a["kind"] == "number" for a in request["attributes"])
         domains, n_source_records = domains[:-1], domains[-1][0].as_py()
         intervals = [_published_interval(domain) for domain in domains[len(domains) - n_numbers :]]
@@ -87,7 +90,13 @@ class ComparedTable:
     def published_clusters(
         self, request: dict[str, Any], runs: RunLengthLabels, widened: tuple[Ints, PublishedEnds] | None
     ) -> PublishedClusters:
-        """Return what clusters publish; `widened` are those that publish more than their records span."""
+        """Combine a run's clusters with all that metrics of its release need.
+
+        Args:
+            request: The request of the run.
+            runs: The cluster of every record.
+            widened: The clusters that publish more than their records span, with their codes; None if there are none.
+        """
         heights = request["heights"]
         return PublishedClusters(
             self.table, request["k"], runs, widened, self.intervals, heights, self.n_source_records, self.queries
@@ -97,7 +106,11 @@ class ComparedTable:
 def comparison_array(
     request: dict[str, Any], n_records: int, make_run: Callable[[dict[str, Any], Check, OnProgress], ComparisonRun]
 ) -> Any:
-    """Return the rows of all runs on one table, as an array of length one of COMPARISON_TYPE.
+    """Measure all runs on one table in turn; return their rows as an Arrow array of COMPARISON_TYPE with length one.
+
+    Each run is repeated as often as its request says, with seed offsets 0, 1, ... A run that is refused gets a row with
+    the problem; an interrupt is raised. If runs are timed, each algorithm is prepared before its first run. Only one
+    comparison runs at a time. The session's progress callback is called, and its `n_compared` is increased.
 
     Args:
         request: The comparison: its runs, its metrics, and whether runs are timed.
@@ -109,6 +122,7 @@ def comparison_array(
     n_done, warmed_up, rows = 0, set[str](), list[dict[str, object]]()
 
     def report_progress(fraction: float, saved: float = 0.0) -> None:
+        """Pass the whole comparison's progress to the session's callback; `fraction` is the share of this run."""
         if current_session.on_progress is not None:
             current_session.on_progress(
                 (current_session.n_compared + (n_done + fraction) / n_total) / request["parts"], 0.0
@@ -162,7 +176,15 @@ def _run_rows(
     problem: str | None,
     place: dict[str, int],
 ) -> list[dict[str, object]]:
-    """Return the rows of one run: one row per metric, or one row with the problem that prevented the run."""
+    """Return the rows of one run: one per metric with mean and standard deviation, or a single row with the problem.
+
+    Args:
+        request: The request of the run.
+        n_records: The number of clustered records.
+        results: The metrics and the seconds of each repetition.
+        problem: The message if the run was refused; None otherwise.
+        place: The number of the run, and the place of its first row in the result.
+    """
     common_fields = place | {"algorithm": request["algorithm"], "k": request["k"], "n": n_records, "runs": len(results)}
     if problem is not None:
         return [common_fields | {"problem": problem}]
@@ -175,9 +197,9 @@ def _run_rows(
 
 
 def _mean_and_stddev(values: list[float]) -> dict[str, float | None]:
-    """Return mean and sample standard deviation.
+    """Return a dict with the keys `mean` and `stddev` (sample standard deviation) of some values.
 
-    The standard deviation of one value is None; both are None if the metric is not defined (NaN) for the table.
+    The standard deviation of one value is None; both are None if the metric is not defined (a value is NaN).
     """
     if np.isnan(values).any():
         return {"mean": None, "stddev": None}
@@ -185,7 +207,7 @@ def _mean_and_stddev(values: list[float]) -> dict[str, float | None]:
 
 
 def _published_interval(domain: Any) -> PublishedIntervals:
-    """Return how the values of a numeric attribute are published."""
+    """Decode the intervals that a numeric attribute publishes, and the gaps between its values, from a domain."""
     place, below, above = (
         cluster_input.list_numbers(domain.field(end), np.float64) for end in ("place", "below", "above")
     )

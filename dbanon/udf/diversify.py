@@ -16,7 +16,9 @@ DIVERSITY_TYPE = pa.struct([("people", PEOPLE_TYPE), ("error", pa.string())])
 
 
 def dbanon_diversify(requests: Any, rows: Any, people: Any, sensitive_values: Any, *domains: Any) -> Any:
-    """Return the merged clusters of each table of groups of equal persons, as a column of DIVERSITY_TYPE.
+    """Merge the clusters of persons until they are diverse; return them as an Arrow column of DIVERSITY_TYPE.
+
+    Clusters are merged until no sensitive value of the persons' rows in related tables is too frequent in one.
 
     Args:
         requests: JSON of each call: l, and the name and table of each sensitive column of related tables.
@@ -28,7 +30,7 @@ def dbanon_diversify(requests: Any, rows: Any, people: Any, sensitive_values: An
         *domains: The domains as in dbanon_cluster.
 
     Returns:
-        STRUCT(people STRUCT(rid, cluster)[], error VARCHAR).
+        STRUCT(people STRUCT(rid, cluster)[], error VARCHAR) with the new cluster of each person.
     """
     return cluster_input.answer_each(
         requests, rows, (people, sensitive_values, *domains), _diversify_clusters, DIVERSITY_TYPE
@@ -36,7 +38,10 @@ def dbanon_diversify(requests: Any, rows: Any, people: Any, sensitive_values: An
 
 
 def _diversify_clusters(request: dict[str, Any], records: Any, inputs: list[Any]) -> Any:
-    """Return the merged clusters of the persons of one table, as an array of length one."""
+    """Merge the clusters of the persons of one table; return an Arrow array of DIVERSITY_TYPE with length one.
+
+    Persons are in canonical order in the result, not in that of the input.
+    """
     people, sensitive_values, *domains = inputs
     person_records, value_records = (one_list[0].values for one_list in (people, sensitive_values))
     table, order = cluster_input.encode_records(request, records, domains)
@@ -64,7 +69,13 @@ def _diversify_clusters(request: dict[str, Any], records: Any, inputs: list[Any]
 
 
 def _linked_values(request: dict[str, Any], values: Any, person_row: Ints) -> tuple[algorithms.LinkedValues, ...]:
-    """Return the sensitive values of each column of related tables, grouped by the person's row."""
+    """Return, for each sensitive column of related tables, its values grouped by the row of the person.
+
+    Args:
+        request: The request; `held` has the name and table of each column.
+        values: STRUCT(rid, place, holding, value) array.
+        person_row: The row of each person in the encoded table, by rid.
+    """
     rows = person_row[integer_field(values, "rid")]
     holding, places, value_codes = (integer_field(values, name) for name in ("holding", "place", "value"))
     order = np.lexsort((places, rows, holding))

@@ -39,7 +39,7 @@ ROOT_LABEL = "*"
 
 
 def dbanon_trees(requests: Any, values: Any, stored: Any) -> Any:
-    """Return nodes, codes, domains and facts of all hierarchies of a statement, as a column of TREES.
+    """Read all hierarchies of a statement; return their nodes, codes, domains and facts as an Arrow column of TREES.
 
     Args:
         requests: JSON of each statement: its trees, whether names are needed, and whether labels are escaped.
@@ -55,8 +55,7 @@ def dbanon_trees(requests: Any, values: Any, stored: Any) -> Any:
         - A node is its position in preorder. `line` is the path of nodes from the root to it, `height` the number of
           edges to its deepest leaf, `leaves` the number of leaves below it.
         - A value that is the label of exactly one node has a code. `own` is that node, and `node` its ancestor
-        min_level
-          steps above, as which it is clustered. Codes ascend with `node`.
+          min_level steps above, as which it is clustered. Codes ascend with `node`.
         - `parents` has the parent of each node, `places` the node of each code.
         - Facts count what a hierarchy must have exactly once, or must not have.
 
@@ -71,7 +70,10 @@ def dbanon_trees(requests: Any, values: Any, stored: Any) -> Any:
 
 
 def _read_trees(request: dict[str, Any], values: Any, stored: Any) -> Any:
-    """Return the trees of one statement, as an array of length one."""
+    """Read the hierarchies of one statement; return an Arrow array of TREES with length one.
+
+    A tree without stored rows becomes a root over its values.
+    """
     values_of, rows_of = _columns_by_tree(values, "value"), _columns_by_tree(stored, "node", "parent", "label")
     trees = []
     for number, has_rows, min_level in request["trees"]:
@@ -100,7 +102,10 @@ def _read_trees(request: dict[str, Any], values: Any, stored: Any) -> Any:
 class HierarchyRows:
     """The nodes of a hierarchy as they are stored, siblings in their order.
 
-    `parent` is a (rows,) array: the row of the parent, -1 for a root, -2 if the parent does not exist.
+    Attributes:
+        parent: (rows,) the row of the parent, -1 for a root, -2 if the parent does not exist.
+        names: The stored name of each node; empty if names are not needed.
+        labels: The label of each node.
     """
 
     parent: AnyInts
@@ -109,9 +114,9 @@ class HierarchyRows:
 
 
 def _columns_by_tree(list_column: Any, *names: str) -> dict[int, list[list[Any]]]:
-    """Return the named columns of each tree's rows, as lists of texts by the number of the tree.
+    """Return the named columns of each tree's rows, as lists of texts by tree number; {} if the list is NULL.
 
-    The rows of a tree are contiguous. `list_column` has one list of rows.
+    `list_column` has one list of rows, in which the rows of a tree are contiguous.
     """
     if not list_column[0].is_valid:
         return {}
@@ -123,14 +128,14 @@ def _columns_by_tree(list_column: Any, *names: str) -> dict[int, list[list[Any]]
 
 
 def _stored_rows(names: Sequence[str], parents: Sequence[str | None], labels: Sequence[str]) -> HierarchyRows:
-    """Return the rows of a stored hierarchy, with parents as row numbers."""
+    """Build the rows of a stored hierarchy from names, names of parents (None for a root) and labels of its nodes."""
     row_of = {name: row for row, name in enumerate(names)}
     parent_rows = [-1 if parent is None else row_of.get(parent, -2) for parent in parents]
     return HierarchyRows(np.array(parent_rows, np.int64), names, labels)
 
 
 def _flat_rows(values: Sequence[str], with_names: bool) -> HierarchyRows:
-    """Return a hierarchy with all values directly below one root; `with_names` also gives names to its nodes."""
+    """Build a hierarchy with all values directly below one root `*`; `with_names` also gives its nodes names."""
     parent = np.arange(len(values) + 1).clip(max=1) - 1
     return HierarchyRows(parent, ["", *(f"={value}" for value in values)] if with_names else [], [ROOT_LABEL, *values])
 
@@ -140,7 +145,7 @@ def _flat_rows(values: Sequence[str], with_names: bool) -> HierarchyRows:
 
 @dataclass(frozen=True)
 class HierarchyTree:
-    """The rows of a hierarchy and their preorder.
+    """The rows of a hierarchy and their preorder; nodes are numbered in preorder.
 
     Attributes:
         rows: The stored rows.
@@ -156,23 +161,23 @@ class HierarchyTree:
 
     @cached_property
     def labels(self) -> list[str]:
-        """The label of each node."""
+        """The label of each node, in preorder."""
         return [self.rows.labels[row] for row in self.order.source_row.tolist()]
 
     @cached_property
     def is_leaf(self) -> list[bool]:
-        """Whether each node is a leaf."""
+        """Whether each node is a leaf, in preorder."""
         flags: list[bool] = (self.order.height == 0).tolist()
         return [False, *flags[1:]] if self.is_flat else flags
 
     @cached_property
     def inner_nodes(self) -> list[int]:
-        """The inner nodes."""
+        """The numbers of the nodes that are not leaves, ascending."""
         return [node for node, is_leaf in enumerate(self.is_leaf) if not is_leaf]
 
     @cached_property
     def paths(self) -> dict[int, str]:
-        """The labels on the path to each inner node below the root, joined to one text."""
+        """The path of each inner node below the root: labels from the root's child to the node, joined by " > "."""
         paths: dict[int, str] = {}
         for node, parent in zip(self.inner_nodes, self.order.parent[self.inner_nodes].tolist(), strict=True):
             if parent >= 0:
@@ -181,12 +186,15 @@ class HierarchyTree:
 
     @cached_property
     def inner_names(self) -> set[str]:
-        """The texts that may denote an inner node: `*`, labels and paths."""
+        """The texts that may denote an inner node: `*`, and the labels and paths of inner nodes."""
         return {ROOT_LABEL, *(self.labels[node] for node in self.inner_nodes), *self.paths.values()}
 
     @cached_property
     def published_labels(self) -> list[str]:
-        """The text that each node is published as: its label, or its path if several inner nodes have the label."""
+        """The text that each node is published as: its label, or its path if several inner nodes have the label.
+
+        With `escape`, leaves that could be taken for an inner node have a backslash before their label.
+        """
         published = [self._escaped_leaf(label) for label in self.labels] if self.escape else self.labels.copy()
         label_counts = Counter(self.labels[node] for node in self.inner_nodes)
         for node in self.inner_nodes:
@@ -195,12 +203,12 @@ class HierarchyTree:
         return published
 
     def _escaped_leaf(self, label: str) -> str:
-        """Return the label of a leaf, with a backslash before it if it could be taken for an inner node."""
+        """Return a leaf's label, with a backslash in front if it begins with one or could denote an inner node."""
         return f"\\{label}" if label.startswith("\\") or label in self.inner_names else label
 
 
 def _node_rows(number: int, tree: HierarchyTree) -> Any:
-    """Return one row per node, as an array of NODES."""
+    """Return an Arrow array of NODES with one row per node of tree number `number`."""
     order, n_nodes = tree.order, len(tree.order.source_row)
     path_nodes, path_ends = order.root_paths()
     lines = pa.ListArray.from_arrays(_integer_column(np.concatenate([[0], path_ends])), _integer_column(path_nodes))
@@ -213,12 +221,12 @@ def _node_rows(number: int, tree: HierarchyTree) -> Any:
 
 
 def _integer_column(values: AnyInts) -> Any:
-    """Return an array as an Arrow column of 32-bit integers."""
+    """Return an array as an Arrow array of 32-bit integers without NULLs."""
     return to_arrow(np.asarray(values, np.int32))
 
 
 def _nullable_column(values: AnyInts) -> Any:
-    """Return an array as an Arrow column of 32-bit integers, with NULL for negative numbers."""
+    """Return an array as an Arrow array of 32-bit integers, with NULL for negative numbers."""
     return pa.Array.from_buffers(
         _INT, len(values), [to_bitmap(values >= 0), pa.py_buffer(np.asarray(values, np.int32))]
     )
@@ -229,7 +237,7 @@ def _nullable_column(values: AnyInts) -> Any:
 
 @dataclass(frozen=True)
 class MatchedValues:
-    """The values of a column that exactly one node of a hierarchy matches, and counts of the others.
+    """The values of a column that match exactly one node of a hierarchy, and counts of the others.
 
     Attributes:
         values: The matched values.
@@ -255,7 +263,15 @@ class MatchedValues:
 
 
 def _match_values(tree: HierarchyTree, values: Sequence[str], min_level: int) -> MatchedValues:
-    """Match each value with a leaf or, if leaves are escaped and none matches, with an inner node."""
+    """Match each value with a leaf of its label or, if labels are escaped and no leaf has it, with an inner node.
+
+    Args:
+        tree: The hierarchy.
+        values: The distinct values of the column.
+        min_level: Values are clustered as their ancestors this many steps above.
+
+    Values that match no node or several nodes get no code; they are only counted.
+    """
     matches = list(map(_nodes_by_label(tree, True).get, values))
     n_ambiguous = matches.count(_SEVERAL_NODES)
     if tree.escape:
@@ -280,7 +296,7 @@ _SEVERAL_NODES = -1
 
 
 def _nodes_by_label(tree: HierarchyTree, leaves: bool) -> dict[str, int]:
-    """Return the node of each label of the leaves, or of the inner nodes; _SEVERAL_NODES if it is not unique."""
+    """Return the node of each label among the leaves, or else among the inner nodes; -1 if several of them have it."""
     nodes = [node for node, is_leaf in enumerate(tree.is_leaf) if is_leaf] if leaves else tree.inner_nodes
     labels = [tree.labels[node] for node in nodes]
     node_by_label = dict(zip(labels, nodes, strict=True))
@@ -301,7 +317,10 @@ def _code_rows(number: int, matched: MatchedValues) -> Any:
 
 
 def _domain_row(tree: HierarchyTree, matched: MatchedValues, with_names: bool) -> Any:
-    """Return the domain of a tree, as the clustering UDF receives it, as an array of length one."""
+    """Return the domain of a tree as the clustering UDF receives it, as an Arrow array of DOMAIN with length one.
+
+    It has the parent of each node (NULL for the root), the node of each code and, `with_names`, the name of each node.
+    """
     name_column = text_column([tree.rows.names[row] for row in tree.order.source_row.tolist()]) if with_names else None
     columns = [
         list_array(_nullable_column(tree.order.parent), _INTS),
@@ -316,7 +335,7 @@ def _domain_row(tree: HierarchyTree, matched: MatchedValues, with_names: bool) -
 
 
 def _fact_row(number: int, tree: HierarchyTree, matched: MatchedValues) -> Any:
-    """Return the counts that sql/release/plan/input_errors.sql checks, as an array of length one."""
+    """Count what sql/release/plan/input_errors.sql checks of one hierarchy; return it as an array of length one."""
     facts = {
         "tree": number,
         "roots": int((tree.rows.parent == -1).sum()),

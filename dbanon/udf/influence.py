@@ -24,7 +24,7 @@ INFLUENCE_TYPE = pa.struct([("scores", INFLUENCE_SCORES_TYPE), ("error", pa.stri
 
 
 def dbanon_influence(requests: Any, rows: Any, *domains: Any) -> Any:
-    """Return how much each attribute reveals about each sensitive column, as a column of INFLUENCE_TYPE.
+    """Measure how much each attribute reveals about each sensitive column; return an Arrow column of INFLUENCE_TYPE.
 
     Args:
         requests: JSON of each call, with the settings of the random forest.
@@ -38,7 +38,7 @@ def dbanon_influence(requests: Any, rows: Any, *domains: Any) -> Any:
 
 
 def _measure_influence(request: dict[str, Any], records: Any, domains: list[Any]) -> Any:
-    """Return the influence of each attribute of one table, as an array of length one."""
+    """Measure the influence of each attribute of one table; return an Arrow array of INFLUENCE_TYPE with length one."""
     table, _ = cluster_input.encode_records(request, records, domains)
     rows = []
     for place, (column, influence) in enumerate(
@@ -56,7 +56,10 @@ def _measure_influence(request: dict[str, Any], records: Any, domains: list[Any]
 def _attribute_influences(
     table: encoded_table.EncodedTable, request: dict[str, Any]
 ) -> list[influence_forest.AttributeInfluence]:
-    """Return the attributes' influence on each sensitive column, from the session's cache if available."""
+    """Return all attributes' influence on each sensitive column, in their order, from random forests.
+
+    A result that the session's cache has is not computed again. Progress is reported, and interrupts are raised.
+    """
     current_session = session.session_by_token(request["session"])
     settings = influence_forest.ForestSettings(**request["forest"]["settings"])
     influences = []
@@ -72,7 +75,11 @@ def _attribute_influences(
 
 
 def with_influence(table: encoded_table.EncodedTable, request: dict[str, Any]) -> encoded_table.EncodedTable:
-    """Return the table whose attributes have their influence and, if the request asks for it, weights by influence."""
+    """Return a copy of the table whose attributes have their influence and, if requested, weights by influence.
+
+    The influence of an attribute combines its scores over all sensitive columns. With `weigh`, it also multiplies the
+    attribute's weight by a factor.
+    """
     scores = influence_forest.combine_scores(
         [f.scores(request["forest"]["score"]) for f in _attribute_influences(table, request)]
     )

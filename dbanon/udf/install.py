@@ -28,9 +28,9 @@ _LOCK = threading.Lock()
 def attach(connection: Any, *, catalog: bool = True) -> Any:
     """Make the table functions available on a DuckDB connection, and return the connection back.
 
-    Creates the schema `dbanon` (policy, hierarchies) in the current database where that can be written and `catalog`
-    is true. Macros are temporary and belong to this connection: attach cursors and pool connections too. Attaching
-    twice is harmless.
+    Creates the schema `dbanon` (policy, hierarchies) in the current database where that can be written and `catalog` is
+    true. Macros are temporary and belong to this connection: attach cursors and pool connections too. Attaching twice
+    is harmless.
     """
     try:
         session.find_session(connection)
@@ -53,9 +53,10 @@ _CACHES: weakref.WeakValueDictionary[int, label_cache.LabelCache] = weakref.Weak
 
 
 def _label_cache(connection: Any) -> label_cache.LabelCache:
-    """Return the label cache of the connection's DuckDB instance, and register the UDFs if they are missing.
+    """Return the label cache of the connection's DuckDB instance; register the UDFs in it if they are missing.
 
-    One of the UDFs returns the number of the instance, so that all its connections find the same cache.
+    The cache has the cluster labels of earlier calls. One of the UDFs returns the number of the instance, so that all
+    its connections find the same cache.
     """
     with _LOCK:
         instance = _instance_number(connection)
@@ -82,7 +83,7 @@ def _instance_number(connection: Any) -> int | None:
 
 
 def _number_function(number: int) -> Callable[[], int]:
-    """Return a function without arguments that returns a number."""
+    """Return a function that takes no arguments and returns `number`."""
     return lambda: number
 
 
@@ -103,9 +104,10 @@ atexit.register(_PARSED_MACROS.clear)  # DuckDB complains at exit of a statement
 
 
 def _parsed_macros() -> list[Any]:
-    """Return the parsed CREATE MACRO statements that are equal on all connections; parsing is half of their cost.
+    """Return the parsed CREATE MACRO statements of table and scalar functions, which all connections share.
 
-    They are parsed with DuckDB's default settings, not with those of the first connection.
+    They are parsed once per process with DuckDB's default settings, and again if the registered functions change.
+    Parsing is half of their cost.
     """
     functions = table_functions()
     for parsed_functions, statements in _PARSED_MACROS:
@@ -118,13 +120,16 @@ def _parsed_macros() -> list[Any]:
 
 
 def _planner_macro(token: str) -> str:
-    """Return CREATE MACRO of `dbanon_statement`, which all table functions of a connection call to plan a statement."""
+    """Return CREATE MACRO of `dbanon_statement`, by which all table functions' macros plan a call in the session."""
     return f"CREATE OR REPLACE TEMP MACRO dbanon_statement({CALL_ARGUMENTS}) AS {_planner_sql(token, CALL_JSON)}"
 
 
 @cache
 def own_macros() -> Mapping[str, str]:
-    """Return the MD5 hash of the definition of every table function on an attached connection, by name."""
+    """Return the MD5 hash of the definition of every table function on a newly attached connection, by name (cached).
+
+    A connection whose macro has another hash has a macro of another version, or of the user.
+    """
     with duckdb.connect() as scratch:
         attach(scratch, catalog=False)
         rows = scratch.execute(
@@ -142,13 +147,21 @@ CALL_JSON = "to_json({'function': called, 'positional': given, 'slots': filled, 
 
 
 def json_call_macro(connection: Any) -> str:
-    """Return CREATE MACRO of `dbanon_called`, which answers a call that is given as JSON, on an attached connection."""
+    """Return CREATE MACRO of `dbanon_called(call)`, which runs a call of a table function that is given as JSON.
+
+    The connection must be attached; the macro contains the token of its session.
+    """
     planner_sql = _planner_sql(session.find_session(connection).token, "call")
     return f"CREATE OR REPLACE TEMP MACRO dbanon_called(call) AS TABLE FROM {SYSTEM_SCHEMA}query({planner_sql})"
 
 
 def _planner_sql(token: str, call_sql: str) -> str:
-    """Return SQL whose value is the statement that answers a call."""
+    """Return a SQL expression whose value is the statement that answers a call; it raises the planner's errors.
+
+    Args:
+        token: The session.
+        call_sql: SQL of the call as JSON.
+    """
     places = "[current_database(), current_schema(), current_setting('search_path')]"
     plan_sql = f"dbanon_plan({text(token)}, {call_sql}, to_json({places})::VARCHAR)"
     return qualify_builtins(
@@ -161,7 +174,9 @@ def table_macros(
     query_suffix: str = ")",
     is_included: Callable[[TableFunction], object] = lambda function: True,
 ) -> Iterator[str]:
-    """Yield the CREATE MACRO statements of the table functions, after the macro that they share.
+    """Yield the CREATE MACRO statements: of the macro that all table functions share, then of each table function.
+
+    Earlier names of functions get a macro too. Nothing is run.
 
     Args:
         query_prefix: SQL of the call that runs a planned statement, up to the statement.
@@ -186,7 +201,10 @@ _SLOTS = [f"a{i}" for i in range(1, arguments.SLOTS + 1)]
 
 
 def _slots_sql(function: TableFunction) -> str:
-    """Return SQL for the texts of a function's positional slots."""
+    """Return SQL of the texts of a function's unnamed arguments, which its macro receives in the slots a1, a2, ...
+
+    It is NULL if the function has no parameters but positional arguments; without both, one slot is captured.
+    """
     if not function.parameters:
         return "NULL" if function.positional else qualify_builtins(arguments.capture_sql(_SLOTS[:1], ()))
     if function.captured == arguments.CAPTURED:
@@ -195,7 +213,11 @@ def _slots_sql(function: TableFunction) -> str:
 
 
 def _table_macro(function: TableFunction, query_prefix: str, query_suffix: str) -> str:
-    """Return CREATE MACRO of one table function, which passes its arguments as JSON and runs the planned statement."""
+    """Return CREATE MACRO of one table function, which passes its arguments as JSON and runs the planned statement.
+
+    `query_prefix` and `query_suffix` are the SQL before and after that statement. Earlier names of parameters are
+    accepted too, so that the planner can state the new name.
+    """
     # One that takes nothing has a slot, too: DuckDB 2.0 makes no macro that calls query() with constants alone where a
     # database has a macro of that name.
     slots = _SLOTS if function.parameters else [] if function.positional else _SLOTS[:1]

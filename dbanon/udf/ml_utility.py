@@ -33,7 +33,7 @@ SCORES_TYPE = pa.struct([("rows", SCORE_ROWS_TYPE), ("error", pa.string())])
 
 
 def dbanon_utility(requests: Any, inputs: Any) -> Any:
-    """Return the accuracy of models trained on the source and on the release, as a column of SCORES_TYPE.
+    """Train models on the source and on the release, and return their accuracies as an Arrow column of SCORES_TYPE.
 
     Args:
         requests: JSON of each call: the share of training records, their greatest number, seed, session and function.
@@ -51,14 +51,17 @@ def dbanon_utility(requests: Any, inputs: Any) -> Any:
 
 @dataclass(frozen=True)
 class _CachedScores:
-    """The scores of a call, as the session's cache keeps them."""
+    """The scores of a call, as the session's cache stores them; `nbytes` is an estimate of their size."""
 
     scores: list[ml_utility_scores.Score]
     nbytes: int = 1024
 
 
 def _score_models(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
-    """Return the rows of one call, from the session's cache if available."""
+    """Train and test the models of one call and return its rows, from the session's cache if available.
+
+    `kept` is the share of the source model's gain over the baseline that a model keeps; None if the source has no gain.
+    """
     source, settings = (inputs.field(name).flatten() for name in ("source", "release"))
     if not len(source) or not len(settings):
         return {"rows": []}
@@ -71,6 +74,7 @@ def _score_models(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
     current_session = session.session_by_token(request["session"])
 
     def compute() -> _CachedScores:
+        """Train and test the models, with progress reports and a check for interrupts."""
         with interrupt_check(request) as check:
             on_step = progress.progress_steps(current_session, check, ml_utility_scores.N_STEPS)
             train = ml_utility_scores.Training(request["train"], request["most"], request["seed"])
@@ -104,7 +108,7 @@ def _score_models(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
 
 
 def _training_rows(records: Any) -> ml_utility_scores.WeightedRecords:
-    """Return features, labels and record counts of the rows of a table."""
+    """Decode features `f`, labels and record counts of the rows of a table."""
     return ml_utility_scores.WeightedRecords(
         feature_matrix(records), integer_field(records, "label"), integer_field(records, "records")
     )

@@ -8,7 +8,10 @@ from dbanon.table_functions.dispatch import call_sql
 
 
 def dbanon_plan(token: str, call: str, places: str) -> str:
-    """Return the SQL of one call, or `!` and the text of an error.
+    """Plan one call of a table function: return the SQL that answers it, or `!` and the text of an error.
+
+    Errors of users (DbanonError) and RuntimeErrors are returned so; others are raised. A Ctrl-C handler is installed if
+    there is none yet.
 
     Args:
         token: The session of the connection.

@@ -18,7 +18,10 @@ from dbanon.udf.cluster_input import as_array
 
 
 def dbanon_pseudonym(values: Any, settings: Any) -> Any:
-    """Return the pseudonyms of texts; `settings` has key, scope, format, length and prefix."""
+    """Return the published pseudonyms of texts; NULL for NULL.
+
+    `settings` is JSON per text: key (a reference), scope, format, length and prefix.
+    """
     return _transform(values, settings, _pseudonyms, pa.string())
 
 
@@ -28,19 +31,26 @@ def dbanon_pseudonym_again(values: Any, settings: Any) -> Any:
 
 
 def dbanon_shift(persons: Any, settings: Any) -> Any:
-    """Return the number of days by which the dates of each person are shifted; `settings` has key, scope and days."""
+    """Return the number of days by which the dates of each person are shifted; NULL for NULL.
+
+    `settings` is JSON per person: key (a reference), scope and days.
+    """
     return _transform(persons, settings, _shifts, pa.int32())
 
 
 def dbanon_shift_again(persons: Any, settings: Any) -> Any:
-    """Return the shifts of persons as the gate's own code computes them; arguments as in dbanon_shift."""
+    """Return the shifts of persons as the gate's own code computes them, to check published dates; see dbanon_shift."""
     return _transform(persons, settings, pseudonyms.expected_shifts, pa.int32())
 
 
 def dbanon_pseudonym_length(lists: Any, settings: Any) -> Any:
-    """Return the least length at which the pseudonyms of the texts of each list are distinct; NULL if there is none."""
+    """Return the least length at which the pseudonyms of each list's texts are distinct; NULL if no length is enough.
+
+    It is at least the length in the settings. NULL in place of a list counts as an empty list.
+    """
 
     def least_lengths(all_texts: list[list[str] | None], setting_values: dict[str, Any]) -> list[int | None]:
+        """Return the least lengths for lists of texts with equal settings, in order; None if no length is enough."""
         return [
             pseudonymize.min_unique_length(
                 t or [], secret_keys.find_key(setting_values["key"]), setting_values["scope"], _form(setting_values)
@@ -52,9 +62,9 @@ def dbanon_pseudonym_length(lists: Any, settings: Any) -> Any:
 
 
 def dbanon_together(rows: Any) -> Any:
-    """Return the pattern numbers of each row of linked rows, in the order of the list.
+    """Return, for each list of rows linked by pseudonyms, the pattern numbers of each row, in the order of the list.
 
-    They are explained at `linked_patterns.pattern_numbers`.
+    Rows with equal numbers cannot be distinguished by the pseudonyms they share; see `linked_patterns.pattern_numbers`.
 
     Args:
         rows: Lists of STRUCT(label VARCHAR, size BIGINT, links VARCHAR[]); NULL counts as an empty list.
@@ -62,6 +72,7 @@ def dbanon_together(rows: Any) -> Any:
     type_ = pa.list_(pa.list_(pa.int64()))
 
     def pattern_numbers(linked_rows: list[dict[str, Any]] | None) -> list[list[int]]:
+        """Return the pattern numbers of one list of rows; [] for NULL."""
         return linked_patterns.pattern_numbers(
             [linked_patterns.LinkedRow(r["label"], r["size"], tuple(r["links"])) for r in linked_rows or ()]
         )
@@ -72,9 +83,15 @@ def dbanon_together(rows: Any) -> Any:
 def _transform(
     values: Any, settings: Any, transform: Callable[[list[Any], dict[str, Any]], list[Any]], type_: Any
 ) -> Any:
-    """Return the results of `transform` for values and their settings, in their order.
+    """Return an Arrow array of `transform` applied to values and their settings, in their order.
 
     DuckDB usually passes equal settings for all values, which are then transformed in one call.
+
+    Args:
+        values: An Arrow column of values.
+        settings: JSON of the settings of each value.
+        transform: Returns the results of a list of values with equal settings.
+        type_: The Arrow type of a result.
     """
     texts, setting_texts = as_array(values).to_pylist(), as_array(settings).to_pylist()
     if len(set(setting_texts)) <= 1:
@@ -83,16 +100,19 @@ def _transform(
 
 
 def _pseudonyms(values: list[str | None], settings: dict[str, Any]) -> list[str | None]:
+    """Return the published pseudonyms of texts, in order, with the key that the settings refer to."""
     return pseudonymize.compute_pseudonyms(
         values, secret_keys.find_key(settings["key"]), settings["scope"], _form(settings)
     )
 
 
 def _shifts(persons: list[str | None], settings: dict[str, Any]) -> list[int | None]:
+    """Return the days by which each person's dates are shifted, with the key that the settings refer to."""
     return pseudonymize.compute_shifts(
         persons, secret_keys.find_key(settings["key"]), settings["scope"], settings["days"]
     )
 
 
 def _form(settings: dict[str, Any]) -> PseudonymFormat:
+    """Return the format of pseudonyms (text format, length and prefix) of the settings."""
     return PseudonymFormat(settings["format"], settings["length"], settings["prefix"])

@@ -22,7 +22,7 @@ REFINEMENT_TYPE = pa.struct(
 
 
 def dbanon_refine(requests: Any, inputs: Any) -> Any:
-    """Return what minimal loss reveals about the records of classes, as a column of REFINEMENT_TYPE.
+    """Run refinement attacks: infer from a minimal loss what the records of classes are; return a column of results.
 
     Args:
         requests: JSON of each attack: its columns, whether a node loses its share of leaves (else levels), session and
@@ -43,7 +43,10 @@ def dbanon_refine(requests: Any, inputs: Any) -> Any:
 
 
 def _refine_classes(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
-    """Return the result of one attack."""
+    """Run one attack and return its result as a dict with the fields of REFINEMENT_TYPE except `error`.
+
+    Without classes, the result is empty.
+    """
     classes = inputs.field("classes").flatten()
     if not len(classes):
         return {"rows": [], "losses": [], "examined": 0}
@@ -65,7 +68,7 @@ def _refine_classes(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
 
 
 def _columns(request: dict[str, Any], inputs: Any) -> list[KnownColumn]:
-    """Return the columns as the attacker knows them."""
+    """Return the columns as the attacker knows them: kind, weight, step, whether bounds are tight, and hierarchy."""
     nodes, is_tight = list_items(inputs.field("nodes")), inputs.field("tight")[0].as_py()
     return [
         KnownColumn(
@@ -80,6 +83,6 @@ def _columns(request: dict[str, Any], inputs: Any) -> list[KnownColumn]:
 
 
 def _node_spans(nodes: Any) -> Any:
-    """Return first leaf, last leaf and depth of each node of a hierarchy, as a (nodes, 3) array."""
+    """Return a (nodes, 3) array of each node's first leaf, last leaf and depth in a hierarchy."""
     rows = nodes.flatten()
     return np.column_stack([to_numpy(rows.field(name)) for name in ("first", "last", "depth")])

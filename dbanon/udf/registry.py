@@ -7,7 +7,7 @@ from typing import Any
 
 
 def _lazy_function(file: str, name: str, parameters: str) -> Callable[..., Any]:
-    """Return a function that imports and calls `name` of a module of this package.
+    """Return a function that, when called, imports a module of this package and calls its function `name`.
 
     Args:
         file: The name of the module.
@@ -16,6 +16,7 @@ def _lazy_function(file: str, name: str, parameters: str) -> Callable[..., Any]:
     """
 
     def call(*arguments: Any) -> Any:
+        """Import the module and call its function with these arguments."""
         return getattr(import_module(f"dbanon.udf.{file}"), name)(*arguments)
 
     call.__name__ = name

@@ -21,7 +21,7 @@ STREAM_TYPE = pa.struct([("records", RECORDS_TYPE), ("wide", WIDE_TYPE), ("error
 
 
 def dbanon_stream(requests: Any, rows: Any, *inputs: Any) -> Any:
-    """Return the class of each record of each stream, as a column of STREAM_TYPE.
+    """Run a stream algorithm on each stream; return the class of each record as an Arrow column of STREAM_TYPE.
 
     Args:
         requests: JSON of each call: the stream algorithm, its parameters, and the segment of a stream that grows.
@@ -43,7 +43,11 @@ def dbanon_stream(requests: Any, rows: Any, *inputs: Any) -> Any:
 
 
 def _run_stream(request: dict[str, Any], groups: Any, inputs: list[Any]) -> Any:
-    """Run one stream algorithm on the new records of one stream and return their classes, as an array of length one."""
+    """Run one stream algorithm on the new records of one stream; return an Arrow array of STREAM_TYPE with length one.
+
+    If the stream grows (the request has a segment: the part of the stream that one refresh reads), the algorithm starts
+    from the segment's saved state, and the new state is saved in it.
+    """
     segment = StreamSegment.find(request["segment"])
     n_domains = len(request["attributes"]) + len(request["sensitive"])
     domains, growth_inputs = inputs[1 : n_domains + 1], inputs[n_domains + 1 :]
@@ -93,14 +97,23 @@ def _run_stream(request: dict[str, Any], groups: Any, inputs: list[Any]) -> Any:
 
 
 def _node_names(request: dict[str, Any], growth_inputs: list[Any]) -> list[list[str | None]]:
-    """Return the names of the nodes of each tree, and the texts of numbers whose positions are not exact."""
+    """Return per attribute the names of its tree's nodes, or the exact texts of numbers with inexact positions.
+
+    They are read from the first inputs of `growth_inputs`, one per attribute.
+    """
     return [list_items(name_lists).to_pylist() for name_lists in growth_inputs[: len(request["attributes"])]]
 
 
 def _lasting_value_numbers(
     sensitive: encoded_table.Ints, hashes: list[Any], segment: StreamSegment
 ) -> encoded_table.Ints:
-    """Return the sensitive values as numbers that stay the same from segment to segment of a stream."""
+    """Replace codes of sensitive values by numbers that stay the same from segment to segment of a stream; -1 for NULL.
+
+    Args:
+        sensitive: (records, columns) codes of sensitive values in this segment.
+        hashes: For each column, the hash of the value of each code.
+        segment: The segment, which assigns the numbers.
+    """
     columns = []
     for i, codes in enumerate(sensitive.T):
         lasting_numbers = segment.value_numbers(i, cluster_input.list_numbers(hashes[i], np.uint64))
@@ -109,7 +122,10 @@ def _lasting_value_numbers(
 
 
 def _shrink_to_records(arrivals: Arrivals, state: StreamState, n_old_classes: int) -> None:
-    """Narrow the new classes of a state to the values of their records, which is all that they publish."""
+    """Narrow the bounds of new classes in `state`, in place, to their records' values, all that they publish.
+
+    Classes with a number below `n_old_classes` are unchanged.
+    """
     from dbanon.kernels.streams.intervals import shrink_to_records
 
     is_begun = np.zeros(len(state.lows), bool)
@@ -125,6 +141,6 @@ def _shrink_to_records(arrivals: Arrivals, state: StreamState, n_old_classes: in
 
 
 def _wide_rows(attributes: list[encoded_table.Attribute], state: StreamState) -> list[dict[str, object]]:
-    """Return the published codes of all classes as rows of `wide`."""
+    """Return the least and greatest published codes of all classes as rows of `wide`, one dict per class."""
     low, high = stream_input.published_codes(attributes, state)
     return [{"cluster": c, "low": low[c].tolist(), "high": high[c].tolist()} for c in range(len(low))]

@@ -16,7 +16,7 @@ from dbanon.udf.arrow_columns import is_valid, list_items, to_numpy
 
 
 def decode_attributes(request: dict[str, Any], domains: list[Any]) -> list[encoded_table.Attribute]:
-    """Return the attributes of a request from the first domains."""
+    """Build the attributes of a request from its settings and the first domains, one per attribute."""
     settings = request["attributes"]
     return [
         cluster_input.attribute_from_domain(setting, domain)
@@ -25,7 +25,10 @@ def decode_attributes(request: dict[str, Any], domains: list[Any]) -> list[encod
 
 
 def arrival_groups(groups: Any, records: Any) -> tuple[encoded_table.Ints, encoded_table.Ints]:
-    """Return the group and the stream position of each record, as two (records,) arrays in the order of arrival."""
+    """Return the row in `groups` and the stream position (rid) of each record, in the order of arrival.
+
+    `groups` has the groups of equal records, by gid; `records` has rid and gid of each record.
+    """
     record_ids, group_ids = (cluster_input.integer_field(records, name) for name in ("rid", "gid"))
     order = np.argsort(record_ids, kind="stable")
     group_place = np.empty(len(groups), np.int64)
@@ -42,8 +45,16 @@ def stream_persons(
 ) -> tuple[encoded_table.Ints | None, Any]:
     """Return the person number of each record, and the hashes of the persons by number.
 
-    Persons are None if each record is a person of its own, -1 if a person is unknown. Without a segment, for a stream
-    that does not grow, there are no hashes.
+    Without a segment (a stream that does not grow), there are no hashes (None), and the numbers are None if each record
+    is a person of its own. With a segment, records are numbered as persons in this case, and the persons of its saved
+    state are numbered too. A record of an unknown person (NULL) has -1.
+
+    Args:
+        request: The request; `person` says whether there is a person column.
+        groups: The groups of equal records, with their person.
+        group: The group of each record.
+        arrival: The stream position of each record.
+        segment: The part of a growing stream that is read, or None.
     """
     if segment is None:
         return (cluster_input.person_numbers(groups)[group] if request["person"] else None), None
@@ -71,9 +82,17 @@ def stream_arrivals(
     *,
     growth: tuple[StreamSegment, list[NumberScale | None]] | None = None,
 ) -> Arrivals:
-    """Return the records as stream algorithms receive them, in the order of arrival.
+    """Build the input of stream algorithms: the records in the order of arrival, with values and persons.
 
-    `growth` is the segment of a stream that grows, with the scales of its numbers.
+    Args:
+        request: The request.
+        groups: The groups of equal records, with their codes.
+        domains: The domains of the attributes, then of the sensitive columns.
+        attributes: The decoded attributes.
+        group: The group of each record.
+        arrival: The stream position of each record.
+        persons: The person number of each record, or None.
+        growth: The segment of a stream that grows, with the scales of its numbers; None if the stream does not grow.
     """
     segment, scales = growth or (None, None)
     codes = np.stack([cluster_input.attribute_codes(groups, j, a)[group] for j, a in enumerate(attributes)], axis=1)
@@ -96,9 +115,10 @@ def stream_arrivals(
 
 
 def _value_categories(codes: encoded_table.Ints, domain: Any) -> encoded_table.Ints:
-    """Return the parent node of each sensitive value, or the value's own node if that is directly below the root.
+    """Return for each code of a sensitive value the parent of its node in the hierarchy; -1 for NULL.
 
-    Without a hierarchy these are the codes themselves; -1 for NULL.
+    The category of a value directly below the root is its own node. Without a hierarchy, the codes are returned
+    unchanged.
     """
     parents = to_numpy(list_items(domain.field("parent")), -1)
     if len(parents) == 0:
@@ -114,7 +134,7 @@ def number_scales(
     algorithm: StreamAlgorithm,
     exact_texts: list[list[str | None]],
 ) -> list[NumberScale | None]:
-    """Return the scale of each numeric attribute of a stream that grows; None for categories.
+    """Return the scale (values by rank) of each numeric attribute of a stream that grows; None for categories.
 
     `exact_texts` has, per attribute, the exact values of codes whose positions are not exact.
     """
@@ -131,7 +151,8 @@ def published_codes(
 ) -> tuple[encoded_table.Ints, encoded_table.Ints]:
     """Return the least and the greatest published code of each class, as two (classes, attributes) arrays.
 
-    For a category these are the first and the last value below the published node.
+    They are the codes of the values between the bounds of the class in `state`. For a category these are the first and
+    the last value below the published node.
     """
     low, high = np.empty(state.lows.shape, np.int64), np.empty(state.lows.shape, np.int64)
     for a, attribute in enumerate(attributes):

@@ -36,11 +36,18 @@ INTERRUPTED = re.compile("interrupted", re.IGNORECASE)
 
 @dataclass(frozen=True, repr=False)
 class Release:
-    """The version of a release that was created: name, number and size, and the people its other releases expose.
-
-    `waiting`: number of deferred records (None: none can be deferred).
+    """A version of a release that was created.
 
     On a terminal and in a notebook it shows its first rows, quasi-identifiers first, and five metrics (`glance`).
+
+    Attributes:
+        name: The name of the release.
+        version: The number of the version.
+        records: The number of published records.
+        classes: The number of classes.
+        composition: The number of people whom each other compared version exposes; None if people cannot be matched.
+        glance: The rows and metrics to show.
+        waiting: The number of deferred records; None if no records can be deferred.
     """
 
     name: str
@@ -52,20 +59,31 @@ class Release:
     waiting: int | None = None
 
     def __repr__(self) -> str:
+        """Return the name, the counts and, if there is a `glance`, the first rows and metrics as text."""
         summary = f"{self.name}, version {self.version}: {self.records:,} records in {self.classes:,} classes"
         summary += f", {self.waiting:,} wait" if self.waiting else ""
         return summary if self.glance is None else f"{summary}\n{self.glance.text()}"
 
     def _repr_html_(self) -> str:
+        """Return the first rows and metrics as HTML for a notebook; without a `glance` the text, escaped."""
         return html.escape(repr(self)) if self.glance is None else self.glance.html()
 
 
 def create_version(
     cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, version_options: VersionOptions, n_small_differences: int = 0
 ) -> Release:
-    """Create the tables, membership and ledger row of a version, inside a transaction.
+    """Create the tables, membership and ledger row of a version, inside a transaction, and return it.
 
-    `n_small_differences`: number of its classes that are known to differ by too few records.
+    The version is compared with other versions of the same people before its ledger row is written. Issues
+    DisclosureWarning, UtilityWarning and PersonSpellingsWarning where these apply.
+
+    Args:
+        cursor: A cursor within the transaction.
+        entry: The ledger entry of the version.
+        spec: Its release spec.
+        version_options: Its options.
+        n_small_differences: The number of small differences from the replaced version that are known already. It is
+            added to the number in the ledger.
 
     Raises:
         OverlappingReleaseError: A release of related tables is about the same people.
@@ -91,6 +109,11 @@ def _create_version(
     n_small_differences: int,
     recognized: list[recognized_people.Recognized],
 ) -> Release:
+    """Do the work of `create_version`.
+
+    `recognized` is an empty list, to which the versions are added in which people were recognized. The caller needs it
+    to drop temporary tables, also after an error.
+    """
     spec = resolve.with_person_key(spec, entry.person_key)
     metrics = _write_tables(cursor, entry, spec)
     written_tables.check_tables(version_options.function, cursor, entry, spec)
@@ -148,7 +171,9 @@ def _create_version(
 def _count_differences_from_old(
     cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, version_options: VersionOptions, others: list[LedgerEntry]
 ) -> int:
-    """Return the number of small differences from the version that is replaced.
+    """Return the number of sets of too few records by which a version differs from the one it replaces.
+
+    Returns 0 if it replaces none.
 
     Raises:
         SmallDifferencesRefusedError: There are some, and the options do not allow them.
@@ -168,7 +193,11 @@ def _count_differences_from_old(
 
 
 def _write_tables(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec) -> dict[str, float]:
-    """Create the tables and the membership of a version; return its metrics."""
+    """Create the tables of a version, insert its records into the membership, and return all its metrics by name.
+
+    Raises:
+        UnstableSourceError: The source returned different rows while the tables were created.
+    """
     for ending, kind in (("", "release"), ("_classes", "classes")):
         cursor.execute(f"CREATE TABLE {entry.table(ending)} AS {plan.release_sql(replace(spec, kind=kind))}")
     metrics = _write_metrics(cursor, entry, spec)
@@ -182,7 +211,14 @@ def _write_tables(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec) -> dict[st
 def current_release(
     cursor: Any, entry: LedgerEntry, composition: Mapping[str, int] | None = None, with_deferred: bool = False
 ) -> Release:
-    """Return a version as its tables are; `with_deferred` adds the number of deferred records."""
+    """Return a version with the counts and first rows of its tables as they are now.
+
+    Args:
+        cursor: A cursor.
+        entry: The version.
+        composition: The number of exposed people by version, which is passed on.
+        with_deferred: Count the deferred records, too; otherwise `waiting` is None.
+    """
     records, classes = cursor.execute(
         f"SELECT (SELECT count(*) FROM {entry.table()}), (SELECT count(*) FROM {entry.table('_classes')})"
     ).fetchall()[0]
@@ -199,7 +235,10 @@ def current_release(
 
 
 def _release_summary(cursor: Any, entry: LedgerEntry, records: int) -> ReleaseSummary:
-    """Return the summary that is shown for a version."""
+    """Return what is shown of a version: its first rows, its quasi-identifiers and its published metrics.
+
+    `records` is the number of its records.
+    """
     rows = cursor.execute(f"FROM {entry.table()} LIMIT {SHOWN_ROWS}").fetchall()
     columns = [column[0] for column in cursor.description]
     classes = {column[0] for column in cursor.execute(f"FROM {entry.table('_classes')} LIMIT 0").description}
@@ -209,7 +248,7 @@ def _release_summary(cursor: Any, entry: LedgerEntry, records: int) -> ReleaseSu
 
 
 def _insert_members(cursor: Any, entry: LedgerEntry, members: str) -> None:
-    """Insert the members of a version into the membership."""
+    """Insert rows into the membership for a version; `members` is a query for them."""
     cursor.execute(
         f"INSERT INTO {entry.membership} BY NAME "
         f'SELECT {text(entry.schema)} AS schema_name, {text(entry.name)} AS "release", {entry.version} AS version, * '
@@ -218,7 +257,7 @@ def _insert_members(cursor: Any, entry: LedgerEntry, members: str) -> None:
 
 
 def _write_metrics(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec) -> dict[str, float]:
-    """Create the table of publishable metrics; return all metrics, for the ledger."""
+    """Create the table with the publishable metrics of a version; return the values of all metrics by name."""
     rows = cursor.execute(plan.release_sql(replace(spec, kind="metrics"))).fetchall()
     types = {"metric": "VARCHAR", "value": "DOUBLE", "better": "VARCHAR", "description": "VARCHAR"}
     table = entry.table("_metrics")
@@ -228,12 +267,13 @@ def _write_metrics(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec) -> dict[s
 
 
 def _check_unchanged_source(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec) -> None:
-    """Check that all statements saw the same rows of the source: a view may return different ones each time.
+    """Check that all statements that created a version read the same rows of the source.
 
-    If records are deferred: that published, suppressed and deferred records are all records of the source, each once.
+    A view may return different rows each time. With deferred records, published, suppressed and deferred records
+    together must be the records of the source.
 
     Raises:
-        UnstableSourceError: They are not.
+        UnstableSourceError: Different rows were read.
     """
     has_deferred = spec.version_constraints.deferred_members is not None
     query = plan.fill_release_template(
@@ -248,7 +288,7 @@ def _check_unchanged_source(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec) 
 
 
 def _definition_columns(entry: LedgerEntry, spec: ReleaseSpec) -> dict[str, Sql]:
-    """Return the columns of a row of the ledger that say what was released, by which definition."""
+    """Return the columns of a ledger row that state what was released and by which definition, as SQL expressions."""
     return {
         "schema_name": text(entry.schema),
         "name": text(entry.name),
@@ -285,7 +325,7 @@ def _insert_ledger_row(
     comparison: VersionComparison,
     recognized: Sequence[recognized_people.Recognized],
 ) -> None:
-    """Insert the row of a version into the ledger."""
+    """Insert the row of a version into the ledger, with hashes of its tables and of the row."""
     achieved = {m: v for m, v in metrics.items() if m.split(":")[0] in _ACHIEVED_METRICS}
     fingerprint, source_records = cursor.execute(
         f"SELECT coalesce(sum(row_hash::HUGEINT * records), 0)::VARCHAR, coalesce(sum(records), 0) FROM {entry.members}"
@@ -330,15 +370,15 @@ _ACHIEVED_METRICS = ("k", *(metric.name for _, _, metric in registry.metrics()))
 
 
 def library_versions() -> dict[str, str]:
-    """Return the versions of dbanon, DuckDB and Python."""
+    """Return the versions of dbanon, DuckDB and Python, under the keys dbanon, duckdb and python."""
     return {"dbanon": __version__, "duckdb": installed("duckdb"), "python": platform.python_version()}
 
 
 def list_literal(values: Sequence[str]) -> Sql:
-    """Return a VARCHAR[] literal."""
+    """Return a SQL literal of type VARCHAR[] with the texts."""
     return Sql(f"[{join_sql(text(i) for i in values)}]::VARCHAR[]")
 
 
 def map_literal(values: Mapping[str, Sql], type_: str) -> Sql:
-    """Return a MAP literal with values of a type."""
+    """Return a SQL literal of type MAP(VARCHAR, type_); the values are SQL expressions."""
     return Sql(f"MAP {{{join_sql(f'{text(k)}: {v}' for k, v in values.items())}}}::MAP(VARCHAR, {type_})")

@@ -22,12 +22,17 @@ OLD_SUFFIX = " before refresh"
 
 @dataclass(frozen=True)
 class VersionOptions:
-    """Options for creating a version: the function that creates it, and the version that it replaces (`old`).
+    """Options for creating a version of a release.
 
-    `allow_small_differences` publishes differences of too few records. `composition` is the reaction if other releases
-    and this one together narrow people: warn or refuse. With `erase` differences to earlier versions are reported, not
-    refused. If records can be deferred, `wait` names a group of `deferred_records.DEFERRED_GROUPS` that is deferred in
-    addition to the records that cannot be published. `to`: the PostgreSQL table to which the release is copied.
+    Attributes:
+        function: The function that creates it, for messages.
+        allow_small_differences: Publish it even if it differs from other versions by sets of too few records.
+        composition: The reaction if this and other releases together narrow people: "warn" or "refuse".
+        old: The version that it replaces; None for the first one.
+        erase: Whether it applies an erasure. Differences from earlier versions are then reported, not refused.
+        deferred_group: The group of new records (see `deferred_records.DEFERRED_GROUPS`) that is deferred in addition
+            to those that cannot be published.
+        delivery_target: The PostgreSQL table to which the release is copied; None if it is not copied.
     """
 
     function: str
@@ -40,18 +45,22 @@ class VersionOptions:
 
     @property
     def allows_small_differences(self) -> bool:
-        """Whether versions of the same name may differ by too few records."""
+        """Whether versions of the same release may differ by too few records: by option, or because of an erasure."""
         return self.allow_small_differences or self.erase
 
 
 @dataclass(frozen=True)
 class VersionComparison:
-    """The comparison of a version with others of the same people.
+    """The comparison of a new version with others of the same people.
 
-    `mine` are versions of its own name, `checked` those whose exposure is refused on request, `unchecked` those with
-    which it cannot be compared; `differences` are sets that distinguish it from its own versions, `elsewhere` from all.
-    `together`: number of exposed people by version, None if people cannot be matched. `unknown` are releases that may
-    be about the same people.
+    Attributes:
+        own_versions: Earlier versions of the same release.
+        checked: Versions that `composition = 'refuse'` takes into account.
+        unchecked: Versions with which it cannot be compared.
+        differences: Sets of too few records that distinguish it from its own earlier versions.
+        elsewhere: Sets of too few records that distinguish it from any other version.
+        together: The number of exposed people by the name of the other version; None if people cannot be matched.
+        unknown: Releases of which it is unknown whether they are about the same people, with the reason.
     """
 
     own_versions: Sequence[LedgerEntry]
@@ -64,19 +73,25 @@ class VersionComparison:
 
     @property
     def exposed(self) -> dict[str, int]:
-        """Number of people whom each other version helps to narrow or to isolate."""
+        """The number of people whom each other version helps to narrow down or isolate, if there are any."""
         return _exposed_people(self.together, self.elsewhere)
 
     @property
     def composition(self) -> dict[str, int] | None:
-        """Number of exposed people for every compared version, for the ledger."""
+        """The number of exposed people for every compared version, also if it is 0; None if people cannot be matched.
+
+        Differences from earlier versions of the same release are included.
+        """
         if self.together is None:
             return None
         return dict.fromkeys(self.together, 0) | _exposed_people(self.together, [*self.elsewhere, *self.differences])
 
 
 def respelled_versions(recognized: Sequence[recognized_people.Recognized]) -> list[LedgerEntry]:
-    """Return the other versions with values as the new one spells them; empty if all spellings are equal."""
+    """Return the versions of the same people, with their values replaced by the spellings that the new version uses.
+
+    Returns an empty list if no version spells a value differently. Versions of other people are omitted.
+    """
     same = [r for r in recognized if not r.are_others]
     return [r.respelled or r.other for r in same] if any(r.respelled for r in same) else []
 
@@ -88,13 +103,16 @@ def check_changed_keys(
     recognized: Sequence[recognized_people.Recognized],
     same_name: Sequence[LedgerEntry],
 ) -> None:
-    """Warn of, or refuse, versions that are probably about the same people, although their keys differ.
+    """Warn of, or refuse, other versions that are probably about the same people although these have other keys there.
+
+    Keys that differ only by blanks, case or leading zeros cause a warning. Versions that publish the same rows are
+    skipped.
 
     Args:
         cursor: A cursor.
         entry: The new version.
         version_options: The options of the new version.
-        recognized: What recognizing its people in other versions found.
+        recognized: The result of recognizing the people of the new version in each other version.
         same_name: The earlier versions of the release; small differences from these can be allowed.
 
     Raises:
@@ -129,7 +147,7 @@ def check_changed_keys(
 
 
 def streams_of_same_people(cursor: Any, entry: LedgerEntry, version_options: VersionOptions) -> list[str]:
-    """Return the names of streaming views of the same people.
+    """Return the distinct names of streaming views that read the same tables as a new version.
 
     Raises:
         OverlappingStreamError: There are some, under composition = 'refuse'.
@@ -151,7 +169,16 @@ def compare_versions(
     same_name: Sequence[LedgerEntry],
     differences: Sequence[version_differences.SmallDifference],
 ) -> VersionComparison:
-    """Compare a version with the other versions of the same people.
+    """Compare a new version with the other versions of the same people.
+
+    Args:
+        cursor: A cursor within the transaction that creates the version.
+        entry: The new version.
+        spec: Its release spec.
+        version_options: Its options.
+        others: The other versions.
+        same_name: Those of `others` that are earlier versions of the same release.
+        differences: The small differences from `same_name`, which are passed on unchanged.
 
     Raises:
         CompositionUncheckedError: Under composition = 'refuse', a version cannot be compared.
@@ -180,7 +207,11 @@ def compare_versions(
 def warn_of_disclosure(
     cursor: Any, entry: LedgerEntry, version_options: VersionOptions, comparison: VersionComparison
 ) -> None:
-    """Warn of what readers of other versions can learn."""
+    """Issue DisclosureWarning for all that readers of this and other versions can learn together.
+
+    There are warnings of an erasure, of a version that was clustered again, of roles that changed with it, and of
+    people whom other releases help to narrow down or isolate.
+    """
     exposed, old = comparison.exposed, version_options.old
     if version_options.erase:
         for message in erasure.residual_disclosures(
@@ -209,7 +240,16 @@ def warn_of_disclosure(
 
 
 def count_small_differences(cursor: Any, entry: LedgerEntry, old: LedgerEntry, spec: ReleaseSpec) -> int:
-    """Return the number of sets of too few records that only one of two versions has, in both directions."""
+    """Return the number of sets of records that miss the model and that only one of two versions has.
+
+    Both directions are counted.
+
+    Args:
+        cursor: A cursor within the transaction that creates the new version.
+        entry: The new version.
+        old: The version that it replaces, whose tables have been renamed with OLD_SUFFIX.
+        spec: The release spec of the new version.
+    """
     old_table = qualified(old.database, old.schema, old.name + OLD_SUFFIX)
     # Versions that show other columns are compared by those that both show, record by record.
     have_same_roles = releases.same_roles(old, entry.roles)
@@ -250,10 +290,10 @@ def count_small_differences(cursor: Any, entry: LedgerEntry, old: LedgerEntry, s
 
 
 def _count_exposed_people(cursor: Any, entry: LedgerEntry, others: Sequence[LedgerEntry]) -> dict[str, int] | None:
-    """Return the number of people with too few candidates over this and another version, by version.
+    """Return the number of people with too few candidates over this and another version, by the other's name.
 
-    None if people cannot be matched. Versions with the same clusters are not compared here: what each class gained and
-    lost is checked instead.
+    Returns None if the new version has no key that identifies people. Versions with other key columns are omitted. For
+    versions with the same clusters the number is 0: what each class gained and lost is checked instead.
     """
     if entry.person_key is None:
         return None
@@ -273,7 +313,13 @@ def _count_exposed_people(cursor: Any, entry: LedgerEntry, others: Sequence[Ledg
 def _exposed_people(
     together: Mapping[str, int] | None, differences: Sequence[version_differences.SmallDifference]
 ) -> dict[str, int]:
-    """Return the number of people whom each other version helps to narrow or to isolate, if there are any."""
+    """Return the number of people whom each other version helps to narrow down or isolate, if there are any.
+
+    Args:
+        together: The number of people with too few candidates by version, or None.
+        differences: Sets of too few records. Their people are added up by version and kind of difference; the greatest
+            sum of a version counts, if it exceeds the number in `together`.
+    """
     people_by_version = {name: people for name, people in (together or {}).items() if people}
     by_kind: dict[tuple[str, str], int] = {}
     for t in differences:
@@ -285,10 +331,11 @@ def _exposed_people(
 
 
 def count_withheld(cursor: Any, entry: LedgerEntry) -> int:
-    """Return the number of records of the source that are withheld after an erasure."""
+    """Return the number of records of the source that a version withholds because of an erasure."""
     query = f"SELECT coalesce(sum(records), 0) FROM {entry.membership} WHERE {entry.row} AND held"
     return int(cursor.execute(query).fetchall()[0][0])
 
 
 def _warn(message: str) -> None:
+    """Issue a DisclosureWarning with the message."""
     warn(message, DisclosureWarning)

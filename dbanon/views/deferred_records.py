@@ -19,10 +19,18 @@ none, records that were published earlier and removed, records that were not, al
 
 
 def defer_records(cursor: Any, entry: LedgerEntry, old: LedgerEntry, spec: ReleaseSpec, group: str) -> ReleaseSpec:
-    """Write which new records version `entry` defers, and return the spec without them.
+    """Write to the membership which new records version `entry` defers, and return the spec without these records.
 
-    These are the records of `group`, and those that cannot be clustered with the others. Inside a transaction. Linear
-    in the source; clusters nothing.
+    Deferred are the new records of `group`, and in any case those that cannot be clustered or have values too rare to
+    publish. If `spec` applies an erasure, all new records are deferred, and `spec` is returned unchanged. The caller
+    has opened a transaction. Linear in the source; clusters nothing.
+
+    Args:
+        cursor: A cursor.
+        entry: The new version.
+        old: The published version; records that are not in it are new.
+        spec: The release spec of the new version.
+        group: One of DEFERRED_GROUPS.
     """
     only_members = spec.version_constraints.remaining_members
     if only_members is not None:  # an erasure adds no new records
@@ -38,7 +46,16 @@ def defer_records(cursor: Any, entry: LedgerEntry, old: LedgerEntry, spec: Relea
 
 
 def _insert_deferred(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, members: Sql, group: str) -> None:
-    """Insert the records of a group that are not among the members into the membership as deferred."""
+    """Insert records of the source that are not in `members` into the membership, as deferred records of `entry`.
+
+    Args:
+        cursor: A cursor within a transaction.
+        entry: The version that defers them.
+        spec: The release spec of the version.
+        members: A relation of records that are not new.
+        group: "back" (only records that an earlier version published), "new" (only others), "everybody", or "barred"
+            (only records that cannot be clustered or have values too rare to publish).
+    """
     same_record = "person_key IS NOT DISTINCT FROM t.person_key AND "
     same_record += "value_hash = t.value_hash" if entry.person_key else "row_hash = t.row_hash"
     was_published = Sql(
@@ -63,9 +80,10 @@ def _insert_deferred(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, members
 
 
 def move_to_old_version(cursor: Any, entry: LedgerEntry, old: LedgerEntry) -> LedgerEntry:
-    """Move the deferred records of `entry` to `old`, as no version is created, and return `old`.
+    """Move the deferred records of `entry` to the published version `old`, and return `old`.
 
-    The ledger counts them again.
+    This is for a refresh that creates no version. The earlier deferred records of `old` are deleted, and its counts of
+    deferred records in the ledger are updated.
     """
     delete_deferred(cursor, old)
     cursor.execute(
@@ -81,12 +99,15 @@ def move_to_old_version(cursor: Any, entry: LedgerEntry, old: LedgerEntry) -> Le
 
 
 def delete_deferred(cursor: Any, entry: LedgerEntry) -> None:
-    """Delete the deferred records of a version: a later version has its own."""
+    """Delete the rows of deferred records of a version from the membership."""
     cursor.execute(f"DELETE FROM {entry.membership} WHERE {entry.row} AND waiting")
 
 
 def count_deferred(cursor: Any, entry: LedgerEntry) -> tuple[int, int | None]:
-    """Return the number of deferred records of a version, and of their people (None without a person column)."""
+    """Return the number of deferred records of a version, and of the people they are about.
+
+    The second number is None if no column has the role person.
+    """
     records, persons = cursor.execute(
         f"SELECT coalesce(sum(records), 0), count(DISTINCT person_key) FROM {entry.deferred_members}"
     ).fetchall()[0]

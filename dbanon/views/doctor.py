@@ -17,7 +17,7 @@ from dbanon.table_functions.registry import table_functions
 
 @dataclass(frozen=True)
 class Problem:
-    """A finding: its kind (view, release, policy, hierarchy, permission or cache), its object, and the problem."""
+    """A finding: its kind (view, release, policy, hierarchy, permission or cache), the object concerned, and a text."""
 
     kind: str
     about: str
@@ -25,9 +25,9 @@ class Problem:
 
 
 def problems(connection: Any) -> list[Problem]:
-    """Return all findings in the current database of an attached connection, as it is committed.
+    """Return all findings of `dbanon doctor` in the current database of a connection, as it is committed.
 
-    Empty if there are none.
+    Empty if there are none. Nothing is changed.
     """
     raw = getattr(connection, "raw", connection)
     database = str(raw.execute("SELECT system.main.current_database()").fetchall()[0][0])
@@ -46,7 +46,7 @@ def problems(connection: Any) -> list[Problem]:
 
 
 def _writable_cache() -> Iterator[Problem]:
-    """Yield a problem if another user can write the folder of compiled kernels: files in it are executed as code."""
+    """Yield a problem if another user can write the folder of compiled kernels, whose files are executed as code."""
     from dbanon.kernels.jit import cache_folder
 
     folder = cache_folder()
@@ -63,9 +63,9 @@ _UNKNOWN_FUNCTION = re.compile(r"Table Function with name \"?(\w+)\"? does not e
 
 
 def _unreadable_views(cursor: Any, database: str) -> Iterator[Problem]:
-    """Yield views that a connection without dbanon cannot read because they call its functions.
+    """Yield views that a connection without dbanon cannot read, because they call a table function of dbanon.
 
-    They call them directly or through another view.
+    Views that call one through another view are included.
     """
     for schema, view in cursor.execute(
         "SELECT schema_name, view_name FROM system.main.duckdb_views() WHERE NOT internal AND database_name = ? "
@@ -82,7 +82,11 @@ def _unreadable_views(cursor: Any, database: str) -> Iterator[Problem]:
 
 
 def _changed_releases(cursor: Any, database: str) -> Iterator[Problem]:
-    """Yield published releases whose tables are missing or changed since they were released."""
+    """Yield problems of published releases of a single table.
+
+    These are: tables that are missing or changed since the release, a release without the hashes by which changes are
+    found, and a version that was not copied to its PostgreSQL table.
+    """
     for entry in releases.entries(cursor, database, "status = 'published'"):
         changes = hashes.version_changes(cursor, entry)
         if changes is None:
@@ -95,7 +99,7 @@ def _changed_releases(cursor: Any, database: str) -> Iterator[Problem]:
 
 
 def _changed_related_releases(cursor: Any, database: str) -> Iterator[Problem]:
-    """Return releases of related tables whose tables are missing or changed."""
+    """Yield published releases of several related tables whose tables are missing or changed since."""
     return (
         Problem("release", release.display_name, message)
         for release in related_releases.entries(cursor, database, "status = 'published'")
@@ -104,7 +108,7 @@ def _changed_related_releases(cursor: Any, database: str) -> Iterator[Problem]:
 
 
 def _reported_problems(raw: Any, database: str) -> Iterator[Problem]:
-    """Yield the problems that the table functions report for the database."""
+    """Yield stale releases, and the findings of policy_problems() and hierarchy_problems(), for a database."""
     for name, schema, n_added, n_removed, n_changed, policy, hierarchy, problem in raw.execute(
         "SELECT name, schema_name, added, removed, changed, policy_changed, hierarchy_changed, problem "
         "FROM release_status() WHERE database_name = ? AND status = 'stale'",
@@ -130,4 +134,5 @@ def _reported_problems(raw: Any, database: str) -> Iterator[Problem]:
 
 
 def _display_name(schema: str, name: str) -> str:
+    """Return the name, with the schema before it unless that is `main`."""
     return name if schema == "main" else f"{schema}.{name}"

@@ -16,9 +16,16 @@ from dbanon.sqltext.quote import Sql, join_sql, literal
 
 
 def without_erased(entry: LedgerEntry, spec: ReleaseSpec, cursor: Any) -> ReleaseSpec:
-    """Return the spec that applies an erasure after `entry`.
+    """Return a copy of `spec` for a version after an erasure: no class that lost a member, and no new records.
 
-    It has no classes that lost a member and no new records.
+    A class of `entry` lost a member if one of its records is no longer in the source, or is in it with other values.
+    Records of all other classes stay in their classes. The remaining records of such classes are withheld, in addition
+    to those that `spec` withholds since earlier erasures.
+
+    Args:
+        entry: The published version.
+        spec: The release spec of the next version.
+        cursor: A cursor; the source is read, nothing is written.
     """
     removed_classes = [
         row[0]
@@ -37,12 +44,23 @@ def without_erased(entry: LedgerEntry, spec: ReleaseSpec, cursor: Any) -> Releas
 
 
 def withheld_members_sql(spec: ReleaseSpec) -> str:
-    """Return a query for the withheld records of the source, as rows of the membership."""
+    """Return a query for records of the source that `spec` withholds after an erasure, as rows of dbanon.membership.
+
+    The rows have no class, and `held` is true.
+    """
     return plan.fill_release_template("views/withheld.sql", spec)
 
 
 def residual_disclosures(name: str, n_withheld: int, people: Mapping[str, int]) -> Iterable[str]:
-    """Yield messages on what readers of earlier versions can still learn after an erasure."""
+    """Yield messages on what readers of earlier versions can still learn after an erasure.
+
+    The first message gives the number of withheld records; one more follows for each version in `people`.
+
+    Args:
+        name: The release.
+        n_withheld: The number of records that are withheld.
+        people: The number of records (persons) that a reader of an earlier version can still isolate, by that version.
+    """
     yield (
         f"{name}: {n_withheld} records are held back since an erasure, until the versions that show them are forgotten "
         "(forget_release). Who has such a version still has the erased records in it, in their class."

@@ -71,7 +71,7 @@ def create_release(
         key: Columns that identify people, if no column has the role person and the source has no primary key.
         composition: The reaction if this release and others of the same source together narrow people to fewer than
             k records (or l values): "warn" or "refuse".
-        allow_small_differences: Publish differences between versions of too few records, too.
+        allow_small_differences: Publish versions even if they differ by sets of too few records.
         replace: Create the next version of a release with another definition.
         disjoint_from: Releases or tables about other people, with which nothing is compared; the ledger stores this.
         progress: Called with the fraction of the search that is complete, and the fraction of the loss that it saved.
@@ -84,10 +84,11 @@ def create_release(
     Raises:
         ReleaseExistsError: A table has the name, and `replace` is false.
         CompositionRefusedError: People are narrowed, and `composition` is "refuse".
-        SmallDifferencesRefusedError: The version differs from the previous one by too few records.
+        SmallDifferencesRefusedError: The version differs from an earlier one by too few records.
         DeliveryFailedError: The release was created, but could not be copied to PostgreSQL.
 
-    Also raises the errors of a call of the table function, and DisclosureWarning.
+    Also raises the errors of a call of the table function. Issues DisclosureWarning if people are narrowed, and
+    `composition` is "warn".
     """
     transactions.check_no_transaction("materialize", connection)
     release_target.check_choice("materialize", "composition", composition, ("warn", "refuse"))
@@ -138,7 +139,18 @@ def create_release(
 
 
 def _check_name_unused(cursor: Any, name: str, target: tuple[str, str, str], is_published: bool, replace: bool) -> None:
-    """Raise ReleaseExistsError if tables with the name exist, unless a published release is to be replaced."""
+    """Check that no tables of the new release exist, unless they belong to a published release that is to be replaced.
+
+    Args:
+        cursor: A cursor.
+        name: The name of the release, for the message.
+        target: Database, schema and name of the release.
+        is_published: Whether a published release has the name.
+        replace: Whether it is to be replaced.
+
+    Raises:
+        ReleaseExistsError: Other tables exist.
+    """
     existing_names = release_target.existing_tables(cursor, target, TABLES)
     if existing_names and not (replace and is_published):
         raise errors.ReleaseExistsError("materialize", name, existing_names, is_published)
@@ -153,7 +165,11 @@ def _created_entry(
     earlier_versions: Sequence[LedgerEntry],
     disjoint_from: str | Sequence[str],
 ) -> LedgerEntry:
-    """Return the ledger entry of a version that `create_release` creates."""
+    """Return the ledger entry of the next version that `create_release` creates; nothing is written.
+
+    Its number is one more than that of the latest of `earlier_versions`, or 1. It stores which releases the caller
+    declared to be about other people (`disjoint_from`).
+    """
     version = max((e.version for e in earlier_versions), default=0) + 1
     is_published = any(e.status == "published" for e in earlier_versions)
     entry = _entry(target, definition, spec, person_key, version, "recluster" if is_published else "first", cursor)
@@ -163,7 +179,7 @@ def _created_entry(
 
 
 def _check_keepable(cursor: Any, spec: ReleaseSpec, database: str) -> None:
-    """Check that a release can be stored.
+    """Check that a release can be stored as a materialized view.
 
     Raises:
         NoiseNotMaterializableError: It would be published with noise.
@@ -175,7 +191,7 @@ def _check_keepable(cursor: Any, spec: ReleaseSpec, database: str) -> None:
 
 
 def _definition(algorithm: str, spec: ReleaseSpec, source: str, call_parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the call of a release as the ledger stores it."""
+    """Return the call of a release as the ledger stores it: function, source, schema of the source, and parameters."""
     stored_name, schema = (
         release_target.stored_source_name(spec.source, source),
         release_target.source_schema(spec.source),
@@ -255,15 +271,18 @@ def refresh_release(
 def _refresh(
     cursor: Any, old: LedgerEntry, spec: ReleaseSpec, refresh_mode: str, version_options: VersionOptions
 ) -> Release:
-    """Create the next version of a release from `spec`, its source and policy as they are now.
+    """Create and return the next version of a release; with "hold" this may be the old version.
 
     Args:
         cursor: A cursor.
         old: The published version.
-        spec: The spec of the next version.
-        refresh_mode: "keep", "hold" or "recluster" (see `refresh_release`). With "hold" (and no erasure), groups of new
-            records are deferred in turn until a version can be created.
+        spec: The spec of the next version, by the source and policy as they are now.
+        refresh_mode: "keep", "hold" or "recluster" (see `refresh_release`). With "hold" (and no erasure), larger and
+            larger groups of new records (DEFERRED_GROUPS) are deferred until a version can be created.
         version_options: The other options of the version.
+
+    Raises:
+        ErasureEmptiesReleaseError: After an erasure no class would remain.
     """
     entry = _entry(
         (old.database, old.schema, old.name), old.call, spec, old.person_key, old.version + 1, refresh_mode, cursor
@@ -295,7 +314,10 @@ def _refresh(
 def _release_session(
     function: str, connection: Any
 ) -> Iterator[tuple[session.Session, Any, postgres_delivery.PendingDelivery]]:
-    """Yield the session of a connection, a cursor, and the delivery that is due at the end."""
+    """Yield the session of a connection, a cursor, and an object that takes the PostgreSQL table for a copy.
+
+    The release is copied to that table when the block ends without an error.
+    """
     current_session = session.find_session(getattr(connection, "raw", connection))
     with (
         current_session.cursor() as cursor,
@@ -307,7 +329,18 @@ def _release_session(
 def _create_first(
     cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, name: str, version_options: VersionOptions
 ) -> Release:
-    """Create the first version, or the first since the release was dropped; `name` is its name in messages."""
+    """Create the first version of a release, or the first since it was dropped, in one transaction.
+
+    Args:
+        cursor: A cursor.
+        entry: The ledger entry of the version.
+        spec: Its release spec.
+        name: The name of the release, for messages.
+        version_options: The options of the version.
+
+    Raises:
+        LedgerBusyError: Tables with the name were created by another connection.
+    """
     with transactions.transaction(cursor, version_options.function, name, [spec]):
         if release_target.existing_tables(cursor, (entry.database, entry.schema, entry.name), TABLES):
             raise errors.LedgerBusyError(version_options.function, name, "its tables were made meanwhile")
@@ -315,7 +348,11 @@ def _create_first(
 
 
 def _without_withheld(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, old: LedgerEntry) -> ReleaseSpec:
-    """Return the spec without records withheld after an erasure, if they can be identified."""
+    """Return a spec that excludes records withheld since an erasure from the next version of a release.
+
+    If the new version (`entry`) and the published one (`old`) identify people by different columns, these records
+    cannot be identified, and `spec` is returned unchanged.
+    """
     if old.person_key != entry.person_key:
         return spec
     return resolve.with_person_key(spec, entry.person_key).with_version_constraints(
@@ -333,13 +370,30 @@ _DEFERRABLE_ERRORS = (
 
 
 class _NothingNewError(Exception):
-    """No record would remain to be published."""
+    """Raised if deferring a group of new records would change nothing, so that a larger version may be possible."""
 
 
 def _create_next(
     cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, old: LedgerEntry, version_options: VersionOptions
 ) -> Release:
-    """Create the next version in place of the old one, in one transaction."""
+    """Replace the published version `old` by the next one, in one transaction, and return it.
+
+    With refresh mode "hold", new records are deferred first. If nothing else has changed, no version is created: the
+    deferred records are stored with the old version, which is returned.
+
+    Args:
+        cursor: A cursor.
+        entry: The ledger entry of the next version.
+        spec: Its release spec.
+        old: The published version.
+        version_options: The options of the version.
+
+    Raises:
+        LedgerBusyError: `old` is not the published version any more.
+        SmallDifferencesRefusedError: Classes gain or lose records that miss the model.
+        CannotKeepClassesError: Classes cannot be kept.
+        _NothingNewError: With a deferred group of "back" or "new", nothing else has changed; another group may do.
+    """
     function, version_options = version_options.function, replace_(version_options, old=old)
     with transactions.transaction(cursor, function, old.display_name, [spec]):
         _check_published(cursor, function, old)
@@ -377,7 +431,10 @@ def _create_next(
 
 @contextlib.contextmanager
 def _refused_as_cannot_keep(entry: LedgerEntry, old: LedgerEntry) -> Iterator[None]:
-    """Raise CannotKeepClassesError if a statement of a version that keeps classes refuses it."""
+    """Replace an error of a statement in the block by CannotKeepClassesError if the version `entry` keeps classes.
+
+    Interrupts and errors of versions that cluster all records again are raised unchanged.
+    """
     try:
         yield
     except duckdb.InvalidInputException as error:
@@ -387,9 +444,9 @@ def _refused_as_cannot_keep(entry: LedgerEntry, old: LedgerEntry) -> Iterator[No
 
 
 def drop_release(connection: Any, name: str, *, if_exists: bool = False) -> None:
-    """Drop the tables of a release, after those of its copy in PostgreSQL.
+    """Drop the tables of a release; if it has a copy in PostgreSQL, the tables of the copy first.
 
-    The ledger keeps its versions until `forget_release`.
+    The ledger keeps the versions of the release until `forget_release`. If the copy cannot be dropped, nothing is.
 
     Args:
         connection: A connection of `dbanon.connect`, or one that is attached. It must have no open transaction.
@@ -398,6 +455,7 @@ def drop_release(connection: Any, name: str, *, if_exists: bool = False) -> None
 
     Raises:
         UnknownReleaseError: There is no such release, and `if_exists` is false.
+        DeliveryFailedError: The copy could not be dropped.
     """
     transactions.check_no_transaction("drop", connection)
     current_session = session.find_session(getattr(connection, "raw", connection))
@@ -414,7 +472,7 @@ def drop_release(connection: Any, name: str, *, if_exists: bool = False) -> None
 
 
 def _release_database(function: str, name: str, cursor: Any, location: Sequence[str]) -> str:
-    """Return the database of a release, of one table or of related ones.
+    """Return the database that has a release, of a single table or of related ones.
 
     Raises:
         UnknownReleaseError: There is no such release.
@@ -425,6 +483,16 @@ def _release_database(function: str, name: str, cursor: Any, location: Sequence[
 
 
 def _drop(cursor: Any, name: str, location: Sequence[str]) -> None:
+    """Drop a published release, of a single table or of related ones, and set its status in the ledger to "dropped".
+
+    Args:
+        cursor: A cursor.
+        name: The name of the release.
+        location: Current database, current schema and search path.
+
+    Raises:
+        UnknownReleaseError: There is no such published release.
+    """
     path = catalog.SearchPath.of(*location)
     tables = related_releases.find_related_release(cursor, name, path)
     if tables is not None and tables.status == "published":
@@ -453,10 +521,11 @@ def forget_release(connection: Any, name: str, version: int | None = None) -> in
         version: The version to delete; by default all but the published one.
 
     Returns:
-        The number of versions that were deleted.
+        The number of versions that were deleted; 0 if `version` is None and only the published one exists.
 
     Raises:
         UnknownReleaseError: There is no such release.
+        UnknownVersionError: There is no such version, or it is published.
     """
     transactions.check_no_transaction("forget_release", connection)
     current_session = session.find_session(getattr(connection, "raw", connection))
@@ -472,6 +541,15 @@ def forget_release(connection: Any, name: str, version: int | None = None) -> in
 
 
 def _forget(cursor: Any, name: str, version: int | None, path: catalog.SearchPath) -> int:
+    """Delete versions of a release from ledger and membership in one transaction, and return their number.
+
+    `version` is the version to delete; None deletes all but the published one. A dropped release of related tables
+    counts as one version.
+
+    Raises:
+        UnknownReleaseError: There is no such release.
+        UnknownVersionError: There is no such version, or it is published.
+    """
     tables = related_releases.find_related_release(cursor, name, path)
     if tables is not None and tables.status == "dropped":
         related_release.forget(cursor, tables)
@@ -508,6 +586,19 @@ def _entry(
     refresh_mode: str,
     cursor: Any,
 ) -> LedgerEntry:
+    """Return the ledger entry of a version with the status "published"; the ledger row is not written yet.
+
+    For a source in another system, the identity of that system's database is stored.
+
+    Args:
+        target: Database, schema and name of the release.
+        call: Its call (see `_definition`).
+        spec: Its release spec.
+        key: The columns that identify people, if no column has the role person.
+        version: The number of the version.
+        refresh_mode: "first", "keep", "hold" or "recluster".
+        cursor: A cursor.
+    """
     release_target.remember_database(cursor, spec.source)
     arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in call["parameters"].items())
     return LedgerEntry(
@@ -530,7 +621,10 @@ def _entry(
 
 
 def _key_columns(spec: ReleaseSpec, key: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the columns of `key`, as the source spells them; None if there is a person column or no key."""
+    """Return the columns of the argument `key`, as the source spells them.
+
+    Returns None if no key is given, or if the source has a person column, which counts instead.
+    """
     if key is None or spec.roles.person is not None:
         return None
     columns = [key] if isinstance(key, str) else key
@@ -541,7 +635,7 @@ def _check_published(cursor: Any, function: str, entry: LedgerEntry) -> None:
     """Check that a version is still the published one.
 
     Raises:
-        LedgerBusyError: Another connection created another version meanwhile, or dropped it.
+        LedgerBusyError: Another connection has replaced or dropped it.
     """
     condition = "(schema_name, name, version, status) = (?, ?, ?, 'published')"
     if not releases.entries(cursor, entry.database, condition, [entry.schema, entry.name, entry.version]):
@@ -551,6 +645,7 @@ def _check_published(cursor: Any, function: str, entry: LedgerEntry) -> None:
 
 
 def _set_status(cursor: Any, entry: LedgerEntry, status: str) -> None:
+    """Write the status of a version to the ledger."""
     cursor.execute(
         f"UPDATE {qualified(entry.database, catalog.SCHEMA, 'release')} SET status = ? "
         "WHERE (schema_name, name, version) = (?, ?, ?)",
@@ -559,7 +654,7 @@ def _set_status(cursor: Any, entry: LedgerEntry, status: str) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason in an error of a statement, without its text about algorithms."""
+    """Return the reason in an error of a statement as a sentence, without the text that surrounds it in the message."""
     message = transactions.first_line(error)
     match = re.search(r"the release gate refused the result: (.*?)\. Nothing was released", message)
     return f"{match[1] if match else message.removeprefix('Invalid Input Error: ').rstrip('.')}."

@@ -16,7 +16,10 @@ WITHHOLD_IN_CALL = "withhold = ['{}'] in the call"
 
 
 def review_rows(call: Call, spec: ReleaseSpec) -> list[review.ReviewRow]:
-    """Return the rows of the review of a call, with the final roles of its columns."""
+    """Return the rows of the review of a call: for each column of the source, its final role and conspicuous values.
+
+    A column that the call withholds, though the policy publishes it, has the role "by the call".
+    """
     source = spec.source
     declared = {source.spelled(row.declared.column): row for row in stored_policy.policy_rows(source, call.cursor)}
     settings = {quasi.column: quasi.settings for quasi in spec.roles.quasi}
@@ -44,7 +47,10 @@ def review_rows(call: Call, spec: ReleaseSpec) -> list[review.ReviewRow]:
 
 
 def review_lines(call: Call, spec: ReleaseSpec, target: tuple[str, str, str]) -> list[str]:
-    """Return the review as lines of text; `target` is the database, schema and name of the release."""
+    """Return the review as lines of text, with a last line that names the function with statements to change roles.
+
+    `target` is the database, schema and name of the release.
+    """
     source_name = spec.source.shown
     name = target[2] if target[1] == "main" else f"{target[1]}.{target[2]}"
     lines = review.format_review(review_rows(call, spec), f"First release of {source_name} as {name}")

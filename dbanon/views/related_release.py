@@ -38,12 +38,25 @@ def create_related_release(
     allow_small_differences: bool,
     composition: str,
 ) -> Release:
-    """Create `name` for the main table, `name_TABLE` for each other table, and the classes and metrics of the release.
+    """Create the tables of a release of related tables in one transaction, with a row in `dbanon.related_release`.
 
-    All are created in one transaction, with a row in `dbanon.related_release`.
+    The tables are `name` for the main table, `name_TABLE` for each other table, `name_classes` and `name_metrics`.
+
+    Args:
+        connection: A connection without an open transaction.
+        name: The name of the release.
+        algorithm: The algorithm.
+        source: The main table, on which the function is called.
+        call_arguments: The parameters of the call, with `entity` or `children` and `key`.
+        allow_small_differences: Must be false.
+        composition: The reaction to other releases of the same people: "warn" or "refuse".
+
+    Returns:
+        The release, as version 1.
 
     Raises:
         UnusedArgumentError: `allow_small_differences` is given.
+        NotSupportedForRelatedTablesError: The name is in an attached PostgreSQL database.
         OverlappingReleaseError: The ledgers have a release of these people.
         ReleaseExistsError: A table of a needed name exists.
 
@@ -88,7 +101,7 @@ def create_related_release(
 
 
 def _target(name: str, related_tables: RelatedTables, location: Sequence[str], cursor: Any) -> tuple[str, str, str]:
-    """Return the place of a release: in the one database of all its tables, which has their ledger.
+    """Return database, schema and name of a release, in the one database that has all its source tables.
 
     Raises:
         InvalidArgumentError: They are in several databases.
@@ -105,7 +118,7 @@ def _target(name: str, related_tables: RelatedTables, location: Sequence[str], c
 
 
 def drop(cursor: Any, release: RelatedRelease) -> None:
-    """Drop the tables of a release. The ledger keeps its row."""
+    """Drop all tables of a release of related tables, and set its status in the ledger to "dropped"."""
     release_target.check_writable(cursor, "drop", release.database)
     with transactions.transaction(cursor, "drop", release.display_name):
         for ending in release.endings:
@@ -114,7 +127,10 @@ def drop(cursor: Any, release: RelatedRelease) -> None:
 
 
 def forget(cursor: Any, release: RelatedRelease) -> None:
-    """Delete a dropped release from the ledger: its people may be released again."""
+    """Delete the row of a dropped release from the ledger, so that its people may be released again.
+
+    A release with another status stays.
+    """
     release_target.check_writable(cursor, "forget_release", release.database)
     with transactions.transaction(cursor, "forget_release", release.display_name):
         cursor.execute(f"DELETE FROM {release.ledger} WHERE {release.row} AND status = 'dropped'")
@@ -123,7 +139,18 @@ def forget(cursor: Any, release: RelatedRelease) -> None:
 def _release(
     cursor: Any, target: tuple[str, str, str], related_tables: RelatedTables, source: str, call: Mapping[str, Any]
 ) -> RelatedRelease:
-    """Return the release that is to be created, without hashes."""
+    """Return the release that is to be created, without hashes; nothing is written.
+
+    Args:
+        cursor: A cursor.
+        target: Database, schema and name of the release.
+        related_tables: The resolved call.
+        source: The main table as it was given.
+        call: The function and its parameters.
+
+    Raises:
+        InvalidArgumentError: Two of the tables to be created would have the same name.
+    """
     sources = [table.spec.source for table in related_tables.tables]
     bases = [same_source.bases(table_source, cursor) for table_source in sources]
     main_source = sources[related_tables.called_index]
@@ -153,10 +180,10 @@ def _release(
 
 
 def _check_free(cursor: Any, name: str, release: RelatedRelease) -> None:
-    """Check that no release or table has a name of the release.
+    """Check that no release or table has the name of one of the tables to be created.
 
     Raises:
-        ReleaseExistsError: One has.
+        ReleaseExistsError: A release or table has such a name.
     """
     old = find_related_release(
         cursor,
@@ -177,7 +204,11 @@ def _check_free(cursor: Any, name: str, release: RelatedRelease) -> None:
 
 
 def _create_tables(cursor: Any, release: RelatedRelease, related_tables: RelatedTables, query: Sql) -> Release:
-    """Create the tables and the row of the ledger, in a transaction."""
+    """Create the tables of a release and its row in the ledger, and return the release.
+
+    The caller has opened a transaction. `query` has one row with the whole result: the rows of each table, the classes
+    and the metrics.
+    """
     reserved = ReservedNames.for_tables(related_tables)
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE {_RESULT_TABLE} AS {query}")
     for i, ending in enumerate(release.tables):
@@ -204,7 +235,7 @@ def _create_tables(cursor: Any, release: RelatedRelease, related_tables: Related
 def _insert_ledger_row(
     cursor: Any, release: RelatedRelease, related_tables: RelatedTables, metric_values: Mapping[str, float]
 ) -> None:
-    """Insert the row of a release into the ledger."""
+    """Insert the row of a release of related tables into the ledger; `metric_values` has all its metrics by name."""
     publications = {table.spec.source.shown: table.spec for table in related_tables.tables}
     for spec in publications.values():
         release_target.remember_database(cursor, spec.source)
@@ -240,4 +271,5 @@ def _insert_ledger_row(
 
 
 def _json(value: object) -> str:
+    """Return a value as JSON; types without a JSON form become lists."""
     return json.dumps(value, ensure_ascii=False, default=list)

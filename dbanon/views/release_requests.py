@@ -28,14 +28,22 @@ _UNFINISHED = "The process that made it ended before it was there."
 
 @dataclass(frozen=True)
 class RequestOutcome:
-    """The outcome of a request: schema and name of its release; None if it was refused."""
+    """The outcome of a reader's request for a release.
+
+    Attributes:
+        asking: The request.
+        release: Schema and name of the release that was created for it; None if it was refused.
+    """
 
     asking: ReleaseRequest
     release: tuple[str, str] | None
 
 
 def stored_outcomes(cursor: Any, database: str) -> list[RequestOutcome]:
-    """Return the outcomes of earlier requests; one whose release was dropped since counts as refused."""
+    """Return the outcomes of all earlier requests in a database; empty if none is stored.
+
+    A request whose release was dropped since counts as refused (`release` is None).
+    """
     if not catalog.has_table(cursor, database, "release_request"):
         return []
     published_names = {(e.schema, e.name) for e in releases.entries(cursor, database, "status = 'published'")}
@@ -50,14 +58,23 @@ def stored_outcomes(cursor: Any, database: str) -> list[RequestOutcome]:
 def fulfil_request(
     connection: Any, reader: str, algorithm: str, source: str, parameters: Mapping[str, Any]
 ) -> RequestOutcome:
-    """Return the outcome of a reader's request; create the release if it is new and permitted.
+    """Return the outcome of a reader's request; create the release if no equal request was made before.
 
-    Transient errors are raised and not stored; all others are stored as a refusal.
+    An equal earlier request has the same outcome, a release or a refusal. Otherwise the request and its outcome are
+    stored. Errors that may not recur (interrupts, locks, errors of the database) and a missing permission are raised
+    and not stored; other errors are stored as a refusal, and the outcome has no release.
+
+    Args:
+        connection: An attached connection.
+        reader: The name of the reader.
+        algorithm: The algorithm.
+        source: The table to release.
+        parameters: The parameters of the call.
 
     Raises:
-        RequestNotPermittedError: No permission covers the call.
+        RequestNotPermittedError: No permission covers the call, also if it was withdrawn while the release was created.
         InvalidArgumentError: A parameter has an invalid value.
-        ReleaseUnavailableError: Too many calls of the source were tried.
+        ReleaseUnavailableError: The maximum number of different calls of this source was requested already.
     """
     raw = getattr(connection, "raw", connection)
     database = str(raw.execute("SELECT system.main.current_database()").fetchall()[0][0])
@@ -86,6 +103,7 @@ def fulfil_request(
         key = f"(algorithm, source, parameters) = ({join_sql(map(text, astuple(asking)))})"
 
         def is_still_allowed() -> None:
+            """Raise RequestNotPermittedError if the permission was withdrawn; permissions are read again."""
             with current.cursor() as fresh:  # permissions are changed by plain SQL, without a turn
                 _current_permission(fresh, database, reader, algorithm, source, parameters)
 
@@ -106,13 +124,22 @@ def fulfil_request(
 def _current_permission(
     cursor: Any, database: str, reader: str, algorithm: str, source: str, parameters: Mapping[str, Any]
 ) -> tuple[Permission, ReleaseRequest]:
-    """Return the result of `permissions.find_permission` for the permissions that are stored now."""
+    """Return the first stored permission that covers a reader's call, and the request for that call.
+
+    Raises:
+        RequestNotPermittedError: No permission covers the call.
+        InvalidArgumentError: A parameter has an invalid value.
+    """
     permissions_now, _ = permissions.stored_permissions(cursor, database)
     return permissions.find_permission(permissions_now, reader, algorithm, source, parameters)
 
 
 def _is_refusal(error: BaseException) -> bool:
-    """Return whether a later equal request would fail, too; DuckDB passes errors of dbanon's functions on as text."""
+    """Return whether an error is a lasting refusal, which a later equal request would meet, too.
+
+    That is an error of dbanon, or the InvalidInputException as which DuckDB passes it on; but no interrupt, and none of
+    the errors that another connection causes (outcome "busy").
+    """
     is_own_error = isinstance(error, errors.DbanonError | duckdb.InvalidInputException)
     return is_own_error and error_outcome(error) not in ("busy", "interrupted")
 
@@ -120,7 +147,15 @@ def _is_refusal(error: BaseException) -> bool:
 def _create_release(
     connection: Any, cursor: Any, database: str, release: tuple[str, str], reader: ReleaseRequest
 ) -> None:
-    """Create the release, with the database as the current one."""
+    """Create the requested release with composition = 'refuse', and its schema if that is missing.
+
+    Args:
+        connection: The attached connection on which the release is created.
+        cursor: A cursor, for the schema.
+        database: The database of the release.
+        release: The schema and name of the release.
+        reader: The request (not the reader's name).
+    """
     cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {qualified(database, REQUESTED_SCHEMA)}")
     name = str(qualified(database, *release))
     materialize.create_release(
@@ -129,7 +164,13 @@ def _create_release(
 
 
 def _unused_name(cursor: Any, database: str, reader: ReleaseRequest) -> str:
-    """Return a name that no release had, such as kacpc_patients_k20."""
+    """Return a name for the release of a request, such as kacpc_patients_k20, that no release or request has had.
+
+    Args:
+        cursor: A cursor.
+        database: The database of the release.
+        reader: The request (not the reader's name). Its algorithm, source, k and model parameters form the name.
+    """
     bounds = {n: v for n, v in reader.call_parameters.items() if n == "k" or n in permissions.model_bounds()}
     parts = [reader.algorithm, reader.source[:40], *(f"{name}{value}" for name, value in bounds.items())]
     base_name = re.sub(r"[^a-z0-9]+", "_", "_".join(parts).lower()).strip("_")

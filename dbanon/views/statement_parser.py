@@ -44,7 +44,17 @@ _CONDITIONS = dict.fromkeys(CREATES, ("IF", "NOT", "EXISTS")) | dict.fromkeys((D
 
 @dataclass(frozen=True)
 class ViewStatement:
-    """A statement about an anonymized view. `query` is the text after AS, in CREATE."""
+    """A parsed statement about an anonymized view.
+
+    Attributes:
+        statement: The kind of statement, such as CREATE or REFRESH_STREAM.
+        name: The one to three parts of the view's name.
+        options: The values of WITH (...), by name.
+        key: The columns of KEY (...), in CREATE; None without KEY.
+        replace: Whether it is CREATE OR REPLACE.
+        exists: Whether IF EXISTS or IF NOT EXISTS is given.
+        query: The text after AS, in CREATE; otherwise "".
+    """
 
     statement: str
     name: tuple[str, ...]
@@ -61,13 +71,17 @@ Parse = Callable[[str], Any]
 
 
 def split_statements(query: Any, parse: Parse) -> list[Any]:
-    """Return the statements of a query in order, those of dbanon as `ViewStatement`; only the query if there are none.
+    """Return the statements of a query in order: statements of dbanon parsed, as `ViewStatement`, all others as text.
 
-    No statement has run when this raises.
+    Anything without a statement of dbanon is returned unchanged, as the only element. Nothing is executed.
+
+    Args:
+        query: The argument of `execute`, one or more statements; it may be something else than a text.
+        parse: DuckDB's parser, which checks the other statements and the queries after AS.
 
     Raises:
         UnreadableStatementError: A statement of dbanon has invalid syntax.
-        NotASingleCallError: CREATE has no query that is one call.
+        NotASingleCallError: The query after AS is not one call of a function.
         duckdb.ParserException: Another statement is invalid.
     """
     if not isinstance(query, str) or "anonymized" not in query.lower():
@@ -93,7 +107,7 @@ def split_statements(query: Any, parse: Parse) -> list[Any]:
 
 
 class _StatementParser:
-    """A parser of one statement, token after token."""
+    """A recursive-descent parser of one statement; `position` is the index of the next token."""
 
     def __init__(self, tokens: Sequence[Token], text: str, sql_parser: Parse) -> None:
         self.tokens = [*tokens, Token("end", "", len(text))]
@@ -103,7 +117,12 @@ class _StatementParser:
         self.statement = ""
 
     def parse_statement(self) -> ViewStatement | None:
-        """Return the statement; None if it is not one of dbanon."""
+        """Return the parsed statement; None if it is no statement about an anonymized view.
+
+        Raises:
+            UnreadableStatementError: The statement has invalid syntax.
+            NotASingleCallError: The query after AS is not one call of a function.
+        """
         replace = self.accept("CREATE", "OR", "REPLACE")
         verb = "CREATE" if replace else self.peek()
         self.position += 0 if replace else 1
@@ -133,30 +152,44 @@ class _StatementParser:
         return ViewStatement(self.statement, name, options, key, replace, exists, query)
 
     def peek(self) -> str:
+        """Return the next token in upper case, without moving past it."""
         return self.tokens[self.position].upper
 
     def take_text(self) -> str:
+        """Return the text of the next token and move past it."""
         self.position += 1
         return self.tokens[self.position - 1].text
 
     def accept(self, *keywords: str) -> bool:
-        """Return whether the next words are these; if so, move past them."""
+        """Move past the next tokens if they are these keywords, and return whether they are."""
         if [t.upper for t in self.tokens[self.position : self.position + len(keywords)]] != list(keywords):
             return False
         self.position += len(keywords)
         return True
 
     def expect(self, *keywords: str) -> None:
+        """Move past the next tokens, which must be these keywords.
+
+        Raises:
+            UnreadableStatementError: They are not.
+        """
         if not self.accept(*keywords):
             raise self.syntax_error(" ".join(keywords))
 
     def syntax_error(self, expected: str) -> errors.UnreadableStatementError:
+        """Return (do not raise) an error stating that `expected` was expected at the next token."""
         return errors.UnreadableStatementError(
             self.statement, expected, self.tokens[self.position].text or None, SYNTAX[self.statement]
         )
 
     def parse_name_part(self, description: str) -> str:
-        """Parse one name as DuckDB's grammar accepts it."""
+        """Return the next token as one part of a name, without its quotes, and move past it.
+
+        DuckDB's parser decides which names are valid. `description` says what is expected, for the message.
+
+        Raises:
+            UnreadableStatementError: The token is no valid name.
+        """
         token = self.tokens[self.position]
         is_valid = token.kind in ("word", "quoted") and token.name != ""
         try:
@@ -171,7 +204,11 @@ class _StatementParser:
         return token.name
 
     def parse_name(self) -> tuple[str, ...]:
-        """Parse one to three name parts."""
+        """Return the parts of a name of one to three parts, and move past it.
+
+        Raises:
+            UnreadableStatementError: There is no valid name, or it has more parts.
+        """
         parts = [self.parse_name_part("a name")]
         while self.accept("."):
             parts.append(self.parse_name_part("a name"))
@@ -181,7 +218,11 @@ class _StatementParser:
         return tuple(parts)
 
     def parse_columns(self) -> tuple[str, ...]:
-        """Parse (column, ...)."""
+        """Return the column names of `(column, ...)`, and move past it.
+
+        Raises:
+            UnreadableStatementError: The tokens are no such list.
+        """
         self.expect("(")
         parsed = [self.parse_name_part("a column")]
         while self.accept(","):
@@ -190,7 +231,7 @@ class _StatementParser:
         return tuple(parsed)
 
     def parse_texts(self) -> tuple[str, ...]:
-        """Parse ['text', ...], or one text."""
+        """Return the texts of `['text', ...]`, or the only one of `'text'`, and move past it."""
         if not self.accept("["):
             return (self.parse_string(),)
         parsed: list[str] = []
@@ -201,7 +242,11 @@ class _StatementParser:
         return tuple(parsed)
 
     def parse_string(self) -> str:
-        """Parse 'text'."""
+        """Return the value of the next token, a string literal such as `'text'`, and move past it.
+
+        Raises:
+            UnreadableStatementError: The token is no string literal.
+        """
         token = self.tokens[self.position]
         if not token.text.startswith("'"):
             raise self.syntax_error("a text such as 'other' or a list of texts")
@@ -209,7 +254,17 @@ class _StatementParser:
         return token.value
 
     def parse_options(self) -> dict[str, str | bool | tuple[str, ...]]:
-        """Parse (name = value, ...): texts, words, true and false, and lists of texts."""
+        """Return the options of `(name = value, ...)` by name in lower case, and move past them.
+
+        A value is a text, a word in lower case, a boolean (for `true` and `false`), or a tuple of texts (for
+        disjoint_from).
+
+        Raises:
+            UnreadableStatementError: The syntax is invalid.
+            UnknownParameterError: The statement has no such option.
+            RepeatedArgumentError: An option occurs twice.
+            InvalidArgumentError: A flag has another value than true or false, or another option has one of these.
+        """
         accepted_options = _OPTIONS[self.statement]
         parsed: dict[str, str | bool | tuple[str, ...]] = {}
         self.expect("(")
@@ -244,10 +299,16 @@ class _StatementParser:
 
 
 def check_single_call(statement: str, words: Sequence[Token]) -> None:
-    """Check that the words are SELECT * FROM function(...), or FROM function(...).
+    """Check that a query is SELECT * FROM function(...) or FROM function(...), and nothing else.
+
+    The function must be one that returns releases; for a streaming view, one of a stream algorithm.
+
+    Args:
+        statement: CREATE or CREATE_STREAM.
+        words: The tokens of the query.
 
     Raises:
-        NotASingleCallError: They are not.
+        NotASingleCallError: The query is anything else.
     """
     functions = table_functions()
     publishing = [f.name for f in functions.values() if f.kind == "release"]
@@ -255,6 +316,7 @@ def check_single_call(statement: str, words: Sequence[Token]) -> None:
         publishing = [f.name for f in functions.values() if f.name == f.system]
 
     def call_error(why: str) -> errors.NotASingleCallError:
+        """Return (do not raise) the error that the query is no single call; `why` says what it is instead."""
         return errors.NotASingleCallError(why, publishing, statement)
 
     leading = [t.upper for t in words[:3]]
@@ -279,7 +341,7 @@ def check_single_call(statement: str, words: Sequence[Token]) -> None:
 
 
 def _closing_bracket(words: Sequence[Token]) -> int:
-    """Return the index of the bracket that closes the first one."""
+    """Return the index of the bracket that closes the one at index 0; the number of tokens if none does."""
     depth = 0
     for i, token in enumerate(words):
         depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}"))

@@ -24,7 +24,23 @@ from dbanon.views.statement_parser import (
 
 
 def evaluate_call(connection: Any, query: str, parameters: object) -> tuple[str, Any, dict[str, Any]]:
-    """Return function, source and parameters of the call in a query, as DuckDB evaluates them."""
+    """Run a query with one call of a table function, and return the call's function, source and parameters.
+
+    DuckDB evaluates the arguments. The session records the call in place of planning a release, so nothing is released.
+    If the query has several calls, the last one is returned.
+
+    Args:
+        connection: The raw connection of an attached session.
+        query: The query.
+        parameters: Values of the query's prepared-statement parameters, or None.
+
+    Returns:
+        The name of the function, its first argument (the source), and its other arguments by name.
+
+    Raises:
+        NotASingleCallError: The query calls no table function of dbanon.
+        UnknownParameterError: The function has no parameter of that name.
+    """
     current = session.find_session(connection)
     current.recorded_calls = []
     try:
@@ -49,7 +65,22 @@ def evaluate_call(connection: Any, query: str, parameters: object) -> tuple[str,
 def run_statement(
     view: ViewStatement, connection: Any, rewrite: Callable[[str], str], parameters: object = None
 ) -> Sql:
-    """Execute a statement; return the query for its result. `rewrite` prepares the query for the planner."""
+    """Execute a statement about an anonymized view, and return a query for its result.
+
+    The query has one row for CREATE and REFRESH, and none for DROP. It has no row either if CREATE ... IF NOT EXISTS
+    finds the release, which then stays unchanged.
+
+    Args:
+        view: The parsed statement.
+        connection: The raw connection of an attached session.
+        rewrite: Prepares the text of the statement's query for the planner.
+        parameters: Values of prepared-statement parameters; only CREATE accepts them.
+
+    Raises:
+        RepeatedArgumentError: KEY and the parameter `key` are both given.
+
+    Also raises the errors of the functions that create, refresh and drop views.
+    """
     if view.statement not in CREATES and parameters:
         connection.execute("SELECT 1", parameters)  # DuckDB's error: there is nothing to put them into
     name = _qualified_name(connection, view.name)
@@ -91,6 +122,7 @@ def run_statement(
 
 
 def _release_row(release: materialize.Release) -> Sql:
+    """Return a query for one row: name, version, records, classes, and `waiting` unless that is None."""
     waiting = "" if release.waiting is None else f", {literal(release.waiting)}::BIGINT AS waiting"
     return Sql(
         f"SELECT {literal(release.name)} AS name, {literal(release.version)}::INTEGER AS version, "
@@ -99,15 +131,20 @@ def _release_row(release: materialize.Release) -> Sql:
 
 
 def _stream_row(result: streaming.StreamRefreshResult) -> Sql:
+    """Return a query for one row with the name and the counts of a refresh of a streaming view."""
     counts = ("read", "published", "suppressed", "waiting", "classes")
     columns = join_sql(f"{literal(getattr(result, name))}::BIGINT AS {name}" for name in counts)
     return Sql(f"SELECT {literal(result.name)} AS name, {columns}")
 
 
 def _qualified_name(connection: Any, parts: Sequence[str]) -> str:
-    """Return a name of several parts with database and schema, spelled as in the catalog.
+    """Return the name of a view as SQL text, with the database and schema that it refers to.
 
-    The first of two parts is a schema of the current database, or a database.
+    A name of one part, or whose database or schema is unknown, is returned with the parts that were given. The first of
+    two parts is a schema of the current database, or a database, whose schema is then `main`. Case is ignored.
+
+    Raises:
+        AmbiguousTableError: Both a schema and a database have the name.
     """
     if len(parts) == 1:
         return _quoted_name(parts)
@@ -130,5 +167,5 @@ def _qualified_name(connection: Any, parts: Sequence[str]) -> str:
 
 
 def _quoted_name(parts: Sequence[str]) -> str:
-    """Return a name as text, quoted where needed."""
+    """Return the parts joined by dots; parts other than letters, digits, `_` and `$` are quoted."""
     return join_sql((p if re.fullmatch(r"[^\W\d][\w$]*", p) else identifier(p) for p in parts), ".")

@@ -18,11 +18,17 @@ from dbanon.sqltext.quote import Sql, identifier, join_sql
 
 @dataclass(frozen=True)
 class RefreshRecords:
-    """The records of one refresh: the table with them, and the names of its columns.
+    """The records of one refresh of a streaming view: a table with them, and the names of its columns.
 
-    `values` are the columns of the view except the last, `suppressed`; `class_id` is one of them. `cluster` is -1 for
-    suppressed and -2 for pending records, `place` is the position of a record in the order of arrival. `size` is the
-    column of the classes with their number of records; `drops` if suppressed records have no row.
+    Attributes:
+        table: The table: one row for each record that was pending before the refresh or is new.
+        values: The columns of the view except its last column, `suppressed`; `class_id` is one of them.
+        suppressed: The column that is the last one of the view.
+        class_id: The column with the published class.
+        size: The column of the table of classes with the number of records.
+        cluster: The column with the cluster of a record: -1 for suppressed, -2 for pending records.
+        place: The column with the position of a record in the order of arrival.
+        drops_suppressed: Whether suppressed records have no row in the view.
     """
 
     table: Sql
@@ -36,18 +42,18 @@ class RefreshRecords:
 
     @property
     def is_in_view(self) -> Sql:
-        """The condition for records that have a row in the view."""
+        """The SQL condition for records that have a row in the view."""
         suppressed = "false" if self.drops_suppressed else f"{self.cluster} = -1"
         return Sql(f"({self.cluster} NOT IN (-1, -2) OR {suppressed})")
 
     @property
     def row_hash(self) -> Sql:
-        """SQL of a hash of the values that the view shows for a record."""
+        """SQL of an MD5 hash of the values that the view shows for a record, without `suppressed`."""
         return Sql(f"md5(row({join_sql(identifier(name) for name in self.values)})::VARCHAR)")
 
 
 def last_row(cursor: Any, entry: StreamEntry) -> int:
-    """Return the row id after which the rows of the next refresh are appended; -1 for an empty view."""
+    """Return the greatest row id of a streaming view, after which the next refresh appends rows; -1 if it is empty."""
     return int(cursor.execute(f"SELECT coalesce(max(rowid), -1) FROM {entry.table()}").fetchall()[0][0])
 
 
@@ -60,16 +66,16 @@ def check_refresh(
     order: ArrivalOrder,
     is_kept: bool = True,
 ) -> None:
-    """Compare what a refresh wrote with the records that passed the gate.
+    """Compare the tables and counts that a refresh wrote with the records that passed the release gate.
 
     Args:
         cursor: A cursor within the transaction of the refresh.
-        old_entry: The view as the ledger had it before the refresh; with the mark after which new rows come, or without
-            one where they come after its last row.
+        old_entry: The view as the ledger had it before the refresh. If it has a mark (the greatest `order_by` read),
+            new rows are those after the mark; otherwise those after its last row.
         refresh: The records of the refresh.
         last: The last row of the view before the refresh (`last_row`).
         source: The table that the view reads.
-        order: The columns by which its rows arrive.
+        order: The columns by which rows of the source arrive.
         is_kept: Whether the view has the rows of earlier refreshes, too; a pipe deletes them once they are read.
 
     Raises:
@@ -93,7 +99,16 @@ def check_refresh(
 
 
 def _query_wrong_rows(old_entry: StreamEntry, refresh: RefreshRecords, last: int) -> str:
-    """Return a query for the difference between appended and published rows; at least 1 if their hashes differ."""
+    """Return a query for a number that is 0 if the rows appended to the view are the published records.
+
+    Otherwise it is positive: it adds up the difference of the numbers of rows, 1 if the hashes of the rows differ, and
+    the number of appended rows whose value of `suppressed` contradicts whether they have a class.
+
+    Args:
+        old_entry: The view.
+        refresh: The records of the refresh.
+        last: The last row of the view before the refresh.
+    """
     return f"""
         SELECT abs(w.records - p.records) + (w.marks IS DISTINCT FROM p.marks)::INTEGER + w.empty
         FROM (
@@ -114,7 +129,10 @@ def _query_wrong_rows(old_entry: StreamEntry, refresh: RefreshRecords, last: int
 
 
 def _query_misplaced_rows(old_entry: StreamEntry, refresh: RefreshRecords, last: int) -> str:
-    """Return a query for the appended rows that are not ordered by class and by the hash of their values."""
+    """Return a query for the number of appended rows that are not ordered by class and by the hash of their values.
+
+    Rows after row `last` of the view are the appended ones.
+    """
     return f"""
         SELECT count(*)
         FROM (
@@ -136,9 +154,10 @@ def _query_misplaced_rows(old_entry: StreamEntry, refresh: RefreshRecords, last:
 
 
 def _query_wrong_sizes(old_entry: StreamEntry, refresh: RefreshRecords, is_kept: bool) -> str:
-    """Return a query for the classes of this refresh whose stated size is not that of the view.
+    """Return a query for the number of classes with a wrong size, among those that this refresh published.
 
-    If rows of earlier refreshes are deleted, the view may have fewer.
+    A size is wrong if it is not the number of rows of the class in the view. If `is_kept` is false, rows of earlier
+    refreshes were deleted from the view, and only a size below the number of rows is wrong.
     """
     touched = f"{refresh.class_id} IN (SELECT {refresh.class_id} FROM {refresh.table})"
     wrong = "r.size IS DISTINCT FROM c.size" if is_kept else "r.size > coalesce(c.size, 0)"
@@ -157,7 +176,7 @@ def _query_wrong_sizes(old_entry: StreamEntry, refresh: RefreshRecords, is_kept:
 
 
 def _query_wrong_pending(old_entry: StreamEntry, refresh: RefreshRecords) -> str:
-    """Return a query for the pending records that are missing, or stored although they were published."""
+    """Return a query for the number of pending records that are missing, or stored although they are not pending."""
     return f"""
         SELECT count(*)
         FROM {old_entry.pending_table} AS w
@@ -170,9 +189,16 @@ def _query_wrong_pending(old_entry: StreamEntry, refresh: RefreshRecords) -> str
 def _query_wrong_counts(
     old_entry: StreamEntry, new_entry: StreamEntry, refresh: RefreshRecords, source: Sql, order: ArrivalOrder
 ) -> str:
-    """Return a query for the number of records by which the ledger is wrong.
+    """Return a query for the number of records by which the counts in the ledger are wrong; 0 if they are right.
 
-    Each record that was read is published, suppressed or pending, and no row of the source is unread.
+    Each record that was read must be published, suppressed or pending, and no row of the source may be unread.
+
+    Args:
+        old_entry: The view in the ledger before the refresh.
+        new_entry: The view in the ledger after it.
+        refresh: The records of the refresh.
+        source: The table that the view reads.
+        order: The columns by which rows of the source arrive.
     """
     is_new = f"rowid > {old_entry.last_row}" if old_entry.mark is None else order.is_after(old_entry.mark)
     read = f"(SELECT count(*) FROM {source} WHERE {is_new} AND rowid <= {new_entry.last_row})"

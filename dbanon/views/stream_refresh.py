@@ -29,9 +29,15 @@ _NUMBER = Sql('"dbanon number of the row"')
 
 @dataclass(frozen=True)
 class StreamRefreshResult:
-    """The result of one refresh of a streaming view: records read, published, suppressed, and pending now.
+    """The result of one refresh of a streaming view.
 
-    `classes` are all classes that were ever published.
+    Attributes:
+        name: The name of the view.
+        read: The number of rows of the source that this refresh read.
+        published: The number of records that it published.
+        suppressed: The number of records that it suppressed.
+        waiting: The number of records that are pending now.
+        classes: The number of all classes that were ever published.
     """
 
     name: str
@@ -42,6 +48,7 @@ class StreamRefreshResult:
     classes: int
 
     def __str__(self) -> str:
+        """Return the name and the counts as one line; suppressed records only if there are any."""
         summary = f"{self.name}: {self.read:,} read, {self.published:,} published"
         summary += f", {self.suppressed:,} left out" if self.suppressed else ""
         return f"{summary}, {self.waiting:,} wait"
@@ -49,9 +56,12 @@ class StreamRefreshResult:
 
 @dataclass(frozen=True)
 class UnreadRows:
-    """The rows of a source that a stream has not read: those for which `is_new` is true.
+    """The rows of a source that a stream has not read.
 
-    They are after `last_row`, or after `mark` if there is one.
+    Attributes:
+        is_new: The SQL condition for these rows.
+        last_row: The greatest row id that was read. Unread rows have greater ones, unless there is a mark.
+        mark: The greatest `order_by` that was read. If it is given, unread rows are those after it.
     """
 
     is_new: Sql
@@ -60,15 +70,22 @@ class UnreadRows:
 
     @classmethod
     def after_row(cls, last_row: int) -> UnreadRows:
-        """Return the rows after the last one that was read."""
+        """Return the rows with a greater row id than `last_row`."""
         return cls(Sql(f"rowid > {last_row}"), last_row)
 
 
 @dataclass(frozen=True)
 class _RowsToRead:
-    """The rows of a source to read: the `columns` of the call, and the `new` rows that are `unread`, up to row `last`.
+    """The unread rows of a source that a refresh reads, and names of the columns that it needs.
 
-    `place` and `row` are columns of the pending records, `cluster` one of the records of this refresh.
+    Attributes:
+        columns: The columns of the source that the call uses.
+        unread: The condition for unread rows.
+        last: The greatest row id of the source; later rows are not read.
+        new: The number of unread rows.
+        place: The column with the position of a pending record in the order of arrival.
+        row: The column with the row id of a pending record in the source.
+        cluster: The column with the cluster of a record of this refresh.
     """
 
     columns: tuple[str, ...]
@@ -81,11 +98,14 @@ class _RowsToRead:
 
     @property
     def read(self) -> Sql:
-        """SQL of its columns."""
+        """The `columns` as SQL, quoted and separated by commas."""
         return Sql(join_sql(identifier(name) for name in self.columns))
 
     def relation(self, grows: StreamEntry, source: Sql) -> Sql:
-        """Return the pending and the new records as a relation."""
+        """Return a relation of the pending records of view `grows` and the unread rows of `source`.
+
+        Unread rows have NULL as their position in the order of arrival.
+        """
         return Sql(
             f"(SELECT {self.read}, {self.place}, {self.row} FROM {grows.pending_table} "
             f"UNION ALL SELECT {self.read}, NULL, rowid FROM {source} "
@@ -94,7 +114,10 @@ class _RowsToRead:
 
 
 def create_tables(cursor: Any, entry: StreamEntry, spec: ReleaseSpec, options: Options) -> StreamRefreshResult:
-    """Create the tables of a view and read the rows that its source has."""
+    """Create the tables of a streaming view, then read the rows that the source has now, and return that first refresh.
+
+    The tables are the view, its classes, and the pending records.
+    """
     source = spec.source
     unread = UnreadRows.after_row(entry.last_row)
     reading = _rows_to_read(cursor, entry, spec, unread)
@@ -128,10 +151,23 @@ def read_new_rows(
     pruned: bool = False,
     is_kept: bool = True,
 ) -> StreamRefreshResult:
-    """Read the rows that were added.
+    """Read unread rows, publish the records that are due, and keep the others pending.
 
-    With `flush` no record stays pending; `pruned` means that rows of the source were deleted, and `is_kept` = False
-    that rows are deleted from source and view once they are read.
+    All of this happens in the transaction of the caller. Without unread rows (and without pending records that `flush`
+    has to publish) at most the position in the ledger is updated, and the result has only zeros for this refresh.
+
+    Args:
+        cursor: A cursor within the transaction of the refresh.
+        entry: The view as the ledger has it.
+        spec: The release spec of its call.
+        options: The parameters of its call.
+        unread: The rows to read.
+        flush: Publish or suppress all records, so that none stays pending.
+        pruned: Whether rows that are no longer pending were deleted from the source.
+        is_kept: Whether source and view keep rows that were read; a pipe deletes them.
+
+    Raises:
+        GateRefusedError: The tables that were written differ from the records that passed the release gate.
     """
     reading = _rows_to_read(cursor, entry, spec, unread)
     if not reading.new and not (flush and entry.waiting):
@@ -158,7 +194,7 @@ def read_new_rows(
 
 
 def _refresh_records(statement: AppendStatement, reading: _RowsToRead, options: Options) -> stream_check.RefreshRecords:
-    """Return the records of this refresh, for the check of what it wrote."""
+    """Return the records of this refresh in the form in which `stream_check` compares them with the written tables."""
     return stream_check.RefreshRecords(
         table=_STEP,
         values=statement.column_names,
@@ -172,14 +208,14 @@ def _refresh_records(statement: AppendStatement, reading: _RowsToRead, options: 
 
 
 def unread_rows(cursor: Any, entry: StreamEntry, spec: ReleaseSpec, *, pruned: bool = False) -> UnreadRows:
-    """Return the rows of its source that a stream has not read; rows that it has read are compared with the ledger.
+    """Return the rows of its source that a stream has not read, after checking those that it has read.
 
     Args:
         cursor: A cursor within the transaction of the refresh.
         entry: The stream as the ledger has it.
         spec: The release spec of its call.
-        pruned: Whether published rows were deleted. Then row ids identify no row: the pending records are found by
-            their values, and new rows by `order_by`.
+        pruned: Whether rows that are no longer pending were deleted. Then row ids identify no row: the pending records
+            are found by their values, and new rows by `order_by`.
 
     Raises:
         SourceNotAppendOnlyError: Rows that were read are missing or changed.
@@ -201,7 +237,9 @@ def unread_rows(cursor: Any, entry: StreamEntry, spec: ReleaseSpec, *, pruned: b
 
 
 def _unread_of_pruned(cursor: Any, entry: StreamEntry, spec: ReleaseSpec) -> UnreadRows:
-    """Return the unread rows of a source from which rows were deleted.
+    """Return the unread rows of a source from which rows were deleted, by `order_by`.
+
+    If the source has as many rows as there are pending records, no row is unread.
 
     Raises:
         PrunedWithoutOrderError: `order_by` does not identify the rows that were read.
@@ -218,12 +256,12 @@ def _unread_of_pruned(cursor: Any, entry: StreamEntry, spec: ReleaseSpec) -> Unr
 
 
 def _check_pending(cursor: Any, entry: StreamEntry, source: Source, *, by_row: bool) -> None:
-    """Check that every pending record is in the source as it was read.
+    """Check that every pending record is in the source with unchanged values.
 
-    With `by_row` it must be in its row, where that is known; otherwise anywhere.
+    With `by_row` it must have the row id with which it was read; otherwise any row with its values is enough.
 
     Raises:
-        SourceNotAppendOnlyError: One is not.
+        SourceNotAppendOnlyError: A pending record is missing or changed, or their number is not that in the ledger.
     """
     columns = [c[0] for c in cursor.execute(f"FROM {entry.pending_table} LIMIT 0").description]
     read, row = columns[:-2], identifier(columns[-1])
@@ -244,12 +282,15 @@ def _check_pending(cursor: Any, entry: StreamEntry, source: Source, *, by_row: b
 
 
 def _rows_until(cursor: Any, source: Source, last: int) -> int:
-    """Return the number of rows up to a row id."""
+    """Return the number of rows of the source whose row id is at most `last`."""
     return int(cursor.execute(f"SELECT count(*) FROM {source.sql} WHERE rowid <= {last}").fetchall()[0][0])
 
 
 def _rows_to_read(cursor: Any, entry: StreamEntry, spec: ReleaseSpec, unread: UnreadRows) -> _RowsToRead:
-    """Return the rows to read now."""
+    """Return the unread rows up to the last row that the source has now, with the columns that the call uses.
+
+    These are the quasi-identifiers, the sensitive, unchanged and person columns, and those of `order_by`.
+    """
     roles, source = spec.roles, spec.source
     read = {
         *(a.quasi.column for a in spec.attributes),
@@ -272,7 +313,16 @@ def _statement(
     segment: StreamSegment,
     is_first: bool = False,
 ) -> AppendStatement:
-    """Return the SQL of the records that this refresh publishes."""
+    """Return the SQL that clusters pending and unread records, and gives the records with what is published of them.
+
+    Args:
+        entry: The view as the ledger has it.
+        spec: The release spec of its call.
+        options: The parameters of its call.
+        reading: The rows to read.
+        segment: The state of the stream algorithm from which it continues.
+        is_first: Whether the table of classes does not exist yet.
+    """
     source = replace(spec.source, sql=reading.relation(entry, spec.source.sql), bare=False)
     trees = [i for i, a in enumerate(spec.attributes) if not a.is_number]
     refresh = plan.StreamContinuation(
@@ -289,11 +339,16 @@ def _statement(
 
 
 def _size(statement: AppendStatement) -> str:
+    """Return the name of the column with the size of a class: `size`, or a variation if that name is taken."""
     return unused_name("size", (statement.class_id, *statement.quasi_names))
 
 
 def _publish(cursor: Any, entry: StreamEntry, statement: AppendStatement, reading: _RowsToRead) -> StreamRefreshResult:
-    """Add published records to the tables: the rows of a class in an order that does not reveal when each arrived."""
+    """Append the published records of this refresh to the view, update its table of classes, and return the counts.
+
+    Rows are ordered by class and by a hash of their values, so that their order does not reveal when each record
+    arrived.
+    """
     reserved = {name: identifier(column) for name, column in statement.added_names.items()}
     columns, class_id = join_sql(identifier(c) for c in statement.column_names), identifier(statement.class_id)
     cursor.execute(
@@ -323,7 +378,7 @@ def _publish(cursor: Any, entry: StreamEntry, statement: AppendStatement, readin
 
 
 def _update_pending(cursor: Any, entry: StreamEntry, source: Source, reading: _RowsToRead) -> None:
-    """Delete published records from the pending ones, and add new pending ones."""
+    """Delete records that this refresh published or suppressed from the pending ones, and add new pending ones."""
     of_source = join_sql(f"s.{identifier(name)}" for name in reading.columns)
     cursor.execute(
         f"DELETE FROM {entry.pending_table} WHERE {reading.place} IN "
@@ -338,7 +393,10 @@ def _update_pending(cursor: Any, entry: StreamEntry, source: Source, reading: _R
 
 
 def _update_position(cursor: Any, entry: StreamEntry, spec: ReleaseSpec, reading: _RowsToRead) -> None:
-    """Write the position up to which the source was read, and its mark."""
+    """Write to the ledger up to where the source was read: row id, hash of the last rows, number of rows, and mark.
+
+    The mark is the greatest `order_by` that was read; NULL if there is no valid one.
+    """
     source, order = spec.source, ArrivalOrder.from_source(spec.source, spec.reading.order_columns)
     old = entry.mark if reading.unread.mark is None else reading.unread.mark
     if old is not None and not order.is_valid(old, cursor):
@@ -364,7 +422,7 @@ def _update_ledger(
     result: StreamRefreshResult,
     state: bytes,
 ) -> None:
-    """Write counts, state and position of the view to the ledger."""
+    """Write the position in the source, the counts, the delays and the algorithm's state to the ledger."""
     delay, class_id = identifier(statement.added_names["delay"]), identifier(statement.class_id)
     total, longest = cursor.execute(
         f"SELECT coalesce(sum({delay}), 0)::BIGINT, coalesce(max({delay}), 0) FROM {_STEP} WHERE {class_id} IS NOT NULL"

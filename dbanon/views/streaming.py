@@ -33,10 +33,11 @@ __all__ = ["StreamRefreshResult", "create_stream", "drop_stream", "exists", "rea
 
 
 def create_stream(connection: Any, name: str, system: str, source: str, **parameters: Any) -> StreamRefreshResult:
-    """Create the tables `name` and `name_classes`, and publish in them the records of `source` that are due.
+    """Create the tables `name` and `name_classes`, and publish in them those records of `source` that are due.
 
-    The source is a table of the same database to which rows are only added. They arrive when they are read, those of
-    one refresh in the order of `order_by`. Issues DisclosureWarning if the same table has releases or other streams,
+    A record is due when the stream algorithm has put it into a class or suppressed it; the others stay pending. The
+    source is a table of the same database to which rows are only added. They arrive when they are read, those of one
+    refresh in the order of `order_by`. Issues DisclosureWarning if the same table has releases or other streams,
     because a stream is not checked against them.
 
     Args:
@@ -102,35 +103,52 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
 
 
 def refresh_stream(connection: Any, name: str, *, flush: bool = False, pruned: bool = False) -> StreamRefreshResult:
-    """Read what was added to the source of a streaming view and publish what is due.
+    """Read the rows that were added to the source of a streaming view, and publish the records that are due.
+
+    A record is due when the stream algorithm has put it into a class or suppressed it; the others stay pending.
 
     Args:
         connection: The connection.
         name: The name of the streaming view.
         flush: Publish or suppress all pending records, as at the end of the stream.
-        pruned: Rows that have left were deleted from the source on purpose. New rows are those whose `order_by` is
-            after that of all rows read before, since DuckDB gives the row ids of deleted rows to later ones.
+        pruned: Rows that are no longer pending were deleted from the source on purpose. New rows are those whose
+            `order_by` is after that of all rows read before, since DuckDB gives the row ids of deleted rows to later
+            ones.
 
     Returns:
-        What the refresh did.
+        The numbers of records that were read, published and suppressed, and that are pending now.
 
     Raises:
+        UnknownStreamError: There is no such streaming view.
         SourceNotAppendOnlyError: Rows that were read are missing or changed.
         PrunedWithoutOrderError: Rows were deleted, and `order_by` does not identify those that were read.
         StreamRolesChangedError: Columns have other roles now.
         HierarchyNodeRemovedError: A hierarchy lost a node that the stream uses.
 
-    Whatever it raises, the view, the pending records and the ledger stay as they were.
+    If it raises an error, the view, the pending records and the ledger stay as they were.
     """
     return _refresh(connection, name, flush=flush, pruned=pruned, is_kept=True)
 
 
 def read_appended(connection: Any, name: str, *, flush: bool = False) -> StreamRefreshResult:
-    """Refresh a view whose source only has new rows, as rows that were read are deleted from it."""
+    """Refresh a streaming view all of whose source rows are unread, and return the result.
+
+    For pipes, which delete rows from source and view once they are read: all rows of the source are read, and earlier
+    rows are not looked for. With `flush`, all pending records are published or suppressed.
+    """
     return _refresh(connection, name, flush=flush, pruned=False, is_kept=False)
 
 
 def _refresh(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept: bool) -> StreamRefreshResult:
+    """Refresh a streaming view in one transaction.
+
+    Args:
+        connection: The connection, without an open transaction.
+        name: The name of the streaming view.
+        flush: Publish or suppress all pending records.
+        pruned: Rows that are no longer pending were deleted from the source on purpose.
+        is_kept: Whether rows that were read are still in the source. If not, all rows of the source are new.
+    """
     transactions.check_no_transaction("refresh_stream", connection)
     current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
@@ -165,7 +183,18 @@ def _refresh(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept: 
 
 
 def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
-    """Drop the tables of a streaming view and all that waits. The ledger keeps that there was one."""
+    """Drop the tables of a streaming view and its pending records.
+
+    The ledger keeps a row with the status "dropped".
+
+    Args:
+        connection: A connection without an open transaction.
+        name: The name of the streaming view.
+        if_exists: Do nothing if there is no such streaming view.
+
+    Raises:
+        UnknownStreamError: There is none, and `if_exists` is false.
+    """
     transactions.check_no_transaction("drop_stream", connection)
     current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
@@ -189,7 +218,7 @@ def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
 
 
 def exists(connection: Any, name: str) -> bool:
-    """Return whether a streaming view has the name."""
+    """Return whether a streaming view that was not dropped has the name."""
     current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor, contextlib.suppress(errors.UnknownStreamError):
         stream_ledger.find_active_stream(
@@ -200,11 +229,15 @@ def exists(connection: Any, name: str) -> bool:
 
 
 def _check_source(name: str, spec: ReleaseSpec) -> None:
-    """Check that the source of a stream is a table, and that all its columns can be published row by row.
+    """Check that the source of a stream is a table, and that it publishes no column unchanged without `allow_rare`.
+
+    Args:
+        name: The name of the streaming view, for messages.
+        spec: The release spec of its call.
 
     Raises:
-        StreamSourceNotATableError: It is no table of a DuckDB database, or has a column named rowid.
-        CannotCheckRareValuesError: A column would be published unchanged.
+        StreamSourceNotATableError: The source is no table of a DuckDB database, or has a column named rowid.
+        CannotCheckRareValuesError: A column would be published unchanged and is not in `allow_rare`.
     """
     source = spec.source
     reason = "is no table of a DuckDB database" if not source.is_table else "has a column of the name rowid"
@@ -216,10 +249,14 @@ def _check_source(name: str, spec: ReleaseSpec) -> None:
 
 
 def _check_roles(entry: StreamEntry, current_roles: Mapping[str, str]) -> None:
-    """Check that the columns have the roles with which the stream was created.
+    """Check that all columns have the roles with which the stream was created.
+
+    Args:
+        entry: The streaming view in the ledger.
+        current_roles: The roles of its call now, by column.
 
     Raises:
-        StreamRolesChangedError: A column has another role.
+        StreamRolesChangedError: A column has another role, is missing, or is new and not withheld.
     """
     roles = {column: current_roles.get(column, "not there") for column in entry.roles}
     changes = [f"{c} was {was} and is {roles[c]}" for c, was in entry.roles.items() if roles[c] != was]
@@ -229,7 +266,7 @@ def _check_roles(entry: StreamEntry, current_roles: Mapping[str, str]) -> None:
 
 
 def _check_other_publications(cursor: Any, entry: StreamEntry) -> None:
-    """Issue a warning if other releases or streams published the same tables, or if it is unknown for some.
+    """Issue DisclosureWarning if other releases or streams published the same tables, or if that is unknown for some.
 
     Raises:
         StreamRefusedError: A release of the same tables has composition = 'refuse'.

@@ -1,4 +1,4 @@
-"""The place of a new release: the database of its source, under an unused name."""
+"""Choose where a new release is stored: in the database of its source, under an unused name."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from dbanon.sqltext.quote import identifier, qualified
 
 
 def current_location(connection: Any) -> tuple[str, str, str]:
-    """Return the connection's current database and schema, and its search path."""
+    """Return the connection's current database, current schema and search path, in this order."""
     database, schema, path = connection.execute(
         "SELECT system.main.current_database(), system.main.current_schema(), "
         "system.main.current_setting('search_path')"
@@ -21,7 +21,23 @@ def current_location(connection: Any) -> tuple[str, str, str]:
 def release_place(
     function: str, name: str, source: catalog.Source, location: Sequence[str], cursor: Any
 ) -> tuple[str, str, str]:
-    """Return database, schema and name for a release: its database is that of the source or of its policy."""
+    """Return the database, schema and name for a new release; nothing is created.
+
+    The database is always that of the source (for a source in another system, that of its policy). A name without a
+    schema gets the current schema if that database is the current one, else `main`. The first part of a two-part name
+    is a schema; if it is the name of the database and no schema has that name, the schema is `main`.
+
+    Args:
+        function: The function that was called, for messages.
+        name: The requested name, of one to three parts.
+        source: The source of the release.
+        location: Current database, current schema and search path (see `current_location`).
+        cursor: A cursor.
+
+    Raises:
+        UnstableSourceError: The source is a temporary table or a DataFrame.
+        ReleaseOutsideSourceDatabaseError: The name has another database.
+    """
     parts = names.table_parts(name) or (name,)
     if source.sql == identifier(source.table):  # a temporary table or DataFrame, which no cursor sees
         raise errors.UnstableSourceError(name, source.shown, function)
@@ -35,9 +51,10 @@ def release_place(
 
 
 def stored_source_name(source: catalog.Source, name: str) -> str:
-    """Return the name of the source that the ledger stores.
+    """Return the name by which the ledger refers to the source.
 
-    It has no database, whose name depends on its file; a source in another system has the name that the policy uses.
+    It is schema and table without the database, since a database is named after its file. A file keeps the name that
+    was given (`name`). A source in another system has database, schema and table, as in the policy.
     """
     if source.foreign is not None:
         return qualified(*source.place)
@@ -45,18 +62,30 @@ def stored_source_name(source: catalog.Source, name: str) -> str:
 
 
 def remember_database(cursor: Any, source: catalog.Source) -> None:
-    """Store the identity of a source's database in another system, so that no refresh reads another one by its name."""
+    """Store which database a source in another system is in, so that no refresh reads another database under that name.
+
+    Does nothing for a source in DuckDB, or if the DuckDB database that holds the policy has no table for this.
+    """
     if source.foreign is not None and catalog.has_table(cursor, source.home, "foreign_database"):
         attached_databases.record_identity("materialize", cursor, source.database, source.foreign)
 
 
 def source_schema(source: catalog.Source) -> str:
-    """Return the schema of the source's home in which the ledger looks up the source."""
+    """Return the schema in which the ledger looks up the source by its stored name.
+
+    It is `main` for a source in another system.
+    """
     return source.schema if source.foreign is None else "main"
 
 
 def existing_tables(cursor: Any, target: tuple[str, str, str], endings: Sequence[str]) -> list[str]:
-    """Return those names with these endings that tables or views already have."""
+    """Return the names of tables and views that exist among the names `target` + ending, compared without case.
+
+    Args:
+        cursor: A cursor.
+        target: Database, schema and name of a release.
+        endings: Endings that are appended to the name, such as "" and "_classes".
+    """
     rows = cursor.execute(
         "SELECT table_name FROM (SELECT database_name, schema_name, table_name FROM system.main.duckdb_tables() "
         "UNION ALL SELECT database_name, schema_name, view_name FROM system.main.duckdb_views()) "
@@ -67,10 +96,10 @@ def existing_tables(cursor: Any, target: tuple[str, str, str], endings: Sequence
 
 
 def check_writable(cursor: Any, function: str, database: str) -> None:
-    """Check that the ledger of a database can be written.
+    """Check that the ledger of a database exists and can be written.
 
     Raises:
-        ReadOnlyDatabaseError: It cannot.
+        ReadOnlyDatabaseError: The database is read-only, or has no ledger.
     """
     rows = cursor.execute(
         "SELECT readonly FROM system.main.duckdb_databases() WHERE database_name = ?", [database]
@@ -80,10 +109,10 @@ def check_writable(cursor: Any, function: str, database: str) -> None:
 
 
 def check_choice(function: str, name: str, value: object, words: Sequence[str]) -> None:
-    """Check that an argument is one of the accepted words.
+    """Check that the argument `name` of a function has one of the accepted words as its value.
 
     Raises:
-        InvalidArgumentError: It is not.
+        InvalidArgumentError: It has another value.
     """
     if value not in words:
         raise errors.InvalidArgumentError(function, name, "one of " + ", ".join(f"'{w}'" for w in words), repr(value))

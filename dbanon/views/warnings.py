@@ -17,7 +17,10 @@ _METRIC = "fully_generalized:"
 
 
 def warn_of_one_class(release: str, metrics: Mapping[str, float]) -> None:
-    """Issue a UtilityWarning if all records of a release are in one class and generalized, by its metrics."""
+    """Issue a UtilityWarning if all records are in one class, in which at least one column is fully generalized.
+
+    `metrics` are the metrics of the release; nothing else is read.
+    """
     columns = [name for name, share in _uninformative_shares(metrics) if share == 1]
     if metrics.get("is_single_class") == 1 and columns:
         warn(
@@ -29,22 +32,39 @@ def warn_of_one_class(release: str, metrics: Mapping[str, float]) -> None:
 
 
 def warn_of_person_spellings(cursor: Any, rows: Sql, source: Source, person: str | None) -> None:
-    """Issue a PersonSpellingsWarning if a person column of a source has ids in several spellings."""
+    """Issue a PersonSpellingsWarning if ids of the person column differ only by blanks, case or leading zeros.
+
+    Does nothing if there is no person column (`person` is None), or if its type has only one spelling for each value.
+
+    Args:
+        cursor: A cursor.
+        rows: The relation whose ids are counted.
+        source: The source; it gives the type of the column and the name in the message.
+        person: The person column.
+    """
     if person is not None and has_spellings(source.columns.get(person, "")):
         warn_of_spellings(cursor, rows, source.shown, person)
 
 
 def warn_of_spellings(cursor: Any, rows: Sql, source_name: str, person: str) -> None:
-    """Issue a PersonSpellingsWarning if a column of rows has ids in several spellings."""
+    """Issue a PersonSpellingsWarning if ids in a column differ only by blanks, case or leading zeros.
+
+    Args:
+        cursor: A cursor.
+        rows: The relation whose ids are counted.
+        source_name: The name of the source in the message.
+        person: The column with the ids.
+    """
     ((n_ids,),) = cursor.execute(qualify_builtins(count_spellings_sql(rows, person))).fetchall()
     if n_ids:
         warn(str(errors.PersonSpellingsError(source_name, person, n_ids)), PersonSpellingsWarning)
 
 
 def describe_generalized(metrics: Mapping[str, float]) -> list[str]:
-    """Return a sentence on the columns that are published as `*` for most records.
+    """Return a list with one sentence that names the columns published as `*` or whole range for most records.
 
-    Empty if there are none, or if `warn_of_one_class` has warned of them.
+    The list is empty if there are none, or if all records are in one class (see `warn_of_one_class`). A column counts
+    if its share of fully generalized records is more than MIN_SHARE.
     """
     columns = [(name, share) for name, share in _uninformative_shares(metrics) if share > MIN_SHARE]
     if not columns or metrics.get("is_single_class") == 1:
@@ -57,9 +77,10 @@ def describe_generalized(metrics: Mapping[str, float]) -> list[str]:
 
 
 def _uninformative_shares(metrics: Mapping[str, float]) -> Iterable[tuple[str, float]]:
-    """Return columns, and the share of the records for which each is fully generalized."""
+    """Yield every column that has the metric `fully_generalized:COLUMN`, with that share of records (0 to 1)."""
     return ((name.removeprefix(_METRIC), share) for name, share in metrics.items() if name.startswith(_METRIC))
 
 
 def _join_names(columns: list[str]) -> str:
+    """Return names as text, the last one after "and"."""
     return columns[0] if len(columns) == 1 else f"{', '.join(columns[:-1])} and {columns[-1]}"

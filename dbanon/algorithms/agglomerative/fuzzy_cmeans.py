@@ -1,4 +1,4 @@
-"""Fuzzy c-means: clusters of points to which each belongs in part."""
+"""Fuzzy c-means: clusters to which each point belongs in part."""
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,19 @@ CONVERGENCE_STEP = 2.0**-20
 def fuzzy_centers(
     points: Floats, counts: Ints, n_centers: int, draws: Draws | None, rounds: int, check: Check
 ) -> Floats:
-    """Return centers (number, axes) of points (axes, points), each of which stands for so many; exponent 2.
+    """Return the (n_centers, axes) centers of fuzzy c-means with exponent 2.
 
-    The first centers are chosen as k-means++ does, by `draws` of 64 bits; without draws the first point, then again and
-    again the one farthest from all of them. Sums go point by point, so that all machines agree.
+    The first centers are chosen as k-means++ does, by random bits; without them the first point is taken, then again
+    and again the point farthest from all centers. Centers then move until none moves more than CONVERGENCE_STEP on any
+    axis. Sums are computed point by point, so that all machines agree.
+
+    Args:
+        points: (axes, points) coordinates.
+        counts: (points,) how many records each point represents.
+        n_centers: Number of centers.
+        draws: One 64-bit random integer per center; None for a deterministic choice.
+        rounds: Greatest number of moves.
+        check: Called before every move; raises if the run was interrupted.
     """
     centers = _initial_centers(points, counts, n_centers, draws)
     for _ in range(rounds):
@@ -38,7 +47,7 @@ def fuzzy_centers(
 
 
 def square_distances(points: Floats, center: Floats) -> Floats:
-    """Return squared distances of points (axes, points) to a center."""
+    """Return the squared distances of points (axes, points) to one center (axes,)."""
     return sum(
         (
             (coordinates - center_coordinate) * (coordinates - center_coordinate)
@@ -49,7 +58,10 @@ def square_distances(points: Floats, center: Floats) -> Floats:
 
 
 def nearest_centers(points: Floats, centers: Floats) -> tuple[Ints, Floats]:
-    """Return the first of the nearest centers of each point, to which most of it belongs, and the squared distance."""
+    """Return the number of the nearest center of each point (the first one in a tie), and the squared distance.
+
+    `points` is (axes, points), `centers` is (centers, axes).
+    """
     center_of, min_distance = np.zeros(points.shape[1], np.int64), square_distances(points, centers[0])
     for c, center in enumerate(centers[1:], 1):
         distances = square_distances(points, center)
@@ -58,6 +70,11 @@ def nearest_centers(points: Floats, centers: Floats) -> tuple[Ints, Floats]:
 
 
 def _initial_centers(points: Floats, counts: Ints, n_centers: int, draws: Draws | None) -> Floats:
+    """Return (n_centers, axes) initial centers, each at one of the points.
+
+    With `draws`, points are drawn as in k-means++: with a probability proportional to count times squared distance to
+    the nearest center so far. Without, the first point is taken, then each time the point farthest from all centers.
+    """
     weight = counts.astype(np.float64)
     min_distances = np.full(points.shape[1], np.inf)
     initial = []

@@ -1,4 +1,7 @@
-"""Generalization as steps down from the root: what it costs to raise a value from its level to a higher one (KACA)."""
+"""The costs of generalization in KACA.
+
+Raising a value to a higher level of its hierarchy costs the weights of the edges that are passed.
+"""
 
 import math
 from dataclasses import dataclass
@@ -13,12 +16,12 @@ class HierarchyCosts:
     """The hierarchy of one attribute as arrays; NULL is the last node, a child of the root.
 
     Attributes:
-        parent: (nodes,) parent of each node; nodes are in preorder.
+        parent: (nodes,) parent of each node, -1 for the root; nodes are in preorder.
         last: (nodes,) last node of the subtree of each node.
         cost_to_root: (nodes,) cost of raising a node to the root.
         node: (values + 1,) node of each code.
-        unit: Cost of the whole path to the root.
-        levels: Greatest number of levels on a path.
+        unit: Cost of the whole path from a deepest leaf to the root.
+        levels: Greatest number of levels on a path, plus one.
     """
 
     parent: Ints
@@ -30,10 +33,11 @@ class HierarchyCosts:
 
 
 def hierarchy_costs(space: EncodedTable, beta: float) -> list[HierarchyCosts]:
-    """Return the ladders of all attributes.
+    """Return the hierarchy of every attribute with the costs of raising its nodes to the root, as exact integers.
 
-    Costs are rounded once to a multiple of 2^-s, s the largest for which those of all records of the whole run stay
-    below 2^62. O(values * levels) of a tree, O(values) of a number.
+    A number has blocks of 1, 2, 4, 8 ... distinct values as its hierarchy. The edge below level j (the root is level 1)
+    weighs 1 / j^beta. Costs are rounded once to a multiple of 2^-s, with s the largest for which the costs of all
+    records together stay below 2^62. O(values * levels) for a category, O(values) for a number.
     """
     total = space.total * sum(a.weight for a in space.attributes)
     scale = 2.0 ** (62 - math.frexp(total)[1])
@@ -41,8 +45,9 @@ def hierarchy_costs(space: EncodedTable, beta: float) -> list[HierarchyCosts]:
 
 
 def level_distances(n_levels: int, beta: float) -> Floats:
-    """The weighted hierarchical distance from each level to the root, level 1, in a hierarchy of so many: the edge
-    below level j weighs 1 / j^beta, and all of them together are 1.
+    """Return the weighted hierarchical distance from each level to the root, for the levels 1 (the root) to `n_levels`.
+
+    The edge below level j weighs 1 / j^beta, and all edges of a path to the deepest level together weigh 1.
 
     >>> (1 - level_distances(6, 1)).round(4).tolist()
     [1.0, 0.562, 0.3431, 0.1971, 0.0876, 0.0]
@@ -54,6 +59,10 @@ def level_distances(n_levels: int, beta: float) -> Floats:
 
 
 def _attribute_costs(attribute: Attribute, beta: float, unit: float) -> HierarchyCosts:
+    """Return the hierarchy of one attribute with costs, in which the whole path to the root costs `unit`, rounded.
+
+    A node costs as much as the node that it is published as. NULL is added as a child of the root and costs `unit`.
+    """
     if isinstance(attribute, NumericAttribute):
         parent, last, depth, node = _number_hierarchy(attribute)
         published_depth = depth
@@ -71,8 +80,12 @@ def _attribute_costs(attribute: Attribute, beta: float, unit: float) -> Hierarch
 
 
 def _number_hierarchy(number: NumericAttribute) -> tuple[Ints, Ints, Ints, Ints]:
-    """Parent, last node of the subtree and depth of the blocks of 1, 2, 4, 8 ... distinct values, and the block of one
-    value of each code."""
+    """Return the hierarchy of a number: blocks of 1, 2, 4, 8 ... consecutive distinct values, numbered in preorder.
+
+    Returns:
+        Parent of each block (-1 for the root), last block of each block's subtree, depth of each block, and for each
+        code the block of that value alone.
+    """
     values = max(number.values, 1)
     starts = [np.arange(0, values, 1 << level) for level in range(number.height + 1)]
     level = np.repeat(np.arange(len(starts)), [len(s) for s in starts])

@@ -1,4 +1,4 @@
-"""KACA: classes that are too small merge with the one that is nearest in the hierarchies."""
+"""KACA: classes that are too small merge with the class that is nearest in the hierarchies."""
 
 import numpy as np
 
@@ -13,23 +13,25 @@ from dbanon.table_functions.parameter_types import Boolean, Float
 from dbanon.table_functions.parameters import Parameter
 
 STEPS_PER_CALL = 2**19
-"""Boxes that are looked at, some 50 ms, after which the kernel comes back to look for interrupts."""
+"""Boxes examined, in some 50 ms, after which the kernel returns for a check for interrupts."""
 
 BOX_COST = 2.5
-"""What a box costs in steps of dbanon.algorithms.base.progress."""
+"""Cost of examining a box, in steps of dbanon.algorithms.base.progress."""
 
 
 def kaca(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """KACA, k-anonymity by clustering in attribute hierarchies (Li et al. 2006).
+    """Cluster with KACA, k-anonymity by clustering in attribute hierarchies (Li et al. 2006).
 
-    All records that are equal are a class. While some class has fewer than k records, the smallest (the first one) is
-    united with the class at the least distance (the first one), and raised with it to the lowest common ancestors. The
-    distance is the distortion that this adds: each record of both pays for its way up, in each hierarchy the weights of
-    the edges over those of all edges from a leaf to the root; the edge below level j, of which the root is 1, weighs
-    1/j^beta_edge. A number without a hierarchy has blocks of 1, 2, 4, 8 ... distinct values; NULL joins the other
-    values at the top. With `stub`, of a class that has enough others only as many records join as are needed, the last
-    ones. Under persons or models a class has at least as many records as any of them needs, and the shared repair
-    follows. O(tuples^2) time without the tree of boxes, O(n) memory.
+    All records that are equal form a class. While some class has fewer than k records, the smallest (the first in a
+    tie) is united with the class at the least distance (the first in a tie), and all its records are raised to the
+    lowest common ancestors of both. The distance is the distortion that this adds: each record of both classes pays for
+    its way up. In each hierarchy it pays the weights of the edges over those of all edges from a leaf to the root; the
+    edge below level j, of which the root is 1, weighs 1/j^beta_edge.
+
+    A number without a hierarchy has blocks of 1, 2, 4, 8 ... distinct values; NULL joins the other values at the top.
+    With the option `split_donor`, a class that has enough records gives a small class only as many as that needs, its
+    last ones. With persons or other privacy models, a class has at least as many records as any of them needs; classes
+    that violate them are merged afterwards. O(tuples^2) time without the tree of boxes, O(n) memory.
     """
     merging = ClassMerger(space, constraint.min_records, float(str(options["beta_edge"])), bool(options["split_donor"]))
     merging.merge_small_classes(check)
@@ -37,10 +39,18 @@ def kaca(space: EncodedTable, constraint: Constraint, options: Options, check: C
 
 
 class ClassMerger:
-    """Classes by their first tuple: `tree` as dbanon.kernels.merge_small has it, `sizes` (0: united with
-    another), and their records as chains of entries, a tuple and a count each."""
+    """Classes that are merged until none is too small, each identified by its first tuple.
+
+    Attributes:
+        tree: The classes in a tree of boxes, as `dbanon.kernels.merge_small` reads and writes it.
+        sizes: (tuples,) number of records of each class; 0 for one that was united with another.
+        chains: The records of each class, as linked lists of entries (a tuple and a count each).
+        k: Least number of records of a class.
+        stub: Whether a class with enough records gives only as many records as a small class needs.
+    """
 
     def __init__(self, space: EncodedTable, k: int, beta: float, stub: bool) -> None:
+        """Make a class of every tuple, and prepare the kernel's arrays; `beta` weights hierarchy levels."""
         self.k, self.stub, tuples = k, stub, len(space.counts)
         hierarchies = hierarchy_costs(space, beta)
         starts = np.cumsum([0, *(len(hierarchy.parent) + 1 for hierarchy in hierarchies)])
@@ -84,7 +94,11 @@ class ClassMerger:
         )
 
     def merge_small_classes(self, check: Check) -> None:
-        """Merge until no class is too small."""
+        """Merge the smallest class with the nearest one, in place, until no class is too small.
+
+        `check` is called between kernel calls, for interrupts, progress and a time estimate. The tree is rebuilt from
+        time to time, since boxes grow as classes are raised.
+        """
         from dbanon.kernels.centers import build_center_tree
         from dbanon.kernels.merge_small import merge_small_classes
 
@@ -118,7 +132,7 @@ class ClassMerger:
                 )
 
     def assignment(self) -> RunLengthLabels:
-        """Return the classes, in the order of their first tuples."""
+        """Return the class of every record; classes are numbered in the order of their first tuples."""
         head, _, following, tuples, counts, used = self.chains
         entries = int(used[0])
         alive = self.sizes > 0

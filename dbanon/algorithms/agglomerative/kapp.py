@@ -1,4 +1,4 @@
-"""KAPP: classes that deal out fuzzy clusters of the sensitive values, and merge until they are close to the table."""
+"""KAPP: classes that spread over fuzzy clusters of sensitive values, and merge until they are close to the table."""
 
 from __future__ import annotations
 
@@ -40,19 +40,22 @@ from dbanon.table_functions.parameters import Parameter
 
 @single_cluster_below_2k
 def kapp(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """KAPP, reconstructed from the algorithm that the review of clustering methods prints without its formulas.
+    """Cluster with KAPP, reconstructed from the review of clustering methods, which prints it without its formulas.
 
-    Fuzzy c-means clusters the codes of the sensitive columns, each from 0 to 1; a record counts to the nearest center.
-    The centers begin as those of k-means++ and move until they no longer move, or with `optimizer = 'vultures'` are
-    looked for by African vultures optimization, as in the paper, whatever the mode. A class begins with the record
-    nearest to the center of the cluster that has most records left. It takes k - 1 others, each from one of the
-    clusters of which it has fewest: the one nearest by the quasi-identifiers, in the distance of the k-member papers.
-    The remaining records join the class whose whole loss grows least. Then class after class is united with the nearest
-    one, with which a record loses least, until the earth mover's distances of its sensitive columns from the whole
-    table, summed, are at most `t`, by default 0.1. That is more than t-closeness of each column. Other models and
-    persons are met by the shared repair. O(n^2 / k) time without the index, O(n) memory.
+    Fuzzy c-means clusters the codes of the sensitive columns, each scaled from 0 to 1; a record is assigned to the
+    nearest center. The centers begin as those of k-means++ and move until they no longer move. With `optimizer =
+    'vultures'` they are searched for by African vultures optimization instead, as in the paper, whatever the mode.
 
-    Which records are together depends on sensitive values, which no model judges: an attacker who knows the method can
+    A class begins with the record nearest to the center of the sensitive cluster that has most records left. It takes
+    k - 1 others, each from a sensitive cluster of which it has fewest: the one nearest by the quasi-identifiers, in the
+    distance of the k-member papers. The last fewer than k records join the class whose whole loss grows least.
+
+    If t-closeness is required, class after class is then united with the nearest class (in which a record of the union
+    loses least), until the earth mover's distances of its sensitive columns from the whole table, summed, are at most
+    `t`, by default 0.1. That is more than t-closeness of each column. Other models and persons are met afterwards, by
+    merging clusters that violate them. O(n^2 / k) time without the index, O(n) memory.
+
+    Which records are together depends on sensitive values, which no model checks: an attacker who knows the method can
     learn from it more than from other algorithms.
     """
     progress_check = progress.as_progress_check(check)
@@ -64,23 +67,27 @@ def kapp(space: EncodedTable, constraint: Constraint, options: Options, check: C
     return _merge_deviating(space, constraint, closeness, loss, labels, progress_check.subtask(0.5, 1))
 
 
-# --- classes that deal out the clusters of sensitive values -----------------------------------------------------------
+# --- classes that spread over the clusters of sensitive values --------------------------------------------------------
 
 
 class TupleDistances:
-    """Distances of the codes of a tuple, by attribute. Rows of tables are kept: seeds have few different values."""
+    """The distances of one tuple to others, by attribute; the tuple can be replaced by another one.
+
+    Rows of distance tables are cached over all tuples, since seeds have few different values.
+    """
 
     def __init__(self, tables: Sequence[distance.DistanceTable], codes: Codes) -> None:
+        """Measure distances from the tuple with these codes; `tables` are the distances of each attribute."""
         self.tables, self.codes = tables, codes.tolist()
         self.cached_rows: list[dict[int, Ints]] = [{} for _ in tables]
 
     def move_to(self, codes: Codes) -> TupleDistances:
-        """Return those of another tuple."""
+        """Measure distances from the tuple with these codes from now on, in place; return this object."""
         self.codes = codes.tolist()
         return self
 
     def row(self, j: int) -> Ints:
-        """Return the distances to all values of an attribute."""
+        """Return the distances of the tuple to all values of attribute `j` by code and, last, to NULL."""
         cache, code = self.cached_rows[j], self.codes[j]
         if code not in cache:
             row = self.tables[j].row(code)
@@ -90,11 +97,14 @@ class TupleDistances:
         return cache[code]
 
     def index_query(self, index: TupleIndex) -> SumQuery:
-        """Return the distance to the tuple, asked of an index."""
+        """Return the query of a tuple index for the distance to the tuple."""
         return index.interval_query([self.row(j) for j in sorted(index.tabular)], self.codes, self.codes)
 
     def distances_to(self, codes: Codes) -> Ints:
-        """Return the distances to some tuples."""
+        """Return the (n,) distances, summed over attributes, of the tuple to n others.
+
+        `codes` is (n, attributes).
+        """
         total = np.zeros(len(codes), np.int64)
         for j, table in enumerate(self.tables):
             total += (
@@ -106,7 +116,7 @@ class TupleDistances:
 
 
 def _axis_distances(axis: NumericDistances, code: int, codes: Codes) -> Ints:
-    """Return the distances of a value of an axis to some."""
+    """Return the distances of one code of a numeric attribute to an array of codes; either may be the code of NULL."""
     last, null = len(axis.positions) - 1, codes == len(axis.positions)
     if code > last:
         return np.where(null, 0, axis.null)
@@ -114,10 +124,18 @@ def _axis_distances(axis: NumericDistances, code: int, codes: Codes) -> Ints:
 
 
 class ClusterPool:
-    """The records of one cluster of sensitive values that are in no class yet: `rows`, in canonical order, and an index
-    of their tuples; `first` are the rows in the order in which they begin classes."""
+    """The records of one cluster of sensitive values that are in no class yet.
+
+    Attributes:
+        rows: Canonical row numbers of the cluster's records, ascending.
+        first: The same rows in the order in which they begin classes, nearest to the cluster's center first.
+        tuples: Numbers in the whole table of the tuples that occur.
+        space: The encoded table of these records alone.
+        index: An index of its remaining records.
+    """
 
     def __init__(self, space: EncodedTable, rows: Ints, first: Ints, tables: Sequence[distance.DistanceTable]) -> None:
+        """Build the encoded table of these rows and its index; `tables` are the distances of each attribute."""
         self.rows, self.first, self.next_first = rows, first, 0
         tuple_of = np.searchsorted(space.starts, rows, side="right") - 1
         self.tuples, counts = np.unique(tuple_of, return_counts=True)
@@ -126,16 +144,20 @@ class ClusterPool:
         self.next_place = self.space.starts.copy()
 
     def next_free_row(self, t: int, is_free: Bools) -> int:
-        """Return the first free row of a tuple."""
+        """Return the first free row (of the whole table) of the pool's tuple `t`; at least one must be free.
+
+        `is_free` says for each row of the whole table whether it is in no class yet.
+        """
         while not is_free[self.rows[self.next_place[t]]]:
             self.next_place[t] += 1
         return int(self.rows[self.next_place[t]])
 
 
 class SpreadClasses:
-    """Classes of k records of as many clusters of sensitive values as there are."""
+    """A former of classes of k records each, from as many clusters of sensitive values as possible."""
 
     def __init__(self, space: EncodedTable, k: int, options: Options, check: Check) -> None:
+        """Cluster the records by sensitive values and make a pool of each cluster; no class is formed yet."""
         self.space, self.k, self.loss = space, k, Loss(space, k, "edges")
         tables = self.loss.pair_tables(space)
         self.distances = TupleDistances(tables, space.codes[0])
@@ -148,11 +170,15 @@ class SpreadClasses:
 
     @property
     def steps(self) -> int:
-        """Number of records examined so far."""
+        """Number of values and nodes that searches in the pools have visited, for time estimates."""
         return sum(pool.index.steps for pool in self.pools)
 
     def assign_classes(self, progress_check: progress.ProgressCheck) -> Ints:
-        """Return the class of every record."""
+        """Form classes while k records remain, and return the (n,) class of every record.
+
+        The last fewer than k records join the class whose whole loss grows least. Progress and a time estimate are
+        reported to `progress_check`.
+        """
         labels, n_classes, n_remaining = np.full(self.space.rows, -1, np.int64), 0, self.space.rows
         clock, steps = 0.0, 0
         while n_remaining >= self.k:
@@ -175,7 +201,11 @@ class SpreadClasses:
         return labels
 
     def _next_class(self) -> Ints:
-        """Return the rows of the next class."""
+        """Form the next class and return its k row numbers; its records are removed from the pools.
+
+        The seed is the first free record of the pool with most remaining records. Each further record is the nearest to
+        the seed in a pool of which the class has fewest records.
+        """
         pools = self.pools
         seed_pool = max(range(len(pools)), key=lambda c: (pools[c].index.records, -c))
         pool = pools[seed_pool]
@@ -208,50 +238,66 @@ class SpreadClasses:
     def _offer_next(
         self, heads: list[tuple[int, int, int, int]], n_taken: int, nearest_records: _NearestRecords, c: int
     ) -> None:
-        """The next record of a pool, if there is one, waits for its turn: fewest records first, then the nearest."""
+        """Push the next nearest record of pool `c` on the heap `heads`, if the pool has one left.
+
+        The heap is ordered by the number of records that the class already took from the pool (`n_taken`), then by
+        distance.
+        """
         head = nearest_records.head(self.is_free)
         if head is not None:
             heapq.heappush(heads, (n_taken, *head, c))
 
 
 class _NearestRecords:
-    """The records of a pool by their distance to a tuple, so many at a time."""
+    """The remaining records of a pool in ascending distance from a tuple, searched for `reach` records at a time."""
 
     def __init__(self, pool: ClusterPool, distances: TupleDistances, reach: int) -> None:
+        """Search for the first `reach` records of the pool nearest to the tuple of `distances`."""
         self.pool, self.distances, self.reach = pool, distances, reach
         self.question, self.place, self.n_used = distances.index_query(pool.index), 0, 0
         self._search()
 
     def _search(self) -> None:
+        """Find the `reach` records nearest to the tuple: their tuples, records per tuple, and distances."""
         self.tuples, self.counts = self.pool.index.nearest(self.question, self.reach)
         self.distances_found = self.distances.distances_to(self.pool.space.codes[self.tuples])
 
     def current_tuple(self) -> int:
-        """Return the tuple of the next record."""
+        """Return the tuple (of the pool) of the next record."""
         return int(self.tuples[self.place])
 
     def head(self, is_free: Bools) -> tuple[int, int] | None:
-        """Return the distance and row of the next record."""
+        """Return the distance and row number of the next record; None if all records of the pool were passed.
+
+        If those found so far are used up, four times as many are searched for.
+        """
         if self.place == len(self.tuples):
             if int(self.counts.sum()) >= self.pool.index.records:
                 return None
             n_passed = int(self.counts.sum())
             self.reach *= 4
-            self._search()  # of the last tuple there may be more now
+            self._search()  # the last tuple may have more records now
             cumulative = np.cumsum(self.counts)
             self.place = int(np.searchsorted(cumulative, n_passed, side="right"))
             self.n_used = n_passed - int(cumulative[self.place] - self.counts[self.place])
         return int(self.distances_found[self.place]), self.pool.next_free_row(self.current_tuple(), is_free)
 
     def advance(self) -> None:
-        """One record was taken."""
+        """Move on to the record after the current one, which was taken."""
         self.n_used += 1
         if self.n_used == self.counts[self.place]:
             self.place, self.n_used = self.place + 1, 0
 
 
 def _sensitive_clusters(space: EncodedTable, k: int, options: Options, check: Check) -> tuple[Ints, Ints]:
-    """Return the cluster of the sensitive values of each record, and the rank of its distance to the center."""
+    """Assign every record to a cluster of its sensitive values, and rank its distance to the cluster's center.
+
+    Clusters are those of fuzzy c-means on the codes of the sensitive columns, scaled to at most 1. Without sensitive
+    columns all records are in cluster 0 with rank 0.
+
+    Returns:
+        (n,) cluster of each record, and (n,) rank of its distance, equal distances having equal ranks.
+    """
     if not space.sensitive:
         return np.zeros(space.rows, np.int64), np.zeros(space.rows, np.int64)
     codes = np.stack([s.codes for s in space.sensitive])
@@ -264,7 +310,7 @@ def _sensitive_clusters(space: EncodedTable, k: int, options: Options, check: Ch
         centers = vulture_centers(points, counts, n_clusters, seed, rounds, check)
     else:
         random = options["mode"] != "deterministic"
-        draws = np.random.PCG64(seed).random_raw(n_clusters) if random else None  # its stream is promised
+        draws = np.random.PCG64(seed).random_raw(n_clusters) if random else None  # its stream is promised not to change
         centers = fuzzy_centers(points, counts, n_clusters, draws, rounds, check)
     cluster, distances = nearest_centers(points, centers)
     rank = np.unique(distances, return_inverse=True)[1]
@@ -276,11 +322,19 @@ def _sensitive_clusters(space: EncodedTable, k: int, options: Options, check: Ch
 
 
 class ClassDeviations:
-    """Deviations of classes from the whole table: earth mover's distances of their sensitive values, summed."""
+    """Deviations of classes from the whole table: their t-closeness measures, summed over sensitive columns.
+
+    Args:
+        space: The encoded table.
+        constraint: The constraint.
+        models: The t-closeness requirements, one per sensitive column.
+        rows: The canonical row numbers of each class; changed in place by `merge`.
+    """
 
     def __init__(
         self, space: EncodedTable, constraint: Constraint, models: Sequence[ModelRequirement], rows: list[Ints]
     ) -> None:
+        """Count each class's sensitive values, unless persons or a joint constraint require the records."""
         self.space, self.constraint, self.models, self.rows = space, constraint, models, rows
         self.needs_records = space.persons is not None or (constraint.joint and len(space.sensitive) > 1)
         self.counts = (
@@ -288,6 +342,7 @@ class ClassDeviations:
         )
 
     def deviation(self, c: int) -> float:
+        """Return the summed earth mover's distances of class `c` from the whole table."""
         if self.needs_records:
             return sum(float(self.constraint.worst_measure(self.space, self.rows[c], m)) for m in self.models)
         total, size = 0.0, np.array([len(self.rows[c])])
@@ -310,7 +365,21 @@ def _merge_deviating(
     labels: Ints,
     progress_check: progress.ProgressCheck,
 ) -> Ints:
-    """Return the classes, each united with the nearest until its deviation is at most t."""
+    """Unite each class with the nearest one until its deviation from the whole table is at most t.
+
+    The nearest class is the one with which a record of the union loses least.
+
+    Args:
+        space: The encoded table.
+        constraint: The constraint.
+        models: The t-closeness requirements; the least of their bounds is used.
+        loss: The loss.
+        labels: (n,) class of every record; no record is without one.
+        progress_check: Called for interrupts, progress and a time estimate.
+
+    Returns:
+        The new class of every record: the number of one of the united classes, so numbers have gaps.
+    """
     rows = cluster_members(labels)
     bounds, deviation = ClassBounds.from_members(space, rows), ClassDeviations(space, constraint, models, rows)
     low, high = bounds.low, bounds.high

@@ -36,7 +36,7 @@ class RunLengthLabels:
     def from_runs(cls, tuples: Numbers, clusters: Numbers, counts: Numbers) -> RunLengthLabels:
         """Return the labels for runs in any order of tuples; runs of one tuple keep their order.
 
-        Neighbouring runs of one tuple and cluster become one. O(n log n) time.
+        Neighbouring runs of one tuple with the same cluster are merged. O(n log n) time.
         """
         if len(tuples) and (tuples[1:] < tuples[:-1]).any():
             order = np.argsort(tuples, kind="stable")
@@ -49,15 +49,18 @@ class RunLengthLabels:
 
     @classmethod
     def from_assignment(cls, space: EncodedTable, assignment: RunLengthLabels | Ints) -> RunLengthLabels:
-        """Return the result of an algorithm as runs: it is runs, or the cluster of every record in canonical order."""
+        """Return the result of an algorithm as runs.
+
+        `assignment` is either runs already, returned unchanged, or the cluster of every record in canonical order.
+        """
         return assignment if isinstance(assignment, RunLengthLabels) else cls.from_labels(space, assignment)
 
     @classmethod
     def concatenate(cls, parts: Iterable[tuple[Ints, RunLengthLabels]]) -> RunLengthLabels:
-        """Return the labels of a table from those of its parts.
+        """Return the labels of a whole table, given the labels of its parts.
 
-        Each part comes with the numbers that its tuples have in the table. The clusters of a part are numbered after
-        those of the parts before it; -1 stays.
+        Each part is a pair: the numbers that its tuples have in the table, and its labels. The clusters of a part are
+        numbered after those of the parts before it; -1 stays.
         """
         pairs = list(parts)
         firsts = np.cumsum([0, *(runs.next_cluster_number for _, runs in pairs)])[:-1]
@@ -67,19 +70,19 @@ class RunLengthLabels:
 
     @classmethod
     def from_tuple_clusters(cls, space: EncodedTable, clusters: Numbers) -> RunLengthLabels:
-        """Return the labels if all records of a tuple are in the same cluster, given the cluster of each tuple."""
+        """Return the labels given one cluster per tuple: all records of a tuple are in the same cluster."""
         return cls(
             np.arange(len(space.counts), dtype=np.int32), clusters.astype(np.int32), smallest_int_type(space.counts)
         )
 
     @classmethod
     def single_cluster(cls, space: EncodedTable) -> RunLengthLabels:
-        """Return all records in one cluster."""
+        """Return labels that put all records in cluster 0."""
         return cls.from_tuple_clusters(space, np.zeros(len(space.counts), np.int32))
 
     @classmethod
     def from_labels(cls, space: EncodedTable, labels: Numbers) -> RunLengthLabels:
-        """Return the runs of cluster numbers of all records in canonical order."""
+        """Return the runs, given the cluster numbers of all records in canonical order (-1 for suppressed)."""
         changes = labels[1:] != labels[:-1]
         changes[space.starts[1:] - 1] = True
         begins = _run_starts(changes, len(labels))
@@ -88,7 +91,7 @@ class RunLengthLabels:
         return cls(tuples.astype(np.int32), labels[begins].astype(np.int32), smallest_int_type(counts))
 
     def labels(self) -> Ints:
-        """Cluster numbers of all records in canonical order."""
+        """Return the cluster numbers of all records in canonical order, -1 for suppressed."""
         return np.repeat(self.clusters.astype(np.int64), self.counts)
 
     @property
@@ -98,12 +101,12 @@ class RunLengthLabels:
 
     @property
     def n_records(self) -> int:
-        """Number of records."""
+        """Number of records, including suppressed ones."""
         return int(self.counts.sum(dtype=np.int64))
 
     @property
     def next_cluster_number(self) -> int:
-        """One more than the greatest number of a cluster."""
+        """One more than the greatest cluster number; 0 if all records are suppressed."""
         return int(self.clusters.max(initial=-1)) + 1
 
     @property
@@ -119,12 +122,15 @@ class RunLengthLabels:
         return RunLengthLabels(self.tuples[is_published], self.clusters[is_published], self.counts[is_published])
 
     def with_cluster_numbers(self, new_numbers: Numbers) -> RunLengthLabels:
-        """Return the labels with a new number for each cluster; -1 stays."""
+        """Return the labels with cluster c renumbered to new_numbers[c]; -1 stays, and equal numbers merge clusters."""
         clusters = np.append(new_numbers, -1)[self.clusters].astype(np.int32)
         return RunLengthLabels.from_runs(self.tuples, clusters, self.counts)
 
     def subset(self, tuples: Ints, n_tuples: int) -> RunLengthLabels:
-        """Return the runs of some of so many tuples, ascending, which are numbered from 0."""
+        """Return the runs of some of the tuples, which are renumbered from 0 in the given ascending order.
+
+        `n_tuples` is the number of tuples of the whole table.
+        """
         new_number = np.full(n_tuples, -1, np.int32)
         new_number[tuples] = np.arange(len(tuples), dtype=np.int32)
         tuple_numbers = new_number[self.tuples]
@@ -132,7 +138,7 @@ class RunLengthLabels:
         return RunLengthLabels(tuple_numbers[is_selected], self.clusters[is_selected], self.counts[is_selected])
 
     def reassigned(self, others: RunLengthLabels) -> RunLengthLabels:
-        """Return the labels with the published records assigned to the clusters of `others`, in canonical order.
+        """Return the labels with the published records moved, in canonical order, to the clusters in `others`.
 
         `others` has as many records of each tuple as are published here. Suppressed records stay suppressed.
         """
@@ -149,14 +155,14 @@ class RunLengthLabels:
 
 
 def intersect_partitions(first_sizes: Numbers, second_sizes: Numbers) -> tuple[Ints, Ints, Ints]:
-    """Intersect two divisions of one sequence into runs of the given lengths.
+    """Intersect two divisions of the same sequence into runs of the given lengths.
 
     Returns:
-        The length of each intersection, and the index of the run of either division that contains it.
+        The length of each intersection, and the index of the first division's run and of the second's that contain it.
     """
     ends, other_ends = np.cumsum(first_sizes, dtype=np.int64), np.cumsum(second_sizes, dtype=np.int64)
     all_ends = np.concatenate((ends, other_ends))
-    all_ends.sort(kind="stable")  # which sees that these are two ascending runs
+    all_ends.sort(kind="stable")  # fast, since these are two ascending runs
     all_ends = all_ends[_run_starts(all_ends[1:] != all_ends[:-1], len(all_ends))]
     counts = np.diff(all_ends, prepend=0)
     begins = all_ends - counts
@@ -164,9 +170,9 @@ def intersect_partitions(first_sizes: Numbers, second_sizes: Numbers) -> tuple[I
 
 
 def chain_heads(next_entry: Ints) -> Ints:
-    """Return the first entry of the chain that each entry is in, as kernels keep lists that grow and are joined.
+    """Return, for each entry, the first entry of the linked list that it is in.
 
-    `next_entry`: the next entry, -1 for none. O(n log n) time.
+    `next_entry` is the next entry of each entry, -1 for none. O(n log n) time.
     """
     head, has_next = np.arange(len(next_entry)), np.flatnonzero(next_entry >= 0)
     head[next_entry[has_next]] = has_next
@@ -176,5 +182,9 @@ def chain_heads(next_entry: Ints) -> Ints:
 
 
 def _run_starts(changes: Bools, length: int) -> Ints:
-    """Return where runs of equal entries begin, given for each entry but the first whether it differs from the last."""
+    """Return the index at which each run of equal entries begins.
+
+    `changes` says, for each entry but the first, whether it differs from the entry before; `length` is the number of
+    entries (0 gives an empty array).
+    """
     return np.append(0, np.flatnonzero(changes) + 1) if length else np.zeros(0, np.int64)

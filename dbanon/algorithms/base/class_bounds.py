@@ -1,4 +1,4 @@
-"""Clusters as extents of codes, and the loss of a record in them: what merging and leaving out are judged by."""
+"""The least and greatest codes of clusters, and the loss of a record in them, for merging and suppressing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from dbanon.encoding.encoded_table import AnyInts, CategoricalAttribute, Encoded
 
 @dataclass(frozen=True)
 class ClassBounds:
-    """Least and greatest codes of clusters (clusters, attributes), and their numbers of records (clusters,)."""
+    """The least and greatest codes of clusters, and their sizes; the code of NULL is greater than that of every value.
+
+    Attributes:
+        low: (clusters, attributes) least codes.
+        high: (clusters, attributes) greatest codes.
+        sizes: (clusters,) number of records.
+    """
 
     low: Ints
     high: Ints
@@ -21,14 +27,17 @@ class ClassBounds:
 
     @classmethod
     def from_members(cls, space: EncodedTable, members: list[Ints]) -> ClassBounds:
-        """Return the extents of clusters of canonical rows. O(rows * attributes)."""
+        """Return the bounds of clusters, given the canonical row numbers of each. O(rows * attributes)."""
         rows = np.concatenate(members)
         sizes = np.array([len(m) for m in members], np.int64)
         return cls._from_sorted_tuples(space, space.tuple_of[rows], np.cumsum(sizes) - sizes, sizes)
 
     @classmethod
     def from_labels(cls, space: EncodedTable, runs: RunLengthLabels) -> ClassBounds:
-        """Return the extents of the clusters of runs, by their numbers. O(runs * attributes)."""
+        """Return the bounds of the clusters of runs, ascending by cluster number; suppressed records do not count.
+
+        Numbers that no record has are skipped. O(runs * attributes).
+        """
         published = runs.without_suppressed()
         order = np.argsort(published.clusters, kind="stable")
         clusters = published.clusters[order]
@@ -38,7 +47,10 @@ class ClassBounds:
 
     @classmethod
     def _from_sorted_tuples(cls, space: EncodedTable, tuples: AnyInts, starts: Ints, sizes: Ints) -> ClassBounds:
-        """Return the extents of clusters of tuples, one after another."""
+        """Return the bounds of clusters whose tuples are one after another in `tuples`.
+
+        `starts` is where each cluster begins there, `sizes` its number of records.
+        """
         low, high = np.empty((2, len(starts), len(space.attributes)), np.int64)
         for j in range(len(space.attributes)):
             codes = space.codes[:, j][tuples]
@@ -46,20 +58,29 @@ class ClassBounds:
         return cls(low, high, sizes.astype(np.float64))
 
     def record_losses(self, space: EncodedTable) -> Floats:
-        """Return the loss of a record of each cluster: 0 to the number of attributes."""
+        """Return the loss of one record of each cluster, from 0 to the number of attributes."""
         return record_losses(space, self.low, self.high)
 
 
 def cluster_members(labels: Ints) -> list[Ints]:
-    """Return rows of each cluster in the order of the labels; rows of label -1 are in none."""
+    """Return the row numbers of each non-empty cluster, ascending by label; rows with label -1 are in none."""
     order = np.argsort(labels, kind="stable")[int((labels < 0).sum()) :]
     sizes = np.bincount(labels[order]) if len(order) else np.empty(0, np.int64)
     return [m for m in np.split(order, np.cumsum(sizes)[:-1]) if len(m)]
 
 
 def record_losses(space: EncodedTable, low_codes: Ints, high_codes: Ints) -> Floats:
-    """Loss of a record (KACPC paper, Eq. 1, weights aside) in clusters of the codes first to last (clusters,
-    attributes)."""
+    """Return the loss of one record in each cluster, from 0 to the number of attributes.
+
+    It is that of the KACPC paper, Eq. 1, without weights. In each attribute a cluster of NULLs alone loses 0, one with
+    NULL and values 1. Numbers lose the share of the range; categories the level of the published node over that of the
+    root.
+
+    Args:
+        space: The encoded table.
+        low_codes: (clusters, attributes) least codes.
+        high_codes: (clusters, attributes) greatest codes.
+    """
     total = np.zeros(len(low_codes))
     for j, attribute in enumerate(space.attributes):
         low, high = low_codes[:, j], high_codes[:, j]
@@ -80,8 +101,11 @@ def record_losses(space: EncodedTable, low_codes: Ints, high_codes: Ints) -> Flo
 
 
 def published_nodes(attribute: CategoricalAttribute, low: Ints, high: Ints, raised_nodes: Ints | None = None) -> Ints:
-    """Return the node that each cluster of the codes low to high publishes: the lowest that covers these, or that in
-    `raised_nodes` where it is not -1; of a code of NULL the root counts."""
+    """Return the hierarchy node that each cluster publishes for an attribute.
+
+    It is the lowest node that covers the codes from low to high, or the node in `raised_nodes` where that is not -1; it
+    is then replaced by the ancestor that `round` of the attribute allows. A code of NULL counts as the root.
+    """
     node = np.append(attribute.node, 0)
     covering = lowest_common_ancestors(attribute, node[low], node[high])
     if raised_nodes is not None:
@@ -90,7 +114,10 @@ def published_nodes(attribute: CategoricalAttribute, low: Ints, high: Ints, rais
 
 
 def unite_equal_classes(space: EncodedTable, labels: Ints) -> Ints:
-    """Return the labels with clusters that publish the same values made one; label -1 stays."""
+    """Return the labels with clusters that publish the same values merged into one; label -1 stays.
+
+    The classes are renumbered from 0.
+    """
     bounds = ClassBounds.from_members(space, cluster_members(labels))
     number = class_numbers(space, bounds.low, bounds.high)
     assigned = labels >= 0
@@ -130,7 +157,7 @@ def class_numbers(
             )
         low[~has_value, j], high[~has_value, j] = -2, -2
         star_code = -2 if isinstance(attribute, NumericAttribute) and attribute.with_bare_null else -1
-        # NULL among values is published as *, and so is the root of most hierarchies.
+        # NULL among values is published as *, like the root of most hierarchies.
         low[mixed, j], high[mixed, j] = (
             (0, -1) if isinstance(attribute, CategoricalAttribute) else (star_code, star_code)
         )

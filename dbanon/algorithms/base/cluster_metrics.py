@@ -15,17 +15,19 @@ from dbanon.encoding.encoded_table import Ints
 
 
 def _sum_of_squares(sizes: Ints) -> float:
+    """Return the sum of the squared sizes, computed in whole numbers."""
     return float(sum(size * size for size in sizes.tolist()))
 
 
 def _discernibility_with_suppression(published: PublishedClusters, sizes: Ints) -> float:
+    """Return the sum of squared sizes, plus the number of all input records for each record that is not published."""
     return _sum_of_squares(sizes) + float(
         (published.n_input_records - published.n_published) * published.n_input_records
     )
 
 
 def _n_cells(published: PublishedClusters) -> int:
-    """Cells of the released records."""
+    """Return the number of published records times the number of quasi-identifiers."""
     return published.n_published * published.n_attributes
 
 
@@ -57,13 +59,11 @@ CLUSTER_METRICS: dict[str, Callable[[PublishedClusters], float]] = {
     "homogeneous_share": PublishedClusters.homogeneous_share,
     "query_error": lambda of: math.nan if of.queries is None else of.queries.error(of),
 }
-"""Measures by the names that NAME_metrics has for them (`suppressed` is its `suppressed`), and the mean of
-query_error()'s medians of counts."""
+"""Metrics of clusters under the names of NAME_metrics; query_error is the mean of query_error()'s medians of counts."""
 
 STREAM_METRICS: dict[str, Callable[[PublishedClusters], float]] = {
     "average_loss": lambda of: (of.total_loss("leaves") / of.n_attributes + of.n_suppressed) / of.space.rows,
     "suppression": lambda of: of.n_suppressed / of.space.rows,
     **dict.fromkeys(("average_delay", "delay", "reuse"), lambda of: math.nan),
 }
-"""Measures that streams have beside those, by the names of their NAME_metrics; a table, which leaves all at once, has
-neither delays nor classes that are used again."""
+"""Metrics that streams have in addition. A table is published at once, so delays and reuse are NaN."""

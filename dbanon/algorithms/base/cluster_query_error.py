@@ -18,17 +18,22 @@ from dbanon.algorithms.base.published_clusters import PublishedClusters, Publish
 from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Floats, Ints, NumericAttribute
 
 MAX_PREDICATES = 3
-"""Predicates of a question, at most."""
+"""Greatest number of predicates of a query."""
 
 SELECTIVITY = 0.1
 SANITY_BOUND = 0.001
 SEED = 1
-"""Those that query_error() has where a call does not say."""
+"""Selectivity, sanity bound and seed are the defaults of query_error()."""
 
 
 @dataclass(frozen=True)
 class RangeQuery:
-    """The records between two ends of some columns: places from low to high by column."""
+    """A counting query: the number of records whose values are in a range, for some columns.
+
+    Attributes:
+        number: Number of the query, from 1.
+        ranges: Index of each column with a predicate, and the least and greatest position of its range.
+    """
 
     number: int
     ranges: dict[int, tuple[float, float]]
@@ -36,7 +41,15 @@ class RangeQuery:
 
 @dataclass(frozen=True)
 class RangeQueries:
-    """So many questions about a table, and how many records each is about."""
+    """Counting queries on a table, with the exact answers.
+
+    Attributes:
+        queries: The queries.
+        answers: (queries,) number of records of the table that match each query.
+        records: Number of records of the table.
+        steps: For each column, the distance of neighbouring values: 1 for whole numbers and categories, 0 for measured
+            numbers.
+    """
 
     queries: tuple[RangeQuery, ...]
     answers: Floats
@@ -47,9 +60,15 @@ class RangeQueries:
     def draw(
         cls, space: EncodedTable, intervals: Sequence[PublishedIntervals], steps: Sequence[float], n_queries: int
     ) -> RangeQueries:
-        """Return the questions that query_error() draws with its default seed. O(questions * tuples) time.
+        """Draw the queries that query_error() draws with its default seed, and answer them on the table.
 
-        `steps`: how far neighbouring values of a column are apart, 1 where they are counted, 0 where they are measured.
+        Args:
+            space: The encoded table.
+            intervals: The published intervals of each numeric attribute.
+            steps: See `RangeQueries`.
+            n_queries: Number of queries.
+
+        O(queries * tuples) time.
         """
         places = _value_positions(space, intervals)
         domains = [_ColumnDomain.from_column(space, j, places[j]) for j in range(len(places))]
@@ -64,7 +83,11 @@ class RangeQueries:
         return cls(queries, answers, space.rows, steps)
 
     def error(self, published_clusters: PublishedClusters) -> float:
-        """Median relative error of the counts, averaged over the numbers of predicates. O(questions * classes)."""
+        """Return the relative error of the answers that follow from published clusters.
+
+        A cluster counts with the share of its intervals that a query covers. The errors are summarized by the median
+        over queries with the same number of predicates, and then by the mean over these numbers. O(queries * clusters).
+        """
         low, high = _published_ranges(published_clusters)
         errors: dict[int, list[float]] = {}
         for question, answer in zip(self.queries, self.answers.tolist(), strict=True):
@@ -77,7 +100,10 @@ class RangeQueries:
 
 
 def _overlap_shares(low: Floats, high: Floats, first: float, last: float, step: float) -> Floats:
-    """Return the share of published intervals within a range: all values of one are equally likely."""
+    """Return the share of each published interval [low, high] that is within the range [first, last].
+
+    All values of an interval, `step` apart (0: continuous), are equally likely. An interval of one value gives 0 or 1.
+    """
     inside = (low == high) | ((first <= low) & (high <= last))
     with np.errstate(invalid="ignore", divide="ignore"):
         part = (np.minimum(high, last) - np.maximum(low, first) + step) / (high - low + step)
@@ -86,11 +112,11 @@ def _overlap_shares(low: Floats, high: Floats, first: float, last: float, step: 
 
 @dataclass(frozen=True)
 class _ColumnDomain:
-    """The values of a column in order, with counts.
+    """The values of a column that occur, in order, with counts; NULL is not among them.
 
     Attributes:
         positions: Positions of the values, ascending.
-        n_before: Number of records before each position.
+        n_before: Number of records with a smaller value.
         n_filled: Number of records with a value.
     """
 
@@ -100,6 +126,7 @@ class _ColumnDomain:
 
     @classmethod
     def from_column(cls, space: EncodedTable, j: int, places: Floats) -> _ColumnDomain:
+        """Return the domain of attribute `j`; `places` has the position of each code."""
         records = np.zeros(len(places) + 1, np.int64)
         np.add.at(records, space.codes[:, j], space.counts)
         occupied = np.flatnonzero(records[:-1])
@@ -107,11 +134,18 @@ class _ColumnDomain:
         return cls(places[occupied], np.cumsum(counts) - counts, int(counts.sum()))
 
     def position_of(self, record: int) -> float:
-        """Return the position at which a record lies, given its number among the records with a value."""
+        """Return the position of record number `record`.
+
+        Records with a value are numbered from 0 in ascending order of their values.
+        """
         return float(self.positions[np.searchsorted(self.n_before, record, side="right") - 1])
 
 
 def _draw_query(number: int, domains: Sequence[_ColumnDomain]) -> RangeQuery:
+    """Return query `number`, drawn by hashes of the number: 1 to MAX_PREDICATES columns and a range for each.
+
+    The ranges are chosen so that, if columns are independent, about SELECTIVITY of the records match.
+    """
     predicates = 1 + (number - 1) % min(MAX_PREDICATES, len(domains))
     order = sorted(range(len(domains)), key=lambda j: (_hash(number, "column", j), j))
     share = SELECTIVITY ** (1 / predicates)
@@ -126,13 +160,16 @@ def _draw_query(number: int, domains: Sequence[_ColumnDomain]) -> RangeQuery:
 
 
 def _hash(number: int, purpose: str, column: int) -> int:
-    """Return the lower half of an MD5, as DuckDB's md5_number_lower gives it."""
+    """Return the lower 64 bits of an MD5 hash of the arguments, as DuckDB's md5_number_lower gives it."""
     digest = hashlib.md5(f"{SEED}:{number}:{purpose}:{column}".encode(), usedforsecurity=False).digest()
     return int.from_bytes(digest[8:], "little")
 
 
 def _value_positions(space: EncodedTable, intervals: Sequence[PublishedIntervals]) -> list[Floats]:
-    """Return the positions of each column's values by code: numbers in the unit of their ends, categories by leaf."""
+    """Return the position of each column's values by code.
+
+    Numbers are in the unit of their interval ends. A category's position is the number of leaves before it.
+    """
     remaining_intervals = iter(intervals)
     return [
         next(remaining_intervals).position
@@ -143,13 +180,20 @@ def _value_positions(space: EncodedTable, intervals: Sequence[PublishedIntervals
 
 
 def _leaves_before(tree: CategoricalAttribute) -> Ints:
-    """Leave that come before each node, or its first one."""
+    """Return the number of leaves that precede each node in preorder, by node.
+
+    For an inner node these are the leaves before its first leaf.
+    """
     leaf = ~tree.is_inner
     return np.cumsum(leaf) - leaf
 
 
 def _published_ranges(published: PublishedClusters) -> tuple[list[Floats], list[Floats]]:
-    """Ends of what each cluster publishes, by column; -infinity where that is NULL."""
+    """Return the lower and upper ends of the intervals that each cluster publishes, one array per column.
+
+    A cluster with NULL and values has the whole range of the column. One with NULLs alone has -infinity as both ends;
+    but if the attribute publishes NULL for both, it has the whole range, too.
+    """
     low, high = [], []
     for j, (attribute, (first, last)) in enumerate(
         zip(published.space.attributes, _value_ranges(published), strict=True)
@@ -171,7 +215,11 @@ def _published_ranges(published: PublishedClusters) -> tuple[list[Floats], list[
 
 
 def _value_ranges(published: PublishedClusters) -> Iterator[tuple[Floats, Floats]]:
-    """Ends of what each cluster's values span, by column; those of NULL mean nothing."""
+    """Yield, for each column, the lower and upper ends of what each cluster's values span.
+
+    Numbers give published interval ends, categories the first and last leaf of the published node. The entries of
+    clusters that contain NULL in the column are meaningless.
+    """
     intervals = iter(published.intervals)
     for j, attribute in enumerate(published.space.attributes):
         low = np.minimum(published.bounds.low[:, j], attribute.values - 1)

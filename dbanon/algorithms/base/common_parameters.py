@@ -18,8 +18,8 @@ from dbanon.table_functions.parameter_types import (
 from dbanon.table_functions.parameters import Parameter
 
 OBJECTIVES = {"precision": None, "ncp": "leaves", "sse": None}
-"""What a search can lower, and the heights of inner nodes in it (None: those of eloss_height); of sse, which is of
-numbers alone, dbanon.algorithms.squares."""
+"""Metrics that a search can lower, and how the height of hierarchy nodes is then measured (None: as `loss_height`
+says). For sse, which is of numbers only, see dbanon.algorithms.microaggregation.annealing."""
 
 K = Parameter(
     "k",

@@ -7,8 +7,11 @@ from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, In
 
 
 def distance_sums_to_all(space: EncodedTable) -> Ints:
-    """The distance (of the k-member paper, weighted) of each tuple to all records together, exactly, in units of the
-    loss of `Loss(space, 1, "edges")`. O(tuples * attributes + nodes * levels) time."""
+    """Return the distance of each tuple to all records of the table together, as exact integers.
+
+    It is the weighted distance of the k-member paper, in units of the loss of `Loss(space, 1, "edges")`. O(tuples *
+    attributes + nodes * levels) time.
+    """
     total = np.zeros(len(space.counts), np.int64)
     for j, term in enumerate(Loss(space, 1, "edges").terms):
         codes = space.codes[:, j]
@@ -24,7 +27,10 @@ def distance_sums_to_all(space: EncodedTable) -> Ints:
 
 
 def _axis_sums(term: LossTerm, records: Ints) -> Ints:
-    """Return summed |a - b| of each value to those of all records, which are not NULL."""
+    """Return, for each value of a number, the sum of |a - b| to all records with a value.
+
+    `records` is the number of records with each value, without NULL.
+    """
     n_before, sum_below = np.cumsum(records) - records, np.cumsum(records * term.places) - records * term.places
     n_from_here = int(records.sum()) - n_before
     sum_from_here = int((records * term.places).sum()) - sum_below
@@ -32,9 +38,10 @@ def _axis_sums(term: LossTerm, records: Ints) -> Ints:
 
 
 def _tree_sums(term: LossTerm, tree: CategoricalAttribute, records: Ints) -> Ints:
-    """Return summed heights of the lowest common ancestors of each value with those of all records.
+    """Return, for each category, the summed heights of the lowest common ancestors with all records with a value.
 
-    A value shares with the records below an ancestor, but not below the next node on the way, that ancestor.
+    `records` is the number of records with each value, without NULL. The records below an ancestor of the value, but
+    not below the next node on the path to the value, share that ancestor with it.
     """
     node_records = np.zeros(len(tree.parent), np.int64)
     node_records[tree.node] = records

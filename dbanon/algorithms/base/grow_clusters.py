@@ -1,12 +1,13 @@
-"""Growth: the one loop of the families gather and greedy.
+"""Growth: the one loop of the algorithm families that form clusters one after another.
 
-A group begins with a seed, records join it until it is enough, and the next group begins, while the remaining records
-can make one; the remaining records are placed. What differs are four rules:
+A group is a cluster that is being formed. It begins with a seed, records join it until it is large enough, and the next
+group begins, while the remaining records can form one. Then the leftovers are assigned. Algorithms differ in four
+rules:
 
 gather.nearest     seed: least or greatest sum of distances to all seeds; joins: nearest to the seed; enough: k records,
                    or any model; leftovers: nearest seed
-gather.diverse     the same; joins: nearest with which the models can still be met; leftovers: nearest group that meets
-                   them then
+gather.diverse     equal to gather.nearest, except joins: nearest with which the models can still be met; leftovers:
+                   nearest group that meets them then
 gather.mdav        seed: farthest from the average, then from that seed; joins: nearest to the seed; enough: k records;
                    leftovers: a group of their own
 greedy.least_loss  seed: farthest from the seed before, a random record, or the first; joins: least loss; enough: k
@@ -32,21 +33,21 @@ from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 MIN_BATCH, MAX_BATCH = 4, 2**22
-"""Groups that are made between two looks for interrupts, at least and at most."""
+"""Least and greatest number of groups that are formed between two checks for interrupts."""
 
 CHECK_INTERVAL_S = 0.1
-"""Seconds between two looks for interrupts, where groups are made one after another in compiled code."""
+"""Seconds between two checks for interrupts, if groups are formed one after another in compiled code."""
 
 SAMPLE_GROUPS, SAMPLE_STEPS = 64, 10**8
-"""Groups by which it is judged how long all of them take, or the steps after which fewer will do. The first FEWEST are
-not among them: kernels may have been compiled for them."""
+"""Groups from which the time of all groups is estimated, or the steps after which fewer are enough. The first MIN_BATCH
+groups are not among them: kernels may have been compiled for them."""
 
 MAX_MEMBERS = 2**22
-"""Members of groups that are held at a time."""
+"""Greatest number of members of groups in memory at a time."""
 
 
 class GrowthRules(ABC):
-    """The rules by which one clustering grows its groups, and its remaining records.
+    """The rules by which an algorithm grows its groups (clusters that are being formed) and assigns the leftovers.
 
     Attributes:
         index: Counts the remaining records, and the records examined so far.
@@ -73,14 +74,14 @@ class GrowthRules(ABC):
 
     @abstractmethod
     def can_form_group(self) -> bool:
-        """Return whether the remaining records might form a group."""
+        """Return whether the remaining records are enough for one more group."""
 
     @abstractmethod
     def form_groups(self, first_number: int, max_groups: int) -> int:
         """Form up to `max_groups` groups, numbered from `first_number`, and return how many were formed.
 
-        A group is a seed and the records that join it until it meets the requirement. 0 means that the remaining
-        records form no group.
+        A group is a seed and the records that join it until it meets the requirement; they no longer remain. 0 means
+        that the remaining records form no group.
         """
 
     @abstractmethod
@@ -88,12 +89,12 @@ class GrowthRules(ABC):
         """Assign each remaining record, in canonical order, to one of the first `n_groups` groups."""
 
     def assignment(self) -> Assignment:
-        """Return the group of every record."""
+        """Return the group of every record, from the log."""
         return self.log.to_labels()
 
 
 class KernelCountedRules(GrowthRules):
-    """Rules whose kernel counts the remaining records and the examined tuples.
+    """Growth rules whose kernel counts the remaining records and the examined tuples.
 
     Attributes:
         state: The state from which the kernel continues; its second number is that of the remaining records.
@@ -106,6 +107,14 @@ class KernelCountedRules(GrowthRules):
     step_cost = 1.0
 
     def __init__(self, space: EncodedTable, k: int, state: NDArray[Any], min_records: int = 1) -> None:
+        """Prepare the arrays of the kernel; no record is in a group yet.
+
+        Args:
+            space: The encoded table.
+            k: Least number of records of a group.
+            state: The initial state of the kernel.
+            min_records: The k of the constraint from which the arrays for the kernel are built.
+        """
         self.space, self.k, self.state, self.n_examined = space, k, state, 0
         self.kernel_inputs = build_kernel_inputs(space, Constraint(min_records), "edges")
         self.code_offsets = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
@@ -113,18 +122,25 @@ class KernelCountedRules(GrowthRules):
 
     @property
     def n_remaining(self) -> int:
+        """Number of records in no group yet, from the kernel's state."""
         return int(self.state[1])
 
     @property
     def steps(self) -> int:
+        """Cost of the tuples examined so far, in steps of dbanon.algorithms.base.progress."""
         return round(self.n_examined * self.step_cost)
 
     def assignment(self) -> Assignment:
+        """Return the (n,) group of every record."""
         return self.labels
 
 
 def grow_groups(space: EncodedTable, rules: GrowthRules, check: Check) -> Assignment:
-    """Return the group of every record; a single group if none could be formed."""
+    """Form groups by `rules` while possible, assign the leftovers, and return the group of every record.
+
+    If no group can be formed, all records are in one cluster. Between batches of groups `check` is called, and progress
+    and a time estimate are reported through it.
+    """
     n_groups, batch, progress_check = 0, MIN_BATCH, progress.as_progress_check(check)
     sample = _GrowthEstimate(space, rules, progress_check)
     while rules.can_form_group():
@@ -145,15 +161,22 @@ def grow_groups(space: EncodedTable, rules: GrowthRules, check: Check) -> Assign
 
 
 class _GrowthEstimate:
-    """The first groups, by which it is judged how long all of them take."""
+    """A time estimate for all groups, made once from a sample: the groups after the first MIN_BATCH."""
 
     def __init__(self, space: EncodedTable, rules: GrowthRules, work: progress.ProgressCheck) -> None:
+        """Start without a sample; `work` receives the estimate."""
         self._space, self._rules, self._work = space, rules, work
         self._sample_start: tuple[int, int, int, float] | None = None
         self._is_estimated = False
 
     def next_batch(self, n_groups: int, batch: int) -> int:
-        """Return how many groups to form next; the same on every machine until the cost of all of them is estimated."""
+        """Return how many groups to form next; report the estimate once the sample is complete.
+
+        Args:
+            n_groups: Number of groups formed so far.
+            batch: The batch size wanted by the caller, returned once the estimate is made. Until then batches are the
+                same on every machine.
+        """
         if self._is_estimated:
             return batch
         if n_groups < MIN_BATCH:
@@ -180,5 +203,5 @@ class _GrowthEstimate:
 
 
 def limit_batch(n_groups: int, min_records: int) -> int:
-    """As many groups of so many records, or fewer, as there is room for."""
+    """Return `n_groups`, or as many groups of `min_records` records as fit in MAX_MEMBERS rows if that is fewer."""
     return min(n_groups, max(MAX_MEMBERS // (min_records + 2), MIN_BATCH))

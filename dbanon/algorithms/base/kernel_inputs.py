@@ -1,4 +1,4 @@
-"""An encoded table and its privacy model as arrays, for the kernels that cut and rebuild classes.
+"""An encoded table and its privacy models as arrays, for the kernels that cut and rebuild classes.
 
 An item is a set of records that no model distinguishes: a tuple; a tuple with its sensitive values if a model uses
 them; a record if persons are counted, or if columns are checked within equal values of the others.
@@ -17,28 +17,31 @@ from dbanon.kernels.arrays import LossArrays, ModelScratch
 from dbanon.privacy_models.constraint import Constraint
 
 MAX_TABLE_VALUES = 256
-"""Hierarchies of at most so many values have a table of the losses of all pairs."""
+"""A hierarchy of at most so many values has a table of the losses of all pairs."""
 
 MAX_SIZE_FACTOR = 8
-"""Where models judge more than the number of records, classes of up to so many times the least are looked for."""
+"""If models other than k must be checked, classes of up to so many times the least size are tried."""
 
 MAX_VALUE_COUNTS = 2**24
-"""Counts of values in all parts, while a group grows; where there would be more, each group is counted from scratch."""
+"""Greatest number of value counts in all parts while a group grows; with more, each group is counted from scratch."""
 
 N_ORDERS = 16
-"""Orders of the siblings of each hierarchy; numbers go up in every other one, and down."""
+"""Number of random orders of the values of each hierarchy."""
 
 
 @dataclass(frozen=True)
 class KernelInputs:
-    """The arrays of an encoded table and its privacy model.
+    """The arrays of an encoded table and its privacy models, for kernels.
+
+    An item is a set of records that no model distinguishes, such as a tuple.
 
     Attributes:
         terms: See dbanon.kernels.loss.
         data: See dbanon.kernels.loss.
-        mode: 0 if k records suffice, so that items are tuples; 1 if models examine records; 2 if persons are counted or
-            columns are checked separately.
-        model: The two forms of dbanon.kernels.model_check.
+        mode: 0 if k records suffice, so that items are tuples; 1 if models examine records, so that items are tuples
+            with their sensitive values; 2 if persons are counted or columns are checked within equal values of the
+            others, so that items are records.
+        model: The two forms of dbanon.kernels.model_check: for mode 1 and for mode 2; None for the other.
         rank_orders: See dbanon.kernels.local_search.
         codes: (items, attributes) codes of each item.
         sizes: (items,) number of records of each item.
@@ -58,11 +61,14 @@ class KernelInputs:
 
     @property
     def item_of(self) -> Ints:
-        """The item of every row, (n,); computed again on each use if items are tuples."""
+        """The item of every canonical row, (n,); computed again on each use if items are tuples."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes) if self.item_by_row is None else self.item_by_row
 
     def cluster_items(self, runs: RunLengthLabels) -> tuple[AnyInts, AnyInts, AnyInts]:
-        """Return item, cluster and number of records of each run, without suppressed records."""
+        """Return item, cluster and number of records, as three arrays, without suppressed records.
+
+        There is one entry per run if items are tuples, otherwise one per record.
+        """
         if self.item_by_row is None:
             published = runs.without_suppressed()
             return published.tuples, published.clusters, published.counts
@@ -73,9 +79,16 @@ class KernelInputs:
     def reassigned(
         self, space: EncodedTable, before: RunLengthLabels, items: AnyInts, clusters: AnyInts, counts: AnyInts
     ) -> RunLengthLabels:
-        """Return the labels with the published records of `before` assigned to the given clusters, in canonical order.
+        """Return the labels with the published records of `before` in the given clusters, in canonical order.
 
-        `counts` records of each of `items`, which ascend, are assigned to each of `clusters`.
+        Suppressed records stay suppressed.
+
+        Args:
+            space: The encoded table.
+            before: The labels before.
+            items: Item of each entry, ascending.
+            clusters: Cluster of each entry.
+            counts: How many of the item's published records are assigned to the cluster.
         """
         if self.item_by_row is None:
             return before.reassigned(RunLengthLabels.from_runs(items, clusters, counts))
@@ -86,7 +99,7 @@ class KernelInputs:
 
     @property
     def scratch(self) -> ModelScratch:
-        """Scratch for the kernels that check groups."""
+        """New scratch arrays for the kernels that check clusters against the models; empty if k records suffice."""
         record_model, person_model = self.model
         if record_model is None and person_model is None:
             return ModelScratch(np.zeros(0, np.int64), None)
@@ -94,18 +107,24 @@ class KernelInputs:
 
     @property
     def loss_arrays(self) -> LossArrays:
-        """The arrays from which the loss of a class is computed."""
+        """The codes of the items and the loss terms, as kernels take them to compute the loss of a class."""
         return LossArrays(self.codes, self.terms, self.data)
 
     @property
     def max_class_size(self) -> int:
-        """Most records of a class that is looked for: one of twice the least can be cut without loss, unless a model
-        judges more than their number."""
+        """Largest number of records of a class that searches try to form.
+
+        It is twice `min_records` less 1 if k records suffice, since a larger class can be cut without loss; otherwise
+        MAX_SIZE_FACTOR times `min_records`.
+        """
         return 2 * self.min_records - 1 if self.mode == 0 else MAX_SIZE_FACTOR * self.min_records
 
 
 def build_kernel_inputs(space: EncodedTable, constraint: Constraint, heights: str) -> KernelInputs:
-    """Return the arrays of a space. O(tuples) memory where k records are enough, else O(rows)."""
+    """Return the arrays of an encoded table and a constraint; `heights` is the kind of loss (see `Loss`).
+
+    O(tuples) memory if k records are enough, else O(rows).
+    """
     terms, data = _loss_terms(space, heights)
     by_row, codes, sizes, mode = None, space.codes, space.counts, _model_mode(space, constraint)
     if mode == 1:
@@ -120,13 +139,18 @@ def build_kernel_inputs(space: EncodedTable, constraint: Constraint, heights: st
 
 
 def _model_mode(space: EncodedTable, constraint: Constraint) -> int:
+    """Return 0 if any k records meet the constraint, 2 if persons count or it is joint, else 1."""
     if constraint.counts_only_records(space):
         return 0
     return 2 if space.persons is not None or (constraint.joint and len(space.sensitive) > 1) else 1
 
 
 def _distinct_keys(key: Any) -> tuple[Ints, Ints]:
-    """Return the first row of each distinct key, and the number of the key by row."""
+    """Number the distinct rows of `key` (n, columns) in ascending order.
+
+    Returns:
+        The first row of each distinct key, and (n,) the number of each row's key.
+    """
     order = np.lexsort(key.T[::-1])
     is_first = np.append(True, (key[order[1:]] != key[order[:-1]]).any(axis=1))
     number = np.empty(len(key), np.int64)
@@ -138,6 +162,12 @@ def _distinct_keys(key: Any) -> tuple[Ints, Ints]:
 
 
 def _loss_terms(space: EncodedTable, heights: str) -> tuple[Ints, Ints]:
+    """Pack the loss functions of all attributes into two arrays for kernels; `heights` is the kind of loss.
+
+    Returns:
+        (attributes, 6) kind, number of values, greatest loss, loss of NULL alone, and where the attribute's one or two
+        arrays begin in the second result; and these arrays, concatenated, with a final 0.
+    """
     terms = np.zeros((len(space.attributes), 6), np.int64)
     data: list[Ints] = []
     place = 0
@@ -152,7 +182,12 @@ def _loss_terms(space: EncodedTable, heights: str) -> tuple[Ints, Ints]:
 
 
 def _loss_term_arrays(term: LossTerm) -> tuple[list[Ints], int, int]:
-    """Arrays of one attribute, its kind, and what NULL alone loses."""
+    """Return the arrays from which kernels compute the loss on one attribute, its kind, and the loss of NULL alone.
+
+    Kind 0 is a number: lower and upper interval ends by code. Kind 1 is a hierarchy with few values: a table of the
+    losses of all pairs of codes. Kind 2 is a hierarchy with many values: node of each code; parent, first code, end of
+    codes and loss of each node.
+    """
     attribute = term.attribute
     if isinstance(attribute, NumericAttribute):
         below = above = term.places
@@ -176,6 +211,15 @@ def _loss_term_arrays(term: LossTerm) -> tuple[list[Ints], int, int]:
 
 
 def _model_arrays(space: EncodedTable, constraint: Constraint, mode: int, item_of: Ints, items: int) -> tuple[Any, Any]:
+    """Return the constraint as kernels check it: arrays for mode 1 and arrays for mode 2; None for the other mode.
+
+    Args:
+        space: The encoded table.
+        constraint: The constraint.
+        mode: 1 or 2, see `KernelInputs`.
+        item_of: (n,) item of every row.
+        items: Number of items.
+    """
     model_table = space if constraint.models else replace(space, sensitive=())
     rules = model_rules(model_table, constraint.models)
     if mode == 2:
@@ -188,7 +232,15 @@ def _model_arrays(space: EncodedTable, constraint: Constraint, mode: int, item_o
 
 
 def _person_ids(space: EncodedTable, constraint: Constraint) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Ids of (part, value, person) and of (part, person) by record; a person is a record where none is declared."""
+    """Number the distinct (part, value, person) and (part, person) of every sensitive column, by record.
+
+    A part is a combination of values of the other sensitive columns if the constraint is joint; otherwise there is one
+    part. If persons are not declared, each record is its own person. Unknown persons have -1.
+
+    Returns:
+        First, for (part, value, person): (columns, n) number, and the part and the value of each number. Second, for
+        (part, person): (columns + 1, n) number, where the last row is for k alone, and the part of each number.
+    """
     columns = len(space.sensitive) if constraint.models else 0
     person = np.arange(space.rows) if space.persons is None else space.persons
     pair, body = np.full((columns, space.rows), -1, np.int64), np.full((columns + 1, space.rows), -1, np.int64)
@@ -216,8 +268,17 @@ def _person_ids(space: EncodedTable, constraint: Constraint) -> tuple[tuple[Any,
 
 
 def _growth_scratch(rules: tuple[Any, ...], pairs: tuple[Any, ...], people: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Scratch for counting a group that grows: marks of ids, and a row for each part of each column, with its counts of
-    values, what else is known of it, and where the rows of each column begin; no rows where there would be too many."""
+    """Return scratch arrays for counting persons and values of a group that grows.
+
+    They are marks of the numbers of `_person_ids`; counts of values, and six further counters, for each part of each
+    column; and where the parts of each column begin. The counts have no rows if there would be more than
+    MAX_VALUE_COUNTS.
+
+    Args:
+        rules: The arrays of the models (see `model_rules`).
+        pairs: The first result of `_person_ids`.
+        people: The second result of `_person_ids`.
+    """
     from dbanon.kernels.model_check import FIRST
 
     marks = np.zeros(FIRST + len(people[1]) + len(pairs[1]), np.int64)
@@ -231,6 +292,7 @@ def _growth_scratch(rules: tuple[Any, ...], pairs: tuple[Any, ...], people: tupl
 
 
 def _concatenate(arrays: list[Ints]) -> Ints:
+    """Return the concatenated arrays; an empty array for an empty list."""
     return np.concatenate([np.zeros(0, np.int64), *arrays])
 
 
@@ -238,7 +300,14 @@ def _concatenate(arrays: list[Ints]) -> Ints:
 
 
 def _rank_orders(space: EncodedTable) -> tuple[Any, ...]:
-    """Ranks of the codes of each attribute in several orders (siblings shuffled), and where an attribute's begin."""
+    """Return N_ORDERS random orders of each categorical attribute's values, and where each attribute begins in them.
+
+    The first order is that of the codes. In the others siblings are shuffled, so that each subtree stays together; the
+    shuffles are the same in every run. Numeric attributes have no entries.
+
+    Returns:
+        (N_ORDERS, all values) rank of each value, and (attributes,) the column of each attribute's first value.
+    """
     sizes = [a.values if isinstance(a, CategoricalAttribute) else 0 for a in space.attributes]
     starts = np.cumsum([0, *sizes])
     ranks = np.zeros((N_ORDERS, max(int(starts[-1]), 1)), np.int32)
@@ -252,8 +321,11 @@ def _rank_orders(space: EncodedTable) -> tuple[Any, ...]:
 
 
 def _leaf_ranks(tree: CategoricalAttribute, draws: Any) -> Ints:
-    """Ranks of the values in an order for each row of `draws`, by node: as they are in the first; in the others
-    siblings go by their draws, so that each subtree stays together."""
+    """Return (orders, values) ranks of a hierarchy's values, in the order of the codes first, then in shuffled orders.
+
+    In a shuffled order siblings are sorted by their entries in the row of `draws` (orders, nodes), so that each subtree
+    stays together. The first row of `draws` is not used.
+    """
     ranks = np.empty((len(draws), tree.values), np.int64)
     ranks[0] = np.arange(tree.values)
     # A node comes after its parent and the subtrees of the siblings before it.

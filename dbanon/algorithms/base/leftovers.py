@@ -1,4 +1,4 @@
-"""Records in no cluster, which join, one after another, the cluster whose whole loss grows least (MINIL)."""
+"""Assign records in no cluster, one after another, to the cluster whose whole loss grows least (MINIL)."""
 
 import numpy as np
 
@@ -7,12 +7,21 @@ from dbanon.algorithms.base.registry import Check
 from dbanon.encoding.encoded_table import Ints
 
 STEPS_PER_CALL = 2**22
-"""Clusters that are looked at between two looks for interrupts."""
+"""Number of clusters examined between two checks for interrupts."""
 
 
 def assign_leftovers(kernel_inputs: KernelInputs, tuple_of: Ints, labels: Ints, check: Check) -> None:
-    """Gives the records of label -1, in canonical order, a cluster; labels are those of all records, clusters are
-    numbered without gaps. Ties go to the earlier cluster. O(records * clusters) time at worst."""
+    """Assign each record with label -1, in canonical order, to the cluster whose whole loss grows least.
+
+    Each record is added before the next one is assigned. Ties go to the earlier cluster. O(records * clusters) time at
+    worst.
+
+    Args:
+        kernel_inputs: The arrays of the encoded table.
+        tuple_of: (n,) tuple of every record.
+        labels: (n,) cluster of every record, numbered without gaps, or -1; changed in place.
+        check: Called from time to time; raises if the run was interrupted.
+    """
     from dbanon.kernels import min_loss_assignment
 
     clusters = int(labels.max(initial=-1)) + 1

@@ -1,11 +1,10 @@
-"""Information loss as exact integers: what one record loses in a cluster, and how much more it costs to let one in.
+"""Information loss as exact integers: the loss of one record in a cluster, and the increase when a record joins.
 
-The loss of a record is a sum over attributes: the range of a number over the range of the whole table, and the height
-of the node that is published of a category (the lowest common ancestor, raised where `coarsen` asks) over that of the
-root. The heights are those of k-member (edges down to the
-deepest leaf), shares of leaves (NCP), or those of KACPC (levels from the root down, 0 for a leaf). A cluster that mixes
-NULL and values loses all of an attribute, one of NULLs nothing. Every term is rounded once to a multiple of 2^-s, so
-that equal losses are equal.
+The loss of a record is a sum over attributes. A number loses the range of the cluster over the range of the whole
+table. A category loses the height of the published node (the lowest common ancestor, raised where `coarsen` asks) over
+that of the root. The heights are those of k-member ("edges": down to the deepest leaf), shares of leaves ("leaves":
+NCP), or those of KACPC ("top": levels from the root down, 0 for a leaf). A cluster that mixes NULL and values loses all
+of an attribute, one of NULLs nothing. Every term is rounded once to a multiple of 2^-s, so that equal losses are equal.
 """
 
 import math
@@ -30,14 +29,14 @@ HEIGHTS = ("edges", "leaves", "top")
 
 @dataclass(frozen=True)
 class LossTerm:
-    """The loss on one attribute.
+    """The loss on one attribute, as integers.
 
     Attributes:
         attribute: The attribute.
         unit: The greatest loss.
-        places: (values + 1,) positions of a number's codes.
-        height: (nodes,) loss of publishing each node of a tree as the lowest common ancestor.
-        last: (nodes,) last node of the subtree of each node.
+        places: (values,) positions of a number's codes; empty for a category.
+        height: (nodes,) loss of a cluster with each node as its lowest common ancestor; empty for a number.
+        last: (nodes,) the code after the last value in the subtree of each node; empty for a number.
     """
 
     attribute: Attribute
@@ -47,7 +46,10 @@ class LossTerm:
     last: Ints
 
     def losses(self, low: AnyInts, high: AnyInts) -> Ints:
-        """Return the loss of a record in clusters whose codes go from low to high (clusters,)."""
+        """Return the (clusters,) loss of one record in clusters with these least and greatest codes.
+
+        A cluster of NULLs alone loses 0, one with NULL and values `unit`.
+        """
         values = self.attribute.values
         none, mixed = low == values, (high == values) & (low < values)
         if isinstance(self.attribute, CategoricalAttribute):
@@ -60,27 +62,32 @@ class LossTerm:
 
 
 class Loss:
-    """The loss of the records of an encoded table; `heights` is edges, leaves or top.
+    """The information loss of the records of an encoded table, as integers.
 
-    Sums of 2k + 1 losses, and of n / k losses, stay below 2^62. `unit` is the greatest loss on an attribute of
-    weight 1.
+    `heights` says how the height of a hierarchy node is measured: "edges", "leaves" or "top". `unit` is the greatest
+    loss on an attribute of weight 1. Sums of 2k + 1 losses, and of n / k losses, stay below 2^62.
     """
 
     def __init__(self, space: EncodedTable, k: int, heights: str) -> None:
+        """Scale the losses so that sums of 2k + 1 of them, and of n / k, stay below 2^62."""
         total = sum(a.weight for a in space.attributes) * max(2 * k + 1, space.total // k)
         shift = 62 - math.frexp(total)[1] if total > 0 else 0
         self.unit = 2.0**shift
         self.terms = [_loss_term(a, self.unit, heights) for a in space.attributes]
 
     def record_losses(self, low: Ints, high: Ints) -> Ints:
-        """Return the loss of a record in clusters of the codes low to high (clusters, attributes)."""
+        """Return the (clusters,) loss of one record, summed over attributes, in clusters with given bounds.
+
+        `low` and `high` are (clusters, attributes) least and greatest codes.
+        """
         term_losses = (term.losses(low[:, j], high[:, j]) for j, term in enumerate(self.terms))
         return sum(term_losses, np.zeros(len(low), np.int64))
 
     def pair_tables(self, space: EncodedTable) -> list[DistanceTable]:
-        """Return the loss of two records as a distance.
+        """Return, for each attribute, the loss of a cluster of two records as a distance of their codes.
 
-        A number with NULLs is asked by table: what a mixed cluster loses is no distance to an interval.
+        A numeric attribute without NULL gives distances along an axis; others give tables, since what a cluster of NULL
+        and values loses is no distance to an interval.
         """
         has_null = [bool((space.codes[:, j] == a.values).any()) for j, a in enumerate(space.attributes)]
         return [
@@ -93,12 +100,15 @@ class Loss:
 
 @dataclass(frozen=True)
 class PairLosses:
-    """Rows of an attribute's loss of two values."""
+    """Distances on one attribute: the loss of a cluster of two values."""
 
     term: LossTerm
 
     def row(self, code: int) -> Ints:
-        """Return the loss of one value with every value and, last, with NULL, by code."""
+        """Return the (values + 1,) loss of the value with every value by code and, last, with NULL.
+
+        It is 0 with itself and the greatest loss for NULL with a value.
+        """
         values = self.term.attribute.values
         row = np.full(values + 1, self.term.unit)
         if code < values:
@@ -107,10 +117,11 @@ class PairLosses:
         return row
 
     def _to_values(self, code: int) -> Ints:
+        """Return the (values,) loss of the value with every value by code, without NULL."""
         term, tree = self.term, self.term.attribute
         if isinstance(tree, NumericAttribute):
             return np.asarray(np.abs(term.places - term.places[code]), np.int64)
-        # The lowest ancestor that has a value below it is written last.
+        # Lower ancestors are written later, so each value gets its lowest common ancestor.
         row = np.empty(tree.values, np.int64)
         for node in reversed(tree.path_to_root(int(tree.node[code]))):
             row[np.searchsorted(tree.node, node) : term.last[node]] = term.height[node]
@@ -118,6 +129,7 @@ class PairLosses:
 
 
 def _loss_term(attribute: Attribute, scale: float, heights: str) -> LossTerm:
+    """Return the loss on one attribute, whose greatest loss is its weight times `scale`, rounded."""
     unit = attribute.weight * scale
     nothing = np.zeros(0, np.int64)
     if isinstance(attribute, NumericAttribute):
@@ -128,7 +140,11 @@ def _loss_term(attribute: Attribute, scale: float, heights: str) -> LossTerm:
 
 
 def height_shares(tree: CategoricalAttribute, heights: str) -> Floats:
-    """Height of each node over that of the root; 0 for leaves."""
+    """Return the height of each node over that of the root, by node; leaves have 0.
+
+    `heights` is "leaves" (share of all leaves below), "top" (1 - depth / greatest depth) or "edges" (edges down to the
+    deepest leaf; also for any other text).
+    """
     if heights == "leaves":
         return np.where(tree.is_inner, tree.leaves / tree.leaves[0], 0.0)
     if heights == "top":
@@ -137,7 +153,7 @@ def height_shares(tree: CategoricalAttribute, heights: str) -> Floats:
 
 
 def lowest_common_ancestors(tree: CategoricalAttribute, first: Codes, last: Codes) -> Ints:
-    """Lowest common ancestor of pairs of nodes. O(pairs * depth)."""
+    """Return the lowest common ancestor of each pair first[i], last[i] of nodes. O(pairs * depth)."""
     parent, depth = tree.parent, tree.depth
     first_node, last_node = first.astype(np.int64), last.astype(np.int64)
     for _ in range(2 * int(depth.max()) + 1):

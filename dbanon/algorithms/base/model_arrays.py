@@ -1,4 +1,4 @@
-"""Privacy models as arrays, for the kernels that judge groups by them."""
+"""Privacy models as arrays, for the kernels that check clusters against them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,8 +13,17 @@ HIERARCHICAL = 2
 
 
 def model_rules(space: EncodedTable, models: Sequence[ModelRequirement]) -> tuple[Any, ...]:
-    """The models as arrays for the kernels (see `dbanon.kernels.model_gathering`); of what these do not know, what
-    follows."""
+    """Return the rules of the privacy models as arrays for the kernels (see `dbanon.kernels.model_gathering`).
+
+    Several models of one column are combined to the strictest rule. If a model has no exact rules, its necessary
+    conditions are given.
+
+    Returns:
+        Where each sensitive column begins among the values of all columns; (columns, 6) least distinct values, least
+        exp of entropy, c and l of recursive diversity, greatest distance and its kind (-1 none); share, greatest share
+        and target share of each value; where each column's hierarchy begins; and parent, node of each value and edge
+        lengths of the hierarchies.
+    """
     starts = np.cumsum([0, *(s.values + 1 for s in space.sensitive)])
     table = np.zeros((len(space.sensitive), 6))
     table[:, 5] = -1
@@ -53,9 +62,9 @@ def model_rules(space: EncodedTable, models: Sequence[ModelRequirement]) -> tupl
 
 
 def model_scratch(rules: tuple[Any, ...]) -> tuple[Any, Any]:
-    """Return scratch for the kernels that check groups: counts of values, and sums in hierarchies.
+    """Return scratch arrays for the kernels that check clusters: counts of values, and sums in hierarchies.
 
-    The sums are None if no column has a distance.
+    `rules` are the arrays of `model_rules`. The sums are None if no column has a greatest distance (t-closeness).
     """
     judges_distance = bool((rules[1][:, 5] >= 0).any())
     return np.zeros(int(rules[0][-1]), np.int64), np.zeros(2 * max(int(rules[5][-1]), 1)) if judges_distance else None

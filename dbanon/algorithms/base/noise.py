@@ -1,5 +1,7 @@
-"""Values in place of classes: what the records of a cluster are published with where they are hidden in noise and
-shuffled (RKA, card 1.8b of the similarity-and-diversity paper's baselines; reconstructed)."""
+"""Noisy values in place of classes: the records of a cluster are published with noise, and shuffled.
+
+Reconstructed from RKA, card 1.8b of the similarity-and-diversity paper's baselines.
+"""
 
 import hashlib
 from dataclasses import dataclass
@@ -10,11 +12,11 @@ from dbanon.encoding.encoded_table import CategoricalAttribute, Codes, EncodedTa
 from dbanon.table_functions.parameter_types import Float
 
 EPSILON_RANGE = Float(0.001, 100)
-"""What a call may ask for; beyond, numbers are not hidden at all or nothing but noise."""
+"""Accepted values of epsilon; beyond these, numbers are not hidden at all or nothing but noise."""
 
 GRID_SHARE = 2.0**-30
-"""Noisy numbers of a continuous column are multiples of about this share of its range, lest their last bits tell which
-value they were made from."""
+"""Noisy numbers of a continuous column are multiples of about this share of its range, so that their last bits do not
+reveal the value that they were made from."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Noise:
     """Parameters of noise that is published instead of classes.
 
     Attributes:
-        asked: The parameter as the call states it; the name is stored in requests.
+        asked: The parameter as the call states it, such as "release = 'noise'"; stored with the release's request.
         epsilon: Numbers get Laplace noise of scale range / epsilon.
         by_column: Whether the range is that of the release; the noisy number may then exceed it. Otherwise the range is
             that of the cluster, and noisy numbers stay within the range of the release.
@@ -39,7 +41,8 @@ class Noise:
 class NoisyRecords:
     """The published values of every record that is not suppressed, where classes would publish ranges.
 
-    A NULL, and a value that is published as that of a class, have neither code nor position.
+    A value has either a code or a position. A NULL, and a category that is published as that of its class, have
+    neither.
 
     Attributes:
         cluster: (n,) cluster of each record.
@@ -55,26 +58,36 @@ class NoisyRecords:
 
 
 def uniforms(key: bytes, name: str, n_draws: int) -> Floats:
-    """Return random numbers between 0 and 1, exclusive, that no one can predict without the key (SHAKE-256).
+    """Return `n_draws` pseudorandom numbers between 0 and 1, exclusive, from a secret key and a name (SHAKE-256).
 
-    They are the same on every machine.
+    No one can predict them without the key. They are the same on every machine.
     """
     stream = hashlib.shake_256(key + name.encode()).digest(8 * n_draws)
     return ((np.frombuffer(stream, "<u8") >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
 def shuffle_cluster_numbers(labels: Ints, key: bytes) -> Ints:
-    """Return the labels with shuffled cluster numbers; the original ones reveal positions in the table. -1 stays."""
+    """Return the labels with shuffled cluster numbers, by the secret key; -1 stays.
+
+    The original numbers reveal positions in the table.
+    """
     place = np.argsort(uniforms(key, "clusters", int(labels.max(initial=-1)) + 1), kind="stable")
     return np.where(labels >= 0, np.append(place, -1)[labels], -1)
 
 
 def draw_noisy_records(space: EncodedTable, labels: Ints, noise: Noise, key: bytes) -> NoisyRecords:
-    """Draw what the records of each cluster publish; every column is shuffled within its cluster.
+    """Draw the published values of the records of each cluster; columns are shuffled independently in each cluster.
 
-    A number is its value plus noise, or the value itself if all values of the cluster are equal. A category is drawn
-    from the cluster's values, each with a probability proportional to exp(epsilon * its records / 2). NULL is a value
-    of a category; a number has as many NULLs as before. O(n log n) time, O(n) memory for each attribute.
+    A number is its value plus noise, or the value itself if all values of the cluster are equal (with `by_column`: if
+    all values of the release are). A category is drawn from the cluster's values, each with a probability proportional
+    to exp(epsilon * its records / 2); NULL is one of the values. A number has as many NULLs as before. O(n log n) time,
+    O(n) memory for each attribute.
+
+    Args:
+        space: The encoded table.
+        labels: (n,) cluster of each record; -1 for suppressed ones, which are not returned.
+        noise: The parameters of the noise.
+        key: The secret key of the random numbers.
     """
     order = np.argsort(labels, kind="stable")
     order = order[np.searchsorted(labels[order], 0) :]
@@ -101,7 +114,21 @@ def draw_noisy_records(space: EncodedTable, labels: Ints, noise: Noise, key: byt
 def _noisy_numbers(
     number: NumericAttribute, values: Ints, first: Ints, group: Ints, noise: Noise, draws: Floats
 ) -> tuple[Ints, Floats]:
-    """Return codes of values that are published as they are, else -1; and positions of noisy ones, else NaN."""
+    """Add Laplace noise to the numbers of one attribute, for records sorted by cluster.
+
+    Args:
+        number: The attribute.
+        values: (n,) code of each record.
+        first: First record of each cluster.
+        group: (n,) cluster of each record, from 0.
+        noise: The parameters of the noise.
+        draws: (n,) uniform random numbers.
+
+    Returns:
+        Codes of the values that are published unchanged, else -1; and noisy positions, as distances from the least
+        released value, else NaN. A NULL has -1 and NaN. Noisy positions are rounded to steps of the type, or to a fine
+        grid.
+    """
     has_value = values < number.values
     if not has_value.any():
         return np.full(len(values), -1, np.int64), np.full(len(values), np.nan)
@@ -111,7 +138,7 @@ def _noisy_numbers(
     place = np.append(number.positions - number.positions[low.min()], np.nan)
     max_position = float(place[high.max()])
     positions = place[values]
-    with np.errstate(over="ignore"):  # beyond the greatest double lies infinity, and the end of the column
+    with np.errstate(over="ignore"):  # an overflow is clipped to the end of the column
         width = (
             np.full(len(first), max_position)
             if noise.by_column
@@ -132,18 +159,28 @@ def _noisy_numbers(
 
 
 def _drawn_categories(codes: Ints, group: Ints, n_values: int, epsilon: float, draws: Floats) -> Ints:
-    """A code for each record, drawn from those of its group by the exponential mechanism with their numbers of records
-    as utility."""
+    """Draw a code for each record from the codes of its cluster, by the exponential mechanism.
+
+    The utility of a code is its number of records in the cluster: its probability is proportional to exp(epsilon *
+    records / 2).
+
+    Args:
+        codes: (n,) code of each record, NULL included.
+        group: (n,) cluster of each record, ascending from 0.
+        n_values: Number of codes.
+        epsilon: The parameter of the mechanism.
+        draws: (n,) uniform random numbers.
+    """
     cells, records = np.unique(group * n_values + codes, return_counts=True)
     cell_group, value = cells // n_values, cells % n_values
     begin = np.searchsorted(cell_group, np.arange(int(group.max(initial=-1)) + 2))
     max_records = np.maximum.reduceat(records, begin[:-1]) if len(records) else records
     weight = np.exp(epsilon * (records - max_records[cell_group]) / 2)
     total = np.add.reduceat(weight, begin[:-1]) if len(weight) else weight
-    # Ends of the cells on one line, on which each group has its place of length 1.
+    # Ends of the cells on one line, on which each group has an interval of length 1.
     cumulative = np.cumsum(weight / total[cell_group]) if len(weight) else weight
     cumulative -= np.append(0.0, cumulative)[begin[:-1]][cell_group]
     ends = cell_group + np.minimum(cumulative, 1.0)
     ends[begin[1:] - 1] = cell_group[begin[1:] - 1] + 1.0
-    # A sum that is rounded may lie in the next place.
+    # A rounded sum may be in the next interval.
     return np.asarray(value[np.clip(np.searchsorted(ends, group + draws), begin[group], begin[group + 1] - 1)])

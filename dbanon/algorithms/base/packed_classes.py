@@ -1,4 +1,4 @@
-"""Classes as entries side by side, (item, count) with the entries of a class together: what the search works on."""
+"""Classes as packed entries (item, count), the entries of a class next to each other: the data of the local search."""
 
 from __future__ import annotations
 
@@ -15,7 +15,15 @@ from dbanon.kernels.arrays import ClassEntries
 
 @dataclass
 class PackedClasses:
-    """Classes in packed arrays: class c has the entries starts[c]:starts[c + 1] and sizes[c] records."""
+    """Classes in packed arrays: class c has the entries starts[c]:starts[c + 1] and sizes[c] records.
+
+    Attributes:
+        items: Item of each entry (a set of records that no model distinguishes, such as a tuple).
+        counts: Number of the item's records in the class.
+        starts: First entry of each class.
+        sizes: Number of records of each class.
+        n_classes: Number of classes; the arrays may be longer.
+    """
 
     items: Any
     counts: Any
@@ -25,18 +33,19 @@ class PackedClasses:
 
     @classmethod
     def allocate(cls, n_rows: int, min_records: int, n_classes: int) -> PackedClasses:
-        """Return room for all classes that so many rows can have, or for `n_classes`.
+        """Return zeroed arrays, without classes, with room for `n_rows` entries.
 
-        What is not written takes no memory.
+        There is room for `n_rows` / `min_records` classes or for `n_classes`, whichever is more. Memory that is not
+        written is not used.
         """
         starts, sizes = np.zeros((2, max(n_rows // max(min_records, 1), n_classes) + 3), np.int64)
         return cls(np.zeros(n_rows, np.int32), np.zeros(n_rows, np.int32), starts, sizes, 0)
 
     @classmethod
     def from_labels(cls, problem: KernelInputs, runs: RunLengthLabels) -> PackedClasses:
-        """Return the clusters of runs without suppressed records.
+        """Return the clusters of `runs` as packed classes; classes keep their cluster numbers.
 
-        O(n log n) time for n runs, or for n records if a model examines each.
+        Suppressed records are omitted. O(n log n) time for n runs, or for n records if a model examines each.
         """
         items, clusters, counts = problem.cluster_items(runs)
         order = np.lexsort((items, clusters))
@@ -55,19 +64,19 @@ class PackedClasses:
 
     @property
     def arrays(self) -> ClassEntries:
-        """As the kernels take them."""
+        """The arrays of entries and classes, as the kernels take them."""
         return ClassEntries(self.items, self.counts, self.starts, self.sizes)
 
     def total_loss(self, problem: KernelInputs) -> int:
-        """Return summed loss of all records."""
+        """Return the summed loss of all records, as an exact integer."""
         from dbanon.kernels.local_search import class_losses
 
         return int(class_losses(self.items, self.starts, self.sizes, self.n_classes, problem.loss_arrays).sum())
 
     def to_labels(self, problem: KernelInputs, space: EncodedTable, before: RunLengthLabels) -> RunLengthLabels:
-        """Return the classes as runs; records that are suppressed in `before` stay suppressed.
+        """Return the classes as labels of records; records that are suppressed in `before` stay suppressed.
 
-        The records of an item are assigned in canonical order to its classes in their order.
+        The records of an item are assigned in canonical order to its classes, in ascending order of the classes.
         """
         n_entries = int(self.starts[self.n_classes])
         cluster = np.repeat(np.arange(self.n_classes, dtype=np.int32), np.diff(self.starts[: self.n_classes + 1]))

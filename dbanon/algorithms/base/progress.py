@@ -11,30 +11,38 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 SECONDS_PER_STEP = 3e-8
-"""What a step takes, about."""
+"""Approximate time of a step."""
 
 MIN_REPORTED_FRACTION = 0.005
-"""Less than this is not worth saying."""
+"""Smaller advances are not reported."""
 
 MAX_STEPS = 4 * 10**9
-"""Steps beyond which a run must be asked for: one or two minutes."""
+"""Number of steps beyond which a run must be allowed explicitly: one or two minutes."""
 
 DENSE_SHARE = 0.25
-"""Share of all tuples from which on a question is said to look at most of them."""
+"""Share of all tuples from which on a query is said to examine most of them."""
 
 DENSE_COST_FACTOR = 0.6
-"""Questions that look at most tuples cost less as these become fewer: on average this much of the first (measured: 0.5
-to 0.8)."""
+"""Queries that examine most tuples cost less as tuples are removed: on average this multiple of the first ones
+(measured: 0.5 to 0.8)."""
 
 MIN_REPORTED_S = 5.0
-"""Seconds after which it is said how many more there will be, and how many are worth saying."""
+"""The remaining time is stated after this many seconds, and only if it is at least as long."""
 
 OnEstimate = Callable[[float, float], None]
-"""Called with the steps and the seconds that the whole work will take; raises where these must be asked for."""
+"""Called with the estimated steps and seconds of the whole work; raises if these must be allowed explicitly."""
 
 
 class ProgressCheck:
-    """A check of work that also says how far the work has come, as a share of a stretch from `first` to `last`."""
+    """An interrupt check that also reports progress of one task within the whole run.
+
+    Args:
+        check: Called for every check; raises if the run was interrupted.
+        on_progress: Called with the fraction of the whole run that is complete.
+        first: Fraction of the whole run at which this task begins.
+        last: Fraction at which it ends.
+        on_estimate: Called with the estimated steps and seconds of the whole run; may raise.
+    """
 
     def __init__(
         self,
@@ -45,78 +53,97 @@ class ProgressCheck:
         *,
         on_estimate: OnEstimate = lambda steps, seconds: None,
     ) -> None:
+        """Store the callbacks; nothing is reported yet."""
         self._check, self._on_progress = check, on_progress
         self._first, self._last = first, last
         self._reported = first
         self.on_estimate = on_estimate
 
     def __call__(self) -> None:
+        """Call the interrupt check, which raises if the run was interrupted."""
         self._check()
 
     def advance(self, fraction: float) -> None:
-        """So much of the stretch is done."""
+        """Report that `fraction` of this task is complete.
+
+        Nothing is reported until progress of the whole run has grown by MIN_REPORTED_FRACTION since the last report.
+        """
         overall_fraction = self._first + (self._last - self._first) * min(fraction, 1.0)
         if overall_fraction >= self._reported + MIN_REPORTED_FRACTION:
             self._reported = overall_fraction
             self._on_progress(overall_fraction)
 
     def subtask(self, first: float, last: float) -> ProgressCheck:
-        """Return the check of a part of this stretch."""
+        """Return a check for the part of this task from the fraction `first` to the fraction `last`."""
         width = self._last - self._first
         begin, end = self._first + width * first, self._first + width * last
         return ProgressCheck(self._check, self._on_progress, begin, end, on_estimate=self.on_estimate)
 
 
 def as_progress_check(check: Callable[[], None]) -> ProgressCheck:
-    """Return the check as one that can report progress; without a listener it reports nothing."""
+    """Return `check` if it is a ProgressCheck; otherwise wrap it in one that reports no progress."""
     return check if isinstance(check, ProgressCheck) else ProgressCheck(check, lambda share: None)
 
 
 @dataclass(frozen=True)
 class WorkSample:
-    """A part of the work that was done: a share of it, in so many steps and seconds."""
+    """A measured part of the work.
+
+    Attributes:
+        fraction: Fraction of the whole work.
+        steps: Steps that it took.
+        seconds: Seconds that it took.
+    """
 
     fraction: float
     steps: float
     seconds: float
 
     def extrapolate(self, cost_factor: float = 1.0) -> tuple[float, float]:
-        """Return steps and seconds of all of it, where the rest is so many times as hard."""
+        """Return the estimated steps and seconds of the whole work, multiplied by `cost_factor`."""
         return self.steps / self.fraction * cost_factor, self.seconds / self.fraction * cost_factor
 
 
 class KernelEstimate:
-    """Judges how long all work takes by what a kernel does until it comes back for the second time: it may be compiled
-    for the first."""
+    """An estimate of the whole work from what a kernel does up to its second return.
+
+    The first call is ignored, since the kernel may be compiled then.
+    """
 
     def __init__(self, check: Callable[[], None]) -> None:
         self._progress, self._n_returns = as_progress_check(check), 0
 
     def report_return(self, sample: WorkSample, cost_factor: float = 1.0) -> None:
-        """A kernel came back after a part of the work; all of it is `cost_factor` times as much."""
+        """Count a return of the kernel; at the second one, report the estimate for the whole work.
+
+        Args:
+            sample: The part of the work that the kernel did in this call.
+            cost_factor: Factor of the extrapolated steps and seconds.
+        """
         self._n_returns += 1
         if self._n_returns == 2:
             self._progress.on_estimate(*sample.extrapolate(cost_factor))
 
 
 def cost_factor(steps: float, n_tuples: int, sparse_factor: float, dense_factor: float = DENSE_COST_FACTOR) -> float:
-    """Return the average cost of the queries of all groups, as a multiple of that of the first groups.
+    """Return the estimated average cost of the queries of all groups, as a multiple of that of the first groups.
 
-    The first groups examined `steps` of `n_tuples` tuples per query: `sparse_factor` if these were few, otherwise
-    `dense_factor`.
+    The first groups examined `steps` of `n_tuples` tuples per query: `sparse_factor` is returned if that is less than
+    DENSE_SHARE of the tuples, otherwise `dense_factor`.
     """
     return sparse_factor if steps < DENSE_SHARE * n_tuples else dense_factor
 
 
 def thread_seconds() -> float:
-    """Seconds that this thread has worked: what else the machine does is none of them."""
+    """Return the CPU seconds that this thread has used; the work of other threads does not count."""
     return time.thread_time()
 
 
 def remaining_text(seconds: float, fraction: float) -> str:
-    """Return the estimated remaining time as text after a comma, given the seconds spent on a fraction of the work.
+    """Return the estimated remaining time as text such as ', some 40 minutes left'; '' if it is not worth stating.
 
-    Empty if it cannot be estimated, or is too short to mention.
+    `seconds` were spent on `fraction` of the work. The text is empty if seconds spent or remaining are below
+    MIN_REPORTED_S, or if `fraction` is 0.
     """
     remaining_s = seconds * (1 - fraction) / fraction if fraction > 0 else 0.0
     return (
@@ -127,7 +154,7 @@ def remaining_text(seconds: float, fraction: float) -> str:
 
 
 def humanize_duration(seconds: float) -> str:
-    """Return a length of time as people say it: 'some 40 minutes'."""
+    """Return a duration rounded to one significant digit in a fitting unit: 'some 40 minutes'."""
     unit, name = next(
         (unit, name)
         for least, unit, name in (

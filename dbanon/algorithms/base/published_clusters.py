@@ -1,4 +1,4 @@
-"""Clusters with what they publish, from which metrics are computed."""
+"""Clusters with the values that they publish, from which metrics are computed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dbanon.encoding.encoded_table import Bools, CategoricalAttribute, EncodedTa
 
 @dataclass(frozen=True)
 class ValueGaps:
-    """Distances between neighbouring values of a number, by code.
+    """Distances of each value of a numeric attribute to the value before and to its published ends, by code.
 
     Attributes:
         step: Distance from the value before, in the unit of `NumericAttribute.positions`.
@@ -37,7 +37,7 @@ class ValueGaps:
 
 @dataclass(frozen=True)
 class PublishedIntervals:
-    """The published intervals of a number, by code and in one unit.
+    """The interval ends that each value of a numeric attribute can be published with, by code and in one unit.
 
     Attributes:
         position: Positions of the values.
@@ -56,9 +56,10 @@ class PublishedIntervals:
     gaps: ValueGaps
 
     def relative_to(self, code: int) -> PublishedIntervals:
-        """Return the same interval ends as distances from the value of a code; those below it are not meant.
+        """Return a copy whose positions are distances from the value with this code.
 
-        Distances from a far smaller value, which may be suppressed, are equal as doubles.
+        Entries of smaller codes are meaningless. Distances from a far smaller value, which may be suppressed, would be
+        equal as doubles.
         """
         place = _sums_from(code, self.gaps.position_step)
         return replace(
@@ -67,23 +68,24 @@ class PublishedIntervals:
 
 
 class ReleaseQueries(Protocol):
-    """Questions about a release, of which the error can be computed."""
+    """Counting queries on a release, whose error can be computed."""
 
     def error(self, published_clusters: PublishedClusters) -> float:
-        """Return the mean relative error of the answers from a release."""
+        """Return the mean relative error of the answers that follow from the published clusters."""
 
 
 @dataclass(frozen=True)
 class PublishedClusters:
-    """Clusters and what is published of them.
+    """The clusters of an algorithm and the values that are published for them.
 
     Attributes:
         space: The encoded table.
         k: The parameter k.
         runs: The clusters, numbered without gaps; -1 for suppressed records.
-        widened: Numbers of the clusters that publish more than the span of their records, and what they publish.
-        intervals: One entry for each number among the attributes.
-        heights: Loss of inner nodes: edges, leaves or top.
+        widened: Numbers of the clusters that publish more than the bounds of their records, and the published ends;
+            None if there are none.
+        intervals: The published intervals of each numeric attribute.
+        heights: How the height of hierarchy nodes is measured in the loss: edges, leaves or top.
         n_input_records: Number of records of the input, with those that were not to be clustered.
         queries: The queries of query_error() about the release, if they are computed.
     """
@@ -104,7 +106,7 @@ class PublishedClusters:
 
     @cached_property
     def bounds(self) -> ClassBounds:
-        """Codes that clusters are published with."""
+        """Least and greatest codes that each cluster is published with, and cluster sizes."""
         bounds = ClassBounds.from_labels(self.space, self.runs)
         if self.widened is not None:
             clusters, ends = self.widened
@@ -113,7 +115,7 @@ class PublishedClusters:
 
     @cached_property
     def raised_nodes(self) -> Ints:
-        """Nodes that clusters publish in place of what covers their codes, or -1 (clusters, attributes)."""
+        """(clusters, attributes) node published in place of the lowest one that covers the codes; -1 for none."""
         nodes = np.full(self.bounds.low.shape, -1, np.int64)
         if self.widened is not None:
             clusters, ends = self.widened
@@ -122,8 +124,10 @@ class PublishedClusters:
 
     @cached_property
     def published_numbers(self) -> Mapping[int, tuple[PublishedIntervals, NumericAttribute]]:
-        """Each number among the attributes, by its place there, as the released records show it: how it is published,
-        and its positions. Both are distances from the least released value."""
+        """The published intervals and the attribute of each numeric attribute, by its index among the attributes.
+
+        The positions of both are distances from the least released value, so suppressed values do not affect rounding.
+        """
         numbers, intervals = {}, iter(self.intervals)
         for j, attribute in enumerate(self.space.attributes):
             if isinstance(attribute, NumericAttribute):
@@ -136,12 +140,12 @@ class PublishedClusters:
 
     @cached_property
     def sizes(self) -> Ints:
-        """Records of each cluster."""
+        """Number of records of each cluster."""
         return self.bounds.sizes.astype(np.int64)
 
     @cached_property
     def class_of(self) -> Ints:
-        """The class of each cluster: clusters that publish the same are one."""
+        """The equivalence class of each cluster: clusters that publish the same values are one class."""
         numbers = iter(self.intervals)
         low, high = self.bounds.low.copy(), self.bounds.high.copy()
         for j, attribute in enumerate(self.space.attributes):
@@ -156,12 +160,12 @@ class PublishedClusters:
 
     @cached_property
     def class_sizes(self) -> Ints:
-        """Records of each class."""
+        """Number of records of each equivalence class."""
         return _group_sums(self.class_of, self.sizes)
 
     @cached_property
     def class_risk_sizes(self) -> Ints:
-        """Persons of each class where these are counted, else its records."""
+        """Number of distinct known persons of each equivalence class; its records if persons do not count."""
         if self.space.persons is None:
             return self.class_sizes
         labels = self.runs.labels()
@@ -172,16 +176,25 @@ class PublishedClusters:
 
     @cached_property
     def n_published(self) -> int:
-        """Records that are in a class."""
+        """Number of records that are not suppressed."""
         return int(self.sizes.sum())
 
     @cached_property
     def n_suppressed(self) -> int:
-        """Records that are in none."""
+        """Number of suppressed records of the encoded table."""
         return self.space.rows - self.n_published
 
     def total_loss(self, heights: str, *, categories: bool = True) -> float:
-        """Return the loss of all records, of numbers and (with `heights` of inner nodes) of categories."""
+        """Return the loss summed over all published records and all quasi-identifiers, without weights.
+
+        A number loses the width of the published interval over that of all published intervals. A cluster of NULLs
+        alone loses nothing (1 if the attribute publishes NULL for mixed clusters, too), one with NULL and values loses
+        1.
+
+        Args:
+            heights: How the height of hierarchy nodes is measured: edges, leaves or top.
+            categories: Whether categorical attributes count.
+        """
         total = np.zeros(len(self.sizes))
         for j, attribute in enumerate(self.space.attributes):
             low, high = self.bounds.low[:, j], self.bounds.high[:, j]
@@ -201,8 +214,13 @@ class PublishedClusters:
         return math.fsum((total * self.sizes).tolist())
 
     def square_error(self, group_of: Ints) -> float:
-        """Summed square distances of records to the middle of their group of clusters: of numbers to the mean, over the
-        range; of categories 1 where it is not the mode."""
+        """Return the squared error of published records within groups of clusters, summed over quasi-identifiers.
+
+        A number counts its squared distance to the group's mean, over the range; a category counts 1 if it is not the
+        group's most frequent value. In a group with NULL and values every record counts 1, in a group of NULLs none.
+
+        `group_of` is the group of each cluster.
+        """
         published = self.runs.without_suppressed()
         group, counts = group_of[published.clusters], published.counts.astype(np.float64)
         sizes = _group_weights(group, counts, 0)
@@ -220,8 +238,11 @@ class PublishedClusters:
         return total
 
     def sse_share(self) -> float:
-        """100 SSE / SST of the z-scores of the numbers, where a NULL lies at the mean and, on an axis of its own, one
-        standard deviation off; columns of one value do not count."""
+        """Return 100 * SSE / SST of the z-scores of numeric quasi-identifiers, averaged over them; 0 if there are none.
+
+        SSE is the sum of squares within equivalence classes, SST that of all published records. A NULL is at the mean
+        and, on an axis of its own, one standard deviation off. Columns of one value do not count.
+        """
         published = self.runs.without_suppressed()
         group, counts = self.class_of[published.clusters], published.counts.astype(np.float64)
         shares = []
@@ -236,7 +257,10 @@ class PublishedClusters:
         return 100 * math.fsum(shares) / len(shares) if shares else 0.0
 
     def homogeneous_share(self) -> float:
-        """Share of the records whose class has one value of a sensitive column; NaN where there is no such column."""
+        """Return the share of published records whose class has a single value of some sensitive column.
+
+        NULL is a value. The result is NaN if there is no sensitive column.
+        """
         if not self.space.sensitive:
             return math.nan
         labels = self.runs.labels()
@@ -253,19 +277,26 @@ class PublishedClusters:
 
 
 def _sums_from(code: int, steps: Floats) -> Floats:
-    """Return the sum of the steps after a code up to each code; 0 for the code and those below it."""
+    """Return, by code, the sum of the steps after `code` up to it; 0 for `code` and smaller codes."""
     sums = np.zeros(len(steps))
     sums[code + 1 :] = np.cumsum(steps[code + 1 :])
     return sums
 
 
 def _group_sums(group_of: Ints, sizes: Ints) -> Ints:
-    """Return summed sizes of each group, as whole numbers."""
+    """Return the summed sizes of each group, as integers."""
     return np.bincount(group_of, sizes).astype(np.int64)
 
 
 def _relative_widths(intervals: PublishedIntervals, low: Ints, high: Ints, has_range: Bools) -> Floats:
-    """Return widths of intervals over that of all that is seen; 0 where nothing is."""
+    """Return the width of each cluster's published interval over the width of all of them together.
+
+    Args:
+        intervals: The published intervals by code.
+        low: (clusters,) least code.
+        high: (clusters,) greatest code.
+        has_range: Whether each cluster publishes an interval; the result is 0 where not.
+    """
     widths = np.zeros(len(low))
     if has_range.any():
         first, last = intervals.low_end[low[has_range]], intervals.high_end[high[has_range]]
@@ -276,7 +307,10 @@ def _relative_widths(intervals: PublishedIntervals, low: Ints, high: Ints, has_r
 
 
 def _mode_counts(group: Ints, codes: Ints, counts: Floats, n_groups: int) -> Floats:
-    """Return records of the most frequent value of each group."""
+    """Return, for each group, the number of records with its most frequent code.
+
+    `group`, `codes` and `counts` have one entry per run of records.
+    """
     pairs, pair_of = np.unique(np.stack((group, codes.astype(np.int64))), axis=1, return_inverse=True)
     max_counts = np.zeros(n_groups)
     np.maximum.at(
@@ -286,7 +320,11 @@ def _mode_counts(group: Ints, codes: Ints, counts: Floats, n_groups: int) -> Flo
 
 
 def _square_deviations(group: Ints, places: Floats, counts: Floats, n_values: Floats) -> Floats:
-    """Return summed square distances to the mean of each group, over the range of all."""
+    """Return, for each group, the summed squared distances to its mean, with positions scaled to a range of 1.
+
+    `group`, `places` and `counts` have one entry per run of records; `n_values` is the number of records of each group.
+    All are 0 if there is only one position.
+    """
     reach = float(np.ptp(places)) if len(places) else 0.0
     if reach == 0:
         return np.zeros(len(n_values))
@@ -296,5 +334,5 @@ def _square_deviations(group: Ints, places: Floats, counts: Floats, n_values: Fl
 
 
 def _group_weights(group: Ints, weights: Floats, n_groups: int) -> Floats:
-    """Return summed weights of each group."""
+    """Return the summed weights of each of `n_groups` groups, as floats."""
     return np.asarray(np.bincount(group, weights=weights, minlength=n_groups), np.float64)

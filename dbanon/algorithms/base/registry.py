@@ -1,4 +1,4 @@
-"""The registry of algorithms, what they are made of, and what only some of them declare."""
+"""The registry of algorithms: the data of a registration, and the abilities that only some algorithms declare."""
 
 from __future__ import annotations
 
@@ -24,23 +24,27 @@ from dbanon.table_functions.parameter_types import MAX_SEED, Boolean, Choice, In
 from dbanon.table_functions.parameters import Parameter
 
 Check = Callable[[], None]
-"""Called often while an algorithm works; raises when the run was interrupted."""
+"""Called often while an algorithm works; raises if the run was interrupted."""
 
 Options = Mapping[str, object]
 """Values of an algorithm's own parameters."""
 
 Assignment = RunLengthLabels | Ints
-"""The clusters, from 0: as runs, or as the number of every canonical row."""
+"""The clusters, numbered from 0: as runs, or as the cluster number of every canonical row."""
 
 AlgorithmFunction = Callable[[EncodedTable, Constraint, Options, Check], Assignment]
-"""space, privacy model, own options, check -> clusters."""
+"""Function of encoded table, constraint, own options and check that returns the clusters."""
 
 
 def single_cluster_below_2k(run: AlgorithmFunction) -> AlgorithmFunction:
-    """Return the algorithm, asked only where there are records for two clusters; fewer are one."""
+    """Wrap an algorithm so that it runs only if there are at least twice the least number of records of a cluster.
+
+    With fewer records the result is a single cluster.
+    """
 
     @wraps(run)
     def checked(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
+        """Return a single cluster for fewer than 2 * min_records records; otherwise run the algorithm."""
         return (
             RunLengthLabels.single_cluster(space)
             if space.rows < 2 * constraint.min_records
@@ -51,7 +55,7 @@ def single_cluster_below_2k(run: AlgorithmFunction) -> AlgorithmFunction:
 
 
 ALL_MODELS = ("k", *(m.parameter for m in registry.models()), "person")
-"""What algorithms meet that ask the privacy model itself whether a cluster is enough."""
+"""The models of an algorithm that tests every cluster with the whole constraint."""
 
 SEED = Parameter("seed", Integer(0, MAX_SEED), "Seed of the random choices; the same seed gives the same release.", 0)
 MODE = Parameter(
@@ -73,12 +77,18 @@ EVIDENCE = {
     "LIT-m": "standard published algorithm as it is generally known, its paper not read",
     "RECON": "reconstructed from descriptions: no paper at hand gives the steps",
 }
-"""What the words of `evidence` mean."""
+"""The meanings of the values of `evidence`."""
 
 
 @dataclass(frozen=True)
 class AlgorithmFamily:
-    """The algorithms of one folder of `dbanon.algorithms`: their name, the title of their section, and their idea."""
+    """A family of algorithms, which is one folder of `dbanon.algorithms`.
+
+    Attributes:
+        name: Its name, also in the results of algorithms().
+        title: Title of its section in the manual.
+        idea: Its idea in one sentence.
+    """
 
     name: str
     title: str
@@ -113,12 +123,17 @@ FAMILIES = {
 """The families by folder, in the order in which pages show them."""
 
 
-# --- what only some algorithms do ---------------------------------------------------------------------------
+# --- abilities of some algorithms ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Exclusion:
-    """Leaves records out before they are clustered: those beyond the `bounds` of a column, and `duplicates`."""
+    """The ability to drop records before they are clustered.
+
+    Attributes:
+        bounds: Function of the options: bounds by column, beyond which records are dropped.
+        duplicates: Function of the options: whether duplicates are dropped.
+    """
 
     bounds: Callable[[Options], Mapping[str, tuple[str, str]]]
     duplicates: Callable[[Options], bool]
@@ -126,9 +141,12 @@ class Exclusion:
 
 @dataclass(frozen=True)
 class InfluenceWeighting:
-    """The ability to weight attributes by their influence on sensitive values, if `is_wanted`.
+    """The ability to weight attributes by their influence on sensitive values.
 
-    Its own parameters are those of the forest.
+    The parameters of the forest that measures influence are then parameters of the algorithm.
+
+    Attributes:
+        is_wanted: Function of the options: whether attributes are weighted.
     """
 
     is_wanted: Callable[[Options], bool]
@@ -136,9 +154,12 @@ class InfluenceWeighting:
 
 @dataclass(frozen=True)
 class NoiseRelease:
-    """Publishes values hidden in noise instead of classes, where options ask for that (else None).
+    """The ability to publish values hidden in noise instead of classes.
 
-    `only`: parameters of noise alone, and why they are refused without it.
+    Attributes:
+        noise: Function of the options: the noise, or None to publish classes.
+        noise_only: Parameters that are used with noise only, and the reason that is given when they are refused without
+            it.
     """
 
     noise: Callable[[Options], Noise | None]
@@ -147,15 +168,18 @@ class NoiseRelease:
 
 @dataclass(frozen=True)
 class OwnSearch:
-    """Improves its clusters by so many moves of a search where the call does not say
-    (dbanon.algorithms.postprocess.improve)."""
+    """The ability to improve clusters by a local search without being asked (dbanon.algorithms.postprocess.improve).
+
+    Attributes:
+        n_moves: Function of table, constraint and options: the number of moves if the call does not state one.
+    """
 
     n_moves: Callable[[EncodedTable, Constraint, Options], int]
 
 
 @dataclass(frozen=True)
 class PublishedEnds:
-    """The codes and nodes that clusters publish, each (clusters, attributes).
+    """The codes and nodes that clusters publish, each a (clusters, attributes) array.
 
     Attributes:
         low: Least code of each cluster.
@@ -169,18 +193,23 @@ class PublishedEnds:
 
     @classmethod
     def covering(cls, low: Ints, high: Ints) -> PublishedEnds:
-        """Return ends that publish what just covers the codes."""
+        """Return ends that publish exactly the range from the least to the greatest code, with no node raised."""
         return cls(low, high, np.full(low.shape, -1, np.int64))
 
     def subset(self, clusters: Ints) -> PublishedEnds:
-        """Return the ends of some of the clusters."""
+        """Return the ends of some of the clusters, in the given order."""
         return PublishedEnds(self.low[clusters], self.high[clusters], self.raised_nodes[clusters])
 
 
 @dataclass(frozen=True)
 class Widening:
-    """Publishes clusters with more than their records span: from space, labels, privacy model and options the codes and
-    nodes that each cluster is published with. `is_wanted` says for which options."""
+    """The ability to publish clusters with wider ranges than those of their records.
+
+    Attributes:
+        widen: Function of table, labels, constraint and options: the codes and nodes that each cluster is published
+            with.
+        is_wanted: Function of the options: whether clusters are widened.
+    """
 
     widen: Callable[[EncodedTable, Ints, Constraint, Options], PublishedEnds]
     is_wanted: Callable[[Options], bool] = lambda options: True
@@ -190,9 +219,12 @@ class Widening:
 class Suppression:
     """The ability to suppress records by a rule of the algorithm itself.
 
-    `rule` is a clause for the description of the parameter `suppress`. At most the share that this parameter allows is
-    suppressed, and at most `max_records` of options and k (None: no limit but the share). The algorithm finds the lower
-    limit for its part of the table in its options, under MAX_SUPPRESSED, and enforces it itself.
+    At most the share that the parameter `suppress` allows is suppressed, and at most `max_records`. The algorithm finds
+    the lower limit for its part of the table in its options, under MAX_SUPPRESSED, and enforces it itself.
+
+    Attributes:
+        rule: A clause for the description of the parameter `suppress`.
+        max_records: Function of options and k: the greatest number of records; None for no limit but the share.
     """
 
     rule: str
@@ -200,7 +232,7 @@ class Suppression:
 
 
 MAX_SUPPRESSED = "most_left_out"
-"""The option that tells an algorithm how many records it may suppress."""
+"""The option in which an algorithm finds how many records it may suppress."""
 
 Ability = Exclusion | InfluenceWeighting | NoiseRelease | OwnSearch | Suppression | Widening
 
@@ -229,7 +261,7 @@ class Algorithm:
             values of numbers).
         looks_up: A parameter with which it uses the categories of sensitive values in the hierarchies of their columns.
         meets: The models, by their parameters (person: k of persons), that each cluster meets while the algorithm
-            runs. The shared repair merges clusters for all others, and if leftovers violate a model.
+            runs. For all others, and if leftovers violate a model, clusters are merged afterwards.
         abilities: What few algorithms can do (see `Ability`).
         summary: Its row in docs/algorithms.md, as Markdown.
     """
@@ -257,7 +289,10 @@ class Algorithm:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """All parameters of the table function."""
+        """All parameters of the table function: the common ones with the algorithm's own defaults, then its own.
+
+        An algorithm with a suppression rule states it in the description of `suppress`.
+        """
         common = (replace(p, default=self.defaults[p.name]) if p.name in self.defaults else p for p in COMMON)
         suppression = self.ability(Suppression)
         if suppression is not None:
@@ -269,7 +304,7 @@ class Algorithm:
         return (*common, *self.own)
 
     def ability(self, kind: type[A]) -> A | None:
-        """Return the declared ability of a kind, or None."""
+        """Return the declared ability of the class `kind`, or None if the algorithm has none."""
         return next((ability for ability in self.abilities if isinstance(ability, kind)), None)
 
 
@@ -280,15 +315,15 @@ REFERENCES: list[Mapping[str, str]] = []
 
 
 _COMPLEXITY = re.compile(r"O\([^.]* memory")
-"""How the docstring of an algorithm ends."""
+"""The complexity at the end of an algorithm's docstring."""
 
 
 def register(run: AlgorithmFunction, *, references: Iterable[Mapping[str, str]] = (), **fields: Any) -> Algorithm:
-    """Add an algorithm; its name becomes a table function.
+    """Add an algorithm to the registry and return it; its name becomes a table function.
 
     Args:
         run: The algorithm.
-        references: Entries of `REFERENCES`.
+        references: Entries of `REFERENCES`: papers that only this algorithm cites.
         **fields: Fields of `Algorithm`. By default the name is that of the function, the family that of its folder,
             the complexity the last one that the docstring states (as "O(n^2) time, O(n) memory"), and the algorithm
             is deterministic unless it has the parameter `seed`.
@@ -311,19 +346,19 @@ def register(run: AlgorithmFunction, *, references: Iterable[Mapping[str, str]] 
 
 
 def discover(*packages: ModuleType) -> None:
-    """Imports all modules of some packages: each registers its algorithms."""
+    """Import all modules of some packages, so that each registers its algorithms."""
     for package in packages:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
 
 
 def algorithms() -> tuple[Algorithm, ...]:
-    """Return all algorithms by name."""
+    """Return all registered algorithms, sorted by name."""
     return tuple(_REGISTRY[name] for name in sorted(_REGISTRY))
 
 
 def find(name: str) -> Algorithm:
-    """Return the algorithm of a name.
+    """Return the algorithm with this name.
 
     Raises:
         UnknownAlgorithmError: There is none.

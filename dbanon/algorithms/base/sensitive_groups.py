@@ -1,4 +1,4 @@
-"""Records by what their sensitive values are."""
+"""Records grouped by their sensitive values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SensitiveGroups:
 
     Attributes:
         group_of: (n,) group of every record.
-        values: (columns, groups) codes of the sensitive values.
+        values: (columns, groups) codes of the sensitive values of each group.
         rows: (n,) the records in the order of items, canonical within an item.
         item_of: (n,) item of every record.
         item_starts: (items + 1,) position in `rows` of the first record of each item.
@@ -37,7 +37,11 @@ class SensitiveGroups:
 
     @classmethod
     def from_codes(cls, space: EncodedTable, codes: Ints) -> SensitiveGroups:
-        """Return the kinds of a space by some codes of every record (columns, rows). O(n log n) time, O(n) memory."""
+        """Group the records by equal codes.
+
+        `codes` (columns, rows) are the sensitive values of every record, or groups of these. O(n log n) time, O(n)
+        memory.
+        """
         values, group_of = np.unique(codes, axis=1, return_inverse=True)
         group_of = np.asarray(group_of, np.int64).reshape(-1)
         tuple_of = space.tuple_of
@@ -61,16 +65,16 @@ class SensitiveGroups:
 
     @property
     def sizes(self) -> Ints:
-        """Records of each item."""
+        """Number of records of each item (records of one group and one tuple)."""
         return np.diff(self.item_starts)
 
     @property
     def first_records(self) -> Ints:
-        """The first record of each item."""
+        """The first record (canonical row) of each item."""
         return self.rows[self.item_starts[:-1]]
 
     def in_record_order(self) -> OrderedItems:
-        """Return the items in the order of their first records."""
+        """Return the items renumbered in the order of their first records, with all their records remaining."""
         order = np.argsort(self.first_records)
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
@@ -86,10 +90,15 @@ class SensitiveGroups:
 
 @dataclass(frozen=True)
 class OrderedItems:
-    """Items in the order of their first records, which is that of the tuples.
+    """Items (records with equal sensitive values and equal tuple) in the order of their first records.
 
-    rows: the records, those of an item one after another; `item_of` (rows,) the item of every record. By item: where
-    its records end in `rows`, how many of them are left, its tuple and its kind.
+    Attributes:
+        rows: The records (canonical rows), those of an item one after another.
+        item_of: (n,) item of every record.
+        ends: (items,) where the records of each item end in `rows`.
+        n_remaining: (items,) number of records in no cluster yet.
+        tuples: (items,) tuple of each item.
+        groups: (items,) group of equal sensitive values of each item.
     """
 
     rows: Ints
@@ -101,5 +110,5 @@ class OrderedItems:
 
 
 def sensitive_codes(space: EncodedTable) -> Ints:
-    """Return codes of all sensitive values (columns, rows)."""
+    """Return the codes of all sensitive columns as one (columns, rows) array."""
     return np.stack([s.codes.astype(np.int64) for s in space.sensitive])

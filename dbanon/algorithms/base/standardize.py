@@ -12,16 +12,23 @@ from dbanon.encoding.encoded_table import AnyInts, EncodedTable, Floats, Numeric
 
 
 def has_several_values(attribute: NumericAttribute, codes: AnyInts) -> bool:
-    """Return whether there are several values that differ as doubles; a column of one value has no z-scores."""
+    """Return whether the codes have at least two values that differ as doubles; NULL does not count.
+
+    A column of one value has no z-scores.
+    """
     places = attribute.positions[codes[codes < attribute.values]]
     return bool(len(places) and (places != places[0]).any())
 
 
 def z_scores(attribute: NumericAttribute, codes: AnyInts, counts: Floats) -> tuple[Floats, Floats]:
-    """Return the positions of a number's codes on two axes: its z-score (0 for NULL), and 1 for NULL, else 0."""
+    """Return the z-score of each code of a numeric attribute (0 for NULL), and an indicator that is 1 for NULL, else 0.
+
+    `codes` and `counts` have one entry per tuple; `counts` are the records that mean and standard deviation count.
+    There must be at least two different values.
+    """
     has_value = codes < attribute.values
     places = np.append(attribute.positions, 0.0)[codes]
-    # Squares of great distances would be infinite. A power of two changes no digit.
+    # Squares of great distances would be infinite. Scaling by a power of two changes no digit.
     places = np.ldexp(places, -math.frexp(float(places[has_value].max()))[1])
     mean = np.average(places[has_value], weights=counts[has_value])
     deviation = math.sqrt(np.average((places[has_value] - mean) ** 2, weights=counts[has_value]))
@@ -29,8 +36,13 @@ def z_scores(attribute: NumericAttribute, codes: AnyInts, counts: Floats) -> tup
 
 
 def standardized_points(space: EncodedTable, counts: Floats) -> Floats:
-    """The tuples as points (tuples, axes), around the mean of all, of which so many records of each count; squares are
-    multiplied by the weights. Attributes that are no numbers, or do not vary, have no axes."""
+    """Return the tuples as (tuples, axes) points of z-scores, centered at the mean of all records.
+
+    A numeric attribute has one axis, and a second one for NULL if it occurs; both are multiplied by the root of its
+    weight. Categorical attributes, and numbers that do not vary, have no axes.
+
+    `counts` is the number of records of each tuple that mean and deviation count.
+    """
     axes = []
     for j, attribute in enumerate(space.attributes):
         codes = space.codes[:, j]
@@ -44,7 +56,13 @@ def standardized_points(space: EncodedTable, counts: Floats) -> Floats:
 
 
 def sum_of_squares_within(points: Floats, groups: AnyInts, counts: Floats) -> float:
-    """Return summed squared distances of points to the mean of their group, of which so many records of each count."""
+    """Return the sum over records of the squared distance to the mean of their group.
+
+    Args:
+        points: (n, axes) points.
+        groups: (n,) group of each point.
+        counts: (n,) number of records that each point represents.
+    """
     sizes = np.maximum(np.bincount(groups, counts), 1e-300)
     total = 0.0
     for axis in points.T:

@@ -1,4 +1,4 @@
-"""Adaptive k: clusters that go on growing while records cost no more than they did so far."""
+"""Adaptive k: clusters that continue to grow while records cost no more than the average so far."""
 
 import numpy as np
 
@@ -14,31 +14,35 @@ from dbanon.privacy_models.constraint import Constraint
 
 
 def adaptive_k(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """Adaptive k (Arava), reconstructed from the review of clustering methods.
+    """Cluster with adaptive k (Arava), reconstructed from the review of clustering methods.
 
-    Seeds are those of systematic clustering. One after another, unless it was taken, takes the record with which the
-    whole loss of its cluster grows least, k - 1 times; and then as long as it grows by no more than it did, on average,
-    for all records that joined any cluster so far. When fewer than k records are left, they join the cluster whose
-    whole loss grows least. The loss is that of the k-member papers. O(n^2) time, O(n) memory.
+    Seeds are those of systematic clustering. One after another, each seed that no cluster took yet begins a cluster. It
+    takes the record with which the whole loss of the cluster grows least, k - 1 times; then it takes more as long as
+    the loss grows by no more than it did, on average, for all records that joined any cluster so far. When fewer than k
+    records remain, they join the cluster whose whole loss grows least. The loss is that of the k-member papers. O(n^2)
+    time, O(n) memory.
     """
     return grow_groups(space, AdaptiveGroups(space, constraint.min_records, options), check)
 
 
 class AdaptiveGroups(KernelCountedRules):
-    """Clusters that begin at told seeds and grow while records are cheap."""
+    """Growth rules of adaptive k: clusters begin at given seeds and grow while records are cheap."""
 
     step_cost = CLUSTER_COST
 
     def __init__(self, space: EncodedTable, k: int, options: Options) -> None:
+        """Prepare the kernel's arrays and choose the seeds: every k-th record, as in systematic clustering."""
         super().__init__(space, k, np.array([0, space.rows, 0, 0], np.float64), k)
         self.n_remaining_of = space.counts.astype(np.int64)
         self.seeds = space.tuple_of[every_kth_record(space, k, options)]
         self.log = AssignmentLog()
 
     def can_form_group(self) -> bool:
+        """Return whether at least k records and one unused seed remain."""
         return self.n_remaining >= self.k and self.state[0] < len(self.seeds)
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
+        """Form up to `max_groups` groups, log them from number `first_number` on, and return how many were formed."""
         from dbanon.kernels import min_loss_assignment
 
         members = np.empty((self.n_remaining + min(max_groups, self.n_remaining) + 1, 2), np.int64)
@@ -56,12 +60,14 @@ class AdaptiveGroups(KernelCountedRules):
         return self.log.add_groups(members[:used], first_number)
 
     def assign_leftovers(self, n_groups: int, check: Check) -> None:
+        """Assign each remaining record, in canonical order, to the group whose whole loss grows least."""
         loss = Loss(self.space, 1, LOSS_HEIGHTS)
         self.log.assign_remaining(
             self.n_remaining_of, lambda groups, tuples: assign_by_least_growth(self.space, loss, groups, tuples, check)
         )
 
     def assignment(self) -> RunLengthLabels:
+        """Return the group of every record, from the log."""
         return self.log.to_labels()
 
 

@@ -15,15 +15,15 @@ from dbanon.encoding.encoded_table import EncodedTable, Ints
 
 
 def bhaladhare(space: EncodedTable, k: int, options: Options, check: Check) -> Ints:
-    """The clustering of Bhaladhare and Jinwala by equal or unequal combination of quasi-identifiers and sensitive
-    columns, reconstructed from the review of clustering methods.
+    """Cluster records sorted by quasi-identifiers and sensitive columns together (Bhaladhare and Jinwala).
 
-    Records are sorted by the first `a` quasi-identifiers, then by the first `b` sensitive columns (equal combination:
-    sort_quasi = b), and cut into floor(n/k) groups of k in a row. A random record of each group (deterministic: the
-    first) is a seed; the others join, group after group, the cluster of fewer than k records whose whole loss grows
-    least, and the last ones, once all have k, any. O(n^2 / k) time, O(n) memory.
+    Reconstructed from the review of clustering methods. Records are sorted by the first `sort_quasi` quasi-identifiers,
+    then by the first `sort_sensitive` sensitive columns (an "equal combination" if both numbers are equal), and cut
+    into floor(n/k) groups of k consecutive records. A random record of each group (deterministic: the first) is a seed
+    of a cluster. The others join, in sorted order, the cluster of fewer than k records whose whole loss grows least;
+    the last ones, once all have k, join any cluster. O(n^2 / k) time, O(n) memory.
 
-    Which records are together depends on sensitive values, which no model judges: an attacker who knows the method can
+    Which records are together depends on sensitive values, which no model checks: an attacker who knows the method can
     learn from it more than from other algorithms.
     """
     rows = rows_by_first_columns(space, int(str(options["sort_quasi"])), int(str(options["sort_sensitive"])))
@@ -34,11 +34,11 @@ def bhaladhare(space: EncodedTable, k: int, options: Options, check: Check) -> I
 
 
 def organized(space: EncodedTable, k: int, options: Options, check: Check) -> Ints:
-    """Organized clustering (Ashoka and Poornima), reconstructed from the review of clustering methods.
+    """Cluster with organized clustering (Ashoka and Poornima), reconstructed from the review of clustering methods.
 
-    As `bhaladhare` with an equal combination, of the first `sort_quasi` quasi-identifiers and sensitive columns; but
-    records join the cluster of their own group first, so that floor(n/k) groups of k records in a row are the clusters.
-    The last records join the cluster whose whole loss grows least. O(n log n) time, O(n) memory.
+    Records are sorted by the first `sort_quasi` quasi-identifiers, then by as many sensitive columns. Each k
+    consecutive records are a cluster, floor(n/k) in all. The last records join the cluster whose whole loss grows
+    least. O(n log n) time, O(n) memory.
     """
     n_sort_columns = int(str(options["sort_quasi"]))
     rows = rows_by_first_columns(space, n_sort_columns, n_sort_columns)

@@ -14,8 +14,13 @@ from dbanon.table_functions.parameters import Parameter
 
 
 def _move_centers(clusters: MovingCenters, assign: Callable[[], Ints]) -> tuple[Ints, Ints]:
-    """Assigns records and moves centers until these are the centers of an earlier round, or for `rounds` rounds; gives
-    the labels of the last round and the centers that they were made with."""
+    """Assign records and move the centers in rounds, until the centers are those of an earlier round.
+
+    At most `clusters.rounds` rounds are made. `assign` returns the cluster of every record, given the current centers.
+
+    Returns:
+        The cluster of every record from the last round, and the centers with which it was computed.
+    """
     center_hashes = {_hash_centers(clusters.centers)}
     for round_number in range(clusters.rounds):
         clusters.check()
@@ -31,15 +36,20 @@ def _move_centers(clusters: MovingCenters, assign: Callable[[], Ints]) -> tuple[
 
 
 def _hash_centers(centers: Ints) -> bytes:
+    """Return a 16-byte hash of the centers' coordinates."""
     return hashlib.blake2b(centers.tobytes(), digest_size=16).digest()
 
 
 def _nearest_center_function(clusters: MovingCenters) -> Callable[[], Ints]:
-    """A function that gives the first of the nearest centers of all records, asked again where centers have moved."""
+    """Return a function that gives the nearest center of every record, the first one in a tie.
+
+    The function keeps its last result and, when centers have moved, searches only where the result may have changed.
+    """
     nearest = np.zeros(len(clusters.points), np.int64)
     previous_centers = np.empty(0, np.int64)
 
     def nearest_centers() -> Ints:
+        """Return the (n,) nearest center of every record, for the present centers."""
         nonlocal previous_centers
         has_moved = (
             (clusters.centers != previous_centers).any(axis=1)
@@ -48,7 +58,7 @@ def _nearest_center_function(clusters: MovingCenters) -> Callable[[], Ints]:
         )
         previous_centers = clusters.centers.copy()
         if has_moved.any():
-            # A center that has stayed can only lose a record to one that has moved.
+            # A center that has not moved can only lose a record to one that has.
             is_unmoved = ~has_moved[nearest]
             clusters.build_tree(np.flatnonzero(has_moved))
             clusters.find_nearest(np.flatnonzero(is_unmoved), nearest, keep_earlier=True)
@@ -60,19 +70,20 @@ def _nearest_center_function(clusters: MovingCenters) -> Callable[[], Ints]:
 
 
 def no1(clusters: MovingCenters) -> Ints:
-    """Return algorithm No. 1 (Figures 1 and 4): k-means whose clusters are adjusted to k records in every round.
+    """Cluster with algorithm No. 1 (Figures 1 and 4): k-means whose clusters are adjusted to k records in every round.
 
     floor(n/k) random records are the first centers. In each round all records go to the nearest center, ADJUST moves
     records until every cluster has k, and the centers become the means and modes of that; until the centers are those
     of an earlier round (none moved, or the partition is a repeated one), or for `rounds` rounds. O(rounds * n^2 / k)
     time at worst, O(n) memory.
 
-    The paper ends when no center changes, which need never be: on Adult centers still move after 100 rounds, for a
+    The paper ends when no center changes, which may never happen: on Adult, centers still move after 100 rounds, for a
     precision that is 0.002 above that of 30.
     """
     nearest = _nearest_center_function(clusters)
 
     def assign() -> Ints:
+        """Return the nearest center of every record, after ADJUST has moved records until every cluster has k."""
         labels = nearest()
         clusters.adjust_sizes(labels)
         return labels
@@ -81,15 +92,17 @@ def no1(clusters: MovingCenters) -> Ints:
 
 
 def no2(clusters: MovingCenters) -> Ints:
-    """Return algorithm No. 2 (Figure 3): k-means in which a cluster of k records is closed while others have fewer.
+    """Cluster with algorithm No. 2 (Figure 3): k-means that closes full clusters while others have fewer records.
 
-    As No. 1 without ADJUST: in each round the records, in canonical order, go to the nearest center among the clusters
-    of fewer than k records while there is one, and to the nearest of all then. O(rounds * n^2 / k) time at worst, O(n)
+    In each round the records, in canonical order, join the nearest center among the clusters of fewer than k records;
+    once all have k, the nearest of all. Otherwise as No. 1, without ADJUST: random records are the first centers, which
+    then become means and modes until they are those of an earlier round. O(rounds * n^2 / k) time at worst, O(n)
     memory.
     """
     records = np.arange(len(clusters.tuple_of))
 
     def assign() -> Ints:
+        """Return the cluster of every record, clusters of k records being closed while others have fewer."""
         labels = np.full(len(records), -1, np.int64)
         clusters.fill_clusters(records, np.full(len(clusters.centers), clusters.k, np.int64), labels)
         return labels
@@ -98,24 +111,26 @@ def no2(clusters: MovingCenters) -> Ints:
 
 
 def no3(clusters: MovingCenters) -> Ints:
-    """Return algorithm No. 3 (Figure 2): plain k-means, and ADJUST once, at the end.
+    """Cluster with algorithm No. 3 (Figure 2): plain k-means, with its clusters adjusted to k records once, at the end.
 
-    Starts, and ends its rounds, as No. 1. A cluster without records keeps its center. O(rounds * n^2 / k) time at
-    worst, O(n) memory.
+    floor(n/k) random records are the first centers; rounds end when the centers are those of an earlier round, or after
+    `rounds` rounds. A cluster without records keeps its center. O(rounds * n^2 / k) time at worst, O(n) memory.
     """
     return adjusted_kmeans(clusters)
 
 
 def adjusted_kmeans(clusters: MovingCenters) -> Ints:
-    """Return the clusters of k-means, adjusted once its rounds are over."""
+    """Run k-means, then ADJUST the clusters to at least k records; return the cluster of every record."""
     labels = unadjusted_kmeans(clusters)
     clusters.adjust_sizes(labels)
     return labels
 
 
 def unadjusted_kmeans(clusters: MovingCenters) -> Ints:
-    """Return the clusters of k-means before any adjustment, of any number of records, and the centers that made
-    them."""
+    """Run k-means and return the cluster of every record; clusters may have any number of records.
+
+    `clusters.centers` is set to the centers with which the result was computed.
+    """
     labels, clusters.centers = _move_centers(clusters, _nearest_center_function(clusters))
     return labels
 

@@ -1,5 +1,7 @@
-"""k-means++ for health records in a cloud: records far from the average are suppressed, the others assigned to centers
-that begin far from each other."""
+"""k-means++ for health records in a cloud.
+
+Outliers are suppressed; the others are assigned to centers that begin far from each other.
+"""
 
 import math
 
@@ -33,26 +35,28 @@ from dbanon.table_functions.parameters import Parameter
 DEFAULT_ROUNDS = 100
 
 SAMPLE_SEEDS = 32
-"""Seeds by which it is judged how long all of them take."""
+"""Seeds from which the time of all seeds is estimated."""
 
 DEVIATION_SLACK = 1e-9
-"""A number is farther than so many deviations from the mean where that is more than an error of rounding."""
+"""Excess over the allowed number of deviations that may be an error of rounding."""
 
 DISTANCE_COST = 0.5
-"""What the distance of a tuple to a seed costs in dbanon.algorithms.base.progress."""
+"""Cost of the distance of a tuple to a seed, in steps of dbanon.algorithms.base.progress."""
 
 
 def kmeanspp_cloud(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """Clustering of health records in a cloud by k-means++, reconstructed from the review of clustering methods.
+    """Cluster with k-means++ for health records in a cloud, reconstructed from the review of clustering methods.
 
     Categories are read as numbers, in the order of the leaves. Records with a number more than `deviations` standard
-    deviations from its mean are suppressed, the farthest first where not all may be. Of the others floor(n/k) become
-    the first centers by k-means++: a random record, then again and again one with a probability in proportion to its
-    squared distance to the nearest of those before. Once all lie on these, the rest are spread evenly. Records go to
-    the nearest center and centers to the mean of their records until nothing moves, for `rounds` rounds at most; then
-    ADJUST as in Algorithm No. 3 of the three-variants paper. O(rounds * n^2 / k) time at worst, O(n) memory.
+    deviations from its mean are suppressed; if not all may be suppressed, the farthest first. Of the others floor(n/k)
+    become the first centers by k-means++: a random record, then again and again one with a probability in proportion to
+    its squared distance to the nearest center so far. Once all records are at distance 0 from a center, the other
+    centers are spread evenly. In the deterministic mode the first center is the first record, and each further one the
+    record farthest from the nearest center so far.
 
-    Deterministic: the first record, then the one farthest from the nearest of those before.
+    Records go to the nearest center and centers to the mean of their records until nothing moves, for `rounds` rounds
+    at most; then ADJUST as in Algorithm No. 3 of the three-variants paper. O(rounds * n^2 / k) time at worst, O(n)
+    memory.
     """
     max_suppressed = min(int(str(options[MAX_SUPPRESSED])), space.rows - constraint.min_records)
     kept_tuples = np.flatnonzero(~_outlier_tuples(space, float(str(options["deviations"])), max_suppressed))
@@ -63,6 +67,10 @@ def kmeanspp_cloud(space: EncodedTable, constraint: Constraint, options: Options
 
 
 def _cluster_without_outliers(space: EncodedTable, k: int, options: Options, check: Check) -> Ints:
+    """Return the cluster of every record by k-means++ and adjusted k-means.
+
+    Fewer than 2k records are a single cluster. All attributes must be numeric.
+    """
     number = space.rows // k
     if number < 2:
         return np.zeros(space.rows, np.int64)
@@ -72,10 +80,10 @@ def _cluster_without_outliers(space: EncodedTable, k: int, options: Options, che
 
 
 def _outlier_tuples(space: EncodedTable, deviations: float, max_suppressed: int) -> Bools:
-    """Return whether each tuple has a number so many standard deviations from its mean.
+    """Return, for each tuple, whether it is suppressed as an outlier.
 
-    Of more than so many records those with the most deviations come first (ties: the first tuple); NULLs are not far
-    from anything.
+    Outliers have a number more than `deviations` standard deviations from its mean. Those with the most deviations come
+    first (ties: the first tuple), as long as they have at most `max_suppressed` records together. NULL is never far.
     """
     max_deviation = np.zeros(len(space.counts))
     for j, attribute in enumerate(space.attributes):
@@ -91,7 +99,11 @@ def _outlier_tuples(space: EncodedTable, deviations: float, max_suppressed: int)
 
 
 def _standard_deviations_off(attribute: NumericAttribute, codes: Codes, counts: Ints) -> Floats:
-    """Standard deviations of each tuple's number from the mean; sums are rounded once, so their order is no matter."""
+    """Return, for each tuple, how many standard deviations its number is from the mean.
+
+    It is 0 for NULL and in constant columns. `codes` and `counts` have one entry per tuple. Sums are rounded once, so
+    the result does not depend on their order.
+    """
     records = np.bincount(codes, weights=counts, minlength=attribute.values + 1)[:-1]
     n_values = int(records.sum())
     places = attribute.positions / max(float(attribute.positions.max(initial=0.0)), 1.0e-300)
@@ -103,7 +115,12 @@ def _standard_deviations_off(attribute: NumericAttribute, codes: Codes, counts: 
 
 
 def kmeanspp_seeds(space: EncodedTable, n_seeds: int, options: Options, check: Check) -> Ints:
-    """Return tuples of so many seeds, chosen as k-means++ does, of numbers alone. O(number * tuples) time."""
+    """Return the tuples of `n_seeds` seeds, chosen as k-means++ does; all attributes must be numeric.
+
+    Each seed is drawn with a probability in proportion to the squared distance to the nearest seed so far; in the
+    deterministic mode it is the farthest tuple instead. If all distances are 0, the other seeds are spread evenly.
+    O(number * tuples) time.
+    """
     (_, null, *_), points = axes_and_points(space)
     axes = [(np.ascontiguousarray(column), column == NULL_POSITION, int(null[a])) for a, column in enumerate(points.T)]
     draws = np.random.PCG64(int(str(options["seed"]))).jumped()  # its stream, unlike a Generator's, is promised
@@ -139,7 +156,10 @@ NumberAxis = tuple[Ints, Ints, int]
 
 
 def _distances(axes: list[NumberAxis], seed: int) -> Ints:
-    """Return the distance of each tuple to one of them."""
+    """Return the summed distance of every tuple to the tuple `seed`.
+
+    Each axis has the positions of the tuples, whether they are NULL, and the distance of NULL to a value.
+    """
     total = np.zeros(len(axes[0][0]), np.int64)
     for positions, is_null, null in axes:
         if is_null[seed]:
@@ -150,7 +170,10 @@ def _distances(axes: list[NumberAxis], seed: int) -> Ints:
 
 
 def _draw_by_square(distances: Floats, counts: Ints, raw: int) -> int:
-    """Return a tuple with a probability in proportion to its records and the square of its distance."""
+    """Return a tuple drawn with a probability proportional to its records times the square of its distance.
+
+    `raw` are the 64 random bits to use.
+    """
     cumulative = np.cumsum(distances * distances * counts)
     target = (raw >> 11) * 2.0**-53 * cumulative[-1]
     return int(np.searchsorted(cumulative, min(target, math.nextafter(cumulative[-1], 0.0)), side="right"))

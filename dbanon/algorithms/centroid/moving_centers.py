@@ -18,10 +18,10 @@ from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameters import Parameter
 
 STEPS_PER_CALL = 2**20
-"""Steps of a search, some 50 ms, after which a kernel comes back to look for interrupts."""
+"""Steps of a search, in some 50 ms, after which a kernel returns for a check for interrupts."""
 
 SEARCH_STEP_COST = 2.5
-"""A step of a search looks at two boxes, and costs so many of dbanon.algorithms.base.progress."""
+"""Cost of a step of a search, which examines two boxes, in steps of dbanon.algorithms.base.progress."""
 
 NULL_POSITION = 2**62
 """The coordinate of a NULL on the axis of a number."""
@@ -30,7 +30,13 @@ Axes = tuple[Ints, ...]
 
 
 def axes_and_points(space: EncodedTable) -> tuple[Axes, Ints]:
-    """Return the axes, hierarchies first, and the tuples' coordinates on them, as `dbanon.kernels.centers` has them."""
+    """Return the axes (one per attribute, those with a hierarchy first) and the coordinates of the tuples on them.
+
+    Returns:
+        The axes, as `dbanon.kernels.centers` takes them: whether it is a hierarchy, distance of NULL, first node, and
+        parent, last node of the subtree and height of all nodes. And (tuples, axes) coordinates: rounded positions of
+        numbers (NULL_POSITION for NULL) or nodes of categories.
+    """
     total = space.total * sum(a.weight for a in space.attributes)
     scale = 2.0 ** (62 - math.frexp(total)[1])
     order = sorted(range(len(space.attributes)), key=lambda j: isinstance(space.attributes[j], NumericAttribute))
@@ -54,9 +60,9 @@ def axes_and_points(space: EncodedTable) -> tuple[Axes, Ints]:
 
 
 def categories_as_numbers(space: EncodedTable) -> EncodedTable:
-    """Return the space with each category a number: 0, 1, 2 ... for the values that occur, in the order of the leaves.
+    """Return the table with each categorical attribute as a number: its codes 0, 1, 2 ..., in the order of the leaves.
 
-    Codes stay as they are.
+    Codes and weights do not change.
     """
     attributes = (
         NumericAttribute(np.arange(float(a.values)), integral=True, weight=a.weight)
@@ -68,7 +74,7 @@ def categories_as_numbers(space: EncodedTable) -> EncodedTable:
 
 
 def _subtree_ends_and_heights(tree: CategoricalAttribute) -> tuple[Ints, Ints]:
-    """Return the last node of each node's subtree, and its height in edges (Hsub)."""
+    """Return, by node, the last node of the subtree, and the height: edges down to the deepest leaf (Hsub)."""
     last, height = np.arange(len(tree.parent)), np.zeros(len(tree.parent), np.int64)
     for node in range(len(tree.parent) - 1, 0, -1):
         above = tree.parent[node]
@@ -79,10 +85,17 @@ def _subtree_ends_and_heights(tree: CategoricalAttribute) -> tuple[Ints, Ints]:
 
 @dataclass
 class MovingCenters:
-    """A table and the centers of its clusters, which move.
+    """A table and the centers of its clusters, which can be moved.
 
-    `k`: least number of records of a cluster; `seeds`: their first records; `order`: the records in the order in which
-    those that are moved are dealt out.
+    Attributes:
+        space: The encoded table.
+        k: Least number of records of a cluster.
+        seeds: The records that are the first centers.
+        order: All records, in the order in which ADJUST assigns those that it moves.
+        with_modes: Whether the center of a category is the most frequent value; otherwise it is the lowest common
+            ancestor.
+        rounds: Greatest number of rounds.
+        check: Called from time to time; raises if the run was interrupted.
     """
 
     space: EncodedTable
@@ -94,6 +107,7 @@ class MovingCenters:
     check: Check
 
     def __post_init__(self) -> None:
+        """Compute the coordinates of tuples and first centers, and allocate the tree of centers."""
         self.tuple_of = self.space.tuple_of
         self.axes, self.points = axes_and_points(self.space)
         self.centers = self.points[self.tuple_of[self.seeds]]
@@ -109,20 +123,25 @@ class MovingCenters:
 
     @property
     def tree(self) -> CenterTree:
-        """The centers, as the kernels take them."""
+        """The centers and the arrays of their tree, as the kernels take them."""
         return CenterTree(self.centers, self.axes, self.boxes, self.stack_size)
 
     def report_search(self, fraction: float, seconds: float) -> None:
-        """A search of all tuples or records came back after STEPS, in which it did this share of it.
+        """Record that a kernel searched for STEPS_PER_CALL steps, for the time estimate.
 
-        By the second time it is judged how long all searches take, one a round: kernels may be compiled for the first.
+        At the second report the time of all rounds, with one search each, is estimated; the kernel may be compiled in
+        the first.
+
+        Args:
+            fraction: Fraction of all tuples or records that the kernel assigned.
+            seconds: Seconds that it took.
         """
         self.estimate.report_return(
             progress.WorkSample(fraction, STEPS_PER_CALL * SEARCH_STEP_COST, seconds), self.rounds
         )
 
     def build_tree(self, centers: Ints) -> None:
-        """The tree of some centers."""
+        """Build the search tree of the centers with the given numbers; others are not found until it is rebuilt."""
         from dbanon.kernels import assign_to_centers as kernels
 
         kernels.build_center_tree(centers, self.tree)
@@ -130,7 +149,7 @@ class MovingCenters:
     def find_nearest(self, tuples: Ints, nearest: Ints, keep_earlier: bool) -> None:
         """Write the nearest center in the tree of each of `tuples` to `nearest`; ties go to the first center.
 
-        With `keep_earlier` a tuple keeps the center that `nearest` names if that is as near and comes first.
+        With `keep_earlier` a tuple keeps the center that `nearest` names if that is as near and has a lower number.
         """
         from dbanon.kernels import assign_to_centers as kernels
 
@@ -143,7 +162,13 @@ class MovingCenters:
                 self.report_search((begin - previous) / len(tuples), progress.thread_seconds() - clock)
 
     def fill_clusters(self, records: Ints, n_free: Ints, labels: Ints) -> None:
-        """Records, in order, join the nearest cluster with a place left, and when none has any the nearest of all."""
+        """Assign records, in order, to the nearest cluster with free capacity; without any, to the nearest of all.
+
+        Args:
+            records: The records to assign.
+            n_free: Free capacity of each cluster; changed in place.
+            labels: (n,) cluster of every record; entries of `records` are written.
+        """
         from dbanon.kernels import assign_to_centers as kernels
 
         nearest, begin = np.full(len(self.points), -1, np.int64), 0
@@ -164,8 +189,12 @@ class MovingCenters:
             labels[rest] = nearest[self.tuple_of[rest]]
 
     def adjust_sizes(self, labels: Ints) -> None:
-        """ADJUST (three-variants paper, Figure 4): clusters of more than k records give away those farthest from their
-        centers, which go to the nearest cluster of fewer than k while there is one, and to the nearest of all then."""
+        """Change `labels` in place so that every cluster has at least k records.
+
+        This is ADJUST (three-variants paper, Figure 4): clusters of more than k records give up those farthest from
+        their centers. These join the nearest cluster of fewer than k records while there is one, then the nearest of
+        all. Centers do not move.
+        """
         from dbanon.kernels import assign_to_centers as kernels
 
         n_free = np.empty(len(self.centers), np.int64)
@@ -173,7 +202,10 @@ class MovingCenters:
         self.fill_clusters(self.order[labels[self.order] < 0], n_free, labels)
 
     def recenter(self, labels: Ints) -> Ints:
-        """Return centers of the clusters; gives which of them moved. One without records keeps its center."""
+        """Move each center, in place, to the mean and mode of its records; return the numbers of those that moved.
+
+        A center without records stays.
+        """
         from dbanon.kernels import assign_to_centers as kernels
 
         moved_centers: Ints = np.flatnonzero(
@@ -183,11 +215,15 @@ class MovingCenters:
 
 
 def as_algorithm(method: Callable[[MovingCenters], Ints]) -> AlgorithmFunction:
-    """Return the method as algorithms are called."""
+    """Wrap a method that works on moving centers as an algorithm; fewer than 2k records are a single cluster.
+
+    The first centers are floor(n / k) spread records.
+    """
 
     @single_cluster_below_2k
     @functools.wraps(method)
     def run(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Ints:
+        """Run the method with floor(n / k) first centers from the options, and return the cluster of every record."""
         seeds, order = spread_rows(space, space.rows // constraint.min_records, options)
         rounds = cast(int, options.get("rounds", 1))
         work = MovingCenters(

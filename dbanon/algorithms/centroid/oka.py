@@ -12,15 +12,15 @@ from dbanon.table_functions.parameters import Parameter
 
 
 def oka(clusters: MovingCenters) -> Ints:
-    """OKA, the one-pass k-means of Lin and Wei (2008).
+    """Cluster with OKA, the one-pass k-means of Lin and Wei (2008).
 
     floor(n/k) random records are the first centers. The others join, in canonical order, the cluster with the nearest
     center, which then moves: to the mean of a number, and to the lowest common ancestor of a category
-    (`centroid_cat='mode'`: the most frequent value). Then ADJUST, with the centers as they are. O(n^2 / k) time at
-    worst, O(n) memory.
+    (`centroid_cat='mode'`: the most frequent value). Then ADJUST makes every cluster have k records, without moving
+    centers. O(n^2 / k) time at worst, O(n) memory.
 
     A center never moves away from the record that joined, and no other moves: so all records of one tuple join the
-    same cluster, and one question answers for them.
+    same cluster, and one search per tuple is enough.
     """
     labels = one_pass_clusters(clusters)
     clusters.adjust_sizes(labels)
@@ -28,7 +28,10 @@ def oka(clusters: MovingCenters) -> Ints:
 
 
 def one_pass_clusters(work: MovingCenters) -> Ints:
-    """Return the clusters before the adjustment, of any number of records; the centers move."""
+    """Assign all records in one pass, moving centers as records join; return the cluster of every record.
+
+    Clusters may have any number of records. The seeds stay in their own clusters. `work.centers` is changed in place.
+    """
     from dbanon.kernels import assign_to_centers as kernels
 
     n_remaining = work.space.counts.copy()

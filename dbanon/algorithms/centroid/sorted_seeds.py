@@ -1,4 +1,4 @@
-"""Seeds from the records in an order; then record after record joins the cluster whose whole loss grows least."""
+"""Clusters from seeds: record after record joins the cluster whose whole loss grows least."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -16,19 +16,26 @@ from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
 STEPS_PER_CALL = 2**22
-"""Clusters that are looked at between two looks for interrupts."""
+"""Number of clusters examined between two checks for interrupts."""
 
 CLUSTER_COST = 0.5
-"""What looking at one costs in dbanon.algorithms.base.progress: most are left out at the first attribute."""
+"""Cost of examining a cluster, in steps of dbanon.algorithms.base.progress: most are rejected at the first attribute.
+"""
 
 LOSS_HEIGHTS = "edges"
 """The loss is that of the k-member papers."""
 
 
 class SeededClusters:
-    """Clusters that begin with a record each (canonical rows) and grow; `labels` of all records, -1 until they join."""
+    """Clusters that begin with one record each and grow by the records whose joining raises the loss least.
+
+    Attributes:
+        labels: (n,) cluster of every canonical row; -1 until it joins one.
+        sizes: (clusters,) number of records of each cluster.
+    """
 
     def __init__(self, space: EncodedTable, k: int, seeds: Ints, check: Check) -> None:
+        """Put each of the rows `seeds` in a cluster of its own; no other row is assigned."""
         self.k, self.tuple_of, self.check = k, space.tuple_of, check
         self.kernel_inputs: KernelInputs = build_kernel_inputs(space, Constraint(k), LOSS_HEIGHTS)
         self.labels = np.full(space.rows, -1, np.int64)
@@ -37,7 +44,7 @@ class SeededClusters:
         self.add_one_each(seeds)
 
     def add_one_each(self, rows: Ints) -> None:
-        """Each cluster takes one of the rows."""
+        """Add rows[i] to cluster i, for all rows given."""
         from dbanon.kernels import min_loss_assignment
 
         row_tuples, labels = self.tuple_of[rows], np.arange(len(rows))
@@ -47,7 +54,10 @@ class SeededClusters:
         self.labels[rows] = labels
 
     def assign(self, rows: Ints) -> None:
-        """The rows, in order, join the clusters of fewer than k records, and once there are none, any."""
+        """Assign the rows, in order, to the cluster of fewer than k records whose whole loss grows least.
+
+        Once all clusters have k records, any cluster may be joined. Progress and a time estimate are reported.
+        """
         progress_check = progress.as_progress_check(self.check)
         expected = len(rows) * len(self.sizes) / 2 * CLUSTER_COST
         row_tuples, labels = self.tuple_of[rows], np.empty(len(rows), np.int64)
@@ -64,6 +74,14 @@ class SeededClusters:
         self.labels[rows] = labels
 
     def _assign_steps(self, begin: int, row_tuples: Ints, cap: int, labels: Ints) -> int:
+        """Assign the tuples from index `begin` on for STEPS_PER_CALL steps; return the index of the next one.
+
+        Args:
+            begin: First index in `row_tuples`.
+            row_tuples: Tuple of each row to assign.
+            cap: Only clusters of fewer records are joined.
+            labels: Output: cluster of each row.
+        """
         from dbanon.kernels import min_loss_assignment
 
         position, _ = min_loss_assignment.assign_tuples(
@@ -81,14 +99,16 @@ class SeededClusters:
 
 
 SeededMethod = Callable[[EncodedTable, int, Options, Check], Ints]
-"""From space, least number of records and own options to the cluster of every record."""
+"""Function of encoded table, least number of records, own options and check that returns the cluster of every record.
+"""
 
 
 def as_algorithm(method: SeededMethod) -> AlgorithmFunction:
-    """Return the method as algorithms are called."""
+    """Wrap a method that takes k as an algorithm; fewer than 2k records are a single cluster."""
 
     @functools.wraps(method)
     def run(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
+        """Return a single cluster for fewer than 2k records; otherwise run the method."""
         k = constraint.min_records
         return RunLengthLabels.single_cluster(space) if space.rows < 2 * k else method(space, k, options, check)
 
@@ -96,13 +116,16 @@ def as_algorithm(method: SeededMethod) -> AlgorithmFunction:
 
 
 def every_kth_record(space: EncodedTable, k: int, options: Options) -> Ints:
-    """Return every k-th record, from a random one of the first k on; in the deterministic mode from the middle one."""
+    """Return every k-th row, floor(n / k) in all, starting at a random one of the first k.
+
+    In the deterministic mode it starts at the middle one of the first k.
+    """
     begin = (k + 1) // 2 - 1 if options["mode"] == "deterministic" else int(generator(options).integers(k))
     return begin + np.arange(space.rows // k) * k
 
 
 def one_record_per_group(groups: Ints, options: Options) -> Ints:
-    """Return a random one of each row (groups, k); in the deterministic mode the first."""
+    """Return one random entry of each row of `groups` (groups, k); in the deterministic mode the first entry."""
     if options["mode"] == "deterministic":
         return np.asarray(groups[:, 0], np.int64)
     places = generator(options).integers(groups.shape[1], size=len(groups))
@@ -116,7 +139,10 @@ B_PARAMETER = Parameter(
 
 
 def rows_by_first_columns(space: EncodedTable, a: int, b: int) -> Ints:
-    """The records sorted by the first a quasi-identifiers, then by the first b sensitive columns, then canonically."""
+    """Return all rows sorted by the first `a` quasi-identifiers, then by the first `b` sensitive columns.
+
+    Ties are in canonical order.
+    """
     tuple_of = space.tuple_of
     keys: Sequence[Ints] = [
         *(space.codes[tuple_of, j].astype(np.int64) for j in range(min(a, len(space.attributes)))),

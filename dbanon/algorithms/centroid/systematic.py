@@ -8,12 +8,12 @@ from dbanon.encoding.encoded_table import EncodedTable, Ints
 
 
 def systematic(space: EncodedTable, k: int, options: Options, check: Check) -> Ints:
-    """Systematic clustering, from its abstract and the review of clustering methods.
+    """Cluster with systematic clustering, from its abstract and the review of clustering methods.
 
     Records are sorted by the quasi-identifiers, numbers ascending and categories in the order of the leaves. Every k-th
-    one, from a random one of the first k on (deterministic: from the middle one), is a seed. The others join, in order,
-    the cluster of fewer than k records whose whole loss grows least; the last ones, once all have k, any. O(n^2 / k)
-    time, O(n) memory.
+    one, from a random one of the first k on (deterministic: from the middle one), is the seed of a cluster. The others
+    join, in order, the cluster of fewer than k records whose whole loss grows least; the last ones, once all have k,
+    any cluster. O(n^2 / k) time, O(n) memory.
     """
     seeds = every_kth_record(space, k, options)
     clusters = SeededClusters(space, k, seeds, check)

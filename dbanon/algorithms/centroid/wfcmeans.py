@@ -1,4 +1,4 @@
-"""WF-C-means: k-means whose columns count by how well they tell its clusters apart."""
+"""WF-C-means: k-means whose columns are weighted by how well they separate its clusters."""
 
 import math
 
@@ -17,28 +17,30 @@ from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
 RANGE_STEPS = 2**30
-"""The range of a column in places: squares of distances stay below 2^61."""
+"""Number of positions in the range of a column: squares of distances stay below 2^61."""
 
 MIN_DEVIATION = 1e-12
-"""What the records of a column deviate from their centers at least."""
+"""Lower bound of a column's sum of squares within clusters."""
 
 
 SEARCH_STEP_COST = 0.5
-"""What a step of the search costs in dbanon.algorithms.base.progress."""
+"""Cost of a step of the search, in steps of dbanon.algorithms.base.progress."""
 
 
 @single_cluster_below_2k
 def wfcmeans(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Ints:
-    """WF-C-means, weighted feature C-means (Chiu and Tsai 2007), from its abstract and the feature-weight
-    self-adjustment k-means of the same authors.
+    """Cluster with WF-C-means, weighted feature C-means (Chiu and Tsai 2007).
 
+    Reconstructed from its abstract and the feature-weight self-adjustment k-means of the same authors.
     floor(n/k) random records are the first centers, and all columns have equal weights. Records go to the nearest
     center by weighted squared distances (ties: the first), and centers to the means. Then each column gets the mean of
     its weight and its share in the sum of b/a over the columns: a is the sum of squares within clusters, b that between
-    them. When no record moves, or after `rounds` rounds, clusters of fewer than k records, the smallest first (ties:
-    the first), join the cluster of at least k with the nearest center, which moves to the mean of all. There always is
-    one. Columns are scaled to their ranges; categories are read as numbers, in the order of the leaves, which the paper
-    does not have. O(rounds * n^2 / k) time at worst, O(n) memory.
+    them. This is repeated until no record moves, or for `rounds` rounds.
+
+    Then clusters of fewer than k records, the smallest first (ties: the first), join the cluster of at least k with the
+    nearest center, which moves to the mean of all. There always is one. Columns are scaled to their ranges; categories
+    are read as numbers, in the order of the leaves, which the paper does not have. O(rounds * n^2 / k) time at worst,
+    O(n) memory.
     """
     seeds, _ = spread_rows(space, space.rows // constraint.min_records, options)
     means = _WeightedMeans(categories_as_numbers(space), seeds, check)
@@ -55,9 +57,20 @@ def wfcmeans(space: EncodedTable, constraint: Constraint, options: Options, chec
 
 
 class _WeightedMeans:
-    """The centers of clusters, the weights of columns, and the nearest center of each tuple."""
+    """The centers of clusters, the weights of columns, and the nearest center of each tuple.
+
+    Attributes:
+        points: (tuples, columns) coordinates of the tuples, each column scaled to RANGE_STEPS; NULL_POSITION for NULL.
+        centers: (clusters, columns) coordinates of the centers.
+        nearest: (tuples,) the nearest center of each tuple.
+        weights: (columns,) weight of each column.
+    """
 
     def __init__(self, space: EncodedTable, seeds: Ints, check: Check) -> None:
+        """Compute the coordinates of a table of numeric attributes; the centers are the rows `seeds`.
+
+        All columns have equal weights at first.
+        """
         self.space, self.check, self.tuple_of = space, check, space.tuple_of
         columns = [
             np.append(rounded_positions(a, float(RANGE_STEPS)), NULL_POSITION)[codes]
@@ -81,12 +94,15 @@ class _WeightedMeans:
 
     @property
     def column_factors(self) -> Floats:
-        """The factors of the coordinates: the roots of the weights, which sum to 1."""
+        """The factor of each coordinate: the root of declared weight times computed weight, scaled to a sum of 1."""
         declared = np.array([a.weight for a in self.space.attributes]) * self.weights
         return np.asarray(np.sqrt(declared / math.fsum(declared)))
 
     def assign(self, rounds: int) -> None:
-        """Set `nearest` to the first of the nearest centers of each tuple."""
+        """Set `nearest` to the nearest center of each tuple by weighted squared distance, the first one in a tie.
+
+        `rounds` is the number of rounds for the time estimate.
+        """
         from dbanon.kernels import square_centers as kernels
 
         stretch = self.column_factors
@@ -104,13 +120,17 @@ class _WeightedMeans:
                 )
 
     def recenter(self) -> None:
-        """Centers become means, rounded to whole places; one without records stays."""
+        """Move each center to the mean of its records, rounded to whole positions; one without records stays."""
         from dbanon.kernels import assign_to_centers as kernels
 
         kernels.update_centers(self.nearest[self.tuple_of], self.tuple_of, self.points, self.centers, self.axes)
 
     def update_weights(self) -> None:
-        """The weights of columns move halfway to their shares. Sums are rounded once, so their order is no matter."""
+        """Set each column's weight to the mean of its weight and its share in the sum of b/a over the columns.
+
+        a is the column's sum of squares within clusters, b that between them. Sums are rounded once, so the result does
+        not depend on their order.
+        """
         counts, shares = self.space.counts, []
         for positions, center, average in zip(self.points.T, self.centers.T, self.average, strict=True):
             has_value = positions != NULL_POSITION
@@ -125,7 +145,11 @@ class _WeightedMeans:
             self.weights = (self.weights + np.array(shares) / total_share) / 2
 
     def merge_small_clusters(self, k: int) -> Ints:
-        """Return the cluster of each tuple once those of fewer than k records have joined others."""
+        """Return the cluster of each tuple after clusters of fewer than k records have joined larger ones.
+
+        The smallest is first (ties: the first); it joins the cluster of at least k records with the nearest center,
+        which moves to the mean of all. `nearest` and the object's own centers do not change.
+        """
         from dbanon.kernels import square_centers as kernels
 
         clusters, counts, stretch = len(self.centers), self.space.counts, self.column_factors
@@ -148,12 +172,15 @@ class _WeightedMeans:
         return merged_into[self.nearest]
 
     def _tree(self, stretch: Floats) -> CenterTree:
-        """Return the centers in coordinates that are stretched, and room for their tree."""
+        """Return the centers in weighted coordinates, and room for their tree, which is not built yet.
+
+        `stretch` is the factor of each column.
+        """
         axes = (self.axes[0], _column_ranges(stretch), *self.axes[2:])
         return CenterTree(_scale_positions(self.centers, stretch), axes, self.boxes, 128 * (len(stretch) + 1))
 
     def _averages(self) -> list[int]:
-        """Return the mean of each column, rounded to whole places."""
+        """Return the mean of each column over all records, rounded to whole positions; 0 if all are NULL."""
         counts, averages = self.space.counts, []
         for positions in self.points.T:
             n_values = int(counts[positions != NULL_POSITION].sum())
@@ -163,16 +190,17 @@ class _WeightedMeans:
 
 
 def _scale_positions(positions: Ints, column_factors: Floats) -> Ints:
+    """Return the positions multiplied by the factor of their column and rounded; NULL_POSITION stays."""
     return np.where(positions == NULL_POSITION, NULL_POSITION, np.rint(positions * column_factors).astype(np.int64))
 
 
 def _column_ranges(column_factors: Floats) -> Ints:
-    """Return the range of each column, which is also the distance of a NULL to a value."""
+    """Return the weighted range of each column, which is also the distance of a NULL to a value."""
     return np.rint(RANGE_STEPS * column_factors).astype(np.int64)
 
 
 def _cluster_sums(labels: Ints, amounts: Ints, clusters: int) -> Ints:
-    """Sums of whole numbers by cluster."""
+    """Return the exact sum of integer amounts by cluster; labels are from 0 to `clusters` - 1."""
     order = np.argsort(labels, kind="stable")
     cumulative = np.append(0, np.cumsum(amounts[order]))
     ends = np.searchsorted(labels[order], np.arange(clusters + 1))

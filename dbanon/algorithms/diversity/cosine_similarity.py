@@ -1,8 +1,9 @@
 """Similarity of records as the cosine of their vectors (Majeed et al. 2024, Equation 9), and the order that it gives.
 
-Vectors: a number is its value, with a hierarchy too, a date or time its distance from the first, a category its code in
-leaf order (`cs_scale = 'minmax'`: all from 0 to 1); a NULL is 0 among numbers and the code after the last among
-categories. The cosine of two zero vectors is 1, of one and another 0.
+A number is its value (with a hierarchy too), a date or time its distance from the first, a category its code in leaf
+order (`cs_scale = 'minmax'`: all from 0 to 1). A NULL is 0 among numbers and the code after the last among categories.
+The cosine of two zero vectors is 1, of a zero vector and another vector 0.
+
 Equation 9 is implemented with the sum of squares under each root: as printed, equal records would not have cosine 1, as
 the text says. Cosines and diversities are rounded to multiples of 2^-40; ties go to the first record in canonical
 order.
@@ -15,17 +16,18 @@ from dbanon.algorithms.base.registry import Check
 from dbanon.encoding.encoded_table import Attribute, EncodedTable, Floats, Ints, NumericAttribute
 
 SAMPLE_RECORDS, COSINE_COST = 32, 0.25
-"""Records of a chain by which it is judged how long all take, and what a cosine costs, in steps of
+"""Records of a chain from which the time of all is estimated, and the cost of a cosine in steps of
 dbanon.algorithms.base.progress."""
 
 STEPS_PER_UNIT = 2.0**40
-"""Steps of 1 in which similarities and diversities are counted."""
+"""Similarities and diversities are counted in steps of 1 / STEPS_PER_UNIT."""
 
 
 def unit_vectors(space: EncodedTable, scale: str) -> Floats:
-    """Return vectors of length 1 of the tuples.
+    """Return the (tuples, attributes + 1) vectors of the tuples, scaled to length 1.
 
-    The last coordinate is that of zero vectors, which have no direction.
+    A zero vector has no direction; it is 1 in the last coordinate, which is 0 for all others. `scale` is 'raw' or
+    'minmax'.
     """
     columns = [_coordinates(a, scale)[space.codes[:, j]] for j, a in enumerate(space.attributes)]
     greatest = np.max([np.abs(column) for column in columns], axis=0)
@@ -37,7 +39,11 @@ def unit_vectors(space: EncodedTable, scale: str) -> Floats:
 
 
 def _coordinates(attribute: Attribute, scale: str) -> Floats:
-    """Return the coordinate of each code; the last is that of NULL."""
+    """Return the coordinate of each code and, last, of NULL.
+
+    A category without numbers has its code. Other values have their number, and NULL has 0. With `scale` 'minmax'
+    values are scaled to the range from 0 to 1.
+    """
     if not isinstance(attribute, NumericAttribute) and attribute.magnitudes is None:
         codes = np.arange(attribute.values + 1.0)
         return codes / max(attribute.values - 1, 1) if scale == "minmax" else codes
@@ -51,8 +57,12 @@ def _coordinates(attribute: Attribute, scale: str) -> Floats:
 
 
 def rows_by_similarity(space: EncodedTable, unit: Floats, rank: str, check: Check) -> Ints:
-    """Records by summed similarity to all others, greatest first (Algorithm 1): the sum of the cosines to all is the
-    cosine to the sum of all, so no pair is looked at. `chain`: each is the one most similar to the record before."""
+    """Return all rows by summed cosine similarity to all other records, greatest first (Algorithm 1).
+
+    The sum of the cosines to all records is the cosine to their sum, so no pair is examined. With `rank` 'chain' only
+    the first row is that one; each further row is the one most similar to the row before it. `unit` are the unit
+    vectors of the tuples.
+    """
     from dbanon.kernels import simdiv as kernels
 
     sum_of_vectors = (unit * space.counts[:, None]).sum(axis=0)

@@ -1,4 +1,4 @@
-"""KNN-(G,S): of the nearest records so many of each group of sensitive values."""
+"""KNN-(G,S): clusters of the nearest records, some from each group of sensitive values."""
 
 import numpy as np
 
@@ -24,29 +24,36 @@ from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
 MAX_CLUSTERS_PER_CALL = 2**16
-"""Clusters that are made at a time."""
+"""Greatest number of clusters that one call forms."""
 
 
 @single_cluster_below_2k
 def knn_gs(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """KNN-(G,S), the single-machine form, reconstructed from the summary of its paper and the review of clustering
-    methods.
+    """Cluster with KNN-(G,S), the single-machine form.
 
-    Sensitive values are put into groups: the nodes `level` steps above them in their hierarchy, or else `groups` runs
-    of them, in their order, of about as many records; of several columns every combination of their groups is one. Each
-    cluster is a random record and the records nearest to it (the distance of the k-member papers) of each group, until
-    it has `each` of every group, by default as many as k needs; where a group has fewer left, more of that of which
-    most are left. While k records are left; then these join the cluster with the nearest seed. The paper takes them
-    from the 4GS nearest and looks further where these do not do, which gives the same. O(n^2 / k) time, O(n) memory.
+    Reconstructed from the summary of its paper and the review of clustering methods. Sensitive values are put into
+    groups: the nodes `group_level` steps above them in their hierarchy, or else `n_groups` runs of consecutive values
+    with about equally many records. With several columns every combination of their groups is a group.
 
-    Which records are together depends on sensitive values; what is asked of these by a model is met by the shared
-    repair.
+    Each cluster is a random record and the records nearest to it (the distance of the k-member papers) of each group,
+    until it has `records_per_group` of every group, by default as many as k needs. If a group has fewer left, more are
+    taken from the group with most records left. Clusters are formed while k records remain; the remaining records join
+    the cluster with the nearest seed. The paper takes records from the 4GS nearest and looks further if these are not
+    enough, which gives the same clusters. O(n^2 / k) time, O(n) memory.
+
+    Which records are together depends on sensitive values; privacy models of these are met afterwards, by merging
+    clusters that violate them.
     """
     return grow_groups(space, _GroupBalancedClusters(space, constraint.min_records, options), check)
 
 
 def value_groups(sensitive: SensitiveColumn, groups: int, level: int | None) -> Ints:
-    """Return the group of each value, by code; of NULL, which is the last."""
+    """Return the group of each value of a sensitive column, by code and, last, of NULL.
+
+    Groups are the ancestors `level` steps above the values if a level is given and the column has a hierarchy. If not,
+    each value is a group if at most `groups` occur; otherwise groups are at most `groups` runs of consecutive codes
+    with about equally many records.
+    """
     if level is not None and sensitive.tree is not None:
         return np.asarray(np.unique(sensitive.tree.block(level), return_inverse=True)[1], np.int64)
     records = np.bincount(sensitive.codes, minlength=sensitive.values + 1)
@@ -57,9 +64,13 @@ def value_groups(sensitive: SensitiveColumn, groups: int, level: int | None) -> 
 
 
 class _GroupBalancedClusters(KernelCountedRules):
-    """Clusters with records of each group, in compiled code."""
+    """Growth rules of KNN-(G,S), in compiled code: clusters with records of each group of sensitive values."""
 
     def __init__(self, space: EncodedTable, k: int, options: Options) -> None:
+        """Group the records by their sensitive values, and set how many records of each group a cluster takes.
+
+        That is the option `records_per_group`, but at least as many as k needs. Seeds are taken in a random order.
+        """
         super().__init__(space, k, np.array([0, space.rows], np.int64))
         groups, level, requested = (options[name] for name in ("n_groups", "group_level", "records_per_group"))
         above = None if level is None else int(str(level))
@@ -75,9 +86,11 @@ class _GroupBalancedClusters(KernelCountedRules):
         self.seeds: list[int] = []
 
     def can_form_group(self) -> bool:
+        """Return whether at least k records remain."""
         return self.n_remaining >= self.k
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
+        """Form up to `max_groups` clusters, numbered from `first_number`, and return how many were formed."""
         from dbanon.kernels.bucket_growth import grow_group_clusters
 
         ordered, seeds = self.ordered_items, np.empty(min(max_groups, MAX_CLUSTERS_PER_CALL), np.int64)
@@ -101,6 +114,7 @@ class _GroupBalancedClusters(KernelCountedRules):
         return int(n_formed)
 
     def assign_leftovers(self, n_groups: int, check: Check) -> None:
+        """Assign each remaining record to the cluster with the nearest seed, the first one in a tie."""
         rows = np.flatnonzero(self.labels < 0)
         tables = Loss(self.space, 1, "edges").pair_tables(self.space)
         seeds = self.space.codes[self.seeds]
@@ -124,7 +138,7 @@ register(
             "group_level",
             Integer(0),
             "Steps up the hierarchy of a sensitive column at which its nodes are the groups; columns without one "
-            "have `groups` of them.",
+            "have `n_groups` of them.",
         ),
         SEED,
         MODE,

@@ -1,5 +1,7 @@
-"""Needs-based generalization (Majeed et al. 2024, section 3.5, Algorithm 4): clusters of little diversity publish
-influential attributes at a higher level than their records need."""
+"""Needs-based generalization (Majeed et al. 2024, section 3.5, Algorithm 4).
+
+Clusters of little diversity publish influential attributes at a higher level than their records need.
+"""
 
 from dataclasses import dataclass
 
@@ -38,8 +40,19 @@ class RaisingRule:
 
 
 def raised_bounds(space: EncodedTable, labels: Ints, k: int, influence: Floats, rule: RaisingRule) -> tuple[Ints, Ints]:
-    """Least and greatest codes that clusters are published with (clusters, attributes), never above max_level. O(n)
-    time and memory."""
+    """Return the least and the greatest code that each cluster is published with, two (clusters, attributes) arrays.
+
+    They are those of its records, except for influential attributes of clusters of little diversity, which are raised
+    by `rule.levels` levels, but never above max_level. Without sensitive columns nothing is raised. O(n) time and
+    memory.
+
+    Args:
+        space: The encoded table.
+        labels: (n,) cluster of each record; -1 for none.
+        k: Least number of records of a cluster.
+        influence: (attributes,) influence of each attribute on sensitive values.
+        rule: The rule.
+    """
     rows = cluster_members(labels)
     bounds = ClassBounds.from_members(space, rows)
     low, high = bounds.low.copy(), bounds.high.copy()
@@ -55,14 +68,17 @@ def raised_bounds(space: EncodedTable, labels: Ints, k: int, influence: Floats, 
             raise_ = _next_larger_interval if isinstance(attribute, NumericAttribute) else _next_larger_node
             old_codes = low[raised_clusters, j], high[raised_clusters, j]
             low[raised_clusters, j], high[raised_clusters, j] = new_codes = raise_(attribute, *old_codes)  # type: ignore[arg-type]
-            if np.array_equal(old_codes, new_codes):  # nothing is above: of the levels that are left, none is
+            if np.array_equal(old_codes, new_codes):  # there is no higher level
                 break
     return low, high
 
 
 def diversities(sensitive: SensitiveColumn, groups: list[Ints], normalized: bool) -> Floats:
-    """Shannon index of each group's sensitive values (Majeed et al. 2024, Equation 12); normalized: over ln(min(values
-    that occur, group size)), the greatest there can be. A NULL is a value."""
+    """Return the Shannon index of each group's sensitive values (Majeed et al. 2024, Equation 12); NULL is a value.
+
+    With `normalized` it is divided by the greatest possible one, ln(min(values that occur, group size)), or 0 if that
+    is 0. `groups` has the row numbers of each group.
+    """
     group = np.repeat(np.arange(len(groups)), [len(g) for g in groups])
     values = sensitive.values + 1
     cells, counts = np.unique(group * values + sensitive.codes[np.concatenate(groups)], return_counts=True)
@@ -76,9 +92,10 @@ def diversities(sensitive: SensitiveColumn, groups: list[Ints], normalized: bool
 
 
 def _next_larger_node(tree: CategoricalAttribute, low: Ints, high: Ints) -> tuple[Ints, Ints]:
-    """Return the codes below the next ancestor that has other values of the table too.
+    """Return the range of codes below the next ancestor that covers more values of the table, for each cluster.
 
-    Those given where there is none.
+    The range given by `low` and `high` is returned unchanged if there is no such ancestor below the greatest allowed
+    level.
     """
     values_end, first_of = (
         subtree_end_codes(tree).astype(np.int64),
@@ -97,8 +114,11 @@ def _next_larger_node(tree: CategoricalAttribute, low: Ints, high: Ints) -> tupl
 
 
 def _next_larger_interval(number: NumericAttribute, low: Ints, high: Ints) -> tuple[Ints, Ints]:
-    """The next larger interval of a number without a hierarchy: the smallest of its blocks of 1, 2, 4, 8 ... distinct
-    values that has the interval within it and is larger."""
+    """Return the next larger interval of codes of a number without a hierarchy, for each cluster.
+
+    It is the smallest block of 1, 2, 4, 8 ... distinct values that contains the interval from `low` to `high` and is
+    larger. The interval is returned unchanged if there is none.
+    """
     first, last = low.copy(), high.copy()
     for level in range(number.height + 1):
         is_unchanged = (first == low) & (last == high)

@@ -1,4 +1,4 @@
-"""Parts of a table, which are clustered for themselves."""
+"""Parts of a table that are clustered separately."""
 
 from collections.abc import Callable
 
@@ -14,13 +14,16 @@ PARTS = Parameter("parts", Integer(1, 100_000), "Parts of similar records that a
 def merge_small_parts(
     parts: Ints, n_parts: int, min_records: int, distances_from: Callable[[int], Ints]
 ) -> tuple[Ints, Ints]:
-    """Merge parts of fewer than `min_records` records into the nearest part, the first small part first.
+    """Merge parts of fewer than `min_records` records into the nearest part, the lowest-numbered small part first.
+
+    If only one part is left, it may be smaller.
 
     Args:
         parts: (records,) the part of every record.
         n_parts: The number of parts.
         min_records: Least number of records of a part.
-        distances_from: Returns the distances of a part to all parts; merged parts keep the center of the larger one.
+        distances_from: Returns the distances of a part to all parts; a merged part keeps the center of the part that
+            was joined.
 
     Returns:
         (records,) the part of every record, numbered without gaps, and the old number of each of these parts.

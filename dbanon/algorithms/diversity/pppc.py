@@ -1,4 +1,4 @@
-"""PPPC: parts by k-means, and in these clusters of a record of each frequent sensitive value."""
+"""PPPC: the table is cut into parts by k-means; clusters in a part have one record of each frequent sensitive value."""
 
 import numpy as np
 
@@ -15,23 +15,23 @@ from dbanon.kernels.arrays import BucketPools
 from dbanon.privacy_models.constraint import Constraint
 
 KMEANS_FRACTION = 0.2
-"""Share of the progress that k-means is said to be."""
+"""Share of the reported progress that k-means has."""
 
 
 @single_cluster_below_2k
 def pppc(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """PPPC, privacy-preserving parallel clustering, the single-machine form, reconstructed from the review of
-    clustering methods.
+    """Cluster with PPPC, privacy-preserving parallel clustering, the single-machine form.
 
-    k-means cuts the table into `parts`; one of fewer than k records joins the part of the nearest center. In a part,
-    while it has k records, a cluster is made of a record of each of the k sensitive values that are most frequent among
-    those that are left, and again of each where they are fewer: the first is the record nearest to the center of the
-    part, the others those with which a record of the cluster loses least. So it has as many values as it can. What is
-    left joins, in canonical order, the cluster of the part whose whole loss grows least. Of several sensitive columns
-    their combinations are the values. O(n^2 / parts) time at worst, O(n) memory.
+    Reconstructed from the review of clustering methods. k-means cuts the table into `parts`; a part of fewer than k
+    records joins the part with the nearest center. While a part has k records, a cluster is made of one record of each
+    of the k sensitive values that are most frequent among its remaining records; if there are fewer values, they are
+    used again. The first is the record nearest to the center of the part, the others those with which a record of the
+    cluster loses least. So it has as many values as it can. The remaining records of a part join, in canonical order,
+    the cluster of the part whose whole loss grows least. With several sensitive columns their combinations are the
+    values. O(n^2 / parts) time at worst, O(n) memory.
 
-    Which records are together depends on sensitive values; what is asked of these by a model is met by the shared
-    repair.
+    Which records are together depends on sensitive values; privacy models of these are met afterwards, by merging
+    clusters that violate them.
     """
     progress_check = progress.as_progress_check(check)
     return grow_groups(
@@ -42,11 +42,12 @@ def pppc(space: EncodedTable, constraint: Constraint, options: Options, check: C
 
 
 class _ValueBuckets(KernelCountedRules):
-    """Clusters of the parts, in compiled code."""
+    """Growth rules of PPPC, in compiled code: clusters within the parts of a table."""
 
     step_cost = 0.5
 
     def __init__(self, space: EncodedTable, k: int, options: Options, check: Check) -> None:
+        """Cut the table into parts by k-means, and group the records of each part by their sensitive values."""
         from dbanon.kernels.centers import center_distances
 
         super().__init__(space, k, np.array([0, space.rows], np.int64))
@@ -55,6 +56,7 @@ class _ValueBuckets(KernelCountedRules):
         parts, n_parts = unadjusted_kmeans(centers_search), len(seeds)
 
         def distances_from(part: int) -> Ints:
+            """Return the distance of the part's center to the centers of all parts."""
             center = np.repeat(centers_search.centers[[part]], n_parts, axis=0)
             return np.asarray(center_distances(center, np.arange(n_parts), centers_search.centers, centers_search.axes))
 
@@ -76,9 +78,11 @@ class _ValueBuckets(KernelCountedRules):
         self.first_of_group = np.minimum.reduceat(groups.first_records, groups.group_starts[:-1])
 
     def can_form_group(self) -> bool:
+        """Return whether at least k records remain in some part."""
         return bool((self.n_remaining_parts >= self.k).any())
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
+        """Form up to `max_groups` clusters, numbered from `first_number`, and return how many were formed."""
         from dbanon.kernels.bucket_growth import grow_bucket_clusters
 
         sensitive_groups = self.sensitive_groups
@@ -102,6 +106,7 @@ class _ValueBuckets(KernelCountedRules):
         return int(n_formed)
 
     def assign_leftovers(self, n_groups: int, check: Check) -> None:
+        """Assign each remaining record to the cluster of its part whose whole loss grows least, in canonical order."""
         tuple_of = self.space.tuple_of
         order = np.argsort(self.parts, kind="stable")
         for rows in np.split(order, np.cumsum(np.bincount(self.parts))[:-1]):

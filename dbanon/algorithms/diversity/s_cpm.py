@@ -1,4 +1,4 @@
-"""S-CPM: parts around medoids, and in these clusters that are merged, the smallest first."""
+"""S-CPM: the table is cut into parts around medoids; clusters in a part are merged, the smallest first."""
 
 from collections.abc import Callable
 
@@ -21,35 +21,37 @@ from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
 
 MAX_ROUNDS = 20
-"""Rounds after which medoids that still move are left as they are."""
+"""Number of rounds after which medoids are final, even if they would still move."""
 
 STEPS_PER_CALL = 2**22
-"""Clusters that are looked at between two looks for interrupts."""
+"""Number of clusters examined between two checks for interrupts."""
 
 STEP_COST = 0.5
-"""What looking at one, or at a distance to a center, costs in dbanon.algorithms.base.progress."""
+"""Cost of examining a cluster, or a distance to a center, in steps of dbanon.algorithms.base.progress."""
 
 SECONDS_PER_STEP = 3e-8
-"""What a step takes."""
+"""Approximate time of a step."""
 
 DistancesFrom = Callable[[int], Ints]
-"""Distances of all tuples to one."""
+"""Function of a tuple that returns the distances of all tuples to it."""
 
 
 @single_cluster_below_2k
 def s_cpm(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """S-CPM, the semantic-similarity cluster based privacy preservation model, the single-machine form, reconstructed
-    from the review of clustering methods.
+    """Cluster with S-CPM, the semantic-similarity cluster based privacy preservation model, the single-machine form.
 
-    First `parts` records are centers, drawn as k-means++ draws them (deterministic: every (n / parts)th); all records
-    join the nearest, and each part's center becomes the record with the least summed distance to the others, 20 times
-    at most. A part of fewer than k records joins that of the nearest center. In a part every record begins as a
-    cluster; the smallest of fewer than k records is merged with the one for which the growth of the whole loss (in
-    columns) and `penalty` times the share of pairs with the same sensitive value are least together. Distance and loss
-    are those of the k-member papers. Ties go to the first. O(n^2 / parts) time, O(n) memory.
+    Reconstructed from the review of clustering methods. First `parts` records are centers, drawn as k-means++ draws
+    them (deterministic: every (n / parts)th); all records join the nearest, and each part's center becomes the record
+    with the least summed distance to the others, 20 times at most. A part of fewer than k records joins that of the
+    nearest center.
 
-    Which records are together depends on sensitive values; what is asked of these by a model is met by the shared
-    repair.
+    In a part every record begins as a cluster. Again and again, the smallest cluster of fewer than k records is merged
+    with the cluster for which the sum of two numbers is least: the growth of the whole loss (in columns), and `penalty`
+    times the share of pairs with equal sensitive values. Distance and loss are those of the k-member papers. Ties go to
+    the first. O(n^2 / parts) time, O(n) memory.
+
+    Which records are together depends on sensitive values; privacy models of these are met afterwards, by merging
+    clusters that violate them.
     """
     k = constraint.min_records
     progress_check = progress.as_progress_check(check)
@@ -72,25 +74,37 @@ def s_cpm(space: EncodedTable, constraint: Constraint, options: Options, check: 
 
 
 def _report_estimate(progress_check: progress.ProgressCheck, n_steps: float) -> None:
+    """Report the estimated time of `n_steps` steps of this algorithm, computed from constants, not measured."""
     progress_check.on_estimate(n_steps * STEP_COST, n_steps * STEP_COST * SECONDS_PER_STEP)
 
 
 class _ClusterMerger:
-    """Clusters of parts that begin as single records, in compiled code."""
+    """A merger of the records of a part to clusters, in compiled code.
+
+    Args:
+        space: The encoded table.
+        k: Least number of records of a cluster.
+        penalty: Weight of the share of pairs with equal sensitive values; the growth of the loss has weight 1 per
+            column.
+    """
 
     def __init__(self, space: EncodedTable, k: int, penalty: float) -> None:
+        """Prepare the kernel's arrays, and convert the penalty to the unit of the loss."""
         self.k, self.tuple_of, self.kernel_inputs = (
             k,
             space.tuple_of,
             build_kernel_inputs(space, Constraint(1), "edges"),
         )
         self.codes, columns = sensitive_codes(space), len(space.attributes)
-        # What a column of weight 1 can lose.
+        # The unit of the penalty is the greatest loss on a column of weight 1.
         self.penalty = penalty * float(self.kernel_inputs.terms[:, 2].sum()) / sum(a.weight for a in space.attributes)
         self.columns = columns
 
     def merge_part(self, rows: Ints, check: Check) -> Ints:
-        """Return the cluster of each record of a part, numbered from 0."""
+        """Merge the rows of a part, each a cluster at first, until every cluster has k records.
+
+        Return the cluster of each row, numbered from 0.
+        """
         from dbanon.kernels.agglomerate import merge_clusters
 
         state, number = np.zeros(1, np.int64), len(rows)
@@ -122,10 +136,14 @@ class _ClusterMerger:
 
 
 def _medoid_parts(space: EncodedTable, k: int, options: Options, check: Check) -> Ints:
-    """Return the part of each tuple."""
+    """Cut the table into parts around medoids, each of at least k records if possible; return the part of each tuple.
+
+    A medoid is the tuple of a part with the least summed distance to the part's records.
+    """
     tables = Loss(space, 1, "edges").pair_tables(space)
 
     def distances_from(t: int) -> Ints:
+        """Return the distances of all tuples to tuple `t`."""
         return distance.distances_to_tuples(tables, space.codes[t], space.codes)
 
     n_parts = min(int(str(options["parts"])), space.rows)
@@ -151,8 +169,11 @@ def _medoid_parts(space: EncodedTable, k: int, options: Options, check: Check) -
 def _kmeanspp_medoids(
     space: EncodedTable, n_medoids: int, draws: np.random.Generator, distances_from: DistancesFrom, check: Check
 ) -> Ints:
-    """Tuples of records that are drawn one after another, each by its squared distance to the nearest one before;
-    fewer where all records are at distance 0."""
+    """Draw the tuples of `n_medoids` records as k-means++ does, and return them in ascending order.
+
+    Each record is drawn with a probability in proportion to its squared distance to the nearest medoid so far. There
+    are fewer medoids if all records are at distance 0 from one.
+    """
     medoids = [int(np.searchsorted(space.starts, draws.integers(space.rows), side="right")) - 1]
     min_distances = distances_from(medoids[0])
     while len(medoids) < n_medoids and min_distances.any():
@@ -165,7 +186,7 @@ def _kmeanspp_medoids(
 
 
 def _nearest_medoids(medoids: Ints, distances_from: DistancesFrom, check: Check) -> Ints:
-    """Return the nearest medoid of each tuple, the first of several; every medoid is in its own part."""
+    """Return the index of the nearest medoid of each tuple, the first one in a tie; a medoid belongs to itself."""
     min_distances = distances_from(int(medoids[0]))
     nearest = np.zeros(len(min_distances), np.int64)
     for p, medoid in enumerate(medoids[1:].tolist(), 1):
@@ -178,7 +199,7 @@ def _nearest_medoids(medoids: Ints, distances_from: DistancesFrom, check: Check)
 
 
 def _medoid(space: EncodedTable, tuples: Ints) -> int:
-    """Of some tuples the first with the least summed distance to the records of all of them."""
+    """Return the tuple with the least summed distance to all records of `tuples`, the first one in a tie."""
     part = EncodedTable(space.attributes, space.codes[tuples], space.counts[tuples], None, space.total)
     return int(tuples[np.argmin(distance_sums_to_all(part))])
 

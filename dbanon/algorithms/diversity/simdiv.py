@@ -34,10 +34,10 @@ from dbanon.table_functions.parameter_types import Boolean, Choice, Float, Integ
 from dbanon.table_functions.parameters import Parameter
 
 GROUPS_PER_CALL, SAMPLE_GROUPS = 2**26, 2**22
-"""Groups that are looked at before interrupts are looked for, and before it is judged how long all take."""
+"""Groups examined between two checks for interrupts, and until the time of all is estimated."""
 
 GROUP_COST = 3
-"""What a look at a group costs, in steps of dbanon.algorithms.base.progress."""
+"""Cost of examining a group, in steps of dbanon.algorithms.base.progress."""
 
 REPRODUCE_DEFAULTS = {
     "div": ("cluster", "pair"),
@@ -46,11 +46,11 @@ REPRODUCE_DEFAULTS = {
     "cs_scale": ("raw", "raw"),
     "influence": ("zeta_over_sigma", "paper"),
 }
-"""Options whose default follows `reproduce`: usually, and for the paper to the letter."""
+"""Options whose default depends on `reproduce`: the usual one, and that for the paper to the letter."""
 
 
 def resolve_options(options: Options) -> dict[str, Any]:
-    """Return the options, where those that were not given follow `reproduce`."""
+    """Return the options with defaults for those that are None, which depend on the option `reproduce`."""
     column = int(options["reproduce"] == "paper")
     return dict(options) | {
         n: options[n] if options[n] is not None else d[column] for n, d in REPRODUCE_DEFAULTS.items()
@@ -59,14 +59,17 @@ def resolve_options(options: Options) -> dict[str, Any]:
 
 @single_cluster_below_2k
 def simdiv(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Ints:
-    """SimDiv (Majeed et al. 2024, Algorithms 1-3): floor(n/k) clusters of k records, and fewer than k residuals.
+    """Cluster with SimDiv (Majeed et al. 2024, Algorithms 1-3): similar records with diverse sensitive values.
 
-    Each cluster, in the order of the slices, takes the record of greatest alpha_pr * diversity + beta_ut * cosine to
-    its center among those of at least `t_cs` to it (none: among all); the last one, while all sensitive values are
-    equal, among those with another value. Residuals, by rank, go to the cluster with the most similar center that is
-    below its greatest size. Several sensitive columns: the average diversity. Under persons or models a cluster has at
-    least as many records as any of them needs, and the shared repair follows. O(n / k * distinct records + n * distinct
-    sensitive values) time, O(n) memory: no matrix of similarities is kept.
+    Records are ranked by similarity and cut into slices; each slice gives a center, floor(n/k) in all. In the order of
+    the slices, each cluster takes k - 1 records: the one of greatest alpha_pr * diversity + beta_ut * cosine to its
+    center, among those with a cosine of at least `t_cs` (if there are none: among all). The last record, while all
+    sensitive values of the cluster are equal, is chosen among those with another value. The fewer than k residuals, by
+    rank, join the cluster with the most similar center that is below its greatest size.
+
+    With several sensitive columns the average diversity counts. With persons or other privacy models, a cluster has at
+    least as many records as any of them needs; clusters that still violate the constraint are merged afterwards. O(n /
+    k * distinct records + n * distinct sensitive values) time, O(n) memory: no matrix of similarities is kept.
     """
     from dbanon.kernels import simdiv as kernels
 
@@ -86,7 +89,7 @@ def simdiv(space: EncodedTable, constraint: Constraint, options: Options, check:
     if space.sensitive:
         codes = np.stack([s.codes for s in space.sensitive]).astype(np.int64)
         value_counts = [(s.values, int((s.value_counts > 0).sum())) for s in space.sensitive]
-    else:  # nothing to be diverse in
+    else:  # no diversity to consider
         codes, value_counts = np.zeros((1, space.rows), np.int64), [(0, 1)]
     sensitive = (codes, *np.array(value_counts, np.int64).T.copy())
     groups = _group_records(tuple_of, codes, labels)
@@ -127,12 +130,17 @@ def simdiv(space: EncodedTable, constraint: Constraint, options: Options, check:
 
 
 def influences(space: EncodedTable, options: Mapping[str, Any]) -> Floats:
-    """Return the attributes' influence; their weights where these stand for it."""
+    """Return the influence of each attribute on sensitive values; its weight if the option `influence` is 'weights'."""
     return np.array([a.weight if options["influence"] == "weights" else a.influence for a in space.attributes])
 
 
 def _group_records(tuple_of: Ints, codes: Ints, labels: Ints) -> tuple[Any, ...]:
-    """Return records without a label, grouped by tuple and sensitive values (see `dbanon.kernels.simdiv`)."""
+    """Group the records without a label (-1) by tuple and sensitive values, for `dbanon.kernels.simdiv`.
+
+    Returns:
+        Tuple of each group; its sensitive codes (groups, columns); the records, group after group; where each group
+        begins there; how many were taken (0); and how many remain.
+    """
     rows = np.flatnonzero(labels < 0)
     key = tuple_of[rows]
     for column in codes:
@@ -148,8 +156,12 @@ def _group_records(tuple_of: Ints, codes: Ints, labels: Ints) -> tuple[Any, ...]
 
 
 def _groups_by_value(group_codes: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """Groups by their sensitive values: groups of each kind one after another, where kinds begin, how many groups each
-    has, and the codes of each."""
+    """Sort groups by their sensitive values, given (groups, columns) codes.
+
+    Returns:
+        The groups, those with equal values one after another; where each combination of values begins; how many groups
+        each combination has; and the codes of each combination.
+    """
     codes, combination = np.unique(group_codes, axis=0, return_inverse=True)
     combination = np.asarray(combination).reshape(-1)
     n_groups = np.bincount(combination, minlength=len(codes))
@@ -157,9 +169,17 @@ def _groups_by_value(group_codes: Ints) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 def _assign_residuals(rows: Ints, unit: Floats, tuple_of: Ints, seeds: Ints, labels: Ints, max_size: float) -> None:
-    """Label the remaining records (Algorithm 3, lines 23-26).
+    """Assign the records `rows`, in order, to the clusters with the most similar centers (Algorithm 3, lines 23-26).
 
-    Where all clusters have their greatest size, it is ignored.
+    `labels` is changed in place. Clusters of `max_size` records are skipped, unless all have that size.
+
+    Args:
+        rows: The records without a cluster.
+        unit: Unit vectors of the tuples.
+        tuple_of: Tuple of every record.
+        seeds: The record that is the center of each cluster.
+        labels: Cluster of every record.
+        max_size: Greatest size of a cluster.
     """
     sizes = np.bincount(labels[labels >= 0], minlength=len(seeds))
     centers = unit[tuple_of[seeds]]
@@ -176,9 +196,10 @@ def _assign_residuals(rows: Ints, unit: Floats, tuple_of: Ints, seeds: Ints, lab
 
 
 def _max_cluster_size(k: int, cap: str) -> float:
-    """Return the greatest size of a cluster that residuals join.
+    """Return the greatest size of a cluster that residuals join: k plus a fraction of k, rounded up.
 
-    The paper names three factors "depending on k"; which is for which k is this project's choice.
+    `cap` is 'half', 'third', 'quarter', 'none' (no limit: infinity) or 'by_k', where the fraction depends on k. The
+    paper names three factors "depending on k"; which is used for which k is this project's choice.
     """
     by_k = "half" if k <= 10 else "third" if k <= 100 else "quarter"
     part = {"half": 2, "third": 3, "quarter": 4, "none": 0}[by_k if cap == "by_k" else cap]
@@ -186,8 +207,11 @@ def _max_cluster_size(k: int, cap: str) -> float:
 
 
 def widen_by_needs(space: EncodedTable, labels: Ints, constraint: Constraint, options: Options) -> PublishedEnds:
-    """Needs-based generalization (Majeed et al. 2024, Algorithm 4): see
-    `dbanon.algorithms.diversity.needs_generalization`."""
+    """Return the codes that clusters publish under needs-based generalization (Majeed et al. 2024, Algorithm 4).
+
+    Clusters of little diversity publish influential attributes at a higher level; see
+    `dbanon.algorithms.diversity.needs_generalization`.
+    """
     settings = resolve_options(options)
     rule = RaisingRule(
         max_diversity=settings["t_div"],
@@ -202,7 +226,10 @@ def widen_by_needs(space: EncodedTable, labels: Ints, constraint: Constraint, op
 
 
 def _bounds(options: Options) -> Mapping[str, tuple[str, str]]:
-    """Ends beyond which records are outliers, by column."""
+    """Return the option `bounds`, the ends beyond which values are outliers, by column.
+
+    It is empty if the option is not given.
+    """
     return cast("Mapping[str, tuple[str, str]]", options["bounds"] or {})
 
 

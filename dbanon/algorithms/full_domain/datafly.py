@@ -1,4 +1,4 @@
-"""Datafly: the column of the most values is raised, again and again."""
+"""Datafly: the column with the most values is raised, again and again."""
 
 from dataclasses import replace
 
@@ -22,12 +22,13 @@ from dbanon.privacy_models.constraint import Constraint
 
 
 def datafly(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """Datafly (Sweeney), full-domain generalization by the column that has the most values.
+    """Cluster with Datafly (Sweeney): full-domain generalization that raises the column with the most values.
 
-    While more records than may be suppressed are in classes that miss the privacy model, the column with the most
-    different values (ties: the first) is raised by one level for all records. Then these records are suppressed. Levels
-    are steps up a hierarchy; of a number without one, blocks of 1, 2, 4, 8 ... distinct values; NULL joins the other
-    values at the top. At most `max_suppressed` records, by default k, are suppressed. O(n) time a step, O(n) memory.
+    While more records than may be suppressed are in classes that violate the constraint, the column with the most
+    different values (ties: the first) is raised by one level for all records. Then these records are suppressed. If all
+    columns are at their highest level before that, all records are a single class. Levels are steps up a hierarchy; of
+    a number without one, blocks of 1, 2, 4, 8 ... distinct values; NULL joins the other values at the top. At most
+    `max_suppressed` records, by default k, are suppressed. O(n) time a step, O(n) memory.
     """
     levels = [AttributeLevels.from_codes(a, space.codes[:, j]) for j, a in enumerate(space.attributes)]
     blocks = tuple(attribute_levels.steps[0][space.codes[:, j]] for j, attribute_levels in enumerate(levels))
@@ -42,7 +43,7 @@ def datafly(space: EncodedTable, constraint: Constraint, options: Options, check
         if n_failing <= max_suppressed or not raisable:
             break
         node[max(raisable, key=lambda j: (levels[j].n_blocks[node[j]], -j))] += 1
-    if n_failing > max_suppressed:  # the top of what max_level leaves
+    if n_failing > max_suppressed:  # the highest levels are reached
         return RunLengthLabels.single_cluster(space)
     return RunLengthLabels.from_tuple_clusters(space, np.where(is_failing[group], -1, group))
 

@@ -16,18 +16,24 @@ from dbanon.privacy_models.constraint import Constraint
 
 
 def incognito(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """Incognito (LeFevre et al. 2005): of all full-domain generalizations that meet the privacy model, but for the
-    records that may be suppressed, one of the least sum of levels; of these the one of the least loss as tight classes,
-    then the first (see `dbanon.algorithms.full_domain.lattice_search`).
+    """Cluster with Incognito (LeFevre et al. 2005): the best full-domain generalization that meets the constraint.
 
-    Levels are steps up a hierarchy; of a number without one, blocks of 1, 2, 4, 8 ... distinct values; NULL joins the
-    other values at the top. Exponential in the columns, O(n) time a node, O(n) memory. Raises TooManyLevelsError.
+    Records that may be suppressed are excepted. The best generalization has the least sum of levels; of several the
+    least loss as tight classes; then it is the first (see `dbanon.algorithms.full_domain.lattice_search`). Levels are
+    steps up a hierarchy; of a number without one, blocks of 1, 2, 4, 8 ... distinct values; NULL joins the other values
+    at the top. Exponential in the columns, O(n) time a node, O(n) memory.
+
+    Raises:
+        TooManyLevelsError: If the lattice has more than MAX_NODES nodes.
     """
     return search_full_domain(space, constraint, "incognito", check, int(str(options[MAX_SUPPRESSED])))
 
 
 def max_suppressed_records(options: Options, k: int) -> int | None:
-    """Return the most records to be suppressed, beside the share."""
+    """Return the option `max_suppressed`, a limit in addition to the share `suppress`; None if it is not given.
+
+    `k` is not used.
+    """
     return None if options["max_suppressed"] is None else int(str(options["max_suppressed"]))
 
 

@@ -1,4 +1,7 @@
-"""Full-domain generalization: every attribute is raised to one level for all records. The search is Incognito's."""
+"""Full-domain generalization: every attribute is raised to one level for all records. The search is Incognito's.
+
+A node of the lattice is a choice of one level for each attribute. Its groups are the records that are equal then.
+"""
 
 import math
 from collections.abc import Iterator
@@ -16,32 +19,43 @@ from dbanon.encoding.encoded_table import Bools, EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 
 MAX_NODES = 2_000_000
-"""Most nodes, over all sets of attributes."""
+"""Greatest number of nodes, over all sets of attributes."""
 
 
 def search_full_domain(
     space: EncodedTable, constraint: Constraint, name: str, check: Check, max_suppressed: int = 0
 ) -> RunLengthLabels:
-    """The classes of the best full-domain generalization, found as Incognito does (LeFevre, DeWitt and Ramakrishnan
-    2005), with the privacy model as the test of a group (Machanavajjhala et al. 2006): the label of every record.
+    """Return the classes of the best full-domain generalization that meets the constraint, found as Incognito does.
 
-    A node is a level of every attribute; its classes are the records of equal blocks, and all of them meet the whole
-    privacy model. Of all such nodes the one with the least sum of levels is taken, then the one whose classes lose
-    least as tight classes (GCP: shares of leaves, weighted), then the first level vector. What is published is said in
-    `dbanon.algorithms.full_domain.recoding`: the level, or what just covers a class.
+    See LeFevre, DeWitt and Ramakrishnan 2005, with the privacy models as the test of a group (Machanavajjhala et al.
+    2006). A node is a level of every attribute; its classes are the records of equal blocks, and all of them must meet
+    the whole constraint. Of all such nodes the one with the least sum of levels is taken, then the one whose classes
+    lose least as tight classes (GCP: shares of leaves, weighted), then the first level vector.
+    `dbanon.algorithms.full_domain.recoding` determines what is published: the level, or what just covers a class.
 
-    Sets of attributes are searched one after another, small ones first, each bottom-up. What is above a node that
-    passes also does (generalization property), so it is not tested; a node is a candidate only where each projection
-    on one attribute less passes (subset property). Both are asked of that part of the model alone which a union of
-    classes meets where the classes do (`kept_by_union`). On all attributes every candidate is tested with the whole
-    model, in the order of its sum of levels, until that is more than one that passes has: none is taken for granted.
+    Sets of attributes are searched one after another, small ones first, each bottom-up. If a node passes, so do all
+    nodes above it (generalization property), so they are not tested. A node is a candidate only if each projection on
+    one attribute less passes (subset property). Both properties hold only for the part of the constraint that a union
+    of classes meets if the classes do (`union_closed_constraint`), so only that part is tested on smaller sets. On all
+    attributes every candidate is tested with the whole constraint, in the order of its sum of levels, until that
+    exceeds the sum of a node that passed.
 
-    `max_suppressed`: so many records may be in classes that miss the model; they are suppressed (-1) and count as a
-    full loss. Smaller sets of attributes are then tested only for k and for numbers of distinct values, because a class
-    that misses another model can spoil one that it is united with.
+    Args:
+        space: The encoded table.
+        constraint: The constraint.
+        name: Name of the algorithm, for the error.
+        check: Called before every test; raises if the run was interrupted.
+        max_suppressed: So many records may be in classes that violate the constraint; they are suppressed (-1) and
+            count as a full loss. Smaller sets of attributes are then tested only for k and for numbers of distinct
+            values, because a class that violates another model can spoil one that it is united with.
 
-    Raises TooManyLevelsError. Exponential in the attributes, O(tuples) time a node, O(tuples * attributes + nodes)
-    memory.
+    Returns:
+        The class of every record; a single class if no node passes or nothing can be raised.
+
+    Raises:
+        TooManyLevelsError: If the lattice has more than MAX_NODES nodes over all sets of attributes.
+
+    Exponential in the attributes, O(tuples) time a node, O(tuples * attributes + nodes) memory.
     """
     levels = [AttributeLevels.from_codes(a, space.codes[:, j]) for j, a in enumerate(space.attributes)]
     raisable = [j for j, attribute_levels in enumerate(levels) if len(attribute_levels.numbers) > 1]
@@ -65,13 +79,14 @@ def search_full_domain(
 
 
 def union_closed_constraint(space: EncodedTable, constraint: Constraint, *, counts_only: bool = False) -> Constraint:
-    """Return the part of a privacy model that a union of disjoint classes meets wherever each of them does.
+    """Return the part of a constraint that a union of disjoint classes meets whenever each of them does.
 
-    k and numbers of different values only grow, whatever is counted. Where records are counted, a value's share in the
-    union is an average of its shares in the classes; why the other models hold then, each says in its file. Judged
-    within equal values of the other columns, each part of the union is a union of parts. Where distinct persons are
-    counted, one who is in two classes counts once in the union and shares are no averages: all but k and numbers of
-    values is suppressed.
+    k and numbers of different values are always kept, since they only grow. Other models are kept if records are
+    counted (not persons), `counts_only` is false, and the model's form is closed under union; each model's file says
+    why.
+
+    If records are counted, a value's share in the union is an average of its shares in the classes. If distinct persons
+    are counted, a person in two classes counts once in the union, and shares are no averages.
     """
     by_records = space.persons is None and not counts_only
     models = tuple(
@@ -84,9 +99,16 @@ def union_closed_constraint(space: EncodedTable, constraint: Constraint, *, coun
 
 @dataclass(frozen=True)
 class LatticeSearch:
-    """The lattice of levels of all attributes, and the records by their blocks on the lowest levels.
+    """A search in the lattice of levels of several attributes.
 
-    At most `max_suppressed` records may be in groups that violate the model.
+    A node is one level index for each attribute; its groups are the records that are equal on these levels.
+
+    Attributes:
+        space: The encoded table.
+        levels: The levels of each attribute.
+        base: The records, tuple by tuple, with their blocks on the lowest levels.
+        check: Called before every test; raises if the run was interrupted.
+        max_suppressed: So many records may be in groups that violate the constraint.
     """
 
     space: EncodedTable
@@ -96,7 +118,11 @@ class LatticeSearch:
     max_suppressed: int = 0
 
     def candidate_nodes(self, attributes: tuple[int, ...], passing: dict[tuple[int, ...], Bools]) -> Bools:
-        """Return nodes of some attributes that pass on all sets of one attribute less."""
+        """Return which nodes of some attributes pass on all subsets of one attribute less.
+
+        `passing` has, for each such subset, an array with one axis per attribute that says which nodes pass; the result
+        has the same form. Nodes of a single attribute are all candidates.
+        """
         is_candidate = np.ones([len(self.levels[j].numbers) for j in attributes], bool)
         if len(attributes) > 1:
             for i in range(len(attributes)):
@@ -104,7 +130,10 @@ class LatticeSearch:
         return is_candidate
 
     def passing_nodes(self, attributes: tuple[int, ...], is_candidate: Bools, constraint: Constraint) -> Bools:
-        """Return nodes of some attributes whose groups meet the constraint."""
+        """Return which of the candidate nodes meet the constraint, as an array with one axis per attribute.
+
+        A node above one that passes is marked without a test, whether or not it is a candidate.
+        """
         is_passing = np.zeros_like(is_candidate)
         floor = self._floor_frequencies(attributes, is_candidate)
         for _, node in self._bottom_up(attributes, is_candidate):
@@ -113,7 +142,11 @@ class LatticeSearch:
         return is_passing
 
     def best_labels(self, is_candidate: Bools, constraint: Constraint) -> RunLengthLabels:
-        """Return the label of every record on the best node of all attributes; one class where none passes."""
+        """Return the group of every record on the best candidate node of all attributes that meets the constraint.
+
+        The best one has the least sum of levels, then the least loss. Records in groups that violate the constraint
+        have -1. If no node passes, all records are in cluster 0.
+        """
         all_attributes = tuple(range(len(self.levels)))
         floor = self._floor_frequencies(all_attributes, is_candidate)
         loss = Loss(self.space, 1, "leaves")  # 1: sums over all records are exact
@@ -128,7 +161,7 @@ class LatticeSearch:
         return RunLengthLabels.from_tuple_clusters(self.space, labels)
 
     def _bottom_up(self, attributes: tuple[int, ...], is_candidate: Bools) -> Iterator[tuple[int, Node]]:
-        """Yield the sum of levels and node, ascending."""
+        """Yield the sum of level numbers and the node, for each candidate, in ascending order of the sum."""
         nodes = np.argwhere(is_candidate)
         levels = (np.array(self.levels[j].numbers)[nodes[:, i]] for i, j in enumerate(attributes))
         level_sums = sum(levels, np.zeros(len(nodes), np.int64))
@@ -136,21 +169,38 @@ class LatticeSearch:
             yield int(level_sums[position]), tuple(nodes[position].tolist())
 
     def _floor_frequencies(self, attributes: tuple[int, ...], is_candidate: Bools) -> FrequencySet:
-        """Return the frequency set of the highest node below all candidates, which all of them are rolled up from."""
+        """Return the frequency set of the highest node that is below all candidates; theirs follow from it.
+
+        If there is no candidate, it is that of the lowest node.
+        """
         node = tuple(np.argwhere(is_candidate).min(axis=0).tolist()) if is_candidate.any() else (0,) * len(attributes)
         return self._tuple_frequencies(attributes).roll_up([self.levels[j] for j in attributes], node)
 
     def _tuple_frequencies(self, attributes: tuple[int, ...]) -> FrequencySet:
-        """Return the records by some attributes; equal ones are not yet together."""
+        """Return the frequency set of some attributes on the lowest levels, with one group per tuple.
+
+        Groups with equal blocks are not merged.
+        """
         return FrequencySet((0,) * len(attributes), tuple(self.base.blocks[j] for j in attributes), self.base.records)
 
     def is_passing(self, node: Node, constraint: Constraint) -> bool:
-        """Return whether a node of all attributes meets the constraint, but for so many records as may miss it."""
+        """Return whether at most `max_suppressed` records are in groups of the node that violate the constraint.
+
+        `node` has a level of every attribute.
+        """
         return self._meets(tuple(range(len(self.levels))), self.base, node, constraint)
 
     def _meets(self, attributes: tuple[int, ...], floor: FrequencySet, node: Node, constraint: Constraint) -> bool:
-        """Whether all groups on a node meet the constraint, but for so many records as may miss it; sizes are looked at
-        first, then the smallest groups."""
+        """Return whether at most `max_suppressed` records are in groups of the node that violate the constraint.
+
+        Sizes are tested first, then the smallest groups.
+
+        Args:
+            attributes: The attributes of the node.
+            floor: A frequency set of these attributes on the node or below it.
+            node: A level of each of these attributes.
+            constraint: The constraint.
+        """
         self.check()
         levels = [self.levels[j] for j in attributes]
         group, groups = floor.groups_above(levels, node)
@@ -167,15 +217,17 @@ class LatticeSearch:
         return True
 
     def groups_and_loss(self, loss: Loss, node: Node, constraint: Constraint) -> tuple[Ints, int]:
-        """The group of every tuple on a node of all attributes, -1 where it misses the constraint, and the loss of all
-        records; those that are suppressed lose all."""
+        """Return the group of every tuple on a node of all attributes, and the loss of all records together.
+
+        Tuples in groups that violate the constraint have -1; their records lose all.
+        """
         group, groups = self.base.groups_above(self.levels, node)
         is_failing = self.failing_groups(group, groups, constraint)
         total = self._total_loss(loss, group, groups, is_failing)
         return np.where(is_failing[group], -1, group), total
 
     def failing_groups(self, group: Ints, n_groups: int, constraint: Constraint) -> Bools:
-        """Return which groups of tuples violate the constraint."""
+        """Return, for each group of tuples, whether it violates the constraint; `group` is the group of each tuple."""
         sizes = group_records(group, n_groups, self.space.counts)
         if constraint.counts_only_records(self.space):
             return np.asarray(sizes < constraint.min_records)
@@ -186,7 +238,11 @@ class LatticeSearch:
         return is_failing
 
     def _smallest_first(self, group: Ints, groups: int) -> Iterator[list[Ints]]:
-        """Yield the rows of groups, ever more of them at a time; `group` of each tuple."""
+        """Yield lists of the row numbers of groups, smallest groups first.
+
+        The first list has 16 groups, each further one eight times as many. `group` is the group of each tuple, `groups`
+        the number of groups.
+        """
         sizes = group_records(group, groups, self.space.counts)
         by_size = np.argsort(sizes, kind="stable")
         rank = np.empty_like(by_size)
@@ -202,7 +258,10 @@ class LatticeSearch:
             first, step = last, 8 * step
 
     def _total_loss(self, loss: Loss, group: Ints, n_groups: int, is_failing: Bools) -> int:
-        """The loss of all records in groups, of each tuple, as they are published; all is lost where one is missed."""
+        """Return the loss of all records in the groups, published as the ranges that just cover them.
+
+        Records of failing groups lose all. `group` is the group of each tuple; `is_failing` is by group.
+        """
         order = np.argsort(group, kind="stable")
         first = np.searchsorted(group[order], np.arange(n_groups))
         codes = self.space.codes[order].astype(np.int64)

@@ -1,4 +1,4 @@
-"""Levels of generalization: what is equal on a node of the lattice of all attributes' levels."""
+"""Levels of generalization: the blocks of values that are equal on each level of an attribute."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ import numpy as np
 from dbanon.encoding.encoded_table import AnyInts, Attribute, Ints, NumericAttribute, combined_key
 
 Node = tuple[int, ...]
-"""A level of each of some attributes, by its place in `Levels.numbers`."""
+"""A level for each of some attributes, as an index in `AttributeLevels.numbers`."""
 
 
 @dataclass(frozen=True)
 class AttributeLevels:
     """The levels of one attribute that group its records differently, from the values upwards.
 
-    O(values * levels) memory for a tree, O(values) for a number.
+    A block is a set of codes that are equal on a level. O(values * levels) memory for a hierarchy, O(values) for a
+    number.
 
     Attributes:
-        numbers: Number of each level in the hierarchy.
+        numbers: Number of each level in the hierarchy: steps up from the values.
         steps: steps[0] is the block of each code at the first level (-1 if it does not occur); steps[i] is the block at
             level i of each block at level i - 1.
         n_blocks: Number of blocks at each level.
@@ -32,11 +33,11 @@ class AttributeLevels:
 
     @classmethod
     def from_codes(cls, attribute: Attribute, codes: AnyInts) -> AttributeLevels:
-        """Return the levels of an attribute for some codes of it.
+        """Return the levels of an attribute, given the codes that occur.
 
-        Of a tree: the ancestors so many steps above each value, up to max_level; of a number: blocks of 1, 2, 4, 8 ...
-        distinct values. A NULL is a block of its own below the top and joins all others there, where `*` is published.
-        A level that joins no more codes than the one below is left out: its nodes have the same classes.
+        Blocks of a hierarchy are ancestors 1, 2, ... steps above each value, up to max_level; those of a number have 1,
+        2, 4, 8 ... distinct values. A NULL is a block of its own below the top and joins all others there, where `*` is
+        published. A level that joins no more codes than the one below is omitted: its nodes have the same classes.
         """
         present = np.unique(codes).astype(np.int64)
         first = np.full(attribute.values + 1, -1, np.int64)
@@ -55,7 +56,7 @@ class AttributeLevels:
         return cls(tuple(numbers), tuple(steps), tuple(blocks))
 
     def blocks_above(self, low: int, high: int) -> Ints:
-        """Return the block at one level of each block at a lower one, or the same."""
+        """Return, for each block at level index `low`, its block at level index `high`, which is not lower."""
         block_above = np.arange(self.n_blocks[low])
         for level in range(low + 1, high + 1):
             block_above = self.steps[level][block_above]
@@ -63,7 +64,7 @@ class AttributeLevels:
 
 
 def _top_level(attribute: Attribute) -> int:
-    """Return the level at which everything is one."""
+    """Return the number of the highest level: the one that joins all values, or max_level if that is lower."""
     if isinstance(attribute, NumericAttribute):
         return max(attribute.height, 1)
     height = int(attribute.depth[attribute.node].max(initial=1))
@@ -71,7 +72,10 @@ def _top_level(attribute: Attribute) -> int:
 
 
 def _block_keys(attribute: Attribute, codes: Ints, level: int) -> Ints:
-    """Return a key of each code's block at a level; codes of one block have equal keys."""
+    """Return a number for each code's block at a level: codes of one block have equal numbers.
+
+    At the top all are 0, NULL too, unless the attribute has a max_level. Otherwise NULL has -1.
+    """
     limited = not isinstance(attribute, NumericAttribute) and attribute.max_level is not None
     if level == _top_level(attribute) and not limited:
         return np.zeros(len(codes), np.int64)
@@ -82,9 +86,12 @@ def _block_keys(attribute: Attribute, codes: Ints, level: int) -> Ints:
 
 @dataclass(frozen=True)
 class FrequencySet:
-    """A frequency set: the groups of records of some attributes on a node.
+    """A frequency set: the groups of records that are equal on a node, with their counts.
 
-    blocks (attributes, groups); records (groups,).
+    Attributes:
+        node: The index of the level of each of some attributes.
+        blocks: For each of these attributes, the (groups,) block of each group.
+        records: (groups,) number of records.
     """
 
     node: Node
@@ -92,7 +99,7 @@ class FrequencySet:
     records: Ints
 
     def groups_above(self, levels: Sequence[AttributeLevels], node: Node) -> tuple[Ints, int]:
-        """Return the group that each group belongs to on a node above, and how many there are."""
+        """Return the group on a higher node that each group here belongs to, and the number of groups there."""
         above = [
             attribute_levels.blocks_above(low, high)
             for attribute_levels, low, high in zip(levels, self.node, node, strict=True)
@@ -103,7 +110,7 @@ class FrequencySet:
         )
 
     def roll_up(self, levels: Sequence[AttributeLevels], node: Node) -> FrequencySet:
-        """Return the frequency set of a node above: rolled up, without a look at the records."""
+        """Return the frequency set of a higher node, computed from the groups here without reading records."""
         group, groups = self.groups_above(levels, node)
         blocks = []
         for attribute_levels, low, high, column in zip(levels, self.node, node, self.blocks, strict=True):
@@ -114,9 +121,12 @@ class FrequencySet:
 
 
 def group_rows(columns: Sequence[Ints], sizes: Sequence[int]) -> tuple[Ints, int]:
-    """Return a number of each row from 0, equal where all columns are, and how many there are.
+    """Number the distinct rows of `columns` from 0: rows that are equal in all columns have the same number.
 
-    `sizes`: values of a column.
+    `sizes` is, for each column, a number above all its entries (integers from 0).
+
+    Returns:
+        The number of each row, and how many there are.
     """
     key, size = combined_key(columns, sizes)
     if size <= 4 * len(key) + 1024:
@@ -127,5 +137,8 @@ def group_rows(columns: Sequence[Ints], sizes: Sequence[int]) -> tuple[Ints, int
 
 
 def group_records(group: Ints, n_groups: int, records: Ints) -> Ints:
-    """Return records by group. Sums of doubles are exact for less than 2^53 records."""
+    """Return the number of records of each group: `records` summed by `group`.
+
+    Sums of doubles are exact for less than 2^53 records.
+    """
     return np.bincount(group, weights=records, minlength=n_groups).astype(np.int64)

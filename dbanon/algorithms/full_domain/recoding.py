@@ -24,12 +24,12 @@ MAX_SUPPRESSED_PARAMETER = Parameter(
 
 
 def level_ends(space: EncodedTable, labels: Ints, constraint: Constraint, options: Options) -> PublishedEnds:
-    """Return what clusters publish if all records have one level of every attribute.
+    """Return the codes and nodes that clusters publish if each attribute has one level for all records.
 
-    It is the lowest level of each attribute on which every cluster is in one block: the level that was searched for, as
-    a lower one would have been taken. Published are the ends of a number's block, the node of a tree at that level
-    (also where only one of its values occurs), and `*` on a level that joins NULL with the values. On a lower level
-    NULL is published as NULL.
+    That is the lowest level on which every cluster is in one block: the level that was searched for, as a lower one
+    would have been taken. Published are the ends of a number's block, the node of a hierarchy at that level (also if
+    only one of its values occurs), and `*` on a level that joins NULL with the values. On a lower level NULL is
+    published as NULL.
 
     Args:
         space: The table; codes that no released record has do not count.
@@ -60,8 +60,11 @@ def level_ends(space: EncodedTable, labels: Ints, constraint: Constraint, option
 
 
 def _common_level(levels: AttributeLevels, low: Ints, high: Ints) -> tuple[int, Ints]:
-    """Return the lowest level on which every cluster is in one block, by its place in `levels.numbers`, and the block
-    of each code there."""
+    """Return the index of the lowest level on which every cluster is in one block, and the block of each code there.
+
+    `low` and `high` are the least and greatest codes of the clusters. If there is no such level, the highest is
+    returned.
+    """
     block = levels.steps[0]
     for level, step in enumerate(levels.steps[1:]):
         if (block[low] == block[high]).all():
@@ -71,7 +74,10 @@ def _common_level(levels: AttributeLevels, low: Ints, high: Ints) -> tuple[int, 
 
 
 def _block_ends(block: Ints) -> tuple[Ints, Ints]:
-    """Return the least and the greatest code of each block; codes that do not occur are in none."""
+    """Return the least and the greatest code of each block.
+
+    `block` is the block of each code, -1 if the code does not occur.
+    """
     codes = np.flatnonzero(block >= 0)
     first, last = np.full(int(block.max(initial=0)) + 1, len(block)), np.full(int(block.max(initial=0)) + 1, -1)
     np.minimum.at(first, block[codes], codes)

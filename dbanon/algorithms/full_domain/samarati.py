@@ -1,4 +1,4 @@
-"""Samarati's search: halving the heights of the lattice."""
+"""Samarati's search: bisection of the heights of the lattice."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -16,16 +16,20 @@ from dbanon.privacy_models.constraint import Constraint
 
 
 def samarati(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """Samarati's full-domain generalization of the least height, with records suppressed.
+    """Cluster with Samarati's full-domain generalization of the least height, with records suppressed.
 
-    The height of a generalization is the number of its steps up, over all columns. The least one at which some
-    generalization meets the privacy model, but for the records that may be suppressed, is found by halving; of those at
-    this height the one of the least loss as tight classes is taken, then the first. A step that joins no values is
-    none. Levels are steps up a hierarchy; of a number without one, blocks of 1, 2, 4, 8 ... distinct values; NULL joins
-    the other values at the top. What is above a generalization that passes is taken to pass, which for models that
-    compare shares need not hold where records are suppressed: then a higher one than the least may be found.
+    The height of a generalization is the number of its steps up, over all columns; a step that joins no values does not
+    count. The least height at which some generalization meets the constraint, except for the records that may be
+    suppressed, is found by bisection. Of the generalizations at this height that pass, the one of the least loss as
+    tight classes is taken, then the first. If none passes, all records are a single class.
 
-    Exponential in the columns, O(n) time a generalization, O(n) memory. Raises TooManyLevelsError.
+    Levels are steps up a hierarchy; of a number without one, blocks of 1, 2, 4, 8 ... distinct values; NULL joins the
+    other values at the top. Everything above a generalization that passes is assumed to pass. For models that compare
+    shares this need not hold if records are suppressed: then a higher one than the least may be found. Exponential in
+    the columns, O(n) time a generalization, O(n) memory.
+
+    Raises:
+        TooManyLevelsError: If the lattice has more than MAX_NODES nodes.
     """
     levels = [AttributeLevels.from_codes(a, space.codes[:, j]) for j, a in enumerate(space.attributes)]
     nodes = math.prod(len(attribute_levels.numbers) for attribute_levels in levels)
@@ -51,7 +55,10 @@ def samarati(space: EncodedTable, constraint: Constraint, options: Options, chec
 
 
 def nodes_at_height(tops: Sequence[int], height: int) -> Iterator[Node]:
-    """Yield all nodes of a height, the first attribute lowest first; `tops` are the greatest levels."""
+    """Yield all nodes (tuples of levels) whose levels sum to `height`, lexicographically ascending.
+
+    `tops` are the greatest levels of the attributes.
+    """
     if not tops:
         if height == 0:
             yield ()

@@ -12,12 +12,13 @@ from dbanon.privacy_models.constraint import Constraint
 
 
 def eld(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """ELD, effective l-diversity by clustering, reconstructed from its abstract.
+    """Cluster with ELD, effective l-diversity by clustering, reconstructed from its abstract.
 
-    The first cluster begins at a random record, later ones at that farthest from the seed before. Each takes the record
-    that raises the information loss least, whatever its sensitive value, until it has k records and `l` different
-    values; leftovers go where the whole loss grows least. Clusters grow where sensitive values are skewed. Other models
-    and forms of l, and persons, are met by the shared repair. O(n^2) without the index, O(n) memory.
+    The first cluster begins at a random record, later ones at the record farthest from the seed before. Each takes the
+    record that raises the information loss least, whatever its sensitive value, until it has k records and `l`
+    different values; leftovers join the cluster whose whole loss grows least. Clusters become large if sensitive values
+    are skewed. Other models and forms of l, and persons, are met afterwards, by merging clusters that violate them.
+    O(n^2) without the index, O(n) memory.
     """
     loss = Loss(space, constraint.min_records, "edges")
     return grow_groups(
@@ -28,14 +29,16 @@ def eld(space: EncodedTable, constraint: Constraint, options: Options, check: Ch
 
 
 class DiverseLeastLoss(LeastLossGroups):
-    """Groups as k-member makes them, which grow until they have `l` different values too."""
+    """Growth rules of ELD: groups as in k-member that also grow until they have `l` different sensitive values."""
 
     def __init__(self, space: EncodedTable, constraint: Constraint, loss: Loss, seeding: GreedySeeding) -> None:
+        """Prepare the least-loss growth, the numbers of different values that are required, and room for members."""
         super().__init__(space, constraint, loss, seeding)
         self.required_values = _required_values(space, constraint)
         self.members = np.empty((len(space.counts) + 2 + 2**18, 2), np.int64)
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
+        """Form up to `max_groups` groups, log them from number `first_number` on, and return how many were formed."""
         from dbanon.kernels.eld import eld_steps
 
         used, self.reference, _ = eld_steps(
@@ -55,7 +58,10 @@ class DiverseLeastLoss(LeastLossGroups):
 
 
 def _required_values(space: EncodedTable, constraint: Constraint) -> DiverseRecords:
-    """Return the number of different sensitive values that clusters need, and the values of all records."""
+    """Return how many different values of each sensitive column clusters need, and the records' values, for the kernel.
+
+    Only models that require a number of different values count. NULL has code -1.
+    """
     columns = max(len(space.sensitive), 1)
     width = max([s.values for s in space.sensitive], default=0) + 1
     min_values, n_remaining = np.zeros(columns, np.int64), np.zeros((columns, width), np.int64)

@@ -9,11 +9,11 @@ from dbanon.table_functions.parameters import Parameter
 
 
 def gaa_cp(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """GAA-CP, reconstructed from the abstract of Jiang et al. 2017 and what Wang et al. 2022 say of it.
+    """Cluster with GAA-CP: greedy growth in which a category loses the share of leaves below the common ancestor (NCP).
 
-    Greedy growth by the loss of merging a record into the cluster, where a category loses the share of leaves below
-    the common ancestor (NCP). With `next_seed = 'random'` (default) it is `kmembers_random` with that loss; `next_seed
-    = 'far'` begins at the record farthest from the seed before. O(n^2) without the index, O(n) memory.
+    Reconstructed from the abstract of Jiang et al. 2017 and its description by Wang et al. 2022. Each cluster takes the
+    record with which its records lose least. With `next_seed = 'random'` (default) it is `kmembers_random` with that
+    loss; `next_seed = 'far'` begins at the record farthest from the seed before. O(n^2) without the index, O(n) memory.
     """
     return grow_least_loss_groups(
         space, constraint, options, check, FARTHEST_SEED if options["next_seed"] == "far" else RANDOM_SEED, "leaves"

@@ -7,20 +7,20 @@ from dbanon.privacy_models.constraint import Constraint
 
 
 def kmember(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """Greedy k-member (Byun et al. 2007).
+    """Cluster with greedy k-member (Byun et al. 2007).
 
-    Each cluster begins at the record farthest from the seed before (the first from a random record) and takes the
-    record that raises the information loss least, k - 1 times. Sizes k to 2k - 1. O(n^2) evaluations without the
-    index, which leaves most of them out; O(n) memory.
+    Each cluster begins at the record farthest from the seed before (the first: farthest from a random record) and takes
+    the record that raises the information loss least, k - 1 times. The last fewer than k records join the cluster whose
+    loss grows least. O(n^2) evaluations without the index, which saves most of them; O(n) memory.
     """
     return grow_least_loss_groups(space, constraint, options, check, FARTHEST_SEED, "edges")
 
 
 def kmembers_random(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """k-members with random seeds (k-members paper, Table III).
+    """Cluster with k-members with random seeds (k-members paper, Table III).
 
-    As k-member, but each cluster begins at a random record. The paper states O(n); every step looks at all records
-    that are left, so it is O(n^2) without the index. O(n) memory.
+    Each cluster begins at a random record and takes the record that raises the information loss least, k - 1 times. The
+    paper states O(n); every step examines all remaining records, so it is O(n^2) without the index. O(n) memory.
     """
     return grow_least_loss_groups(space, constraint, options, check, RANDOM_SEED, "edges")
 

@@ -1,4 +1,4 @@
-"""Clusters that let in the record that costs least. A rule says where one begins, a loss what a record costs."""
+"""Clusters that take the record that costs least. A seeding rule says where one begins, a loss what a record costs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,18 @@ from dbanon.encoding.tuple_index import TupleIndex
 from dbanon.privacy_models.constraint import Constraint
 
 FARTHEST_SEED, RANDOM_SEED, FIRST_SEED = 0, 1, 2
-"""Seeds: the record farthest from the seed before, a random one, the first one left."""
+"""Seeding rules: the record farthest from the seed before, a random one, the first remaining one."""
 
 
 @dataclass(frozen=True)
 class GreedySeeding:
-    """The choice of a group's first record: FAR, RANDOM or FIRST; the first FAR seed is farthest from `reference`."""
+    """The choice of a group's first record.
+
+    Attributes:
+        rule: FARTHEST_SEED (farthest from the seed before), RANDOM_SEED or FIRST_SEED (the first remaining record).
+        draws: The random number generator.
+        reference: The tuple from which the first seed is farthest, for FARTHEST_SEED.
+    """
 
     rule: int
     draws: np.random.Generator
@@ -33,7 +39,10 @@ class GreedySeeding:
 
     @classmethod
     def from_options(cls, space: EncodedTable, rule: int, options: Options) -> GreedySeeding:
-        """Return the rule of a call. In the deterministic mode a random record is the first one."""
+        """Return the seeding for a rule and the options `seed` and `mode`.
+
+        In the deterministic mode the first record is used wherever a random one is meant.
+        """
         draws = generator(options)
         reference = random_tuple(space, options, draws) if rule == FARTHEST_SEED else 0
         if rule == RANDOM_SEED and options["mode"] == "deterministic":
@@ -42,13 +51,13 @@ class GreedySeeding:
 
 
 class LeastLossGroups(GrowthRules):
-    """Groups of k records, each of which is the one with which a record of the group loses least.
+    """Growth rules of k-member: groups of k records, each the one with which a record of the group loses least.
 
-    Under persons or models of sensitive values a group has at least as many records as any of them needs; where that
-    was not enough, the shared repair follows. Ties go to the first record in canonical order.
+    With persons or models of sensitive values a group has at least as many records as any of them needs; groups for
+    which that is not enough are merged afterwards. Ties go to the first record in canonical order.
 
-    `before` are records that no group takes: those of its clusters, which are kept and numbered before the groups, and
-    those of -1, which are placed at the end with the remaining records.
+    Records in `preassigned` are taken by no group. Those in a cluster stay there, and its clusters are numbered before
+    the groups. Those with -1 are assigned at the end, together with the remaining records.
     """
 
     def __init__(
@@ -59,6 +68,7 @@ class LeastLossGroups(GrowthRules):
         seeding: GreedySeeding,
         preassigned: RunLengthLabels | None = None,
     ) -> None:
+        """Build the index of the records that groups may take: all but those in `preassigned`."""
         self.space, self.min_records, self.loss, self.seeding = space, constraint.min_records, loss, seeding
         self.reference, self.n_queries = seeding.reference, self.min_records
         self.sparse_cost_factor = 5.0 if seeding.rule == FARTHEST_SEED else 1.0
@@ -71,6 +81,7 @@ class LeastLossGroups(GrowthRules):
         self.question = self.index.zero_query()
 
     def _set_aside(self, preassigned: RunLengthLabels) -> None:
+        """Remove the preassigned records from the index, log those that have a cluster, and count those with -1."""
         n_taken = np.bincount(preassigned.tuples, weights=preassigned.counts, minlength=len(self.n_set_aside)).astype(
             np.int64
         )
@@ -83,9 +94,11 @@ class LeastLossGroups(GrowthRules):
         self.n_preassigned = preassigned.next_cluster_number
 
     def can_form_group(self) -> bool:
+        """Return whether at least `min_records` records remain."""
         return self.n_remaining >= self.min_records
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
+        """Form up to `max_groups` groups, log them after the preassigned clusters, and return how many were formed."""
         from dbanon.kernels.greedy import greedy_steps
 
         groups = limit_batch(max_groups, self.min_records)
@@ -99,6 +112,7 @@ class LeastLossGroups(GrowthRules):
         return self.log.add_groups(members[:used], first_number + self.n_preassigned)
 
     def assign_leftovers(self, n_groups: int, check: Check) -> None:
+        """Assign each remaining record, and those preassigned with -1, to the cluster whose whole loss grows least."""
         self.log.assign_remaining(
             self.index.remaining + self.n_set_aside,
             lambda groups, tuples: assign_by_least_growth(self.space, self.loss, groups, tuples, check),
@@ -108,7 +122,16 @@ class LeastLossGroups(GrowthRules):
 def grow_least_loss_groups(
     space: EncodedTable, constraint: Constraint, options: Options, check: Check, rule: int, heights: str
 ) -> Assignment:
-    """Return groups of records that lose least together. `rule`: FAR, RANDOM or FIRST; `heights`: see `Loss`."""
+    """Form clusters greedily, each taking the record with which its records lose least; return the assignment.
+
+    Args:
+        space: The encoded table.
+        constraint: The constraint.
+        options: The options `seed` and `mode`.
+        check: Called from time to time; raises if the run was interrupted.
+        rule: FARTHEST_SEED, RANDOM_SEED or FIRST_SEED.
+        heights: The kind of loss, see `Loss`.
+    """
     loss = Loss(space, constraint.min_records, heights)
     return grow_groups(
         space, LeastLossGroups(space, constraint, loss, GreedySeeding.from_options(space, rule, options)), check
@@ -118,8 +141,18 @@ def grow_least_loss_groups(
 def assign_by_least_growth(
     space: EncodedTable, loss: Loss, groups: RunLengthLabels, tuples: Ints, check: Check
 ) -> Ints:
-    """The groups that leftovers, a tuple each, join in their order: where (size + 1) times the loss with them exceeds
-    size times the loss without them least (MINIL). Ties go to the earlier group."""
+    """Return the group that each leftover record joins, one after another.
+
+    It is the group whose whole loss, size times the loss of a record, grows least (MINIL). Each record is added before
+    the next one is assigned. Ties go to the earlier group.
+
+    Args:
+        space: The encoded table.
+        loss: The loss.
+        groups: The groups so far; not changed.
+        tuples: Tuple of each leftover record.
+        check: Called before every record.
+    """
     bounds = ClassBounds.from_labels(space, groups)
     low, high, sizes = bounds.low, bounds.high, bounds.sizes.astype(np.int64)
     losses = loss.record_losses(low, high)
@@ -140,7 +173,7 @@ def assign_by_least_growth(
 
 
 def term_arrays(terms: Sequence[LossTerm]) -> tuple[Any, ...]:
-    """Terms of attributes that are asked by table, for the kernels (see `dbanon.kernels.greedy`)."""
+    """Return the loss terms of attributes with few values as arrays, for the kernels (see `dbanon.kernels.greedy`)."""
     attributes = [t.attribute for t in terms]
     trees = [a for a in attributes if isinstance(a, CategoricalAttribute)]
     nodes = [len(a.parent) if isinstance(a, CategoricalAttribute) else 0 for a in attributes]
@@ -149,6 +182,7 @@ def term_arrays(terms: Sequence[LossTerm]) -> tuple[Any, ...]:
     ]
 
     def concatenate(parts: Iterable[Any]) -> Ints:
+        """Return the concatenated arrays as int64; empty if there are none."""
         return np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64)
 
     return (

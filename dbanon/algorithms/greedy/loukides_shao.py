@@ -27,24 +27,28 @@ from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
 
 STEPS_PER_CALL = 2**22
-"""Items that are looked at between two looks for interrupts."""
+"""Number of items examined between two checks for interrupts."""
 
 ITEM_COST = 0.5
-"""What looking at one costs in dbanon.algorithms.base.progress."""
+"""Cost of examining an item, in steps of dbanon.algorithms.base.progress."""
 
 
 def loukides_shao(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """The greedy k-anonymization of Loukides and Shao, reconstructed from what the review of clustering methods says.
+    """Cluster with the greedy k-anonymization of Loukides and Shao, by loss and diversity up to a loss threshold.
 
-    Each cluster begins at a random record (deterministic: the first) and takes the record with which (1 - w) * loss +
-    w * (1 - diversity) is least: what a record of the cluster would lose, over all that can be lost, and the entropy of
-    the sensitive values over the greatest possible one; of several columns the mean; w is `protection`. It is complete
-    when that record would bring the loss of a record above `threshold`, whatever its size. Clusters of fewer than k
-    records are suppressed, the first ones made, as far as `suppress` allows; the records of others join, in canonical
-    order, the cluster whose whole loss grows least. Where no cluster has k records, all are one: the threshold is too
-    low for the table. Ties go to the less loss, then to the first record. O(n^2) time at worst, O(n) memory.
+    Reconstructed from the review of clustering methods. Each cluster begins at a random record (deterministic: the
+    first) and takes the record with which (1 - w) * loss + w * (1 - diversity) is least, where w is `diversity_weight`.
+    Loss is what a record of the cluster would lose, over all that can be lost. Diversity is the entropy of the
+    sensitive values over the greatest possible one, averaged over sensitive columns. A cluster is complete, whatever
+    its size, when that record would bring the loss of a record above `threshold`. Ties go to the smaller loss, then to
+    the first record.
 
-    Which records are together depends on sensitive values, which no model judges: an attacker who knows the method can
+    Clusters of fewer than k records are suppressed, the first ones formed, as far as `suppress` allows. The records of
+    other small clusters join, in canonical order, the cluster whose whole loss grows least. If no cluster has k
+    records, all records are a single cluster: the threshold is too low for the table. O(n^2) time at worst, O(n)
+    memory.
+
+    Which records are together depends on sensitive values, which no model checks: an attacker who knows the method can
     learn from it more than from other algorithms.
     """
     if space.rows < constraint.min_records:
@@ -69,9 +73,10 @@ def loukides_shao(space: EncodedTable, constraint: Constraint, options: Options,
 
 
 class _ThresholdGrowth:
-    """The clusters while they grow, in compiled code."""
+    """The growth of clusters up to a loss threshold, in compiled code."""
 
     def __init__(self, space: EncodedTable, measure: LossArrays, options: Options) -> None:
+        """Group the records by sensitive values, and prepare the kernel's arrays; `measure` are those of the loss."""
         groups = SensitiveGroups.from_codes(space, sensitive_codes(space))
         self.rows, n_remaining = space.rows, groups.sizes
         total_loss = float(measure[1][:, 2].sum())
@@ -113,7 +118,7 @@ class _ThresholdGrowth:
         self.n_remaining = n_remaining
 
     def labels(self, check: Check) -> Ints:
-        """Return the cluster of every record."""
+        """Form all clusters and return the cluster of every record; clusters may have any size."""
         from dbanon.kernels.loss_threshold import threshold_steps
 
         progress_check, clock, steps, is_estimated = (

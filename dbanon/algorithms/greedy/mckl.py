@@ -11,30 +11,32 @@ from dbanon.kernels.arrays import CappedPools, ClusterMembers, LossClusters, Val
 from dbanon.privacy_models.constraint import Constraint
 
 STEPS_PER_CALL = 2**22
-"""Clusters that are looked at between two looks for interrupts."""
+"""Number of clusters examined between two checks for interrupts."""
 
 
 def mckl(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """MCKL, the (k, l)-anonymity of multi-attribute clustering and generalization constraints, reconstructed from its
-    abstract and the review of clustering methods.
+    """Cluster with MCKL, the (k, l)-anonymity of multi-attribute clustering and generalization constraints.
 
-    Columns are sorted by their width, what a class of all records would lose on them, the widest first. Each cluster
-    begins at the record that is left of the smallest value on the widest column (of equal ones, on the next), and takes
-    the nearest records (the distance of the k-member papers), none of a sensitive value that it has k/l times, until it
-    has k; where l does not divide k, as many values as are records over may occur once more. So it has l different
-    values. The first that cannot be made is dissolved and ends this. The remaining records join, in canonical order,
-    the cluster whose whole loss grows least among those where no value has more than 1/l of the records then, rounded
-    up; where there is none, it is suppressed, as far as `suppress` allows, and else joins any. A NULL is no value: such
-    records are not among the first k.
+    Reconstructed from its abstract and the review of clustering methods. Columns are sorted by what a class of all
+    records would lose on them, most first. Each cluster begins at the remaining record with the smallest value on the
+    first of these columns (of equal ones, on the next), and takes the nearest records (the distance of the k-member
+    papers) until it has k. It takes no record of a sensitive value that it has k/l times; if l does not divide k, as
+    many values as the remainder may occur once more. So it has l different values. The first cluster that cannot be
+    completed is dissolved and ends this.
 
-    Other models and forms of l, and persons, are met by the shared repair. The published value of a class is what just
-    covers it; the paper's tree of cuts at medians orders nothing here. O(n^2 / k) time, O(n) memory.
+    The remaining records join, in canonical order, the cluster whose whole loss grows least, among those in which no
+    value then has more than 1/l of the records, rounded up. If there is none, the record is suppressed, as far as
+    `suppress` allows, and else joins any. A NULL is no value: such records are not among the first k.
+
+    Other models and forms of l, and persons, are met afterwards, by merging clusters that violate them. The published
+    value of a class is what just covers it; the paper's tree of cuts at medians orders nothing here. O(n^2 / k) time,
+    O(n) memory.
     """
     return grow_groups(space, _CappedGroups(space, constraint, int(str(options.get(MAX_SUPPRESSED, 0)))), check)
 
 
 def attributes_by_loss_width(space: EncodedTable) -> list[int]:
-    """Return the attributes, that on which a class of all records loses most first."""
+    """Return the attributes' indices, that on which a class of all records would lose most first."""
     terms = Loss(space, 1, "edges").terms
     low, high = space.codes.min(axis=0, keepdims=True), space.codes.max(axis=0, keepdims=True)
     widths = [int(term.losses(low[:, j], high[:, j])[0]) for j, term in enumerate(terms)]
@@ -42,9 +44,13 @@ def attributes_by_loss_width(space: EncodedTable) -> list[int]:
 
 
 class _CappedGroups(KernelCountedRules):
-    """Clusters of k records, in compiled code."""
+    """Growth rules of MCKL, in compiled code: clusters of k records in which no sensitive value is too frequent."""
 
     def __init__(self, space: EncodedTable, constraint: Constraint, max_suppressed: int) -> None:
+        """Group the records by tuple and sensitive values, and sort these groups by the widest columns.
+
+        `max_suppressed` is the greatest number of leftover records that may be suppressed.
+        """
         super().__init__(space, constraint.min_records, np.array([0, space.rows, 0], np.int64))
         self.max_suppressed = max_suppressed
         self.codes = sensitive_codes(space) if space.sensitive else np.zeros((1, space.rows), np.int64)
@@ -63,9 +69,11 @@ class _CappedGroups(KernelCountedRules):
         self.counts = np.zeros((len(self.codes), int(self.codes.max()) + 1), np.int64)
 
     def can_form_group(self) -> bool:
+        """Return whether at least k records and a seed remain, and no cluster has failed so far."""
         return self.n_remaining >= self.k and self.state[0] < len(self.order) and self.state[2] == 0
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
+        """Form up to `max_groups` clusters, numbered from `first_number`, and return how many were formed."""
         from dbanon.kernels.value_caps import grow_capped_clusters
 
         ordered = self.ordered_items
@@ -87,6 +95,11 @@ class _CappedGroups(KernelCountedRules):
         return int(n_formed)
 
     def assign_leftovers(self, n_groups: int, check: Check) -> None:
+        """Assign each remaining record to a cluster in which its sensitive values stay below 1/l, or suppress it.
+
+        Of these clusters the one whose whole loss grows least is joined. If there is none, the record is suppressed
+        while `max_suppressed` allows, and else joins any cluster.
+        """
         from dbanon.kernels import min_loss_assignment, value_caps
 
         spans = np.zeros((n_groups, len(self.kernel_inputs.terms), 4), np.int64)
@@ -109,7 +122,12 @@ class _CappedGroups(KernelCountedRules):
 
 
 def _member_chains(labels: Ints) -> tuple[Ints, Ints]:
-    """The members of each cluster as a chain: the one before each, -1 for the first, and the last one by cluster."""
+    """Return the members of each cluster as linked lists.
+
+    Returns:
+        The member of the same cluster before each record, -1 for none; and the last member of each cluster. Records
+        with label -1 are in no list.
+    """
     rows = np.argsort(labels, kind="stable")[int((labels < 0).sum()) :]
     cluster_of = labels[rows]
     previous = np.full(len(labels), -1, np.int64)

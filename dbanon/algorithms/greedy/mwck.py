@@ -1,4 +1,4 @@
-"""MWCK: k-member with weights by what columns say."""
+"""MWCK: k-member with columns weighted by their information (entropy)."""
 
 from dataclasses import replace
 
@@ -13,12 +13,12 @@ from dbanon.table_functions.parameters import Parameter
 
 
 def mwck(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """MWCK, mixed-feature weighted clustering for k-anonymity, reconstructed from what Majeed et al. 2024 say of it.
+    """Cluster with MWCK, mixed-feature weighted clustering for k-anonymity, reconstructed from Majeed et al. 2024.
 
-    k-member with weights by what columns say: the entropy of each column's values (numbers: in `bins` equal intervals)
-    over the greatest that as many values can have, scaled so that the weights of d columns sum to d, times the declared
-    ones. Clusters begin at the record farthest from the seed before; leftovers go where the weighted loss grows least.
-    O(n^2) without the index, O(n) memory.
+    It is k-member with weighted columns. A column's weight is the entropy of its values (numbers: in `bins` equal
+    intervals) over the greatest that as many values can have, scaled so that the weights of d columns sum to d, times
+    the declared weight. Clusters begin at the record farthest from the seed before; leftovers join the cluster whose
+    weighted loss grows least. O(n^2) without the index, O(n) memory.
     """
     shares = normalized_entropies(space, int(str(options["bins"])))
     mean = sum(shares) / len(shares)
@@ -33,7 +33,10 @@ def mwck(space: EncodedTable, constraint: Constraint, options: Options, check: C
 
 
 def normalized_entropies(space: EncodedTable, bins: int) -> list[float]:
-    """Entropy of each attribute's values over the greatest of as many values, 0 to 1. A NULL is a value."""
+    """Return, for each attribute, the entropy of its values over the greatest possible for as many values, from 0 to 1.
+
+    Values of numbers are counted in `bins` equal intervals; NULL is a value. An attribute with one value has 0.
+    """
     shares = []
     for j, attribute in enumerate(space.attributes):
         cell = space.codes[:, j].astype(np.int64)

@@ -10,17 +10,20 @@ from dbanon.table_functions.parameters import Parameter
 
 
 def rka(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """RKA, random k-anonymous, reconstructed from what Majeed et al. 2024 say of it: k-member's clusters, within
-    which values are hidden in noise and shuffled.
+    """Cluster with RKA, random k-anonymous, reconstructed from Majeed et al. 2024: the clusters of k-member.
 
-    By default the intervals and nodes of the clusters are published: k-anonymous, without noise. `release = 'noise'`
-    publishes values (see `hidden`): not k-anonymous for who looks at the rows. O(n^2) without the index, O(n) memory.
+    Within these clusters values can be hidden in noise and shuffled. By default the intervals and nodes of the clusters
+    are published: k-anonymous, without noise. `release = 'noise'` publishes noisy values (see `requested_noise`), which
+    is not k-anonymous for a reader of the rows. O(n^2) without the index, O(n) memory.
     """
     return grow_least_loss_groups(space, constraint, options, check, FARTHEST_SEED, "edges")
 
 
 def requested_noise(options: Options) -> Noise | None:
-    """The noise that `rka` publishes: of a scale of the cluster's range over epsilon, categories drawn (card 1.8b)."""
+    """Return the noise that a call of `rka` publishes, or None if it publishes classes.
+
+    Its scale is the cluster's range over epsilon (default 1); categories are drawn too (card 1.8b).
+    """
     if options["release"] != "noise":
         return None
     return Noise("release = 'noise'", float(str(options["epsilon"] or 1.0)))

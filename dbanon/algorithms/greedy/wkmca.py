@@ -18,15 +18,17 @@ from dbanon.table_functions.parameters import Parameter
 
 
 def wkmca(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """WKMCA, the weighted k-member clustering algorithm, reconstructed from its abstract and the review of clustering
-    methods.
+    """Cluster with WKMCA, the weighted k-member clustering algorithm; outliers join clusters at the end.
 
-    Columns have weights: of a number its standard deviation over the absolute value of its mean, at most 1; of a
-    category the entropy of its values over the greatest that as many values can have; scaled so that those of d columns
-    sum to d, times the declared ones. The share `outliers` of the records, those whose weighted distances to all others
-    are greatest (the AR-score), are set aside while k-member clusters the others by the weighted loss. At the end they
-    and the remaining records join, in canonical order, the cluster whose weighted whole loss grows least: nobody is
-    suppressed. O(n^2) without the index, O(n) memory.
+    Reconstructed from its abstract and the review of clustering methods. Columns have weights: of a number its standard
+    deviation over the absolute value of its mean, at most 1; of a category the entropy of its values over the greatest
+    that as many values can have. They are scaled so that those of d columns sum to d, and multiplied by the declared
+    weights.
+
+    The share `outliers` of the records, those whose weighted distances to all others are greatest (the AR-score), are
+    excluded while k-member clusters the others by the weighted loss. At the end they and the remaining records join, in
+    canonical order, the cluster whose weighted whole loss grows least: no record is suppressed. O(n^2) without the
+    index, O(n) memory.
     """
     weighted = _reweighted(space)
     outliers = _outliers(weighted, math.ceil(float(str(options["outliers"])) * space.rows))
@@ -43,15 +45,26 @@ def wkmca(space: EncodedTable, constraint: Constraint, options: Options, check: 
 
 
 def _reweighted(space: EncodedTable) -> EncodedTable:
+    """Return the table with each attribute's weight multiplied by its variation over the average variation.
+
+    An attribute without variation keeps its weight, since it has no distances.
+    """
     shares = [column_variation(space, j, a) for j, a in enumerate(space.attributes)]
     mean = sum(shares) / len(shares)
-    factors = [share / mean if share > 0 else 1.0 for share in shares]  # one of no variation has no distances
+    factors = [share / mean if share > 0 else 1.0 for share in shares]  # a column without variation has no distances
     attributes = (replace(a, weight=a.weight * f) for a, f in zip(space.attributes, factors, strict=True))
     return replace(space, attributes=tuple(attributes))
 
 
 def column_variation(space: EncodedTable, j: int, attribute: Attribute) -> float:
-    """Return the variation of a column, from 0 to 1. NULLs are ignored."""
+    """Return the variation of attribute `j`, from 0 to 1; NULLs are ignored.
+
+    For a number it is the standard deviation over the absolute value of the mean, at most 1; for a category the entropy
+    over the greatest possible for as many values. A column with one value has 0.
+
+    Raises:
+        ValueError: If a numeric attribute has no magnitudes (its values).
+    """
     records = np.bincount(space.codes[:, j], weights=space.counts, minlength=attribute.values + 1)[:-1]
     share = records[records > 0] / max(records.sum(), 1.0)
     if len(share) < 2:
@@ -67,7 +80,10 @@ def column_variation(space: EncodedTable, j: int, attribute: Attribute) -> float
 
 
 def _outliers(space: EncodedTable, n_outliers: int) -> RunLengthLabels:
-    """Return the records of the greatest summed distance to all; ties: the first ones."""
+    """Return runs, all with label -1, of the `n_outliers` records with the greatest summed distance to all records.
+
+    Ties go to the first records.
+    """
     farthest_first = np.argsort(-distance_sums_to_all(space), kind="stable")
     counts = np.diff(np.minimum(np.cumsum(space.counts[farthest_first]), n_outliers), prepend=0)
     outlier_tuples = farthest_first[counts > 0]

@@ -1,4 +1,4 @@
-"""GA clustering: the clusters of a partition are chromosomes, two of which are crossed at a time."""
+"""GA clustering: each cluster of a partition is a chromosome, and two of them are crossed at a time."""
 
 from dataclasses import replace
 
@@ -16,33 +16,35 @@ from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
 STEPS_PER_CALL = 2**20
-"""Tuples that are looked at, some 50 ms, after which the kernel comes back to look for interrupts."""
+"""Tuples examined, in some 50 ms, after which the kernel returns for a check for interrupts."""
 
 SECONDS_PER_TUPLE = 3e-8
-"""What it takes to look at a tuple, about."""
+"""Approximate time of examining a tuple."""
 
 GENERATIONS_PER_DRAW = 4096
 """Generations whose random numbers are drawn at a time."""
 
 GENERATIONS_PER_CLUSTER, PATIENCE_PER_CLUSTER = 10, 1
-"""Generations, and those in a row without a gain, for each cluster where the call does not say."""
+"""Defaults for each cluster: generations, and generations in a row without a gain after which the search ends."""
 
 START_FRACTION = 0.3
-"""Share of the work, about, of the clusters at the beginning."""
+"""Approximate share of the work that the initial clusters take."""
 
 
 def ga_clustering(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """The genetic algorithm of clustering for k-anonymity, reconstructed from the review of clustering methods.
+    """Cluster with a genetic algorithm for k-anonymity, reconstructed from the review of clustering methods.
 
-    It begins with the clusters of `oka_kmember`. The population is the partition, each cluster a chromosome. Two are
-    drawn, in proportion to the rank of what a record loses in them, the greatest loss first, and pooled: the two
-    records that are farthest apart begin two new clusters, which take turns with the record with which theirs lose
-    least, until both have k; the remaining records join, in canonical order, where the whole loss grows less. The new
-    ones replace the old if they lose less together. That goes on for `generations`, by default 10 for each cluster, or
-    until as many as `patience` in a row, by default 1 for each cluster, gained nothing. Deterministic: pairs go in the
-    order of the loss, from the first after each gain. The loss never ends above that of the beginning. Under persons or
-    models a cluster has at least as many records as any of them needs, and the shared repair follows. O(n^2) time at
-    worst for the beginning, O(k^2) a generation; O(n) memory.
+    It begins with the clusters of `oka_kmember`. The population is the partition, each cluster a chromosome. Two
+    clusters are drawn, in proportion to the rank of what a record loses in them, the greatest loss first, and their
+    records pooled. The two records that are farthest apart begin two new clusters, which in turn take the record with
+    which their records lose least, until both have k; the other records of the pool join, in canonical order, where the
+    whole loss grows less. The new clusters replace the old ones if they lose less together.
+
+    That is repeated for `generations`, by default 10 for each cluster, or until as many as `patience` in a row, by
+    default 1 for each cluster, gained nothing. Deterministic: pairs are tried in the order of the loss, from the first
+    after each gain. The final loss is never above that of the beginning. With persons or other privacy models a cluster
+    has at least as many records as any of them needs; clusters that still violate the constraint are merged afterwards.
+    O(n^2) time at worst for the beginning, O(k^2) a generation; O(n) memory.
     """
     progress_check = progress.as_progress_check(check)
     start = oka_kmember(
@@ -60,6 +62,16 @@ def ga_clustering(space: EncodedTable, constraint: Constraint, options: Options,
 def _evolve_clusters(
     space: EncodedTable, k: int, labels: Ints, n_clusters: int, options: Options, progress_check: progress.ProgressCheck
 ) -> Ints:
+    """Cross pairs of clusters until generations or patience are used up; return the cluster of every record.
+
+    Args:
+        space: The encoded table.
+        k: Least number of records of a cluster.
+        labels: (n,) cluster of every record at the beginning; not changed.
+        n_clusters: Number of clusters, which stays the same.
+        options: The options of the algorithm.
+        progress_check: Called for interrupts, progress and a time estimate.
+    """
     from dbanon.kernels.genetic import evolve, update_losses
 
     loss_arrays = build_kernel_inputs(replace(space, persons=None, sensitive=()), Constraint(k), "edges").loss_arrays

@@ -15,11 +15,12 @@ from dbanon.privacy_models.constraint import Constraint
 
 
 def oka_kmember(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """The hybrid of one-pass k-means and k-member, from the review of clustering methods.
+    """Cluster with the hybrid of one-pass k-means and k-member, from the review of clustering methods.
 
-    One-pass k-means without its adjustment; of each cluster of at least k records the k nearest to its center stay
-    together. All others are clustered by k-member; the remaining records join the cluster of either kind whose
-    whole loss grows least. Where no cluster has k records, this is k-member. O(n^2) time at worst, O(n) memory.
+    One-pass k-means forms clusters without its adjustment. In each cluster of at least k records, the k records nearest
+    to its center stay together. All others are clustered by k-member; the remaining records join the cluster of either
+    origin whose whole loss grows least. If no cluster has k records, this is k-member. O(n^2) time at worst, O(n)
+    memory.
     """
     cores = _one_pass_cores(space, constraint, options, check)
     rules = LeastLossGroups(
@@ -38,7 +39,10 @@ def oka_kmember(space: EncodedTable, constraint: Constraint, options: Options, c
 def _one_pass_cores(
     space: EncodedTable, constraint: Constraint, options: Options, check: Check
 ) -> RunLengthLabels | None:
-    """Return the clusters that stay as they are, if there are any."""
+    """Return the k nearest records of each one-pass cluster that has at least k, as runs without the other records.
+
+    Return None if there is no such cluster, or fewer than 2k records.
+    """
     from dbanon.kernels import assign_to_centers as kernels
 
     n_clusters = space.rows // constraint.min_records

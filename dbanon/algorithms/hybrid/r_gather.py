@@ -1,4 +1,4 @@
-"""r-gather: clusters of at least k records with the least greatest radius, up to a factor of two."""
+"""r-gather: clusters of at least k records whose greatest radius is the least possible, up to a factor of two."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,33 +26,35 @@ from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
 
 STEPS_PER_CALL = 2**19
-"""Boxes that are looked at, some 50 ms, after which kernels come back to look for interrupts."""
+"""Boxes examined, in some 50 ms, after which kernels return for a check for interrupts."""
 
 BOX_COST = 2.5
-"""What a box costs in steps of dbanon.algorithms.base.progress."""
+"""Cost of examining a box, in steps of dbanon.algorithms.base.progress."""
 
 EXPECTED_TRIALS = 12
-"""Limits that are tried, about."""
+"""Approximate number of limits that are tried."""
 
 PREPARATION_FRACTION = 0.3
-"""Share of the work, about, that goes before the first limit is tried."""
+"""Approximate share of the work before the first limit is tried."""
 
 
 @single_cluster_below_2k
 def r_gather(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """r-gather (Aggarwal et al. 2006): the greatest distance of a record to the center of its cluster is at most twice
-    the least that clusters of k records around records can have.
+    """Cluster with r-gather (Aggarwal et al. 2006): the greatest radius is at most twice the least possible one.
 
-    The least limit is looked for by bisection of the whole numbers that distances are, from the one within which all
-    records have k - 1 others. A limit is tried so: the first record that is not marked is a center and marks all that
-    are within the limit; a flow then gives each center k records within the limit, if that can be. In the end each
-    center keeps of its records the k nearest, and all others join the nearest center. Distance: that of the k-member
-    papers, which is a metric.
+    The radius of a cluster is the greatest distance of a record to its center; the least possible one is over all
+    clusters of at least k records around records. Distance: that of the k-member papers, which is a metric.
+
+    The least distance limit is found by bisection of the integers that distances are, from the least one within which
+    all records have k - 1 others. A limit is tried as follows: the first record that is not marked is a center and
+    marks all that are within the limit; a flow then gives each center k records within the limit, if that is possible.
+    In the end each center keeps the k nearest of its records, and all others join the nearest center.
 
     With `eps` at most that share of the records is suppressed, (r, eps)-gather: centers have k records within the limit
-    and lie more than two limits apart, and those farther than three from any are suppressed, so that the radius is at
-    most three times the least. Under persons or models a cluster has at least as many records as any of them needs, and
-    the shared repair follows. O(n^2) time a limit without the tree of boxes, O(n) memory.
+    and are more than two limits apart, and records farther than three limits from any are suppressed, so that the
+    radius is at most three times the least. With persons or other privacy models a cluster has at least as many records
+    as any of them needs; clusters that still violate the constraint are merged afterwards. O(n^2) time a limit without
+    the tree of boxes, O(n) memory.
     """
     share = float(str(options["eps"]))
     max_suppressed = min(int(share * space.rows + 1e-9), int(str(options.get(MAX_SUPPRESSED, space.rows))))
@@ -62,9 +64,12 @@ def r_gather(space: EncodedTable, constraint: Constraint, options: Options, chec
 
 @dataclass(frozen=True)
 class LimitTrial:
-    """The result of one distance limit: every limit from `first` up to, excluding, `end` gives the same clusters.
+    """The result of trying one distance limit.
 
-    `clusters` is None if there are none.
+    Attributes:
+        first: The least limit that would give the same clusters.
+        end: The first greater limit that may give others; all limits from `first` up to it, excluded, give the same.
+        clusters: The clusters; None if the limit allows none.
     """
 
     first: int
@@ -73,9 +78,17 @@ class LimitTrial:
 
 
 class LimitSearch:
-    """A table, and what clusters of at least k records a limit allows."""
+    """A search for the least distance limit that allows clusters of at least k records around centers.
+
+    Args:
+        space: The encoded table.
+        k: Least number of records of a cluster.
+        max_suppressed: Greatest number of records that may be suppressed.
+        check: Called between kernel calls; raises if the run was interrupted.
+    """
 
     def __init__(self, space: EncodedTable, k: int, max_suppressed: int, check: Check) -> None:
+        """Build a tree of boxes over all tuples, with the number of tuples below each node."""
         from dbanon.kernels.centers import build_center_tree
 
         self.space, self.k, self.max_suppressed, self.check = (
@@ -98,7 +111,10 @@ class LimitSearch:
         self.all_open = np.ones(len(parent), np.int64)
 
     def clusters_of_least_limit(self, try_limit: Callable[[int], LimitTrial]) -> RunLengthLabels:
-        """Return the clusters of the least limit that bisection finds to allow any."""
+        """Return the clusters of the least limit, found by bisection, for which `try_limit` gives clusters.
+
+        Limits that a trial showed to give the same result are not tried again.
+        """
         low = self._min_limit() - 1 if self.max_suppressed == 0 else -1
         high = self._max_distance()
         best: RunLengthLabels | None = None
@@ -122,7 +138,11 @@ class LimitSearch:
             limit = (low + high + 1) // 2
 
     def try_flow(self, limit: int) -> LimitTrial:
-        """Return clusters of records within a limit of their centers, if there are any."""
+        """Try to give each center k records within the limit by a flow.
+
+        The trial has no clusters if that is impossible. Otherwise each center keeps the k nearest of its records and
+        the others join the nearest center.
+        """
         from dbanon.kernels.r_gather import balance_loads
 
         self.counters[1:] = 0, NULL_POSITION
@@ -151,7 +171,11 @@ class LimitSearch:
         )
 
     def try_spread_centers(self, limit: int) -> LimitTrial:
-        """Return clusters around centers more than two limits apart, with few suppressed, if there are any."""
+        """Try to cluster around centers more than two limits apart, each with k records within the limit.
+
+        Records farther than three limits from all centers are suppressed (-1). The trial has no clusters if there is no
+        center or more than `max_suppressed` records would be suppressed.
+        """
         from dbanon.kernels.centers import center_distances
 
         self.counters[1:] = 0, NULL_POSITION
@@ -171,13 +195,13 @@ class LimitSearch:
     # --- steps -------------------------------------------------------------------------------------------
 
     def _max_distance(self) -> int:
-        """Return no two records are farther apart than this."""
+        """Return an upper bound of the distance of any two records."""
         points, null = self.centers.points, self.centers.axes[1]
         places = np.where(points < NULL_POSITION, points, 0).max(axis=0)
         return int(np.where(self.centers.axes[0] > 0, null, np.maximum(null, places)).sum())
 
     def _min_limit(self) -> int:
-        """Return the greatest distance within which any record has k - 1 others."""
+        """Return the least limit within which every record has k - 1 other records."""
         from dbanon.kernels.r_gather import update_max_radius
 
         max_reach, t, tuples = np.zeros(1, np.int64), 0, len(self.space.counts)
@@ -192,7 +216,16 @@ class LimitSearch:
         return int(max_reach[0])
 
     def _mark_centers(self, limit: int, factor: int, min_records: int) -> tuple[Ints, Ints]:
-        """Return the center that marked each tuple, and the centers."""
+        """Select centers: each tuple in turn that no center has marked and that has enough records near it.
+
+        Args:
+            limit: The distance limit.
+            factor: A center marks all unmarked tuples within `factor` times the limit.
+            min_records: Least number of records within the limit that a center must have; 0 for any.
+
+        Returns:
+            (tuples,) index of the center that marked each tuple, -1 for none; and the tuples that are centers.
+        """
         from dbanon.kernels.r_gather import select_centers
 
         tuples = len(self.space.counts)
@@ -205,6 +238,7 @@ class LimitSearch:
         while t < tuples:
 
             def continue_spread(begin: int) -> int:
+                """Run the kernel from tuple `begin` for a limited time, and return the tuple that it reached."""
                 nonlocal n_centers
                 begin, n_centers = select_centers(
                     begin, STEPS_PER_CALL, limit, factor, min_records, self.tree, n_open, center_of, centers, n_centers
@@ -223,8 +257,9 @@ class LimitSearch:
     ) -> int:
         """Run a kernel from position `begin` until it returns, and return the position that it reached.
 
-        `work_fraction` is the approximate share of this kind of work in all work. The second return gives the estimate
-        of the total time; the first one may include compilation.
+        A kernel returns at `end` or after a limited number of steps. `work_fraction` is the approximate share of this
+        kind of work in all work. The time of all work is estimated at the second early return; the first one may
+        include compilation.
         """
         self.check()
         clock, steps_before = progress.thread_seconds(), int(self.counters[0])
@@ -237,10 +272,18 @@ class LimitSearch:
         return position
 
     def _trial(self, clusters: RunLengthLabels | None) -> LimitTrial:
+        """Return the trial with these clusters; its range of limits is read from the counters of the kernels."""
         return LimitTrial(int(self.counters[1]), int(self.counters[2]), clusters)
 
     def _keep_nearest_k(self, tuples: Ints, assigned_center: Ints, counts: Ints, centers: Ints) -> RunLengthLabels:
-        """Of the records that a flow gave a center the k nearest stay, the others go to the nearest center."""
+        """Return the clusters in which each center keeps the k nearest of its records; others join the nearest center.
+
+        Args:
+            tuples: Tuple of each entry of the flow.
+            assigned_center: Index of the center that the flow assigned.
+            counts: Number of records of the entry.
+            centers: The tuples that are centers.
+        """
         from dbanon.kernels.centers import center_distances
 
         distance = center_distances(
@@ -265,7 +308,10 @@ class LimitSearch:
         return RunLengthLabels.from_runs(tuples[order], assigned_center[order], counts[order])
 
     def _nearest(self, tuples: Ints, centers: Ints) -> Ints:
-        """Return the first of the nearest centers of some tuples; 0 for the others."""
+        """Return the (all tuples,) index of the nearest center of each of `tuples`, the first one in a tie.
+
+        Entries of other tuples are 0.
+        """
         clusters = MovingCenters(self.space, self.k, self.space.starts[centers], tuples, True, 1, self.check)
         nearest = np.zeros(len(self.space.counts), np.int64)
         clusters.build_tree(np.arange(len(centers)))
@@ -274,6 +320,7 @@ class LimitSearch:
 
 
 def _max_outliers(options: Mapping[str, Any], k: int) -> int | None:
+    """Return 0 as the greatest number of suppressed records if the option `eps` is 0, otherwise None: no own limit."""
     return None if float(str(options["eps"])) > 0 else 0
 
 

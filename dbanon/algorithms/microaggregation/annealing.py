@@ -1,9 +1,9 @@
-"""The least squares: simulated annealing (Kirkpatrick et al. 1983) lowers the SSE of finished clusters, and the whole
-privacy model keeps holding.
+"""Simulated annealing (Kirkpatrick et al. 1983) that lowers the squared error (SSE) of finished clusters.
 
-A move is some exchanges of single records between neighbouring groups, and one set of two to four of these that is
-dissolved and cut again along a line or a path (see dbanon.kernels.annealing_moves and recut). At first changes that
-lose are taken by chance, and ever less.
+The clusters meet the whole constraint after every move. A move is some exchanges of single records between
+neighbouring groups, and one set of two to four of these groups that is dissolved and cut again along a line or a path
+(see dbanon.kernels.annealing_moves and recut). At first changes that raise the SSE are accepted by chance, later ever
+less.
 """
 
 import time
@@ -27,16 +27,16 @@ from dbanon.kernels.arrays import MoveOptions
 from dbanon.privacy_models.constraint import Constraint
 
 MIN_EXCHANGES = 16
-"""Exchanges that a move tries beside one cut; in large groups as many as these have records."""
+"""Least number of exchanges that a move tries in addition to one cut; it is k if that is more."""
 
 MAX_NEIGHBOURS = 30
-"""Most neighbours that a record has; three times the least number of records where that is less."""
+"""Greatest number of neighbours of a record; three times the least number of records if that is less."""
 
 AnnealingMoves = Callable[[GroupArrays, int, float], float]
-"""Makes so many moves at a heat; gives what they gain."""
+"""Function of groups, a number of moves and a heat that makes the moves and returns their gain."""
 
 GroupsFromLabels = Callable[[Ints], GroupArrays]
-"""Groups by labels."""
+"""Function of labels that returns the groups as arrays."""
 
 
 def anneal_clusters(
@@ -47,11 +47,19 @@ def anneal_clusters(
     repair: Repair,
     check: Check,
 ) -> RunLengthLabels:
-    """Return the clusters after a search; suppressed records stay suppressed, and the SSE is never above that of the
-    start.
+    """Return the clusters after a search by simulated annealing that lowers their squared error (SSE) in z-scores.
 
-    O(n log n + moves * size of a few classes) time, O(n * attributes) memory. `repair` unites classes until they meet
-    the model.
+    The result is the given runs if nothing was gained or the constraint would be violated; the SSE is never higher than
+    before. Suppressed records stay suppressed. O(n log n + moves * size of a few classes) time, O(n * attributes)
+    memory.
+
+    Args:
+        space: The encoded table.
+        constraint: The constraint.
+        runs: The clusters, which meet it.
+        search: Budget and seed of the search.
+        repair: Merges clusters until they meet the constraint.
+        check: Called from time to time; raises if the run was interrupted.
     """
     rest = published_table(space, constraint, runs)
     kernel_inputs = build_kernel_inputs(rest, constraint, "top")
@@ -70,7 +78,7 @@ def anneal_clusters(
     _, new_labels[is_published] = np.unique(new_labels[is_published], return_inverse=True)
     annealed_runs = RunLengthLabels.from_labels(space, new_labels)
     if not constraint.counts_only_records(space):
-        # What the kernels judged is judged again by the code that all algorithms share, and so are classes that publish
+        # The checks of the kernels are repeated by the code that all algorithms share, also for clusters that publish
         # the same values and are one class for a reader.
         annealed_runs = repair(rest, annealed_runs)
         if len(constraint.failing_clusters(rest, cluster_members(annealed_runs.labels()))):
@@ -79,7 +87,7 @@ def anneal_clusters(
 
 
 def _sum_of_squares(points: Floats, labels: Ints) -> float:
-    """Return the SSE of all records but those that are suppressed."""
+    """Return the squared error of the clusters; records with label -1 do not count."""
     is_published = labels >= 0
     return sum_of_squares_within(points[is_published], labels[is_published], np.ones(int(is_published.sum())))
 
@@ -87,7 +95,19 @@ def _sum_of_squares(points: Floats, labels: Ints) -> float:
 def _annealed_labels(
     kernel_inputs: KernelInputs, points: Floats, labels: Ints, local_search: LocalSearch, start_sse: float, check: Check
 ) -> Ints:
-    """Return labels of all records after the search."""
+    """Return the new label of every record after the search; -1 stays.
+
+    Clusters that are too large for the search are halved first if k records suffice, otherwise they stay unchanged.
+    Labels of searched records are new numbers above the old ones.
+
+    Args:
+        kernel_inputs: The arrays of the table and the constraint.
+        points: (n, axes) z-scores of the records.
+        labels: (n,) cluster of each record.
+        local_search: Budget and seed of the search.
+        start_sse: The squared error before.
+        check: Called from time to time.
+    """
     from dbanon.kernels.microaggregation_moves import reduce_squares
 
     limits = kernel_inputs.min_records, kernel_inputs.max_class_size
@@ -112,6 +132,7 @@ def _annealed_labels(
     n_exchanges = max(MIN_EXCHANGES, kernel_inputs.min_records)
 
     def search(groups: GroupArrays, number: int, heat: float) -> float:
+        """Make `number` moves on the groups, in place, at a heat; return the decrease of the squared error."""
         options, arrays = (
             MoveOptions(number, n_exchanges, max_groups_per_cut, heat),
             (groups.records, groups.groups, groups.free),
@@ -134,9 +155,18 @@ def _annealed_labels(
 def _anneal(
     search: AnnealingMoves, start: GroupsFromLabels, labels: Ints, budget: SearchBudget, start_sse: float, check: Check
 ) -> Ints:
-    """Return the groups of the best state that a batch of moves ended in. `start_sse`: the SSE at first.
+    """Make batches of moves until the budget is used up; return the groups of the best state after a batch.
 
-    Each round begins at the best state of those before (see dbanon.algorithms.microaggregation.annealing_schedule).
+    The result is the group of every record, -1 for none. Each round begins at the best state so far (see
+    dbanon.algorithms.microaggregation.annealing_schedule).
+
+    Args:
+        search: Makes moves, see `AnnealingMoves`.
+        start: Makes group arrays of labels.
+        labels: The labels at the beginning, -1 for records that stay in their clusters.
+        budget: The limit of moves or seconds; its count of moves and its progress are updated.
+        start_sse: The squared error at the beginning.
+        check: Called from time to time.
     """
     clock, best, best_saved, records = time.perf_counter(), labels, 0.0, len(labels)
     for round_number in count():
@@ -165,7 +195,7 @@ def _anneal(
 
 
 def _cut_scratch(n_records: int, n_groups: int, n_axes: int) -> tuple[Any, ...]:
-    """Return scratch for a cut of `n_records` records into `n_groups` groups."""
+    """Return scratch arrays for a cut of up to `n_records` records into up to `n_groups` groups."""
     return (
         np.zeros(n_groups, np.int64), np.zeros(n_records, np.int32), np.zeros(n_records), np.zeros(n_records, np.int32),
         np.zeros(n_axes), np.zeros(n_records + 1), np.zeros(n_records + 1, np.int32),

@@ -1,4 +1,4 @@
-"""The annealing schedule of the search for least squares: rounds from hot to cold, short ones first.
+"""The schedule of simulated annealing: rounds that cool from hot to cold, short ones first.
 
 The length of a round follows from the number of records alone. So the same number of moves gives the same classes,
 however the number was determined: by a parameter, a time limit, or an interrupt.
@@ -10,42 +10,48 @@ from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 RECORDS_PER_FIRST_MOVE, MAX_DOUBLINGS = 64, 16
-"""The first round has one move for so many records; then rounds are twice as long as the one before, so many times."""
+"""The first round has one move for this many records; each later round is twice as long, up to this many doublings."""
 
 MIN_HEAT, MAX_HEAT, HEAT_PER_MOVE = 1e-4, 3.0, 0.1
-"""The last and the greatest heat, in average squares of a record at first, and how much there is for each move that a
-record has in a round: a round of few moves begins colder, so that it does not leave its start for worse."""
+"""The final and the greatest heat, in average squared errors of a record at the beginning, and the initial heat for
+each move per record in a round. A round of few moves begins colder, so that it does not end worse than it began."""
 
 HEATS_PER_ROUND, MIN_MOVES, MAX_MOVES = 100, 20, 2_000
-"""Times that the heat is lowered in a round; between two there are at least and at most so many moves."""
+"""Times that the heat is lowered in a round, and the least and greatest number of moves between two of them."""
 
 EFFORT_MOVES = {"fast": (40_000, 2), "normal": (800_000, 10), "high": (3_000_000, 50)}
-"""Moves of `best` by its effort: in all, and for each record."""
+"""Moves of `best` by effort: in all, and in addition for each record."""
 
 MODEL_COST_FACTOR = 8
-"""Where a model judges more than the number of records, a move costs so many times more."""
+"""Cost of a move, relative to k alone, if other models must be checked."""
 
 
 def round_moves(n_records: int, round_number: int) -> int:
-    """Moves of a round."""
+    """Return the number of moves of a round, which doubles from round to round up to a limit."""
     return max((n_records << min(round_number, MAX_DOUBLINGS)) // RECORDS_PER_FIRST_MOVE, MIN_MOVES)
 
 
 def moves_per_heat(n_records: int, round_number: int) -> int:
-    """Moves of a round between two heats."""
+    """Return the number of moves in a round between two changes of the heat."""
     return min(max(round_moves(n_records, round_number) // HEATS_PER_ROUND, MIN_MOVES), MAX_MOVES)
 
 
 def heat(n_records: int, round_number: int, moves_in_round: int) -> float:
-    """Return the heat of a round after so many of its moves, in average squares of a record at first."""
+    """Return the heat (temperature) after `moves_in_round` moves of a round.
+
+    It falls exponentially to MIN_HEAT. Its unit is the average squared error of a record at the beginning.
+    """
     n_moves = round_moves(n_records, round_number)
     start_heat = min(MAX_HEAT, MIN_HEAT + HEAT_PER_MOVE * n_moves / n_records)
     return float(start_heat * (MIN_HEAT / start_heat) ** (moves_in_round / n_moves))
 
 
 def effort_moves(space: EncodedTable, constraint: Constraint, effort: str) -> int:
-    """Moves of `best`: whole rounds, about as many as the effort says; fewer where groups have more than ten records,
-    of which a cut takes longer, and where a model judges more than their number."""
+    """Return the number of moves for an effort ('fast', 'normal' or 'high'): whole rounds, about as many as it says.
+
+    There are fewer moves if clusters have more than ten records, since cuts take longer then, and if models other than
+    k must be checked.
+    """
     total_moves, moves_per_record = EFFORT_MOVES[effort]
     share = min(10 / constraint.min_records, 1.0) ** 1.5 / (
         1 if constraint.counts_only_records(space) else MODEL_COST_FACTOR

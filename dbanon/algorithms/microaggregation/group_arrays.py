@@ -12,13 +12,19 @@ from dbanon.algorithms.base.registry import Check
 from dbanon.encoding.encoded_table import Floats, Ints
 
 RECORDS_PER_CALL = 10_000
-"""Records whose neighbours are looked for between two looks for interrupts."""
+"""Number of records whose neighbours are searched for between two checks for interrupts."""
 
 
 @dataclass(frozen=True)
 class GroupArrays:
-    """`records`: points, group (-1: stays where it is), place in it and neighbours; `groups`: member, size, sums and
-    gain; `free`: the number of free groups, and these."""
+    """Clusters (groups) of records as arrays for the search, which changes them in place.
+
+    Attributes:
+        records: Points of the records, group of each (-1: stays in its cluster), place within the group, and
+            neighbours.
+        groups: Members, size, sum of points and gain of each group.
+        free: The number of unused groups, followed by their numbers.
+    """
 
     records: tuple[Any, ...]
     groups: tuple[Any, ...]
@@ -26,7 +32,10 @@ class GroupArrays:
 
     @classmethod
     def from_labels(cls, points: Floats, labels: Ints, limits: tuple[int, int], neighbour_lists: Any) -> GroupArrays:
-        """Return the groups that labels (-1: none) say. O(n * (axes + most / least)) memory."""
+        """Return the groups, given the label of each record; records with label -1 are in none.
+
+        `limits` are the least and greatest number of records of a group. O(n * (axes + greatest / least size)) memory.
+        """
         min_records, max_records = limits
         grouped_rows = np.flatnonzero(labels >= 0)
         order = grouped_rows[np.argsort(labels[grouped_rows], kind="stable")]
@@ -48,9 +57,9 @@ class GroupArrays:
 
 
 def nearest_neighbours(points: Floats, n_neighbours: int, check: Check) -> Any:
-    """Return the nearest of all others of each point (points, wanted): nearly always, where axes are many.
+    """Return the `n_neighbours` nearest other points of each point, as an array (points, neighbours).
 
-    O(n log n + n * 1024 * axes) time.
+    With many axes some of them may be missed. O(n log n + n * 1024 * axes) time.
     """
     from dbanon.kernels.knn_tree import MAX_LEAF_POINTS, find_neighbours
 
@@ -66,8 +75,11 @@ def nearest_neighbours(points: Floats, n_neighbours: int, check: Check) -> Any:
 
 
 def halve_large_groups(points: Floats, labels: Ints, limits: tuple[int, int]) -> Ints:
-    """Groups of more than `most` records are halved along their widest axis until there is none: that only lowers
-    squares, and where only their number counts, each half is a group."""
+    """Halve groups of more than the greatest size along their widest axis until there are none; return the new labels.
+
+    `limits` are the least and greatest number of records of a group. Halving only lowers the squared error. It is valid
+    if only the number of records counts. The labels are returned unchanged if no group is too large.
+    """
     min_records, max_records = limits
     sizes = np.bincount(labels[labels >= 0])
     if sizes.max(initial=0) <= max_records:
@@ -84,6 +96,10 @@ def halve_large_groups(points: Floats, labels: Ints, limits: tuple[int, int]) ->
 
 
 def _halves(points: Floats, rows: Ints, min_records: int, max_records: int) -> Iterator[Ints]:
+    """Yield the parts of the rows of one group after repeated halving along the widest axis.
+
+    Each part has at most `max_records` rows. Every cut is after a multiple of `min_records` rows.
+    """
     pending = [rows]
     while pending:
         part = pending.pop()

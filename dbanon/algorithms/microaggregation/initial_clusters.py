@@ -1,4 +1,4 @@
-"""The initial clusters of the search for least squares: MDAV, within cells if there are many tuples."""
+"""The initial clusters of the search for the least squared error: MDAV, within cells if there are many tuples."""
 
 from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.grow_clusters import grow_groups
@@ -9,14 +9,14 @@ from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 
 MAX_DIFFERENCES, MIN_CELL_TUPLES = 4e9, 2048
-"""Differences of numbers that MDAV may take, which are the square of the tuples over k, and the least tuples of a cell
-for it where they were more."""
+"""Greatest number of differences that MDAV may compute (the square of the tuples over k, times the attributes), and
+least number of tuples of a cell if there would be more."""
 
 
 def initial_mdav_clusters(space: EncodedTable, constraint: Constraint, check: Check) -> RunLengthLabels:
-    """Return clusters of MDAV (Domingo-Ferrer and Torra 2005) in z-scores.
+    """Return the clusters of MDAV (Domingo-Ferrer and Torra 2005) on numbers scaled by their standard deviations.
 
-    Where these would take too long, tuples are cut into cells first. O(n) memory.
+    If that would take too long, the tuples are cut into cells first, which are clustered separately. O(n) memory.
     """
     min_records = 2 * constraint.min_records
     cell_tuples = int(
@@ -24,11 +24,13 @@ def initial_mdav_clusters(space: EncodedTable, constraint: Constraint, check: Ch
     )
 
     def enough(tuples: Ints) -> bool:
+        """Return whether the tuples have enough records for two clusters."""
         return int(space.counts[tuples].sum()) >= min_records
 
     positions = scaled_positions(space, "std")
 
     def clustered(cell: Ints) -> RunLengthLabels:
+        """Return the MDAV clusters of the tuples of one cell."""
         part = space if len(cell) == len(space.counts) else space.subset(cell)
         return RunLengthLabels.from_assignment(
             part, grow_groups(part, FarthestFromAverage(part, constraint.min_records, positions), check)

@@ -1,5 +1,8 @@
-"""Groups that must meet models of their sensitive values: the seed and its nearest records, as long as the group can
-still meet them; the remaining records join the nearest group that still does."""
+"""Clusters of nearest records that must meet models of their sensitive values.
+
+A group begins with a seed and takes its nearest records, as long as it can still meet the models. The remaining records
+join the nearest group that still meets them then.
+"""
 
 import numpy as np
 
@@ -12,13 +15,14 @@ from dbanon.encoding.tuple_index import TupleIndex
 from dbanon.privacy_models.constraint import Constraint
 
 MAX_NEAREST_GROUPS = 4
-"""The remaining records join one of so many nearest groups, or waits for the repair."""
+"""A leftover record joins one of this many nearest groups, or is assigned by the repair."""
 
 
 class ConstrainedGroups(NearestGroups):
-    """Groups that meet models of sensitive values, in compiled code."""
+    """Growth rules in compiled code: nearest records join a seed's group as long as it can still meet the models."""
 
     def __init__(self, constraint: Constraint, index: TupleIndex, seeding: SeedRule) -> None:
+        """Prepare the arrays of the models and the lists of remaining records."""
         super().__init__(constraint, index, seeding)
         self.gathering = ClusterGatherer(index, self.sums, seeding.sign)
         space = index.space
@@ -32,9 +36,11 @@ class ConstrainedGroups(NearestGroups):
         self.is_stuck = False
 
     def can_form_group(self) -> bool:
+        """Return whether enough records remain and the last attempt to form a group succeeded."""
         return super().can_form_group() and not self.is_stuck
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
+        """Form up to `max_groups` groups, label their records from `first_number` on, and return how many."""
         min_records, first_seed = self.constraint.min_records, self.first_seed()
         seeds, self.is_stuck = self.gathering.gather_constrained_clusters(
             min_records, first_seed, self.chains, self.model_inputs, self.labels, first_number, max_groups
@@ -43,10 +49,15 @@ class ConstrainedGroups(NearestGroups):
         return len(seeds)
 
     def assignment(self) -> Ints:
+        """Return the (n,) group of every record."""
         return self.labels
 
     def assign_leftovers(self, n_groups: int, check: Check) -> None:
-        """Put records into the nearest group that meets the models with them, or into one for the repair."""
+        """Assign each remaining record to the nearest group that meets the models with it.
+
+        Only the MAX_NEAREST_GROUPS nearest groups are tried. Records that fit in none form one additional group, number
+        `n_groups`, which is merged with others later.
+        """
         from dbanon.kernels.model_gathering import first_fit
 
         labels, value_starts = self.labels, self.models[0]

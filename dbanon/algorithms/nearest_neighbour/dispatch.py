@@ -1,4 +1,4 @@
-"""Gathering with any model: the form of the rules that fits it."""
+"""Clusters of nearest records under any constraint: the choice of the growth rules that fit it."""
 
 from collections.abc import Sequence
 
@@ -28,8 +28,19 @@ def form_nearest_groups(
     *,
     leftovers: AssignLeftovers | None = None,
 ) -> Assignment:
-    """Groups of one seed and its nearest records each; the remaining records join the group with the nearest seed,
-    or under models of sensitive values the nearest that still meets them, or what `leftovers` says."""
+    """Form groups of one seed and its nearest records each, and return the assignment of all records.
+
+    The remaining records join the groups that `leftovers` chooses. By default that is the group with the nearest seed;
+    with models that compiled code checks exactly, the nearest group that still meets them.
+
+    Args:
+        space: The encoded table.
+        constraint: The constraint; a group takes nearest records until it is met.
+        tables: The distances of each attribute.
+        seeding: The choice of seeds.
+        check: Called from time to time; raises if the run was interrupted.
+        leftovers: Chooses the groups of the remaining records, see `AssignLeftovers`.
+    """
     index = TupleIndex(space, tables)
     rules: type[FixedSize | GrowUntilMet] = GrowUntilMet
     has_kernel_rules = constraint.models and all(

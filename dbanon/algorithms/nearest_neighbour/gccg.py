@@ -15,17 +15,18 @@ from dbanon.table_functions.parameters import Parameter
 
 
 def gccg(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """GCCG (grading, centering, clustering, generalization), reconstructed from the review of clustering methods.
+    """Cluster with GCCG (grading, centering, clustering, generalization), reconstructed.
 
-    Grading: the score of a record is the sum of its numbers, from 0 to 1 over their ranges, and of the relative
-    frequencies of its categories, times the weights; a NULL counts as its frequency. Centering: of the records by score
-    each k in a row have the middle one as their center. Clustering: center after center takes the k - 1 nearest records
-    that are no centers; the remaining records join the nearest center. Distance: that of the k-member papers. With
-    persons or another model, a cluster takes nearest records until the model holds; centers that find none dissolve.
+    The source is the review of clustering methods. Grading: the score of a record is the sum of its numbers, from 0 to
+    1 over their ranges, and of the relative frequencies of its categories, times the weights; a NULL counts as its
+    frequency. Centering: of the records sorted by score, each k consecutive ones have the middle one as their center.
+    Clustering: center after center takes the k - 1 nearest records that are no centers; the remaining records join the
+    nearest center. Distance: that of the k-member papers. With persons or another model, a cluster takes nearest
+    records until the model is met; centers for which that is impossible dissolve.
 
-    `parts`: the records by score are cut into so many parts of about equal size, between different tuples, which are
-    clustered for themselves, as parallel workers do it: faster, and loses more. There are at most n/k parts; one of
-    fewer than k records is joined with the next by score. O(tuples * n/k) time without the index, O(n) memory.
+    The records by score are cut into `parts` parts of about equal size, between different tuples, which are clustered
+    separately, as parallel workers do it: faster, with more loss. There are at most n/k parts; one of fewer than k
+    records is joined with the next by score. O(tuples * n/k) time without the index, O(n) memory.
     """
     score = scores(space)
     by_score = np.argsort(score, kind="stable")
@@ -42,7 +43,7 @@ def gccg(space: EncodedTable, constraint: Constraint, options: Options, check: C
 
 
 def parts_by_score(counts: Ints, n_parts: int, min_records: int) -> Ints:
-    """Return the part of each tuple, from 0: at most `n_parts` parts in a row, of at least `min_records` records each.
+    """Cut the tuples, in the order of the score, into at most `n_parts` parts; return the part of each, from 0.
 
     Args:
         counts: (tuples,) records of each tuple, in the order of the score.
@@ -63,7 +64,11 @@ def parts_by_score(counts: Ints, n_parts: int, min_records: int) -> Ints:
 
 
 def scores(space: EncodedTable) -> Floats:
-    """Return the score of each tuple, rounded to 12 decimals."""
+    """Return the GCCG score of each tuple, rounded to 12 decimals.
+
+    It is the weighted sum of numbers, scaled from 0 to 1, and relative frequencies of categories; a NULL counts as its
+    frequency.
+    """
     total = np.zeros(len(space.counts))
     for j, attribute in enumerate(space.attributes):
         codes = space.codes[:, j]
@@ -76,7 +81,10 @@ def scores(space: EncodedTable) -> Floats:
 
 
 def _cluster_part(space: EncodedTable, score: Floats, constraint: Constraint, check: Check) -> Ints:
-    """Return the cluster of every record of a part."""
+    """Return the cluster of every record of a part, from 0; a single cluster for fewer than 2k records.
+
+    `score` is the score of each of its tuples.
+    """
     k = constraint.min_records
     if space.rows < 2 * k:
         return np.zeros(space.rows, np.int64)
@@ -91,9 +99,10 @@ def _cluster_part(space: EncodedTable, score: Floats, constraint: Constraint, ch
 
 
 class ReservedCenters(GrowUntilMet):
-    """Groups of one center each, which no other group takes."""
+    """Growth rules of GCCG: groups around given centers, each of which is reserved for its own group."""
 
     def __init__(self, constraint: Constraint, index: TupleIndex, centers: Ints) -> None:
+        """Remove the centers (row numbers) from the index, so that no other group takes them."""
         super().__init__(constraint, index, SeedsInOrder(centers, index.space.tuple_of))
         self.tuples, counts = np.unique(index.space.tuple_of[centers], return_counts=True)
         self.next_reserved_row = dict(zip(self.tuples.tolist(), index.space.starts[self.tuples].tolist(), strict=True))
@@ -101,19 +110,21 @@ class ReservedCenters(GrowUntilMet):
         self.centers = index.space.tuple_of[centers].tolist()
 
     def can_form_group(self) -> bool:
+        """Return whether a center is left and the remaining records can form a group."""
         return len(self.seeds) < len(self.centers) and super().can_form_group()
 
     def next_seed(self) -> int:
+        """Return the tuple of the next center."""
         return int(self.centers[len(self.seeds)])
 
     def take_seed(self, seed: int) -> Ints:
-        """Return the record of a center, which is set aside from the beginning."""
+        """Return the row number of the next center of the tuple `seed`, which is in the index no more."""
         row = self.next_reserved_row[seed]
         self.next_reserved_row[seed] = row + 1
         return np.array([row])
 
     def return_seed(self, seed: int) -> None:
-        """A center that found no group is left."""
+        """Do nothing: a center that found no group stays out of the index and is assigned at the end."""
 
 
 register(

@@ -1,4 +1,4 @@
-"""IKAC, the improved clustering: each cluster begins far from all before it."""
+"""IKAC, the improved clustering: each cluster begins far from all earlier ones."""
 
 from dataclasses import dataclass
 
@@ -15,23 +15,27 @@ from dbanon.table_functions.parameters import Parameter
 
 @dataclass(frozen=True)
 class FarthestSeeds:
-    """IKAC's seeds: first any record, then the record with the greatest summed distance to all earlier seeds."""
+    """IKAC's seeds: first a given tuple, then the record with the greatest summed distance to all earlier seeds."""
 
     first: int
     sign: int = -1
 
     def next_seed(self, index: TupleIndex, sums: SumQuery, n_groups: int) -> int:
+        """Return the given tuple for the first seed, otherwise the remaining tuple with the greatest sum.
+
+        `sums` is the query for the summed distances to all earlier seeds; `n_groups` is the number of groups so far.
+        """
         return index.greatest_tuple(sums) if n_groups else self.first
 
 
 def ikac(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """IKAC, the improved clustering (also IKA, IKC), reconstructed from Wang et al. 2022, section 4.1, and the
-    review of clustering methods.
+    """Cluster with IKAC, the improved clustering (also IKA, IKC).
 
-    The first centroid is a random record (`first_seed = 'far-from-random'`: the record farthest from one), every later
-    one the record with the greatest average distance to all earlier centroids; each takes its k - 1 nearest records,
-    and the remaining records go to the nearest centroid. Distance: ranges of numbers, shares of leaves below the common
-    ancestor. O(tuples * n/k) time, O(n) memory.
+    Reconstructed from Wang et al. 2022, section 4.1, and the review of clustering methods. The first centroid is a
+    random record (`first_seed = 'far-from-random'`: the record farthest from a random one), every later one the record
+    with the greatest average distance to all earlier centroids. Each takes its k - 1 nearest records, and the remaining
+    records join the nearest centroid. Distance: ranges of numbers, shares of leaves below the common ancestor. O(tuples
+    * n/k) time, O(n) memory.
     """
     tables = Loss(space, constraint.min_records, "leaves").pair_tables(space)
     first = random_tuple(space, options, generator(options))

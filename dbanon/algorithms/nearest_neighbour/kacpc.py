@@ -16,19 +16,28 @@ from dbanon.table_functions.parameters import Parameter
 
 @dataclass(frozen=True)
 class ClosestSeeds:
-    """KACPC's seeds (Wang et al. 2022, section 4.1): first the record nearest to the modal record, then the record with
-    the least summed distance to all earlier seeds."""
+    """KACPC's seeds (Wang et al. 2022, section 4.1), in the dense center of the data first.
+
+    The first is the record nearest to the modal record (see `modal_codes`), each later one the record with the least
+    summed distance to all earlier seeds.
+    """
 
     space: EncodedTable
     sign: int = 1
 
     def next_seed(self, index: TupleIndex, sums: SumQuery, n_groups: int) -> int:
+        """Return the remaining tuple nearest to the modal record for the first seed, otherwise that with the least sum.
+
+        `sums` is the query for the summed distances to all earlier seeds; `n_groups` is the number of groups so far.
+        """
         return index.least_tuple(sums if n_groups else index.distance_query(modal_codes(self.space)))
 
 
 def modal_codes(space: EncodedTable) -> list[int]:
-    """The most frequent code of every attribute; ties to the least code, so to the smallest number, the first leaf,
-    and NULL last."""
+    """Return the most frequent code of every attribute (the modal record).
+
+    Ties go to the least code: the smallest number or the first leaf, NULL last.
+    """
     codes = []
     for j, attribute in enumerate(space.attributes):
         records = np.bincount(space.codes[:, j], weights=space.counts, minlength=attribute.values + 1)
@@ -37,11 +46,11 @@ def modal_codes(space: EncodedTable) -> list[int]:
 
 
 def kacpc(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """KACPC, k-anonymity by center point clustering (Wang et al. 2022, Algorithm 1, Equations 3-6).
+    """Cluster with KACPC, k-anonymity by center point clustering (Wang et al. 2022, Algorithm 1, Equations 3-6).
 
-    Starts at the densest point and moves outward. floor(n/k) clusters of k records, up to k-1 leftovers joined to the
-    clusters with the nearest centroids. With persons or another model, a cluster takes nearest records until the model
-    holds. O(tuples * n/k) time, O(n) memory.
+    Clustering starts at the densest point and moves outward. floor(n/k) clusters of k records are formed, each of a
+    centroid and its nearest records; up to k-1 leftovers join the clusters with the nearest centroids. With persons or
+    another model, a cluster takes nearest records until the model is met. O(tuples * n/k) time, O(n) memory.
     """
     tables = distance.kacpc_distances(space, constraint.min_records, bool(options["prune_unused"]))
     return form_nearest_groups(space, constraint, tables, ClosestSeeds(space), check)

@@ -12,13 +12,13 @@ from dbanon.privacy_models.constraint import Constraint
 
 
 def kmcssa(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """KMCSSA, k-member clustering whose seeds are chosen by closeness, reconstructed from its abstract and the review
-    of clustering methods.
+    """Cluster with KMCSSA, k-member clustering whose seeds are chosen by closeness.
 
-    The closeness of a record is (n - 1) over its summed distance to all records. The closest record that is left
-    begins a cluster and takes its k - 1 nearest; the remaining records join the nearest seed. Distance: that of the
-    k-member papers. With persons or another model, a cluster takes nearest records until the model holds. The sums are
-    made attribute by attribute, so they take O(n); the clusters O(tuples * n/k) without the index; O(n) memory.
+    Reconstructed from its abstract and the review of clustering methods. The closeness of a record is (n - 1) over its
+    summed distance to all records. The remaining record of greatest closeness begins a cluster and takes its k - 1
+    nearest; the last records join the nearest seed. Distance: that of the k-member papers. With persons or another
+    model, a cluster takes nearest records until the model is met. The sums are computed attribute by attribute, so they
+    take O(n); the clusters O(tuples * n/k) without the index; O(n) memory.
     """
     tables = Loss(space, constraint.min_records, "edges").pair_tables(space)
     closest_first = np.argsort(distance_sums_to_all(space), kind="stable")

@@ -12,16 +12,17 @@ from dbanon.privacy_models.constraint import Constraint
 
 
 def knn_anon(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """KNN, the baseline of nearest neighbours that the review of clustering methods compares with k-member.
+    """Cluster with KNN, the nearest-neighbour baseline that the review of clustering methods compares with k-member.
 
     Each cluster is a random record and the k - 1 records nearest to it; the remaining records join, in canonical order,
     the cluster whose whole loss grows least. Distance of two records: what they lose together, by shares of leaves
-    (NCP). With persons or another model, a cluster takes nearest records until the model holds. O(tuples * n/k) time
+    (NCP). With persons or another model, a cluster takes nearest records until the model is met. O(tuples * n/k) time
     without the index, O(n) memory.
     """
     loss = Loss(space, constraint.min_records, "leaves")
 
     def leftovers(groups: RunLengthLabels, tuples: Ints) -> Ints:
+        """Return the group that each leftover record (given by its tuple) joins: that whose loss grows least."""
         return assign_by_least_growth(space, loss, groups, tuples, check)
 
     seeding = SeedsInOrder(random_order(space, options), space.tuple_of)

@@ -15,29 +15,33 @@ from dbanon.table_functions.parameter_types import Choice
 from dbanon.table_functions.parameters import Parameter
 
 MIN_FARTHEST = 64
-"""At least so many of the tuples that are farthest from the average are remembered."""
+"""Least number of tuples farthest from the average that are remembered."""
 
 
 def mdav(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """MDAV-generic (Domingo-Ferrer and Torra 2005; the fastest baseline of Wang et al. 2022), published as intervals.
+    """Cluster with MDAV-generic (Domingo-Ferrer and Torra 2005), published as intervals.
 
-    The record farthest from the average record of the remaining records takes the k - 1 nearest, then the record
-    farthest from it does; the last k to 2k - 1 are a cluster. Distance: squared differences of numbers over their range
-    (or standard deviation), 0 or 1 for categories; hierarchies only generalize. Under persons or models a cluster has
-    at least as many records as any of them needs, and the shared repair follows. O(n^2 / k) without the index, O(n)
-    memory.
+    The record farthest from the average of the remaining records takes the k - 1 nearest, then the record farthest from
+    it does the same; the last k to 2k - 1 are a cluster. Distance: squared differences of numbers over their range (or
+    standard deviation), 0 or 1 for categories; hierarchies are used to generalize only. With persons or other models a
+    cluster has at least as many records as any of them needs; clusters that still violate the constraint are merged
+    afterwards. O(n^2 / k) without the index, O(n) memory.
     """
     rules = FarthestFromAverage(space, constraint.min_records, scaled_positions(space, str(options["scale"])))
     return grow_groups(space, rules, check)
 
 
 class FarthestFromAverage(GrowthRules):
-    """Groups of k records around the record farthest from the average of the remaining records, and around the one
-    farthest from that; the last k to 2k - 1 are a group."""
+    """Growth rules of MDAV: groups of k records around the record farthest from the average, two at a time.
+
+    The second group is around the record farthest from the first one. The average is that of the remaining records. The
+    last k to 2k - 1 records are a group.
+    """
 
     n_queries = 2
 
     def __init__(self, space: EncodedTable, k: int, positions: list[Floats]) -> None:
+        """Build a k-d tree of the tuples; `positions` are the scaled positions of each attribute's values."""
         units = np.array([round(a.weight * 2.0**30) for a in space.attributes], np.int64)
         self.k, self.points = k, TuplePoints(space, positions, units)
         self.index, self.log = self.points, AssignmentLog()
@@ -46,28 +50,37 @@ class FarthestFromAverage(GrowthRules):
         self.farthest = FarthestTuples(np.zeros((n_farthest, 2), np.int64), np.zeros(len(units)), np.array([0, 2**40]))
 
     def can_form_group(self) -> bool:
+        """Return whether at least 2k records remain."""
         return self.points.records >= 2 * self.k
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
+        """Form about `max_groups` groups, log them from number `first_number` on, and return how many."""
         from dbanon.kernels.mdav import mdav_steps
 
         groups = limit_batch(max_groups, self.k)
-        members = np.empty(((groups + 1) * (self.k + 1), 2), np.int64)  # they are made two at a time
+        members = np.empty(((groups + 1) * (self.k + 1), 2), np.int64)  # they are formed two at a time
         used = mdav_steps(*self.points.arrays, self.totals, self.farthest, self.k, groups, members)
         return self.log.add_groups(members[:used], first_number)
 
     def assign_leftovers(self, n_groups: int, check: Check) -> None:
-        """Make the remaining records, fewer than 2k, the last group."""
+        """Make the remaining records, fewer than 2k, the last group, number `n_groups`."""
         tuples = np.flatnonzero(self.points.remaining)
         self.log.add(tuples, self.points.remaining[tuples], np.full(len(tuples), n_groups))
 
 
 def scaled_positions(space: EncodedTable, scale: str) -> list[Floats]:
-    """By attribute the scaled place of each value of a number; nothing for a category."""
+    """Return, for each attribute, the positions of a number's values over their range or standard deviation.
+
+    `scale` is 'std' for the standard deviation, otherwise the range. The array is empty for a category.
+    """
     return [_column_positions(space, a, space.codes[:, j], scale) for j, a in enumerate(space.attributes)]
 
 
 def _column_positions(space: EncodedTable, attribute: Attribute, codes: Codes, scale: str) -> Floats:
+    """Return the positions of a number's values over their range or (`scale` 'std') standard deviation, by code.
+
+    The array is empty for a category, and zero if the values do not vary.
+    """
     if not isinstance(attribute, NumericAttribute):
         return np.empty(0)
     positions = attribute.positions

@@ -1,4 +1,4 @@
-"""Multi-level clustering: MDAV on averages over time, then within each group on less coarse ones."""
+"""Multi-level clustering: MDAV on averages over time, then within each group on finer averages."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -18,14 +18,16 @@ from dbanon.table_functions.parameters import Parameter
 
 
 def multilevel_mdav(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """Multi-level clustering of sequences, reconstructed from the review of clustering methods.
+    """Cluster sequences on several levels, reconstructed from the review of clustering methods.
 
-    Numbers, in the order of the quasi-identifiers, are the values of a sequence at one time after another. The last
-    level is the table itself; on each level above, two periods are one, with the average of their scaled values (those
-    that are known, weighted), and the groups are `coarser` times as large. MDAV makes the groups of the first level,
+    Numbers, in the order of the quasi-identifiers, are the values of a sequence at consecutive times. The last level is
+    the table itself. On each level above, two periods of the level below are one, with the weighted average of their
+    scaled known values, and groups are `group_size_factor` times as large. MDAV forms the groups of the first level,
     then within each group those of the next; the last ones are the clusters. Categories are the same on all levels.
-    Under persons or models a cluster has at least as many records as any of them needs, and the shared repair follows.
-    O(n^2 / (k * coarser)) time for the first of two levels without the index, O(n * coarser) for the last; O(n) memory.
+
+    With persons or other models a cluster has at least as many records as any of them needs; clusters that still
+    violate the constraint are merged afterwards. O(n^2 / (k * coarser)) time for the first of two levels without the
+    index, O(n * coarser) for the last; O(n) memory.
     """
     levels, coarser = int(str(options["levels"])), int(str(options["group_size_factor"]))
     scaled = scaled_positions(space, str(options["scale"]))
@@ -47,7 +49,19 @@ def multilevel_mdav(space: EncodedTable, constraint: Constraint, options: Option
 def averaged_table(
     space: EncodedTable, scaled: Sequence[Floats], n_periods: int, scale: str
 ) -> tuple[EncodedTable, list[Floats]]:
-    """Return the table in which so many numbers in a row are one, and the scaled places of its values."""
+    """Return the table in which each `n_periods` consecutive numeric attributes are replaced by their average.
+
+    Categories come first, then the averages.
+
+    Args:
+        space: The encoded table.
+        scaled: Scaled positions of the values of each numeric attribute.
+        n_periods: Number of attributes to average; the last average may have fewer.
+        scale: 'range' or 'std'.
+
+    Returns:
+        The table, without persons and sensitive columns, and the scaled positions of its attributes' values.
+    """
     numbers = [j for j, a in enumerate(space.attributes) if isinstance(a, NumericAttribute)]
     attributes: list[Attribute] = []
     columns: list[Codes] = []
@@ -66,7 +80,10 @@ def averaged_table(
 def _average_numbers(
     space: EncodedTable, scaled: Sequence[Floats], numbers: Sequence[int]
 ) -> tuple[NumericAttribute, Codes]:
-    """Return the average of some numbers, and the code of each tuple; NULL where none is known."""
+    """Return the weighted average of some numeric attributes as a new attribute, and the code of each tuple.
+
+    NULLs are ignored; a tuple with NULL in all of them has NULL. `numbers` are the attributes' indices.
+    """
     total, total_weight = np.zeros((2, len(space.counts)))
     for j in numbers:
         codes, weight = space.codes[:, j], space.attributes[j].weight
@@ -83,7 +100,15 @@ def _average_numbers(
 def _split_groups(
     table: EncodedTable, positions: list[Floats], groups: RunLengthLabels, k: int, progress_check: ProgressCheck
 ) -> RunLengthLabels:
-    """Return the groups of MDAV within each group."""
+    """Return the labels after MDAV has split each of the groups into groups of k records.
+
+    Args:
+        table: The table of this level.
+        positions: Scaled positions of the values of its attributes.
+        groups: The groups to split; none is suppressed.
+        k: Least number of records of a new group.
+        progress_check: Called for interrupts, progress and a time estimate.
+    """
     parts, n_done, is_single_group = [], 0, groups.next_cluster_number == 1
     for number, (tuples, records) in enumerate(_group_tuples(groups)):
         progress_check()
@@ -105,7 +130,7 @@ def _split_groups(
 
 
 def _group_tuples(groups: RunLengthLabels) -> Iterator[tuple[Ints, Ints]]:
-    """Yield the tuples of each group, and how many records of each."""
+    """Yield, for each group, its tuples and how many records of each are in the group."""
     order = np.argsort(groups.clusters, kind="stable")
     begins = np.flatnonzero(np.append(True, np.diff(groups.clusters[order]) > 0))
     for run_numbers in np.split(order, begins[1:]):

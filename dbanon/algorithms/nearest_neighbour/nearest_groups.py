@@ -1,4 +1,4 @@
-"""Groups of a seed and the records nearest to it; the remaining records join the nearest seed.
+"""Groups (clusters that are being formed) of a seed and its nearest records; leftovers join the nearest seed.
 
 Ties go to the first record in canonical order, and to the earlier group.
 """
@@ -19,18 +19,19 @@ from dbanon.encoding.tuple_index import SumQuery, TupleIndex
 from dbanon.privacy_models.constraint import Constraint
 
 FARTHEST_STEP_COST = 3
-"""What a step costs in dbanon.algorithms.base.progress where the greatest sum is looked for."""
+"""Cost of a step, in those of dbanon.algorithms.base.progress, if the greatest sum is searched for."""
 
 
 FARTHEST_COST_FACTOR = 1.5
-"""How many times as hard questions are there, on average, as the first ones: sums of ever more distances differ less
-and less (measured: 0.7 on tables whose tuples repeat, 3.6 on 50,000 of four continuous columns)."""
+"""Average cost of such queries as a multiple of that of the first ones: sums of ever more distances differ less and
+less (measured: 0.7 on tables whose tuples repeat, 3.6 on 50,000 records of four continuous columns)."""
 
 
 class SeedRule(Protocol):
-    """The choice of a group's seed: the first one anywhere, later ones at the least or greatest sum of distances.
+    """The choice of the groups' seeds.
 
-    With sign 0 `next_seed` chooses all of them.
+    With sign 1 or -1, `next_seed` chooses the first seed; later ones have the least or greatest summed distance to all
+    earlier seeds. With sign 0, `next_seed` chooses all of them.
     """
 
     @property
@@ -38,14 +39,20 @@ class SeedRule(Protocol):
         """1: later seeds have the least summed distance to all earlier seeds; -1: the greatest; 0: neither."""
 
     def next_seed(self, index: TupleIndex, sums: SumQuery, n_groups: int) -> int:
-        """Return the tuple of the next seed after so many groups."""
+        """Return the tuple of the next seed.
+
+        Args:
+            index: The index of the remaining records.
+            sums: The query for the summed distances to all earlier seeds.
+            n_groups: Number of groups so far.
+        """
 
 
 class SeedsInOrder:
-    """Of the records of a list (canonical rows) the next that is left.
+    """Seeds from a list of records (canonical rows): always the next one that still remains.
 
-    The records that are left of a tuple are its last ones. Where the list ends while records are left (equal ones stood
-    in for each other) it begins again.
+    Of a tuple, the last records remain. At the end of the list the search begins again, since equal records may have
+    been taken in place of each other.
     """
 
     sign = 0
@@ -54,6 +61,7 @@ class SeedsInOrder:
         self._tuples, self._rows, self._position = tuple_of[rows].tolist(), rows.tolist(), 0
 
     def next_seed(self, index: TupleIndex, sums: SumQuery, n_groups: int) -> int:
+        """Return the tuple of the next listed record that still remains in the index; at least one must."""
         space = index.space
         while True:
             row, t = self._rows[self._position], self._tuples[self._position]
@@ -63,17 +71,26 @@ class SeedsInOrder:
 
 
 AssignLeftovers = Callable[[RunLengthLabels, Ints], Ints]
-"""The groups that records in none, a tuple each in their order, join; from the groups that were made."""
+"""Function of the labels so far and the tuple of each leftover record that returns the groups that these join."""
 
 
 class NearestGroups(grow_clusters.GrowthRules):
-    """The records not assigned yet, and the seeds chosen so far; `sums` are the distances to all seeds."""
+    """Growth rules for groups of a seed and its nearest records.
+
+    Attributes:
+        index: The index of the remaining records.
+        seeds: The tuples of the seeds chosen so far.
+        sums: The query for the summed distances to all seeds so far.
+        seeding: The choice of seeds.
+        leftovers: Chooses the groups of the last records; None: the group with the nearest seed.
+    """
 
     n_queries, sparse_cost_factor = 2, 8.0
 
     def __init__(
         self, constraint: Constraint, index: TupleIndex, seeding: SeedRule, leftovers: AssignLeftovers | None = None
     ) -> None:
+        """Start with all records of the index remaining and no seed."""
         self.space, self.constraint, self.index, self.seeding = index.space, constraint, index, seeding
         self.leftovers, self.dense_cost_factor = (
             leftovers,
@@ -84,21 +101,23 @@ class NearestGroups(grow_clusters.GrowthRules):
 
     @property
     def steps(self) -> int:
+        """Number of values and nodes that searches have visited, weighted if seeds have the greatest sum."""
         return super().steps * (FARTHEST_STEP_COST if self.seeding.sign < 0 else 1)
 
     def can_form_group(self) -> bool:
+        """Return whether at least as many records remain as the constraint's lower bound."""
         return self.n_remaining >= self.constraint.min_records
 
     def next_seed(self) -> int:
-        """Return the tuple of the next seed."""
+        """Return the tuple of the next seed, as the seeding rule chooses it."""
         return self.seeding.next_seed(self.index, self.sums, len(self.seeds))
 
     def first_seed(self) -> int:
-        """Return the first seed; -1 for later ones, which kernels find by the sums."""
+        """Return the tuple of the first seed; -1 if there is a seed already: kernels find later ones."""
         return -1 if self.seeds else self.next_seed()
 
     def nearest_seeds(self, tuples: Ints, check: Check) -> Ints:
-        """Return the first of the nearest seeds of some tuples. O(tuples * seeds)."""
+        """Return the number of the nearest seed of each of some tuples, the first one in a tie. O(tuples * seeds)."""
         nearest = np.empty(len(tuples), np.int64)
         for i, t in enumerate(tuples.tolist()):
             check()
@@ -106,27 +125,30 @@ class NearestGroups(grow_clusters.GrowthRules):
         return nearest
 
     def distances_to_seeds(self, t: int) -> Ints:
-        """Return the distances of a tuple to all seeds."""
+        """Return the (seeds,) distances of tuple `t` to all seeds."""
         return distance.distances_to_tuples(self.index.tables, self.space.codes[t], self.space.codes[self.seeds])
 
 
 class FixedSize(NearestGroups):
-    """Groups of k records, in compiled code."""
+    """Growth rules for groups of k records, in compiled code; seeds after the first are found by the sums."""
 
     def __init__(
         self, constraint: Constraint, index: TupleIndex, seeding: SeedRule, leftovers: AssignLeftovers | None = None
     ) -> None:
+        """Prepare the gatherer of clusters and the log; the arguments are those of `NearestGroups`."""
         super().__init__(constraint, index, seeding, leftovers)
         self.gathering = ClusterGatherer(index, self.sums, seeding.sign)
         self.log = AssignmentLog()
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
+        """Form up to `max_groups` groups of k records, log them from `first_number` on, and return how many."""
         k = self.constraint.min_records
         members, seeds = self.gathering.gather_clusters(k, self.first_seed(), grow_clusters.limit_batch(max_groups, k))
         self.seeds += seeds.tolist()
         return self.log.add_groups(members, first_number)
 
     def assign_leftovers(self, n_groups: int, check: Check) -> None:
+        """Assign the remaining records to the groups that `leftovers` chooses, or to those with the nearest seeds."""
         if self.leftovers is None:
             tuples = np.flatnonzero(self.index.remaining)
             self.log.add(tuples, self.index.remaining[tuples], self.nearest_seeds(tuples, check))
@@ -135,9 +157,10 @@ class FixedSize(NearestGroups):
 
 
 class FixedSizeWithSeeds(FixedSize):
-    """Groups of k records, each made where its seed is told."""
+    """Growth rules for groups of k records whose seeds are all chosen by the seeding rule."""
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
+        """Form up to `max_groups` groups one by one, log them from `first_number` on, and return how many."""
         n_groups = 0
         while n_groups < max_groups and self.can_form_group():
             members, seeds = self.gathering.gather_clusters(self.constraint.min_records, self.next_seed(), 1)
@@ -147,19 +170,22 @@ class FixedSizeWithSeeds(FixedSize):
 
 
 class GrowUntilMet(NearestGroups):
-    """Groups that grow until any model is met, one question after another."""
+    """Growth rules for groups that take nearest records until any constraint is met, without compiled checks."""
 
     def __init__(
         self, constraint: Constraint, index: TupleIndex, seeding: SeedRule, leftovers: AssignLeftovers | None = None
     ) -> None:
+        """Prepare the counter of remaining persons and the labels; the arguments are those of `NearestGroups`."""
         super().__init__(constraint, index, seeding, leftovers)
         self.remaining = constraint.remaining(index.space)
         self.labels = np.full(index.space.rows, -1, np.int64)
 
     def can_form_group(self) -> bool:
+        """Return whether records of at least k persons remain."""
         return self.remaining.can_form_class()
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
+        """Form one group, label its records `first_number`, and return 1; 0 if the seed finds no group."""
         seed = self.next_seed()
         rows = self._take_group(seed)
         if rows is None:
@@ -171,6 +197,7 @@ class GrowUntilMet(NearestGroups):
         return 1
 
     def assign_leftovers(self, n_groups: int, check: Check) -> None:
+        """Assign the remaining records to the groups that `leftovers` chooses, or to those with the nearest seeds."""
         rows = np.flatnonzero(self.labels < 0)
         if self.leftovers is not None:
             groups_made = RunLengthLabels.from_labels(self.space, self.labels)
@@ -180,10 +207,14 @@ class GrowUntilMet(NearestGroups):
             self.labels[rows] = self.nearest_seeds(tuples, check)[tuple_index]
 
     def assignment(self) -> Ints:
+        """Return the (n,) group of every record."""
         return self.labels
 
     def _take_group(self, seed: int) -> Ints | None:
-        """Take the seed and as many of the nearest records as the model needs; None if all that is left miss it."""
+        """Take the seed and as many nearest records as the constraint needs out of the index; return their rows.
+
+        If even all remaining records violate the constraint, nothing is taken and None is returned.
+        """
         index = self.index
         seed_rows = self.take_seed(seed)
         distances = index.distance_query(self.space.codes[seed])
@@ -203,12 +234,12 @@ class GrowUntilMet(NearestGroups):
         return rows[:n_needed]
 
     def take_seed(self, seed: int) -> Ints:
-        """Take a record of a tuple, as a seed."""
+        """Remove the next record of the tuple `seed` from the index, and return its row number as an array."""
         one = np.ones(1, np.int64)
         rows = next_rows(self.index, [seed], one)
         self.index.remove_records(np.array([seed]), one)
         return rows
 
     def return_seed(self, seed: int) -> None:
-        """A seed that found no group is no seed."""
+        """Restore the record of the tuple `seed` that was taken from the index, if no group was found for it."""
         self.index.restore_records(np.array([seed]), np.ones(1, np.int64))

@@ -12,24 +12,27 @@ from dbanon.table_functions.parameters import Parameter
 
 
 def v_mdav(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """V-MDAV (Solanas and Martinez-Balleste 2006), reconstructed from descriptions of it, published as intervals.
+    """Cluster with V-MDAV (Solanas and Martinez-Balleste 2006): microaggregation with clusters of k to 2k - 1 records.
 
-    The record farthest from the average of all records takes the k - 1 nearest. Then, up to 2k - 1 records, the record
-    joins that is nearest to any record of the cluster, if it is nearer than `gamma` times its distance to the nearest
-    other record that is left. Fewer than k records that are left at the end join the cluster of the nearest record.
-    Distances are those of `mdav`; ties go to the first record. The average is that of the whole table, as the fixed
-    centroid of the descriptions; that the last records look at single records, and not at averages of clusters, is
-    reconstructed. Under persons or models a cluster has at least as many records as any of them needs, and the shared
-    repair follows. O(n^2) time without the index, O(n) memory.
+    Reconstructed from descriptions of it, and published as intervals. The record farthest from the average of the whole
+    table takes the k - 1 nearest. Then, up to 2k - 1 records, the record that is nearest to any record of the cluster
+    joins if it is nearer than `gamma` times its distance to the nearest other remaining record. The last fewer than k
+    records join the cluster of the nearest record. Distances are those of `mdav`; ties go to the first record.
+
+    The average is that of the whole table, as the fixed centroid of the descriptions. It is reconstructed that the last
+    records are compared with single records, not with averages of clusters. With persons or other models a cluster has
+    at least as many records as any of them needs; clusters that still violate the constraint are merged afterwards.
+    O(n^2) time without the index, O(n) memory.
     """
     scaled = scaled_positions(space, str(options["scale"]))
     return grow_groups(space, VariableSize(space, constraint.min_records, scaled, float(str(options["gamma"]))), check)
 
 
 class VariableSize(FarthestFromAverage):
-    """Clusters of k to 2k - 1 records around the record farthest from the average of the whole table."""
+    """Growth rules of V-MDAV: clusters of k to 2k - 1 records around the record farthest from the table's average."""
 
     def __init__(self, space: EncodedTable, k: int, scaled: list[Floats], gamma: float) -> None:
+        """Build the k-d tree, and compute the average of the whole table; `gamma` limits how far clusters extend."""
         from dbanon.kernels.mdav import fill_average
 
         super().__init__(space, k, scaled)
@@ -38,9 +41,11 @@ class VariableSize(FarthestFromAverage):
         fill_average(self.average, self.points.attribute_terms[0], self.totals)
 
     def can_form_group(self) -> bool:
+        """Return whether at least k records remain."""
         return self.points.records >= self.k
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
+        """Form up to `max_groups` groups, log them from number `first_number` on, and return how many."""
         from dbanon.kernels.v_mdav import v_mdav_steps
 
         groups = limit_batch(max_groups, 2 * self.k)
@@ -49,6 +54,10 @@ class VariableSize(FarthestFromAverage):
         return self.log.add_groups(members[:used], first_number)
 
     def assign_leftovers(self, n_groups: int, check: Check) -> None:
+        """Assign the remaining records of each tuple to the cluster of the nearest assigned record.
+
+        Records assigned here do not count as assigned for the others.
+        """
         runs = self.log.to_labels()
         for t in np.flatnonzero(self.points.remaining).tolist():
             check()
@@ -56,7 +65,11 @@ class VariableSize(FarthestFromAverage):
             self.log.add(np.array([t]), self.points.remaining[[t]], np.array([nearest]))
 
     def _distances(self, t: int) -> Floats:
-        """Return the distances of all tuples to one of them."""
+        """Return the (tuples,) distances of all tuples to tuple `t`, summed over attributes.
+
+        They are squared differences of two numbers, otherwise 0 for equal values (or two NULLs) and the attribute's
+        unit for different ones.
+        """
         columns, coordinates = self.points.points[1][:, 0], self.points.points[2]
         positions, reference = coordinates[columns], coordinates[columns[t]]
         numeric, units = self.points.attribute_terms

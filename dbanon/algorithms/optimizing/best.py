@@ -1,7 +1,7 @@
 """best: the least loss that there is time for.
 
-All records in one line are cut where the whole loss is least, along several lines and covers; the search of
-dbanon.algorithms.postprocess.improve goes on from the best of them.
+All records in one order ("line") are cut into classes where the whole loss is least, along several lines and covers;
+the search of dbanon.algorithms.postprocess.improve continues from the best result.
 """
 
 from collections.abc import Iterator
@@ -28,40 +28,45 @@ EFFORT_MOVES = {"fast": 40_000, "normal": 400_000, "high": 3_000_000}
 """Moves of the search after the start, by effort."""
 
 MOVES_PER_TUPLE = {"fast": 2, "normal": 15, "high": 100}
-"""Moves for each tuple, where that is more."""
+"""Moves for each tuple, used if that is more."""
 
 FULL_MOVES_MAX_K = 50
-"""Classes of more records than this have fewer moves in proportion."""
+"""For greater k the number of moves falls in proportion."""
 
 LINE_WORK = {"fast": 6_000_000, "normal": 30_000_000, "high": 100_000_000}
-"""Lines are tried until records times greatest class size come to this; one is always tried."""
+"""Lines are tried until their number times records times greatest class size reaches this; one is always tried."""
 
 MODEL_COST_FACTOR = 8
-"""Where a model judges more than the number of records, a line (a move) costs so many times more."""
+"""Cost of a line or a move, relative to k alone, if other models must be checked."""
 
 MANY_VALUES = 64
-"""Numbers of more values are coarsened in some lines, where there are several of them."""
+"""Numbers of more values are coarsened in some lines, if there are several of them."""
 
 
 LINES_FRACTION = 0.2
-"""Share of the time that lines take, where Mondrian is tried too."""
+"""Share of the time that lines take, if Mondrian is tried too."""
 
 
 def best(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> RunLengthLabels:
-    """The best of several starts: the records in a line are cut into classes with the least loss of all cuts, as
-    multivariate microaggregation by Hansen and Mukherjee's method does (Domingo-Ferrer et al. 2006), here with the loss
-    of generalization (KACPC paper, Eq. 1).
+    """Return the best of several starting clusterings; the registered local search (`improve`) continues from it.
 
-    A line orders the tuples by one attribute after the other. The first has the attributes of few values in front;
-    neighbours in it are exchanged while that loses less. Where several numbers have many values, lines of coarsened
-    numbers and Mondrian are tried too; in tables of 5,000 tuples and more, and with high effort, groups of a few
-    full-domain generalizations (covered.py); where most tuples are alone, and with high effort, classes that grow
-    (grown.py). These and Mondrian are passed over where a cover loses less than all lines and few attributes are
-    numbers of many values. With fast effort, covers of such numbers and classes that grow are passed over in tables of
-    more than 200,000 tuples.
+    A line orders the tuples by one attribute after the other. The records in a line are cut into classes with the least
+    loss of all cuts, as multivariate microaggregation by Hansen and Mukherjee's method does (Domingo-Ferrer et al.
+    2006), here with the loss of generalization (KACPC paper, Eq. 1). The first line has the attributes of few values in
+    front; neighbouring attributes in it are exchanged while that loses less. Further starts are tried in these cases:
+
+    - Lines of coarsened numbers, and Mondrian: if several numbers have many values.
+    - Covers, the groups of a few full-domain generalizations (generalization_covers.py): in tables of 5,000 tuples and
+      more, and with high effort.
+    - Classes that grow (seeded_starts.py): if most tuples have one record, and with high effort.
+
+    Mondrian and classes that grow are skipped if a cover loses less than all lines and few attributes are numbers of
+    many values. With fast effort, covers of such numbers and classes that grow are skipped in tables of more than
+    200,000 tuples. With the objective 'sse' the start is MDAV instead.
+
     The search that follows takes 40,000 moves (`effort = 'fast'`), 400,000 or 3,000,000, or 2, 15 or 100 for each tuple
-    where that is more; an eighth of them where a model judges more than the number of records, and fewer in proportion
-    from k = 50 on. O(lines * n * k) time up to k = 128, O(lines * n) above, O(n) memory.
+    if that is more; an eighth of them if other models than k are checked, and fewer in proportion from k = 50 on.
+    O(lines * n * k) time up to k = 128, O(lines * n) above, O(n) memory.
     """
     if options.get("objective") == "sse":
         return initial_mdav_clusters(space, constraint, check)
@@ -94,13 +99,18 @@ def best(space: EncodedTable, constraint: Constraint, options: Options, check: C
 def _try_lines(
     best_line: BestOrder, fine_numbers: list[int], effort: str, progress_check: progress.ProgressCheck
 ) -> None:
-    """Try lines while neighbours of the best one lose less and there is time."""
+    """Try lines on `best_line`: the first one, then neighbours of the best one while they lose less and there is time.
+
+    `fine_numbers` are the numeric attributes with many values, which some lines coarsen. The number of lines depends on
+    `effort` and the size of the table.
+    """
     kernel_inputs, space = best_line.kernel_inputs, best_line.space
     line_work = space.rows * kernel_inputs.max_class_size * (1 if kernel_inputs.mode == 0 else MODEL_COST_FACTOR)
     max_lines = max(LINE_WORK[effort] // max(line_work, 1), 1)
     losses: dict[Line, int] = {}
 
     def loss_of(line: Line) -> int:
+        """Return the loss of the best cut of a line; each line is tried once."""
         progress_check()
         if line not in losses:
             losses[line] = best_line.try_order(items_along(kernel_inputs, line))
@@ -118,9 +128,10 @@ def _try_lines(
 
 
 def _first_line(space: EncodedTable, fine_numbers: list[int], n_classes: int) -> Line:
-    """Return the first line to try: attributes of few values first.
+    """Return the first line to try: the attributes ordered by their numbers of values, fewest first.
 
-    All `fine_numbers` but the last are coarsened so that their grid has about `n_classes` cells.
+    Each entry is an attribute and the number of bits by which its codes are coarsened. All `fine_numbers` are coarsened
+    so that their grid has about `n_classes` cells, except the last attribute of the line; others have 0.
     """
     order = sorted(range(len(space.attributes)), key=lambda j: (space.attributes[j].values, j))
     cells = max(n_classes ** (1 / max(len(fine_numbers), 1)), 2.0)
@@ -131,7 +142,10 @@ def _first_line(space: EncodedTable, fine_numbers: list[int], n_classes: int) ->
 
 
 def _neighbour_lines(line: Line, fine_numbers: list[int]) -> Iterator[Line]:
-    """Yield lines with two neighbours exchanged, or a number half or twice as coarse."""
+    """Yield the lines with two neighbouring attributes exchanged, then those with a number half or twice as coarse.
+
+    Only `fine_numbers` are coarsened.
+    """
     for i in range(len(line) - 1):
         yield (*line[:i], line[i + 1], line[i], *line[i + 2 :])
     for i, (j, bits) in enumerate(line):
@@ -141,7 +155,10 @@ def _neighbour_lines(line: Line, fine_numbers: list[int]) -> Iterator[Line]:
 
 
 def _search_moves(space: EncodedTable, constraint: Constraint, options: Options) -> int:
-    """Moves of the search after the start."""
+    """Return the number of moves of the local search after the start, by the options `effort` and `objective`.
+
+    There are fewer if models other than k are checked, and for large k.
+    """
     if options.get("objective") == "sse":
         return annealing_schedule.effort_moves(space, constraint, str(options["effort"]))
     effort = str(options["effort"])

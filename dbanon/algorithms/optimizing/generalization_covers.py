@@ -1,8 +1,9 @@
 """Covers: orders of the records by groups of a few full-domain generalizations, found one after another.
 
-All attributes are raised to levels, the records that then are in groups of k are covered, and the others go on alone,
-with levels of their own, as in the local recoding of ARX. In sparse tables of many columns, and
-for large k, much is lost least by giving up other attributes of each record than a line does.
+All attributes are raised to certain levels; the records that are then in groups of at least k are covered. The others
+are treated in the same way with levels of their own, as in the local recoding of ARX. In sparse tables of many columns,
+and for large k, the loss is often least if different attributes are generalized for different records, which an order
+along a line of attributes does not do.
 """
 
 from __future__ import annotations
@@ -26,34 +27,44 @@ WORTH_SHARES = {
     "normal": (0.17, 0.1, 0.3, 0.06, 0.5),
     "high": (0.17, 0.1, 0.3, 0.06, 0.5, 0.04, 0.23, 0.13),
 }
-"""Shares of all that can be lost that a covered record is worth, at first: a cover is made with each in turn."""
+"""The initial worth of a covered record, as shares of the greatest loss; one cover is built for each."""
 
 MODEL_COVERS = {"fast": 1, "normal": 2, "high": 4}
-"""Covers where a model judges more than the number of records, which makes a cut of their order dear."""
+"""Number of covers if models other than k must be checked, which makes cutting an order expensive."""
 
 MODEL_SIZE_FACTOR = 4
-"""Groups have so many times as many records then: the smallest often miss the model."""
+"""In that case groups have this many times as many records: the smallest often violate a model."""
 
 WORTH_FACTOR = 1.3
-"""By so much the worth rises where levels cover too few of the records that are left."""
+"""Factor by which the worth rises if a node covers too few of the uncovered records."""
 
 MIN_COVERED_SHARE = 0.01
-"""This share of them is too few."""
+"""A smaller share of the uncovered records is too few."""
 
 MAX_WORTH_SHARE = 1.5
-"""With a worth above this the records that are left are covered by one group."""
+"""If the worth exceeds this share of the greatest loss, the uncovered records become one group."""
 
 MAX_LOOKS = {"fast": (30_000_000, 250), "normal": (200_000_000, 1_000), "high": (1_500_000_000, 3_000)}
-"""Looks at an item, some ten nanoseconds each, after which no other cover is begun, in all or for each item where that
-is more. A cover that looks twice as often leaves the rest as one group."""
+"""Evaluations of an item, some ten nanoseconds each, after which no other cover is begun: in all, or for each item if
+that is more. A cover that takes twice as many puts the rest in one group."""
 
 
 def cover_orders(
     space: EncodedTable, kernel_inputs: KernelInputs, effort: str, heights: str, check: Check
 ) -> Iterator[Codes]:
-    """Orders of the items in which the groups of a cover stay together: within these along a line that has the
-    attributes of few values first, and along one that has them last, where that costs little. O(looks) time, O(items)
-    memory."""
+    """Yield orders of the items (records that no model distinguishes) in which the groups of a cover are contiguous.
+
+    Several covers are built, one for each share in WORTH_SHARES. Within groups, items are ordered along a line that has
+    the attributes of few values first, and (unless models other than k must be checked) along the reversed line.
+    O(looks) time, O(items) memory.
+
+    Args:
+        space: The encoded table.
+        kernel_inputs: The arrays of the table and the constraint.
+        effort: 'fast', 'normal' or 'high'; limits the number of covers and of evaluations.
+        heights: The kind of loss, see `Loss`.
+        check: Called often; raises if the run was interrupted.
+    """
     looks, looks_per_item = MAX_LOOKS[effort]
     lattice = CoverLattice.from_inputs(
         space, kernel_inputs, heights, max(looks, looks_per_item * len(kernel_inputs.codes)), check
@@ -74,7 +85,13 @@ def cover_orders(
 
 
 def _order_by_groups(turn: Ints, key: Ints, place: Ints) -> Codes:
-    """Return items by turn, then by group, which comes where its first item does, then by place."""
+    """Return the items sorted by turn, then by group, then by place; all arguments are by item.
+
+    Args:
+        turn: The turn in which the item is covered.
+        key: The key of its group. Groups of a turn are ordered by their first items in the order of `place`.
+        place: The position of the item along a line.
+    """
     order = np.lexsort((place, key, turn))
     is_first = np.append(True, (key[order[1:]] != key[order[:-1]]) | (turn[order[1:]] != turn[order[:-1]]))
     first = np.empty_like(place)
@@ -86,24 +103,32 @@ def _order_by_groups(turn: Ints, key: Ints, place: Ints) -> Codes:
 
 
 class NodeItems(NamedTuple):
-    """Some items on a node: their numbers, the keys of their groups, and what a record of each loses there."""
+    """Some items on a node (a level for each attribute).
+
+    Attributes:
+        rows: Numbers of the items.
+        keys: Key of each item's group: items with equal keys are equal on the node.
+        losses: Loss of a record of each item on the node.
+    """
 
     rows: Ints
     keys: Ints
     losses: Ints
 
     def subset(self, selection: Any) -> NodeItems:
-        """Return those of them."""
+        """Return the items that `selection` (a mask or indices) selects."""
         return NodeItems(self.rows[selection], self.keys[selection], self.losses[selection])
 
 
 @dataclass
 class CoverLattice:
-    """The levels of all attributes, from which covers are built.
+    """The levels of all attributes, from which covers are built, and the count of evaluations.
+
+    An item is a set of records that no model distinguishes, such as a tuple.
 
     Attributes:
         columns: For each attribute, the code of each item.
-        keys: For each attribute and level, the block of each code.
+        keys: For each attribute and level, a hash of the block of each code.
         losses: For each attribute and level, the loss of each code.
         counts: Number of records of each item.
         min_records: Least number of records in a group.
@@ -126,6 +151,7 @@ class CoverLattice:
     places: Codes = field(init=False)
 
     def __post_init__(self) -> None:
+        """Allocate the hash table in which a kernel counts the records of groups."""
         n = len(self.counts)
         self.table = np.zeros(1 << max((2 * n - 1).bit_length(), 1), np.int64)
         self.places = np.zeros(n, np.int32)
@@ -134,9 +160,9 @@ class CoverLattice:
     def from_inputs(
         cls, space: EncodedTable, kernel_inputs: KernelInputs, heights: str, max_looks: int, check: Check
     ) -> CoverLattice:
-        """Return the lattice of a space's attributes.
+        """Return the lattice of the levels of all attributes, with the blocks and losses on each level.
 
-        O(items * attributes) memory, O(values * levels) of each of these.
+        `heights` is the kind of loss. O(items * attributes) memory, O(values * levels) for each attribute.
         """
         columns = [np.ascontiguousarray(column) for column in kernel_inputs.codes.T]
         keys: list[list[Ints]] = []
@@ -160,11 +186,11 @@ class CoverLattice:
 
     @property
     def top(self) -> Node:
-        """The node where all is one group."""
+        """The node with the highest level of every attribute."""
         return tuple(len(keys) - 1 for keys in self.keys)
 
     def items_on(self, node: Node, rows: Ints) -> NodeItems:
-        """Return items on a node."""
+        """Return the items `rows` on a node, with the keys of their groups and their losses."""
         keys, total_losses = np.zeros((2, len(rows)), np.int64)
         for column, attribute_keys, losses, level in zip(self.columns, self.keys, self.losses, node, strict=True):
             codes = column[rows]
@@ -173,16 +199,17 @@ class CoverLattice:
         return NodeItems(rows, keys, total_losses)
 
     def with_level(self, items: NodeItems, j: int, old_level: int, level: int) -> NodeItems:
-        """Return the items with an attribute on another level."""
+        """Return the items with attribute `j` on `level` instead of `old_level`."""
         codes = self.columns[j][items.rows]
         keys, losses = self.keys[j], self.losses[j]
         new_losses = items.losses + losses[level][codes] - losses[old_level][codes]
         return NodeItems(items.rows, items.keys ^ keys[old_level][codes] ^ keys[level][codes], new_losses)
 
     def cover_gain(self, node_items: NodeItems, j: int, old_level: int, level: int, worth: int) -> tuple[int, int]:
-        """Return the gain of another level of an attribute, and an upper bound of the gain on the nodes below it.
+        """Return the gain with attribute `j` on `level` instead of `old_level`, and a bound for lower nodes.
 
-        Each record in a group of at least `min_records` gains `worth` less its loss.
+        Each record in a group of at least `min_records` gains `worth` less its loss; others gain nothing. The bound is
+        an upper bound of the gain on the nodes below. The groups are remembered for `covered_items`.
         """
         from dbanon.kernels.cover_gain import covered_records
 
@@ -194,20 +221,27 @@ class CoverLattice:
         return int(records) * worth - int(total), int(records) * worth
 
     def covered_items(self, node_items: NodeItems) -> NodeItems:
-        """Return those items of the last question that are in groups of the least number or more."""
+        """Return those items that were in groups of at least `min_records` in the last call of `cover_gain`.
+
+        `node_items` must be the items of that call.
+        """
         from dbanon.kernels.cover_gain import COUNT_MASK
 
         return node_items.subset((self.table[self.places[: len(node_items.rows)]] & COUNT_MASK) >= self.min_records)
 
 
 def _by_code(n_values: int, present: Ints, present_values: Ints) -> Ints:
+    """Return an array by code (NULL last) with `present_values` at the codes `present` and 0 elsewhere."""
     by_code = np.zeros(n_values + 1, np.int64)
     by_code[present] = present_values
     return by_code
 
 
 def _block_hashes(block: Ints, j: int, level: int) -> Ints:
-    """Return keys of the blocks of a level, mixed as SplitMix64 does."""
+    """Return a 64-bit hash of each block of a level of attribute `j`, mixed as SplitMix64 does.
+
+    The hashes of all attributes are combined by XOR to the key of a group.
+    """
     x = block.astype(np.uint64) + (np.uint64(j + 1) << np.uint64(48)) + (np.uint64(level + 1) << np.uint64(40))
     x *= np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -219,7 +253,14 @@ def _block_hashes(block: Ints, j: int, level: int) -> Ints:
 
 
 def _build_cover(lattice: CoverLattice, worth: int) -> tuple[Ints, Ints]:
-    """By item the turn in which it is covered, and the key of its group."""
+    """Build a cover: choose a node, cover the items in large groups there, and repeat with the others.
+
+    `worth` is what a covered record is worth at first. It rises if too few records are covered; items that remain at
+    the end are one group.
+
+    Returns:
+        The turn in which each item is covered, and the key of its group.
+    """
     turn, key = np.zeros((2, len(lattice.counts)), np.int64)
     uncovered, n_turns = np.arange(len(lattice.counts)), 0
     records, max_looks = int(lattice.counts.sum()), lattice.n_looks + 2 * lattice.max_looks
@@ -246,7 +287,11 @@ def _build_cover(lattice: CoverLattice, worth: int) -> tuple[Ints, Ints]:
 
 
 def _descend(lattice: CoverLattice, node: Node, node_items: NodeItems, worth: int) -> tuple[Node, int]:
-    """Return the best node on a way down, each step of which is the one that gains most, and what is gained there."""
+    """Go down from a node, each time by the step with the greatest gain, and return the best node seen and its gain.
+
+    A step lowers one attribute by one level. Items that are covered on no lower node are dropped on the way. The result
+    is the starting node with gain 0 if no step gains anything.
+    """
     best, gained = node, 0
     while True:
         steps = [
@@ -266,9 +311,16 @@ def _descend(lattice: CoverLattice, node: Node, node_items: NodeItems, worth: in
 
 
 def _climb(lattice: CoverLattice, node: Node, gained: int, worth: int, uncovered: Ints) -> tuple[Node, int]:
-    """Return a node from which no attribute goes a level up, or up with another one down, for more.
+    """Improve a node by local steps while that gains more, and return the final node and its gain.
 
-    And what is gained.
+    A step raises one attribute by a level, or raises one and lowers another. The number of evaluations is limited.
+
+    Args:
+        lattice: The lattice.
+        node: The node to begin with.
+        gained: Its gain; nothing is tried if it is 0.
+        worth: What a covered record is worth.
+        uncovered: The items that are not covered yet.
     """
     max_looks = lattice.n_looks + lattice.max_looks // 4
     while gained > 0 and lattice.n_looks <= max_looks:
@@ -296,4 +348,5 @@ def _climb(lattice: CoverLattice, node: Node, gained: int, worth: int, uncovered
 
 
 def _with_level(node: Node, j: int, level: int) -> Node:
+    """Return the node with the level of attribute `j` replaced."""
     return (*node[:j], level, *node[j + 1 :])

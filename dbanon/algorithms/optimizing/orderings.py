@@ -1,4 +1,4 @@
-"""Lines: orders of all records, which are cut into classes where the whole loss is least."""
+"""Lines: orders of all records, which are cut into classes with the least whole loss."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,13 +10,14 @@ from dbanon.algorithms.base.kernel_inputs import KernelInputs
 from dbanon.encoding.encoded_table import Codes, EncodedTable, Ints
 
 Line = tuple[tuple[int, int], ...]
-"""Attributes, the first matters most, and by how many bits each is coarsened."""
+"""Attributes, the most significant one first, and the number of bits by which each is coarsened."""
 
 
 def items_along(kernel_inputs: KernelInputs, line: Line) -> Codes:
-    """Return the items along a line.
+    """Return the numbers of the items (such as tuples) in the order of a line.
 
-    Of the last attribute every other run goes down, so that what meets at the end of a run is similar.
+    They are sorted by the line's attributes, the first one first, with codes coarsened by the given bits. In the last
+    attribute every other run is descending, so that items at the ends of adjacent runs are similar.
     """
     keys = [kernel_inputs.codes[:, j].astype(np.int64) >> bits for j, bits in line]
     runs = _combine_keys(keys[:-1])
@@ -31,7 +32,7 @@ def items_along(kernel_inputs: KernelInputs, line: Line) -> Codes:
 
 
 def _combine_keys(keys: Sequence[Ints]) -> list[Ints]:
-    """Return keys of whole numbers from 0 on in fewer keys of the same order."""
+    """Combine sort keys (arrays of integers from 0) into fewer keys that sort in the same order."""
     combined: list[Ints] = []
     max_factor = 0
     for key in keys:
@@ -46,7 +47,11 @@ def _combine_keys(keys: Sequence[Ints]) -> list[Ints]:
 
 
 def optimal_cut_sizes(kernel_inputs: KernelInputs, order: Codes) -> tuple[int, Ints]:
-    """Return the loss and the sizes of the classes that lose least of all that an order can be cut into."""
+    """Cut the records in an order of the items into consecutive classes that meet the constraint with the least loss.
+
+    Returns:
+        The whole loss, and the sizes of the classes in this order.
+    """
     from dbanon.kernels.optimal_cut import cut_all_records
 
     records = np.repeat(order, kernel_inputs.sizes[order])
@@ -67,7 +72,10 @@ def optimal_cut_sizes(kernel_inputs: KernelInputs, order: Codes) -> tuple[int, I
 
 
 def classes_along(kernel_inputs: KernelInputs, space: EncodedTable, order: Codes, class_sizes: Ints) -> RunLengthLabels:
-    """Return classes of so many records each along an order of the items; the last has the number 0."""
+    """Return the labels of consecutive classes of the given sizes along an order of the items.
+
+    The last class has the number 0, the first the greatest number.
+    """
     counts, place, class_numbers = intersect_partitions(kernel_inputs.sizes[order], class_sizes)
     ordered_items = order[place]
     by_item = np.argsort(ordered_items, kind="stable")
@@ -79,7 +87,14 @@ def classes_along(kernel_inputs: KernelInputs, space: EncodedTable, order: Codes
 
 @dataclass
 class BestOrder:
-    """The classes of the orders so far that lose least; `loss` is -1 before the first."""
+    """The classes with the least loss among the orders tried so far.
+
+    Attributes:
+        kernel_inputs: The arrays of the table and the constraint.
+        space: The encoded table.
+        runs: The classes of the best order; before the first order, the given ones.
+        loss: Their loss; -1 before the first order.
+    """
 
     kernel_inputs: KernelInputs
     space: EncodedTable
@@ -87,7 +102,7 @@ class BestOrder:
     loss: int = -1
 
     def try_order(self, order: Codes) -> int:
-        """Return the loss along another order."""
+        """Return the loss of the best cut of an order of the items; keep its classes if they lose less."""
         loss, classes = optimal_cut_sizes(self.kernel_inputs, order)
         if self.loss < 0 or loss < self.loss:
             self.loss, self.runs = loss, classes_along(self.kernel_inputs, self.space, order, classes)

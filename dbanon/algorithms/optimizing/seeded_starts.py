@@ -1,6 +1,6 @@
-"""Starts that grow: classes of kacpc and kmember, in cells of tuples that lie together.
+"""Starts that grow from seeds: classes of kacpc and kmember, formed in cells of neighbouring tuples.
 
-Where most tuples are alone a line through them passes few neighbours, and taking the nearest loses less.
+If most tuples have one record, a line through them passes few neighbours, and taking the nearest loses less.
 """
 
 from collections.abc import Sequence
@@ -21,21 +21,21 @@ from dbanon.privacy_models.constraint import Constraint
 GROWING_ALGORITHMS: tuple[AlgorithmFunction, ...] = (kacpc, kmember)
 
 MAX_CELL_TUPLES = {"fast": 2048, "normal": 16_384, "high": 65_536}
-"""Most tuples of a cell, by effort: what grows looks at all tuples of its cell again and again."""
+"""Greatest number of tuples of a cell, by effort: growing clusters examine all tuples of a cell repeatedly."""
 
 SAMPLE_CELLS = (4, 2048)
-"""With less effort than high, what grows is tried first on so many cells of so many tuples."""
+"""Unless effort is high, growing is tried first on this many cells of at most this many tuples."""
 
 ALONE_RATIO = 2
-"""Tuples are alone where there are fewer records than so many times as many."""
+"""Most tuples count as having one record if there are fewer records than this many times the tuples."""
 
 MIN_TUPLES = 5_000
-"""With less effort than high, nothing grows in tables of fewer tuples: lines are cut there along many orders, and
-a first call would wait for the compilation of more kernels."""
+"""Unless effort is high, nothing grows in smaller tables: lines are cut there along many orders, and a first call would
+take time to compile more kernels."""
 
 
 MAX_FAST_TUPLES = 200_000
-"""With the least effort, nothing grows in tables of more tuples either: it takes longer than all else."""
+"""With the least effort, nothing grows in larger tables either: it takes longer than all else."""
 
 
 def try_grown_clusters(
@@ -46,9 +46,19 @@ def try_grown_clusters(
     options: Options,
     check: Check,
 ) -> RunLengthLabels:
-    """The clusters with the least loss of `start` and those that grow; `start` where growing does not pay on a sample.
+    """Return the clusters with the least loss among `start` and those of kacpc and kmember in cells.
 
-    O(tuples * cell) evaluations without the index, O(n) memory.
+    Only `start` is returned if the table is too small or too large for the effort, or if tuples repeat. Unless effort
+    is high, an algorithm is skipped if it does not lose less than `start` on a sample of cells. O(tuples * cell)
+    evaluations without the index, O(n) memory.
+
+    Args:
+        space: The encoded table.
+        constraint: The constraint.
+        kernel_inputs: Their arrays.
+        start: The best clusters so far.
+        options: The options `effort` and `seed`.
+        check: Called from time to time; raises if the run was interrupted.
     """
     effort = str(options["effort"])
     has_high_effort = effort == "high"
@@ -76,9 +86,13 @@ def try_grown_clusters(
 
 
 def _cells(space: EncodedTable, constraint: Constraint, max_tuples: int) -> list[Ints]:
-    """Return tuples of cells of at most so many, as far as each has records for two groups and meets the model."""
+    """Divide the tuples into cells of at most `max_tuples` where possible, and return the tuples of each cell.
+
+    Each cell has records for two clusters and meets the constraint; if a cut would break that, a cell stays larger.
+    """
 
     def enough(tuples: Ints) -> bool:
+        """Return whether the tuples have records for two clusters and together meet the constraint."""
         return int(space.counts[tuples].sum()) >= 2 * constraint.min_records and constraint.is_met_by_tuples(
             space, tuples
         )
@@ -87,7 +101,7 @@ def _cells(space: EncodedTable, constraint: Constraint, max_tuples: int) -> list
 
 
 def _sample_cells(pieces: Sequence[Ints]) -> tuple[Ints, ...]:
-    """Return some cells, evenly over all."""
+    """Return at most SAMPLE_CELLS[0] of the cells, spread evenly."""
     numbers = np.unique(np.linspace(0, len(pieces) - 1, SAMPLE_CELLS[0]).round().astype(np.int64))
     return tuple(pieces[i] for i in numbers)
 
@@ -100,12 +114,15 @@ def _run_in_cells(
     options: Options,
     check: Check,
 ) -> RunLengthLabels:
-    """Return clusters made cell by cell; records of no cell are suppressed."""
+    """Run an algorithm on each cell separately, repair its clusters, and return the labels of all records.
+
+    Records of tuples that are in no cell have -1.
+    """
     parts = []
     for piece in pieces:
         check()
         part = space if len(piece) == len(space.counts) else space.subset(piece)
-        if run is kmember:  # which asks all values for what they cost, again and again
+        if run is kmember:  # which computes the cost of all values repeatedly
             part = part.without_absent_values()
         runs = RunLengthLabels.from_assignment(part, run(part, constraint, options, check))
         if not constraint.counts_only_records(part):
@@ -117,7 +134,7 @@ def _run_in_cells(
 
 
 def _tuple_losses(kernel_inputs: KernelInputs, runs: RunLengthLabels) -> Ints:
-    """Return the loss by tuple: each record has its part of what its cluster loses."""
+    """Return the loss of each tuple: for each record an equal part of its cluster's loss; suppressed records lose 0."""
     from dbanon.kernels.local_search import class_losses
 
     classes = PackedClasses.from_labels(kernel_inputs, runs)

@@ -1,4 +1,4 @@
-"""DHkmeans: parts are cut in two by 2-means while both halves meet the model."""
+"""DHkmeans: parts are cut in two by 2-means while both halves meet the constraint."""
 
 from dataclasses import dataclass
 
@@ -14,29 +14,29 @@ from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
 TUPLE_COST = 30.0
-"""What a tuple of a part costs in dbanon.algorithms.base.progress: some rounds, two distances in each."""
+"""Cost of a tuple of a part, in steps of dbanon.algorithms.base.progress: some rounds, two distances in each."""
 
 
 def dhkmeans(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> RunLengthLabels:
-    """DHkmeans-l-diversity, hierarchical k-means (Ashkouti et al. 2021), reconstructed from the review of clustering
-    methods.
+    """Cluster with DHkmeans-l-diversity, hierarchical k-means (Ashkouti et al. 2021).
 
-    A part of at least twice as many records as a class needs is cut by 2-means. Of `pairs` random pairs of its records
-    (all pairs, where there are no more) the one begins that is least similar in the quasi-identifiers and most similar
-    in the sensitive columns: of the greatest sum of distance and share of sensitive columns in which both are equal.
-    Records go to the nearer center (ties: the first), and centers to the mean of numbers and the most frequent value of
-    categories, until nothing moves or for `rounds` rounds. Where both halves meet the privacy model, they are cut in
-    turn; otherwise the part is a class. O(rounds * n log n) time for balanced cuts, O(rounds * n^2 / k) at worst; O(n)
-    memory.
+    Reconstructed from the review of clustering methods. A part of at least twice as many records as a class needs is
+    cut by 2-means. The two first centers are a pair of its records, chosen from `pairs` random pairs (or all pairs, if
+    there are no more): the pair with the greatest sum of distance in the quasi-identifiers and share of sensitive
+    columns in which both are equal. Records go to the nearer center (ties: the first), and centers to the mean of
+    numbers and the most frequent value of categories, until nothing moves or for `rounds` rounds. If both halves meet
+    the constraint, they are cut in turn; otherwise the part is a class. O(rounds * n log n) time for balanced cuts,
+    O(rounds * n^2 / k) at worst; O(n) memory.
 
     The paper has no k apart from l: k = l is what it means. Where cuts begin depends on sensitive values, which no
-    model judges: an attacker who knows the method can learn from it more than from other algorithms.
+    model checks: an attacker who knows the method can learn from it more than from other algorithms.
     """
     distances = PartDistances(space, "edges")
     sampling = _PairSampling(space, distances, options)
     rounds = int(str(options["rounds"]))
 
     def cut_part(part: TablePart) -> list[TablePart]:
+        """Return the two halves of a part by 2-means; an empty list if one is too small or violates the constraint."""
         if int(part.counts.sum()) < 2 * constraint.min_records:
             return []
         codes = distances.codes(part.tuples)
@@ -49,7 +49,10 @@ def dhkmeans(space: EncodedTable, constraint: Constraint, options: Options, chec
 
 
 def _two_means(distances: PartDistances, codes: Codes, counts: Ints, centers: list[Point], rounds: int) -> Bools:
-    """Return whether each tuple belongs to the second of two centers, after 2-means."""
+    """Run 2-means and return whether each tuple belongs to the second center; `centers` is changed in place.
+
+    `codes` (attributes, tuples) and `counts` are those of the part.
+    """
     of_second = None
     for _ in range(rounds):
         previous, of_second = (
@@ -66,19 +69,26 @@ def _two_means(distances: PartDistances, codes: Codes, counts: Ints, centers: li
 
 @dataclass
 class _PairSampling:
-    """Pairs of records of parts: random ones, or in the deterministic mode records spread evenly, each with the one
-    half of the part behind it."""
+    """A choice of the first two centers of a part among pairs of its records.
+
+    The pairs are random. In the deterministic mode they are spread evenly, each a record and the one half of the part
+    behind it.
+    """
 
     space: EncodedTable
     distances: PartDistances
     options: Options
 
     def __post_init__(self) -> None:
+        """Set up the random bits and the greatest number of pairs from the options."""
         self.draws = np.random.PCG64(int(str(self.options["seed"])))  # its stream, unlike a Generator's, is promised
         self.max_pairs = int(str(self.options["pairs"]))
 
     def seeds(self, part: TablePart, codes: Codes) -> list[Point]:
-        """Return the first centers of a part."""
+        """Return the pair of records of a part with the greatest sum of distance and share of equal sensitive columns.
+
+        `codes` are the (attributes, tuples) codes of the part.
+        """
         pairs = self._pairs(int(part.counts.sum()))
         ends = np.cumsum(part.counts)
         places = np.searchsorted(ends, pairs, side="right")
@@ -91,7 +101,10 @@ class _PairSampling:
         return [self.distances.point(codes[:, place]) for place in places[:, best]]
 
     def _pairs(self, n_records: int) -> Ints:
-        """Return pairs of different numbers below the number of records (2, pairs)."""
+        """Return pairs of different record numbers from 0 to n_records - 1, as a (2, pairs) array.
+
+        All pairs are returned if they are few enough.
+        """
         if n_records * (n_records - 1) // 2 <= self.max_pairs:
             return np.stack(np.triu_indices(n_records, 1))
         if self.options["mode"] == "deterministic":

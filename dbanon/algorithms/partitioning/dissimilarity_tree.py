@@ -11,19 +11,21 @@ from dbanon.encoding.encoded_table import Bools, Codes, EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 
 TUPLE_COST = 10.0
-"""What a tuple of a part costs in dbanon.algorithms.base.progress."""
+"""Cost of a tuple of a part, in steps of dbanon.algorithms.base.progress."""
 
 
 def dissimilarity_tree(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Ints:
-    """Clustering by a dissimilarity tree, reconstructed from the review of clustering methods.
+    """Cluster with a dissimilarity tree, reconstructed from the review of clustering methods.
 
     A part of at least 2k records is cut by two poles: the record farthest from the one that is nearest to the average
     (means, and most frequent values), and the record farthest from that. Records go to the nearer pole (ties: the
-    first). A side that misses the model takes from the other the records whose distances to the poles differ least,
-    until it is enough; where the other then is not, the part is a class. So is a part of equal records. At the end two
-    classes of fewer than 2k records that were cut from one part swap the two records by which the loss of both falls
-    most, while it does and the model holds, at most as often as the smaller has records. Distances and loss are by
-    shares of leaves (NCP). O(n log n) time for balanced cuts, O(n^2 / k) at worst; O(n) memory.
+    first). A side that violates the constraint takes from the other the records whose distances to the poles differ
+    least, until it meets it; if the other side then violates it, the part is a class. So is a part of equal records.
+
+    At the end, two classes of fewer than 2k records that were cut from one part swap the two records by which the loss
+    of both falls most. They swap while that lowers the loss and the constraint is met, at most as often as the smaller
+    class has records. Distances and loss are by shares of leaves (NCP). O(n log n) time for balanced cuts, O(n^2 / k)
+    at worst; O(n) memory.
     """
     tree = _DissimilarityTree(space, constraint, PartDistances(space, "leaves"))
     classes = split_by_level(space, constraint.min_records, tree.cut_part, check, TUPLE_COST)
@@ -44,12 +46,14 @@ def dissimilarity_tree(space: EncodedTable, constraint: Constraint, options: Opt
 
 @dataclass(frozen=True)
 class _DissimilarityTree:
+    """The cuts and swaps of a dissimilarity tree on one encoded table."""
+
     space: EncodedTable
     constraint: Constraint
     distances: PartDistances
 
     def cut_part(self, part: TablePart) -> list[TablePart]:
-        """Return the sides of the two poles; none where the part is a class."""
+        """Return the two sides of a part, cut by two poles; an empty list if the part is a class."""
         min_records = self.constraint.min_records
         if int(part.counts.sum()) < 2 * min_records or len(part.tuples) == 1:
             return []
@@ -69,18 +73,30 @@ class _DissimilarityTree:
         return self._fill_side(part, order, int(sides[failing_sides[0]].counts.sum()))
 
     def _fill_side(self, part: TablePart, order: Ints, n_own: int) -> list[TablePart]:
-        """Return the part cut where the first records in an order, the side's own and then more, are enough."""
+        """Cut the part after the first number of records of an order with which both sides meet the constraint.
+
+        The numbers tried are above `n_own`: every one below 16, then numbers that grow by an eighth. Return the two
+        sides; an empty list if no number that was tried suffices.
+
+        Args:
+            part: The part.
+            order: Its tuples, those of the failing side first, then the others by how little their distances differ.
+            n_own: Number of records of the failing side.
+        """
         min_records, records = self.constraint.min_records, int(part.counts.sum())
         size = max(n_own + 1, min_records)
         while records - size >= min_records:
             sides = cut_after(part, order, size)
             if all(side.meets(self.space, self.constraint) for side in sides):
                 return sides
-            size += max(size // 8, 1)  # every size is looked at while it is small, one of eight later
+            size += max(size // 8, 1)  # every size below 16 is tried, then sizes that grow by an eighth
         return []
 
     def swap_records(self, one: Ints, other: Ints) -> None:
-        """Swap records (canonical rows) of two clusters in place."""
+        """Swap records between two clusters, in place, while that lowers their loss and the constraint is met.
+
+        `one` and `other` are the canonical row numbers of the clusters.
+        """
         tuple_of = self.tuple_of
         by_records = self.constraint.counts_only_records(self.space)
         if min(len(one), len(other)) < 2:
@@ -97,12 +113,15 @@ class _DissimilarityTree:
                 return
 
     def tuple_of(self, rows: Ints) -> Ints:
-        """Return the tuples of some rows."""
+        """Return the tuple number of each of some canonical rows."""
         return np.searchsorted(self.space.starts, rows, side="right") - 1
 
     def _best_swap(self, one: Codes, other: Codes) -> tuple[int, int] | None:
-        """The records of two clusters (attributes, records), by place, whose swap lowers their loss most; None where
-        none does. Only those without which a cluster spans less can lower it, with any of the other."""
+        """Return the indices of the two records whose swap lowers the loss of two clusters most.
+
+        Return None if no swap lowers it. `one` and `other` are the (attributes, records) codes of the clusters. Only
+        pairs with a record without which its cluster would span less are examined, since no other swap lowers the loss.
+        """
         low_one, high_one, ends_one = _bounds_without_each(one)
         low_other, high_other, ends_other = _bounds_without_each(other)
         a, b = np.nonzero(ends_one[:, None] | ends_other[None, :])
@@ -122,8 +141,11 @@ class _DissimilarityTree:
 
 
 def _bounds_without_each(codes: Codes) -> tuple[Codes, Codes, Bools]:
-    """Least and greatest codes of a cluster (attributes, records) without each of its records, and where that is less
-    than with it."""
+    """Return the least and greatest codes of a cluster without each of its records in turn.
+
+    `codes` is (attributes, records), and so are both results. The third result says for which records the cluster would
+    span less.
+    """
     ascending = np.sort(codes, axis=1)
     min_codes, max_codes = ascending[:, :1], ascending[:, -1:]
     low = np.where(codes == min_codes, ascending[:, 1:2], min_codes)

@@ -1,4 +1,4 @@
-"""The l-diversity baseline: Mondrian, or the best full-domain generalization, that meets l."""
+"""The l-diversity baseline: Mondrian, or the best full-domain generalization, that meets l-diversity."""
 
 from dbanon.algorithms.base.registry import ALL_MODELS, Assignment, Check, Options, Widening, register
 from dbanon.algorithms.full_domain.lattice_search import search_full_domain
@@ -11,8 +11,11 @@ from dbanon.table_functions.parameters import Parameter
 
 
 def ldiversity_mondrian(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """The l-diversity baseline: strict Mondrian whose cuts meet the whole model, or with base 'incognito' the best
-    full-domain generalization that meets it (see `dbanon.algorithms.full_domain.lattice_search`)."""
+    """Cluster with strict Mondrian whose cuts meet the whole constraint, including l-diversity.
+
+    With the option base = 'incognito', return the best full-domain generalization that meets it instead (see
+    `dbanon.algorithms.full_domain.lattice_search`).
+    """
     if options["base"] == "incognito":
         return search_full_domain(space, constraint, "ldiversity_mondrian", check)
     return mondrian(space, constraint, options, check)

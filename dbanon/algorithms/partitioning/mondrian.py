@@ -13,15 +13,16 @@ from dbanon.table_functions.parameters import Parameter
 
 
 def mondrian(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> RunLengthLabels:
-    """Multidimensional Mondrian (LeFevre et al. 2006).
+    """Cluster with multidimensional Mondrian (LeFevre et al. 2006).
 
-    The part is cut at the attribute of greatest normalized width (times its weight) that has an allowable cut:
+    A part is cut at the attribute of greatest normalized width (times its weight) that has an allowable cut:
     numbers at the lower median, categories by the children of the lowest common ancestor, NULLs from values first.
-    Ties go to the earlier attribute. Every side meets the whole model. O(n log n) time for balanced cuts, O(n) memory.
+    Ties go to the earlier attribute. Every side must meet the whole constraint. O(n log n) time for balanced cuts, O(n)
+    memory.
 
     Strict (default): records of one value stay together. Relaxed (`strict = false`): of a number, records that equal
     the median go to both sides, in canonical order, so that the left one has half of the records, rounded up. If a
-    side then misses persons or sensitive values, 1, 2, 4, ... records fewer and more are tried on the left, as far as
+    side then violates another model, 1, 2, 4, ... records fewer and more are tried on the left, as far as
     records equal the median. Under k alone a cut needs 2k records and two different values, nothing else.
     """
     strict = bool(options.get("strict", True))

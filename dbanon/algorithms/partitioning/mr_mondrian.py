@@ -10,8 +10,11 @@ from dbanon.table_functions.parameters import Parameter
 
 
 def imitated_noise(options: Options) -> Noise | None:
-    """The noise of `mr_mondrian`: numbers with a scale of the table's range over epsilon, beyond that range too, as
-    Figure 8 of Majeed et al. 2024 shows them; each is shuffled within its class."""
+    """Return the noise that a call of `mr_mondrian` publishes, or None if it publishes classes.
+
+    Numbers get noise whose scale is the table's range over epsilon, and may exceed that range, as Figure 8 of Majeed et
+    al. 2024 shows them. Categories are published as those of classes.
+    """
     epsilon = options["noise_epsilon"]
     if epsilon is None:
         return None
@@ -19,9 +22,9 @@ def imitated_noise(options: Options) -> Noise | None:
 
 
 def mr_mondrian(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> RunLengthLabels:
-    """MRMondrian, strict Mondrian run level by level, as map and reduce do it.
+    """Cluster with MRMondrian: strict Mondrian run level by level, as map and reduce do it.
 
-    All parts of a level are cut before any part of the next: the classes are those of `mondrian`. Majeed et al. 2024
+    All parts of a level are cut before any part of the next; the classes are those of `mondrian`. Majeed et al. 2024
     show negative ages under this name; they are noise, which no Mondrian adds: `noise_epsilon` imitates them. O(n
     log n) time for balanced cuts, O(n) memory.
     """

@@ -1,4 +1,4 @@
-"""Split: begin with the whole table and cut it while every side still meets the model. The family of Mondrian."""
+"""Split: begin with the whole table and cut it while every side still meets the constraint. The family of Mondrian."""
 
 from __future__ import annotations
 
@@ -24,30 +24,36 @@ from dbanon.encoding.encoded_table import (
 from dbanon.privacy_models.constraint import Constraint
 
 SAMPLE_PARTS = 16
-"""Parts by which it is judged how long all of them take."""
+"""Parts from which the time of all parts is estimated."""
 
 STEPS_PER_PART = 1e4
-"""Steps that a part costs beside its tuples."""
+"""Steps that a part costs in addition to its tuples."""
 
 
 @dataclass(frozen=True)
 class TablePart:
-    """Records of some tuples, ascending: the rows from `first` on, `counts` of them."""
+    """A part of a table: some records of some tuples.
+
+    Attributes:
+        tuples: The tuples, ascending.
+        first: First canonical row of each tuple's records in the part.
+        counts: Number of consecutive rows from there.
+    """
 
     tuples: Ints
     first: Ints
     counts: Ints
 
     def subset(self, is_selected: Bools) -> TablePart:
-        """Return the records of some of the tuples."""
+        """Return the records of those tuples of the part for which `is_selected` is true."""
         return TablePart(self.tuples[is_selected], self.first[is_selected], self.counts[is_selected])
 
     def rows(self) -> Ints:
-        """Return all canonical rows."""
+        """Return the canonical row numbers of all records of the part."""
         return concatenated_ranges(self.first, self.counts)
 
     def meets(self, space: EncodedTable, constraint: Constraint) -> bool:
-        """Return whether the records meet the model."""
+        """Return whether the records of the part, as one cluster, meet the constraint."""
         records = int(self.counts.sum())
         if records < constraint.min_records or constraint.counts_only_records(space):
             return records >= constraint.min_records
@@ -55,7 +61,7 @@ class TablePart:
 
 
 def parts_to_labels(parts: Sequence[TablePart]) -> RunLengthLabels:
-    """Return parts of all records as clusters, in their order."""
+    """Return the labels if each part is a cluster, numbered in the given order; together the parts have all records."""
     sizes = [len(part.tuples) for part in parts]
     tuples, first, counts = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("tuples", "first", "counts")
@@ -65,21 +71,30 @@ def parts_to_labels(parts: Sequence[TablePart]) -> RunLengthLabels:
 
 
 CutFunction = Callable[[TablePart], Sequence[TablePart]]
-"""From a part to its sides; to none where it is a class."""
+"""Function of a part that returns its sides; none if it is a class."""
 
 
 def split_by_level(
     space: EncodedTable, min_records: int, cut_part: CutFunction, check: Check, step_cost: float = 1.0
 ) -> list[tuple[TablePart, int]]:
-    """Cuts all parts of a level before any of the next; gives the classes, with the number of the part that each was
-    cut from. A class has at least so many records; a tuple of a part that is cut costs so many steps (see
-    dbanon.algorithms.base.progress).
+    """Cut the table level by level with `cut_part` until no part can be cut; return the classes.
 
-    How far it has come is told by the entropy of the parts: cuts into halves bring it near its end in few levels, and
-    cuts that take little off a part in many.
+    All parts of a level are cut before any part of the next. Progress is computed from the entropy of the parts, so
+    that both balanced and unbalanced cuts are estimated reasonably.
+
+    Args:
+        space: The encoded table.
+        min_records: Least number of records of a class, for the progress.
+        cut_part: Returns the sides of a part; none if it is a class.
+        check: Called for every part; raises if the run was interrupted.
+        step_cost: Steps (see dbanon.algorithms.base.progress) that cutting a part takes for each of its tuples.
+
+    Returns:
+        Each class, with the number of the part that it was cut from (-1 for the whole table).
     """
 
     def remaining_entropy(part: TablePart) -> float:
+        """Return the records of a part times the log of how many classes it can have: the work that remains in it."""
         records = int(part.counts.sum())
         return records * math.log(max(records / min_records, 1.0))
 
@@ -111,7 +126,11 @@ def split_by_level(
 
 
 def first_allowable_cut(space: EncodedTable, constraint: Constraint, part: TablePart, strict: bool) -> list[TablePart]:
-    """Return the sides of the first allowable cut, first codes first; none if there is none."""
+    """Return the sides of the first cut, widest attribute first, whose sides all meet the constraint.
+
+    The sides are in the order of their codes; an empty list if there is no such cut. If `strict` is false, records that
+    equal the median of a number may be on both sides.
+    """
     for j in _part_attributes_by_width(space, part.tuples):
         attribute, codes = space.attributes[j], space.codes[part.tuples, j]
         if strict or not isinstance(attribute, NumericAttribute) or codes.max() == attribute.values:
@@ -125,12 +144,15 @@ def first_allowable_cut(space: EncodedTable, constraint: Constraint, part: Table
 
 
 def _part_attributes_by_width(space: EncodedTable, part: Ints) -> Iterator[int]:
-    """Yield attributes that can be cut, widest first."""
+    """Yield the indices of the attributes that vary among the tuples `part`, widest first."""
     yield from attributes_by_width(space.attributes, [space.codes[part, j] for j in range(len(space.attributes))])
 
 
 def attributes_by_width(attributes: Sequence[Attribute], codes: Sequence[Ints]) -> Iterator[int]:
-    """Yield attributes that can be cut, widest first; codes of each that a part has, in whatever order."""
+    """Yield the indices of the attributes that vary in a part, by weight times relative width, widest first.
+
+    `codes` has, for each attribute, the codes that occur in the part, in any order.
+    """
     widths = [a.weight * _relative_width(a, part_codes) for a, part_codes in zip(attributes, codes, strict=True)]
     for j in np.argsort([-w for w in widths], kind="stable").tolist():
         if widths[j] > 0:
@@ -138,7 +160,11 @@ def attributes_by_width(attributes: Sequence[Attribute], codes: Sequence[Ints]) 
 
 
 def _relative_width(attribute: Attribute, codes: Ints) -> float:
-    """Return the share of the attribute that a part spans: 0 for one value, 1 for NULL next to values."""
+    """Return the share of the attribute's range that the codes of a part span, from 0 to 1.
+
+    For a category it is the share of leaves below the lowest common ancestor. One value gives 0, NULL and values give
+    1. Two different numbers never give 0.
+    """
     last = int(codes.max())
     first = int(codes.min())
     if first == last:
@@ -157,15 +183,25 @@ def _relative_width(attribute: Attribute, codes: Ints) -> float:
 
 
 def _strict_cut(attribute: Attribute, codes: Ints, part: TablePart) -> list[TablePart]:
-    """Return the sides of a cut that keeps values together, first codes first."""
+    """Return the sides of a cut that keeps records of one value together, in the order of their codes.
+
+    `codes` are those of the part's tuples. There is one side if the attribute cannot be cut.
+    """
     side = np.searchsorted(side_starts(attribute, codes, part.counts), codes, side="right")
     return [part.subset(side == s) for s in range(int(side.max()) + 1)]
 
 
 def side_starts(attribute: Attribute, codes: Ints, counts: Ints) -> list[int]:
-    """The codes that begin the second and further sides of a cut that keeps values together: a number after its lower
-    median, a category before each child of the lowest common ancestor but the first, NULL next to values before NULL.
-    None where a number has no value above its median. `counts`: the records of each code, which may come repeatedly."""
+    """Return the codes that begin the second and further sides of a cut that keeps values together.
+
+    NULL is cut off from values if both occur. Otherwise a number is cut after its lower median, and a category between
+    the children of the lowest common ancestor. The list is empty if a number has no value above its median.
+
+    Args:
+        attribute: The attribute.
+        codes: Codes in the part; they may repeat.
+        counts: Number of records of each entry of `codes`.
+    """
     if codes.max() == attribute.values:
         return [attribute.values]
     if isinstance(attribute, NumericAttribute):
@@ -177,7 +213,11 @@ def side_starts(attribute: Attribute, codes: Ints, counts: Ints) -> list[int]:
 
 
 def _relaxed_cuts(codes: Ints, part: TablePart, with_one_cut: bool) -> Iterator[list[TablePart]]:
-    """Cuts within the records that equal the lower median: half of the records first; no other where `with_one_cut`."""
+    """Yield cuts of a number within the records that equal the lower median, the one into equal halves first.
+
+    Others have 1, 2, 4, ... records fewer and more on the left, then none and all of the equal records. If
+    `with_one_cut`, only the first is yielded. Each cut is the list of its two sides.
+    """
     order = np.argsort(codes, kind="stable")
     ends = np.cumsum(part.counts[order])
     records = int(ends[-1])
@@ -194,7 +234,10 @@ def _relaxed_cuts(codes: Ints, part: TablePart, with_one_cut: bool) -> Iterator[
 
 
 def cut_after(part: TablePart, order: Ints, n_records: int) -> list[TablePart]:
-    """Return the part cut after so many records in an order of its tuples, some at least on either side."""
+    """Cut the part after the first `n_records` records in an order of its tuples, and return the two sides.
+
+    The records of one tuple may be on both sides. Each side must have at least one record.
+    """
     ends = np.cumsum(part.counts[order])
     middle = int(np.searchsorted(ends, n_records))
     left_counts, right_counts = np.zeros_like(part.counts), part.counts.copy()
@@ -209,9 +252,9 @@ def cut_after(part: TablePart, order: Ints, n_records: int) -> list[TablePart]:
 
 
 def _lower_median(codes: Ints, counts: Ints) -> int:
-    """Return the code of the record at index (n - 1) // 2 in ascending order.
+    """Return the code of the record at index (n - 1) // 2 in ascending order of codes.
 
-    O(m log m) for m tuples of whatever codes.
+    `counts` is the number of records of each entry of `codes`. O(m log m) for m entries.
     """
     order = np.argsort(codes, kind="stable")
     records = np.cumsum(counts[order])
@@ -219,8 +262,10 @@ def _lower_median(codes: Ints, counts: Ints) -> int:
 
 
 def _child_of_ancestor(tree: CategoricalAttribute, values: Ints) -> Ints:
-    """The child of the lowest common ancestor above each of some values, ascending; the ancestor itself for a value
-    stored there."""
+    """Return, for each value (ascending codes), the child of the lowest common ancestor that is above it.
+
+    For a value at the ancestor itself it is the ancestor.
+    """
     ancestor = tree.lowest_common_ancestor(int(tree.node[values[0]]), int(tree.node[values[-1]]))
     child = np.empty(len(values), np.int64)
     for i, value in enumerate(values):

@@ -1,8 +1,8 @@
-"""Improvement: a local search lowers the loss of a finished clustering, and the whole privacy model keeps holding.
+"""Improvement: a local search lowers the loss of a finished clustering, which meets the constraint after every move.
 
-A move dissolves a few classes that are neighbours in a random order and cuts their records again along another line of
-theirs, with the least loss of all cuts (see dbanon.kernels.optimal_cut); where no more is lost, the new classes stay.
-Moves that lose as much are taken too: they let the search leave a plateau.
+A move dissolves a few classes that are neighbours in a random order and cuts their records again along another line
+(order of the records), with the least loss of all cuts (see dbanon.kernels.optimal_cut). The new classes are kept if
+they lose no more. Moves that lose the same are accepted, too: they let the search escape a plateau.
 """
 
 import time
@@ -24,25 +24,26 @@ from dbanon.kernels.arrays import SweepOptions
 from dbanon.privacy_models.constraint import Constraint
 
 MOVES_PER_BATCH = (20_000, 1_000, 250)
-"""Moves between two looks for interrupts and at the clock, by how hard the model is to judge; fewer from k = 16 on."""
+"""Moves between two checks for interrupts and time, for k alone, models and persons; fewer from k = 16 on."""
 
 CLASSES_PER_MOVE = ((2, 2, 3), (1, 2, 2, 3), (1, 2, 2, 3))
-"""Classes that are dissolved together, in turn; one alone may be cut where a model asks for more than a number."""
+"""Numbers of classes that a move dissolves, used in turn; a single class is cut only if models other than k are
+checked."""
 
 PERCENT_BY_DISTANCE = 30
-"""Of 100 sets, so many are cut along the distance from one of their records, the others along a random line."""
+"""Of 100 sets, this many are cut along the distance from one of their records, the others along a random line."""
 
 MAX_SET_RECORDS = 4096
-"""Sets of more records (or 16 times the least) are not rebuilt."""
+"""Sets of more records (or 16 times the least number, if that is more) are not rebuilt."""
 
 MAX_IDLE_SWEEPS = 16
-"""The search ends after so many rounds in which no set could be rebuilt."""
+"""The search ends after this many sweeps in which no set could be rebuilt."""
 
 MIN_MOVES_PER_FOCUS = 1_000
-"""Moves at least before it is chosen again which classes are searched."""
+"""Least number of moves between two choices of the classes to search."""
 
 OnSearchProgress = Callable[[float, float], None]
-"""Called with the share of the moves or of the time that is done, and the share of the loss that is gone."""
+"""Called with the fraction of the moves or of the time that is done, and the fraction of the loss that was removed."""
 
 
 @dataclass
@@ -53,8 +54,8 @@ class SearchBudget:
         moves: Number of moves.
         seconds: Time limit; None for a limit by moves.
         keep_on_interrupt: Whether an interrupt ends the search and keeps its result, instead of ending the statement.
-        n_moves_done: Moves made so far.
-        on_progress: Called with the fraction done and the loss removed.
+        n_moves_done: Moves made so far; updated by the search.
+        on_progress: Called with the fraction done and the fraction of the loss that was removed.
     """
 
     moves: int
@@ -64,7 +65,11 @@ class SearchBudget:
     on_progress: OnSearchProgress = lambda done, saved: None
 
     def is_interrupted(self, check: Check) -> bool:
-        """Whether the search was interrupted, and what it found so far is kept; raises Interrupted where it is not."""
+        """Return whether the search was interrupted and its result so far is to be kept.
+
+        Raises:
+            StatementInterruptedError: If it was interrupted and `keep_on_interrupt` is false.
+        """
         try:
             check()
         except errors.StatementInterruptedError:
@@ -76,10 +81,13 @@ class SearchBudget:
 
 @dataclass(frozen=True)
 class LocalSearch:
-    """The problem of a local search. The same moves and seed give the same clusters.
+    """The settings of a local search; the same moves and seed give the same clusters.
 
-    `heights`, of inner nodes in the loss, is top or edges; `blocks` are, by tuple, the sets that must not be mixed
-    (None: all records may be).
+    Attributes:
+        heights: The kind of loss: 'top' or 'edges'.
+        budget: The limit of the search.
+        seed: Seed of the random choices.
+        blocks: (tuples,) block of each tuple; records of different blocks are never in one class. None: no blocks.
     """
 
     heights: str
@@ -96,12 +104,19 @@ def improve_clusters(
     repair: Repair,
     check: Check,
 ) -> RunLengthLabels:
-    """Return the clusters after a search; suppressed records stay suppressed.
+    """Return the clusters after a local search that lowers their loss; suppressed records stay suppressed.
 
-    `repair` unites classes until they meet the model. O(moves * size of a few classes) time, O(n) memory for n runs, or
-    records where a model looks at each.
+    The loss is that of the published values (KACPC paper, Eq. 1) times the weights. The given runs are returned if
+    nothing was gained, or if the repaired result would violate the constraint. O(moves * size of a few classes) time,
+    O(n) memory for n runs, or records if a model examines each.
 
-    The loss is that of the published values (KACPC paper, Eq. 1) times the weights, and never above that of the start.
+    Args:
+        space: The encoded table.
+        constraint: The constraint.
+        runs: The clusters, which meet it.
+        search: The settings of the search.
+        repair: Merges clusters until they meet the constraint.
+        check: Called from time to time; raises if the run was interrupted.
     """
     rest = published_table(space, constraint, runs)
     problem = build_kernel_inputs(rest, constraint, search.heights)
@@ -113,7 +128,7 @@ def improve_clusters(
     improved_runs = classes.to_labels(problem, space, runs)
     if constraint.counts_only_records(space):
         return improved_runs
-    # What the kernels judged is judged again by the code that all algorithms share, and so are classes that publish the
+    # The checks of the kernels are repeated by the code that all algorithms share, also for clusters that publish the
     # same values and are one class for a reader.
     improved_runs = repair(rest, improved_runs)
     if (
@@ -127,6 +142,10 @@ def improve_clusters(
 def _search_classes(
     problem: KernelInputs, classes: PackedClasses, search: LocalSearch, blocks: Ints, check: Check
 ) -> PackedClasses:
+    """Search until the budget is used up, nothing can be rebuilt, or an interrupt; return the classes.
+
+    Each sweep rebuilds sets of neighbouring classes. `blocks` is the block of each item, empty for none.
+    """
     from dbanon.kernels.local_search import sweep_classes
 
     budget, start_loss = search.budget, classes.total_loss(problem)
@@ -180,15 +199,21 @@ def _search_classes(
 def _focus_search(
     problem: KernelInputs, classes: PackedClasses, blocks: Ints, seed: int, n_moves_done: int
 ) -> tuple[PackedClasses, PackedClasses | None, PackedClasses, int]:
-    """The classes to search and those set aside, room for as many as the first, and after how many moves in all to
-    choose again: choosing takes as long as a few of the moves in between."""
+    """Choose the classes to search next; the others cannot gain and are set aside.
+
+    The choice is made again after as many moves as there are classes, at least MIN_MOVES_PER_FOCUS.
+
+    Returns:
+        The classes to search; those set aside, or None; spare arrays of the size of the first; and the total number of
+        moves after which to choose again.
+    """
     searched, set_aside = focus_classes(problem, classes, blocks, np.random.Generator(np.random.PCG64([seed, 1])))
     spare = PackedClasses.allocate(len(searched.items), problem.min_records, searched.n_classes)
     return searched, set_aside, spare, n_moves_done + max(classes.n_classes, MIN_MOVES_PER_FOCUS)
 
 
 def _item_blocks(problem: KernelInputs, space: EncodedTable, blocks: Ints | None) -> Ints:
-    """Return blocks by item."""
+    """Return the block of each item, given the block of each tuple; an empty array for None."""
     if blocks is None:
         return np.zeros(0, np.int64)
     if problem.item_by_row is None:

@@ -1,5 +1,8 @@
-"""The one repair that all algorithms share: a cluster that does not meet the privacy model is merged with the partner
-that costs least, until all meet it. The whole table does, so this ends; a release is never weaker than asked."""
+"""The repair that all algorithms share: clusters that violate the constraint are merged with the cheapest partner.
+
+Merging goes on until all clusters meet the constraint. The whole table does, so this ends; a release is never weaker
+than requested.
+"""
 
 import heapq
 from typing import Protocol
@@ -12,16 +15,15 @@ from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint, MergeableClusters
 
 MAX_PARTNERS = 64
-"""Partners that are tried."""
+"""Greatest number of partners that are tried."""
 
 
 def merge_failing_clusters(space: EncodedTable, constraint: Constraint, labels: Ints, check: Check) -> Ints:
-    """The labels with clusters merged until each class that a reader sees meets the constraint, numbered from 0 in the
-    order of the clusters. Rows of label -1 keep it.
+    """Merge clusters until each published class meets the constraint, and return the new labels, numbered from 0.
 
-    Where persons are counted, clusters that publish the same values are merged first: each may meet a model that they
-    miss together, since a person who is in both is counted once. Where records are, no union of groups that meet a
-    model misses it.
+    Rows with label -1 keep it. If persons are counted and other models are required, clusters that publish the same
+    values are merged first, since readers see them as one class: each may meet a model that the class violates, because
+    a person in both counts once. If records are counted, a union of clusters that meet a model meets it, too.
     """
     if space.persons is None or not constraint.models or not (labels >= 0).any():
         return merge_until_met(space, constraint, labels, check)
@@ -36,17 +38,18 @@ class ClusterConstraint(Protocol):
     """A requirement of every cluster."""
 
     def failing_clusters(self, space: EncodedTable, clusters: list[Ints]) -> Ints:
-        """Return the indices of the clusters that violate the requirement."""
+        """Return the indices of the clusters that violate the requirement; `clusters` has the row numbers of each."""
 
     def mergeable_clusters(self, space: EncodedTable, rows: list[Ints]) -> MergeableClusters:
-        """Return groups of records that will be united."""
+        """Return a structure that merges clusters and checks unions of two; `rows` has the row numbers of each."""
 
 
 def merge_until_met(space: EncodedTable, constraint: ClusterConstraint, labels: Ints, check: Check) -> Ints:
-    """Return the labels with clusters merged until each meets the constraint.
+    """Merge clusters until each meets the constraint, or only one is left, and return the new labels from 0; -1 stays.
 
-    The smallest offender goes first (ties: the first). Its partner is the one with the least additional loss among
-    those with which the union meets the model; if there is none among the nearest, the one with the least loss.
+    The smallest failing cluster is first (ties: the first). Its partner is the one with the least additional loss among
+    those with which the union meets the constraint. If there is none among the MAX_PARTNERS cheapest, it is the
+    cheapest of all, and the union is merged further.
     """
     rows = cluster_members(labels)
     failing = [(len(rows[cluster]), cluster) for cluster in constraint.failing_clusters(space, rows).tolist()]

@@ -1,5 +1,7 @@
-"""Sensitive values of which a person has several, in rows of other tables: clusters of people are merged until none of
-these values is held by too many of a cluster."""
+"""Diversity of sensitive values of which a person has several, in rows of related (child) tables.
+
+Clusters of people are merged until no value belongs to too many people of a cluster.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,18 @@ from dbanon.encoding.encoded_table import Bools, EncodedTable, Ints, concatenate
 
 @dataclass(frozen=True)
 class LinkedValues:
-    """The values of one sensitive column that people hold, without NULLs, one person after another.
+    """The values of one sensitive column of a child table by person, without NULLs, one person after another.
 
-    `table` is the number of its table among those of `Shares.sizes`; a person of canonical row i holds the values from
-    `first[i]` on, `count[i]` of them, each in a row of the table that is published if its `place`, from 1, is not above
-    the number of rows that all of the cluster have.
+    The person of canonical row i has `count[i]` values from index `first[i]` on. Each is in a row of the child table,
+    which is published if its `place` is at most the number of rows that are published per person of the cluster.
+
+    Attributes:
+        name: Name of the column.
+        table: Index of its table in `LinkedDiversity.sizes`.
+        first: (n,) index of each person's first value.
+        count: (n,) number of each person's values.
+        place: (values,) number of the row among the person's rows, from 1.
+        value: (values,) code of the value.
     """
 
     name: str
@@ -31,8 +40,15 @@ class LinkedValues:
     value: Ints
 
     def achieved_l(self, people: Ints, size: int) -> int | None:
-        """The greatest l that a cluster has in this column, where `size` rows of the table are published of each of its
-        people; None where none is. O(values that they hold) time."""
+        """Return the greatest l of l-diversity that a cluster has in this column; None if no row is published.
+
+        It is the least of two numbers: the distinct values in published rows, and the people over the holders of the
+        most frequent value. It is 0 if published rows have no value. O(values of these people) time.
+
+        Args:
+            people: The canonical rows of the cluster's people.
+            size: Number of rows of the child table that are published per person.
+        """
         if size == 0:
             return None
         places = concatenated_ranges(self.first[people], self.count[people])
@@ -63,25 +79,31 @@ class LinkedDiversity:
     sizes: Ints
 
     def achieved_l(self, people: Ints) -> list[int]:
-        """Return the greatest l of a cluster in each column; l where nothing is published."""
+        """Return the greatest l of a cluster of people (canonical rows) in each column.
+
+        It is the required l if no row of the column's table is published.
+        """
         sizes = self.sizes[people].min(axis=0)
         achieved = (held.achieved_l(people, int(sizes[held.table])) for held in self.columns)
         return [self.min_l if of is None else of for of in achieved]
 
     def is_met_by(self, people: Ints) -> bool:
-        """Return whether a cluster is diverse enough."""
+        """Return whether a cluster of people (canonical rows) meets the required l in every column.
+
+        It also needs at least l people.
+        """
         return len(people) >= self.min_l and min(self.achieved_l(people), default=self.min_l) >= self.min_l
 
     def failing_clusters(self, space: EncodedTable, clusters: list[Ints]) -> Ints:
-        """Return the indices of the clusters that are not diverse enough."""
+        """Return the indices of the clusters that violate the requirement; `clusters` has the people of each."""
         return np.array([g for g, people in enumerate(clusters) if not self.is_met_by(people)], np.int64)
 
     def mergeable_clusters(self, space: EncodedTable, rows: list[Ints]) -> _PersonClusters:
-        """Return clusters that will be united."""
+        """Return a structure that merges clusters and checks unions of two; `rows` has the people of each."""
         return _PersonClusters(self, list(rows))
 
     def subset(self, rows: Ints) -> LinkedDiversity:
-        """Return the same of some of the people."""
+        """Return the requirement for some of the people, who are renumbered from 0 in the order of `rows`."""
         columns = tuple(
             LinkedValues(h.name, h.table, h.first[rows], h.count[rows], h.place, h.value) for h in self.columns
         )
@@ -89,18 +111,22 @@ class LinkedDiversity:
 
 
 class _PersonClusters:
-    """Clusters as the people in them."""
+    """Mergeable clusters that are kept as the people (canonical rows) in them."""
 
     def __init__(self, shares: LinkedDiversity, rows: list[Ints]) -> None:
         self.shares, self.rows = shares, rows
 
     def unions_satisfy(self, cluster: int, others: Ints) -> Bools:
-        """The first with which a union holds and still publishes rows of each table of which the group does; where
-        there is none, the first with which it holds."""
+        """Return a mask of `others` in which only the first suitable partner of `cluster` is true.
+
+        Suitable is the first whose union with `cluster` meets the requirement and still publishes rows of each child
+        table of which the cluster does. If there is none, it is the first whose union meets the requirement; if there
+        is none either, all entries are false.
+        """
         is_met = np.zeros(len(others), bool)
         publishes_rows = self.shares.sizes[self.rows[cluster]].min(axis=0) > 0
         first_without_rows = -1
-        for i, other in enumerate(others.tolist()):  # only the first that does is looked for
+        for i, other in enumerate(others.tolist()):  # only the first one is used
             union = np.concatenate((self.rows[cluster], self.rows[other]))
             if not self.shares.is_met_by(union):
                 continue
@@ -113,18 +139,30 @@ class _PersonClusters:
         return is_met
 
     def merge(self, keep: int, absorbed_cluster: int) -> None:
+        """Add the people of the cluster `absorbed_cluster` to the cluster `keep`."""
         self.rows[keep] = np.concatenate((self.rows[keep], self.rows[absorbed_cluster]))
 
 
 def diversify_clusters(
     function: str, space: EncodedTable, blocks: Sequence[Ints], labels: Ints, shares: LinkedDiversity, check: Check
 ) -> Ints:
-    """The labels with clusters merged, within each block of tuples, until all hold; the partner is the one that costs
-    least among those with which the union holds (see `repair`).
+    """Merge clusters, within each block of tuples, until each is diverse in the values of child tables.
 
-    A union holds where both did: of its people no more rows are published than before, so that nobody holds a value
-    more, and of every value at most a share of 1/l holds it in both. Where values are NULL there may be fewer than l of
-    them then, and merging goes on. ModelNotMetError where all people together do not hold.
+    Return the new labels, numbered from 0. The partner is the one that costs least among those with which the union is
+    diverse (see `merge_until_met`). A union of two diverse clusters is diverse: no more rows per person are published
+    than before, and at most a share of 1/l of its people has each value. If values are NULL there may be fewer than l
+    values then, and merging continues.
+
+    Args:
+        function: Name of the called function, for messages.
+        space: The encoded table.
+        blocks: The tuples of each block; clusters of different blocks are not merged.
+        labels: (n,) cluster of each record.
+        shares: The requirement.
+        check: Called from time to time; raises if the run was interrupted.
+
+    Raises:
+        ModelNotMetError: If all people of a block together are not diverse enough.
     """
     diverse_labels, first = np.full_like(labels, -1), 0
     for block in blocks:
@@ -140,7 +178,10 @@ def diversify_clusters(
 
 
 def _refuse_unmet(function: str, shares: LinkedDiversity, labels: Ints) -> None:
-    """ModelNotMetError where what could not be merged any further does not hold."""
+    """Raise ModelNotMetError if there is only one cluster and it violates the requirement; otherwise do nothing.
+
+    The message states the greatest l that all people together have.
+    """
     if labels.max(initial=0) > 0:
         return
     all_people = np.arange(len(labels))

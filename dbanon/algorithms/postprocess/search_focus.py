@@ -1,6 +1,6 @@
-"""The classes that a search works on: those that lose something, and their neighbours.
+"""The choice of the classes that a local search works on: those with a loss, and their neighbours.
 
-Where most classes lose nothing, the others are set aside, since a sweep over them takes time and changes nothing.
+If most classes lose nothing, the others are set aside, since a sweep over them takes time and changes nothing.
 """
 
 from typing import Any
@@ -12,26 +12,26 @@ from dbanon.algorithms.base.packed_classes import PackedClasses
 from dbanon.encoding.encoded_table import Bools, Ints, concatenated_ranges
 
 N_LINES = 4
-"""Random lines along which neighbours are looked for."""
+"""Number of random lines along which neighbours are searched for."""
 
 N_NEIGHBOURS = 2
-"""Neighbours on each side of a record, along each line."""
+"""Number of neighbours on each side of a record, along each line."""
 
 
 def focus_classes(
     problem: KernelInputs, classes: PackedClasses, blocks: Ints, draws: np.random.Generator
 ) -> tuple[PackedClasses, PackedClasses | None]:
-    """Return the classes to search, and those set aside.
+    """Return the classes to search and those set aside (None if all classes are to be searched).
 
-    A class is searched if it loses something, or if it is a neighbour of a record of such a class: it may give records
-    to it, or take them. None is set aside where these are more than half of all, so that a search of an ordinary table
-    is that of all its classes.
+    A class is searched if it has a loss, or if it is a neighbour of a record of such a class: it may give records to
+    it, or take them. No class is set aside if at least half of all classes would be searched, so that the search of an
+    ordinary table covers all its classes.
 
     Args:
-        problem: The layout of the space.
+        problem: The arrays of the table and the constraint.
         classes: All classes.
-        blocks: The block of each item, empty if there is one.
-        draws: Chooses the lines.
+        blocks: The block of each item, empty if there are no blocks.
+        draws: Chooses the random lines along which neighbours are found.
 
     O(entries + classes log classes).
     """
@@ -48,7 +48,10 @@ def focus_classes(
 
 
 def reunite_classes(problem: KernelInputs, searched: PackedClasses, set_aside: PackedClasses | None) -> PackedClasses:
-    """Return the classes that were searched, followed by those set aside. O(entries)."""
+    """Return the classes that were searched, followed by those set aside, as new arrays.
+
+    If `set_aside` is None, `searched` itself is returned. O(entries).
+    """
     if set_aside is None:
         return searched
     entries, others = int(searched.starts[searched.n_classes]), int(set_aside.starts[set_aside.n_classes])
@@ -69,7 +72,18 @@ def reunite_classes(problem: KernelInputs, searched: PackedClasses, set_aside: P
 def _with_neighbours(
     problem: KernelInputs, classes: PackedClasses, lossy: Bools, blocks: Ints, draws: np.random.Generator
 ) -> Bools:
-    """Return the classes that lose something and, for each record of theirs, the nearest others along a few lines."""
+    """Return which classes are to be searched: those with a loss, and the classes nearest to their records.
+
+    Nearest classes are found along N_LINES random orders of the records, N_NEIGHBOURS on each side. Of a class without
+    a loss, only its first item is considered.
+
+    Args:
+        problem: The arrays of the table and the constraint.
+        classes: All classes.
+        lossy: Whether each class has a loss.
+        blocks: The block of each item, empty if there are no blocks.
+        draws: Chooses the orders.
+    """
     starts, n_classes = classes.starts, classes.n_classes
     searched = lossy.copy()
     others = np.flatnonzero(~lossy)
@@ -94,7 +108,7 @@ def _with_neighbours(
 
 
 def _select_classes(problem: KernelInputs, classes: PackedClasses, is_selected: Bools) -> PackedClasses:
-    """Return some of the classes, in their order."""
+    """Return the classes for which `is_selected` is true, in their order and renumbered from 0, as new arrays."""
     numbers = np.flatnonzero(is_selected)
     entries = np.diff(classes.starts[: classes.n_classes + 1])[numbers]
     places = concatenated_ranges(classes.starts[numbers], entries)

@@ -1,4 +1,4 @@
-"""Leaving records out: whole clusters, where the rest is then published with less loss."""
+"""Suppression of whole clusters, if the other records are then published with less loss."""
 
 from collections.abc import Callable
 
@@ -20,12 +20,20 @@ def suppress_outliers(
     max_share: float,
     repair: Repair,
 ) -> RunLengthLabels:
-    """The clusters of least average loss of a released record, with at most a share of the records suppressed (-1).
+    """Return the clusters of least average loss of a released record, with at most a share of records suppressed (-1).
 
-    `clusters` are those of the algorithm, `repaired` the same repaired. Two ways are tried: the repaired clusters of
-    greatest loss are suppressed; or clusters that miss the model, smallest first, and then those of greatest loss, and
-    the remaining records are repaired. The models compare with what is released, so both are repaired again; a way that
-    cannot be is not taken. Ties go to fewer records suppressed.
+    Two ways are tried. First, the repaired clusters of greatest loss are suppressed. Second, clusters of the algorithm
+    that violate the constraint are suppressed, smallest first, and then those of greatest loss, and the other records
+    are repaired. Privacy models compare with the released records, so both results are repaired again; a result that
+    cannot be repaired is discarded. In a tie `repaired` is returned without suppression, or the first way is taken.
+
+    Args:
+        space: The encoded table.
+        constraint: The constraint.
+        clusters: The clusters of the algorithm.
+        repaired: The same clusters after the repair.
+        max_share: Greatest share of the records to suppress.
+        repair: Merges clusters until they meet the constraint.
     """
     budget = int(max_share * space.rows)
     best, min_loss = repaired, _mean_loss(space, repaired)
@@ -46,10 +54,10 @@ def suppress_outliers(
 def repair_after_suppression(
     space: EncodedTable, constraint: Constraint, clusters: RunLengthLabels, repair: Repair
 ) -> RunLengthLabels:
-    """Return the clusters of an algorithm that leaves records out by its own rule, repaired.
+    """Repair the clusters of an algorithm that suppresses records by its own rule, and return them.
 
-    The models compare with what is released; where that cannot meet them, what was suppressed is a cluster again and
-    repaired with the others.
+    Privacy models compare with the released records. If these cannot meet the constraint, the suppressed records become
+    one more cluster, which is repaired with the others, so that none is suppressed.
     """
     if clusters.has_no_suppressed:
         return repair(space, clusters)
@@ -63,7 +71,10 @@ def repair_after_suppression(
 
 
 def published_table(space: EncodedTable, constraint: Constraint, runs: RunLengthLabels) -> EncodedTable:
-    """Return the space where models compare with the records that runs do not suppress."""
+    """Return the table in which privacy models compare with the records that `runs` does not suppress.
+
+    It is `space` itself if nothing is suppressed or no model is required.
+    """
     if constraint.counts_only_records(space) or runs.has_no_suppressed:
         return space
     return space.with_reference_rows(np.flatnonzero(runs.labels() >= 0))
@@ -72,7 +83,12 @@ def published_table(space: EncodedTable, constraint: Constraint, runs: RunLength
 def _suppress_clusters(
     space: EncodedTable, constraint: Constraint, runs: RunLengthLabels, budget: int, failing_first: bool
 ) -> RunLengthLabels:
-    """Return the runs where clusters are suppressed as long as the budget of records lasts."""
+    """Return the runs with whole clusters suppressed, as far as the budget of records allows; numbers stay.
+
+    With `failing_first`, clusters that violate the constraint are suppressed, smallest first. Then those of greatest
+    loss are, as long as a cluster's loss is above the average of the published records. A cluster too large for the
+    rest of the budget is skipped, and the last cluster is never suppressed.
+    """
     bounds = ClassBounds.from_labels(space, runs)
     loss, sizes = bounds.record_losses(space), bounds.sizes
     order: list[int] = []
@@ -98,13 +114,13 @@ def _suppress_clusters(
 
 
 def _failing_clusters(space: EncodedTable, constraint: Constraint, runs: RunLengthLabels, bounds: ClassBounds) -> Ints:
-    """Return the numbers of the clusters that violate the model."""
+    """Return the numbers of the clusters that violate the constraint; `bounds` are those of `runs`."""
     if constraint.counts_only_records(space):
         return np.flatnonzero(bounds.sizes < constraint.min_records)
     return constraint.failing_clusters(space, cluster_members(runs.labels()))
 
 
 def _mean_loss(space: EncodedTable, runs: RunLengthLabels) -> float:
-    """Return the average loss of a released record."""
+    """Return the average loss of a record that is not suppressed."""
     bounds = ClassBounds.from_labels(space, runs)
     return float((bounds.record_losses(space) * bounds.sizes).sum() / bounds.sizes.sum())

@@ -1,5 +1,7 @@
-"""Publishing clusters with more than their records span, where an algorithm says so: what they are published with may
-not make a class that misses the privacy model."""
+"""Publish clusters with wider ranges than those of their records, if an algorithm requests it.
+
+The resulting classes must still meet the constraint.
+"""
 
 from dataclasses import replace
 
@@ -15,11 +17,12 @@ from dbanon.privacy_models.constraint import Constraint
 def widen_clusters(
     algorithm: Algorithm, space: EncodedTable, constraint: Constraint, options: Options, runs: RunLengthLabels
 ) -> tuple[Ints, PublishedEnds] | None:
-    """Clusters that are published with more than their records span, and their codes and nodes; None where there is
-    none.
+    """Return the numbers of the clusters that publish wider ranges than their records need, and these ranges.
 
-    Clusters that publish the same are one class. Where persons are counted, a class can miss a model that each of its
-    clusters meets; then these are published as they are.
+    Return None if there is no such cluster, or the algorithm or the options request none.
+
+    Clusters that publish the same values are one class. If persons are counted, a class can violate a model that each
+    of its clusters meets; then these clusters are published with the ranges of their records.
     """
     widening = algorithm.ability(Widening)
     if widening is None or not widening.is_wanted(options) or runs.next_cluster_number == 0:
@@ -50,13 +53,17 @@ def widen_clusters(
 
 
 def _is_widened(ends: PublishedEnds, bounds: ClassBounds) -> Bools:
-    """Return whether each cluster is published with more than its records span."""
+    """Return, for each cluster, whether its published ends differ from the range of its records."""
     return np.asarray(((ends.low != bounds.low) | (ends.high != bounds.high) | (ends.raised_nodes >= 0)).any(axis=1))
 
 
 def _published_values(space: EncodedTable, labels: Ints) -> tuple[EncodedTable, list[Ints]]:
-    """The space of the values that are released, and the codes that these had (of NULL last): an interval that is
-    widened must not end at a value of a record that is suppressed. O(n) time."""
+    """Return the table with only those values that published records have, and the values' original codes.
+
+    The original codes of each attribute end with that of NULL. With fewer values, an interval that is widened cannot
+    end at a value that only suppressed records have. The codes of suppressed records in the result are meaningless. If
+    no record is suppressed, `space` itself is returned. O(n) time.
+    """
     rows = np.flatnonzero(labels >= 0)
     if len(rows) == len(labels):
         return space, [np.arange(a.values + 1) for a in space.attributes]

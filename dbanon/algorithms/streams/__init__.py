@@ -1,6 +1,7 @@
 """Stream algorithms, which publish records one after the other: one file with its registration for each.
 
-`arrivals` is what a system sees, `state` what it keeps from one record to the next, the other files are the algorithms.
+`arrivals` is the input of an algorithm, `state` what it keeps from one record to the next; most of the other files are
+the algorithms.
 """
 
 import sys

@@ -17,24 +17,32 @@ from dbanon.kernels.streams.arrays import AttributeArrays
 
 @dataclass(frozen=True)
 class StreamModel:
-    """The model of every class: `k` persons, and `min_values` different values of each sensitive column."""
+    """The requirement of every class of a stream.
+
+    Attributes:
+        k: Least number of persons.
+        min_values: Least number of different values of each sensitive column.
+    """
 
     k: int
     min_values: tuple[int, ...] = ()
 
     @property
     def min_records(self) -> int:
-        """No class has fewer records."""
+        """Least number of records that a class can have: the greatest of k and `min_values`."""
         return max(self.k, *self.min_values) if self.min_values else self.k
 
 
 @dataclass(frozen=True)
 class AttributePlaces:
-    """The attributes as compiled code sees them (see dbanon.kernels.streams.class_loss).
+    """The attributes as compiled code reads them (see dbanon.kernels.streams.class_loss).
 
-    first (attributes + 1,): where the nodes of an attribute begin, of which a number has none; nodes (nodes, 3):
-    parent, last node below, node that it is published as; share (nodes,): leaves below but one, over all but one;
-    weights (attributes,) sum to 1; scales: by attribute, the scale of numbers whose values are ranks.
+    Attributes:
+        first: (attributes + 1,) where the hierarchy nodes of each attribute begin; a number has none.
+        nodes: (nodes, 3) parent, last node of the subtree, and node that it is published as.
+        share: (nodes,) leaves below less one, over all leaves less one.
+        weights: (attributes,) weights, which sum to 1.
+        scales: For each attribute, the scale of a number whose values are ranks; else None.
     """
 
     first: Ints
@@ -45,7 +53,7 @@ class AttributePlaces:
 
     @cached_property
     def starts(self) -> Ints:
-        """`first`; where there are scales, as int32 and followed by where in `lookup` each attribute begins, or -1."""
+        """`first`; if there are scales, as int32 and followed by where each attribute begins in `lookup`, or -1."""
         if all(scale is None for scale in self.scales):
             return self.first
         starts, end = [], len(self.share)
@@ -56,11 +64,14 @@ class AttributePlaces:
 
     @cached_property
     def lookup(self) -> Floats:
-        """The shares of nodes, and the positions of numbers whose values are ranks."""
+        """The shares of all nodes, followed by the positions of the numbers whose values are ranks."""
         return np.concatenate([self.share, *(scale.positions for scale in self.scales if scale is not None)])
 
     def arrays(self, seen: Floats) -> AttributeArrays:
-        """Return the attributes as kernels take them; seen (attributes, 2): the least and greatest value so far."""
+        """Return the attributes as kernels take them.
+
+        `seen` (attributes, 2) has the least and greatest value so far; kernels update it in place.
+        """
         return AttributeArrays(self.starts, self.nodes, self.lookup, seen, self.weights)
 
 
@@ -91,11 +102,11 @@ class Arrivals:
 
     @property
     def n_records(self) -> int:
-        """Number of records."""
+        """Number of records, including pending ones."""
         return len(self.values)
 
     def head(self, n_records: int) -> Arrivals:
-        """Return the first so many records alone."""
+        """Return the arrivals with the first `n_records` records only."""
         return replace(
             self,
             values=self.values[:n_records],
@@ -118,8 +129,18 @@ def build_arrivals(
     labels: Ints | None = None,
     scales: Sequence[NumberScale | None] | None = None,
 ) -> Arrivals:
-    """Records from codes (records, attributes), where a NULL has the code after the last; `people` None: everybody has
-    one record; `scales` None: those that the codes need."""
+    """Return records as arrivals of a stream, given their codes.
+
+    Args:
+        attributes: The quasi-identifiers.
+        codes: (records, attributes) codes; NULL has the code after the last value.
+        people: (records,) number of the person of each record; None if every person has one record.
+        sensitive: (records, columns) codes of the sensitive columns, -1 for NULL.
+        arrived: (records,) place at which each record arrived; None for 1, 2, ...
+        n_pending: Number of leading records that arrived earlier and are still pending.
+        labels: (records,) codes of a column to be predicted; None if there is none.
+        scales: The scale of each attribute; None for those that the codes need.
+    """
     records = len(codes)
     values = np.empty((records, len(attributes)))
     attribute_scales = tuple(needed_scale(a) for a in attributes) if scales is None else tuple(scales)
@@ -134,18 +155,22 @@ def build_arrivals(
 
 
 def values_of_codes(attribute: Attribute, scale: NumberScale | None) -> npt.NDArray[Any]:
-    """Return what stands for each code: a node, a rank, or a position."""
+    """Return the number that represents each code of an attribute.
+
+    It is the hierarchy node of a category, and the position (with a scale: the rank) of a number.
+    """
     if isinstance(attribute, NumericAttribute):
         return attribute.positions if scale is None else scale.ranks
     return attribute.node
 
 
 def needed_scale(attribute: Attribute) -> NumberScale | None:
-    """Return the scale of a number whose positions do not distinguish its values; None for other attributes."""
+    """Return the scale of a number if several values have equal positions; None otherwise and for categories."""
     return scale_of_codes(attribute.positions) if isinstance(attribute, NumericAttribute) else None
 
 
 def _attribute_places(attributes: Sequence[Attribute], scales: tuple[NumberScale | None, ...] = ()) -> AttributePlaces:
+    """Return the attributes as compiled code reads them, with weights scaled to a sum of 1."""
     trees = [a for a in attributes if isinstance(a, CategoricalAttribute)]
     sizes = [len(a.parent) if isinstance(a, CategoricalAttribute) else 0 for a in attributes]
     nodes = [np.stack([t.parent, t.last, t.published_node], axis=1).astype(np.int64) for t in trees]
@@ -160,4 +185,5 @@ def _attribute_places(attributes: Sequence[Attribute], scales: tuple[NumberScale
 
 
 def _concatenate(pieces: list[Any], empty: Any) -> Any:
+    """Return the concatenated arrays; `empty`, an array without rows, if there are none."""
     return np.ascontiguousarray(np.concatenate([empty, *pieces]))

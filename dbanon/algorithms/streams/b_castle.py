@@ -12,18 +12,20 @@ ALPHA = Parameter("alpha", Integer(2, 10**9), "A cluster of so many records take
 
 
 def b_castle(workspace: Workspace) -> StreamState:
-    """B-CASTLE (Wang et al. 2010), reconstructed from its abstract and what a review says of it: CASTLE whose clusters
-    are of about the same size.
+    """Publish a stream with B-CASTLE (Wang et al. 2010): CASTLE whose clusters are of about the same size.
 
-    A record joins no cluster of `alpha` records, and `beta` bounds the others: with full ones among them, records
-    would soon have to join whatever is not full. After that the record of its cluster that is farthest from the
-    center (the mean of numbers and the medoid of categories) is moved to another cluster of less than `alpha`, if
-    it widens that less than its own without it. A cluster that is due and too small is merged with those of least
-    correlation distance, until it is enough: by how much its loss grows and how far both together are from k
-    records, in k. What leaves is not split. All else, also that a record leaves after at most `delta`, is as in
-    CASTLE. O((beta + alpha) * attributes) time a record.
+    Reconstructed from its abstract and the description in a review. A record joins no cluster of `alpha` records, and
+    `beta` limits the number of the others: if full ones counted, records would soon have to join whatever is not full.
+    After a record has joined, the record of its cluster that is farthest from the center (the mean of numbers and the
+    medoid of categories) is moved to another cluster of less than `alpha`, if it widens that less than its own without
+    it.
+
+    A cluster with a due record (`delta` records have arrived since) that is too small is merged with those of least
+    correlation distance, until it is large enough. That distance is the growth of its loss plus the difference of both
+    together from k records, in k. Published clusters are not split. All else is as in CASTLE, also that a record is
+    published after at most `delta` arrivals. O((beta + alpha) * attributes) time a record.
     """
-    slots = min(workspace.arrivals.n_records, workspace.integer("delta") + 1) + 1  # each has a record that waits
+    slots = min(workspace.arrivals.n_records, workspace.integer("delta") + 1) + 1  # each has a pending record
     return run_castle(
         workspace,
         OpenClusters.from_workspace(workspace, workspace.integer("mu"), slots),
@@ -32,12 +34,12 @@ def b_castle(workspace: Workspace) -> StreamState:
 
 
 def _max_cluster_size(options: Options, k: int) -> int:
-    """Return the number of records with which a cluster is full."""
+    """Return the number of records with which a cluster is full: the option `alpha`, by default 2k."""
     return 2 * k if options["alpha"] is None else int(str(options["alpha"]))
 
 
 def excluded_parameter(options: Options, k: int) -> tuple[str, str] | None:
-    """Return a parameter that options or k exclude, and what it must be; None where nothing does."""
+    """Return ('alpha', its accepted values as text) if `alpha` is below k; None if the options are valid."""
     if _max_cluster_size(options, k) < k:
         return "alpha", f"at least {k}, as many records as a class needs"
     return None

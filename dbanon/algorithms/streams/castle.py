@@ -1,4 +1,4 @@
-"""CASTLE: open clusters that leave when a record of theirs is due."""
+"""CASTLE: open clusters that are published when one of their records is due."""
 
 import numpy as np
 
@@ -13,20 +13,21 @@ BETA = Parameter("beta", Integer(1, 10**6), "Most clusters that are open at a ti
 MU = Parameter(
     "mu", Integer(1, 10**6), "Number of the last classes whose mean loss a cluster does not exceed while it grows.", 100
 )
-"""Own parameters of systems with open clusters."""
+"""Own parameters of algorithms with open clusters."""
 
 NO_SIZE_LIMIT = 2**62
 """A size that no cluster has."""
 
 
 def castle(workspace: Workspace) -> StreamState:
-    """CASTLE, continuously anonymizing streaming data via adaptive clustering (Cao et al. 2011).
+    """Publish a stream with CASTLE, continuously anonymizing streaming data via adaptive clustering (Cao et al. 2011).
 
-    A record joins the open cluster that it widens least, where that stays as good as the last classes on average, else
-    a new one while fewer than `beta` are open. When it is due, its cluster leaves, split where it has twice as many
-    persons as a class needs; one that is too small gives it to a published class that covers it, leaves it out as an
-    outlier, or is merged with others. Where the paper chooses at random the oldest is chosen. O(beta * attributes)
-    time a record; published classes that are good are kept for good, as in the paper.
+    A record joins the open cluster that it widens least, if that then loses no more than the last classes on average;
+    else it begins a new one while fewer than `beta` are open. A record is due when `delta` records have arrived since,
+    itself counted; then its cluster is published. A cluster with twice as many persons as a class needs is split. If it
+    is too small, the record joins a published class that covers it, is suppressed as an outlier, or the cluster is
+    merged with others. If the paper chooses at random, the oldest is chosen here. O(beta * attributes) time a record;
+    published classes with little loss are kept forever, as in the paper.
     """
     return run_castle(
         workspace, OpenClusters.from_workspace(workspace, workspace.integer("mu"), workspace.integer("beta"))
@@ -34,7 +35,10 @@ def castle(workspace: Workspace) -> StreamState:
 
 
 def run_castle(workspace: Workspace, open_clusters: OpenClusters, alpha: int | None = None) -> StreamState:
-    """CASTLE, or with `alpha` B-CASTLE."""
+    """Run CASTLE, or B-CASTLE if `alpha` is given, and return the state after all arrivals.
+
+    `alpha` is the number of records with which a cluster of B-CASTLE is full.
+    """
     from dbanon.kernels.streams.castle import CastleOptions, castle_steps
 
     classes = len(workspace.classes.made_at)

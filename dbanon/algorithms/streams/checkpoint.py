@@ -1,6 +1,7 @@
-"""A stream that grows: it is put aside between two records and taken up again with those that came since.
+"""Checkpoints of a stream that grows: it stops between two records and continues later with the records that arrived.
 
-Its state is kept by what its numbers mean, as those of nodes and of persons change with what comes.
+Node numbers and person numbers change with the records that a call reads, so the state stores node names and hashes of
+persons instead.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _NODES, _VALUES = "nodes ", "values "
 
 @dataclass(frozen=True)
 class NumberMeaning:
-    """The meaning of the numbers in arrivals.
+    """The meaning of the node and person numbers in the arrivals of one call.
 
     Attributes:
         places: The attributes as compiled code reads them.
@@ -44,14 +45,16 @@ class NumberMeaning:
 
     @property
     def scales(self) -> list[tuple[int, NumberScale]]:
-        """Attributes whose values are ranks, with their scales."""
+        """Each attribute whose values are ranks (its index), with its scale."""
         return [(a, scale) for a, scale in enumerate(self.places.scales) if scale is not None]
 
 
 def save_state(algorithm: StreamAlgorithm, state: StreamState, meaning: NumberMeaning) -> Checkpoint:
-    """Return what a stream needs to continue: its reusable classes and its pending records.
+    """Return what a stream needs to continue: its reusable classes and the data of its pending records.
 
-    `classes` are the numbers of these classes, (reusable,). Linear in what is saved.
+    The result is a dictionary of arrays. Node numbers are replaced by places in stored lists of names, ranks of inexact
+    numbers by places in stored lists of exact values, and person numbers by hashes. The entry `classes` has the numbers
+    of the reusable classes. Linear in what is saved.
     """
     is_pending, reusable = state.class_ids == PENDING, state.reusable
     spans = [("lows", "highs"), *algorithm.state_layout.spans]
@@ -83,8 +86,17 @@ def save_state(algorithm: StreamAlgorithm, state: StreamState, meaning: NumberMe
 def restore_state(
     algorithm: StreamAlgorithm, checkpoint: Checkpoint, meaning: NumberMeaning, n_pending: int
 ) -> StreamState:
-    """The state that was put aside, for records of which the first ones wait; KeyError with the name of a node that is
-    not there any more."""
+    """Return the state in a checkpoint, with the node, person and value numbers of this call.
+
+    Args:
+        algorithm: The stream algorithm.
+        checkpoint: The dictionary of `save_state`.
+        meaning: The numbers of this call.
+        n_pending: Number of pending records, which are the first of this call.
+
+    Raises:
+        KeyError: If a stored node does not exist any more; the argument is its name.
+    """
     spans = [("lows", "highs"), *algorithm.state_layout.spans]
     arrays = {name.removeprefix(OWN): array for name, array in checkpoint.items() if name.startswith(OWN)}
     arrays |= {name: checkpoint[name] for name in ("lows", "highs", "seen")}
@@ -127,16 +139,21 @@ class StreamSegment:
     key: str = field(default_factory=secrets.token_hex)
 
     def __post_init__(self) -> None:
+        """Register the segment under its key, for as long as it exists."""
         _SEGMENTS[self.key] = self
 
     @staticmethod
     def find(key: str | None) -> StreamSegment | None:
-        """Return the segment with a key; None where there is no key, for a stream that is read at once."""
+        """Return the segment with a key; None if `key` is None, for a stream that is read at once.
+
+        Raises:
+            KeyError: If no existing segment has the key.
+        """
         return None if key is None else _SEGMENTS[key]
 
     @classmethod
     def from_bytes(cls, state: bytes | None, n_arrived: int, *, is_last: bool) -> StreamSegment:
-        """Return one that goes on from what `written` gave; None: that begins."""
+        """Return a segment that continues from the bytes that `to_bytes` wrote; None begins a stream."""
         if state is None:
             return cls(None, n_arrived, is_last)
         with np.load(io.BytesIO(state), allow_pickle=False) as arrays:
@@ -144,11 +161,14 @@ class StreamSegment:
 
     @property
     def classes(self) -> Ints:
-        """(kept,): the class_id of the classes that may be published again."""
+        """The class_id of each class that may be published again, (reusable,)."""
         return np.empty(0, np.int64) if self.checkpoint is None else self.checkpoint["classes"]
 
     def node_names(self, attribute: int) -> list[str]:
-        """Return the names of the nodes of an attribute that the state knows."""
+        """Return the names of an attribute's nodes that the state before contains.
+
+        The list is empty for a number or a new stream.
+        """
         stored_names = (
             [] if self.checkpoint is None else self.checkpoint.get(f"{_NODES}{attribute}", np.empty(0)).tolist()
         )
@@ -162,10 +182,12 @@ class StreamSegment:
         texts: Sequence[str | None],
         is_integral: bool,
     ) -> NumberScale | None:
-        """Return the scale of a number attribute; None where positions are exact, those of the state too.
+        """Return the scale of a number attribute; None if positions are exact, those of the state too.
+
+        If values are inexact, the checkpoint is converted to exact values first, in place of the old one.
 
         Args:
-            algorithm: The system.
+            algorithm: The stream algorithm.
             attribute: The number of the attribute.
             positions: (codes,) positions of the values of this call.
             texts: The exact value of each code, None if it follows from the position.
@@ -180,7 +202,7 @@ class StreamSegment:
         return exact_scale(positions, texts, is_integral, stored_keys)
 
     def person_hashes(self, algorithm: StreamAlgorithm) -> npt.NDArray[np.uint64]:
-        """Return hashes of the persons that the state knows."""
+        """Return the hashes of the persons that the state before contains; empty for a new stream."""
         stored_hashes = (
             []
             if self.checkpoint is None
@@ -189,7 +211,11 @@ class StreamSegment:
         return np.concatenate([np.empty(0, np.uint64), *stored_hashes])
 
     def value_numbers(self, column: int, hashes: npt.NDArray[np.uint64]) -> Ints:
-        """Numbers of the values of a sensitive column that stay the same, by code; `hashes` are those of its codes."""
+        """Return a number for each code of a sensitive column that stays the same from segment to segment.
+
+        Values that are new get the next numbers, which are remembered for the new checkpoint. `hashes` are those of the
+        values by code.
+        """
         name = f"{_VALUES}{column}"
         stored_hashes = np.empty(0, np.uint64) if self.checkpoint is None else self.checkpoint[name]
         stored_hashes = np.append(stored_hashes, hashes[~np.isin(hashes, stored_hashes)])
@@ -200,9 +226,16 @@ class StreamSegment:
     def initial_state(
         self, algorithm: StreamAlgorithm, meaning: NumberMeaning, function: str, n_pending: int
     ) -> StreamState | None:
-        """Return the state that the stream is taken up from, with so many records that wait.
+        """Return the state from which the stream continues; None if it begins.
 
-        HierarchyNodeRemovedError.
+        Args:
+            algorithm: The stream algorithm.
+            meaning: The numbers of this call.
+            function: Name of the called function, for the message.
+            n_pending: Number of pending records.
+
+        Raises:
+            HierarchyNodeRemovedError: If a stored node does not exist any more.
         """
         if self.checkpoint is None:
             return None
@@ -212,13 +245,14 @@ class StreamSegment:
             raise errors.HierarchyNodeRemovedError(function, str(error.args[0])) from None
 
     def save(self, algorithm: StreamAlgorithm, state: StreamState, meaning: NumberMeaning) -> None:
-        """Keep the state at the end of the segment as the new checkpoint."""
+        """Store the state at the end of the segment in `new_checkpoint`."""
         self.new_checkpoint = save_state(algorithm, state, meaning) | self.value_hashes
 
     def to_bytes(self, class_ids: Mapping[int, int]) -> bytes:
-        """Return the new checkpoint as bytes that contain no Python objects.
+        """Return the new checkpoint as bytes (compressed NumPy arrays) that contain no Python objects.
 
-        `class_ids` are the ids of the classes published in this segment, by the number that the algorithm gave them.
+        `class_ids` are the ids of the classes published in this segment, by the number that the algorithm gave them;
+        class numbers are replaced by ids.
         """
         stored_ids = {**dict(enumerate(self.classes.tolist())), **class_ids}
         classes = np.array([stored_ids[number] for number in self.new_checkpoint["classes"].tolist()], np.int64)
@@ -238,9 +272,15 @@ def _renumber_nodes(
     meaning: NumberMeaning,
     renumber: Renumber,
 ) -> OwnArrays:
-    """Return the arrays with their nodes by other numbers.
+    """Return the arrays of a state with the numbers of hierarchy nodes replaced by `renumber(attribute, nodes)`.
 
-    The last node below one follows from it where that is known.
+    Args:
+        algorithm: The stream algorithm, which states what its own arrays contain.
+        arrays: The arrays; not changed.
+        spans: Names of pairs of arrays with the lows and highs of classes. The highs of categories are set to the last
+            node below the renumbered low.
+        meaning: The numbers of this call.
+        renumber: Returns the new numbers.
     """
     renumbered_arrays = {**arrays, **algorithm.state_layout.nodes(arrays, renumber)}
     for name, other in spans:
@@ -257,12 +297,16 @@ def _renumber_nodes(
 
 
 def _last_nodes(places: AttributePlaces, a: int, nodes: Ints) -> Floats:
-    """Return the last nodes below nodes; of numbers that stand for others it does not matter."""
+    """Return the last node of the subtree of each of `nodes` of attribute `a`.
+
+    For numbers that are no nodes of the hierarchy the result is meaningless.
+    """
     begin, size = places.first[a], places.first[a + 1] - places.first[a]
     last: Ints = places.nodes[begin + np.minimum(nodes, size - 1), 1]
     return last.astype(np.float64)
 
 
 def _collect_numbers(used: set[int], numbers: Ints) -> Ints:
+    """Add the numbers to the set `used`, in place, and return them unchanged."""
     used.update(np.unique(numbers).tolist())
     return numbers

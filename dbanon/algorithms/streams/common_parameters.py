@@ -10,7 +10,7 @@ _SHARED_NAMES = (
     "k", "qi", "sensitive", "hierarchies", "person", "missing_codes", "intervals", "insensitive", "identifier",
     "withhold", "allow_rare", "min_level", "top", "bottom", "rounding", "coarsen", "escape_labels", "weights",
 )  # fmt: skip
-"""Those that say of a stream what they say of a table."""
+"""Parameters that have the same meaning for a stream as for a table."""
 
 _STREAM_DOCS = {
     "k": "Least number of records (of persons, if a person column is declared) that a class has when it is first "
@@ -62,7 +62,7 @@ COMMON: tuple[Parameter, ...] = (
         "keep",
     ),
 )
-"""`suppress` is a word here, not a share: how many records are left out follows from delta."""
+"""`suppress` is a word here, not a share: how many records are suppressed follows from delta."""
 
 N_COMMON_FIRST = 4
-"""Before the others come the parameters of a system alone: DuckDB understands `=` for the first ones."""
+"""The number of common parameters before the algorithm's own: DuckDB understands `=` for the first ones."""

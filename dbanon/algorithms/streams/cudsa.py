@@ -1,4 +1,4 @@
-"""CUDSA: groups of records that lose little and have the same label."""
+"""CUDSA: groups of records that lose little and have equal labels."""
 
 import numpy as np
 
@@ -21,16 +21,16 @@ WEIGHT = Parameter(
 
 
 def cudsa(workspace: Workspace) -> StreamState:
-    """CUDSA, classification utility aware data stream anonymization (CUDSA paper), reconstructed from what a
-    review says of it.
+    """Publish a stream with CUDSA, classification utility aware data stream anonymization.
 
-    A class costs its records times what each loses, times `w`, and its records times one less the sum of the squared
-    shares of labels, times 1 - w. When a record is due, a group is formed of it and, one by one, the waiting record of
-    another person that makes the group cost least more, until it has k persons, and then until it has enough sensitive
-    values of such as have others. A class of the store that covers the record is used again instead if it costs less,
-    with the records that it had when it was first published; the cheapest of several. Without a label the loss alone
-    counts. k and `delta` are hard, as in the paper, whose window is `delta` here. O(k * delta * attributes + store)
-    time for a record that is due and for which a group is formed, which k records share where the group leaves.
+    Reconstructed from the description in a review. The cost of a class has two parts: its records times the loss of
+    each, times w; and its records times one less the sum of the squared shares of labels, times 1 - w, where w is
+    `label_weight`. When a record is due (`delta` records have arrived since, itself counted), a group is formed of it
+    and, one by one, the pending record of another person that adds least cost, until it has k persons, and then until
+    it has enough sensitive values. A stored class that covers the record is used again instead if it costs less, with
+    the records that it had when it was first published; of several the cheapest. Without a label column the loss alone
+    counts. k and `delta` are hard limits, as in the paper, whose window is `delta` here. O(k * delta * attributes +
+    store) time for a due record for which a group is formed, which k records share when the group is published.
     """
     from dbanon.kernels.streams.cudsa import CudsaOptions, cudsa_steps
 

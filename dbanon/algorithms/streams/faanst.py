@@ -1,4 +1,4 @@
-"""FAANST: the records that wait are clustered in rounds."""
+"""FAANST: the pending records are clustered in rounds."""
 
 import numpy as np
 
@@ -29,21 +29,21 @@ CLUSTERS = Parameter("clusters", Choice(("kmeans", "kmember")), "What a round cl
 
 
 def faanst(workspace: Workspace) -> StreamState:
-    """FAANST (Zakerzadeh and Osborn 2011) and its passive and proactive extensions (Zakerzadeh and Osborn 2013),
-    reconstructed from their abstracts and what a review says.
+    """Publish a stream with FAANST (Zakerzadeh and Osborn 2011) or an extension (Zakerzadeh and Osborn 2013).
 
-    When `mu` records wait (and k and a quarter of `mu` have come since the last round, so that rounds in vain cost
-    little), a round publishes those that an accepted class covers, clusters the rest, where that is enough for a class,
-    and publishes each cluster that has k persons; the others go on waiting. Clusters are made by k-means, from random
-    records and in five steps at most, with the mean of numbers and the medoid of categories; or by k-member, without
-    its leftovers.
+    Reconstructed from their abstracts and the description in a review. A round begins when `mu` records are pending,
+    and k and a quarter of `mu` have arrived since the last round, so that unsuccessful rounds cost little. It publishes
+    the records that an accepted class covers, clusters the rest if they are enough for a class, and publishes each
+    cluster that has k persons; the others stay pending. Clusters are formed by k-means, from random records and in five
+    steps at most, with the mean of numbers and the medoid of categories; or by k-member, without its leftovers.
 
-    FAANST has no deadline and its extensions a soft one: here no record waits longer than `delta`, in any mode. What is
-    due leaves with the accepted class that covers it and loses least; else, unless the mode is `base`, with its cluster
-    of the last round and those nearest to it, until these are enough for a class; else it is suppressed. `proactive`
-    counts arrivals where the paper measures time: after a round it does the same with what would be due before as many
-    have come as between the last two rounds, but what then finds no class goes on waiting. When the stream ends a last
-    round is held. O(mu / k) distances a record by k-means, O(mu) by k-member; accepted classes are kept for good.
+    FAANST has no deadline and its extensions a soft one: here no record is pending longer than `delta`, in any mode. A
+    due record (`delta` records have arrived since, itself counted) is published with the accepted class that covers it
+    and loses least. Otherwise, unless the mode is `base`, it is published with its cluster of the last round and those
+    nearest to it, until these are enough for a class. Otherwise it is suppressed. `proactive` counts arrivals where the
+    paper measures time: after a round it does the same with records that would be due before as many have arrived as
+    between the last two rounds; those that find no class stay pending. When the stream ends, there is a last round.
+    O(mu / k) distances a record by k-means, O(mu) by k-member; accepted classes are kept forever.
     """
     from dbanon.kernels.streams.faanst import FaanstOptions, faanst_steps
 
@@ -82,13 +82,16 @@ def faanst(workspace: Workspace) -> StreamState:
 
 
 def _records_per_round(options: Options) -> int:
-    """Return the number of pending records that starts a round."""
+    """Return the number of pending records that starts a round: the option `mu`.
+
+    The default is 500, or `delta` if that is less.
+    """
     mu, delta = options["mu"], int(str(options["delta"]))
     return min(500, delta) if mu is None else int(str(mu))
 
 
 def excluded_parameter(options: Options, k: int) -> tuple[str, str] | None:
-    """Return a parameter that options or k exclude, and what it must be; None where nothing does."""
+    """Return ('mu', its accepted values as text) if `mu` is below k or above `delta`; None if the options are valid."""
     delta, mu = int(str(options["delta"])), _records_per_round(options)
     if mu < k:
         return "mu", f"at least {k}, as many records as a class needs"

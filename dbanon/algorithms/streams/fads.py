@@ -1,4 +1,4 @@
-"""FADS: the record that is due leaves with its nearest, or with a class that was published before."""
+"""FADS: a due record is published with its nearest records, or with a class that was published before."""
 
 from dbanon.algorithms.streams.registry import register
 from dbanon.algorithms.streams.state import StreamState, Workspace
@@ -11,15 +11,16 @@ LIFE = Parameter(
     "How many arrivals a published class may be used again for (the paper's T_kc).",
     200,
 )
-"""Own parameter of systems that publish classes again for a time."""
+"""Own parameter of algorithms that publish classes again for a time."""
 
 
 def fads(workspace: Workspace) -> StreamState:
-    """FADS, a fast clustering-based anonymization of data streams (Guo and Zhang 2013).
+    """Publish a stream with FADS, a fast clustering-based anonymization of data streams (Guo and Zhang 2013).
 
-    A record leaves when it is one of `delta` that have come. A published class that covers it is used again where it
-    loses less than a new one of the record and its k - 1 nearest of other persons. The paper counts the records that
-    wait; counting those that came holds every record to `delta`. O(delta * attributes) time a record.
+    A record is due when `delta` records have arrived since, itself counted. A published class that covers it is used
+    again if it loses less than a new class of the record and its k - 1 nearest records of other persons. The paper
+    counts the pending records; counting arrivals limits the delay of every record to `delta`. O(delta * attributes)
+    time a record.
     """
     from dbanon.kernels.streams.sliding_window import FadsOptions, fads_steps
 

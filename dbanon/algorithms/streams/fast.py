@@ -1,4 +1,4 @@
-"""FAST: FADS in rounds, whose groups several workers look for."""
+"""FAST: FADS in rounds, whose groups are searched for by several threads."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -23,17 +23,18 @@ WORKERS = Parameter("workers", Integer(1, 256), "How many threads look for group
 
 
 def fast(workspace: Workspace) -> StreamState:
-    """FAST, fast anonymization of big data streams (Mohammadian et al. 2014), reconstructed from its abstract and what
-    a review says of it: FADS in rounds.
+    """Publish a stream with FAST, fast anonymization of big data streams (Mohammadian et al. 2014): FADS in rounds.
 
-    A round is held when a record is due, as it is one of `delta` that have come. In it all leave, oldest first and each
-    as in FADS, that would be due before `ahead` more have come. The paper publishes what would be due before the next
-    round, by the clock; here it is by arrivals, so that what leaves does not hang on how fast a machine is, and k where
-    nobody says more, as a round takes about as many away. With `ahead` 0 it is FADS. The paper's threads publish at the
-    same time, with locks on records; here `workers` look for the groups of a round at the same time, and one after the
-    other leaves in the order of arrival, with a group that is looked for again where some of it have left: so what
-    leaves is the same with any number of them. They wait for each other, so several are only worth it where `delta` is
-    large. O(delta * attributes) time a record.
+    Reconstructed from its abstract and the description in a review. A round takes place when a record is due, that is,
+    when `delta` records have arrived since. It publishes, oldest first and each as in FADS, all records that would be
+    due before `lookahead` more have arrived. The paper publishes what would be due before the next round, by the clock;
+    here it is by arrivals, so that the result does not depend on how fast a machine is. The default is k, since a round
+    publishes about as many. With `lookahead` 0 it is FADS.
+
+    The paper's threads publish at the same time, with locks on records. Here `workers` threads search for the groups of
+    a round at the same time; then the groups are published one after the other in the order of arrival, and a group is
+    searched for again if some of its records were published. So the result is the same with any number of threads. They
+    synchronize often, so several are only worth it if `delta` is large. O(delta * attributes) time a record.
     """
     from dbanon.kernels.streams.fast import FastOptions, fast_steps, precompute_groups
 
@@ -45,6 +46,7 @@ def fast(workspace: Workspace) -> StreamState:
     batches = BatchArrays(batch, np.empty((at_once, size), np.int64), numbers)
 
     def guess_groups(worker: int) -> None:
+        """Search for the groups of one worker's share of a round's records, before any is published."""
         scratch = (table[worker], far[worker])
         precompute_groups(
             worker,
@@ -58,6 +60,7 @@ def fast(workspace: Workspace) -> StreamState:
         )
 
     def run_steps(*given: Any) -> int:
+        """Run the kernel, with the worker threads between its calls, and return the steps done."""
         n_done, max_steps = 0, given[1]
         while n_done < max_steps:
             if workspace.counters[7] > 0:
@@ -73,13 +76,16 @@ def fast(workspace: Workspace) -> StreamState:
 
 
 def _arrivals_ahead(options: Options, k: int) -> int:
-    """Return how many arrivals before it is due a record may be published with others."""
+    """Return the option `lookahead`; by default k, at most delta - k.
+
+    It is how many arrivals before it is due a record may be published with others.
+    """
     delta = int(str(options["delta"]))
     return min(k, delta - k) if options["lookahead"] is None else int(str(options["lookahead"]))
 
 
 def excluded_parameter(options: Options, k: int) -> tuple[str, str] | None:
-    """Return a parameter that options or k exclude, and what it must be; None where nothing does."""
+    """Return ('lookahead', its accepted values as text) if it is above delta - k; None if the options are valid."""
     max_ahead = int(str(options["delta"])) - k
     if _arrivals_ahead(options, k) > max_ahead:
         return "lookahead", f"at most {max_ahead}, delta less as many records as a class needs"

@@ -1,4 +1,4 @@
-"""IDEA: records that lack values leave with the most similar, in classes in which a NULL may be any value."""
+"""IDEA: records with missing values are published with the most similar ones; in a class a NULL may be any value."""
 
 import numpy as np
 
@@ -12,17 +12,20 @@ THETA = Parameter("theta", Float(0, 1), "A class that loses less than this may b
 
 
 def idea(workspace: Workspace) -> StreamState:
-    """IDEA, a utility-enhanced approach to incomplete data stream anonymization (Yang et al. 2022), reconstructed from
-    its abstract and what a review says of it.
+    """Publish a stream with IDEA, for records with missing values (Yang et al. 2022).
 
-    When a record is due, a group is formed of it and the k - 1 most similar records of other persons that wait (and
-    then the most similar with sensitive values that are needed, which the paper does not ask for). Two records are as
-    similar as the share of attributes that both have, times one less their mean distance on these. A class is published
-    by the values that its records have, and a record without one is published as its class is: who reads it cannot tell
-    who had a value (maybe match). Where all lack it, it is NULL. A class of the store that has all values of the record
-    is published again instead if it loses no more; a class of NULLs stands for NULLs alone, as what is published has to
-    be true of every record. A group that loses less than `theta` is stored, and the store are the last `store` of
-    these. The paper's window is `delta` here, which holds every record. O(delta * attributes) time a record.
+    IDEA is a utility-enhanced approach to incomplete data stream anonymization, reconstructed from its abstract and the
+    description in a review. When a record is due (`delta` records have arrived since, itself counted), a group is
+    formed of it and the k - 1 most similar pending records of other persons (and then the most similar with sensitive
+    values that are needed, which the paper does not require). The similarity of two records is the share of attributes
+    that both have, times one less their mean distance on these.
+
+    A class is published with the range of the values that its records have, and so is a record without a value: readers
+    cannot distinguish who had one (maybe match). If all records of a class lack it, it is NULL. A stored class that has
+    all values of the record is published again instead if it loses no more; a class of NULLs covers NULLs alone, as
+    published values must be true of every record. A group that loses less than `theta` is stored; the last
+    `max_stored_classes` of these are kept. The paper's window is `delta` here, which limits the delay of every record.
+    O(delta * attributes) time a record.
     """
     from dbanon.kernels.streams.incomplete import IdeaOptions, idea_steps
 

@@ -1,4 +1,4 @@
-"""K-VARP and IoT anonymity: records that lack values leave with those that lack the same, or nearly the same."""
+"""K-VARP and IoT anonymity: records are published with others that lack the same, or nearly the same, values."""
 
 from functools import partial
 
@@ -10,23 +10,25 @@ from dbanon.algorithms.streams.ubdsa import STORE
 from dbanon.kernels.streams.arrays import PartitionArrays
 
 _BITS = 62
-"""Attributes that a pattern tells apart; of more, some share a place."""
+"""Number of attributes that a pattern distinguishes; if there are more, some share a bit."""
 
 
 def publish_by_pattern(workspace: Workspace, *, by_size: bool) -> StreamState:
-    """K-VARP (Otgonbayar et al. 2018), and `by_size` IoT anonymity (Otgonbayar et al. 2016), reconstructed from
-    abstracts and what a review says of them.
+    """Publish a stream with K-VARP (Otgonbayar et al. 2018) or, `by_size`, IoT anonymity (Otgonbayar et al. 2016).
 
-    A record's pattern is which quasi-identifiers it has; records that wait with the same pattern are a partition.
-    When a record is due it leaves with the nearest k - 1 of other persons in its partition. Where these are too
-    few, the partition of the most similar pattern is merged with it (Jaccard), or with `by_size` the largest one,
-    until there are enough; distances go by the attributes that all patterns have. The paper publishes the others as
-    NULL. That would not be true of who has a value, so here such an attribute is `*` where some records of the
-    class have a value and some have none, NULL where none has, and an interval or a node where all have. Where all
-    partitions together are too few, the record leaves with a class of the store that covers it, of one pattern
-    therefore, or is suppressed; IoT anonymity has no store. The paper's window is `delta` here, which holds every
-    record; sensitive values, which it does not ask for, may be needed. O(delta * attributes) time a record, O(delta
-    * patterns) where partitions are merged, and `by_size` O(delta^2).
+    Reconstructed from abstracts and the description in a review. A record's pattern is the set of quasi-identifiers
+    that are not NULL; pending records with the same pattern are a partition. When a record is due (`delta` records have
+    arrived since, itself counted), it is published with the nearest k - 1 of other persons in its partition. If these
+    are too few, the partition of the most similar pattern (Jaccard), or `by_size` the largest one, is merged with it,
+    until there are enough; distances use the attributes that all patterns have. If all partitions together are too few,
+    the record is published with a stored class that covers it, which therefore has one pattern, or is suppressed; IoT
+    anonymity stores no classes.
+
+    The paper publishes the other attributes as NULL. That would not be true of records with a value, so here such an
+    attribute is `*` if some records of the class have a value and some have none, NULL if none has, and an interval or
+    a node if all have. The paper's window is `delta` here, which limits the delay of every record; sensitive values,
+    which it does not require, may be needed. O(delta * attributes) time a record, O(delta * patterns) where partitions
+    are merged, and `by_size` O(delta^2).
     """
     from dbanon.kernels.streams.incomplete import PartitionOptions, pattern_steps
 

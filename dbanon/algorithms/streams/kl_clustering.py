@@ -1,4 +1,4 @@
-"""(k,l)-clustering: the same k persons leave together, for as long as a stream lasts."""
+"""(k,l)-clustering: the same k persons are published together for as long as a stream lasts."""
 
 import numpy as np
 
@@ -9,18 +9,21 @@ from dbanon.kernels.streams.arrays import PersonClusterArrays
 
 
 def kl_clustering(workspace: Workspace) -> StreamState:
-    """(k,l)-clustering for transactional data streams (Tekli et al. 2018), reconstructed from what a review says of it.
+    """Publish a stream with (k,l)-clustering for transactional data streams (Tekli et al. 2018).
 
-    Persons are in clusters of exactly k, each in one for the whole stream: so what leaves of a person always leaves
-    with the same others, and cannot be told from theirs by following it. A cluster is made when a record of a person
-    without one is due, of that person and the nearest k - 1 others that have none (where they have too few sensitive
-    values, first of the nearest that have others), whose records leave at once. After that a cluster emits as soon as a
-    record of each of its persons waits: the oldest of each, if they have enough sensitive values. The paper publishes
-    them in two tables, of quasi-identifiers as they are and of sensitive values; one relation leaves here, so a group
-    is published with what its records span. No record waits longer than `delta`, which the paper does not say: one that
-    is due before that is suppressed, as is every record of an unknown person. O(delta * attributes) time for a record
-    whose person has no cluster, O(k) for all others; what is kept is linear in the persons, whose numbers have to be
-    the same for as long as a stream goes on.
+    Reconstructed from the description in a review. Persons are in clusters of exactly k, each in one for the whole
+    stream: so the records of a person are always published with those of the same others, and cannot be distinguished
+    by following the stream. A cluster is formed when a record of a person without one is due (`delta` records have
+    arrived since, itself counted), of that person and the nearest k - 1 others that have none (if they have too few
+    sensitive values, first of the nearest that have others), whose records are published at once. After that a cluster
+    publishes as soon as a record of each of its persons is pending: the oldest of each, if they have enough sensitive
+    values.
+
+    The paper publishes two tables, of quasi-identifiers as they are and of sensitive values; here one relation is
+    published, so a group is published with the ranges of its records. No record is pending longer than `delta`, which
+    the paper does not state: one that is due before is suppressed, as is every record of an unknown person. O(delta *
+    attributes) time for a record whose person has no cluster, O(k) for all others. The state is linear in the persons,
+    whose numbers have to be the same throughout a stream.
     """
     from dbanon.kernels.streams.person_clusters import PersonOptions, person_steps, restore_pending
 
@@ -43,7 +46,7 @@ def kl_clustering(workspace: Workspace) -> StreamState:
 
 
 def excluded_parameter(options: Options, k: int) -> tuple[str, str] | None:
-    """Return a parameter that options or k exclude, and what it must be; None where nothing does."""
+    """Return ('l', its accepted values as text) if `l` is above k; None if the options are valid."""
     if options.get("l") is not None and int(str(options["l"])) > k:
         return "l", f"at most {k}, as a group is exactly k records"
     return None

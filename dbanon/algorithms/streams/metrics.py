@@ -18,8 +18,13 @@ from dbanon.encoding.encoded_table import Ints
 
 @dataclass(frozen=True)
 class StreamOutcome:
-    """Records that left, in canonical order: what they were published with at the end, at which place each arrived, and
-    how many had arrived when it left."""
+    """All records of a stream after its end.
+
+    Attributes:
+        published: The classes with what they publish; records are in canonical order.
+        arrived_at: (n,) place at which each record arrived.
+        published_at: (n,) number of records that had arrived when it was published or suppressed.
+    """
 
     published: PublishedClusters
     arrived_at: Ints
@@ -27,19 +32,21 @@ class StreamOutcome:
 
     @cached_property
     def class_of(self) -> Ints:
-        """The class of each record, -1 of the remaining records out: classes that publish the same are one."""
+        """The class of each record, -1 if it is suppressed; clusters that publish the same values are one class."""
         return np.append(self.published.class_of, -1)[self.published.runs.labels()]
 
     @cached_property
     def is_first(self) -> Ints:
-        """Whether each record left when its class was first published."""
+        """Whether each record was published when its class was first published; false for suppressed records."""
         first_published_at = np.full(len(self.published.class_sizes) + 1, np.iinfo(np.int64).max)
         np.minimum.at(first_published_at, self.class_of, self.published_at)
         return np.asarray((self.class_of >= 0) & (first_published_at[self.class_of] == self.published_at))
 
     def min_persons(self) -> int:
-        """Return the least number of persons (records, where nobody has several) of a class when it is first
-        published."""
+        """Return the least number of known persons of a class when it was first published.
+
+        Records are counted if persons do not count.
+        """
         persons = self.published.space.persons
         is_counted = self.is_first if persons is None else self.is_first & (persons >= 0)
         classes = self.class_of[is_counted]
@@ -48,7 +55,10 @@ class StreamOutcome:
         return int(np.bincount(pairs[0], minlength=len(self.published.class_sizes)).min())
 
     def metrics(self, names: Sequence[str]) -> dict[str, float]:
-        """Measures by name; where all records are suppressed, NaN for what is about classes."""
+        """Return the values of the named metrics.
+
+        If all records are suppressed, metrics that are about classes are NaN.
+        """
         is_empty = self.published.n_published == 0
         return {
             n: math.nan if is_empty and n not in _METRICS_OF_ALL_RECORDS else float(STREAM_METRICS[n](self))
@@ -57,6 +67,7 @@ class StreamOutcome:
 
 
 def _table_metric(metric: Callable[[PublishedClusters], float]) -> Callable[[StreamOutcome], float]:
+    """Return a metric of tables as a metric of streams: it is applied to the published classes."""
     return lambda of: metric(of.published)
 
 
@@ -82,4 +93,4 @@ _METRICS_OF_ALL_RECORDS = (
     "classes",
     "clusters",
 )
-"""Measures that are about all records, suppressed or not, and counts."""
+"""Metrics that are about all records, suppressed or not, and counts."""

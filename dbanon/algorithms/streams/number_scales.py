@@ -1,4 +1,4 @@
-"""Numbers whose positions as DOUBLE are not exact: they are compared by rank and measured by position.
+"""Numbers whose positions as DOUBLE are not exact: they are compared by rank, and distances use positions.
 
 Beyond 2^53 steps several values have one position, and a class would seem to cover a value next to those that it
 publishes. Ranks change with the values that a call reads, so a stream that grows keeps the exact values, called keys.
@@ -18,7 +18,7 @@ ExactValue = int | float | Fraction
 
 @dataclass(frozen=True)
 class NumberScale:
-    """The values of a number attribute in a call and in the state that it goes on from, in their order.
+    """The values of a number attribute in a call and in the state that it continues from, in ascending order.
 
     Attributes:
         ranks: (codes,) the rank of each code.
@@ -32,7 +32,10 @@ class NumberScale:
 
 
 def scale_of_codes(positions: Floats) -> NumberScale | None:
-    """Return the scale of values that ascend with their codes; None if their positions distinguish them."""
+    """Return the scale of values that ascend with their codes; None if their positions are all different.
+
+    The rank of a value is then its code.
+    """
     if (np.diff(positions) > 0).all():
         return None
     return NumberScale(np.arange(float(len(positions))), positions)
@@ -41,7 +44,7 @@ def scale_of_codes(positions: Floats) -> NumberScale | None:
 def exact_scale(
     positions: Floats, texts: Sequence[str | None], is_integral: bool, stored_keys: Mapping[ExactValue, float] | None
 ) -> NumberScale | None:
-    """Return the scale of the values of a call and those of a state; None if positions are exact in both.
+    """Return the scale of the values of a call together with those of a state; None if positions are exact in both.
 
     Args:
         positions: (codes,) the position of each code.
@@ -66,12 +69,15 @@ def exact_scale(
 
 
 def key_of_text(text: str, is_integral: bool) -> ExactValue:
-    """Return the key that `str` or the database wrote."""
+    """Return the exact value (key) that a text represents: int, fraction ('7/2') or, if not `is_integral`, float."""
     if not is_integral:
         return float(text)
     return Fraction(text) if "/" in text else int(text)
 
 
 def key_of_position(position: float, is_integral: bool) -> ExactValue:
-    """Return the key of a value whose position is exact."""
+    """Return the exact value (key) of a value whose position is exact.
+
+    It is the position, or if not `is_integral` its double, since such positions are half of the values.
+    """
     return int(position) if is_integral else position * 2

@@ -1,4 +1,4 @@
-"""Numbers in the state of a stream that are no exact positions: they are stored as places in a list of exact values."""
+"""Storage of numbers whose positions are not exact: a stored state has places in a list of exact values instead."""
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -21,10 +21,11 @@ _KEYS, _PLACES, OWN = "keys ", "places ", "own "
 
 
 def with_keys(algorithm: StreamAlgorithm, checkpoint: Checkpoint, a: int, is_integral: bool) -> Checkpoint:
-    """Return a state whose numbers of an attribute are places in its list of keys.
+    """Return a checkpoint in which the numbers of attribute `a` are places in a stored list of exact values (keys).
 
-    States of earlier versions have positions. Where these are not exact, it is unknown which values are the ends of a
-    class; it then covers only values that it covers in any case, which may be none.
+    It is returned unchanged if it has them already. Checkpoints of earlier versions have positions. If these are not
+    exact, it is unknown which values are the ends of a class; it then covers only values that it covers in any case,
+    which may be none.
     """
     if f"{_KEYS}{a}" in checkpoint:
         return checkpoint
@@ -69,7 +70,11 @@ def with_keys(algorithm: StreamAlgorithm, checkpoint: Checkpoint, a: int, is_int
 
 
 def _certain_ends(low: float, high: float, is_integral: bool) -> tuple[ExactValue | None, ExactValue | None]:
-    """Return the ends that an interval of positions has in any case; None where it is open."""
+    """Return the exact ends of the values that an interval of rounded positions certainly covers.
+
+    An infinite end is None. If the interval certainly covers no value, both ends are a number between two whole
+    numbers.
+    """
     first = None if not np.isfinite(low) else key_of_position(low, is_integral)
     last = None if not np.isfinite(high) else key_of_position(high, is_integral)
     if is_integral and first is not None and abs(low) >= MAX_EXACT:
@@ -82,13 +87,13 @@ def _certain_ends(low: float, high: float, is_integral: bool) -> tuple[ExactValu
 
 
 def has_inexact(algorithm: StreamAlgorithm, checkpoint: Checkpoint, a: int) -> bool:
-    """Return whether a state of an earlier version has positions of an attribute that are not exact."""
+    """Return whether a checkpoint has positions of attribute `a` of at least 2^53, which are not exact."""
     arrays = [checkpoint[name][:, a] for pair in _span_names(algorithm, OWN) for name in pair]
     return any(bool((np.isfinite(v) & (np.abs(v) >= MAX_EXACT)).any()) for v in (*arrays, checkpoint["seen"][a]))
 
 
 def stored_keys(checkpoint: Checkpoint, a: int, is_integral: bool) -> dict[ExactValue, float] | None:
-    """Return the keys of a state with their positions; None if it has positions."""
+    """Return the exact values (keys) of attribute `a` in a checkpoint, with their positions; None if it has no keys."""
     if f"{_KEYS}{a}" not in checkpoint:
         return None
     keys = (key_of_text(text, is_integral) for text in checkpoint[f"{_KEYS}{a}"].tolist())
@@ -98,10 +103,15 @@ def stored_keys(checkpoint: Checkpoint, a: int, is_integral: bool) -> dict[Exact
 def ranks_to_keys(
     algorithm: StreamAlgorithm, arrays: Checkpoint, a: int, scale: NumberScale
 ) -> tuple[Checkpoint, Checkpoint]:
-    """Return arrays whose ranks are places in a list of keys, and this list, to be put aside."""
+    """Replace the ranks of attribute `a` by places in a list of the keys (exact values) that occur.
+
+    Returns:
+        The new arrays; and the list of keys and their positions, to be added to the checkpoint.
+    """
     used: set[int] = set()
 
     def note(ranks: Floats) -> Floats:
+        """Add the ranks to the set of those that occur, and return them unchanged."""
         used.update(ranks.astype(np.int64).tolist())
         return ranks
 
@@ -122,7 +132,10 @@ def keys_to_ranks(
     checkpoint: Checkpoint,
     is_integral: bool,
 ) -> Checkpoint:
-    """Return arrays whose places in the list of keys of a state are ranks."""
+    """Return the arrays with places in the checkpoint's list of keys replaced by the ranks of this call.
+
+    Every stored key must be in `scale`.
+    """
     rank = {key: i for i, key in enumerate(scale.keys)}
     ranks = np.array([rank[key] for key in stored_keys(checkpoint, a, is_integral) or ()], np.float64)
     return _map_numbers(algorithm, arrays, a, lambda places: ranks[places.astype(np.int64)])
@@ -131,7 +144,10 @@ def keys_to_ranks(
 def _map_numbers(
     algorithm: StreamAlgorithm, arrays: Checkpoint, a: int, change: Callable[[Floats], Floats]
 ) -> Checkpoint:
-    """Return the arrays with other numbers of an attribute, infinite ones excepted."""
+    """Return copies of the arrays with the numbers of attribute `a` replaced by `change(numbers)`.
+
+    Infinite numbers stay.
+    """
     mapped_arrays = dict(arrays)
     for name in {name for pair in _span_names(algorithm, "") for name in pair}:
         mapped_arrays[name] = mapped_arrays[name].astype(np.float64)
@@ -147,8 +163,10 @@ def _map_numbers(
 
 
 def _span_names(algorithm: StreamAlgorithm, prefix: str) -> Sequence[tuple[str, str]]:
+    """Return the names of all pairs of arrays with lows and highs; those of the algorithm itself get the prefix."""
     return [("lows", "highs"), *((prefix + low, prefix + high) for low, high in algorithm.state_layout.spans)]
 
 
 def _own_arrays(checkpoint: Checkpoint) -> Checkpoint:
+    """Return the algorithm's own arrays in a checkpoint, by their names without the prefix."""
     return {name.removeprefix(OWN): array for name, array in checkpoint.items() if name.startswith(OWN)}

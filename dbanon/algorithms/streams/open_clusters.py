@@ -1,5 +1,4 @@
-"""The open clusters of a stream as arrays (see dbanon.kernels.streams.open_clusters), from what was kept of them and
-back."""
+"""The open clusters of a stream as arrays (see dbanon.kernels.streams.open_clusters), and their stored form."""
 
 from __future__ import annotations
 
@@ -15,11 +14,11 @@ from dbanon.kernels.streams.arrays import ClusterScratch, OpenClusterArrays
 
 @dataclass(frozen=True)
 class OpenClusters:
-    """Slots of clusters, lists of their records, and scratch.
+    """Open (not yet published) clusters of a stream, as slots in arrays that kernels change.
 
     Attributes:
-        recent: (mu,) what the last classes lose.
-        clusters: The slots.
+        recent: (mu,) losses of the last published classes.
+        clusters: The slots: range, size and records of each cluster.
         scratch: For balancing and splitting clusters.
     """
 
@@ -29,7 +28,10 @@ class OpenClusters:
 
     @classmethod
     def from_workspace(cls, workspace: Workspace, mu: int, n_slots: int) -> OpenClusters:
-        """At most so many clusters at a time."""
+        """Return `n_slots` slots, filled with the open clusters of the previous state if there is one.
+
+        `mu` is the number of last classes whose losses are kept.
+        """
         records, width = workspace.arrivals.values.shape
         nodes = len(workspace.arrivals.places.share)
         clusters = OpenClusterArrays(
@@ -56,7 +58,10 @@ class OpenClusters:
         return open_clusters
 
     def _restore(self, workspace: Workspace, previous: StreamState) -> None:
-        """The clusters of the records that wait, as they were."""
+        """Fill the slots with the clusters of the pending records in the previous state.
+
+        The algorithm's own counters in `workspace` are restored, too.
+        """
         clusters = self.clusters
         recent, numbers = previous.own["recent"], previous.own["cluster"]
         self.recent[: len(recent)] = recent
@@ -74,10 +79,11 @@ class OpenClusters:
             clusters.sizes[place] += 1
 
     def own_arrays(self, workspace: Workspace) -> dict[str, npt.NDArray[np.generic]]:
-        """Return the arrays to store.
+        """Return the arrays to store: the open clusters and the losses of the last classes.
 
-        `cluster` (records,) is the number of each pending record's cluster, -1 for the others; `open` (clusters,) are
-        these numbers, with the spans of the clusters; the rest are the losses of the last classes.
+        `cluster` (records,) is the number of each pending record's cluster, -1 for the others. `open`, `open_lows` and
+        `open_highs` are the numbers and ranges of the clusters, `recent` the losses, `counters` the algorithm's own
+        counters.
         """
         clusters = self.clusters
         slots = np.flatnonzero(clusters.is_open)

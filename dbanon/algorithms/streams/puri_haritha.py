@@ -1,4 +1,4 @@
-"""Puri-Haritha: groups of sensitive values of different kinds."""
+"""Puri-Haritha: groups of sensitive values of different kinds (categories)."""
 
 import numpy as np
 
@@ -26,18 +26,20 @@ GROUPS = Parameter(
 
 
 def puri_haritha(workspace: Workspace) -> StreamState:
-    """An l-diverse anonymization of streams of health data (Puri and Haritha 2018), reconstructed from what a review
-    says.
+    """Publish a stream with the l-diverse anonymization of health data by Puri and Haritha (2018).
 
-    A record joins the open group that loses least with it, of those that have fewer than two records of its kind in
-    each sensitive column; or a new one, if it widens that and fewer than `beta` groups are open, which stands for the
-    paper's window, or if there is none. A group leaves once it has k persons and of each column values of l kinds, so
-    that its values are not all similar in meaning, and not the same set of values as one of the last `groups` groups;
-    with such a set it waits. The paper then replaces a value by a synonym: here only true values are published, and
-    the group leaves as it is when a record of it is due. A record that is due in a group that is not enough leaves as
-    in FADS, with its nearest or with a class of before. No record waits longer than `delta`, and where nothing is found
-    it is suppressed. The numbers of sensitive values have to be the same for as long as a stream goes on. O(delta *
-    attributes) time a record.
+    Reconstructed from the description in a review. The kind of a sensitive value is its parent in the hierarchy. A
+    record joins the open group that loses least with it, among those that have fewer than two records of its kind in
+    each sensitive column. It begins a new group if there is none, or if it widens that group and fewer than `beta`
+    groups are open (in place of the paper's window).
+
+    A group is published once it has k persons and in each column values of l kinds, so that its values are not all
+    similar in meaning, and a set of values that differs from those of the last `n_groups` groups; with an equal set it
+    stays open. The paper then replaces a value by a synonym: here only true values are published, and the group is
+    published as it is when one of its records is due (`delta` records have arrived since, itself counted). A due record
+    in a group that is not enough for a class is published as in FADS, with its nearest records or with an earlier
+    class. No record is pending longer than `delta`; if no class is found, it is suppressed. The numbers of sensitive
+    values have to be the same throughout a stream. O(delta * attributes) time a record.
     """
     from dbanon.kernels.streams.puri_haritha import PuriOptions, puri_steps
 

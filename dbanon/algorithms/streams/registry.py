@@ -1,4 +1,4 @@
-"""The registry of stream systems."""
+"""The registry of stream algorithms."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,12 +13,12 @@ from dbanon.encoding.encoded_table import Bools, Ints
 from dbanon.table_functions.parameters import Parameter
 
 StreamRun = Callable[[Arrivals, StreamModel, Options, Check, StreamState | None, bool], StreamState]
-"""arrivals, privacy model, options, check, what was kept (None: a stream begins), whether the stream ends with these
-records -> what is kept, with the class of every record."""
+"""Function of arrivals, model, options, check, previous state (None if the stream begins) and whether the stream ends
+with these records. It returns the state after them, with the class of every record."""
 
 
 Renumber = Callable[[int, Ints], Ints]
-"""An attribute and numbers of its nodes -> the same nodes by other numbers."""
+"""Function of an attribute and node numbers that returns the new numbers of these nodes."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class StreamAlgorithm:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """All parameters of the table function."""
+        """All parameters of the table function, its own ones after the first common ones, with its own defaults."""
         common = [replace(p, default=self.defaults[p.name]) if p.name in self.defaults else p for p in COMMON]
         return (*common[:N_COMMON_FIRST], *self.own, *common[N_COMMON_FIRST:])
 
@@ -92,8 +92,15 @@ _REGISTRY: dict[str, StreamAlgorithm] = {}
 
 
 def register(method: Callable[[Workspace], StreamState], **fields: Any) -> StreamAlgorithm:
-    """Add a system: its `method`, and what else a Stream has; its name, by default that of the method, becomes a table
-    function."""
+    """Add a stream algorithm to the registry and return it; its name becomes a table function.
+
+    Args:
+        method: The function from a workspace to the state after it.
+        **fields: Fields of `StreamAlgorithm`; the name is that of the method by default.
+
+    Raises:
+        ValueError: If an algorithm of this name is registered.
+    """
 
     def run(
         arrivals: Arrivals,
@@ -103,6 +110,7 @@ def register(method: Callable[[Workspace], StreamState], **fields: Any) -> Strea
         previous: StreamState | None,
         is_last: bool,
     ) -> StreamState:
+        """Run the method on the workspace of these arrivals, and return the state after them."""
         return method(Workspace.from_state(arrivals, model, options, check, previous, is_last))
 
     name = fields.pop("name", None) or method.__name__
@@ -113,12 +121,16 @@ def register(method: Callable[[Workspace], StreamState], **fields: Any) -> Strea
 
 
 def streams() -> tuple[StreamAlgorithm, ...]:
-    """Return all systems by name."""
+    """Return all registered stream algorithms, sorted by name."""
     return tuple(_REGISTRY[name] for name in sorted(_REGISTRY))
 
 
 def find(name: str) -> StreamAlgorithm:
-    """Return the system of a name; UnknownAlgorithmError."""
+    """Return the stream algorithm with this name.
+
+    Raises:
+        UnknownAlgorithmError: If there is none.
+    """
     if name not in _REGISTRY:
         raise errors.UnknownAlgorithmError(name, sorted(_REGISTRY))
     return _REGISTRY[name]

@@ -21,16 +21,16 @@ from dbanon.kernels.streams.arrays import (
 )
 
 PENDING, SUPPRESSED = -2, -1
-"""What stands for the class of a record that has none: it has not left yet, or it is suppressed."""
+"""Values in place of the class of a record that has none: it is not published yet, or it is suppressed."""
 
 OwnArrays = dict[str, npt.NDArray[Any]]
-"""What a system keeps of its own, by name."""
+"""Arrays that only one algorithm stores, by name."""
 
 LAST_COUNTER = 8
-"""Which counter of a desk is the last arrival."""
+"""Index of the counter of a workspace that has the last arrival."""
 
 WORK_PER_CHECK = 10**6
-"""Records or clusters that are looked at before a run asks whether it was interrupted: some milliseconds."""
+"""Number of records or clusters examined between two checks for interrupts: some milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,14 @@ class Workspace:
 
     Attributes:
         arrivals: The records, pending ones first.
-        model: The model of every class.
+        model: The requirement of every class.
         options: Values of the parameters.
         check: Called often; raises an error to interrupt.
         previous: The state before; None if the stream begins.
         is_last: Whether the stream ends with these records.
         counters: Number of arrived records, first record that may be pending, number of classes, number of reusable
-            classes, four counters of the algorithm itself and, at LAST, the place of the last arrival, which may have
-            been published in an earlier call.
+            classes, four counters of the algorithm itself and, at LAST_COUNTER, the place of the last arrival, which
+            may have been published in an earlier call.
         requirement: The model as arrays.
         records: The records as arrays.
         classes: The classes as arrays.
@@ -102,9 +102,10 @@ class Workspace:
         previous: StreamState | None,
         is_last: bool,
     ) -> Workspace:
-        """Return the desk of a stream that goes on; `previous` None: that begins.
+        """Return the workspace for a stream that continues from `previous`, or begins if that is None.
 
-        Every class has at least k records that came, so the arrays of classes are linear in these.
+        The previous classes are copied. Every class has at least k arrived records, so the arrays of classes are linear
+        in these.
         """
         records, width = arrivals.values.shape
         codes = int(arrivals.sensitive.max(initial=0)) + 1
@@ -154,34 +155,34 @@ class Workspace:
 
     @property
     def group_size(self) -> int:
-        """The most records that the search for a group of one record finds."""
+        """The most records that the search for a group around one record finds: k and all required sensitive values."""
         return self.model.k + sum(self.model.min_values)
 
     def integer(self, name: str) -> int:
-        """Return the value of a parameter that is a whole number."""
+        """Return the value of the parameter `name` as an integer."""
         return int(str(self.options[name]))
 
     def number(self, name: str) -> float:
-        """Return the value of a parameter that is a number."""
+        """Return the value of the parameter `name` as a float."""
         return float(str(self.options[name]))
 
     def nearest_scratch(self) -> NearestScratch:
-        """Return the arrays in which kernels look for the nearest records."""
+        """Return new scratch arrays with which kernels search for the nearest records."""
         size = self.group_size
         return NearestScratch(np.empty(len(self.arrivals.places.share)), np.empty(size, np.int64), np.empty(size))
 
     def with_meanings(self) -> Workspace:
-        """Return the desk on which what sensitive values are of is in place of them."""
+        """Return a new workspace in which sensitive values are replaced by their categories, if these are known."""
         meanings = self.arrivals.sensitive if self.arrivals.meanings is None else self.arrivals.meanings
         arrivals = replace(self.arrivals, sensitive=meanings)
         return Workspace.from_state(arrivals, self.model, self.options, self.check, self.previous, self.is_last)
 
     def run(self, kernel: Callable[..., int], options: Any, *arrays: Any) -> None:
-        """Call a kernel, which does so much of its work, until none is left.
+        """Call a kernel again and again until it has processed all records; check for interrupts between calls.
 
         Args:
-            kernel: It takes counters, work to do, options, requirement, records, classes, attributes and `arrays`, and
-                returns the work done.
+            kernel: It takes counters, work to do, options, requirement, records, classes, attributes and `arrays`,
+                changes them in place, and returns the work done.
             options: A named tuple.
             arrays: Named tuples and arrays that only this kernel has.
         """
@@ -190,7 +191,7 @@ class Workspace:
             self.check()
 
     def state(self, **own: npt.NDArray[Any]) -> StreamState:
-        """Return the state to store, with the algorithm's own arrays."""
+        """Return the state after the run, with the algorithm's own arrays by name."""
         (n_classes, n_reusable), classes = self.counters[2:4], self.classes
         return StreamState(
             self.records.class_ids, self.records.published_at, classes.lows[:n_classes], classes.highs[:n_classes],

@@ -1,4 +1,4 @@
-"""SWAF: the record that leaves the window is published as a region of a tree that is grown over it."""
+"""SWAF: a record is published, when it leaves the window, as a region of a tree that grows with the stream."""
 
 import numpy as np
 
@@ -9,8 +9,10 @@ from dbanon.kernels.streams.arrays import RegionArrays, RegionScratch
 
 
 def _region_tree(workspace: Workspace) -> RegionArrays:
-    """The tree that was there before, or its root, with room for what may come: a cut makes at least two regions of k
-    records that wait."""
+    """Return the tree of the previous state, or a new tree with a root only, with room for new regions.
+
+    Sets the counter of regions. There is room enough because a cut makes at least two regions of k pending records.
+    """
     arrivals, places, previous = workspace.arrivals, workspace.arrivals.places, workspace.previous
     records, width = arrivals.values.shape
     n_old = 1 if previous is None else len(previous.own["shape"])
@@ -39,7 +41,11 @@ def _region_tree(workspace: Workspace) -> RegionArrays:
 
 
 def _stream_state(workspace: Workspace, tree: RegionArrays) -> StreamState:
-    """Return the state to store: `published` are positions in what is stored, `at` (records,) is by record."""
+    """Return the state to store: the tree, and the classes of its regions as the reusable classes.
+
+    Own array `published` has, by region, the index of its class among the reusable ones, or -1; `at` has the region of
+    each record.
+    """
     n_regions = int(workspace.counters[4])
     region_classes = tree.class_ids[:n_regions]
     reusable = np.sort(region_classes[region_classes >= 0])
@@ -56,19 +62,23 @@ def _stream_state(workspace: Workspace, tree: RegionArrays) -> StreamState:
 
 
 def swaf(workspace: Workspace) -> StreamState:
-    """SWAF, sliding window anonymization framework (Wang et al. 2007), reconstructed from what a review says of it.
+    """Publish a stream with SWAF, sliding window anonymization framework (Wang et al. 2007).
 
-    The window is the last `delta` records. A tree of regions is grown over it: whenever k more records have come to a
-    leaf, it is cut at the attribute that its records are widest in, numbers at the median, categories by child nodes,
-    NULL from values, as long as each part has k persons (and enough sensitive values). A record that leaves the window
-    is published as the deepest region that it stands in and that has a class that covers it. One without is published
-    first where it has k persons in the window, with the oldest record of each of k persons at once (and of others whose
-    sensitive values are needed); later records join it one by one. The paper counts persons that were published before,
-    too; here they are only counted among those that leave together. A class publishes all of its region, and a region
-    what it published first for good; where a record stands in it but beyond that, such as a number beyond all that had
-    come then, it publishes a new class the same way. Where not even the root has enough, a record is suppressed.
-    O(depth) time a record and O(delta) where a class is published first; what is kept is linear in delta and in the
-    regions, which are never merged: at most one for every k / 2 records that came.
+    Reconstructed from the description in a review. The window is the last `delta` records. A tree of regions is grown
+    over it: whenever k more records have been added to a leaf, it is cut at the attribute in which its records are
+    widest, numbers at the median, categories by child nodes, NULL from values, as long as each part has k persons (and
+    enough sensitive values).
+
+    A record that leaves the window is published as the deepest region that contains it and that has a class that covers
+    it. A region without a class is published first if it has k persons in the window, with the oldest record of each of
+    k persons at once (and of others whose sensitive values are needed); later records join its class one by one. The
+    paper counts persons that were published before, too; here only those that are published together count. A class
+    publishes all of its region, and a region keeps what it published first forever. If a record is in the region but
+    beyond that, such as a number beyond all that had arrived then, the region publishes a new class in the same way. If
+    not even the root has enough records, a record is suppressed.
+
+    O(depth) time a record and O(delta) if a class is published first. The state is linear in delta and in the regions,
+    which are never merged: at most one for every k / 2 records that arrived.
     """
     from dbanon.kernels.streams.swaf import SwafOptions, restore_pending, swaf_steps
 
@@ -82,7 +92,10 @@ def swaf(workspace: Workspace) -> StreamState:
 
 
 def _renumber_shape(own: OwnArrays, renumber: Renumber) -> OwnArrays:
-    """Return the shape of a tree whose regions of child nodes have these by other numbers."""
+    """Return the array `shape` of the tree with node numbers replaced by `renumber(attribute, nodes)`.
+
+    Nodes are stored for regions that were cut from their parent by a category.
+    """
     from dbanon.kernels.streams.region_tree import AXIS, BRANCH, CATEGORY, KIND, PARENT
 
     shape = own["shape"].astype(np.int64)
@@ -95,7 +108,7 @@ def _renumber_shape(own: OwnArrays, renumber: Renumber) -> OwnArrays:
 
 
 def _number_cuts(own: OwnArrays, attribute: int) -> dict[str, Bools]:
-    """Return the regions that are cut at a number of an attribute."""
+    """Return a mask, under the name of the array `cut`, of the regions that are cut at a number of the attribute."""
     from dbanon.kernels.streams.region_tree import AXIS, KIND, NUMBER
 
     shape = own["shape"]

@@ -1,4 +1,4 @@
-"""UBDSA: clusters leave as soon as they lose little enough, and with the latest ones whoever fits."""
+"""UBDSA: clusters are published as soon as they lose little enough; stored classes are published again."""
 
 from dbanon.algorithms.streams.castle import BETA
 from dbanon.algorithms.streams.open_clusters import OpenClusters
@@ -16,27 +16,29 @@ THETA = Parameter(
 STORE = Parameter(
     "max_stored_classes", Integer(0, 10**6), "How many of the latest classes may be published again.", 100
 )
-"""Own parameter of systems that publish the latest classes again."""
+"""Own parameter of algorithms that publish the latest classes again."""
 
 
 def ubdsa(workspace: Workspace) -> StreamState:
-    """UBDSA, a utility based approach for data stream anonymization (Sopaoglu and Abul 2020), reconstructed from its
-    abstract and what a review says.
+    """Publish a stream with UBDSA, a utility based approach for data stream anonymization (Sopaoglu and Abul 2020).
 
-    A record leaves at once with the class of the store that covers it and loses least, if that is no more than `theta`.
-    Else it joins the open cluster whose records lose least more in all (the cardinality-aware loss: loss times
-    records), or a new one, if they would lose more than `theta` each and fewer than `beta` clusters are open. A cluster
-    that a record has joined leaves at once if it is enough for a class, sensitive values among them, which the paper
-    does not ask for, and loses no more than `theta`. When a record is due, which is as hard a bound as in the paper,
-    its cluster leaves if it is enough; else the record leaves alone with the class of the store that covers it and
-    loses least; else its cluster is merged, again and again, with the one with which both lose least more in all; and
-    where all open clusters are not enough it is suppressed. Nothing is split. O((beta + store) * attributes) time a
-    record, and O(delta) for one that is due.
+    Reconstructed from its abstract and the description in a review. A record is published at once with the stored class
+    that covers it and loses least, if that is no more than `theta`. Otherwise it joins the open cluster whose records
+    together lose least more (the cardinality-aware loss: loss times records); or a new one, if they would lose more
+    than `theta` each and fewer than `beta` clusters are open. A cluster that a record has joined is published at once
+    if it is enough for a class (with enough sensitive values, which the paper does not require) and loses no more than
+    `theta`.
+
+    When a record is due (`delta` records have arrived since, itself counted), as strictly as in the paper, its cluster
+    is published if it is enough for a class. Otherwise the record alone is published with the stored class that covers
+    it and loses least. Otherwise its cluster is merged, again and again, with the one with which both lose least more
+    together; if all open clusters are not enough, the record is suppressed. Clusters are not split. O((beta + store) *
+    attributes) time a record, and O(delta) for one that is due.
     """
     from dbanon.kernels.streams.ubdsa import UbdsaOptions, ubdsa_steps
 
     delta = workspace.integer("delta")
-    beta = min(workspace.integer("beta"), delta)  # no more records wait
+    beta = min(workspace.integer("beta"), delta)  # no more records are pending
     open_clusters = OpenClusters.from_workspace(workspace, 0, beta)
     options = UbdsaOptions(
         workspace.is_last, delta, beta, workspace.number("theta"), workspace.integer("max_stored_classes")

@@ -1,4 +1,4 @@
-"""Compiles what the stream systems need before anybody waits for it: each on a short made-up stream."""
+"""Compile in advance what the stream algorithms need, each on a short synthetic stream."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -14,12 +14,13 @@ SAMPLE_RECORDS, SAMPLE_K, SAMPLE_DELTA = 600, 5, 60
 
 
 def warmup_steps(algorithms: Sequence[StreamAlgorithm]) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Yield the name of each stream algorithm whose kernels need to be compiled, and a function that compiles them."""
+    """Yield, for each stream algorithm, its name and a function that compiles its kernels by running it."""
     for algorithm in algorithms:
         yield algorithm.name, partial(_run_once, algorithm)
 
 
 def _run_once(algorithm: StreamAlgorithm) -> None:
+    """Run a stream algorithm with default options on a short synthetic stream, so that its kernels are compiled."""
     options = {p.name: p.default for p in algorithm.own} | {"delta": SAMPLE_DELTA}
     algorithm.run(_sample_stream(), StreamModel(SAMPLE_K, (2,)), options, lambda: None, None, True)
     if algorithm.widens:
@@ -33,7 +34,10 @@ def _run_once(algorithm: StreamAlgorithm) -> None:
 
 
 def _sample_stream() -> Arrivals:
-    """Return a number, a category, a sensitive column that is the label too, people of two records."""
+    """Return a synthetic stream with two records per person.
+
+    It has a number, a category, and a sensitive column that is also the column to be predicted.
+    """
     row = np.arange(SAMPLE_RECORDS)
     attributes: list[Attribute] = [
         NumericAttribute(np.arange(40.0), integral=True),

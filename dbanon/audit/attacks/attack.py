@@ -25,12 +25,14 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def attack_sql(call: Call) -> Sql:
-    """Return the SQL of `attack(release, kind=..., source=...)` and of `attack_summary`.
+    """Return the SQL of the table functions attack() and attack_summary(), which run an attack on a release.
+
+    The first gives one row per exposed person or class, the second totals.
 
     Raises:
         UnknownTableError, UnknownColumnError, UnknownRoleError, UnknownHierarchyError: A name does not exist.
-        SensitiveColumnMissingError, SensitiveHierarchyMissingError, MissingArgumentError: The attack needs what is
-            missing.
+        SensitiveColumnMissingError, SensitiveHierarchyMissingError, MissingArgumentError: The attack needs a column,
+            hierarchy or argument that is missing.
         UnsupportedPersonError, UnsupportedTypeError, UnsupportedSettingError: A column cannot be counted or compared.
         UnusedArgumentError: An argument would have no effect.
         MissingExtraError: scikit-learn is not installed (raised when the SQL runs).
@@ -93,7 +95,11 @@ def attack_sql(call: Call) -> Sql:
 
 
 def _guess_targets(context: AuditContext, kind: Attack) -> list[dict[str, object]]:
-    """Return what is guessed: quasi-identifiers, sensitive columns, both in this order, or the person of a record."""
+    """Return number and SQL label of each column that the attack guesses: quasi-identifiers, then sensitive columns.
+
+    The kind of attack decides which of both. An attack that guesses the person of a record has one target with label
+    NULL.
+    """
     if kind.target == "person":
         return [{"number": 0, "label": Sql("NULL")}]
     columns = (
@@ -106,7 +112,13 @@ def _guess_targets(context: AuditContext, kind: Attack) -> list[dict[str, object
 def _register_values(
     call: Call, context: AuditContext, hierarchies: Mapping[str, tuple[str, str | None]]
 ) -> dict[str, object]:
-    """Return template values of the register of other people; empty lists without one."""
+    """Return template values of the register of other people, which the call may name; two empty lists without one.
+
+    The register's columns are paired with the quasi-identifiers that it has: `others` lists the pairs; `other_of` has
+    the pair of each quasi-identifier, or None.
+
+    `hierarchies` are those of the columns, as `audit_context.context_hierarchies` returns them.
+    """
     name = call.options.text("register")
     if name is None:
         return {"others": [], "other_of": []}
@@ -128,7 +140,7 @@ _OPTIONAL_PARAMETERS = ("register", "k", "l", "alpha", "sample")
 
 
 def _check_options(function: str, kind: Attack, options: Options) -> None:
-    """Raise an error for arguments that would have no effect and for missing ones.
+    """Check that the call gives no argument that the kind of attack does not use, and all that it needs.
 
     Raises:
         UnusedArgumentError: The attack does not use an argument.
@@ -144,7 +156,10 @@ def _check_options(function: str, kind: Attack, options: Options) -> None:
 
 
 def _exposure_threshold(kind: Attack, options: Options, alpha: float) -> float:
-    """Return the confidence from which a person counts as exposed."""
+    """Return the confidence from which a person counts as exposed: the call's `threshold`, else the default.
+
+    The default is that of the kind of attack; for minimality it is `alpha`, the greatest share of a value in a class.
+    """
     threshold = options.number("threshold")
     if threshold is not None:
         return threshold
@@ -152,10 +167,12 @@ def _exposure_threshold(kind: Attack, options: Options, alpha: float) -> float:
 
 
 def _loss_request(context: AuditContext, attributes: Sequence[PairedColumn]) -> dict[str, object]:
-    """Return what the refinement attack assumes about the loss.
+    """Return what the refinement attack assumes about the loss (of information) that the algorithm minimized.
 
-    It has the weight of each column (from the ledger, else declared), and `leaves`: whether a node loses its share of
-    leaves rather than its share of levels.
+    `columns` has type, step and weight of each column; the weight is that in the ledger, else the declared one, else 1.
+    `leaves` is whether a hierarchy's node loses its share of leaves (objective `ncp`) rather than its share of levels.
+
+    `attributes` are the quasi-identifiers as columns of release and source.
     """
     options = {} if context.ledger_entry is None else context.ledger_entry.options
     call_weights = options.get("weights")
@@ -177,7 +194,7 @@ def _loss_request(context: AuditContext, attributes: Sequence[PairedColumn]) -> 
 
 
 class _KnownConstraint(NamedTuple):
-    """The constraint that the algorithm of a release kept, as the attacker knows it.
+    """The privacy constraint that the algorithm of a release kept, as the attacker knows it.
 
     Attributes:
         k: Minimum number of records in a class; None: the size of the smallest class.
@@ -189,12 +206,13 @@ class _KnownConstraint(NamedTuple):
 
 
 def _known_constraint(call: Call, context: AuditContext, kind: Attack) -> _KnownConstraint:
-    """Return the constraint that an attack assumes, from the call and the ledger.
+    """Return the privacy constraint that an attack assumes, from the call, else from the ledger.
 
-    An `l` of the call means alpha = 1 / l, as in Wong et al. 2007.
+    Without effect (k None, alpha 1) for attacks that do not use k. An `l` of the call means alpha = 1 / l, as in Wong
+    et al. 2007.
 
     Raises:
-        MissingArgumentError: Alpha is neither given nor in the ledger.
+        MissingArgumentError: The minimality attack needs alpha, which is neither given nor in the ledger.
         LedgerMismatchError: The call and the ledger differ.
     """
     if "k" not in kind.own_parameters:
@@ -210,12 +228,23 @@ def _known_constraint(call: Call, context: AuditContext, kind: Attack) -> _Known
 
 
 def _has_person(call: Call, context: AuditContext) -> bool:
-    """Return whether a column identifies persons, so that they can be found in another table."""
+    """Return whether the call names, or the policy declares, a column with the role person.
+
+    Such a column identifies persons also in another table.
+    """
     return call.options["person"] is not None or any(row.role.lower() == "person" for row in context.declared)
 
 
 def _identity_text(call: Call, context: AuditContext, table: Source, columns: Sequence[str] | Mapping[str, Sql]) -> Sql:
-    """Return SQL that identifies the person of a record: the person column, else all quasi-identifiers as one text."""
+    """Return SQL of a text that identifies the person of a record in `table`.
+
+    It is the person column that the call names, else the declared one if the table has it. Without any it is the values
+    of `columns` (names of quasi-identifiers) as one text.
+
+    Raises:
+        UnsupportedPersonError: The type of the person column that the call names is not supported.
+        UnknownColumnError: The table does not have a named column.
+    """
     requested = call.options.text("person")
     if requested is not None:
         name = table.column(context.function, requested, "person")
@@ -237,7 +266,17 @@ def _identity_text(call: Call, context: AuditContext, table: Source, columns: Se
 def _sensitive_values(
     call: Call, context: AuditContext, kind: str, hierarchies: Mapping[str, tuple[str, str | None]]
 ) -> list[dict[str, object]]:
-    """Return template values of the sensitive columns; all values are texts, both of the release and of the source."""
+    """Return template values of the sensitive columns: SQL of the values in release, source and register; hierarchy.
+
+    All values are compared as texts. `true_value` is NULL and `is_known` false if the source does not have a column.
+
+    `kind` is the name of the kind of attack; `hierarchies` are those of the columns, as
+    `audit_context.context_hierarchies` returns them.
+
+    Raises:
+        UnknownColumnError: The attack needs a column in the source or register, which does not have it.
+        SensitiveHierarchyMissingError: The similarity attack finds no hierarchy for any sensitive column.
+    """
     register = call.options.text("register") if kind == "prediction" else None
     columns: list[dict[str, object]] = []
     for i, name in enumerate(context.sensitive):
@@ -275,13 +314,13 @@ def _sensitive_values(
 
 
 def _register_sensitive_value(call: Call, context: AuditContext, register: str, name: str) -> Sql:
-    """Return SQL of a sensitive column of the register, whose people are guessed."""
+    """Return SQL of the values, as text, of a sensitive column in the register, a table of people to be guessed."""
     table = audit_context.resolve_people_table(call, context, register)
     return _comparable_text(table, table.column(context.function, name, "sensitive"))
 
 
 def _comparable_text(table: Source, name: str) -> Sql:
-    """Return SQL of a column as text, such that texts are equal exactly if the values are."""
+    """Return SQL of a column as text, such that two texts are equal exactly if the values are."""
     type_ = table.columns[name]
     value = f"({identifier(name)} + 0::{type_})" if type_ in ("FLOAT", "DOUBLE") else identifier(name)
     return Sql(f"{label_text(Sql(value), type_)} COLLATE POSIX")

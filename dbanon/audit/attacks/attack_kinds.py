@@ -5,15 +5,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Attack:
-    """A kind of attack.
+    """A kind of attack on a release.
 
     Attributes:
-        target: What is guessed: "sensitive" or "quasi" values, "both" (then sensitive columns are optional), or
-            "person": whose record it is.
-        template: Its file in sql/audit/attacks/; default: the name of the attack.
+        target: What is guessed: values of "sensitive" or of "quasi" columns, "both" (then sensitive columns are
+            optional), or "person": which person a record is about.
+        template: The name of its file in sql/audit/attacks/; default: the name of the attack.
         threshold: Default confidence from which a person counts as exposed (for skewness: gain in confidence).
-        own_parameters: Parameters that only some attacks use, this one included.
-        calls_python: Whether its SQL calls a Python function, whose error is `message` in a CTE `failed`.
+        own_parameters: Parameters that this attack uses and not all others do.
+        calls_python: Whether its SQL calls a Python function; the text of an error is then column `message` of a CTE
+            `failed`.
         weighs_people: Whether a guess counts once per person that was tried, instead of once per record of its class.
     """
 
@@ -27,7 +28,7 @@ class Attack:
 
     @property
     def template_path(self) -> str:
-        """Return the path of the template that finds whom the attack exposes."""
+        """The path, below sql/, of the SQL template that finds the people whom the attack exposes."""
         return f"audit/attacks/{self.template or self.name}.sql"
 
 

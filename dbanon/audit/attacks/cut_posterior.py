@@ -1,4 +1,8 @@
-"""Infer sensitive values from a cut that an algorithm did not make: one side had too many records of a value."""
+"""Infer sensitive values from a cut that an algorithm did not make: one side had too many records of a value.
+
+An algorithm such as Mondrian splits a class at a cut if all sides meet the privacy model. So a class that was not split
+shows that some side would have violated it.
+"""
 
 import math
 from collections.abc import Sequence
@@ -13,20 +17,18 @@ NEGLIGIBLE = 1e-9
 
 
 def posteriors(sizes: Sequence[int], limits: Sequence[int], n_with_value: int) -> list[float] | None:
-    """Return for each side the probability that one of its records has the value, if some side exceeds its limit.
+    """Return, for each side of a cut, the probability that a record of it has the value, given that a side is too full.
 
-    Wong et al. 2007, section 4.
+    Too full means that the side exceeds its limit. Wong et al. 2007, section 4. O(sides * n_with_value^2).
 
     Args:
         sizes: Number of records of each side.
-        limits: Maximum number of records with the value on each side.
+        limits: Maximum number of records with the value that each side may have.
         n_with_value: Number of records with the value on all sides together; all ways to distribute them are equally
             likely.
 
     Returns:
-        None if no side can exceed its limit, or hardly ever does.
-
-    O(sides * n_with_value^2).
+        The probabilities by side; None if no side can exceed its limit, or only with a probability below NEGLIGIBLE.
     """
     records = sum(sizes)
     if n_with_value >= records:
@@ -54,7 +56,10 @@ def posteriors(sizes: Sequence[int], limits: Sequence[int], n_with_value: int) -
 
 
 def _binomial(n: int, share: float, max_successes: int) -> Floats:
-    """Return the probabilities (max_successes + 1,) of 0 to `max_successes` successes among n."""
+    """Return the (max_successes + 1,) probabilities of 0, ..., `max_successes` successes in n trials.
+
+    `share` is the probability of a success, strictly between 0 and 1.
+    """
     n_possible = min(n, max_successes)
     logs = [
         math.lgamma(n + 1) - math.lgamma(x + 1) - math.lgamma(n - x + 1)
@@ -65,7 +70,10 @@ def _binomial(n: int, share: float, max_successes: int) -> Floats:
 
 
 def _prefix_convolutions(distributions: Sequence[Floats], max_sum: int) -> list[Floats]:
-    """Return the convolutions of the first 0, 1, ... all distributions, up to `max_sum`."""
+    """Return the convolutions of the first 0, 1, ..., n distributions, each cut to sums from 0 to `max_sum`.
+
+    The first one is the distribution of the constant 0.
+    """
     convolutions = [np.eye(1, max_sum + 1)[0]]
     for distribution in distributions:
         convolutions.append(np.convolve(convolutions[-1], distribution)[: max_sum + 1])

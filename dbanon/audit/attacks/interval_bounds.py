@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Span(NamedTuple):
-    """An interval from low (inclusive) to high (exclusive) with at most `max_records` records.
+    """An interval of the line from low (inclusive) to high (exclusive) that contains at most `max_records` records.
 
     A negative `max_records` of -m means at least m records.
     """
@@ -32,10 +32,10 @@ class IntervalProgram:
     """The solved program: the greatest possible number of records between any two points.
 
     Attributes:
-        points: (n,) the ends of all intervals.
-        max_records: (n, n) greatest numbers, given all bounds.
-        max_known: (n, n) greatest numbers, given only what is known without `bounds`.
-        bounds: The inferred bounds that were added.
+        points: (n,) the ends of all intervals, ascending.
+        max_records: (n, n) greatest numbers between a point and a later one, given all bounds.
+        max_known: (n, n) greatest numbers, given only the known intervals without `bounds`.
+        bounds: The inferred intervals.
     """
 
     points: Floats
@@ -47,13 +47,15 @@ class IntervalProgram:
     def solve(
         cls, extent: tuple[float, float], size: int, known_spans: Sequence[Span], bounds: Sequence[Span]
     ) -> IntervalProgram | None:
-        """Return the program for `size` records in `extent`; None if the bounds contradict each other. O(points^3).
+        """Return the solved program for `size` records in `extent`; None if the bounds contradict each other.
+
+        O(points^3).
 
         Args:
             extent: First and last point.
             size: Number of records between them.
-            known_spans: Intervals whose bounds hold in any case.
-            bounds: Intervals whose bounds are inferred.
+            known_spans: Intervals whose limits of records hold in any case.
+            bounds: Intervals whose limits of records are inferred.
         """
         points = np.unique([*extent, *(end for s in (*known_spans, *bounds) for end in (s.low, s.high))])
         distances = np.full((len(points), len(points)), np.inf)
@@ -65,13 +67,27 @@ class IntervalProgram:
         return None if np.diagonal(max_records).min() < 0 else cls(points, max_records, max_known, bounds)
 
     def max_between(self, low: float, high: float) -> tuple[int, int]:
-        """Return the greatest number of records between two points: given all bounds, and given only what is known."""
+        """Return the greatest number of records between two of the points: by all bounds, and by known ones only.
+
+        Args:
+            low: The first point, an end of an interval.
+            high: The second point, an end of an interval.
+        """
         i, j = np.searchsorted(self.points, [low, high])
         return int(self.max_records[i, j]), int(self.max_known[i, j])
 
 
 def _with_spans(steps: Floats, places: Floats, spans: Sequence[Span]) -> Floats:
-    """Return the distances with the bounds of intervals added."""
+    """Return a copy of a matrix of distances between points in which the limits of intervals are edges.
+
+    A limit replaces only a greater distance. An interval with a minimum number of records becomes an edge backwards
+    with negative length.
+
+    Args:
+        steps: (n, n) distances.
+        places: (n,) points, ascending.
+        spans: The intervals, whose ends are among the points.
+    """
     steps = steps.copy()
     for span in spans:
         i, j = np.searchsorted(places, [span.low, span.high])
@@ -82,7 +98,10 @@ def _with_spans(steps: Floats, places: Floats, spans: Sequence[Span]) -> Floats:
 
 
 def _shortest_paths(steps: Floats) -> Floats:
-    """Return the lengths of the shortest paths between all points; negative on the diagonal if bounds contradict."""
+    """Return the (n, n) lengths of the shortest paths between all points, by Floyd and Warshall.
+
+    A negative value on the diagonal shows that the bounds contradict each other.
+    """
     for i in range(len(steps)):
         steps = np.minimum(steps, steps[:, i, None] + steps[None, i, :])
     return steps

@@ -1,4 +1,4 @@
-"""Infer from a minimal loss how many records of a class can have a value.
+"""Infer from a minimal loss (of information) how many records of a class can have a value.
 
 If moving records to another class would have lowered the loss, the algorithm would have moved them.
 
@@ -35,9 +35,10 @@ MAX_BOUNDS = 24
 
 
 class ClassBound(NamedTuple):
-    """At most `max_records` records of a class have a value from low to high in a column.
+    """At most `max_records` records of a class have a value from low to high (both inclusive) in a column.
 
-    -1 means that no table satisfies the assumptions.
+    `class_index` and `column` are indexes. A `max_records` of -1 means that no table satisfies the assumptions; low and
+    high are then NaN.
     """
 
     class_index: int
@@ -49,16 +50,16 @@ class ClassBound(NamedTuple):
 
 @dataclass(frozen=True)
 class LossInferences:
-    """The inferences from the loss about the classes of a release.
+    """The inferences from the loss (of information) about the classes of a release.
 
     A record that fits two classes is not in the first one if the `losses` of the second are below the `savings` of the
     first.
 
     Attributes:
-        bounds: Bounds of the number of records.
+        bounds: Limits of the number of records of a class in an interval.
         losses: (classes,) loss of one record in each class.
-        savings: (classes,) loss saved if one record leaves the class; 0 if unknown.
-        n_examined: Number of classes for which something is known.
+        savings: (classes,) minimal loss saved if one record is moved out of the class; 0 if unknown or not examined.
+        n_examined: Number of classes with a positive saving.
     """
 
     bounds: list[ClassBound]
@@ -76,7 +77,10 @@ def refine_classes(
     by_leaves: bool,
     check: Callable[[], None],
 ) -> LossInferences:
-    """Return what the loss reveals about classes.
+    """Return what a minimal loss (of information) reveals about the values of the records in the classes of a release.
+
+    The classes with the greatest loss are examined, as many as `MAX_PAIRS` allows. O(pairs * columns) time, O(classes *
+    MAX_MOVED) memory.
 
     Args:
         columns: The columns as the reader knows them.
@@ -84,11 +88,8 @@ def refine_classes(
         high: (classes, columns) upper ends.
         records: (classes,) number of records.
         k: Minimum number of records in a class.
-        by_leaves: A node loses its share of leaves; otherwise its levels above the leaves.
+        by_leaves: Whether a hierarchy's node loses its share of leaves; otherwise its levels above the leaves.
         check: Called for each class; raises if the call is interrupted.
-
-    The classes with the greatest loss are examined, as many as `MAX_PAIRS` allows. O(pairs * columns) time,
-    O(classes * MAX_MOVED) memory.
     """
     axes = [column_loss(column, low[:, j], high[:, j], by_leaves) for j, column in enumerate(columns)]
     classes = _Classes(axes, np.sum([axis.losses for axis in axes], axis=0), low, high, records, k)
@@ -105,7 +106,10 @@ def refine_classes(
 
 @dataclass(frozen=True)
 class _Classes:
-    """The classes of a release: the loss of a record, the ends and the number of records of each class."""
+    """The classes of a release: losses in each column, loss of a record, ends and number of records of each class.
+
+    Arrays are (classes,) or (classes, columns); `k` is the minimum number of records in a class.
+    """
 
     columns: Sequence[ColumnLoss]
     losses: Floats
@@ -115,10 +119,11 @@ class _Classes:
     k: int
 
     def savings(self, c: int) -> Floats:
-        """Return what each record saves at least if 1, 2, ... records leave class c, apart from its loss elsewhere.
+        """Return what each record saves at least if 1, 2, ... records are moved out of class c.
 
-        This is its own loss as long as k records stay; beyond that, the loss in a class inside c, from which c can be
-        refilled.
+        The loss in the class that receives them is not considered. The saving is the loss of c itself as long as k
+        records remain; beyond that, the loss in a class inside c, from which c can be refilled. Element g - 1 is for g
+        records. Empty if no record can be moved.
         """
         spare = np.minimum(self.records - self.k, MAX_MOVED)
         inside = np.all((self.low >= self.low[c]) & (self.high <= self.high[c]), axis=1) & (spare > spare[c])
@@ -130,7 +135,11 @@ class _Classes:
 
 
 def _bounds_of_class(classes: _Classes, c: int, savings: Floats) -> list[ClassBound]:
-    """Return the bounds of one class; a single bound of -1 if the assumptions contradict each other."""
+    """Return the bounds of class c in all columns; one bound of -1 if the assumptions contradict each other.
+
+    `classes` are all classes of the release. `savings` are those of class c: what each record saves at least if 1, 2,
+    ... of them are moved out.
+    """
     merged_losses = [axis.merged_losses(c) for axis in classes.columns]
     total_loss = np.sum(merged_losses, axis=0)
     size, bounds = int(classes.records[c]), []
@@ -154,13 +163,22 @@ def _bounds_of_class(classes: _Classes, c: int, savings: Floats) -> list[ClassBo
 
 
 def _break_even_losses(savings: Floats, losses: Floats, records: Ints) -> Floats:
-    """Return the loss (classes, records) below which each class with 1, 2, ... more records lowers the total."""
+    """Return the (classes, n) losses below which a class with 1, 2, ..., n more records lowers the total loss.
+
+    Args:
+        savings: (n,) what each record saves at least if 1, 2, ..., n records are moved to the class.
+        losses: (classes,) loss of one record in each class.
+        records: (classes,) number of records of each class.
+    """
     n_moved = np.arange(1, len(savings) + 1)
     return np.asarray((n_moved * savings + (records * losses)[:, None]) / (n_moved + records[:, None]))
 
 
 def _tightest_spans(spans: Iterator[Span]) -> list[Span]:
-    """Return the bounds that do not follow from another one: the tightest, and of these the widest."""
+    """Return the intervals that are not inside another one with the same or a lower limit, at most MAX_BOUNDS.
+
+    They are ordered by their limit of records, and by width (widest first) for equal limits.
+    """
     tightest: list[Span] = []
     for span in sorted(set(spans), key=lambda s: (s.max_records, s.low - s.high, s.low)):
         if not any(other.low <= span.low and span.high <= other.high for other in tightest):

@@ -18,11 +18,14 @@ EPSILON = 1e-9
 
 @dataclass(frozen=True)
 class KnownColumn:
-    """A column as the reader knows it.
+    """A column of a release as the reader knows it.
 
     Attributes:
+        is_number: Whether it is read as a number.
+        weight: Its weight in the loss.
         step: 1 if values are whole numbers, 0 if they are fractions.
-        is_tight: Whether the ends of its intervals, or two children of its nodes, are occupied.
+        is_tight: Whether records have both ends of each published interval, or at least two children of each published
+            node.
         nodes: (nodes, 3) first leaf, last leaf and depth of the nodes of a hierarchy; None without a hierarchy.
     """
 
@@ -34,53 +37,72 @@ class KnownColumn:
 
 
 class ColumnLoss:
-    """The losses of all classes in one column, and what can be inferred from them.
+    """The loss (of information) of all classes in one column, and what can be inferred from it.
 
-    This base class is for values without a hierarchy: different values lose everything, and nothing is inferred.
+    This base class is for values without a hierarchy: a class with different values loses everything, and nothing is
+    inferred. `losses` (classes,) is the loss of a record in each class. `low` and `high` (classes,) are the first and
+    last value of each class.
     """
 
     losses: Floats
 
     def __init__(self, column: KnownColumn, low: Floats, high: Floats) -> None:
+        """Compute the loss of each class: none if it has one value, else the weight of the column.
+
+        Args:
+            column: The column as the reader knows it.
+            low: (classes,) first value of each class.
+            high: (classes,) last value of each class.
+        """
         self.column, self.low, self.high = column, low, high
         self.losses = np.where(low == high, 0.0, column.weight)
 
     def merged_losses(self, c: int) -> Floats:
-        """Return the loss (classes,) of every class merged with class c."""
+        """Return the (classes,) loss of a record in each class if it were merged with class c."""
         same = (self.low == self.low[c]) & (self.high == self.high[c])
         return np.where(same, self.losses[c], self.column.weight)
 
     def is_open(self, c: int) -> bool:
-        """Return whether class c has different values about which something can be inferred."""
+        """Return whether class c has different values about which something can be inferred; here never."""
         return False
 
     def extent(self, c: int) -> tuple[float, float]:
-        """Return the first value (inclusive) and the last value (exclusive) of class c."""
+        """Return the first value (inclusive) and the last value (exclusive) of class c; here low and high."""
         return float(self.low[c]), float(self.high[c])
 
     def known_spans(self, c: int, size: int) -> list[Span]:
-        """Return the bounds that hold for class c of `size` records in any case."""
+        """Return the bounds that hold for class c of `size` records in any case; here none."""
         return []
 
     def implied_spans(self, c: int, others: Ints, max_losses: Floats) -> Iterator[Span]:
-        """Yield the bounds of class c that other classes imply.
+        """Yield the bounds of class c that other classes imply; here none.
 
-        `max_losses` (others, g) is the loss below which each class with g more records would lower the total.
+        `others` are indexes of classes. `max_losses` (others, n) is the loss below which a class with 1, ..., n more
+        records would lower the total.
         """
         return iter(())
 
     def informative_bounds(self, c: int, program: IntervalProgram) -> Iterator[tuple[float, float, int]]:
-        """Yield the bounds worth reporting: first value, last value and greatest number of records."""
+        """Yield the bounds of class c that are worth reporting: first value, last value, greatest number; here none."""
         return iter(())
 
 
 class NumberLoss(ColumnLoss):
-    """A number, which loses its range relative to the range of the column.
+    """A column of numbers: a class loses its range relative to the range of the column.
 
-    Classes grow only to published ends of intervals, since a grid may forbid other ends.
+    Classes grow only to published ends of intervals, since a grid may forbid other ends. `low` and `high` are NaN
+    without a range; an open end becomes the end of the column.
     """
 
     def __init__(self, column: KnownColumn, low: Floats, high: Floats) -> None:
+        """Compute the range and the loss of each class; an open end of a range is taken for the end of the column.
+
+        Args:
+            column: The column as the reader knows it.
+            low: (classes,) lower ends; -inf for missing values, -inf to inf for any value. Numbers below -1e308 are
+                open ends.
+            high: (classes,) upper ends. Numbers above 1e308 are open ends.
+        """
         super().__init__(column, low, high)
         self.is_missing = np.isneginf(high)
         self.has_bounds = ~np.isneginf(low)
@@ -99,35 +121,49 @@ class NumberLoss(ColumnLoss):
     def _range_losses(self, low: Floats, high: Floats, is_missing: Flags) -> Floats:
         """Return the loss of each range: its width relative to that of the column, times the column's weight.
 
-        A class without a range loses the full weight if missing values are mixed with numbers, nothing if all are.
+        A class without a range loses nothing if all values are missing (`is_missing`), else the full weight.
+
+        `low` and `high` are the ends of the ranges; NaN without a range.
         """
         unbounded_losses = np.where(is_missing, 0.0, self.column.weight)
         return np.where(np.isfinite(low), (high - low) * self.scale, unbounded_losses)
 
     def merged_losses(self, c: int) -> Floats:
-        """Return the loss (classes,) of every class merged with class c."""
+        """Return the (classes,) loss of a record in each class if it were merged with class c."""
         low, high = np.minimum(self.low, self.low[c]), np.maximum(self.high, self.high[c])
         return self._range_losses(low, high, self.is_missing & self.is_missing[c])
 
     def is_open(self, c: int) -> bool:
-        """Return whether class c is a range with two published ends."""
+        """Return whether class c is a range of different values with two published ends.
+
+        False for all classes if the column has only one value.
+        """
         return bool(self.is_closed[c] and self.low[c] < self.high[c] and self.scale > 0)
 
     def _span(self, low: float, high: float, max_records: int) -> Span:
-        """Return the interval from low to high, both inclusive."""
+        """Return the interval from low to high, both inclusive, with an exclusive upper end and a limit of records."""
         return Span(float(low), float(high + 1 if self.column.step else np.nextafter(high, np.inf)), max_records)
 
     def extent(self, c: int) -> tuple[float, float]:
-        """Return the first value (inclusive) and the last value (exclusive) of class c."""
+        """Return the first value (inclusive) of class c, and the value after its last one."""
         return self._span(self.low[c], self.high[c], 0)[:2]
 
     def known_spans(self, c: int, size: int) -> list[Span]:
-        """Return that both ends of class c are occupied, if they are."""
+        """Return two intervals that state that each end of class c has at least one record.
+
+        [] for a column that is not tight. `size`, the number of records of the class, is not used.
+        """
         ends = (self.low[c], self.high[c]) if self.column.is_tight else ()
         return [self._span(end, end, -1) for end in ends]
 
     def implied_spans(self, c: int, others: Ints, max_losses: Floats) -> Iterator[Span]:
-        """Yield the bounds of class c by classes that could grow into it."""
+        """Yield the bounds of class c that other classes imply, since they could grow into its range.
+
+        Args:
+            c: Index of the class.
+            others: Indexes of other classes; those without two published ends are ignored.
+            max_losses: (others, n) the loss below which a class with 1, ..., n more records would lower the total.
+        """
         others, max_losses = others[self.is_closed[others]], max_losses[self.is_closed[others]]
         first, last = self.low[others, None], self.high[others, None]
         growth = (max_losses - EPSILON) / self.scale - (last - first)
@@ -145,7 +181,14 @@ class NumberLoss(ColumnLoss):
                     yield self._span(low, high, n_moved)
 
     def informative_bounds(self, c: int, program: IntervalProgram) -> Iterator[tuple[float, float, int]]:
-        """Yield the ranges without records, and the range with the greatest gain in information."""
+        """Yield the ranges in which class c has no record, and the range with the greatest gain in information.
+
+        The latter is omitted if its gain is not above the share of the empty ranges. The gain is the range's share of
+        the width minus its greatest share of the records. A bound is (first value, last value, greatest number of
+        records).
+
+        `program` has the greatest numbers of records between any two points, as inferred.
+        """
         points, max_records, max_known = program.points, program.max_records, program.max_known
         size, length = max_records[0, -1], points[-1] - points[0]
         is_emptied = (np.diagonal(max_records, 1) == 0) & (np.diagonal(max_known, 1) > 0)
@@ -159,17 +202,28 @@ class NumberLoss(ColumnLoss):
             yield float(points[i]), self._predecessor(points[j]), int(max_records[i, j])
 
     def _predecessor(self, place: float) -> float:
-        """Return the greatest value below a point."""
+        """Return the greatest value below a point: 1 less for whole numbers, else the next lower float."""
         return float(place - 1 if self.column.step else np.nextafter(place, -np.inf))
 
 
 class HierarchyLoss(ColumnLoss):
-    """A category, which loses the height of its node.
+    """A column of categories with a hierarchy: a class loses the height of its node.
 
-    Classes grow only to published nodes, since others may not be allowed.
+    The height is the share of leaves below the node, or of levels above the leaves, times the weight. Classes grow only
+    to published nodes, since others may not be allowed. Numbers beyond the nodes mean missing values (`n_nodes`)
+    and any value (`n_nodes + 1`).
     """
 
     def __init__(self, column: KnownColumn, low: Floats, high: Floats, nodes: Floats, by_leaves: bool) -> None:
+        """Build the tree of nodes, find the node of each class, and compute heights and losses.
+
+        Args:
+            column: The column as the reader knows it.
+            low: (classes,) first leaf of the node of each class; -inf for missing values, -inf to inf for any value.
+            high: (classes,) last leaf.
+            nodes: (nodes, 3) first leaf, last leaf and depth of each node.
+            by_leaves: Whether a node loses its share of leaves; otherwise its levels above the leaves.
+        """
         super().__init__(column, low, high)
         self.first, self.last, depth = nodes[np.lexsort((nodes[:, 0], nodes[:, 2]))].T
         depth = depth.astype(np.int64)
@@ -202,14 +256,18 @@ class HierarchyLoss(ColumnLoss):
         self._losses_by_node: dict[int, Floats] = {}
 
     def _path_from_root(self, node: int) -> list[int]:
-        """Return the path of node numbers from the root to a node."""
+        """Return the numbers of the nodes on the path from the root to a node, both included."""
         path = [node]
         while path[-1]:
             path.append(int(self.parent[path[-1]]))
         return path[::-1]
 
     def merged_losses(self, c: int) -> Floats:
-        """Return the loss (classes,) of every class merged with class c."""
+        """Return the (classes,) loss of a record in each class if it were merged with class c; cached by node.
+
+        The merged class has the lowest published common ancestor. Missing values merge only with missing values without
+        full loss.
+        """
         node = int(self.class_nodes[c])
         if node not in self._losses_by_node:
             losses = np.full(self.n_nodes + 2, self.column.weight)
@@ -223,17 +281,21 @@ class HierarchyLoss(ColumnLoss):
         return self._losses_by_node[node][self.class_nodes]
 
     def is_open(self, c: int) -> bool:
-        """Return whether class c is an inner node."""
+        """Return whether the node of class c is above the leaves (or is any value), so that it loses something."""
         return bool(self.class_nodes[c] != self.n_nodes and self.losses[c] > 0)
 
     def extent(self, c: int) -> tuple[float, float]:
-        """Return the first leaf (inclusive) and the last leaf (exclusive) of class c."""
+        """Return the first leaf (inclusive) and the last leaf (exclusive) of class c; from -1 if it has any value."""
         node = self.class_nodes[c]
         # A class with any value may have missing values, too; their position is before the first leaf.
         return (-1.0, self.last[0] + 1) if node > self.n_nodes else (float(self.first[node]), self.last[node] + 1)
 
     def known_spans(self, c: int, size: int) -> list[Span]:
-        """Return that no child of the node of class c has all records, if two are occupied."""
+        """Return intervals that state that no child of the node of class c has all of its `size` records.
+
+        [] for a column that is not tight. A class with any value is divided into missing values and the children of the
+        root.
+        """
         if not self.column.is_tight:
             return []
         node = self.class_nodes[c]
@@ -242,7 +304,13 @@ class HierarchyLoss(ColumnLoss):
         return missing + [Span(float(self.first[i]), self.last[i] + 1, size - 1) for i in children if i]
 
     def implied_spans(self, c: int, others: Ints, max_losses: Floats) -> Iterator[Span]:
-        """Yield the bounds of class c by classes that could grow into it."""
+        """Yield the bounds of class c that other classes imply, since they could grow to published nodes inside it.
+
+        Args:
+            c: Index of the class.
+            others: Indexes of other classes.
+            max_losses: (others, n) the loss below which a class with 1, ..., n more records would lower the total.
+        """
         low, high = self.extent(c)
         nodes = self.class_nodes[others]
         if self.class_nodes[c] > self.n_nodes:
@@ -262,7 +330,13 @@ class HierarchyLoss(ColumnLoss):
             yield Span(float(self.first[i]), float(self.last[i] + 1), int(min_moved[i]))
 
     def informative_bounds(self, c: int, program: IntervalProgram) -> Iterator[tuple[float, float, int]]:
-        """Yield the nodes without records, and the node with the greatest gain in information."""
+        """Yield the nodes at which class c has no record, and the node with the greatest gain in information.
+
+        The latter is omitted if its gain is not above the share of the empty nodes. The gain is the node's share of
+        leaves minus its greatest share of the records. A bound is (first leaf, last leaf, greatest number of records).
+
+        `program` has the greatest numbers of records between any two points, as inferred.
+        """
         low, high = self.extent(c)
         size, length = program.max_records[0, -1], high - max(low, 0)
         emptied_share, best = 0.0, None
@@ -281,7 +355,7 @@ class HierarchyLoss(ColumnLoss):
 
 
 def _widest_intervals(lows: Floats, highs: Floats) -> Iterator[tuple[float, float]]:
-    """Yield the intervals that are not inside another one."""
+    """Yield the intervals that are not inside another one, by their lower end; of equal ones only one."""
     order = np.lexsort((-highs, lows))
     lows, highs = lows[order], highs[order]
     greatest_before = np.concatenate([[-np.inf], np.maximum.accumulate(highs)[:-1]])[: len(highs)]
@@ -289,7 +363,14 @@ def _widest_intervals(lows: Floats, highs: Floats) -> Iterator[tuple[float, floa
 
 
 def column_loss(column: KnownColumn, low: Floats, high: Floats, by_leaves: bool) -> ColumnLoss:
-    """Return the losses of classes from low to high in a column; -inf is missing, -inf to inf is any value."""
+    """Return the losses of classes in a column, by the kind of column: number, hierarchy, or neither.
+
+    Args:
+        column: The column as the reader knows it.
+        low: (classes,) lower ends; -inf for missing values, -inf to inf for any value.
+        high: (classes,) upper ends.
+        by_leaves: Whether a hierarchy's node loses its share of leaves; otherwise its levels above the leaves.
+    """
     if column.is_number:
         return NumberLoss(column, low, high)
     if column.nodes is None:

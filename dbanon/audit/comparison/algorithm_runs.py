@@ -52,12 +52,13 @@ _CONTINUOUS_FAMILIES = ("decimal", "float")
 
 @dataclass(frozen=True)
 class AlgorithmRun:
-    """An algorithm with its parameters.
+    """One algorithm with its parameters, to be run on the encoded source.
 
     Attributes:
+        k: The k of the run.
         spec: What it would release; None if it refuses the parameters.
         n_repeats: How often it runs, each time with another seed.
-        problem: Why it refuses the parameters.
+        problem: Why it refuses the parameters; None if it does not.
     """
 
     algorithm: str
@@ -67,7 +68,10 @@ class AlgorithmRun:
     problem: str | None = None
 
     def udf_request(self) -> dict[str, object]:
-        """Return the request of the UDF for this run alone."""
+        """Return the part of the UDF's request that describes this run.
+
+        If the run is refused, it has only algorithm, k and problem.
+        """
         if self.spec is None:
             return {"algorithm": self.algorithm, "k": self.k, "problem": self.problem}
         request_fields = cluster_request(self.spec)
@@ -80,7 +84,12 @@ class AlgorithmRun:
 def base_spec(call: Call, overrides: Mapping[str, object]) -> ReleaseSpec:
     """Return the release spec that all runs share: source, roles and hierarchies.
 
-    `overrides` replaces parameters of which the call has several values. A k that is too great is reported by each run.
+    It has k = 2 and publishes no insensitive or transformed columns. A k that is too great is reported by each run.
+    Sets the session's counter of finished parts of a comparison to 0.
+
+    Args:
+        call: The call of compare() or tradeoffs().
+        overrides: Parameters that replace those of the call, since the call has several values of them.
     """
     call.session.n_compared = 0
     defaults = {p.name: p.default for p in COMMON}
@@ -94,10 +103,13 @@ def base_spec(call: Call, overrides: Mapping[str, object]) -> ReleaseSpec:
 def plan_run(
     call: Call, base: ReleaseSpec, algorithm: algorithms.Algorithm, overrides: Mapping[str, object], n_repeats: int
 ) -> AlgorithmRun:
-    """Plan a run of an algorithm with k and models in `overrides` and the other options of the call.
+    """Return the run of one algorithm with the parameters in `overrides` (k and models) and options of the call.
 
-    Options that the call does not give are the algorithm's defaults. Without a sensitive column, an algorithm that
-    needs one becomes a run with a problem.
+    Options that the call does not give are the algorithm's defaults. If the algorithm or a model needs a sensitive
+    column and there is none, the run has a problem instead of a spec. Algorithms without random steps run once,
+    whatever `n_repeats`.
+
+    `base` is the spec that all runs share.
     """
     names = {p.name for p in algorithm.parameters}
     call_values = {name: value for name, value in call.options.items() if name in names and value is not None}
@@ -127,11 +139,11 @@ def runs_sql(
 
     Args:
         base: The spec that the runs share.
-        runs: The runs.
+        runs: The runs; those with a problem are reported as such.
         metrics: Names of the metrics.
         n_queries: Number of random queries for query_error; 0: none.
-        n_parts: How many such statements are combined in one, for the progress.
-        is_timed: Measure seconds; otherwise cached clusters are used.
+        n_parts: Number of such statements that are combined in one, for the progress.
+        is_timed: Whether each run is made and its seconds measured; otherwise cached clusters are used.
     """
     specs = [r.spec for r in runs if r.spec is not None]
     needs_sensitive = "homogeneous_share" in metrics and bool(base.roles.sensitive)
@@ -166,7 +178,16 @@ def runs_request(
     n_queries: int,
     n_parts: int,
 ) -> dict[str, object]:
-    """Return the request of the UDF for all runs on one encoding."""
+    """Return the request of the UDF that makes all runs on one encoding.
+
+    Args:
+        encoded: The spec by which the source is encoded.
+        encoding_plan: The plan of that spec.
+        runs: The request of each run.
+        metrics: Names of the metrics.
+        n_queries: Number of random queries for query_error; 0: none.
+        n_parts: Number of such statements that are combined in one, for the progress.
+    """
     return cluster_request(encoded) | {
         "table": encoded.source.shown,
         "runs": list(runs),

@@ -25,13 +25,15 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def compare_sql(call: Call) -> Sql:
-    """Return the SQL of one call: one part per encoding of the source, on which all algorithms run with every k.
+    """Return the SQL of compare(): all algorithms with every k, by number of quasi-identifiers and sample size.
 
-    If one algorithm refuses the parameters, its row states the problem.
+    The source is encoded once for each combination of the latter two, and once more for stream algorithms. If one
+    algorithm refuses the parameters, its row states the problem. Stores the numbers of quasi-identifiers in the
+    session.
 
     Raises:
         UnknownAlgorithmError: A named algorithm does not exist.
-        InvalidArgumentError: `d` exceeds the number of quasi-identifiers.
+        InvalidArgumentError: `n_quasi_identifiers` exceeds the number of quasi-identifiers.
         DbanonError: As a release, about the policy, the roles and the hierarchies.
     """
     options = call.options
@@ -60,7 +62,11 @@ MakeRunsSql = Callable[[ReleaseSpec, int], Sql]
 def _encodings(
     call: Call, selected: Sequence[static_algorithms.Algorithm | StreamAlgorithm], base: ReleaseSpec
 ) -> Iterator[tuple[ReleaseSpec, MakeRunsSql]]:
-    """Yield the specs to encode, each with a function that makes its runs: of the table, and of streams."""
+    """Yield the specs by which the source is encoded, each with a function that returns the statement of its runs.
+
+    First that of the selected algorithms for tables, then those of stream algorithms that do not look up the meaning of
+    values and of those that do; each only if there are such algorithms. `base` is the spec for tables.
+    """
     table_algorithms = [a for a in selected if isinstance(a, static_algorithms.Algorithm)]
     if table_algorithms:
         yield base, partial(_table_runs_sql, call, table_algorithms)
@@ -73,7 +79,12 @@ def _encodings(
 def _table_runs_sql(
     call: Call, algorithms: Sequence[static_algorithms.Algorithm], base: ReleaseSpec, n_parts: int
 ) -> Sql:
-    """Return the statement of the runs of algorithms for tables."""
+    """Return the statement that runs each algorithm for tables with each k: one row per run and metric.
+
+    `n_parts` is the number of such statements that are combined in one, for the progress.
+
+    `base` is the spec by which the table is encoded.
+    """
     options = call.options
     runs = [
         algorithm_runs.plan_run(call, base, a, {"k": k}, options["repeat"]) for a in algorithms for k in options["k"]
@@ -85,6 +96,8 @@ def _stream_runs_sql(call: Call, algorithms: Sequence[StreamAlgorithm], base: Re
     """Return a statement that runs each stream algorithm with each k: one row per run and metric.
 
     `n_parts` is the number of such statements that are combined in one, for the progress.
+
+    `base` is the spec by which the stream is encoded.
     """
     options = call.options
     runs = [stream_runs.plan_run(call, base, algorithm, k) for algorithm in algorithms for k in options["k"]]
@@ -92,7 +105,7 @@ def _stream_runs_sql(call: Call, algorithms: Sequence[StreamAlgorithm], base: Re
 
 
 def named_table_algorithms(function: str, options: Options) -> list[static_algorithms.Algorithm]:
-    """Return the algorithms for tables that a call names.
+    """Return the algorithms for tables that a call names, or all of them for `algorithms = 'all'`.
 
     Raises:
         UnknownAlgorithmError, StreamAlgorithmNotAllowedError: A name is unknown or that of a stream algorithm.
@@ -106,6 +119,8 @@ def named_table_algorithms(function: str, options: Options) -> list[static_algor
 
 def named_algorithms(function: str, options: Options) -> list[static_algorithms.Algorithm | StreamAlgorithm]:
     """Return the algorithms for tables and streams that a call names.
+
+    `algorithms = 'all'` means all algorithms for tables and, if the call gives `delta`, all stream algorithms.
 
     Raises:
         UnknownAlgorithmError: A name is unknown.
@@ -132,14 +147,20 @@ def named_algorithms(function: str, options: Options) -> list[static_algorithms.
 
 
 def _restrict_spec(base: ReleaseSpec, d: int, rows: int | None, seed: int) -> ReleaseSpec:
-    """Return the spec with the first d quasi-identifiers and a sample of the rows."""
+    """Return a copy of the spec with its first d quasi-identifiers and a sample of at most `rows` rows.
+
+    If `rows` is None, all rows are used. `seed` selects the sample.
+    """
     roles = replace(base.roles, quasi=base.roles.quasi[:d])
     source = base.source if rows is None else _sample(base.source, rows, seed)
     return replace(base, roles=roles, attributes=base.attributes[:d], source=source)
 
 
 def _sample(source: Source, max_rows: int, seed: int) -> Source:
-    """Return a sample of at most `max_rows` rows: the first in the order of hashes, so that samples are nested."""
+    """Return a source of at most `max_rows` rows: the first in an order by hashes of the rows and the seed.
+
+    A smaller sample with this seed is a part of a greater one.
+    """
     row = identifier("dbanon row")
     order = f"md5_number_lower({row}::VARCHAR || {literal(str(seed))}) ASC, {row}::VARCHAR ASC"
     sql = Sql(f"(SELECT * FROM {source.read} AS {row} ORDER BY {order} LIMIT {max_rows})")
@@ -150,7 +171,7 @@ QUERIES = Parameter("queries", Integer(0, 10**6), "How many random queries query
 
 
 def _parameters() -> Iterator[Parameter]:
-    """Yield the parameters, without a default where algorithms have different ones."""
+    """Yield the parameters of compare(), without a default if algorithms have different ones."""
     default_algorithms = ("kacpc", "kmember", "mdav", "mondrian")
     overridden = {name for algorithm in static_algorithms.algorithms() for name in algorithm.defaults}
     common_parameters = {p.name: p for p in COMMON}

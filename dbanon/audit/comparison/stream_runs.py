@@ -24,12 +24,14 @@ TABLE_PARAMETERS = ("max_level", "multi_sensitive", "loss_height")
 
 @dataclass(frozen=True)
 class StreamRun:
-    """A stream algorithm with its parameters.
+    """One stream algorithm with its parameters, to be run on the encoded source.
 
     Attributes:
+        k: The k of the run.
+        options: The parameters of the stream.
         spec: What it would publish; None if it refuses the parameters.
         n_repeats: How often it runs, each time with another seed.
-        problem: Why it refuses the parameters.
+        problem: Why it refuses the parameters; None if it does not.
     """
 
     algorithm: StreamAlgorithm
@@ -40,7 +42,10 @@ class StreamRun:
     problem: str | None = None
 
     def udf_request(self) -> dict[str, object]:
-        """Return the request of the UDF for this run alone."""
+        """Return the part of the UDF's request that describes this run.
+
+        If the run is refused, it has only algorithm, k and problem.
+        """
         run_fields: dict[str, object] = {"algorithm": self.algorithm.name, "k": self.k}
         if self.spec is None:
             return run_fields | {"problem": self.problem}
@@ -53,10 +58,10 @@ class StreamRun:
 
 
 def base_spec(call: Call, *, looks_up: bool) -> ReleaseSpec:
-    """Return the spec that runs share: source and roles as in a stream with the same parameters.
+    """Return the release spec that the runs of stream algorithms share: source, roles and order of arrival.
 
-    With `looks_up`, sensitive columns have hierarchies, for algorithms that look up the meaning of their values. A k
-    that is too great is reported by each run.
+    It has k = 2; a k that is too great is reported by each run. If `looks_up`, sensitive columns have hierarchies, for
+    algorithms that look up the meaning of their values.
     """
     name, options = call.function.name, _stream_options(call, streams.COMMON, 2)
     spec = resolve.resolve_base_spec(
@@ -67,7 +72,13 @@ def base_spec(call: Call, *, looks_up: bool) -> ReleaseSpec:
 
 
 def plan_run(call: Call, base: ReleaseSpec, algorithm: StreamAlgorithm, k: int) -> StreamRun:
-    """Plan a run with k and the models of the call; other options are the algorithm's defaults."""
+    """Return the run of one stream algorithm with k, models and common options of the call; the rest are defaults.
+
+    If the algorithm or streams in general refuse the parameters, the run has a problem instead of a spec. Algorithms
+    without random steps, or in deterministic mode, run once.
+
+    `base` is the spec that all runs share.
+    """
     options = _stream_options(call, algorithm.parameters, k)
     repeat = 1
     if "seed" in options:
@@ -92,7 +103,7 @@ def plan_run(call: Call, base: ReleaseSpec, algorithm: StreamAlgorithm, k: int) 
 
 
 def _stream_options(call: Call, parameters: Sequence[Parameter], k: int) -> Options:
-    """Return the options of a stream: those of the call, and defaults.
+    """Return the options of a stream with this k: those that the call gives, else the defaults of `parameters`.
 
     Suppression in the call is a share, which no stream guarantees; it is ignored.
     """
@@ -102,16 +113,17 @@ def _stream_options(call: Call, parameters: Sequence[Parameter], k: int) -> Opti
 
 
 def _table_options(call: Call, options: Options) -> Options:
-    """Return stream options as those of a release of a table."""
+    """Return stream options as options of a release of a table, with those in TABLE_PARAMETERS that the call gives."""
     call_values = {name: call.options[name] for name in TABLE_PARAMETERS if call.options[name] is not None}
     return Options({**streams_plan.as_table_options(options), **call_values})
 
 
 def _check_supported(call: Call) -> None:
-    """Raise an error for parameters of the call that no stream can satisfy.
+    """Check that the call has no parameters that no stream can satisfy.
 
     Raises:
-        UnusedArgumentError, InvalidArgumentError: The call asks for more than k persons and l values.
+        UnusedArgumentError: A privacy model other than k and l, or `multi_sensitive`, is given.
+        InvalidArgumentError: `nulls` is 'drop'.
     """
     defaults = {p.name: p.default for p in call.function.parameters}
     for name in [p.name for p in registry.parameters() if p.name != "l"] + ["multi_sensitive"]:
@@ -126,7 +138,15 @@ def _check_supported(call: Call) -> None:
 def runs_sql(
     base: ReleaseSpec, runs: Sequence[StreamRun], metrics: Sequence[str], *, n_queries: int, n_parts: int
 ) -> Sql:
-    """Return a statement that encodes the stream once and makes all runs on it: one row per run and metric."""
+    """Return a statement that encodes the stream once and makes all runs on it: one row per run and metric.
+
+    Args:
+        base: The spec that the runs share.
+        runs: The runs; those with a problem are reported as such.
+        metrics: Names of the metrics.
+        n_queries: Number of random queries for query_error; 0: none.
+        n_parts: Number of such statements that are combined in one, for the progress.
+    """
     specs = [r.spec for r in runs if r.spec is not None]
     needs_sensitive = "homogeneous_share" in metrics and bool(base.roles.sensitive)
     sensitive = needs_sensitive or any(p.uses_sensitive for p in specs)

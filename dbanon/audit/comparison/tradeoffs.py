@@ -35,7 +35,10 @@ _METRICS = (*COSTS, "risk_highest", "risk_average", "homogeneous_share", "suppre
 
 @dataclass(frozen=True)
 class Configuration:
-    """One row of the result: a run, the values of the axes, and the statement that makes the release."""
+    """One row of the result of tradeoffs(): a run, and the SQL statement that makes its release.
+
+    `axes` has the names and values of the columns algorithm, k, l and t.
+    """
 
     run: AlgorithmRun
     axes: Mapping[str, str | int | float]
@@ -43,10 +46,11 @@ class Configuration:
 
 
 def tradeoffs_sql(call: Call) -> Sql:
-    """Return the SQL of one call.
+    """Return the SQL of tradeoffs(): one row per combination of algorithm, k, l and t.
 
-    Attacks run on the releases themselves. To know which configurations cannot be released, they are run on the
-    committed data while the call is planned; the clusters are cached for the statement itself.
+    If the call requests attacks, they run on the releases of all combinations. To find those that cannot be released,
+    all of them are first run on the committed data, while the call is planned; the clusters are cached for the
+    statement itself.
 
     Raises:
         UnknownAlgorithmError, InvalidArgumentError, SensitiveColumnMissingError: The arguments do not fit.
@@ -90,16 +94,19 @@ def tradeoffs_sql(call: Call) -> Sql:
 
 
 def _strictest_l(values: Sequence[int] | None) -> int | None:
-    """Return the greatest l; None if l-diversity is not required."""
+    """Return the last, greatest l of ascending values; None if there are none or it is 1 (no l-diversity)."""
     return None if not values or values[-1] == 1 else values[-1]
 
 
 def _make_configuration(
     call: Call, base: ReleaseSpec, algorithm: static_algorithms.Algorithm, axes: Mapping[str, int | float]
 ) -> Configuration:
-    """Return the configuration of an algorithm, k, l and t.
+    """Return the configuration of an algorithm with k, l and t, the values in `axes`.
 
-    l = 1 and t = 1 mean no constraint, or the default of an algorithm that has one.
+    l = 1 and t = 1 mean no such constraint, or the default of an algorithm that has one. Parameters of models that are
+    not required are unset.
+
+    `base` is the spec that all runs share.
     """
     defaults = {name: value for name, value in algorithm.defaults.items() if axes.get(name) == 1}
     axes = {name: _to_number(defaults.get(name, value)) for name, value in axes.items()}
@@ -112,14 +119,14 @@ def _make_configuration(
 
 
 def _to_number(value: object) -> int | float:
-    """Return a value as an integer or a float."""
+    """Return an integer as it is, and any other value as a float."""
     return value if isinstance(value, int) else float(str(value))
 
 
 def _release_statement(call: Call, run: AlgorithmRun, overrides: Mapping[str, object]) -> str:
-    """Return the statement of a configuration's release as a user would write it.
+    """Return the SQL statement that makes a configuration's release, as a user would write it.
 
-    `overrides` are its parameters; None means not given. Others are those of the call.
+    `overrides` are its parameters; None means not given. Others are those of the call that differ from the defaults.
     """
     defaults = {p.name: p.default for p in COMMON}
     if run.spec is not None:
@@ -132,14 +139,17 @@ def _release_statement(call: Call, run: AlgorithmRun, overrides: Mapping[str, ob
 
 
 def _format_argument(value: object) -> str:
-    """Return a value as a user would write it."""
+    """Return a parameter value as SQL text; a float in its shortest exact notation."""
     return repr(value) if isinstance(value, float) else str(argument(value))
 
 
 def _mark_infeasible(call: Call, base: ReleaseSpec, configurations: Sequence[Configuration]) -> list[Configuration]:
-    """Return the configurations with the problems of those that cannot be released.
+    """Return the configurations; those that cannot be released have a problem instead of a spec.
 
-    The planner does not see temporary tables and uncommitted data; then the statement itself fails.
+    All are run now on the committed data. If the source is a temporary table, they are returned unchanged: the planner
+    does not see it, and the statement itself fails later.
+
+    `base` is the spec that all runs share.
     """
     source = base.source
     if {source.table.lower(), f"{source.schema}.{source.table}".lower()} & call.session.temporary.columns.keys():
@@ -160,8 +170,11 @@ def _attack_values(
 ) -> dict[str, object] | None:
     """Return template values of the attacks on a configuration's release.
 
+    They are SQL of the release and, for each kind of attack in `attacks`, of a call of attack_summary(). `number` is
+    the number of the configuration.
+
     Returns:
-        None if there is no release or no attack.
+        None if the configuration cannot be released or no attack is requested.
     """
     spec = configuration.run.spec
     if spec is None or not attacks:
@@ -178,6 +191,7 @@ def _attack_values(
     inner = replace(call, session=current, positional={"release": CONFIGURATION_NAME})
 
     def function_sql(function: str, **arguments: object) -> Sql:
+        """Return the SQL of a table function that is called for the configuration's release with these arguments."""
         table_function = registry.resolve_function(function, {})
         options = Options(validate_parameters(function, table_function.parameters, {**options_of_release, **arguments}))
         return table_function.handler(replace(inner, function=table_function, options=options))
@@ -198,14 +212,14 @@ def _attack_values(
 
 
 def _release_column_types(spec: ReleaseSpec) -> dict[str, str]:
-    """Return the columns of a release and their types."""
+    """Return the columns of a release, in order, with their types."""
     names, quasi = plan.published_names(spec)
     types = dict.fromkeys(quasi, "VARCHAR") | {names[-1]: "BIGINT"}
     return {name: types.get(name) or spec.source.columns[name] for name in names}
 
 
 def _parameters() -> Iterator[Parameter]:
-    """Yield the axes, and the parameters of a release that have an effect."""
+    """Yield the parameters of tradeoffs(): lists of k, l and t, those of a release that have an effect, and others."""
     axes = ("k", "l", "t")
     common_parameters = {p.name: p for p in COMMON}
     ascending_integers = Integers(1, descending=False, alone=True)

@@ -20,12 +20,15 @@ _NOT_METRICS = ("query_error", SECONDS)
 
 
 def draw_comparison(rows: Sequence[Row]) -> Drawing:
-    """Draw lines along the axis with most values; other axes with several values make separate lines.
+    """Plot rows of compare(): one panel per metric and one for the seconds, with one line per algorithm.
 
-    If no axis has several values, bars are drawn. Runs that were refused are omitted.
+    The x axis is k, the number of quasi-identifiers or the number of records: the one with most values. Other axes with
+    several values make separate lines. If no axis has several values, bars are drawn. Rows without a mean, of refused
+    runs, are omitted.
 
     Raises:
         InvalidArgumentError: No row has a mean.
+        MissingExtraError: matplotlib is not installed.
     """
     measured_rows = [row for row in rows if row["mean"] is not None]
     if not measured_rows:
@@ -65,16 +68,20 @@ def draw_comparison(rows: Sequence[Row]) -> Drawing:
 
 
 def _metric_directions() -> dict[str, str]:
-    """Return "higher" or "lower" for each metric: which values are better."""
+    """Return "higher" or "lower" by metric name: which values are better, for metrics of releases and of streams."""
     stream_metrics = {measure.name: measure.direction for measure in streams_metrics.STREAM_METRICS}
     release_metrics = {metric.name: metric.better for metric in plan_metrics.all_metrics()}
     return stream_metrics | release_metrics | dict.fromkeys(_NOT_METRICS, "lower")
 
 
 def _points(rows: Sequence[Row], metric: str, x_axis: str, first_metric: str) -> list[tuple[float, float, float]]:
-    """Return position, value and standard deviation of a line's points in one panel.
+    """Return (position, value, standard deviation) of a line's points in one panel, sorted.
 
-    All metrics of a run have the same seconds.
+    Args:
+        rows: The rows of the line.
+        metric: The metric of the panel, or "seconds".
+        x_axis: The column of the positions.
+        first_metric: A metric from whose rows the seconds are read, as they are equal for all metrics of a run.
     """
     is_seconds = metric == SECONDS
     metric_rows = [row for row in rows if row["metric"] == (first_metric if is_seconds else metric)]
@@ -90,7 +97,12 @@ def _draw_lines(
     styles: Mapping[str, dict[str, str]],
     x_label: str,
 ) -> None:
-    """Draw lines with bands of one standard deviation."""
+    """Draw each line of points (position, value, standard deviation) in a panel, with a band of one standard deviation.
+
+    No band is drawn for a line without deviations. `styles` are those of the lines by name.
+
+    `x_label` is the label of the horizontal axis.
+    """
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     for name, points in lines.items():
@@ -108,7 +120,11 @@ def _draw_lines(
 def _draw_bars(
     panel: Any, bars: Mapping[str, list[tuple[float, float, float]]], styles: Mapping[str, dict[str, str]]
 ) -> None:
-    """Draw horizontal bars with their values."""
+    """Draw one horizontal bar per name in `bars`, from top to bottom, with value as text and standard deviation.
+
+    Only the first point (position, value, standard deviation) of each name is drawn. `styles` are those of the bars by
+    name; only the colour is used.
+    """
     names = list(bars)[::-1]
     for y, name in enumerate(names):
         for _, value, deviation in bars[name][:1]:

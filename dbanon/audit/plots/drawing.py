@@ -40,15 +40,15 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Drawing:
-    """A plot that a notebook shows. `figure` is a matplotlib figure that can be changed."""
+    """A plot that a notebook shows as SVG; `figure` is a matplotlib figure that can be changed."""
 
     figure: Figure
 
     def save(self, path: str | Path) -> Path:
-        """Write a .svg, .png or .pdf file atomically, replacing an existing one.
+        """Write a .svg, .png or .pdf file atomically, replacing an existing one; return its path.
 
         Raises:
-            InvalidArgumentError: The file has another ending.
+            InvalidArgumentError: The file name has another ending.
             TargetNotLocalError, WriteFailedError: The file cannot be written.
         """
         file = check_plot_path(path)
@@ -58,10 +58,11 @@ class Drawing:
         return file
 
     def _repr_svg_(self) -> str:
+        """Return the plot as SVG text, which notebooks show."""
         return self._render("svg").decode()
 
     def _render(self, format_: str) -> bytes:
-        """Return the plot as bytes of an image format."""
+        """Return the plot as bytes of an image format: svg, png or pdf; without the date."""
         from matplotlib import rc_context
 
         buffer = io.BytesIO()
@@ -77,10 +78,10 @@ class Drawing:
 
 
 def check_plot_path(path: str | Path) -> Path:
-    """Return the file that a plot is written to.
+    """Return the path of the file that a plot is to be written to; write nothing.
 
     Raises:
-        InvalidArgumentError: The file has another ending.
+        InvalidArgumentError: The file name has another ending than .svg, .png or .pdf.
         TargetNotLocalError, WriteFailedError: The file cannot be written.
         MissingExtraError: matplotlib is not installed.
     """
@@ -92,7 +93,11 @@ def check_plot_path(path: str | Path) -> Path:
 
 
 def require_matplotlib() -> None:
-    """Raise MissingExtraError if matplotlib is not installed."""
+    """Check that matplotlib is installed.
+
+    Raises:
+        MissingExtraError: It is not.
+    """
     try:
         import_module("matplotlib")
     except ImportError as missing:
@@ -100,12 +105,15 @@ def require_matplotlib() -> None:
 
 
 def _without_date(kind: str) -> dict[str, None]:
-    """Return metadata that omits the date, so that equal plots are equal files."""
+    """Return the matplotlib metadata that omits the date from an SVG or PDF file, so that equal plots are equal files.
+
+    `kind` is svg or pdf.
+    """
     return {"Date": None} if kind == "svg" else {"CreationDate": None}
 
 
 def make_panels(n_panels: int) -> tuple[Any, list[Any]]:
-    """Return a figure and its panels, at most three in a row.
+    """Return a new matplotlib figure and its panels (axes), at most three next to each other.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
@@ -125,13 +133,16 @@ def make_panels(n_panels: int) -> tuple[Any, list[Any]]:
 
 
 def add_legend(figure: Any, panel: Any, n_names: int) -> None:
-    """Add one legend below all panels."""
+    """Add one legend below all panels of a figure, with the labels in `panel` and at most four columns.
+
+    `n_names` is the number of labels.
+    """
     handles, labels = panel.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(n_names, 4), frameon=False)
 
 
 def read_result_rows(result: Any) -> list[Row]:
-    """Return the rows of a DataFrame, a DuckDB relation or a list, with None for missing values."""
+    """Return the rows of a DataFrame, a DuckDB relation or a list of dicts as new dicts, with None for NaN."""
     if hasattr(result, "df"):
         result = result.df()
     rows = result.to_dict("records") if hasattr(result, "to_dict") else list(result)
@@ -139,7 +150,7 @@ def read_result_rows(result: Any) -> list[Row]:
 
 
 def series_styles(names: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Return colour, marker and dashes of each name; they differ even without colours."""
+    """Return colour, marker and dashes for each name, as matplotlib arguments; they differ even without colours."""
     return {
         name: {
             "color": COLORS[i % len(COLORS)],

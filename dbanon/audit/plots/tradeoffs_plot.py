@@ -19,12 +19,14 @@ COLUMNS = ("algorithm", "k", "l", "t", "precision", "frontier", "statement")
 
 
 def draw_tradeoffs(rows: Sequence[Row]) -> Drawing:
-    """Draw the configurations as points, with the frontier joined and labelled in each panel.
+    """Plot rows of tradeoffs(): one panel per risk, with each configuration as a point of precision and risk.
 
-    Points of the frontier are filled. Configurations that could not be released are omitted.
+    Points of the frontier (configurations that no other dominates) are filled, joined and labelled. Configurations that
+    could not be released are omitted.
 
     Raises:
         InvalidArgumentError: No row has a precision.
+        MissingExtraError: matplotlib is not installed.
     """
     measured_rows = [row for row in rows if row["precision"] is not None]
     if not measured_rows:
@@ -67,7 +69,16 @@ def draw_tradeoffs(rows: Sequence[Row]) -> Drawing:
 
 
 def _label_frontier(panel: Any, rows: Sequence[Row], risk: str, varying_axes: Sequence[str]) -> None:
-    """Label the points of the frontier by the varying axes, and join those that no other dominates in this panel."""
+    """Join and label the points of `rows` that no other of them dominates in precision and this risk.
+
+    Nothing is drawn without such points.
+
+    Args:
+        panel: The matplotlib axes.
+        rows: The rows of tradeoffs() on the frontier.
+        risk: The column of the risk.
+        varying_axes: Those of k, l and t that have several values; they are the label.
+    """
     frontier: list[Row] = []
     for row in sorted((r for r in rows if r.get(risk) is not None), key=lambda row: (-row["precision"], row[risk])):
         if not frontier or row[risk] < frontier[-1][risk]:

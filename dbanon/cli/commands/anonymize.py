@@ -135,7 +135,16 @@ def _report(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Print the summary of a release, its files, and the columns that were withheld because they have no role."""
+    """Print the summary of a release: metrics and files, or with `as_json` the same as JSON.
+
+    Args:
+        name: The name of the release.
+        files: The files that were written.
+        metric_rows: All metrics: rows with metric, value and description.
+        unnamed: The columns that were withheld because they have no role; printed on stderr unless `quiet`.
+        as_json: Whether to print JSON.
+        quiet: Whether these columns are not reported on stderr.
+    """
     if unnamed and not quiet:
         _report_unnamed(unnamed)
     metrics = {row["metric"]: row["value"] for row in metric_rows}
@@ -147,7 +156,7 @@ def _report(
 
 
 def _report_unnamed(unnamed: Sequence[str]) -> None:
-    """Print on stderr which columns are withheld because they have no role."""
+    """Print on stderr which columns are withheld because they have no role, and which options change that."""
     click.echo(
         f"Withheld, for review: {', '.join(unnamed)}. Nothing says what they are; name them with --qi, --sensitive "
         "or --insensitive to publish them, with --identifier to leave them out knowingly.",
@@ -156,7 +165,13 @@ def _report_unnamed(unnamed: Sequence[str]) -> None:
 
 
 def _split_algorithm(option: str | None, assignments: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the algorithm, which `-p algorithm=...` can name too, and the other assignments."""
+    """Return the algorithm and those assignments of -p that do not name it.
+
+    The algorithm is that of --algorithm (`option`) or of `-p algorithm=...`, by default DEFAULT.
+
+    Raises:
+        click.BadParameter: Both name one, and differently.
+    """
     algorithm_parameter = {"algorithm": option} if option else {}
     others = []
     for text_ in assignments:
@@ -169,13 +184,13 @@ def _split_algorithm(option: str | None, assignments: Sequence[str]) -> tuple[st
 
 
 def _other_metrics_hint(files: Sequence[Path], name: str) -> str:
-    """Return where the other metrics are."""
+    """Return words that state where all metrics are: in the file of metrics, or in a table of the database file."""
     metric_files = [file for file in files if file.stem == f"{files[0].stem}_metrics"]
     return f"in {metric_files[0]}" if metric_files else f"FROM {identifier(name + '_metrics')}, in {files[0]}"
 
 
 def _print_summary(metrics: Mapping[str, float], files: Sequence[Path]) -> None:
-    """Print the key metrics and the files."""
+    """Print counts and precision, notes on records unique by unchanged columns and on lost columns, and the files."""
     click.echo(
         f"{int(metrics['records'])} records in {int(metrics['classes'])} classes of at least {int(metrics['k'])}; "
         f"precision {metrics['precision']:.4f}."
@@ -194,8 +209,8 @@ def _print_summary(metrics: Mapping[str, float], files: Sequence[Path]) -> None:
 def _release_name(output: str) -> str:
     """Return the name of the release: that of the output file without its ending, whatever characters it has.
 
-    It is a name and not a path: `x.csv.csv` gives the table "x.csv". If the table `input` has the name, it is
-    `release`.
+    It is a name and not a path: `x.csv.csv` gives the table "x.csv". If one of its tables would have the name of the
+    table `input`, it is `release`.
     """
     stem = Path(output).stem
     is_taken = stem.lower().replace("\u0307", "") in ("input", "input_classes", "input_metrics")
@@ -203,7 +218,7 @@ def _release_name(output: str) -> str:
 
 
 def _hierarchy_files(parameters: Mapping[str, Any]) -> list[Path]:
-    """Return the files of hierarchies that parameters name."""
+    """Return the paths of the hierarchies in parameters of a call that are CSV files."""
     hierarchies = parameters.get("hierarchies")
     return hierarchy_files(hierarchies.values()) if isinstance(hierarchies, Mapping) else []
 
@@ -211,10 +226,18 @@ def _hierarchy_files(parameters: Mapping[str, Any]) -> list[Path]:
 def _parameters_under_policy(
     con: Any, loaded: LoadedInput, file: PolicyFile | None, parameters: Mapping[str, Any], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the parameters of the call, given the policy of the input.
+    """Return the parameters of the call, given the policy that applies to the input.
 
-    The policy file is the policy if the database has none for the table; otherwise its rows are parameters of the call.
-    The `options` for roles leave other columns as the policy and the file declare them.
+    The policy file is written as the policy if the database has none for the table; otherwise its rows are parameters
+    of the call. Columns that no option names keep the role that the policy and the file declare. Hierarchies that are
+    files are stored.
+
+    Args:
+        con: The in-memory connection.
+        loaded: The loaded input.
+        file: The policy file; None if there is none.
+        parameters: All parameters of the call.
+        options: The parameters that options for roles give.
     """
     roles = [(row.column, row.role) for row in loaded.declared]
     if file is not None and loaded.declared:
@@ -230,7 +253,7 @@ def _parameters_under_policy(
 
 
 def _columns_without_role(con: Any, parameters: Mapping[str, Any]) -> list[str]:
-    """Return the columns withheld because neither the policy nor the call gives them a role, in their order."""
+    """Return, in their order, the columns withheld because neither the policy nor the call gives them a role."""
     role_lists = (parameters.get(p) or () for p in ("qi", "sensitive", "insensitive", "identifier", "withhold"))
     columns = [c for role_list in role_lists for c in ([role_list] if isinstance(role_list, str) else role_list)]
     columns += [str(parameters.get("person")), *(c for (c,) in con.execute(_DECLARED_COLUMNS_QUERY).fetchall())]

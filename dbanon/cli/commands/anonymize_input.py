@@ -31,7 +31,14 @@ INPUT_TABLE = "input"
 
 @dataclass(frozen=True)
 class LoadedInput:
-    """The loaded input: its files, the applicable rows of the policy, and which rows of a policy file are about it."""
+    """The input after it was loaded into the table `input`.
+
+    Attributes:
+        table_name: The name of the input in messages.
+        read: The files that were read.
+        declared: The rows of the database's policy that apply to it; empty for a file of rows.
+        is_about: Whether a row of a policy file, by its schema and table names, is about it.
+    """
 
     table_name: str
     read: Sequence[Path]
@@ -40,11 +47,18 @@ class LoadedInput:
 
 
 def load_input(con: Any, path: Path, table: str | None) -> LoadedInput:
-    """Create the table `input` from a file or a table of a DuckDB database, with the policy that applies to it.
+    """Create the table `input` from a file of rows, or from a table of a DuckDB database with its policy.
+
+    The hierarchies of such a database are copied, too.
+
+    Args:
+        con: The in-memory connection in which the table is created.
+        path: The file.
+        table: The value of --table; None if it is not given.
 
     Raises:
-        click.BadParameter: The file has an unknown ending, or --table is missing or has no effect.
-        DbanonError: A table function raises it for the same source.
+        click.BadParameter: The file has an unknown ending, or --table is missing, names no table, or has no effect.
+        DbanonError: A table function would raise it for the same source.
     """
     suffix = path.suffix.lower()
     if path.name.lower().endswith((".gz", ".zst")):
@@ -62,7 +76,7 @@ def load_input(con: Any, path: Path, table: str | None) -> LoadedInput:
 
 
 def _load_table(con: Any, path: Path, table: str) -> LoadedInput:
-    """Copy a table of a database, the rows of the policy that apply to it, and the hierarchies."""
+    """Copy a table of a database, the policy rows that apply to it, and the stored hierarchies into memory."""
     with _attach_read_only(con, path) as database:
         with con.raw.cursor() as cursor:
             source = _resolve_table(cursor, path, database, table)
@@ -78,6 +92,10 @@ def _load_table(con: Any, path: Path, table: str) -> LoadedInput:
         read = output_files.source_files(con.raw)
 
     def is_about(schema_name: str | None, table_name: str) -> bool:
+        """Return whether a row of a policy file names the table.
+
+        A row without a schema matches the schema `main` and that of the table.
+        """
         schemas = [schema_name] if schema_name else ["main", source.schema]
         return any(stored_policy.is_about(source, schema, table_name) for schema in schemas)
 
@@ -86,7 +104,10 @@ def _load_table(con: Any, path: Path, table: str) -> LoadedInput:
 
 @contextlib.contextmanager
 def _attach_read_only(con: Any, path: Path) -> Iterator[str]:
-    """Attach a database read-only, under the name that DuckDB gives it if that name is unused."""
+    """Attach a database file read-only, yield the name by which it is attached, and detach it at the end of the block.
+
+    The name is the one that DuckDB gives to the file; `origin` if that is in use.
+    """
     earlier_names = _database_names(con)
     alias = "AS origin" if names.fold_case(path.stem) in (*earlier_names, SCHEMA, INPUT_TABLE) else ""
     with storage_version.translate_version_errors(path):
@@ -99,6 +120,7 @@ def _attach_read_only(con: Any, path: Path) -> Iterator[str]:
 
 
 def _database_names(con: Any) -> set[str]:
+    """Return the names of all attached databases."""
     rows: Collection[tuple[str]] = con.raw.execute(
         "SELECT database_name FROM system.main.duckdb_databases()"
     ).fetchall()
@@ -106,10 +128,10 @@ def _database_names(con: Any) -> set[str]:
 
 
 def _resolve_table(cursor: Any, path: Path, database: str, table: str) -> Source:
-    """Return the table or view of the database that --table names.
+    """Return the table or view of an attached database that --table names.
 
     Raises:
-        click.BadParameter: There is none.
+        click.BadParameter: The database has no such table or view.
     """
     with contextlib.suppress(
         errors.UnknownTableError, errors.UnreadableFileError, errors.NotATableError, errors.DatabaseNotAttachedError
@@ -126,10 +148,10 @@ def _resolve_table(cursor: Any, path: Path, database: str, table: str) -> Source
 
 
 def _check_repeated(source: Source, declared: Sequence[DeclaredColumn]) -> None:
-    """Check that no two spellings of the table in the policy are about the same column.
+    """Check that the policy rows of a table, which may spell its name differently, name no column twice.
 
     Raises:
-        ConflictingRolesError: Two are.
+        ConflictingRolesError: They name a column twice.
     """
     roles: dict[str, str] = {}
     for row in declared:
@@ -139,7 +161,7 @@ def _check_repeated(source: Source, declared: Sequence[DeclaredColumn]) -> None:
 
 
 def _insert_policy_row(con: Any, row: DeclaredColumn) -> None:
-    """Insert a row of a policy as a row about `input`."""
+    """Insert a row of a policy into the policy in memory, as a row about the table `input`."""
     settings = row.settings
     cells = [
         INPUT_TABLE,

@@ -32,7 +32,7 @@ _JSON_ONLY_COLUMNS = ("statement", "ncp", "risk_average", "rows")
 
 
 def _shared_arguments(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the arguments and options of both commands to a command."""
+    """Add the options -k, --algorithms and -p to the commands `compare` and `tradeoffs`."""
     options = (
         click.option("-k", required=True, metavar="K,K,...", help="Each k."),
         click.option("--algorithms", metavar="NAME,NAME,...", help="Names of algorithms, or all."),
@@ -114,10 +114,11 @@ def tradeoffs(
 
 
 def _call_parameters(function: str, assignments: Sequence[str], **options: str | None) -> dict[str, Any]:
-    """Return the parameters of a call, from -p and from the options of their own.
+    """Return the parameters of a call by name, from the texts of -p and from other options (None: not given).
 
     Raises:
         UnknownParameterError: The function has no such parameter.
+        click.BadParameter: A parameter is given twice with different values, or cannot be read.
     """
     kinds = {p.name: p.kind for p in table_functions()[function].parameters}
     texts = [*assignments, *(f"{name}={value}" for name, value in options.items() if value is not None)]
@@ -141,9 +142,19 @@ def _run_and_print(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Run the function, print its rows, and draw them.
+    """Run `compare` or `tradeoffs`, print the resulting rows, and draw them if `plot` names a file.
 
-    JSON is one document: the rows, or why they cannot be drawn.
+    With `as_json` one JSON document is printed: the rows, or the error if they cannot be drawn.
+
+    Args:
+        function: The name of the function.
+        database: The database file; opened read-only unless `into` is given.
+        source: The table.
+        parameters: The parameters of the call.
+        optional_parameters: Further parameters; None if not given.
+        plot: The file for the plot.
+        quiet: Whether no progress is shown.
+        as_json: Whether to print JSON.
     """
     from dbanon.api import compare as compare_module
     from dbanon.audit.plots.drawing import check_plot_path, read_result_rows
@@ -171,7 +182,7 @@ def _run_and_print(
 
 
 def _print_comparison(title: str, result_rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print a table of the completed runs, and a line for each that was refused."""
+    """Print a table of the runs that succeeded, then one line with the reason for each run that failed."""
     succeeded = [row for row in result_rows if row["problem"] is None]
     names = [n for n in result_rows[0] if n not in _JSON_ONLY_COLUMNS and any(row[n] is not None for row in succeeded)]
     if succeeded:
@@ -183,5 +194,5 @@ def _print_comparison(title: str, result_rows: Sequence[Mapping[str, Any]]) -> N
 
 
 def _round_number(value: object) -> object:
-    """Return numbers rounded to four digits, so that they fit on the screen."""
+    """Return a float rounded to four digits, so that it fits on the screen; other values unchanged."""
     return float(f"{value:.4g}") if isinstance(value, float) else value

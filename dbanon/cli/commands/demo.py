@@ -67,7 +67,7 @@ def demo(database: Path, force: bool, k: int | None, l: int | None, t: float | N
 
 
 def _align_columns(rows: list[dict[str, Any]]) -> str:
-    """Return rows under their names, indented and aligned."""
+    """Return rows as text under their column names, indented and aligned; there must be at least one row."""
     cells = [list(rows[0]), *([str(value) for value in row.values()] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join("  " + "  ".join(f"{c:{w}}" for c, w in zip(line, widths, strict=True)).rstrip() for line in cells)

@@ -42,7 +42,7 @@ def docs(context: click.Context, name: str, to: str | None, force: bool, as_json
 
 
 def documented_commands(root: click.Command) -> DocumentedCommands:
-    """Return the commands of the manual: the command line below `root`, and the commands of the shell."""
+    """Return the commands that the manual documents: those below `root`, and the dot commands of the shell."""
     from dbanon.cli.manual.command_page import DocumentedCommands
     from dbanon.cli.shell.dot_commands import COMMANDS
 

@@ -29,10 +29,24 @@ _WIDTH = 80
 
 @dataclass(frozen=True)
 class Proposal:
-    """The proposal of profile() for one column and the settings to be written; with role None the column is withheld.
+    """The proposal of profile() for one column, and the settings that will be written.
 
-    `offers` are ways to generalize it; `build` is the hierarchy among them to be built, under the name `hierarchy`.
-    `missing_codes` are codes for missing values, `problems` are problems of its cells.
+    Attributes:
+        column: The column.
+        type: Its type.
+        distinct: The number of its distinct values.
+        missing_values: The number of its missing values.
+        alone: The share of records that are unique by this column alone.
+        role: The role; None withholds the column.
+        reason: Why the role is proposed.
+        hierarchy: The name of its hierarchy; None if it has none.
+        covered: The number of its values that the hierarchy contains.
+        missing: Its codes for missing values.
+        problems: Problems of its values.
+        offers: Ways to generalize it; None if it is no quasi-identifier.
+        build: The hierarchy among these that will be built under the name `hierarchy`.
+        top: The value from which on values are published as one.
+        grid: The rounding of its dates.
     """
 
     column: str
@@ -54,7 +68,7 @@ class Proposal:
 
 @dataclass(frozen=True)
 class _InitContext:
-    """The context of the questions: the connection, the table, the names of hierarchies, and k."""
+    """The data that the questions depend on: the connection, the table, the names of all hierarchies, and k."""
 
     con: Any
     source: catalog.Source
@@ -87,7 +101,16 @@ def init(database: Path, table: str, k: int, yes: bool, force: bool, as_json: bo
 
 
 def _propose_and_write(database: Path, table: str, k: int, yes: bool, force: bool) -> dict[str, Any]:
-    """Propose and write a policy; return the columns that have a role, the withheld ones, and the problems."""
+    """Propose a policy, ask the user unless `yes`, print the policy and write it.
+
+    Returns:
+        A summary: the table ("table"), the columns that get a role ("written"), the withheld columns ("withheld"), and
+        the problems that policy_problems() finds afterwards ("problems"). If no column gets a role, nothing is written.
+
+    Raises:
+        click.ClickException: The table has a policy, and `force` is false.
+        click.Abort: The user does not want it to be written.
+    """
     with _open_writable(database) as con:
         source = catalog.resolve_source(
             "init", table, con.cursor(), catalog.SearchPath.here(con), {}, is_declaring=True
@@ -132,7 +155,7 @@ def _propose_and_write(database: Path, table: str, k: int, yes: bool, force: boo
 
 @contextlib.contextmanager
 def _open_writable(database: Path) -> Iterator[Any]:
-    """Yield a connection that can write; all errors become messages of the command line."""
+    """Yield a connection that can write; errors, also those of the block, become click exceptions with an exit code."""
     from dbanon.api.connection import connect
 
     try:
@@ -155,9 +178,9 @@ def _open_writable(database: Path) -> Iterator[Any]:
 
 
 def _profile_proposals(con: Any, table: str) -> list[Proposal]:
-    """Return the proposals of profile().
+    """Return the proposals of profile() for all columns of a table.
 
-    A hierarchy that lacks values is not proposed, because a release would be refused.
+    A hierarchy that lacks values is not proposed, because a release would be refused. The role WITHHELD becomes None.
     """
     rows = con.execute(
         "SELECT column_name, type, distinct_values, missing, unique_alone, "
@@ -172,7 +195,11 @@ def _profile_proposals(con: Any, table: str) -> list[Proposal]:
 
 
 def _accept_defaults(proposals: list[Proposal], init_context: _InitContext) -> list[Proposal]:
-    """Return the proposals with those suggestions that publish no more detail than without them, as --yes does."""
+    """Return the proposals as --yes writes them: with a suggested top or rounding, but without building hierarchies.
+
+    A hierarchy would publish more detail than a release without it. A proposal that names a stored hierarchy gets no
+    top and no rounding.
+    """
     person = next((p.column for p in proposals if p.role == "person"), None)
     decided = []
     for p in proposals:
@@ -184,7 +211,11 @@ def _accept_defaults(proposals: list[Proposal], init_context: _InitContext) -> l
 
 
 def _add_suggestions(p: Proposal, person: str | None, init_context: _InitContext) -> Proposal:
-    """Return a proposal with suggestions for generalizing its column, if it is a quasi-identifier."""
+    """Return a proposal with suggestions for generalizing its column, if it is a quasi-identifier.
+
+    Withheld columns and identifiers lose their codes for missing values. `person` is the person column, if there is
+    one.
+    """
     if p.role != "quasi":
         return replace(p, missing=() if p.role in (None, "identifier") else p.missing)
     return replace(
@@ -193,7 +224,7 @@ def _add_suggestions(p: Proposal, person: str | None, init_context: _InitContext
 
 
 def _ask_user(proposals: list[Proposal], init_context: _InitContext) -> list[Proposal]:
-    """Return the proposals as the user decides."""
+    """Ask the user about each column, and return the proposals as decided."""
     decided: list[Proposal] = []
     for number, p in enumerate(proposals, 1):
         click.echo(f"\n{click.style(p.column, bold=True)}  {p.type}  ({number} of {len(proposals)})")
@@ -214,7 +245,7 @@ def _print_wrapped(sentence: str) -> None:
 
 
 def _ask_missing_codes(p: Proposal) -> Proposal:
-    """Return a proposal with codes for missing values, as they were found or as the user lists them."""
+    """Ask for the codes for missing values, if some were found, and return the proposal with the user's list."""
     if not p.missing:
         return p
     default_text = ", ".join(code or "''" for code in p.missing)
@@ -226,7 +257,10 @@ def _ask_missing_codes(p: Proposal) -> Proposal:
 
 
 def _ask_settings(p: Proposal, person: str | None) -> Proposal:
-    """Return a proposal with a top for numbers or a grid for dates; a column with a hierarchy can have neither."""
+    """Ask for a top for numbers or a rounding for dates, if one is suggested, and return the proposal with the answers.
+
+    A column with a hierarchy can have neither.
+    """
     if p.hierarchy is not None or p.offers is None:
         return p
     offered = p.offers
@@ -245,10 +279,15 @@ _GRIDS = ("day", "week", "month", "quarter", "year", "decade", "century")
 
 
 def _none_if_blank(reply: str) -> str | None:
+    """Return a reply, or None if it is `-`."""
     return None if reply == NONE else reply
 
 
 def _ask_role(proposal: Proposal, person: str | None) -> Proposal:
+    """Ask for the role of a column and return the proposal with it; the reply "skip" withholds the column.
+
+    It asks again if the reply is person and a column decided earlier, `person`, has that role.
+    """
     roles = click.Choice([*column_roles.ROLES, SKIP], case_sensitive=False)
     proposed = "identifier" if person and proposal.role == "person" else proposal.role or SKIP
     while True:
@@ -262,7 +301,10 @@ def _ask_role(proposal: Proposal, person: str | None) -> Proposal:
 
 
 def _ask_hierarchy(p: Proposal, init_context: _InitContext) -> Proposal:
-    """Return a proposal with an existing hierarchy or one to be built. Sensitive columns need none."""
+    """Ask for a stored hierarchy or one to be built, and return the proposal with it.
+
+    A column that needs none is not asked about and gets none. It asks again until the name is known.
+    """
     categories = p.type == "VARCHAR" or p.type.startswith("ENUM(")
     built = p.offers.hierarchy if p.offers else None
     asks = p.role == "quasi" and (p.hierarchy or categories or built)
@@ -288,14 +330,17 @@ def _ask_hierarchy(p: Proposal, init_context: _InitContext) -> Proposal:
 
 
 def _unused_hierarchy_name(column: str, init_context: _InitContext) -> str:
-    """Return a name for a hierarchy that no other hierarchy has."""
+    """Return a name for a hierarchy that no other hierarchy has, made of the names of table and column."""
     names = [column, f"{init_context.source.table} {column}"]
     numbered_names = (f"{names[1]} {number}" for number in itertools.count(2))
     return next(name for name in itertools.chain(names, numbered_names) if name not in init_context.hierarchy_names)
 
 
 def _print_policy(source: catalog.Source, declared: list[Proposal], skipped: int, old: int) -> None:
-    """Print the policy that will be written."""
+    """Print the policy that will be written.
+
+    `skipped` is the number of columns without a role, `old` the number of rows that are replaced.
+    """
     click.echo(f"\nPolicy of {source.shown}:")
     width = max((len(p.column) for p in declared), default=0)
     for p in declared:
@@ -309,7 +354,7 @@ def _print_policy(source: catalog.Source, declared: list[Proposal], skipped: int
 
 
 def _proposal_line(head: str, p: Proposal) -> str:
-    """Return a line with a column and its settings."""
+    """Return a line with `head`, which names the column and its role, and its settings, wrapped to the screen."""
     settings = [f"hierarchy {p.hierarchy}{f' (built: {p.build.builder})' if p.build else ''}"] if p.hierarchy else []
     settings += [f"{name} {value}" for name, value in (("top", p.top), ("rounding", p.grid)) if value is not None]
     settings += [f"missing {', '.join(code or repr(code) for code in p.missing)}"] if p.missing else []
@@ -318,7 +363,7 @@ def _proposal_line(head: str, p: Proposal) -> str:
 
 
 def _print_unbuilt_hierarchies(con: Any, source: catalog.Source, declared: list[Proposal]) -> None:
-    """Print which hierarchies could be built, and which problems of values should be fixed."""
+    """Print the statements that would build hierarchies of prefixes, and problems of values to be fixed."""
     for p in declared:
         built = p.offers.hierarchy if p.offers is not None and p.hierarchy is None else None
         if built is not None and built.builder == "prefix":
@@ -339,7 +384,7 @@ def _print_unbuilt_hierarchies(con: Any, source: catalog.Source, declared: list[
 
 
 def _print_review(con: Any, source: catalog.Source, withheld: list[Proposal]) -> None:
-    """Print the columns that have no role, why, and how to publish them."""
+    """Print the columns that have no role, why, and how to publish them; nothing if there are none."""
     if not withheld:
         return
     click.echo("\nTo be reviewed, and withheld until then:")
@@ -356,6 +401,7 @@ def _print_review(con: Any, source: catalog.Source, withheld: list[Proposal]) ->
 
 
 def _count_columns(count: int) -> str:
+    """Return a number of columns in words, such as `1 column`."""
     return "1 column" if count == 1 else f"{count} columns"
 
 
@@ -366,6 +412,12 @@ def _write_policy(
     con: Any, source: catalog.Source, old: list[stored_policy.PolicyRow], declared: list[Proposal]
 ) -> None:
     """Replace the table's policy and build its hierarchies in one transaction.
+
+    Args:
+        con: The connection.
+        source: The table.
+        old: The policy rows to delete.
+        declared: The columns that get a role.
 
     Raises:
         ReadOnlyDatabaseError: The database is read-only.
@@ -394,6 +446,7 @@ def _write_policy(
 
 
 def _insert_sql(policies: Sql, source: catalog.Source, declared: list[Proposal]) -> str:
+    """Return the INSERT statement for the policy rows of all columns that get a role."""
     names = ("schema_name", "table_name", "column_name", "role", "hierarchy", "top", "rounding", "missing_codes")
     rows = []
     for p in declared:

@@ -181,7 +181,7 @@ def releases(database: Path, as_json: bool) -> None:
 
 
 def _short_row(row: Mapping[str, Any]) -> dict[str, object]:
-    """Return the columns of a release that fit into a table of 80 characters."""
+    """Return the columns of a release that fit into a table of 80 characters, with k and the time to the minute."""
     columns = ("name", "version", "status", "algorithm", "records")
     released_at = row["released_at"].strftime("%Y-%m-%d %H:%M")
     return {name: row[name] for name in columns} | {"k": row["achieved"].get("k"), "released_at": released_at}
@@ -308,6 +308,10 @@ def doctor(context: click.Context, database: Path, as_json: bool) -> None:
 
 
 def _print_release(release: Any, as_json: bool) -> None:
+    """Print a version that was created, as a sentence or as JSON.
+
+    The number of deferred records is printed only if there can be any.
+    """
     sentence = f"{release.name} version {release.version}: {release.records} records in {release.classes} classes."
     fields: tuple[str, ...] = ("name", "version", "records", "classes", "composition")
     if release.waiting is not None:

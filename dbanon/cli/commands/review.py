@@ -20,22 +20,29 @@ _STATEMENT_LINE = re.compile(r" {4}\S")
 
 
 def print_release_review(quiet: bool) -> Callable[[list[str]], None] | None:
-    """Return the callback `Connection.on_review` of a command: print the review on stderr; None with --quiet."""
+    """Return the function that prints the review of a first release on stderr, for `Connection.on_review`.
+
+    Returns None with --quiet.
+    """
     return None if quiet else _print_on_stderr
 
 
 def _print_on_stderr(lines: list[str]) -> None:
-    """Print lines on stderr, above the progress line."""
+    """Print lines on stderr, above the progress line of rich."""
     sys.stderr.write("\n".join(lines) + "\n")  # which rich writes while that line is shown; click would not
 
 
 def print_file_review(source: Path, quiet: bool) -> Callable[[list[str]], None] | None:
-    """Return that callback for `dbanon anonymize`, without the statements: its options have the same effect."""
+    """Return the function that prints the review in `dbanon anonymize`; None with --quiet.
+
+    It names the file in place of the table `input`, and the options in place of SQL statements.
+    """
     if quiet:
         return None
     changes = "  --identifier COLUMN withholds a column, --qi COLUMN generalizes it."
 
     def print_review(lines: list[str]) -> None:
+        """Print the lines of a review without its statements."""
         first = lines[0].replace("First release of input", f"First release of {source.name}", 1)
         sentences = [line for line in lines[1:-1] if not _STATEMENT_LINE.match(line)]
         _print_on_stderr([one_line(first), *sentences, changes])
@@ -44,9 +51,10 @@ def print_file_review(source: Path, quiet: bool) -> Callable[[list[str]], None] 
 
 
 def policy_reviews(con: Any, table: str | None = None) -> dict[str, list[review.ReviewRow]]:
-    """Return the review of each table in the policy of the current database, by name; or of one table.
+    """Return the rows of the review of each table that the policy of the current database names, by the table's name.
 
-    Tables that do not exist are omitted: policy_problems() reports them.
+    With `table` only that one is returned; case is ignored. Tables that do not exist are omitted (policy_problems()
+    reports them), and the result is empty without a policy.
     """
     if not catalog.has_table(con, con.execute("SELECT system.main.current_database()").fetchall()[0][0], "policy"):
         return {}
@@ -63,7 +71,10 @@ def policy_reviews(con: Any, table: str | None = None) -> dict[str, list[review.
 
 
 def print_review(rows: Iterable[review.ReviewRow], title: str, statements: bool = True) -> None:
-    """Print a review without the problems of the policy, which are printed elsewhere."""
+    """Print a review of a table, and name the function with all statements; problems of the policy are omitted.
+
+    With `statements` false, SQL statements that change a role are omitted, too.
+    """
     shown_rows = [row for row in rows if row[0] != "problem"]
     click.echo("\n".join(review.format_review(shown_rows, title, WIDTH, statements)))
     click.echo(one_line(f"  FROM policy_review({text(title)}) has a statement that changes each."))

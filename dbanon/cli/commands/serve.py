@@ -55,6 +55,7 @@ def serve(
         facts = {"database": str(database), "role": role, "host": host, "port": port, "log": str(journal)}
 
         def ready() -> None:
+            """Print the address once the server listens."""
             print_result(facts, as_json, f"Serving {database} to {role}s on {host}:{port}. Ctrl-C ends it.")
 
         from dbanon.integrations.quack.subprocesses import ServerConfig
@@ -71,10 +72,10 @@ def serve(
 
 
 def _reader_limits(seconds: float, rows: int) -> StatementLimits:
-    """Return the limits of readers.
+    """Return the limits of a reader's statements: seconds, rows, and the memory of --memory, by default 2GB.
 
     Raises:
-        InvalidArgumentError: A memory setting is invalid or has no effect.
+        InvalidArgumentError: --memory is invalid, or --temp-directory is given, which readers never use.
     """
     from dbanon.api.memory_settings import duckdb_settings
     from dbanon.integrations.quack.reader_process import StatementLimits
@@ -87,15 +88,16 @@ def _reader_limits(seconds: float, rows: int) -> StatementLimits:
 
 
 def _log_message(message: str) -> None:
+    """Print a message of the server on stderr."""
     click.echo(message, err=True)
 
 
 def _parse_address(address: str | None, port: int, allow_remote: bool) -> tuple[str, int]:
-    """Return host and port of an address.
+    """Return host and port of an address HOST:PORT, [IPV6]:PORT; 127.0.0.1 and `port` if none is given.
 
     Raises:
-        NotLoopbackAddressError: The host is remote, and --allow-remote is not given.
-        InvalidArgumentError: It is no address.
+        NotLoopbackAddressError: Other machines can reach the host, and `allow_remote` is false.
+        InvalidArgumentError: The text is no address with a port.
     """
     from dbanon.integrations.quack.transport import is_loopback
 

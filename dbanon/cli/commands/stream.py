@@ -93,7 +93,11 @@ def stream(
 def _refresh_view(
     database: Path, name: str, interval_s: float | None, refresh_options: Mapping[str, bool], as_json: bool
 ) -> None:
-    """Refresh once or repeatedly, with a new connection each time, so that others can write in between."""
+    """Refresh a streaming view and print the result, once or every `interval_s` seconds until an error or Ctrl-C.
+
+    Each refresh has a new connection, so that others can write in between. When repeated, refreshes that did nothing
+    are not printed, and a database that is busy is tried again.
+    """
     from dbanon.views import streaming
 
     while True:
@@ -115,8 +119,14 @@ def _refresh_view(
 class _LineStream:
     """The options of a stream of lines.
 
-    These are the formats, the types of columns, the call, the policy file (None: none), and whether text cells of CSV
-    that a spreadsheet would execute are escaped.
+    Attributes:
+        reads: The format of the lines that are read: "ndjson" or "csv".
+        writes: The format of the lines that are written.
+        types: Values of --types, such as `age=double`.
+        system: The stream algorithm.
+        parameters: The parameters of its call.
+        policy: The policy file; None if there is none.
+        escape: Whether text cells of CSV that a spreadsheet would execute are escaped.
     """
 
     reads: str
@@ -129,7 +139,7 @@ class _LineStream:
 
     @property
     def quasi(self) -> set[str]:
-        """The quasi-identifiers in the policy file and the call."""
+        """The quasi-identifiers that the policy file or the call names."""
         columns = {} if self.policy is None else self.policy[1]
         call_columns = self.parameters.get("qi") or ()
         policy_quasi = (column for column, settings in columns.items() if settings.get("role") == "quasi")
@@ -137,7 +147,10 @@ class _LineStream:
 
 
 def _call_parameters(system: str, arguments: Mapping[str, Any], policy: PolicyFile | None) -> dict[str, Any]:
-    """Return the parameters of the call: those of -p, and the options for models and roles."""
+    """Return the parameters of a call of a stream algorithm: those of -p, and the options for models and roles.
+
+    Columns that no option names keep their role in the policy file. `arguments` are the values of the options by name.
+    """
     options = role_parameters(
         arguments["qi"], arguments["sensitive"], arguments["person"], arguments["identifiers"], arguments["insensitive"]
     )
@@ -148,7 +161,10 @@ def _call_parameters(system: str, arguments: Mapping[str, Any], policy: PolicyFi
 
 
 def _read_policy(path: Path | None, source: str) -> PolicyFile | None:
-    """Return the policy file, whose rows may name the file of the lines."""
+    """Return the policy file with its roles and settings; None without one.
+
+    Its rows may name the table as `input` or, if lines come from a file, as that file with or without its ending.
+    """
     lines_file = Path(source)
     table_names = ("input",) if source == "-" else ("input", lines_file.stem, lines_file.name)
     columns = policy_columns(path, "the lines", name_predicate(*table_names))
@@ -156,12 +172,17 @@ def _read_policy(path: Path | None, source: str) -> PolicyFile | None:
 
 
 def _anonymize_lines(stream_options: _LineStream, file: IO[bytes], output: IO[str]) -> None:
-    """Write the published rows as lines arrive; the policy of the file applies to them."""
+    """Read lines and write the published rows as lines, as soon as the stream algorithm publishes them.
+
+    Raises:
+        click.BadParameter: --types names an unknown type.
+    """
     from dbanon.api.stream import anonymize_stream
     from dbanon.cli.terminal import line_formats
     from dbanon.cli.terminal.line_writer import LineWriter
 
     def prepare(con: Any) -> None:
+        """Declare the policy file, if there is one, on the connection of the stream."""
         if stream_options.policy is not None:
             declare_policy(con, *stream_options.policy)
 
@@ -178,12 +199,13 @@ def _anonymize_lines(stream_options: _LineStream, file: IO[bytes], output: IO[st
 
 
 def _line_format(chosen_format: str, name: str) -> str:
-    """Return the format of lines, from the option or the ending of a file name."""
+    """Return the format that belongs to the ending of a file name; the value of --format for any other name."""
     return _FORMAT_BY_ENDING.get(Path(name).suffix.lower(), chosen_format)
 
 
 @contextlib.contextmanager
 def _open_input(name: str) -> Iterator[IO[bytes]]:
+    """Open a file for reading bytes during the block; `-` is standard input, which is not closed."""
     if name == "-":
         yield sys.stdin.buffer
     else:
@@ -193,6 +215,7 @@ def _open_input(name: str) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def _open_output(name: str) -> Iterator[IO[str]]:
+    """Open a file for writing text during the block; `-` is standard output, which is not closed."""
     if name == "-":
         yield sys.stdout
     else:

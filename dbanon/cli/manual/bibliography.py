@@ -11,7 +11,11 @@ from dbanon.cli.manual.function_page import escape_markdown
 
 @dataclass(frozen=True)
 class Reference:
-    """A paper, standard, data set or tool: an entry of `references.toml`, or of the registration of an algorithm."""
+    """An entry of the bibliography: a paper, standard, data set or tool.
+
+    It comes from `references.toml` or from the registration of an algorithm. `cited` is the name by which it is cited,
+    `also` a second one.
+    """
 
     cited: str
     authors: str = ""
@@ -23,12 +27,12 @@ class Reference:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names by which it is cited."""
+        """The one or two names by which it is cited."""
         return (self.cited, self.also) if self.also else (self.cited,)
 
     @property
     def anchor(self) -> str:
-        """The anchor of its entry, as of any heading: lower case, no punctuation, dashes for blanks.
+        """The anchor of its heading in Markdown: lower case, no punctuation, dashes for blanks.
 
         >>> Reference("Lin and Wei 2008").anchor
         'lin-and-wei-2008'
@@ -59,7 +63,7 @@ _CITATION = re.compile(
 
 
 def page() -> str:
-    """Return the bibliography."""
+    """Return the page of the bibliography as Markdown."""
     parts = [
         "# Bibliography",
         "What code, SQL and documentation cite: papers, standards, data and software. A DOI stands where it is known "
@@ -71,18 +75,24 @@ def page() -> str:
 
 
 def cited_papers(text: str) -> list[Reference]:
-    """Return the papers that a text cites, in their order in the text."""
+    """Return the papers that a Markdown text cites, in their order in the text and possibly repeated.
+
+    Names in headings, code in backquotes and links do not count.
+    """
     return [_BY_NAME[name.lower()] for name in _CITATION.findall(text) if name]
 
 
 def link_citations(text: str, target: str) -> str:
-    """Return Markdown in which every citation is a link to its entry on the page `target`.
+    """Return Markdown in which every citation of a paper is a link to its entry on the page `target`.
+
+    Headings, code and links are unchanged.
 
     >>> link_citations("After Lin and Wei 2008.", "bibliography.md")
     'After [Lin and Wei 2008](bibliography.md#lin-and-wei-2008).'
     """
 
     def link(match: re.Match[str]) -> str:
+        """Return the link for a match that is a citation; the matched text otherwise."""
         return f"[{match[1]}]({target}#{_BY_NAME[match[1].lower()].anchor})" if match[1] else match[0]
 
     parts = _FENCED_BLOCK.split(text)
@@ -90,6 +100,7 @@ def link_citations(text: str, target: str) -> str:
 
 
 def _reference_entry(work: Reference) -> str:
+    """Return the text of an entry below its heading: authors, title, venue, DOI, second name and note."""
     fields = (work.authors, f"*{escape_markdown(work.title)}*" if work.title else "", escape_markdown(work.venue))
     sentences = [part if part.endswith(".") else f"{part}." for part in fields if part]
     if work.doi:

@@ -11,18 +11,23 @@ from dbanon.cli.manual.function_page import escape_markdown, table
 
 @dataclass(frozen=True)
 class DocumentedCommands:
-    """The commands of the manual: the command line's, and the descriptions of the shell's commands."""
+    """The commands that the manual documents.
+
+    Attributes:
+        root: The command line.
+        shell: The descriptions of the shell's dot commands, by how each is typed.
+    """
 
     root: click.Command
     shell: Mapping[str, str]
 
     def walk(self) -> Iterator[tuple[str, click.Command]]:
-        """Yield all commands with the words to type, groups before their commands."""
+        """Yield (words to type, command) for all commands of the command line, groups before their commands."""
         yield from _walk(self.root, "dbanon")
 
 
 def page(commands: DocumentedCommands) -> str:
-    """Return the page of all commands."""
+    """Return the page of all commands as Markdown."""
     parts = [
         "# Commands",
         "`-h` and `--help` tell about each.",
@@ -35,6 +40,10 @@ def page(commands: DocumentedCommands) -> str:
 
 
 def _walk(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
+    """Yield the words to type and the command, for a command and, in order of their names, all that it contains.
+
+    Hidden commands are omitted. `path` are the words to type for `command`.
+    """
     yield path, command
     if isinstance(command, click.Group):
         for name, inner in sorted(command.commands.items()):
@@ -43,6 +52,7 @@ def _walk(command: click.Command, path: str) -> Iterator[tuple[str, click.Comman
 
 
 def _section(path: str, command: click.Command) -> Iterator[str]:
+    """Yield the parts of a command's section: heading, usage, help text and table of options."""
     context = click.Context(command, info_name=path)
     yield f"## {path}"
     yield f"```sh\n{' '.join([path, *command.collect_usage_pieces(context)])}\n```"
@@ -61,7 +71,10 @@ def _section(path: str, command: click.Command) -> Iterator[str]:
 
 
 def _paragraph(text: str) -> str:
-    """Return a paragraph of a command's help as Markdown; a paragraph that click does not wrap becomes a code block."""
+    """Return a paragraph of a command's help as Markdown.
+
+    A paragraph that click does not wrap, marked by a backspace character, becomes a code block.
+    """
     if text.startswith("\b"):
         return f"```text{text[1:].rstrip()}\n```"
     return escape_markdown(" ".join(text.split()))

@@ -11,12 +11,15 @@ from dbanon.errors import DbanonError
 from dbanon.errors.example import Situation
 
 MESSAGES_FILE = Path(__file__).with_name("error_messages.toml")
-"""What the examples say; `python -m tests.error_messages` runs them and writes it."""
+"""The recorded messages of the examples; `python -m tests.support.examples` runs them and writes it."""
 
 
 @cache
 def documented_errors() -> dict[str, type[DbanonError]]:
-    """Return every exception class that can be raised, by name, in the order of the page: by file, then by name."""
+    """Return all exception classes of dbanon.errors by name, in the order of the page: by module, then by name.
+
+    The base classes are omitted.
+    """
     kinds = {kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, DbanonError)}
     error_types = (kind for kind in kinds if kind.__module__ != DbanonError.__module__)
     return {
@@ -26,7 +29,10 @@ def documented_errors() -> dict[str, type[DbanonError]]:
 
 @cache
 def error_messages() -> dict[str, str]:
-    """Return a message of every error by the name of its class: from its example, or with sample arguments."""
+    """Return a sample message of every error by the name of its class.
+
+    It is the recorded message of its example or, if no example can raise it, one with sample arguments.
+    """
     stored_messages = tomllib.loads(MESSAGES_FILE.read_text(encoding="utf-8"))
     return {
         name: str(kind(*kind.example.arguments)) if isinstance(kind.example, Situation) else stored_messages[name]
@@ -35,7 +41,7 @@ def error_messages() -> dict[str, str]:
 
 
 def page() -> str:
-    """Return the page of all errors."""
+    """Return the page of all errors as Markdown."""
     parts = [
         "# Errors",
         "Each is an exception class of `dbanon.errors` and a `dbanon.DbanonError`. What a SQL function finds reaches "
@@ -48,6 +54,7 @@ def page() -> str:
 
 
 def _section(kind: type[DbanonError]) -> Iterator[str]:
+    """Yield the parts of an error's section: heading, docstring, example or situation, and message."""
     yield f"## {kind.__name__}"
     yield escape_markdown((kind.__doc__ or "").strip())
     if kind.example is not None:

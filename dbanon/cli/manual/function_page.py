@@ -26,7 +26,9 @@ def function_names() -> list[str]:
 
 
 def signature(function: TableFunction, max_parameters: int = 6) -> str:
-    """Return the call with its parameters; optional parameters are in brackets.
+    """Return the call of a function with the names of its parameters; optional ones are in brackets.
+
+    Of more than `max_parameters` optional parameters, the rest is `...`.
 
     >>> signature(table_functions()["hierarchy_intervals"])
     'hierarchy_intervals(name, tbl, col, widths)'
@@ -41,9 +43,9 @@ def signature(function: TableFunction, max_parameters: int = 6) -> str:
 
 
 def page(name: str, *, alone: bool = False) -> str:
-    """Return the page of a table function or a scalar function.
+    """Return the page of a table function or a scalar function as Markdown.
 
-    `alone`: whether to include the parameters of every algorithm, which otherwise have a page of their own.
+    `alone`: whether to include the parameters that every algorithm has, which otherwise have a page of their own.
 
     Raises:
         KeyError: There is no function of that name.
@@ -58,14 +60,17 @@ def escape_markdown(words: str) -> str:
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a Markdown table of cells that are Markdown already."""
+    """Return a Markdown table, given its header and its rows, whose cells are Markdown already."""
     head = list(head)
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def example_block(example: Example) -> str:
-    """Return an example in a fenced block, with the statements that must run before it."""
+    """Return an example as a fenced block of Markdown, with the statements that must run before it.
+
+    If the example is not SQL, these have a block of their own.
+    """
     setup = "\n".join(example.setup)
     if example.language == "sql" or not setup:
         return _fenced(example.language, "\n".join([*example.setup, example.code]))
@@ -73,11 +78,12 @@ def example_block(example: Example) -> str:
 
 
 def _fenced(language: str, code: str) -> str:
+    """Return code in a fenced block of Markdown."""
     return f"```{language}\n{code}\n```"
 
 
 def link(name: str) -> str:
-    """Return a link from one function's page to another's."""
+    """Return a link from one function's page to that of the function `name`."""
     return f"[{name}]({name}.md)"
 
 
@@ -85,6 +91,10 @@ def link(name: str) -> str:
 
 
 def _table(function: TableFunction, alone: bool) -> list[str]:
+    """Return the parts of a table function's page below its heading.
+
+    `alone`: whether to include the parameters that every algorithm has.
+    """
     parts = [f"```\n{signature(function)}\n```", escape_markdown(function.doc)]
     parts += _parameters(function, alone)
     parts += _example(function.example)
@@ -101,7 +111,10 @@ def _table(function: TableFunction, alone: bool) -> list[str]:
 
 
 def _parameters(function: TableFunction, alone: bool) -> list[str]:
-    """Return a function's own parameters, then those that every algorithm has, or a link to them."""
+    """Return the parts of a page about parameters: the function's own, then those that every algorithm has.
+
+    The latter are a link unless `alone`. A function of no algorithm has only the first part, or none.
+    """
     if not function.kind:
         return ["## Parameters", _rows(function.parameters)] if function.parameters else []
     own_parameters = [p for p in function.parameters if p.required or p not in _COMMON_PARAMETERS]
@@ -115,7 +128,7 @@ def _parameters(function: TableFunction, alone: bool) -> list[str]:
 
 
 def common_parameters_page() -> str:
-    """Return the page of the parameters that every algorithm has."""
+    """Return the page of the parameters that every algorithm has as Markdown."""
     parts = [
         f"# {_COMMON_TITLE}",
         "All functions of all algorithms take them, with `:=` or `=`, in any order. The page of a function tells where "
@@ -127,14 +140,17 @@ def common_parameters_page() -> str:
 
 
 def _rows(parameters: Iterable[Parameter]) -> str:
+    """Return a Markdown table of parameters."""
     return table(("parameter", "accepts", "default", "meaning"), map(_row, parameters))
 
 
 def _example(example: Example) -> list[str]:
+    """Return the heading and the block of an example."""
     return ["## Example", example_block(example)]
 
 
 def _row(parameter: Parameter) -> tuple[str, ...]:
+    """Return the row of a parameter: name, accepted values, default, meaning."""
     default = parameter.default
     default_text = (
         "" if default is None else f"`{format_value(list(default) if isinstance(default, tuple) else default)}`"
@@ -148,6 +164,7 @@ def _row(parameter: Parameter) -> tuple[str, ...]:
 
 
 def _algorithm(algorithm: Algorithm) -> list[str]:
+    """Return a table about an algorithm: title, family, source, evidence, complexity, and whether it is random."""
     return [
         table(
             ("", ""),
@@ -164,6 +181,7 @@ def _algorithm(algorithm: Algorithm) -> list[str]:
 
 
 def _system(system: StreamAlgorithm) -> list[str]:
+    """Return a table about a stream algorithm: title, source, evidence and complexity."""
     return [
         table(
             ("", ""),
@@ -178,7 +196,10 @@ def _system(system: StreamAlgorithm) -> list[str]:
 
 
 def _siblings(function: TableFunction) -> list[str]:
-    """Return the other functions of the same algorithm or stream algorithm."""
+    """Return the names of the other table functions of the same algorithm; empty if there is no algorithm.
+
+    These return its release, its classes and its metrics.
+    """
     if function.system:
         return [name for name in (function.system + ending for ending in KIND_BY_ENDING) if name != function.name]
     own_ending = next((ending for ending, kind in KIND_BY_ENDING.items() if kind == function.kind), None)
@@ -189,6 +210,7 @@ def _siblings(function: TableFunction) -> list[str]:
 
 
 def _scalar(function: scalar_functions.ScalarFunction) -> list[str]:
+    """Return the parts of a scalar function's page below its heading."""
     forms = "\n".join(f"{function.name}({', '.join(form.arguments)}) -> {function.returns}" for form in function.forms)
     return [
         f"```\n{forms}\n```",

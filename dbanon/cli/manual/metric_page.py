@@ -8,7 +8,7 @@ from dbanon.release.plan.metrics import Metric
 
 
 def page() -> str:
-    """Return the page of all metrics."""
+    """Return the page of all metrics as Markdown."""
     parts = [
         "# Metrics",
         "Each is one row of the functions that end in `_metrics`: `SELECT metric, value FROM kacpc_metrics('patients', "
@@ -22,18 +22,22 @@ def page() -> str:
 
 
 def metric_section(name: str) -> str | None:
-    """Return the section of one metric, by its name with or without the part after the colon; None if there is none."""
+    """Return the section of a metric as Markdown; None if there is no metric of that name.
+
+    The name may continue after a colon, as in `rare_value:disease`; case is ignored.
+    """
     wanted = name.lower().partition(":")[0]
     metric = next((one for one in metrics.all_metrics() if one.name == wanted), None)
     return None if metric is None else "\n\n".join(_section(metric)) + "\n"
 
 
 def metric_names() -> list[str]:
-    """Return `metrics`, and the name of each metric."""
+    """Return "metrics", the name of the page, and the names of all metrics."""
     return ["metrics", *(one.name for one in metrics.all_metrics())]
 
 
 def _section(metric: Metric) -> Iterator[str]:
+    """Yield the parts of a metric's section: heading, description, and a list of facts."""
     facts = {"better": metric.better, "source": metric.source.strip("-"), "only with": metric.needs}
     facts["goes out with a release"] = "no, it is the custodian's" if metric.custodian else "yes"
     lines = (f"- {name}: {escape_markdown(fact)}" for name, fact in facts.items() if fact)

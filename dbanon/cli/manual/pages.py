@@ -14,7 +14,7 @@ from dbanon.table_functions.table_function import TableFunction
 
 
 def manual_pages(commands: DocumentedCommands) -> dict[str, str]:
-    """Return all pages by their path below the manual's folder."""
+    """Return the Markdown of all pages of the manual by their path below its folder, with citations linked."""
     citing = {
         "index.md": _index_page(),
         "parameters.md": function_page.common_parameters_page(),
@@ -31,7 +31,10 @@ def manual_pages(commands: DocumentedCommands) -> dict[str, str]:
 
 
 def topics(commands: DocumentedCommands) -> dict[str, str]:
-    """Return the texts of `dbanon docs NAME` by lower-case name: pages, and sections of pages about one thing."""
+    """Return the texts of `dbanon docs NAME` by lower-case name: whole pages, and sections of pages about one thing.
+
+    If a page and a section have the same name, the page counts.
+    """
     all_pages = manual_pages(commands)
     sections = {PurePosixPath(path).stem.lower(): text for path, text in all_pages.items()}
     for path in ("commands.md", "errors.md", "metrics.md", "bibliography.md"):
@@ -64,6 +67,7 @@ def write_pages(folder: str | Path, commands: DocumentedCommands, *, overwrite: 
 
 
 def _index_page() -> str:
+    """Return the first page of the manual, which lists all functions."""
     functions = table_functions()
     groups = {
         "Functions about data, policy, hierarchies and releases": [
@@ -89,6 +93,7 @@ def _index_page() -> str:
 
 
 def _publishing(function: TableFunction) -> Iterator[str]:
+    """Yield the cells of a function's row: links to it, its description, and links to its classes and metrics."""
     yield _link_page(function.name, function.name)
     yield escape_markdown(function.doc)
     for kind in ("classes", "metrics"):
@@ -96,4 +101,5 @@ def _publishing(function: TableFunction) -> Iterator[str]:
 
 
 def _link_page(name: str, text: str) -> str:
+    """Return a link with a text from the first page to the page of a function."""
     return f"[{text}](functions/{name}.md)"

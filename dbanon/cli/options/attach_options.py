@@ -31,7 +31,12 @@ class _AttachedDatabase:
 
 
 def _store_values(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> None:
-    """Store the values of an option for `attach`; error messages never contain the connection string."""
+    """Store the databases that an option names in the context of the command, for `attach`.
+
+    Raises:
+        click.BadParameter: A value is not NAME=SYSTEM:WHERE, or contains a password. The message never contains the
+            connection string.
+    """
     for value in values:
         match = _ATTACH_VALUE.fullmatch(value)
         if match is None:
@@ -45,7 +50,7 @@ def _store_values(context: click.Context, option: click.Parameter, values: tuple
 
 
 def attach_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the two options to a command; their values are for `attach`, not for the command."""
+    """Add the options --attach and --attach-writable to a command; only `attach` reads their values."""
     metavar = "NAME=SYSTEM:WHERE"
     reading = click.option(
         "--attach",
@@ -68,7 +73,9 @@ def attach_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def attach(connection: Any) -> None:
-    """Attach the databases of the command's options to a connection.
+    """Attach the databases that the options of the command name to a connection, and read their lists of tables.
+
+    Does nothing outside of a command.
 
     Raises:
         ScannerExtensionMissingError: The extension for the system is missing.

@@ -9,11 +9,12 @@ _CONTEXT_KEY = "dbanon.bounds"
 
 
 def _store_value(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    """Store the value of an option in the context of the command, for `memory_arguments`."""
     context.meta.setdefault(_CONTEXT_KEY, {})[option.name] = value
 
 
 def memory_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the two options to a command; their values are for `memory_arguments`, not for the command."""
+    """Add the options --memory and --temp-directory to a command; only `memory_arguments` reads their values."""
     memory = click.option(
         "--memory",
         metavar="AMOUNT",
@@ -32,6 +33,10 @@ def memory_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def memory_arguments() -> dict[str, Any]:
-    """Return the arguments of `connect` that the command's options give."""
+    """Return the values of --memory and --temp-directory as arguments of `connect`.
+
+    Returns an empty mapping outside of a command, or for a command without these options. An option that is not given
+    is None.
+    """
     context = click.get_current_context(silent=True)
     return dict(context.meta.get(_CONTEXT_KEY, {})) if context is not None else {}

@@ -28,7 +28,12 @@ _STATEMENTS = {
 
 
 def with_option_names(message: str, context: click.Context | None) -> str:
-    """Return a message with the option names of a command; unchanged outside of a command."""
+    """Return a message in which `name = value` is replaced by the option of the command that has this effect.
+
+    Also replaced are statements that correspond to a command, and the internal names of the input and of the policy.
+    Text within a call such as `kacpc('t', k = 10)` stays. Without a command (`context` is None) the message is returned
+    unchanged.
+    """
     if context is None:
         return message
     from dbanon.table_functions.registry import table_functions
@@ -37,6 +42,7 @@ def with_option_names(message: str, context: click.Context | None) -> str:
     parameters = {p.name for f in table_functions().values() for p in f.parameters}
 
     def option(match: re.Match[str]) -> str:
+        """Return the option that replaces a match; the matched text if the command has no such option."""
         name, value = match[1].lower(), match[2]
         if _POLICY_PHRASE.search(message, 0, match.start()):
             return match[0]
@@ -75,7 +81,11 @@ _INPUT_NAME = re.compile(r"""\"main\"\.\"input\"|(?<![\w./-])input(?=\.[\w"]|'| 
 
 
 def _with_input_names(message: str, context: click.Context) -> str:
-    """Return a message with the user's names of the input and of the policy file."""
+    """Return a message with the user's names in place of the table `input` and of `dbanon.policy`.
+
+    The first becomes the file (or "the lines" for standard input) or table that the command reads; the second the
+    policy file of --policy.
+    """
     name = context.params.get("table") or context.params.get("source")
     if name is not None and "policy" in context.params:
         input_name = str(name) if context.params.get("table") else Path(str(name)).name
@@ -88,13 +98,16 @@ def _with_input_names(message: str, context: click.Context) -> str:
 
 
 def _is_prose_bracket(message: str, position: int) -> bool:
-    """Return whether the bracket open at a position is text, and not of a call such as `kacpc('t', k = 10)`."""
+    """Return whether the bracket that is open at a position belongs to a sentence, not to a call.
+
+    The bracket of a call follows its name directly, as in `f(k = 10)`.
+    """
     bracket = message.rfind("(", 0, position)
     return bracket == 0 or message[bracket - 1] in " \n"
 
 
 def _option_text(option: click.Option, value: str) -> str:
-    """Return an option with its value: `--force`, `--qi age --qi zip`."""
+    """Return an option with its value as it is typed, quoted for the shell: `--force`, `--qi age --qi zip`."""
     name = str(max(option.opts, key=len))
     if option.is_flag:
         return name
@@ -102,6 +115,7 @@ def _option_text(option: click.Option, value: str) -> str:
 
 
 def _split_values(value: str, several: bool) -> Iterator[str]:
+    """Yield the texts of a literal: those of a list without `...` if `several`, else the one text."""
     if several and value.startswith("["):
         yield from (_literal_text(element) for element in map(str.strip, value[1:-1].split(",")) if element != "...")
     else:
@@ -109,7 +123,10 @@ def _split_values(value: str, several: bool) -> Iterator[str]:
 
 
 def _unquoted(value: str) -> str:
-    """Return a literal without quotes as -p accepts it, if none are needed: age,zip for ['age', 'zip']."""
+    """Return a SQL literal as -p accepts it without quotes, such as age,zip for ['age', 'zip'].
+
+    Returns the literal unchanged if an element is no plain name, or is true, false or null.
+    """
     values = list(_split_values(value, several=value.startswith("[")))
     needs_no_quotes = values and all(
         one.isidentifier() and one.lower() not in ("true", "false", "null") for one in values
@@ -118,7 +135,7 @@ def _unquoted(value: str) -> str:
 
 
 def _literal_text(value: str) -> str:
-    """Return the text of a literal."""
+    """Return the value of a literal as text; a text that is no literal is returned unchanged."""
     try:
         return str(ast.literal_eval(value))
     except (ValueError, SyntaxError):

@@ -39,12 +39,14 @@ _LITERAL_STARTS = "[{('\"$"
 
 
 class _CheckedType(click.ParamType):  # type: ignore[type-arg]
-    """A click type that accepts the values of a parameter type, with its messages."""
+    """A click type for numbers that accepts what a parameter type of a table function accepts, with its messages."""
 
     def __init__(self, name: str, kind: Integer | Float) -> None:
+        """Store the name that click shows for the type, and the parameter type that checks values."""
         self.name, self.kind = name, kind
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number; let click report a text that is no number or out of range."""
         try:
             return self.kind.check(int(value) if isinstance(self.kind, Integer) else float(value))
         except (ValueError, TypeError) as error:
@@ -88,7 +90,15 @@ def stream_parameter_options(command: Callable[..., None]) -> Callable[..., None
 
 
 def merge_stream_parameters(system: str, assignments: Iterable[str], **options: object) -> dict[str, Any]:
-    """Return all parameters of a call of a stream algorithm; see `merge_parameters`."""
+    """Return all parameters of a call of a stream algorithm, by name.
+
+    `assignments` are the texts of -p, `options` the values of other options (None: not given).
+
+    Raises:
+        UnknownAlgorithmError: There is no such stream algorithm.
+
+    Also raises the errors of `merge_parameters`.
+    """
     systems = sorted({f.system for f in table_functions().values() if f.system})
     if system not in systems:
         raise errors.UnknownAlgorithmError(system, systems)
@@ -96,19 +106,25 @@ def merge_stream_parameters(system: str, assignments: Iterable[str], **options: 
 
 
 def merge_parameters(algorithm: str, assignments: Iterable[str], **options: object) -> dict[str, Any]:
-    """Return all parameters of a call: the assignments of -p, and the options of their own (None: not given).
+    """Return all parameters of a call of an algorithm, by name.
+
+    Args:
+        algorithm: The algorithm.
+        assignments: The texts of -p, such as `nulls=drop`.
+        **options: The values of other options, by the name of the parameter; None if an option is not given.
 
     Raises:
-        click.BadParameter: One is given twice with different values.
+        click.BadParameter: A parameter is given twice with different values.
         UnknownAlgorithmError: There is no such algorithm.
         UnknownParameterError: The algorithm has no such parameter.
-        NotSupportedForRelatedTablesError: A parameter is not supported for related tables.
+        NotSupportedForRelatedTablesError: A parameter is for related tables, which commands do not support.
     """
     check_algorithm("dbanon", algorithm)
     return _merge(algorithm, assignments, options)
 
 
 def _merge(algorithm: str, assignments: Iterable[str], options: Mapping[str, object]) -> dict[str, Any]:
+    """Return the parameters of -p and of other options, by name; see `merge_parameters` for arguments and errors."""
     kinds = {p.name: p.kind for p in table_functions()[algorithm].parameters}
     merged: dict[str, Any] = {}
     for name, value in (parse_assignment(text, kinds) for text in assignments):
@@ -130,7 +146,9 @@ _OPTION_BY_PARAMETER = {"hierarchies": "--qi"}
 
 
 def union_parameters(first: Mapping[str, Any], second: Mapping[str, Any], hint: str) -> dict[str, Any]:
-    """Return the parameters of both mappings.
+    """Return the parameters of both mappings; neither mapping is changed.
+
+    `hint` is the option that the message names.
 
     Raises:
         click.BadParameter: Both give a parameter, with different values.
@@ -142,27 +160,42 @@ def union_parameters(first: Mapping[str, Any], second: Mapping[str, Any], hint: 
 
 
 def options_not_assigned(options: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
-    """Return the options that -p does not assign as well."""
+    """Return the options whose names are not assigned by -p; `assignments` are the texts of -p."""
     names = {parse_assignment(text, {})[0] for text in assignments}
     return {name: value for name, value in options.items() if name not in names}
 
 
 def _add_parameter(merged: dict[str, Any], name: str, value: Any, hint: str) -> None:
+    """Set a parameter in `merged`, which is changed in place.
+
+    Raises:
+        click.BadParameter: The parameter has another value already. `hint` is the option that the message names.
+    """
     if name in merged and merged[name] != value:
         raise click.BadParameter(f"{name} is given twice, and differently.", param_hint=hint)
     merged[name] = value
 
 
 def parse_improve(option_value: str | None) -> int | str | None:
-    """Return the parameter `improve` from --improve: a number of moves, or a time as text."""
+    """Return the value of --improve as the parameter `improve`: a number of moves as int, or a time as text.
+
+    Returns None if the option is not given.
+    """
     return option_value if option_value is None or not option_value.strip().isdecimal() else int(option_value)
 
 
 def parse_assignment(assignment: str, kinds: Mapping[str, ParameterType]) -> tuple[str, Any]:
-    """Return name and value of `name=value`, converted to the type of the parameter.
+    """Return the name, in lower case, and the value of a text `name=value`.
+
+    A value that is a SQL literal is evaluated; other text is taken as it is. For parameters that are lists, text is
+    split at its commas.
+
+    Args:
+        assignment: The text.
+        kinds: The types of the parameters by name. A name without a type is accepted; its text is not split.
 
     Raises:
-        click.BadParameter: There is no such parameter, or the text has another form.
+        click.BadParameter: The text is not `name=value`, or the value looks like a SQL literal and is none.
     """
     match = _ASSIGNMENT.fullmatch(assignment)
     if match is None:
@@ -188,7 +221,7 @@ def parse_assignment(assignment: str, kinds: Mapping[str, ParameterType]) -> tup
 
 
 def _quote_listed_numbers(text: str) -> str:
-    """Return a literal with the numbers in its lists as texts."""
+    """Return a literal in which the numbers in lists are texts."""
     from dbanon.api import missing_codes
 
     return missing_codes.quote_listed_numbers(text)
@@ -198,7 +231,10 @@ def _quote_listed_numbers(text: str) -> str:
 
 
 def parse_literal(text: str) -> tuple[bool, Any]:
-    """Return whether a text is one SQL literal, and its value. DuckDB parses it; only constants are evaluated."""
+    """Return whether a text is a single SQL literal, and its value; (False, None) if it is not.
+
+    DuckDB parses it in a connection of its own. Only constants, casts, lists, structs, maps and rows are evaluated.
+    """
     import duckdb
 
     with duckdb.connect(config={"enable_external_access": "false"}) as scratch:
@@ -215,7 +251,10 @@ def parse_literal(text: str) -> tuple[bool, Any]:
 
 
 def _is_constant_query(query: dict[str, Any], empty: dict[str, Any]) -> bool:
-    """Return whether a parsed statement has the form of `SELECT NULL`, with another constant."""
+    """Return whether a parsed statement is SELECT with one constant and nothing else; both arguments are changed.
+
+    `empty` is the parsed statement `SELECT NULL`, from which the statement may differ only in that constant.
+    """
     statements = query.get("statements", ())
     if len(statements) != 1:
         return False
@@ -225,7 +264,7 @@ def _is_constant_query(query: dict[str, Any], empty: dict[str, Any]) -> bool:
 
 
 def _expression_nodes(tree: object) -> Iterable[Mapping[str, Any]]:
-    """Yield all expressions within an expression tree."""
+    """Yield all nodes of a parsed expression, as DuckDB serializes it."""
     if isinstance(tree, Mapping):
         if "class" in tree:
             yield tree
@@ -243,7 +282,10 @@ def _is_constant(node: Mapping[str, Any]) -> bool:
 
 
 def _python_value(value: Any) -> Any:
-    """Return a value of DuckDB as a parameter in Python."""
+    """Return a value of DuckDB as a parameter: decimals as float, lists and structs element by element, others as text.
+
+    NULL, booleans, integers and floats are unchanged.
+    """
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, Mapping):

@@ -64,7 +64,18 @@ def role_options(command: Callable[..., None]) -> Callable[..., None]:
 def role_parameters(
     qi: Sequence[str], sensitive: Sequence[str], person: str | None, identifiers: Sequence[str], other: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the options as parameters of a call; a parameter whose option is not given is None."""
+    """Return the options for roles as parameters of a call; a parameter whose option is not given is None.
+
+    Args:
+        qi: Values of --qi: `column` or `column=hierarchy`.
+        sensitive: Sensitive columns.
+        person: The person column.
+        identifiers: Columns that identify people.
+        other: Columns that are published unchanged (insensitive).
+
+    Raises:
+        click.BadParameter: A column has two hierarchies.
+    """
     quasi: list[str] = []
     hierarchies: dict[str, str] = {}
     for text in qi:
@@ -83,14 +94,15 @@ def with_declared_columns(
     roles: Iterable[tuple[str, str]],
     order: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return parameters in which options set the role of some columns, and the other columns keep their declared roles.
+    """Return parameters in which options set the role of some columns and the others keep their declared roles.
 
     In a call a list such as `qi` is complete: a declared quasi-identifier that it does not name is withheld. So each
     list that an option gives is completed with the declared columns of its role that no parameter gives another role.
+    If the option names only columns that are declared so anyway, the parameter is removed.
 
     Args:
-        parameters: All parameters of the call.
-        options: Those that options give, from `role_parameters`. Lists of `-p` are not changed.
+        parameters: All parameters of the call; not changed.
+        options: The parameters that options give, from `role_parameters`. Lists given by -p are not completed.
         roles: Columns of the policy with their roles.
         order: The columns of the table in their order, if it is known.
     """
@@ -123,7 +135,7 @@ _ROLE_PARAMETERS = (*_PARAMETERS.values(), "withhold", "person")
 
 
 def _listed_columns(parameters: Mapping[str, Any], name: str) -> Sequence[str]:
-    """Return the columns that a parameter lists; one column may be given without a list."""
+    """Return the columns that a parameter lists, also if it is one name instead of a list; empty if it is not given."""
     value = parameters.get(name) or ()
     return [value] if isinstance(value, str) else value
 
@@ -145,7 +157,7 @@ def policy_columns(
         Roles and settings by column; None without a file.
 
     Raises:
-        click.BadParameter: The file cannot be read, or it names tables and not this one.
+        click.BadParameter: The file cannot be read, or it has no row about the table.
     """
     from dbanon.api import missing_codes
     from dbanon.policy import policy_files
@@ -162,24 +174,32 @@ def policy_columns(
 
 
 def roles_of(columns: PolicyColumns) -> list[tuple[str, str]]:
-    """Return the columns of a policy file with their roles."""
+    """Return the columns of a policy file with their roles; "" for a column without a role."""
     return [(column, str(settings.get("role", ""))) for column, settings in columns.items()]
 
 
 def name_predicate(*table_names: str) -> Callable[[str | None, str], bool]:
-    """Return a function that checks whether a row of a policy file names a table by one of these names."""
+    """Return a function that checks whether a row of a policy file has one of these table names; case is ignored.
+
+    The function takes schema_name, which it does not check, and table_name.
+    """
     accepted_names = {names.fold_case(name) for name in table_names}
     return lambda schema_name, table_name: names.fold_case(table_name) in accepted_names
 
 
 def policy_parameters(path: Path, columns: PolicyColumns, declared: Iterable[DeclaredColumn]) -> dict[str, Any]:
-    """Return a policy file as parameters of a call over a stored policy, which the call can only make stricter.
+    """Return a policy file as parameters of a call, which can only make a stored policy stricter.
 
-    Rows that repeat the stored policy give no parameter.
+    Settings that the stored policy has with the same value are omitted.
+
+    Args:
+        path: The file, for messages.
+        columns: Roles and settings by column in the file.
+        declared: The rows of the stored policy.
 
     Raises:
-        click.BadParameter: The file has a pseudonym, mask or shift that the stored policy does not have: a call has no
-            parameter for them.
+        click.BadParameter: The file has an unknown role or setting, two persons, or a pseudonym, mask or shift that the
+            stored policy does not have: a call has no parameter for them.
     """
     stored = {names.fold_case(row.column): row for row in declared}
     parameters: dict[str, Any] = {}
@@ -223,13 +243,13 @@ def policy_parameters(path: Path, columns: PolicyColumns, declared: Iterable[Dec
 
 
 def _transform_settings(settings: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return the settings of a pseudonym, mask or shift as the policy stores them."""
+    """Return the settings of a pseudonym, mask or shift as the policy stores them; empty without any."""
     form = settings.get("settings")
     return stored_policy.parse_settings(form) if isinstance(form, Mapping) else ()
 
 
 def _is_already_stored(setting: str, value: Any, stored: Settings) -> bool:
-    """Return whether the stored policy has the same value of a setting."""
+    """Return whether the stored policy has the same value of a setting; for missing_codes, whether it has all codes."""
     stored_value = getattr(stored, setting)
     if setting == "missing_codes":
         codes = value if isinstance(value, (list, tuple)) else [value]
@@ -241,21 +261,25 @@ def _is_already_stored(setting: str, value: Any, stored: Settings) -> bool:
 
 
 def hierarchy_files(hierarchies: Iterable[object]) -> list[Path]:
-    """Return the hierarchies that are files."""
+    """Return the paths of those hierarchies that are CSV files."""
     return [Path(str(name)) for name in hierarchies if _is_file(name)]
 
 
 def _is_file(name: object) -> bool:
+    """Return whether a hierarchy is given as the name of a CSV file, rather than by its name or as text."""
     return isinstance(name, str) and ";" not in name and name.lower().endswith(".csv")
 
 
 def hierarchies_of(columns: PolicyColumns | None) -> list[object]:
-    """Return the hierarchies that a policy file names."""
+    """Return the hierarchies that a policy file names; empty without a file."""
     return [settings["hierarchy"] for settings in (columns or {}).values() if settings.get("hierarchy")]
 
 
 def _stored_file(con: Any, column: str, file: str) -> str:
-    """Store a hierarchy of a file under a name that no other hierarchy has, and return the name."""
+    """Store the hierarchy in a file under a name that no stored hierarchy has, and return the name.
+
+    The name is made of the column and the name of the file.
+    """
     from dbanon.policy.hierarchies.store import load_hierarchy
     from dbanon.source import catalog
 
@@ -271,7 +295,10 @@ def _stored_file(con: Any, column: str, file: str) -> str:
 
 
 def with_stored_files(con: Any, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters whose hierarchies have names only: those that are files are stored first."""
+    """Return parameters in which hierarchies that are files are replaced by names, after storing the files.
+
+    A name that is already stored is kept, even if it looks like a file.
+    """
     from dbanon.source import catalog
 
     hierarchies = parameters.get("hierarchies")
@@ -286,7 +313,7 @@ def with_stored_files(con: Any, parameters: Mapping[str, Any]) -> dict[str, Any]
 
 
 def hierarchies_as_paths(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters whose hierarchies that are files are paths, as functions in Python take them."""
+    """Return parameters in which hierarchies that are files are Path objects, as the Python functions expect them."""
     hierarchies = parameters.get("hierarchies")
     if not isinstance(hierarchies, Mapping):
         return dict(parameters)
@@ -294,7 +321,10 @@ def hierarchies_as_paths(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def declare_policy(con: Any, path: Path, columns: PolicyColumns) -> None:
-    """Make a policy file the policy of the table `input`; its hierarchies that are files are stored first."""
+    """Write a policy file as the policy of the table `input`; hierarchies that are files are stored first.
+
+    Messages of the command then name the file in place of dbanon.policy.
+    """
     from dbanon.policy.declare import declare
 
     if (context := click.get_current_context(silent=True)) is not None:

@@ -14,7 +14,13 @@ Rows = Sequence[tuple[object, ...]]
 
 @dataclass(frozen=True)
 class NamedRelation:
-    """A table or view: its name as a statement can write it, the parts of its full name, and its columns with types."""
+    """A table or view.
+
+    Attributes:
+        name: The shortest name by which a statement can refer to it.
+        parts: Database, schema and table.
+        columns: Its columns with their types, in order.
+    """
 
     name: str
     parts: tuple[str, str, str]
@@ -23,7 +29,15 @@ class NamedRelation:
 
 @dataclass(frozen=True)
 class Catalog:
-    """The names that completion offers in addition to dbanon's functions."""
+    """The names that completion offers in addition to dbanon's functions.
+
+    Attributes:
+        relations: Tables and views.
+        hierarchies: Names of hierarchies.
+        functions: Names of DuckDB's functions.
+        keywords: Keywords of SQL, in lower case.
+        reserved: Keywords that must be quoted as names.
+    """
 
     relations: Sequence[NamedRelation] = ()
     hierarchies: Sequence[str] = ()
@@ -32,11 +46,14 @@ class Catalog:
     reserved: frozenset[str] = field(default_factory=frozenset)
 
     def spelled(self, name: str) -> str:
-        """Return a name as a statement must write it."""
+        """Return a name as a statement must write it, quoted if that is necessary."""
         return name if _PLAIN_NAME.fullmatch(name) and name not in self.reserved else str(identifier(name))
 
     def find_relations(self, names: Iterable[str]) -> list[NamedRelation]:
-        """Return the relations whose own name is among some words, in the order of the words."""
+        """Return the relations whose table name is among the names, in the order of the names.
+
+        Of names with several parts, only the last part is compared; case is ignored.
+        """
         matches = []
         for name in dict.fromkeys(n.lower() for n in names):
             last = name.split(".")[-1].strip('"')
@@ -45,7 +62,7 @@ class Catalog:
 
 
 def read_catalog(query: Callable[[str], Rows]) -> Catalog:
-    """Read the names from a connection. Takes some milliseconds."""
+    """Read the names for completion from DuckDB; `query` runs a query and returns its rows. Takes some milliseconds."""
     keywords = [
         (str(k), str(c)) for k, c in query("SELECT keyword_name, keyword_category FROM system.main.duckdb_keywords()")
     ]
@@ -87,7 +104,10 @@ def read_catalog(query: Callable[[str], Rows]) -> Catalog:
 
 
 class CatalogCache:
-    """The current names, read again after each statement. If reading fails, the previous names remain."""
+    """A cache of the names for completion, read again when they are needed after a statement.
+
+    If reading fails, the previous names remain. `query` returns the rows of a query, None if it fails.
+    """
 
     def __init__(self, query: Callable[[str], Rows | None]) -> None:
         self._query = query
@@ -99,12 +119,13 @@ class CatalogCache:
         self._stale = True
 
     def get(self) -> Catalog:
-        """Return the current names."""
+        """Return the names, after reading them again if they are outdated."""
         if self._stale:
             self._stale = False
             answers: list[Rows | None] = []
 
             def ask(query: str) -> Rows:
+                """Return the rows of a query, none if it fails; note whether it failed."""
                 answers.append(self._query(query))
                 return answers[-1] or ()
 

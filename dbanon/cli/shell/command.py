@@ -83,6 +83,10 @@ def shell(
 
 
 def _open_connection(database: Path | None, readonly: bool) -> Connection:
+    """Open a database, or one in memory, with the databases of --attach.
+
+    Errors end the command with their exit code.
+    """
     import duckdb
 
     from dbanon.api.connection import connect
@@ -101,6 +105,7 @@ def _open_connection(database: Path | None, readonly: bool) -> Connection:
 
 
 def _greet(run: Shell, database: Path | None, readonly: bool, is_new: bool) -> None:
+    """Write the versions, the database, and how to get help."""
     import duckdb
 
     database_text = (
@@ -110,10 +115,12 @@ def _greet(run: Shell, database: Path | None, readonly: bool, is_new: bool) -> N
 
 
 def _prompt_loop(no_history: bool) -> Callable[[Shell, Path | None], None]:
-    """Return a function that asks for statements until Ctrl-D.
+    """Return a function that asks for statements at a prompt and runs them, until Ctrl-D or `.quit`.
+
+    `no_history`: whether nothing that is typed is stored.
 
     Raises:
-        MissingExtraError: The packages for the prompt are not installed.
+        click.ClickException: The packages for the prompt are not installed.
     """
     try:
         from dbanon.cli.shell import catalog_cache
@@ -125,6 +132,11 @@ def _prompt_loop(no_history: bool) -> Callable[[Shell, Path | None], None]:
         raise click.ClickException(f"{missing} -c and pipes work without it.") from None
 
     def ask(run: Shell, database: Path | None) -> None:
+        """Ask for input and run it until Ctrl-D or `.quit`.
+
+        Of several statements in one input, those after an error are not run. Ctrl-C discards the input, or stops the
+        statement.
+        """
         from dbanon.cli.shell.dot_commands import LeaveShellError
         from dbanon.cli.shell.script import script_steps
 

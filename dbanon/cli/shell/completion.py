@@ -36,7 +36,14 @@ _FIRST_KEYWORDS = (
 
 @dataclass(frozen=True)
 class Completion:
-    """One completion: it replaces the last `back` characters before the cursor."""
+    """A completion at the cursor.
+
+    Attributes:
+        text: The text to insert.
+        back: The number of characters before the cursor that it replaces.
+        meta: A description, which the menu shows next to it.
+        display_text: The text that the menu shows; "" shows `text`.
+    """
 
     text: str
     back: int
@@ -48,7 +55,14 @@ class Completion:
 def completions(text_before: str, text_after: str, catalog: Catalog, *, is_requested: bool = False) -> list[Completion]:
     """Return the completions at the cursor, the best first.
 
-    `is_requested`: Tab was pressed, so a menu may open before anything is typed.
+    There are none in a comment, after a number or a complete text, and, unless `is_requested`, before anything is typed
+    at a position where many words are possible.
+
+    Args:
+        text_before: The input before the cursor.
+        text_after: The input after the cursor; it is kept.
+        catalog: The names of the database.
+        is_requested: Whether Tab was pressed.
     """
     done, rest = split_statements(text_before)
     if not done and rest.startswith("."):
@@ -78,7 +92,15 @@ def completions(text_before: str, text_after: str, catalog: Catalog, *, is_reque
 
 @dataclass
 class _Bracket:
-    """An open bracket and its contents so far. `function` is set for calls of dbanon's functions."""
+    """An open bracket before the cursor, and what it contains so far.
+
+    Attributes:
+        sign: The bracket.
+        function: The table function of dbanon that it calls; None for other brackets.
+        commas: The number of commas in it.
+        given_names: The names of the parameters given so far.
+        source: The first argument, if it is a text.
+    """
 
     sign: str
     function: TableFunction | None = None
@@ -91,14 +113,17 @@ class _Bracket:
 
 @dataclass
 class _CursorContext:
-    """The brackets and words before the cursor."""
+    """The open brackets and all words of the statement before the cursor, without the word that is being typed."""
 
     brackets: list[_Bracket]
     words: Sequence[Token]
 
     @staticmethod
     def from_tokens(words: Sequence[Token]) -> _CursorContext:
-        """Parse a statement up to the cursor, without the word that is being typed."""
+        """Return the context of the cursor, given the tokens of the statement before it.
+
+        The word that is being typed must not be among them; white space and comments are ignored.
+        """
         words = [w for w in words if w.kind not in ("space", "comment")]
         brackets: list[_Bracket] = []
         for i, word in enumerate(words):
@@ -125,12 +150,15 @@ class _CursorContext:
 
     @property
     def previous(self) -> str:
-        """The word before the cursor, in upper case."""
+        """The word before the cursor in upper case, "" at the beginning; not the word that is being typed."""
         return self.words[-1].text.upper() if self.words else ""
 
     @property
     def call(self) -> _Bracket | None:
-        """The call of one of dbanon's functions that contains the cursor, directly or in a list or struct."""
+        """The call of a table function of dbanon whose arguments contain the cursor; None without one.
+
+        The cursor may also be in a list or struct among the arguments.
+        """
         for bracket in reversed(self.brackets):
             if bracket.sign == "(":
                 return bracket if bracket.function else None
@@ -138,12 +166,12 @@ class _CursorContext:
 
     @property
     def clause(self) -> str:
-        """The last keyword that begins a clause, in upper case."""
+        """The last keyword before the cursor that begins a clause, in upper case; "" if there is none."""
         return next((w.text.upper() for w in reversed(self.words) if w.text.upper() in _CLAUSES), "")
 
     @property
     def open(self) -> bool:
-        """Whether a menu helps before a letter is typed."""
+        """Whether a menu opens before a letter is typed: after `.`, a keyword such as FROM, or in a call of dbanon."""
         if self.previous in (".", *_RELATION_BEFORE):
             return True
         call = self.call
@@ -151,7 +179,12 @@ class _CursorContext:
 
 
 def _tokens_after(last: Token | None, text_after: str) -> list[Token]:
-    """Return the words between the cursor and the end of the statement."""
+    """Return the tokens between the cursor and the end of the statement.
+
+    Args:
+        last: The last token before the cursor; if it is an open text or quoted name, its end is skipped.
+        text_after: The input after the cursor.
+    """
     if last is not None and last.is_unfinished and last.kind in ("string", "quoted"):
         quote = last.text.lstrip("bBeExX")[0]
         if text_after.count(quote) % 2:  # the quote that the cursor is in is closed there
@@ -162,7 +195,7 @@ def _tokens_after(last: Token | None, text_after: str) -> list[Token]:
 
 
 def _mentioned(words: Iterable[Token]) -> Iterator[str]:
-    """Yield the names and texts in a statement that may name a relation."""
+    """Yield the names, and the texts in quotes, in a statement, each of which may be the name of a relation."""
     for word in words:
         if word.kind in ("word", "quoted"):
             yield word.name
@@ -179,6 +212,14 @@ Offer = tuple[str, str, str]
 def _offers(
     place: _CursorContext, typed: Token | None, mentioned: Sequence[NamedRelation], catalog: Catalog
 ) -> Iterator[Offer]:
+    """Yield what fits at the cursor, the best first; it is not yet compared with the typed text.
+
+    Args:
+        place: The context of the cursor.
+        typed: The token that is being typed; None if none is.
+        mentioned: The relations that the statement names.
+        catalog: The names of the database.
+    """
     call = place.call
     in_text = typed is not None and typed.kind == "string"
     if call is not None and call.function is not None:
@@ -215,19 +256,27 @@ def _offers(
 
 
 def _functions() -> Iterator[Offer]:
+    """Yield the calls of all table functions of dbanon."""
     for function in table_functions().values():
         call = f"{function.name}(" + ("" if function.positional or function.parameters else ")")
         yield function.name, call, f"{signature(function, 3).removeprefix(function.name)} {function.doc}"
 
 
 def _parameters(function: TableFunction, given_names: Sequence[str]) -> Iterator[Offer]:
+    """Yield the parameters of a function that are not given yet, required ones first."""
     for parameter in sorted(function.parameters, key=lambda p: not p.required):
         if parameter.name not in given_names:
             yield parameter.name, f"{parameter.name}=", parameter.doc
 
 
 def _argument(name: str, call: _Bracket, catalog: Catalog) -> Iterator[Offer]:
-    """Yield a positional argument, which is a text."""
+    """Yield values of a positional argument of a call, as quoted texts: relations, columns or hierarchies.
+
+    Args:
+        name: The name of the argument.
+        call: The call; columns are those of its first argument, if that is given.
+        catalog: The names of the database.
+    """
     if name in ("tbl", "a", "b", "release"):
         yield from ((r.name, quoted(r.name), f"{len(r.columns)} columns") for r in catalog.relations)
     elif name == "col":
@@ -240,13 +289,22 @@ def _argument(name: str, call: _Bracket, catalog: Catalog) -> Iterator[Offer]:
 
 
 def _source(call: _Bracket, catalog: Catalog) -> list[NamedRelation]:
+    """Return the relations that the first argument of a call can mean."""
     return catalog.find_relations([call.source]) if call.source else []
 
 
 def _values(
     parameter: Parameter, inner: _Bracket, previous: str, source: Sequence[NamedRelation], catalog: Catalog
 ) -> Iterator[Offer]:
-    """Yield values of a parameter; within its brackets the parts of a value."""
+    """Yield values of a parameter; within the brackets of a list or struct, elements of the value.
+
+    Args:
+        parameter: The parameter.
+        inner: The innermost open bracket.
+        previous: The word before the cursor, in upper case.
+        source: The relations that the first argument of the call can mean.
+        catalog: The names of the database.
+    """
     kind = parameter.kind
     columns = {c: t.lower() for r in source for c, t in r.columns.items()}
     in_value = inner.sign in "[{"
@@ -265,6 +323,14 @@ def _values(
 
 
 def _scalars(name: str, kind: object, columns: dict[str, str], catalog: Catalog) -> Iterator[Offer]:
+    """Yield values of a parameter that is no list: words, booleans, hierarchies, algorithms or columns.
+
+    Args:
+        name: The name of the parameter.
+        kind: Its type.
+        columns: The columns of the source with their types.
+        catalog: The names of the database.
+    """
     if isinstance(kind, Choice):
         yield from ((w, quoted(w), "") for w in kind.words)
     elif isinstance(kind, Boolean):
@@ -278,7 +344,11 @@ def _scalars(name: str, kind: object, columns: dict[str, str], catalog: Catalog)
 
 
 def _members(place: _CursorContext, mentioned: Sequence[NamedRelation], catalog: Catalog) -> Iterator[Offer]:
-    """Yield the completions after `name.`: columns of a relation or its alias, relations of a schema."""
+    """Yield what can follow `name.`: columns of the relation with that name or alias, or relations of that schema.
+
+    An alias that is defined after the cursor is unknown. If no relation has the name, the columns of all relations that
+    the statement names are offered.
+    """
     if len(place.words) < 2:
         return
     name = place.words[-2].name.lower()
@@ -300,6 +370,7 @@ def _members(place: _CursorContext, mentioned: Sequence[NamedRelation], catalog:
 
 
 def _command(line: str, catalog: Catalog) -> list[Completion]:
+    """Return the completions of a dot command: its name, or its argument. None after a line break."""
     if "\n" in line:
         return []
     name, blank, rest = line.partition(" ")
@@ -321,9 +392,17 @@ def _command(line: str, catalog: Catalog) -> list[Completion]:
 
 
 def _matching(offered: Iterable[Offer], prefix: str, back: int, text_after: str, *, lower: bool) -> list[Completion]:
-    """Return the offers that begin with the typed text, then those that contain it, each once.
+    """Return completions for the offers that begin with the typed text, then those that contain it, each once.
 
-    The text after the cursor is kept.
+    An offer that only contains the text counts if at least three characters are typed. Brackets and quotes that the
+    text after the cursor begins with are not inserted again.
+
+    Args:
+        offered: The offers.
+        prefix: The typed text; case is ignored.
+        back: The number of characters before the cursor to replace.
+        text_after: The input after the cursor.
+        lower: Whether keywords are inserted in lower case.
     """
     low = prefix.lower()
     following = re.match(r"[('\"\w]*", text_after)

@@ -21,7 +21,16 @@ MAX_NESTED_SCRIPTS = 16
 
 @dataclass(frozen=True)
 class DotCommandEntry:
-    """One dot command. `run` returns False after an error that was printed already."""
+    """A dot command of the shell.
+
+    Attributes:
+        name: Its name, with the dot.
+        usage: How it is typed.
+        doc: Its description in `.help`.
+        run: Runs it with its arguments; returns False after an error that was written already.
+        min_arguments: The least number of arguments.
+        max_arguments: The greatest number of arguments.
+    """
 
     name: str
     usage: str
@@ -43,6 +52,9 @@ def run_dot_command(shell: Shell, line: str) -> bool:
     Raises:
         UnknownCommandError: There is no such dot command.
         UnreadableCommandError: The line has unbalanced quotes or another number of arguments.
+        LeaveShellError: The command is `.quit`.
+
+    Also raises the errors of the command.
     """
     name, _, rest = line.strip().partition(" ")
     entry = COMMANDS.get(ALIASES.get(name, name))
@@ -65,6 +77,11 @@ def run_dot_command(shell: Shell, line: str) -> bool:
 
 
 def _mode(shell: Shell, words: list[str]) -> None:
+    """Set the format of results, or write the present one.
+
+    Raises:
+        UnreadableCommandError: There is no such format.
+    """
     if not words:
         shell.say(f"The mode is {shell.mode}; there are {', '.join(MODES)}.")
     elif words[0].lower() in MODES:
@@ -74,6 +91,11 @@ def _mode(shell: Shell, words: list[str]) -> None:
 
 
 def _csv_formulas(shell: Shell, words: list[str]) -> None:
+    """Set whether formulas in CSV are escaped or kept, or write the present setting.
+
+    Raises:
+        UnreadableCommandError: The word is neither "escape" nor "keep".
+    """
     if not words:
         shell.say(f"Formulas in CSV: {shell.csv_formulas}.")
     elif words[0].lower() in csv_formulas.CHOICES:
@@ -83,6 +105,11 @@ def _csv_formulas(shell: Shell, words: list[str]) -> None:
 
 
 def _timer(shell: Shell, words: list[str]) -> None:
+    """Switch the time after each statement on or off, or write the present setting.
+
+    Raises:
+        UnreadableCommandError: The word is neither "on" nor "off".
+    """
     if not words:
         shell.say(f"The timer is {'on' if shell.timer else 'off'}.")
     elif words[0].lower() in ("on", "off"):
@@ -92,6 +119,11 @@ def _timer(shell: Shell, words: list[str]) -> None:
 
 
 def _rows(shell: Shell, words: list[str]) -> None:
+    """Set the maximum number of rows of a table: a number, "all", or "auto" (as many as fit); or write the present one.
+
+    Raises:
+        UnreadableCommandError: The word is none of these.
+    """
     word = words[0].lower() if words else ""
     if not words:
         limit = shell.page.limit
@@ -108,6 +140,7 @@ def _rows(shell: Shell, words: list[str]) -> None:
 
 
 def _tables(shell: Shell, words: list[str]) -> None:
+    """Write the tables and views, or those whose name contains a word, with kind and number of columns and rows."""
     shell.show(
         qualify_builtins("""
         SELECT
@@ -137,6 +170,11 @@ def _tables(shell: Shell, words: list[str]) -> None:
 
 
 def _schema(shell: Shell, words: list[str]) -> None:
+    """Write the CREATE statements of the relations with the given name, or of all relations outside the schema dbanon.
+
+    Raises:
+        UnreadableCommandError: No relation has the name.
+    """
     rows = shell.query(
         qualify_builtins("""
         SELECT sql
@@ -161,7 +199,7 @@ def _schema(shell: Shell, words: list[str]) -> None:
 
 
 def _format_create_table(sql: str) -> str:
-    """Return a CREATE TABLE statement with one column per line; DuckDB returns it on one line."""
+    """Return a CREATE TABLE statement with one column per line; other statements are returned unchanged."""
     from dbanon.sqltext.tokenizer import tokens
 
     if not sql.upper().startswith(("CREATE TABLE", "CREATE TEMP TABLE")):
@@ -184,6 +222,11 @@ def _format_create_table(sql: str) -> str:
 
 
 def _help(shell: Shell, words: list[str]) -> None:
+    """Write the manual's page of a function, metric or dot command, or without a word the list of dot commands.
+
+    Raises:
+        UnknownCommandError: There is nothing of that name.
+    """
     if words and words[0].lower() not in function_page.function_names():
         name = ALIASES.get(words[0], words[0])
         entry = COMMANDS.get(name if name.startswith(".") else f".{name}")
@@ -210,24 +253,33 @@ def _help(shell: Shell, words: list[str]) -> None:
 
 
 def _page(shell: Shell, text: str) -> None:
+    """Write a text in Markdown."""
     from rich.markdown import Markdown  # imports pygments, which only a page needs
 
     shell.print(Markdown(text))
 
 
 def _is_variant(name: str) -> bool:
-    """Return whether a function returns the classes or metrics of another one."""
+    """Return whether a function returns the classes or the metrics of a release, rather than the release."""
     function = table_functions().get(name)
     return function is not None and function.kind in ("classes", "metrics")
 
 
 def _plan(shell: Shell, words: list[str]) -> None:
+    """Write the SQL of the table functions in a statement, with comments."""
     from dbanon.api.explain import explain
 
     shell.code(explain(shell.connection, words[0]))
 
 
 def _metrics(shell: Shell, words: list[str]) -> None:
+    """Write the key metrics of a call such as `best('patients', k=10)`, or of a release.
+
+    If a person watches, it also writes how many metrics there are in addition and the query for all.
+
+    Raises:
+        UnreadableCommandError: The text is neither the call of a function that publishes nor a name.
+    """
     match = _METRICS_ARGUMENT.fullmatch(words[0])
     name, arguments = (match["name"], match["arguments"] or "") if match else ("", "")
     function = table_functions().get(name.lower()) if arguments else None
@@ -261,6 +313,12 @@ _METRICS_ARGUMENT = re.compile(
 
 
 def _read(shell: Shell, words: list[str]) -> bool:
+    """Run a script file and return whether all its statements succeeded.
+
+    Raises:
+        UnreadableCommandError: Scripts that run scripts are nested too deeply.
+        UnreadableScriptError: The file cannot be read.
+    """
     if shell.reading >= MAX_NESTED_SCRIPTS:
         raise errors.UnreadableCommandError(
             f".read {words[0]}", f"files do not read each other more than {MAX_NESTED_SCRIPTS} deep"
@@ -279,6 +337,7 @@ def _read(shell: Shell, words: list[str]) -> bool:
 
 
 def _quit(shell: Shell, words: list[str]) -> None:
+    """Raise LeaveShellError, which ends the shell."""
     raise LeaveShellError
 
 

@@ -45,21 +45,21 @@ class Lexer(PostgresLexer):
     """A SQL lexer that highlights dbanon's functions."""
 
     def get_tokens_unprocessed(self, text: str, *arguments: Any) -> Iterator[tuple[int, _TokenType, str]]:
-        """Yield position, token type and text of every token."""
+        """Yield position, type and text of every token; names of dbanon's functions have the type Name.Function."""
         functions = table_functions()
         for position, kind, value in super().get_tokens_unprocessed(text, *arguments):
             yield position, Name.Function if kind in Name and value.lower() in functions else kind, value
 
 
 class SqlCompleter(Completer):
-    """A completer of prompt_toolkit: those of `completions`, and files for `.read`."""
+    """A completer for prompt_toolkit that offers what `completions` finds, and paths after `.read`."""
 
     def __init__(self, current_catalog: Callable[[], Catalog]) -> None:
         self._current_catalog = current_catalog
         self._paths = PathCompleter(expanduser=True)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """Yield the completions at the cursor of a document."""
+        """Yield the completions at the cursor of a document; after `.read ` these are paths of files."""
         text_before, text_after = document.text_before_cursor, document.text_after_cursor
         if text_before.startswith(".read "):
             path = text_before.removeprefix(".read ")
@@ -74,22 +74,23 @@ class SqlCompleter(Completer):
 
 
 class PrivateHistory(FileHistory):
-    """The history in a file that only its owner can read; lines that begin with a blank are not stored."""
+    """A history of statements in a file that only its owner can read."""
 
     def __init__(self, path: Path) -> None:
+        """Create the file and its folder, if they do not exist, and set the permissions of the file to 0600."""
         path.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
         path.chmod(0o600)
         super().__init__(str(path))
 
     def append_string(self, string: str) -> None:
-        """Append a line, unless it begins with a blank."""
+        """Append a statement to the history, unless it begins with a blank or a tab."""
         if not string.startswith((" ", "\t")):
             super().append_string(string)
 
 
 def state_folder() -> Path:
-    """Return the folder of the history: the user's state folder on this system."""
+    """Return the folder for the history, which need not exist: the user's folder for program state on this system."""
     if sys.platform in ("win32", "darwin"):
         return Path(click.get_app_dir("dbanon"))
     configured = os.environ.get("XDG_STATE_HOME", "")
@@ -97,7 +98,10 @@ def state_folder() -> Path:
 
 
 def open_history(keep: bool = True) -> History:
-    """Return the history file, or a history of this session if none is wanted or it cannot be written."""
+    """Return the history in a file, or one that lasts as long as the session.
+
+    The latter is returned if `keep` is false or the file cannot be written.
+    """
     if not keep:
         return InMemoryHistory()
     try:
@@ -107,7 +111,10 @@ def open_history(keep: bool = True) -> History:
 
 
 def is_complete(text: str) -> bool:
-    """Return whether Enter runs the text: a dot command, nothing, or only complete statements."""
+    """Return whether Enter runs the text: it is a dot command, blank, or ends after a complete statement.
+
+    Otherwise Enter begins a new line.
+    """
     if text.lstrip().startswith(".") or not text.strip():
         return True
     done, rest = split_statements(text)
@@ -121,7 +128,14 @@ def prompt_session(
     source: Input | None = None,
     screen: Output | None = None,
 ) -> PromptSession[str]:
-    """Return a prompt; `source` and `screen` replace the terminal in tests."""
+    """Return a session of prompt_toolkit with completion, highlighting and multi-line input.
+
+    Args:
+        get_catalog: Returns the names for completion.
+        command_history: The history.
+        source: Replaces the keyboard, in tests.
+        screen: Replaces the terminal, in tests.
+    """
     return PromptSession(
         lexer=PygmentsLexer(Lexer),
         completer=SqlCompleter(get_catalog),
@@ -143,24 +157,27 @@ def prompt_session(
 
 
 def _continuation(width: int, line: int, wrapped: int) -> StyleAndTextTuples:
+    """Return the beginning of a further line of the input: dots, or blanks if the line is only wrapped."""
     return [("class:continuation", "." * max(0, width - 2) + "  " if not wrapped else " " * width)]
 
 
 def _key_bindings() -> KeyBindings:
+    """Return the meanings of Enter: accept the selected completion, or run a complete statement."""
     keys = KeyBindings()
 
     @Condition
     def is_whole_statement() -> bool:
+        """Return whether the input is complete, so that Enter runs it."""
         return is_complete(get_app().current_buffer.text)
 
     @keys.add("enter", filter=has_completions & completion_is_selected & ~is_done)
     def _(event: KeyPressEvent) -> None:
-        """Enter takes what is selected in the menu."""
+        """Accept the selected completion."""
         event.current_buffer.complete_state = None
 
     @keys.add("enter", filter=is_whole_statement & ~completion_is_selected)
     def _(event: KeyPressEvent) -> None:
-        """Enter runs a statement that is finished."""
+        """Run the complete statement."""
         event.current_buffer.validate_and_handle()
 
     return keys

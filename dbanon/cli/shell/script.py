@@ -6,7 +6,9 @@ from dbanon.sqltext.tokenizer import code_tokens
 
 
 def split_statements(text: str) -> tuple[list[str], str]:
-    """Return the statements that end with a semicolon, without it, and the text after the last one; omit empty ones.
+    """Return the statements that end with a semicolon, without it, and the rest of the text after the last semicolon.
+
+    Empty statements are omitted.
 
     >>> split_statements("SELECT ';'; SELECT 2; FROM")
     (["SELECT ';'", 'SELECT 2'], ' FROM')
@@ -23,14 +25,14 @@ def split_statements(text: str) -> tuple[list[str], str]:
 
 
 def is_blank(text: str) -> bool:
-    """Return whether a text has only blanks and comments."""
+    """Return whether a text has nothing but white space and comments."""
     return not code_tokens(text)
 
 
 def script_steps(lines: Iterable[str]) -> Iterator[str]:
-    """Yield statements and dot commands of a text; the last statement needs no semicolon.
+    """Yield the statements (without semicolon) and dot commands of a script in order.
 
-    A dot command is a line that begins with a dot outside of a statement.
+    A dot command is a line that begins with a dot outside of a statement. The last statement needs no semicolon.
     """
     pending = ""
     for line in lines:

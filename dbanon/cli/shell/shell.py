@@ -34,10 +34,18 @@ DotCommand = Callable[["Shell", str], bool]
 
 
 class Shell:
-    """A connection, the format of results, and the thread that runs statements.
+    """The shell without its prompt: a connection, the format of results, and the thread that runs statements.
 
-    `watched` is whether a person watches: results then fit the screen, statements without rows are confirmed, and
-    errors are written with the results.
+    Attributes:
+        connection: The connection.
+        mode: The format of results: table, csv, json, markdown or line.
+        csv_formulas: "escape" or "keep": the treatment of text cells of CSV that a spreadsheet would execute.
+        timer: Whether the time of each statement is written.
+        all_rows: Whether tables have all rows.
+        watched: Whether a person watches. Results then fit the screen, statements without rows are confirmed, and
+            errors are written with the results instead of to `err`.
+        console: The output of results.
+        errors: The output of errors and warnings.
     """
 
     def __init__(
@@ -50,6 +58,16 @@ class Shell:
         watched: bool,
         dot_command: DotCommand,
     ) -> None:
+        """Start the thread, and connect the progress and the reviews of the connection to the output.
+
+        Args:
+            connection: The connection; it is not closed.
+            out: The stream for results.
+            err: The stream for errors and warnings, if no person watches.
+            mode: The format of results.
+            watched: Whether a person watches.
+            dot_command: Runs a dot command.
+        """
         self.connection = connection
         self.mode = mode
         self._dot_command = dot_command
@@ -79,12 +97,15 @@ class Shell:
             connection.on_review = self._print_review
 
     def close(self) -> None:
-        """End the shell; the connection stays open."""
+        """End the thread that runs statements; the connection stays open."""
         self._worker.close()
 
     @property
     def page(self) -> ResultPage:
-        """The output for results."""
+        """The output for results by the present settings.
+
+        Unless a number of rows is set, tables have as many rows as fit the screen, or all if no person watches.
+        """
         fits = max(5, self.console.height - 9)
         return ResultPage(
             self.console, None if self.all_rows else self.rows or fits, self.watched, self.csv_formulas == "escape"
@@ -93,11 +114,19 @@ class Shell:
     # --- statements ------------------------------------------------------------------------------------------
 
     def script(self, lines: Iterable[str]) -> bool:
-        """Run statements and dot commands up to the first error; return whether all succeeded."""
+        """Run the statements and dot commands of a script until one fails; return whether all succeeded."""
         return all(self.run(step) for step in shell_script.script_steps(lines))
 
     def run(self, step: str) -> bool:
-        """Run one statement or dot command and return whether it succeeded. Errors are written, Ctrl-C is raised."""
+        """Run one statement or dot command, write its result, and return whether it succeeded.
+
+        Errors of dbanon, DuckDB and the system are written, except BrokenPipeError, which is raised. `on_change` is
+        called in any case. With `timer`, the time is written.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed.
+            LeaveShellError: The dot command was `.quit`.
+        """
         started = time.perf_counter()
         try:
             with compile_events.listen(self._compiled.append):
@@ -116,7 +145,10 @@ class Shell:
         return True
 
     def _statement(self, query: str) -> None:
-        """Run a statement and write its result."""
+        """Run a statement, write its warnings once each, and then its result.
+
+        A statement without a result is confirmed if a person watches.
+        """
         with warnings.catch_warnings(record=True) as caught_warnings:
             warnings.simplefilter("always")
             self._current.planned_releases = []
@@ -142,45 +174,50 @@ class Shell:
             self.console.print(Text(message, style="dim"))
 
     def query(self, query: str, parameters: object = None) -> list[Row]:
-        """Return the rows of a query of the shell itself."""
+        """Return all rows of a query that the shell itself needs, on DuckDB's connection without dbanon's functions."""
         return self._worker.run(lambda: list(self.connection.raw.execute(query, parameters or []).fetchall()))
 
     def rows_of(self, query: str) -> tuple[tuple[str, ...], tuple[str, ...], list[Row]]:
-        """Return names, types and rows of a query as a user would type it, with dbanon's functions."""
+        """Return the column names, the types and all rows of a query, which may call dbanon's functions."""
         self._worker.run(lambda: self.connection.execute(query))
         description = self.connection.description or []
         names, types = tuple(str(d[0]) for d in description), tuple(str(d[1]) for d in description)
         return names, types, [row for chunk in self._chunks() for row in chunk]
 
     def write(self, names: tuple[str, ...], types: tuple[str, ...], rows: Sequence[Row]) -> None:
-        """Write rows in the format of results."""
+        """Write rows as a result, in the format of results."""
         render(QueryResult(names, types, iter([rows])), self.mode, self.page)
 
     def try_query(self, query: str) -> list[Row] | None:
-        """Return the rows of a query immediately; None if it fails, as in an aborted transaction."""
+        """Return the rows of a query, run in the calling thread; None if it fails, as in an aborted transaction."""
         try:
             return list(self.connection.raw.execute(query).fetchall())
         except duckdb.Error:
             return None
 
     def show(self, query: str, parameters: Sequence[object] = ()) -> None:
-        """Write the result of a query of the shell itself."""
+        """Run a query of the shell itself, on DuckDB's connection, and write its result."""
         self._worker.run(lambda: self.connection.raw.execute(query, list(parameters)))
         description = self.connection.description
         names, types = tuple(str(d[0]) for d in description), tuple(str(d[1]) for d in description)
         render(QueryResult(names, types, self._chunks()), self.mode, self.page)
 
     def _chunks(self) -> Iterator[Sequence[Row]]:
-        """Yield the rows of the statement that ran, in chunks of some thousand rows."""
+        """Yield the rows of the statement that ran, in chunks of at most CHUNK rows, which the thread fetches."""
 
         def fetch_chunk() -> Sequence[Row]:
+            """Fetch the next rows; empty at the end."""
             return list(self.connection.raw.fetchmany(CHUNK))
 
         while rows := self._worker.run(fetch_chunk):
             yield rows
 
     def _gives_rows(self, query: str, names: tuple[str, ...]) -> bool:
-        """Return whether a statement's result is a table and not only DuckDB's confirmation."""
+        """Return whether a statement's result is a table, and not only DuckDB's confirmation.
+
+        `names` are its columns. A single column "Success" is a confirmation. A single column "Count" is one if the
+        statement may return a number of changed rows.
+        """
         if names == ("Success",):
             return False
         if names != ("Count",):
@@ -193,24 +230,24 @@ class Shell:
     # --- what is said about it -------------------------------------------------------------------------------
 
     def say(self, text: str) -> None:
-        """Write a text for people."""
+        """Write a text for people, wrapped to the screen."""
         self.print(Text(text))
 
     def print(self, renderable: RenderableType) -> None:
-        """Write an object that rich can render."""
+        """Write an object that rich can render; it is 100 columns wide if no person watches."""
         self.console.print(renderable, soft_wrap=False, width=None if self.watched else PLAIN_WIDTH)
 
     def _print_review(self, lines: list[str]) -> None:
-        """Write the review of what the first release of a name will publish."""
+        """Write the review of what the first release of a name will publish, with control characters escaped."""
         self.console.print(Text(escape_controls("\n".join(lines)), style="dim"), soft_wrap=True)
 
     def code(self, text: str) -> None:
-        """Write SQL so that it can be copied: lines are not wrapped."""
+        """Write SQL without wrapping its lines, so that it can be copied; control characters are escaped."""
         if text:
             self.console.print(Text(escape_controls(text)), soft_wrap=True)
 
     def fail(self, error: BaseException | str) -> None:
-        """Write an error as one block."""
+        """Write an error as one block, and store its outcome in `failed`."""
         self.failed = "failed" if isinstance(error, str) else error_outcome(error)
         first, *rest = format_error(str(error)).split("\n")
         block = Text("Error: ", style="bold red")
@@ -220,17 +257,18 @@ class Shell:
         self.errors.print(block)
 
     def report_interrupt(self) -> None:
-        """Write that the statement was interrupted."""
+        """Write that the statement was stopped by Ctrl-C."""
         self.errors.print(Text("Stopped.", style="yellow"))
 
     def _on_progress(self, fraction: float, saved: float) -> None:
-        """Store the progress of a statement."""
+        """Store the fraction of the work that is complete, for the line with the running time."""
         self._done = fraction
 
     def _running(self, seconds: float | None) -> None:
-        """Write a line with the running time of a statement; None: it is complete.
+        """Write a line with the running time of a statement and its progress, from its first second on.
 
-        Before that, write once that kernels are being compiled.
+        `seconds` is the running time; None means that the statement is complete and erases the line. The line is
+        written only to a terminal. Before it, a message is written once if kernels are being compiled.
         """
         if self._compiled and not self._said_compiling:
             self._said_compiling = True

@@ -16,24 +16,31 @@ OUTCOMES = {code: outcome for outcome, code in EXIT_CODES.items()}
 
 
 class JsonErrorGroup(click.Group):
-    """A group of commands whose errors are JSON with --json, and that Ctrl-C ends with one line."""
+    """A group of commands that prints errors as JSON if --json is given, and only one line after Ctrl-C."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments, and store whether errors are to be JSON."""
+        """Parse the arguments, and note whether --json is among them, up to a `--`, so that errors become JSON."""
         ctx.meta[_CONTEXT_KEY] = JSON in args[: args.index("--")] if "--" in args else JSON in args
         return super().parse_args(ctx, args)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments name; an earlier name is an error that states the new one."""
+        """Return the command that the arguments name, as click does.
+
+        The name that a command had in an earlier version is a usage error, which states the new name.
+        """
         current = renamed_names.COMMANDS.get(args[0]) if args else None
         if current is not None:
             ctx.fail(f"No such command '{args[0]}'.{renamed_names.renamed_hint(args[0], current)}")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, and print its errors in the requested form."""
+        """Run the command; print its errors as JSON with --json, and end with their exit code.
+
+        Without --json, click prints them. After Ctrl-C it prints "Interrupted." and ends with the exit code 130.
+        Unknown options state their new name if they were renamed.
+        """
         try:
             return super().invoke(ctx)
         except click.ClickException as error:
@@ -61,7 +68,10 @@ def _with_current_name(error: click.NoSuchOption) -> click.NoSuchOption:
 
 
 def print_error(message: str, code: int) -> None:
-    """Print an error as JSON on stdout."""
+    """Print an error as JSON on stdout: the kind that belongs to the exit code, message and hint.
+
+    The part of `message` after " Hint: " is the hint, null if there is none.
+    """
     text, _, hint = message.partition(" Hint: ")
     error = {"kind": OUTCOMES.get(code, "failed"), "exit_code": code, "message": text, "hint": hint or None}
     click.echo(as_json({"error": error}))

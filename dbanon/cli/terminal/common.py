@@ -44,7 +44,10 @@ AS_JSON = click.option(JSON, "as_json", is_flag=True, help="Answer with JSON; er
 
 
 def open_database(database: Path, read_only: bool = False) -> Any:
-    """Return an attached connection to a database file, with the databases of --attach."""
+    """Return a connection to a database file with dbanon's functions, and with the databases of --attach attached.
+
+    The options --memory and --temp-directory of the command apply. The caller closes the connection.
+    """
     from dbanon.api.connection import connect
 
     con = connect(database, read_only=read_only, **memory_arguments())
@@ -58,7 +61,12 @@ def open_database(database: Path, read_only: bool = False) -> Any:
 
 @contextlib.contextmanager
 def errors_as_messages() -> Iterator[None]:
-    """Report errors and warnings as one line, in the words of the command line; Ctrl-C as KeyboardInterrupt."""
+    """Return a context manager that turns errors into messages of the command, and prints warnings at its end.
+
+    Errors of dbanon, of DuckDB and of the system are raised as click exceptions with one line and the exit code of
+    their outcome. They name options of the command, and quote no value of the input. Warnings go to stderr. After
+    Ctrl-C, KeyboardInterrupt is raised instead.
+    """
     import duckdb
 
     n_ctrl_c_before = interrupts.ctrl_c_count()
@@ -88,7 +96,7 @@ def errors_as_messages() -> Iterator[None]:
 
 
 def print_result(value: object, as_json: bool, text: str = "") -> None:
-    """Print the result of a command: as JSON, or as text ("": nothing)."""
+    """Print the result of a command: `value` as JSON if `as_json`, else `text`; an empty text prints nothing."""
     if as_json:
         click.echo(json_text(value))
     elif text:
@@ -96,7 +104,7 @@ def print_result(value: object, as_json: bool, text: str = "") -> None:
 
 
 def query_rows(con: Any, query: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
-    """Return the rows of a query as dictionaries."""
+    """Return the rows of a query as dictionaries by column name; `values` are its parameters."""
     result = con.execute(query, list(values)) if values else con.execute(query)
     names = [column[0] for column in result.description]
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
@@ -110,9 +118,9 @@ def print_query(
     values: Sequence[object] = (),
     columns: Sequence[str] | None = None,
 ) -> None:
-    """Print the result of a query as a table, or as JSON, a list of objects.
+    """Print the result of a query as a table, or with `as_json` as a JSON list of objects.
 
-    The table has those of `columns` (default: all) that have a value in some row; JSON has all.
+    The table has those of `columns` (default: all) that are not NULL in every row; JSON has all columns.
     """
     result_rows = query_rows(con, query, values)
     if as_json:
@@ -129,7 +137,12 @@ WIDTH = 80
 
 
 def key_metric_lines(metric_rows: Sequence[Mapping[str, Any]], rest: str) -> str:
-    """Return the key metrics of a release, one per line, and how to see the `rest`."""
+    """Return the key metrics of a release as text, one per line with name, value and description.
+
+    Args:
+        metric_rows: All metrics: rows with metric, value and description.
+        rest: How to see the other metrics, for the last line, which states their number.
+    """
     key_metrics = [metric_rows[i] for i in key_metric_positions([row["metric"] for row in metric_rows])]
     name = max(len(row["metric"]) for row in key_metrics)
     value = max(len(_cell_text(row["value"])) for row in key_metrics)
@@ -143,7 +156,11 @@ def key_metric_lines(metric_rows: Sequence[Mapping[str, Any]], rest: str) -> str
 
 
 def print_table(title: str, rows: Sequence[Mapping[str, object]]) -> None:
-    """Print rows with the same columns as a table; on a narrow screen, columns with one value are printed below it."""
+    """Print rows, which have the same columns, as a table with a title.
+
+    If the table is wider than the screen, columns that have the same value in all rows (except the first column) are
+    printed in a line below it.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -168,7 +185,7 @@ def print_table(title: str, rows: Sequence[Mapping[str, object]]) -> None:
 
 
 def _cell_text(value: object) -> str:
-    """Return the text of a cell: a float with 6 digits, empty for NULL, other values on one line without markup."""
+    """Return the text of a cell for rich: floats with 6 digits, "" for NULL, others on one line without markup."""
     from rich.markup import escape
 
     if isinstance(value, float):
@@ -178,9 +195,10 @@ def _cell_text(value: object) -> str:
 
 @contextlib.contextmanager
 def show_progress(quiet: bool) -> Iterator[Any]:
-    """Yield a function that updates a line on the terminal with the current step and its running time.
+    """Show a line with the current step and its running time on a terminal during the block.
 
-    That kernels are compiled is printed on any output.
+    Yields a function that sets the text of the step. The first time that a kernel is compiled, a message is printed on
+    stderr, also if it is no terminal. With `quiet` nothing is shown.
     """
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -189,6 +207,7 @@ def show_progress(quiet: bool) -> Iterator[Any]:
     compiled: list[str] = []
 
     def compiles(kernel: str) -> None:
+        """Note a compiled kernel; print a message the first time."""
         if not compiled and not quiet:
             console.print(COMPILING_MESSAGE)
         compiled.append(kernel)
@@ -203,12 +222,17 @@ def show_progress(quiet: bool) -> Iterator[Any]:
 
 
 def search_progress(step: Callable[[str], None]) -> Callable[[float, float], None]:
-    """Return a callback that shows the progress of clustering and search, and the remaining time."""
+    """Return a callback that shows the progress of clustering and the estimated remaining time.
+
+    `step` sets the text of the progress line. The callback takes the fraction of the work that is complete, and the
+    fraction of the loss that a search has saved.
+    """
     from dbanon.algorithms.base.progress import remaining_text
 
     began = time.monotonic()
 
     def on_progress(done: float, saved: float) -> None:
+        """Set the text of the progress line."""
         loss_text = f", {saved:.1%} less loss" if saved > 0 else ""
         step(f"Clustering: {done:.0%} of the work{remaining_text(time.monotonic() - began, done)}{loss_text}")
 

@@ -10,31 +10,31 @@ from dbanon.errors.exit_codes import EXIT_CODES
 
 
 class FailedError(click.ClickException):
-    """The command failed, or found a problem."""
+    """Ends a command that failed or found a problem (exit code 1)."""
 
     exit_code = EXIT_CODES["failed"]
 
 
 class UsageFailedError(click.ClickException):
-    """The command was not understood."""
+    """Ends a command that was not understood (exit code 2)."""
 
     exit_code = EXIT_CODES["usage"]
 
 
 class ExitRefusedError(click.ClickException):
-    """The command was refused to protect privacy."""
+    """Ends a command that was refused to protect privacy (exit code 3)."""
 
     exit_code = EXIT_CODES["refused"]
 
 
 class BusyError(click.ClickException):
-    """Another process has the database open."""
+    """Ends a command because another process or connection has the database (exit code 4)."""
 
     exit_code = EXIT_CODES["busy"]
 
 
 class InterruptedByUserError(click.ClickException):
-    """Ctrl-C was pressed."""
+    """Ends a command after Ctrl-C (exit code 130)."""
 
     exit_code = EXIT_CODES["interrupted"]
 
@@ -51,5 +51,5 @@ _KINDS: Mapping[Outcome, type[click.ClickException]] = MappingProxyType(
 
 
 def exit_error(message: str, outcome: Outcome = "failed") -> click.ClickException:
-    """Return the exception that ends a command with a message and the exit code of an outcome."""
+    """Return (do not raise) the exception that ends a command with a message and the exit code of an outcome."""
     return _KINDS[outcome](message)

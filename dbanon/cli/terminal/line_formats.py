@@ -14,18 +14,24 @@ CHUNK_BYTES = 1 << 20
 
 
 def arrow_types(names: Mapping[str, str]) -> dict[str, Any]:
-    """Return Arrow types by column from names such as double, int64 or date32.
+    """Return the Arrow types of columns, given their names such as double, int64 or date32.
 
     Raises:
-        ValueError: There is no such type.
+        ValueError: Arrow has no type of that name.
     """
     return {column: pa.type_for_alias(name) for column, name in names.items()}
 
 
 def read_tables(file: IO[bytes], format_: str, types: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield tables of complete lines, whenever some have arrived.
+    """Read lines of NDJSON or CSV, and yield an Arrow table of complete lines whenever some have arrived.
 
-    Columns and their types are those of the first lines, unless `types` has others.
+    All tables have the columns and types of the first one, except for types given by `types`. Columns that occur only
+    later are dropped. The first line of CSV has the names.
+
+    Args:
+        file: The lines.
+        format_: "ndjson" or "csv".
+        types: Arrow types of columns, which replace the inferred ones.
 
     Raises:
         UnreadableLinesError: A line cannot be parsed.
@@ -48,7 +54,10 @@ def read_tables(file: IO[bytes], format_: str, types: Mapping[str, Any]) -> Iter
 
 
 def _line_chunks(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Yield complete lines as they arrive, with the number of the first line."""
+    """Yield chunks of complete lines as they arrive, each with the number (from 1) of its first line.
+
+    A last line without a line break is completed.
+    """
     rest, line = b"", 1
     read = getattr(file, "read1", file.read)
     while piece := read(CHUNK_BYTES):
@@ -62,7 +71,14 @@ def _line_chunks(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def _parse_lines(lines: bytes, format_: str, schema: Any, types: Mapping[str, Any]) -> Any:
-    """Return lines as one table. Columns that the first lines did not have are dropped."""
+    """Return lines as one Arrow table.
+
+    Args:
+        lines: Complete lines; in CSV the first one has the names.
+        format_: "ndjson" or "csv".
+        schema: The schema of the first table; None for the first table. Other columns than these are dropped.
+        types: Types of columns that replace those of the schema or the inferred ones.
+    """
     column_types = {**({} if schema is None else dict(_schema_types(schema))), **types}
     if format_ == "csv":
         from pyarrow import csv as arrow_csv
@@ -79,6 +95,6 @@ def _parse_lines(lines: bytes, format_: str, schema: Any, types: Mapping[str, An
 
 
 def _schema_types(schema: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the types by column; a column with only NULL in the first lines may be any text."""
+    """Yield (column, type) of a schema; a column without any value in the first lines has the type text."""
     for field in schema:
         yield field.name, pa.string() if pa.types.is_null(field.type) else field.type

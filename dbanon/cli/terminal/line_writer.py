@@ -14,10 +14,12 @@ from dbanon.runtime import csv_formulas
 
 @dataclass
 class LineWriter:
-    """Formats the lines of one output: CSV begins with a header before its first table.
+    """Formatter of the lines of one output; CSV begins with a header before its first table.
 
-    `escape_labels`: whether text cells of CSV that a spreadsheet would execute are escaped; negative numbers of the
-    columns `quasi` are not.
+    Attributes:
+        format: "ndjson" or "csv".
+        escape: Whether text cells of CSV that a spreadsheet would execute are escaped.
+        quasi: The quasi-identifiers, in which negative numbers are not escaped.
     """
 
     format: str
@@ -26,7 +28,7 @@ class LineWriter:
     _has_header: bool = field(default=False, init=False)
 
     def format_table(self, table: Any) -> Iterator[str]:
-        """Yield the rows of a table as lines."""
+        """Yield the rows of an Arrow table as text: one line of NDJSON at a time, or all lines of CSV together."""
         rows = table.to_pylist()
         if self.format == "ndjson":
             for row in rows:
@@ -42,6 +44,7 @@ class LineWriter:
         yield file.getvalue()
 
     def _cell(self, column: str, value: object, is_text: bool) -> object:
+        """Return the cell of CSV for a value: booleans in lower case, formulas in text columns escaped."""
         if isinstance(value, bool):
             return str(value).lower()
         if value is None or not is_text:
@@ -50,5 +53,5 @@ class LineWriter:
 
 
 def _is_non_text(type_: Any) -> bool:
-    """Return whether values of an Arrow type are numbers, truth values, dates or times."""
+    """Return whether values of an Arrow type are numbers, booleans, dates or times."""
     return bool(pa.types.is_primitive(type_) or pa.types.is_decimal(type_))

@@ -21,7 +21,7 @@ MAX_COLUMN_WIDTH = 60
 """Most characters of a cell in a table, where columns must share the screen."""
 
 MIN_COLUMN_WIDTH = 12
-"""A column is not cut below this; where that is not enough, columns are left out."""
+"""A column is not cut below this; if that is not enough, columns are omitted."""
 
 _NUMBER_TYPES = ("INT", "DECIMAL", "DOUBLE", "FLOAT", "REAL")
 
@@ -32,7 +32,7 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class QueryResult:
-    """Column names, types, and the rows in chunks, which may still be running."""
+    """The result of a query: column names, types, and the rows in chunks, which may still be fetched."""
 
     names: tuple[str, ...]
     types: tuple[str, ...]
@@ -42,12 +42,12 @@ class QueryResult:
 
     @property
     def rows(self) -> Iterator[Row]:
-        """All rows, as they arrive."""
+        """All rows, as they arrive; they can be read once."""
         for chunk in self.chunks:
             yield from chunk
 
     def first(self, count: int | None) -> tuple[list[Row], int]:
-        """Return the first rows (all: None), and the number of all rows."""
+        """Return at most `count` rows (all if it is None) and the number of all rows; all rows are fetched."""
         rows: list[Row] = []
         total = 0
         for chunk in self.chunks:
@@ -58,7 +58,13 @@ class QueryResult:
 
 @dataclass(frozen=True)
 class ResultPage:
-    """The output for results: the row limit of a table (None: all), and whether a person watches."""
+    """The output for results.
+
+    Attributes:
+        console: The console to write to.
+        limit: The number of rows of a table that are written; None for all.
+        watched: Whether a person watches: tables then fit the screen, and values are without control characters.
+    """
 
     console: Console
     limit: int | None = None
@@ -67,12 +73,16 @@ class ResultPage:
     """Whether text cells of CSV that a spreadsheet would execute are escaped."""
 
     def write(self, text: str) -> None:
-        """Write text unchanged; on a terminal without control characters."""
+        """Write text; if a person watches, control characters are escaped."""
         self.console.file.write(escape_controls(text) if self.watched else text)
 
 
 def render(result: QueryResult, mode: str, page: ResultPage) -> None:
-    """Write a result in a mode; `table`, `markdown` and `line` apply the page's limit and report the omitted rows."""
+    """Write a result in a mode: table, csv, json, markdown or line.
+
+    `csv` and `json` write all rows. The others write at most the rows of the page's limit, and state how many are
+    omitted.
+    """
     _WRITERS[mode](result, page)
 
 
@@ -80,6 +90,10 @@ def render(result: QueryResult, mode: str, page: ResultPage) -> None:
 
 
 def _write_table(result: QueryResult, page: ResultPage) -> None:
+    """Write a result as a table with names and types in its header, and the number of rows below it.
+
+    On a screen, columns are truncated or omitted (`…`) so that it fits, and quasi-identifiers come first.
+    """
     rows, total = result.first(page.limit)
     numeric = [_is_number(t) for t in result.types]
     number = format_number if page.watched else str
@@ -120,7 +134,16 @@ def _write_table(result: QueryResult, page: ResultPage) -> None:
 
 
 def _write_footer(page: ResultPage, rows: int, total: int, columns: str = "") -> None:
-    """Write the number of rows, and how many of them are not shown."""
+    """Write how many rows there are and how many of them are not shown.
+
+    If no person watches, only omitted rows are stated.
+
+    Args:
+        page: The output.
+        rows: The number of rows that were written.
+        total: The number of all rows.
+        columns: A note on omitted columns; "" if all are shown.
+    """
     if not page.watched:
         if rows < total:
             page.console.print(f"({total - rows:,} more rows)", highlight=False)
@@ -134,14 +157,20 @@ def _write_footer(page: ResultPage, rows: int, total: int, columns: str = "") ->
 
 
 def _is_number(type_: str) -> bool:
+    """Return whether a DuckDB type is one of numbers."""
     return type_.startswith(_NUMBER_TYPES) or type_.split("(")[0].endswith("INT")
 
 
 def fit_columns(natural_widths: Sequence[int], screen: int | None) -> tuple[list[int | None], list[int]]:
-    """Return which columns of a table fit a screen, with None for omitted columns, and the width of each.
+    """Return the columns of a table that fit a screen, by position, and the width of every column.
 
-    Wide columns are truncated first, and never below MIN_COLUMN_WIDTH; if that is not enough, columns in the middle are
-    omitted.
+    The first list has None once, in place of all omitted columns. Wide columns are truncated first, to MIN_COLUMN_WIDTH
+    at least. If that is not enough, columns in the middle are omitted; if only the first and the last remain, these are
+    truncated further.
+
+    Args:
+        natural_widths: The widths that the columns need.
+        screen: The width of the screen; None shows all columns at their natural widths.
 
     >>> fit_columns([4, 100, 4], 40)
     ([0, 1, 2], [4, 22, 4])
@@ -155,6 +184,7 @@ def fit_columns(natural_widths: Sequence[int], screen: int | None) -> tuple[list
     min_widths = [min(w, MIN_COLUMN_WIDTH) for w in max_widths]
 
     def total(columns: Sequence[int | None], widths: Sequence[int]) -> int:
+        """Return the width of a table of these columns with borders."""
         return sum(3 + (1 if i is None else widths[i]) for i in columns) + 1
 
     visible = all_columns
@@ -185,7 +215,10 @@ def fit_columns(natural_widths: Sequence[int], screen: int | None) -> tuple[list
 def fit_with_pinned_columns(
     natural_widths: Sequence[int], pinned: Sequence[int], screen: int
 ) -> tuple[list[int | None], list[int]]:
-    """Return columns and widths as `fit_columns`, with some columns first and not truncated; others follow if they fit.
+    """Return the columns of a table that fit a screen, pinned ones first, and the width of every column.
+
+    Pinned columns are not truncated. Other columns follow in their order, as many as fit, from MIN_COLUMN_WIDTH on. If
+    not even the pinned columns fit, the result is that of `fit_columns`.
 
     >>> fit_with_pinned_columns([30, 9, 8, 30, 30], [1, 2], 60)
     ([1, 2, 0, 3], [18, 9, 8, 12, 12])
@@ -208,7 +241,7 @@ def fit_with_pinned_columns(
 
 
 def truncate(text: str, width: int) -> str:
-    """Return a text truncated to a width in columns of a terminal, with `…` at the end."""
+    """Return a text truncated to a width in columns of a terminal, with `…` at the end if it was longer."""
     return text if cell_len(text) <= width else set_cell_size(text, max(0, width - 1)) + "…"
 
 
@@ -216,6 +249,7 @@ def truncate(text: str, width: int) -> str:
 
 
 def _write_csv(result: QueryResult, page: ResultPage) -> None:
+    """Write all rows as CSV with a header line; formulas in text columns are escaped if the page says so."""
     headers = csv_formulas.header_cells(result.names, escape=page.is_escaped)
     page.write(",".join(map(_csv_field, headers)) + "\n")
     texts = [page.is_escaped and csv_formulas.is_text(type_) for type_ in result.types]
@@ -225,7 +259,13 @@ def _write_csv(result: QueryResult, page: ResultPage) -> None:
 
 
 def _csv_field(value: object, is_escaped: bool = False, is_quasi: bool = False) -> str:
-    """Return a value in CSV as COPY writes it: NULL is empty, an empty text is quoted."""
+    """Return a value as a field of CSV, as DuckDB's COPY writes it: NULL is empty, an empty text is quoted.
+
+    Args:
+        value: The value.
+        is_escaped: Whether a text that a spreadsheet would execute is escaped.
+        is_quasi: Whether the column is a quasi-identifier, in which negative numbers are not escaped.
+    """
     if value is None:
         return ""
     text = csv_formulas.escape_cell(format_value(value), is_quasi=is_quasi) if is_escaped else format_value(value)
@@ -233,6 +273,7 @@ def _csv_field(value: object, is_escaped: bool = False, is_quasi: bool = False) 
 
 
 def _write_json(result: QueryResult, page: ResultPage) -> None:
+    """Write all rows as a JSON list of objects, one per line; repeated column names get a number."""
     names = [as_json(n) for n in unique_names(result.names)]
     separator = "["
     for row in result.rows:
@@ -242,10 +283,14 @@ def _write_json(result: QueryResult, page: ResultPage) -> None:
 
 
 def _write_markdown(result: QueryResult, page: ResultPage) -> None:
+    """Write a result as a Markdown table, up to the limit of the page."""
+
     def line(cells: Iterable[str]) -> str:
+        """Return one line of a Markdown table."""
         return "| " + " | ".join(cells) + " |\n"
 
     def cell(text: str) -> str:
+        """Return a text as a cell of a Markdown table: on one line, with `|` escaped."""
         return single_line(text).replace("|", "\\|")
 
     rows, total = result.first(page.limit)
@@ -258,6 +303,10 @@ def _write_markdown(result: QueryResult, page: ResultPage) -> None:
 
 
 def _write_lines(result: QueryResult, page: ResultPage) -> None:
+    """Write a result with one line `name = value` per value and a blank line between rows.
+
+    At most the rows of the page's limit are written.
+    """
     rows, total = result.first(page.limit)
     names = [single_line(n) for n in result.names]
     width = max(map(cell_len, names), default=0)

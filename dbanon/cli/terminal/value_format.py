@@ -11,7 +11,7 @@ from dbanon.release.summary import format_number as format_number
 
 
 def format_value(value: object, number: Callable[[float], str] = str) -> str:
-    """Return a value as SQL shows it; `number` formats fractions.
+    """Return a value as DuckDB's SQL shows it as text; `number` formats floats.
 
     >>> format_value([1.5, None, {'a': True}])
     '[1.5, NULL, {a: true}]'
@@ -36,11 +36,12 @@ def format_value(value: object, number: Callable[[float], str] = str) -> str:
 
 
 def as_json(value: object) -> str:
-    """Return a value as JSON; values that JSON cannot represent are texts, and NaN and infinities are null."""
+    """Return a value as JSON text; values that JSON cannot represent become texts, NaN and infinities null."""
     return json.dumps(_json_value(value), ensure_ascii=False)
 
 
 def _json_value(value: Any) -> Any:
+    """Return a value with only types that JSON has; NaN and infinities become None, other values texts."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
@@ -51,7 +52,7 @@ def _json_value(value: Any) -> Any:
 
 
 def unique_names(names: Iterable[str]) -> list[str]:
-    """Return the column names with a number appended to repeated ones: an object has each key once.
+    """Return column names without repetitions: a number is appended to repeated ones.
 
     >>> unique_names(["a", "a", "a_1"])
     ['a', 'a_2', 'a_1']

@@ -13,7 +13,11 @@ T = TypeVar("T")
 
 
 class Worker:
-    """One thread that works for the main thread. `interrupt` stops its work; `tick` receives the seconds."""
+    """One thread that works for the main thread.
+
+    `interrupt` stops its work, after Ctrl-C. `tick` receives the running time in seconds about ten times per second,
+    and None when the work is complete.
+    """
 
     def __init__(self, interrupt: Callable[[], None], tick: Callable[[float | None], None]) -> None:
         self._interrupt = interrupt
@@ -21,7 +25,11 @@ class Worker:
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="dbanon-shell")
 
     def run(self, work: Callable[[], T]) -> T:
-        """Return the result of the work, or raise its error; KeyboardInterrupt if Ctrl-C stopped it."""
+        """Run `work` in the thread and return its result, or raise its error.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed, and the work ended with an error.
+        """
         started = time.monotonic()
         with _record_ctrl_c() as pressed:
             future = self._pool.submit(work)
@@ -35,19 +43,23 @@ class Worker:
         return future.result()
 
     def close(self) -> None:
-        """End the thread."""
+        """End the thread, after the work that runs in it."""
         self._pool.shutdown()
 
 
 @contextlib.contextmanager
 def _record_ctrl_c() -> Iterator[threading.Event]:
-    """Record Ctrl-C in an event instead of raising it, so that it cannot interrupt two lines that belong together."""
+    """Yield an event that Ctrl-C sets during the block, instead of raising KeyboardInterrupt.
+
+    Outside of the main thread nothing is changed, and the event is never set.
+    """
     pressed = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield pressed
         return
 
     def note(number: int, frame: FrameType | None) -> None:
+        """Set the event."""
         pressed.set()
 
     previous_handler = signal.signal(signal.SIGINT, note)

@@ -15,7 +15,7 @@ __all__ = ["Plugin"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import the plugin, and with it dbt, at its first use."""
+    """Return the class `Plugin`, importing dbt at its first use; AttributeError for any other name."""
     if name != "Plugin":
         raise AttributeError(f"module 'dbanon.dbt' has no attribute '{name}'")
     from dbanon.integrations.dbt.plugin import Plugin

@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parent / "package"
 
 
 def packages_yml(folder: str | Path) -> str:
-    """Return the text of a project's packages.yml that names the package in a folder."""
+    """Return the text of a dbt project's packages.yml that names the local package in `folder`."""
     place = str(folder)
     if not re.fullmatch(r"[\w./-]+", place):  # YAML takes a JSON text for what it is
         place = json.dumps(place, ensure_ascii=False)
@@ -19,7 +19,7 @@ def packages_yml(folder: str | Path) -> str:
 
 
 def copy_package(folder: str | Path, *, overwrite: bool = False) -> list[Path]:
-    """Copy the package into a folder, which is created if missing, and return the paths of its files.
+    """Copy dbanon's dbt package into a folder, which is created if missing, and return the paths of the new files.
 
     Raises:
         TargetNotLocalError: The folder is not on this machine.

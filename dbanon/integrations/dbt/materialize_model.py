@@ -23,7 +23,7 @@ from dbanon.views import materialize, statement_parser, target
 
 
 def create_next_version(connection: Connection, model: DbtModel) -> list[str]:
-    """Create the next version of a model's release, and return the messages of its warnings.
+    """Create the next version of a dbt model's release; return the messages of its disclosure and utility warnings.
 
     Without a published version this creates the first one. Otherwise it refreshes the release or, with `full_refresh`,
     creates a version with the present call, clustered from scratch. The new version is checked against all versions.
@@ -33,7 +33,7 @@ def create_next_version(connection: Connection, model: DbtModel) -> list[str]:
         model: The model.
 
     Raises:
-        DbtModelChangedError: The call is not that of the published version.
+        DbtModelChangedError: A refresh, and the call is not that of the published version.
         DbanonError: Whatever `create_release` and `refresh_release` raise.
     """
     with _collect_warnings() as messages:
@@ -56,7 +56,9 @@ def create_next_version(connection: Connection, model: DbtModel) -> list[str]:
 
 
 def _query_call(connection: Connection, name: str, query: str) -> str:
-    """Return the call of a model's query, without the brackets or comments around it.
+    """Return the call of an algorithm that a model's query is, without the brackets or comments around it.
+
+    `name` is the quoted name of the release.
 
     Raises:
         NotASingleCallError: The query is not a single call.
@@ -72,7 +74,7 @@ def _query_call(connection: Connection, name: str, query: str) -> str:
 
 
 def _published_entry(connection: Connection, model: DbtModel) -> LedgerEntry | None:
-    """Return the published version of the model's release, or None."""
+    """Return the ledger entry of the published version of the model's release; None if there is none."""
     database, *rest = model.place
     with session.find_session(connection.raw).cursor() as cursor:
         condition = "schema_name = ? AND lower(name) = lower(?) AND status = 'published'"
@@ -83,10 +85,20 @@ def _published_entry(connection: Connection, model: DbtModel) -> LedgerEntry | N
 def _check_same_call(
     connection: Connection, entry: LedgerEntry, model: DbtModel, new_call: tuple[str, str, Mapping[str, Any]]
 ) -> None:
-    """Check that the release was made by the same call, with the same key.
+    """Raise an error if the published version was made by another call, or with another key.
+
+    Compared are the function, the source, and all parameters; `improve` is not if its new value is a time limit,
+    because the ledger has the number of moves. The key is compared if the model gives one and no column has the role
+    person.
+
+    Args:
+        connection: A connection of dbanon.
+        entry: The ledger entry of the published version.
+        model: The model.
+        new_call: The function, source and parameters of its query.
 
     Raises:
-        DbtModelChangedError: It was not.
+        DbtModelChangedError: They differ.
     """
     function, source, arguments = new_call
     parameters = json.loads(json.dumps(dict(arguments), default=str))
@@ -117,13 +129,16 @@ def _check_same_call(
 
 
 def _without_improve(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters without `improve`."""
+    """Return a copy of the parameters without `improve`."""
     return {name: value for name, value in parameters.items() if name.lower() != "improve"}
 
 
 @contextlib.contextmanager
 def _collect_warnings() -> Iterator[list[str]]:
-    """Return a context manager that collects warnings about releases; other warnings are issued again."""
+    """Yield a list that receives the messages of disclosure and utility warnings when the block has ended.
+
+    Other warnings of the block are issued again then. If the block raises an error, all are discarded.
+    """
     messages: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -21,7 +21,15 @@ _OPTIONS = (*REFRESH_OPTIONS, "key")
 
 @dataclass(frozen=True)
 class DbtModel:
-    """One model with `materialized='anonymized'`; `place` is database, schema and name of its relation."""
+    """A dbt model with `materialized='anonymized'`.
+
+    Attributes:
+        place: Database, schema and name of its relation.
+        query: Its compiled query.
+        full_refresh: Whether dbt runs with --full-refresh.
+        options: Validated options of the configuration, except `key`.
+        key: The columns of the key; None if the configuration has none.
+    """
 
     place: tuple[str, str, str]
     """Database, schema and name of its relation."""
@@ -40,9 +48,9 @@ class DbtModel:
         full_refresh: bool = False,
         dbt_keys: Collection[str] = (),
     ) -> DbtModel:
-        """Return a model with its configuration validated.
+        """Return a model with the options of its dbt configuration, after validating them.
 
-        A key that is neither dbanon's nor similar to one is ignored: it may be for another tool.
+        Keys of the configuration that are neither options nor similar to one are ignored: they may be for another tool.
 
         Args:
             place: Database, schema and name of its relation.
@@ -53,7 +61,7 @@ class DbtModel:
 
         Raises:
             InvalidArgumentError: An option has an invalid value.
-            UnknownParameterError: A key is similar to an option.
+            UnknownParameterError: A key that is no option, and not one of `dbt_keys`, is similar to an option.
         """
         function = f"model {place[2]}"
         for name in config:

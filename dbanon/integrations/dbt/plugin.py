@@ -31,22 +31,25 @@ _LOGGER = AdapterLogger("dbanon")
 
 
 class Plugin(BasePlugin):
-    """The plugin; dbt-duckdb finds the class by its name and calls its methods."""
+    """The plugin of dbt-duckdb, which finds the class by its name and calls its methods."""
 
     _instance: Any = None
 
     def configure_connection(self, conn: Any) -> None:
-        """Create the schema `dbanon` in the database of the profile, once."""
+        """Attach dbanon to dbt's first connection, which creates the schema `dbanon` in the profile's database."""
         with _ATTACHING:
             self._instance = attach(conn)
 
     def configure_cursor(self, cursor: Any) -> None:
-        """Attach a cursor: macros belong to one connection, and each model has one of its own."""
+        """Attach dbanon to a cursor of a model without creating the schema; macros belong to one connection."""
         with _ATTACHING:
             attach(cursor, catalog=False)
 
     def store(self, target_config: Any) -> None:
-        """Create the next version of a release, for the materialization `anonymized`."""
+        """Create the next version of a release, for a model with the materialization `anonymized`; log its warnings.
+
+        DbtRuntimeError if this fails. For any other format the method of the base class is called, too.
+        """
         if target_config.location.format != FORMAT:
             super().store(target_config)
         relation = target_config.relation

@@ -17,20 +17,32 @@ from dbanon.table_functions.registry import table_functions
 
 
 class _DuckDBCursors(Connection):
-    """A connection whose cursors are DuckDB's: Harlequin creates one each time it reads the catalog."""
+    """A connection of dbanon whose `cursor` returns a plain cursor of DuckDB, without dbanon attached.
+
+    Harlequin creates a cursor each time it reads the catalog.
+    """
 
     def cursor(self) -> Any:
+        """Return a cursor of the DuckDB connection."""
         return self.raw.cursor()
 
 
 class DbanonConnection(DuckDbConnection):
-    """A connection that runs statements as `dbanon.connect` does, and raises dbanon's errors as Harlequin's."""
+    """A connection of Harlequin that runs statements as `dbanon.connect` does.
+
+    Errors of dbanon are raised as HarlequinQueryError.
+    """
 
     def __init__(self, conn: Any, init_message: str = "") -> None:
+        """Attach dbanon to the DuckDB connection `conn`."""
         super().__init__(conn=_DuckDBCursors(conn), init_message=init_message)
 
     def execute(self, query: str) -> DuckDbCursor | None:
-        """Run a query; return None if it was interrupted."""
+        """Run a query and return its cursor; None if it has no result or was interrupted.
+
+        Raises:
+            HarlequinQueryError: The query failed.
+        """
         n_interrupts = self._interrupt_count()
         try:
             return super().execute(query)
@@ -42,7 +54,7 @@ class DbanonConnection(DuckDbConnection):
             raise
 
     def get_completions(self) -> list[HarlequinCompletion]:
-        """Return completions, dbanon's functions first."""
+        """Return the completions of the editor: the names of dbanon's table functions, then those of DuckDB."""
         completions = [
             HarlequinCompletion(label=f.name, type_label="anon", value=f.name, priority=50, context=None)
             for f in table_functions().values()
@@ -50,6 +62,7 @@ class DbanonConnection(DuckDbConnection):
         return [*completions, *super().get_completions()]
 
     def _interrupt_count(self) -> int:
+        """Return how often the session was interrupted so far."""
         return find_session(self.conn.raw).interrupts
 
 
@@ -59,7 +72,7 @@ class DbanonAdapter(DuckDbAdapter):
     ADAPTER_DETAILS = "DuckDB with dbanon's anonymization functions."
 
     def connect(self) -> DbanonConnection:
-        """Return a connection to the database, with dbanon attached."""
+        """Return a connection to the database, with dbanon attached; HarlequinConnectionError if attaching fails."""
         duckdb_connection = super().connect()
         try:
             return DbanonConnection(duckdb_connection.conn, duckdb_connection.init_message)

@@ -9,14 +9,14 @@ _LOADED: dict[int, Magic] = {}
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Register `%dbanon` and `%%dbanon` in a shell of IPython."""
+    """Register the magics `%dbanon` and `%%dbanon` in a shell of IPython; loading again keeps its connection."""
     magic = _LOADED.setdefault(id(shell), Magic(shell))
     shell.register_magic_function(magic.line, "line", "dbanon")
     shell.register_magic_function(magic.cell, "cell", "dbanon")
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Remove the magics, and close the database that `%dbanon FILE` opened."""
+    """Remove the magics from a shell, and close the database that `%dbanon FILE` opened; do nothing if not loaded."""
     magic = _LOADED.pop(id(shell), None)
     if magic is not None:
         magic.close()

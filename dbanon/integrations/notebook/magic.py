@@ -21,17 +21,25 @@ _SUFFIXES = (".duckdb", ".ddb", ".db")
 
 
 class MagicFailedError(Exception):
-    """An error whose message alone is shown in a notebook. The cell has failed, so that cells below do not run."""
+    """An error of which a notebook shows only the message, without a traceback.
+
+    The cell has failed, so that cells below do not run.
+    """
 
     def _render_traceback_(self) -> list[str]:
+        """Return the lines that IPython shows for the error: its message."""
         return [str(self)]
 
 
 @dataclass
 class Magic:
-    """The magics of one shell, and the connection that they use.
+    """The magics `%dbanon` and `%%dbanon` of one IPython shell, and the connection that they use.
 
-    `owns_connection`: whether the magic opened the connection.
+    Attributes:
+        shell: The shell of IPython.
+        connection: The connection in use; None before one is chosen.
+        name: The variable or file name of the connection, for messages.
+        owns_connection: Whether the magic opened the connection, and so closes it.
     """
 
     shell: Any
@@ -40,29 +48,37 @@ class Magic:
     owns_connection: bool = False
 
     def line(self, line: str) -> Any:
-        """`%dbanon clinic.duckdb` opens a database, `%dbanon con` takes a connection that is there, `%dbanon SELECT 1`
-        runs a statement; `%dbanon --close` closes what was opened. Alone, it says which connection is used.
+        """Run the line magic `%dbanon`.
+
+        `%dbanon clinic.duckdb` opens a database, `%dbanon con` uses the connection in the variable `con`, `%dbanon
+        SELECT 1` runs a statement, `%dbanon --close` closes a database that it opened. Alone, it prints the name of the
+        connection.
 
         `name << SELECT ...` assigns the rows to a variable, as a DataFrame. `$name` in a statement is the value of a
-        variable. A release is shown with its metrics.
+        variable. A release is returned with its metrics. Errors are raised as MagicFailedError.
         """
         return self._run_with_plain_errors(self._line, line.strip())
 
     def cell(self, line: str, cell: str) -> Any:
-        """Run the statements of a cell and show the rows of the last one.
+        """Run the statements of a cell and return the result of the last one.
 
-        After `%%dbanon` there may be a connection or a file, and `name <<`; see `%dbanon`.
+        None if it has no rows or they are assigned.
+
+        After `%%dbanon` there may be a connection or a file, and `name <<`; see `line`.
         """
         return self._run_with_plain_errors(self._cell, line.strip(), cell)
 
     def close(self) -> None:
-        """Close the connection if `%dbanon FILE` opened it."""
+        """Forget the connection, and close it if `%dbanon FILE` opened it."""
         if self.owns_connection:
             self.connection.close()
         self.connection, self.name, self.owns_connection = None, "", False
 
     def _run_with_plain_errors(self, action: Any, *arguments: str) -> Any:
-        """Return the result of an action; an error is raised with its message alone."""
+        """Call `action` with the arguments and return its result.
+
+        Errors of dbanon, DuckDB and the system are raised as MagicFailedError.
+        """
         try:
             return action(*arguments)
         except (errors.DbanonError, duckdb.Error, OSError) as error:
@@ -70,6 +86,10 @@ class Magic:
         raise MagicFailedError(message)
 
     def _line(self, line: str) -> Any:
+        """Interpret the text after `%dbanon`: nothing, `--close`, a connection or file, or a statement to run.
+
+        Only a statement returns a result; the others print one line.
+        """
         if not line:
             return self._print(
                 f"The connection is {self.name}." if self.connection is not None else _NO_CONNECTION_TEXT
@@ -80,6 +100,7 @@ class Magic:
         return self._print(f"The connection is {self.name}.") if self._use(line) else self._run(line)
 
     def _cell(self, line: str, cell: str) -> Any:
+        """Use the connection or file that `line` names, if any, and run the cell, with the assignment in `line`."""
         assignment = re.fullmatch(r"(.*?)\s*(\w+\s*<<)", line)
         connection_text = assignment[1] if assignment else line
         if connection_text and not self._use(connection_text):
@@ -87,7 +108,13 @@ class Magic:
         return self._run(f"{assignment[2]} {cell}" if assignment else cell)
 
     def _use(self, text: str) -> bool:
-        """Use the connection or file that a text names; return False if the text can be a statement."""
+        """Use the connection or database file that a text names and return True; False if the text can be a statement.
+
+        A connection that the magic opened before is closed.
+
+        Raises:
+            UnknownConnectionError: The text is one word, and neither a connection, a file nor a statement.
+        """
         value = self.shell.user_ns.get(text) if text.isidentifier() else None
         if isinstance(value, (Connection, duckdb.DuckDBPyConnection)):
             self.close()
@@ -105,7 +132,15 @@ class Magic:
         return False
 
     def _run(self, text: str) -> Anonymized | NotebookResult | None:
-        """Run statements, and return the result of the last one; None if it has no rows or they are assigned."""
+        """Run statements and return the result of the last one.
+
+        None if it has no rows or they are assigned to a variable.
+
+        `name << SELECT ...` assigns the rows, or the release, to the variable `name` of the notebook as a DataFrame.
+
+        Raises:
+            ConnectionMissingError: No connection was chosen.
+        """
         name, query = _split_assignment(text)
         if self.connection is None:
             raise errors.ConnectionMissingError("%dbanon")
@@ -116,6 +151,10 @@ class Magic:
         return None
 
     def _execute(self, query: str) -> Anonymized | NotebookResult | None:
+        """Run statements; return a release with its classes and metrics, the rows of another last query, or None.
+
+        None means that the last statement is no query, or reports only success.
+        """
         parameters = self._parameters(query)
         with raise_keyboard_interrupt():
             if is_release_query(query):
@@ -131,11 +170,17 @@ class Magic:
             return None if result.rows.column_names == ["Success"] and not len(result) else result
 
     def _in_notebook(self, code: str, **names: Any) -> Any:
-        """Return the value of an expression among the notebook's variables, so that its DataFrames can be sources."""
+        """Evaluate a Python expression among the notebook's variables, so that DataFrames there can be sources.
+
+        `names` and `connection` are available in the expression, too.
+        """
         return eval(code, self.shell.user_ns, {"connection": self.connection, **names})  # noqa: S307
 
     def _parameters(self, query: str) -> dict[str, Any] | None:
-        """Return the values of the variables that the last statement names with a dollar sign."""
+        """Return the values of the notebook variables that the last statement names as `$name`; None if there are none.
+
+        None also for text that DuckDB cannot parse: the statement itself will raise the error.
+        """
         try:
             statements = self.connection.raw.extract_statements(query)
         except duckdb.Error:  # what is wrong, or is a statement of dbanon, says so when it runs
@@ -144,6 +189,7 @@ class Magic:
         return {name: self.shell.user_ns[name] for name in wanted if name in self.shell.user_ns} or None
 
     def _print(self, text: str) -> None:
+        """Print a line below the cell."""
         print(text)
 
 
@@ -158,7 +204,10 @@ _ONE_WORD_STATEMENTS = frozenset(
 
 
 def _split_assignment(text: str) -> tuple[str | None, str]:
-    """Return the variable that rows go to, if one is named, and the statements."""
+    """Split `name << statements` into the variable name and the statements; the name is None if there is none.
+
+    A Python keyword is no name; then the whole text is returned as statements.
+    """
     assignment = _ASSIGNED.match(text)
     if assignment is None or not assignment[1].isidentifier() or keyword.iskeyword(assignment[1]):
         return None, text

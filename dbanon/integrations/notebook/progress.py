@@ -13,19 +13,23 @@ UPDATE_INTERVAL_S = 0.1
 
 
 class ProgressBar:
-    """A progress bar for `progress=` of `dbanon.connect` and `dbanon.anonymize` in a notebook.
+    """A callback for `progress=` of `dbanon.connect` and `dbanon.anonymize` that shows a progress bar in a notebook.
 
-    It is called by any thread while a statement runs, and removed when the cell ends. Outside of IPython it shows
-    nothing.
+    Any thread may call it while a statement runs. The bar is removed when the cell ends. Outside of IPython nothing is
+    shown.
     """
 
     def __init__(self) -> None:
+        """Create a bar that is not shown yet."""
         self._started_at = self._updated_at = 0.0
         self._handle: Any = None
         self._shell: Any = None
 
     def __call__(self, done: float, gone: float) -> None:
-        """Show that a fraction `done` of the statement is complete, and a fraction `gone` of the loss is removed."""
+        """Show that a fraction `done` of the statement is complete and a fraction `gone` of the loss is removed.
+
+        Nothing is shown in the first DISPLAY_AFTER_S seconds, or within UPDATE_INTERVAL_S of the last update.
+        """
         now = time.monotonic()
         if not self._started_at:
             self._begin(now)
@@ -43,7 +47,7 @@ class ProgressBar:
             self._handle.update(_bar_formats(done, gone), raw=True)
 
     def end(self, *_: object) -> None:
-        """Remove the bar."""
+        """Remove the bar; the next call starts again. IPython calls this when a cell ends."""
         handle, shell = self._handle, self._shell
         self._started_at, self._handle, self._shell = 0.0, None, None
         if shell is not None:
@@ -52,6 +56,7 @@ class ProgressBar:
             handle.update({"text/plain": ""}, raw=True)
 
     def _begin(self, now: float) -> None:
+        """Store the start time and the IPython shell, and register `end` for the end of the cell."""
         ipython = sys.modules.get("IPython")
         self._started_at, self._shell = now, ipython.get_ipython() if ipython else None
         if self._shell is not None:
@@ -59,6 +64,7 @@ class ProgressBar:
 
 
 def _bar_formats(fraction_done: float, loss_removed: float) -> dict[str, str]:
+    """Return the bar as text and as HTML, by MIME type: percent done, and percent of loss removed if above 0."""
     fraction = min(max(fraction_done, 0.0), 1.0)
     caption = f"{fraction:.0%} done" + (f", {loss_removed:.1%} of the loss gone" if loss_removed > 0 else "")
     return {"text/plain": caption, "text/html": f'<progress value="{fraction:.3f}" max="1"></progress> {caption}'}

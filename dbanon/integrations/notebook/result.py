@@ -21,7 +21,7 @@ MAX_CELL_LENGTH = 200
 class NotebookResult:
     """All rows that a statement returned, in an Arrow table.
 
-    A notebook shows the first ten; `df()`, `pl()` and `arrow()` return all of them.
+    A notebook shows the first MAX_ROWS; `df()`, `pl()` and `arrow()` return all of them.
     """
 
     rows: pa.Table
@@ -45,15 +45,18 @@ class NotebookResult:
         return self.rows
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        """Return an Arrow C stream of all rows, for other libraries."""
         return self.rows.__arrow_c_stream__(requested_schema)
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def __repr__(self) -> str:
+        """Return the first rows as a text table, with the number of rows below; only this number if there are none."""
         return f"{self._head.to_string(index=False)}\n{self._caption}" if len(self) else self._caption
 
     def _repr_html_(self) -> str:
+        """Return the first MAX_ROWS rows as an HTML table, with the number of rows below."""
         heads = "".join(f"<th>{html.escape(name)}</th>" for name in self.rows.column_names)
         rows = zip(*map(duckdb_relations.display_values, self.rows.slice(0, MAX_ROWS).columns), strict=True)
         lines = "".join(
@@ -63,6 +66,7 @@ class NotebookResult:
 
     @cached_property
     def _head(self) -> Any:
+        """The first MAX_ROWS rows as a pandas DataFrame of printable texts."""
         import pandas as pd
 
         head = self.rows.slice(0, MAX_ROWS)
@@ -76,12 +80,13 @@ class NotebookResult:
 
     @property
     def _caption(self) -> str:
+        """The number of rows as text, such as "25 rows, 10 shown"."""
         caption = f"{len(self):,} row{'' if len(self) == 1 else 's'}"
         return f"{caption}, {MAX_ROWS} shown" if len(self) > MAX_ROWS else caption
 
 
 def format_cell(value: object, *, printable: bool = False) -> str:
-    """Return a value as it is shown, in at most MAX_CELL_LENGTH characters.
+    """Return a value as text of at most MAX_CELL_LENGTH characters; a longer one ends with an ellipsis.
 
     With `printable`, characters that could control a terminal become blanks.
     """

@@ -9,9 +9,10 @@ from pathlib import Path
 
 
 class AuditLog:
-    """A file that entries are appended to; without a path nothing is logged."""
+    """A file to which one JSON object per line is appended; without a path nothing is logged."""
 
     def __init__(self, path: Path | None) -> None:
+        """Create the file, readable only by its owner, if it does not exist."""
         self.path = path
         self._lock = threading.Lock()
         if path is not None:
@@ -20,7 +21,7 @@ class AuditLog:
     def record(
         self, event: str, token_name: str | None, session: str, functions: Sequence[str] = (), reason: str = ""
     ) -> None:
-        """Append an entry.
+        """Append an entry with the current time in UTC; safe to call from several threads.
 
         Args:
             event: What happened.

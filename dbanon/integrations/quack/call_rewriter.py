@@ -23,7 +23,14 @@ _NUMBER_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "DECIMAL", "FLOAT",
 
 
 class AlgorithmCall(NamedTuple):
-    """A call of an algorithm's table function: algorithm, suffix of the table, source and parameters."""
+    """A call of an algorithm's table function.
+
+    Attributes:
+        algorithm: The algorithm.
+        suffix: The ending of the function's name: "", "_classes" or "_metrics".
+        source: The source as the call names it.
+        parameters: The values of the given parameters by name.
+    """
 
     algorithm: str
     suffix: str
@@ -33,18 +40,18 @@ class AlgorithmCall(NamedTuple):
 
 @dataclass(frozen=True)
 class CallRewriter:
-    """Replaces calls for one reader.
+    """Replaces calls of table functions in the statements of one reader by the tables of releases.
 
     Attributes:
         permissions: What the reader may request.
-        resolve_release: Returns schema and name of the release of a call.
+        resolve_release: Returns schema and name of the release of a call; it may raise an error.
     """
 
     permissions: Sequence[Permission]
     resolve_release: Callable[[AlgorithmCall], tuple[str, str]]
 
     def replace_call(self, node: dict[str, Any], parse_query: Callable[[Sql], dict[str, Any]]) -> None:
-        """Replace a call in the tree by the table that answers it.
+        """Replace a call in the tree by the table of its release, or `permissions()` by a query of the permissions.
 
         Args:
             node: The node of the call; modified in place.
@@ -52,6 +59,7 @@ class CallRewriter:
 
         Raises:
             ReaderStatementRefusedError: The call is not readable, or has arguments that are not allowed.
+            DbanonError: An argument is invalid, or `resolve_release` raises it.
         """
         common_fields = {part: node[part] for part in ("alias", "sample", "query_location", "column_name_alias")}
         if (name := _function_name(node)) == PERMISSIONS:
@@ -70,6 +78,7 @@ class CallRewriter:
 
 
 def _refuse_call(call: AlgorithmCall) -> tuple[str, str]:
+    """Raise RequestNotPermittedError: no call is permitted."""
     raise errors.RequestNotPermittedError(f"{call.algorithm}(...)", [])
 
 
@@ -77,26 +86,30 @@ NO_CALLS = CallRewriter((), _refuse_call)
 
 
 def is_rewritten(name: str) -> bool:
-    """Return whether calls of a table function are replaced here."""
+    """Return whether calls of a table function are replaced: an algorithm's, `permissions`, or that of a client's file.
+
+    `name` is in lower case.
+    """
     return name in (PERMISSIONS, CLIENT_CALL) or name in _algorithm_functions()
 
 
 @cache
 def _algorithm_functions() -> Mapping[str, tuple[str, str]]:
-    """Return the functions of all algorithms, each with its algorithm and the suffix of its table."""
+    """Return (algorithm, suffix) of each algorithm's table functions, by name of the function."""
     return {
         algorithm + suffix: (algorithm, suffix) for algorithm in permissions.algorithms() for suffix in KIND_BY_ENDING
     }
 
 
 def _function_name(node: Mapping[str, Any]) -> str:
+    """Return the lower-case name of the function that a node calls."""
     return str(node["function"]["function_name"]).lower()
 
 
 def permission_rows(permissions: Sequence[Permission]) -> Sql:
     """Return a query of what a reader may request: sources, algorithms, the least k and bounds of privacy models.
 
-    It contains literals only, so no table with permissions is read for a reader.
+    The rows are literals in the query, so no table with permissions is read for a reader.
     """
     types = {"source": "VARCHAR", "algorithms": "VARCHAR[]", "k": "INTEGER", "parameters": "VARCHAR"}
     values = [join_sql(f"CAST(NULL AS {type_})" for type_ in types.values())]  # gives the columns their types
@@ -110,9 +123,10 @@ def permission_rows(permissions: Sequence[Permission]) -> Sql:
 
 
 def _parse_call(name: str, children: list[Any]) -> AlgorithmCall:
-    """Return the call in the arguments of a table function.
+    """Return the call of the table function `name`, read from the nodes of its arguments.
 
     Raises:
+        ReaderStatementRefusedError: A call of a client's file cannot be read.
         MissingArgumentError: It has no source.
         InvalidArgumentError: An argument is no literal.
         RepeatedArgumentError: An argument is given twice.
@@ -134,7 +148,11 @@ def _parse_call(name: str, children: list[Any]) -> AlgorithmCall:
 
 
 def _parse_client_call(children: list[Any]) -> AlgorithmCall:
-    """Return the call in the JSON that a client's file wrote."""
+    """Return the call in the JSON text that the macros of a client's file send as the only argument.
+
+    Raises:
+        ReaderStatementRefusedError: It cannot be read.
+    """
     try:
         ((_, value),) = [_parse_argument(CLIENT_CALL, child) for child in children]
         message = json.loads(value)
@@ -146,6 +164,10 @@ def _parse_client_call(children: list[Any]) -> AlgorithmCall:
 
 
 def _algorithm_call(name: str, source: Any, parameters: dict[str, Any]) -> AlgorithmCall:
+    """Return a call from the function's name and arguments; parameters that are None are omitted.
+
+    ReaderStatementRefusedError if `name` is no function of an algorithm; MissingArgumentError if the source is no text.
+    """
     if name not in _algorithm_functions():
         raise errors.ReaderStatementRefusedError("The table function", repr(name[:60]))
     if not isinstance(source, str):
@@ -157,7 +179,7 @@ def _algorithm_call(name: str, source: Any, parameters: dict[str, Any]) -> Algor
 
 
 def _parse_argument(function: str, child: Mapping[str, Any]) -> tuple[str, Any]:
-    """Return name and value of an argument: `x` (its name is ""), `k := x`, `k => x` or `k = x`."""
+    """Return the lower-case name and the value of an argument: `x` (its name is ""), `k := x`, `k => x` or `k = x`."""
     argument_name, value = str(child["alias"]), child
     if child["class"] == "COMPARISON" and child["type"] == "COMPARE_EQUAL" and child["left"]["class"] == "COLUMN_REF":
         names = child["left"]["column_names"]
@@ -166,7 +188,7 @@ def _parse_argument(function: str, child: Mapping[str, Any]) -> tuple[str, Any]:
 
 
 def _literal_value(function: str, argument_name: str, node: Mapping[str, Any]) -> Any:
-    """Return the text or number of a literal; None for NULL."""
+    """Return the text or number of a literal's node; None for NULL; InvalidArgumentError for any other expression."""
     if node["class"] == "CONSTANT":
         type_, value = node["value"]["type"], node["value"].get("value")
         if node["value"]["is_null"]:

@@ -22,7 +22,16 @@ TOKEN_VARIABLE = "DBANON_TOKEN"  # noqa: S105
 
 
 def client_file_sql(uri: str, name: str, role: str) -> str:
-    """Return the content of a file for `duckdb -init`; `name` is the name that the server is attached as."""
+    """Return the content of a file for `duckdb -init`, with which DuckDB's command line queries a server.
+
+    It attaches the server at `uri` as `name` and creates macros for the functions that the role may call. The token is
+    not in it but in an environment variable.
+
+    Args:
+        uri: The address of the server.
+        name: The name that the server is attached as.
+        role: 'custodian' for all table functions; otherwise those of readers.
+    """
     token = f"getenv('{TOKEN_VARIABLE}')"
     query_prefix = f"quack_query({text(uri)}, "
     statements = [
@@ -43,7 +52,13 @@ _HEADER = (
 def _call_macros(
     query_prefix: str, token: str, is_included: Callable[[TableFunction], object] = lambda function: True
 ) -> Iterator[str]:
-    """Yield macros for the table functions, with all of their parameters."""
+    """Yield statements that create macros for the table functions, with all of their parameters.
+
+    Args:
+        query_prefix: The beginning of a call of quack_query, with the address.
+        token: The SQL expression of the token.
+        is_included: Returns whether a table function gets a macro; by default all do.
+    """
     call = f"{SYSTEM_SCHEMA}replace({install.CALL_JSON}, '''', '''''')"
     quoted_call = f"({text('FROM dbanon_called(' + chr(39))} || {call} || {text(chr(39) + ')')})"
     yield (
@@ -53,7 +68,7 @@ def _call_macros(
 
 
 def _reader_macros(query_prefix: str, token: str) -> Iterator[str]:
-    """Yield macros for the functions that readers can call."""
+    """Yield statements that create macros for the functions that readers can call; arguments as for `_call_macros`."""
     for name in ("releases", "permissions"):
         yield f"CREATE OR REPLACE TEMP MACRO {name}() AS TABLE FROM {query_prefix}'FROM {name}()', token := {token})"
     certificate_query = f"'FROM certificate(''' || {SYSTEM_SCHEMA}replace(release, '''', '''''') || ''')'"

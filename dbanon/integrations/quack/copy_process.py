@@ -16,11 +16,11 @@ from dbanon.udf import install
 
 
 def run_copy_process(database: Path, folder: Path) -> dict[str, Any]:
-    """Run the copy in a process of its own and return its result.
+    """Publish requested releases and copy what is published, in a process of its own; return its result.
 
     Returns:
-        `left_out` and messages about `made` releases; or `error`, and whether another process had the database
-        (`busy`).
+        A dictionary: `left_out` (releases that are not served, with reasons) and `made` (messages about requests); or
+            `error`, and `busy`: whether another process had the database.
     """
     child = subprocesses.start(__name__, {"database": str(database), "folder": str(folder)})
     output, _ = child.communicate()
@@ -31,7 +31,10 @@ def run_copy_process(database: Path, folder: Path) -> dict[str, Any]:
 
 
 def main(job: Mapping[str, Any]) -> int:
-    """Copy, and print the result. The database is opened for writing only if readers have requested a release."""
+    """Publish requested releases, copy what is published, and print the result as JSON; return 0, or 1 after an error.
+
+    The database is opened for writing only if there are requests. `job` has the paths `database` and `folder`.
+    """
     database, folder = Path(job["database"]), Path(job["folder"])
     try:
         has_requests = request_files.has_requests(folder)

@@ -24,16 +24,21 @@ _STOP_TIMEOUT_S = 3600.0
 
 
 class CustodianHandler:
-    """Answers statements from the database itself. Sessions have their own transactions, temporary tables and USE."""
+    """Runs the custodian's statements on the database itself, without restrictions.
+
+    Each session has a connection of its own, with its transactions, temporary tables and USE. `database_changed` is set
+    after each statement.
+    """
 
     def __init__(self, connection: Connection) -> None:
+        """Store the connection whose cursors sessions get."""
         self.connection = connection
         self._connections: dict[str, Connection] = {}
         self._lock = threading.Lock()
         self.database_changed = threading.Event()
 
     def answer(self, session: str, token_name: str, statement: str) -> StatementResult:
-        """Run a statement on the session's connection and return its result."""
+        """Run a statement on the session's connection and return its result; its errors are raised unchanged."""
         session_connection = self._session_connection(session)
         try:
             session_connection.execute(statement)
@@ -42,7 +47,7 @@ class CustodianHandler:
             self.database_changed.set()
 
     def _session_connection(self, session: str) -> Connection:
-        """Return the connection of a session; the first call opens it."""
+        """Return the connection of a session; open it, as a cursor of the server's connection, if it has none."""
         with self._lock:
             session_connection = self._connections.get(session)
             if session_connection is None:
@@ -53,18 +58,18 @@ class CustodianHandler:
             return session_connection
 
     def called_functions(self, statement: str) -> list[str]:
-        """Return no functions: the custodian's are not logged."""
+        """Return an empty list: functions that the custodian calls are not logged."""
         return []
 
     def end_session(self, session: str) -> None:
-        """Close the connection of a session."""
+        """Close the connection of a session, if it has one."""
         with self._lock:
             session_connection = self._connections.pop(session, None)
         if session_connection is not None:
             session_connection.close()
 
     def error_message(self, error: BaseException) -> str | None:
-        """Return the whole message, without the lines that quote the statement."""
+        """Return the message of an error without the lines that quote the statement; other errors with their type."""
         if isinstance(error, (DbanonError, duckdb.Error)):
             return str(error).split("\n\nLINE ")[0].strip().removeprefix("Invalid Input Error: ")
         return f"{type(error).__name__}: {error}"
@@ -73,7 +78,9 @@ class CustodianHandler:
 def serve(
     config: ServerConfig, bounds: dict[str, Any], on_message: Callable[[str], None], on_ready: Callable[[], None]
 ) -> None:
-    """Serve the custodian until SIGTERM or Ctrl-C.
+    """Serve the custodian until SIGTERM or Ctrl-C, then wait up to an hour for running statements.
+
+    Each second, requests of readers are fulfilled and the copy for readers is updated if the database has changed.
 
     Args:
         config: The database, address and log.
@@ -102,7 +109,7 @@ def serve(
 
 @contextlib.contextmanager
 def _report_warnings(on_message: Callable[[str], None]) -> Iterator[None]:
-    """Pass each warning to `on_message`."""
+    """Pass each Python warning of the block to `on_message` as text, also repeated ones."""
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = lambda message, *_, **__: on_message(f"Warning: {message}")
@@ -110,18 +117,23 @@ def _report_warnings(on_message: Callable[[str], None]) -> Iterator[None]:
 
 
 class _CopyUpdater:
-    """Updates the copies for readers and answers their requests.
+    """Updates the copies for readers and publishes the releases that readers request, in the custodian's process.
 
     The process that serves readers cannot open a database that this process has open.
     """
 
     def __init__(self, connection: Connection, folder: Path, on_message: Callable[[str], None]) -> None:
+        """Store the connection, the folder of the copies, and the receiver of messages."""
         self.connection, self.folder, self.on_message = connection, folder, on_message
         self._last_omitted: object = None
         self._has_copied = False
 
     def update(self, database_changed: threading.Event) -> None:
-        """Answer requests and copy what is published, if readers are served and something may have changed."""
+        """Publish requested releases and refresh the copy, if the folder exists and something may have changed.
+
+        That is the case at the first call, after `database_changed` was set (it is cleared), or if there are requests.
+        Errors are ignored; new reasons why releases are not served are reported.
+        """
         if not self.folder.is_dir() or not (
             database_changed.is_set() or not self._has_copied or request_files.has_requests(self.folder)
         ):

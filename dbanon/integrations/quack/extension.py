@@ -15,10 +15,12 @@ SUPPORTED_VERSION = "1.5."
 
 
 def load(connection: Any, function: str) -> None:
-    """Load the extensions into the connection's instance.
+    """Load the extensions httpfs and quack into the connection's instance.
+
+    `function` is the name in the message of an error.
 
     Raises:
-        QuackExtensionMissingError: DuckDB has another version, or an extension cannot be loaded.
+        QuackExtensionMissingError: DuckDB has an unsupported version, or an extension cannot be loaded.
     """
     if not duckdb.__version__.startswith(SUPPORTED_VERSION):
         why = f"serving is made for DuckDB {SUPPORTED_VERSION}x, whose protocol and parsed statements it knows"
@@ -32,5 +34,5 @@ def load(connection: Any, function: str) -> None:
 
 
 def load_sql(name: str) -> Sql:
-    """Return the statement that loads an extension."""
+    """Return the LOAD statement of an extension for the running DuckDB."""
     return duckdb_extensions.load_statement(name, duckdb.__version__)

@@ -12,7 +12,10 @@ from dbanon.views import release_requests
 
 
 def fulfil(connection: Any, requests: Iterable[RequestFile]) -> Iterator[str]:
-    """Answer requests one by one, and yield a message for the operator about each result."""
+    """Publish or refuse the requested releases one by one; yield a message for the operator about each outcome.
+
+    The outcome is stored in the database. An error of one request is reported and does not stop the others.
+    """
     for request in requests:
         request_label = f"{request.reader} asked for {request.algorithm} of {request.source!r:.60}"
         try:

@@ -27,6 +27,7 @@ _UNREADABLE_TABLES = ("permitted", "release_request")
 
 
 def _words(words: str) -> frozenset[str]:
+    """Return the words of a text."""
     return frozenset(words.split())
 
 
@@ -67,9 +68,16 @@ TableColumns = Mapping[tuple[str, str], Mapping[str, str]]
 
 
 class PlanChecker:
-    """An instance of DuckDB that plans statements over the published tables and has no row."""
+    """A DuckDB instance in memory with the published tables, but without rows, that plans readers' statements."""
 
     def __init__(self, tables: TableColumns, functions: Collection[str], config: Mapping[str, Any]) -> None:
+        """Create the empty tables.
+
+        Args:
+            tables: Names and types of the columns of each published table, by schema and name.
+            functions: Functions that are allowed in addition to the allowlist.
+            config: Settings of the DuckDB instance.
+        """
         self.tables = frozenset({*tables, RELEASE_LIST})
         self.functions = function_allowlist.FUNCTIONS | set(functions)
         self._connection: Any = duckdb.connect(":memory:", config=dict(config))
@@ -78,13 +86,13 @@ class PlanChecker:
         self._connection.execute("SET lock_configuration = true")
 
     def cursor(self) -> Any:
-        """Return a read-only connection for one check; the caller closes it."""
+        """Return a cursor in a read-only transaction, for one check; the caller closes it."""
         cursor = self._connection.cursor()
         cursor.execute("BEGIN TRANSACTION READ ONLY")
         return cursor
 
     def check(self, cursor: Any, statement: str) -> None:
-        """Refuse a statement whose plan contains anything that is not known.
+        """Raise an error if a statement, parsed and planned by DuckDB, contains anything that is not allowed.
 
         Args:
             cursor: A connection of `cursor()`.
@@ -107,10 +115,10 @@ class PlanChecker:
             self._check_node(node)
 
     def _check_names(self, nodes: Collection[Mapping[str, Any]]) -> None:
-        """Check the names in a parsed text, wherever they are.
+        """Raise ReaderStatementRefusedError if a function or table named in the parsed tree is not allowed.
 
-        DuckDB omits some expressions from the plan, such as ORDER BY in a table function, or replaces them by their
-        value.
+        `nodes` are all dictionaries in the tree. The plan does not suffice: DuckDB omits some expressions from it, such
+        as ORDER BY in a table function, or replaces them by their value.
         """
         ctes = {str(node["key"]).lower() for node in nodes if set(node) == {"key", "value"}}
         for node in nodes:
@@ -122,7 +130,7 @@ class PlanChecker:
                 _require(is_known, "The table", name)
 
     def check_serialized(self, cursor: Any, statement: str) -> None:
-        """Bind a statement that DuckDB runs from a serialized tree.
+        """Plan a statement that DuckDB runs from a serialized tree, without running it.
 
         Raises:
             ReaderStatementRefusedError: It has an unknown table or function.
@@ -135,7 +143,7 @@ class PlanChecker:
             ) from None
 
     def _check_node(self, node: Mapping[str, Any]) -> None:
-        """Check one part of a plan: an operator, an expression or a function."""
+        """Raise ReaderStatementRefusedError if a plan's node is an operator, expression or function not allowed."""
         kind = node.get("type")
         if isinstance(kind, str) and kind.startswith("LOGICAL_"):
             _require(kind.removeprefix("LOGICAL_") in OPERATORS, "The plan operator", kind)
@@ -151,7 +159,10 @@ class PlanChecker:
         _require(node.get("sample_options") is None, "A sample")
 
     def _check_scan(self, node: Mapping[str, Any]) -> None:
-        """Check a scan: of a published table, or of a list that a call of `unnest` contains."""
+        """Raise ReaderStatementRefusedError unless a scan reads a published table, or a list in a call of `unnest`.
+
+        Samples are refused.
+        """
         extra = node.get("extra_info") or {}
         _require(extra.get("sample_options") is None, "A sample")
         if node["name"] == "unnest":
@@ -164,7 +175,7 @@ class PlanChecker:
 
 
 def _schema_statements(tables: TableColumns) -> Iterator[Sql]:
-    """Yield the statements that create the empty tables and the functions for readers."""
+    """Yield the statements that create the published tables without rows, and the scalar functions for readers."""
     schemas = {SCHEMA, *(schema for schema, _ in tables)}
     yield from (Sql(f"CREATE SCHEMA IF NOT EXISTS {identifier(schema)}") for schema in sorted(schemas))
     for place, columns in tables.items():
@@ -178,7 +189,7 @@ def _schema_statements(tables: TableColumns) -> Iterator[Sql]:
 
 
 def _serialize(cursor: Any, function: str, statement: str) -> dict[str, Any]:
-    """Return the result of one of DuckDB's serializing functions for a statement.
+    """Call json_serialize_sql or json_serialize_plan (`function`) on a statement and return the result as a dictionary.
 
     Raises:
         ReaderStatementRefusedError: The statement is nested too deeply or cannot be planned.
@@ -197,7 +208,7 @@ def _serialize(cursor: Any, function: str, statement: str) -> dict[str, Any]:
 
 
 def _nodes(plan: Any) -> Iterator[dict[str, Any]]:
-    """Yield every dictionary in a serialized plan or tree, at any depth."""
+    """Yield every dictionary in a serialized plan or tree, at any depth, in no defined order."""
     pending = [plan]
     while pending:
         part = pending.pop()
@@ -209,5 +220,6 @@ def _nodes(plan: Any) -> Iterator[dict[str, Any]]:
 
 
 def _require(is_allowed: bool, reason: str, name: str = "") -> None:
+    """Raise ReaderStatementRefusedError with the reason and the shortened name, unless `is_allowed`."""
     if not is_allowed:
         raise errors.ReaderStatementRefusedError(reason, name and repr(name[:60]))

@@ -43,12 +43,15 @@ _MAX_DRAFT_AGE_S = 3600.0
 
 
 def copy_folder(database: Path) -> Path:
-    """Return the folder for the copies of a database, next to it."""
+    """Return the path of the folder for the copies of a database, next to it; it is not created."""
     return database.with_name(database.name + ".published")
 
 
 def prepare_folder(folder: Path) -> None:
-    """Create the folder, readable only by its owner, and remove drafts that killed processes left in it."""
+    """Create the folder, readable only by its owner.
+
+    Remove drafts older than an hour, of processes that were killed.
+    """
     folder.mkdir(mode=0o700, exist_ok=True)
     for leftover in folder.glob(f"{_DRAFT_PREFIX}*"):
         with contextlib.suppress(OSError):
@@ -58,14 +61,17 @@ def prepare_folder(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class PublishedCopy:
-    """A file to be served, and the releases that are not in it, each with the reason."""
+    """A database file to be served to readers, and the releases that are not in it as (name, reason)."""
 
     path: Path
     omitted: tuple[tuple[str, str], ...]
 
 
 def current_copy(folder: Path) -> PublishedCopy | None:
-    """Return the newest file of a folder; None if there is none, or only one of another layout."""
+    """Return the copy that the folder names as current.
+
+    None if there is none, or only one of another layout version.
+    """
     with contextlib.suppress(FileNotFoundError):
         content = json.loads((folder / _CURRENT_FILE).read_text(encoding="utf-8"))
         path = folder / str(content["file"])
@@ -75,7 +81,11 @@ def current_copy(folder: Path) -> PublishedCopy | None:
 
 
 def refresh_copy(connection: Any, folder: Path) -> PublishedCopy:
-    """Return the file of what the connection's database publishes now; it is written if it does not exist."""
+    """Return a copy of what the connection's database publishes now, written to the folder unless it is there already.
+
+    A new copy becomes the current one, and earlier files are deleted. Releases that cannot be published, and invalid
+    permissions, are in `omitted` with the reason.
+    """
     attached = session.find_session(getattr(connection, "raw", connection))
     database = catalog.SearchPath.here(connection).places[0][0]
     with attached.cursor() as cursor:
@@ -105,21 +115,27 @@ def refresh_copy(connection: Any, folder: Path) -> PublishedCopy:
 
 
 def _file_name(fingerprint: str, omitted: list[tuple[str, str]]) -> str:
-    """Return the name of the file for a fingerprint and the omitted releases, which may not be omitted next time."""
+    """Return the name of the copy's file, from the fingerprint of its content and a hash of the omitted releases.
+
+    Because of this hash, a copy with omitted releases is written again: they may not be omitted next time.
+    """
     suffix = hashlib.sha256(json.dumps(omitted).encode()).hexdigest()[:8] if omitted else "all"
     return f"releases-{fingerprint}-{suffix}.duckdb"
 
 
 @contextlib.contextmanager
 def _atomic_file(path: Path) -> Iterator[Path]:
-    """Return a context manager for a draft that replaces the file when it is complete."""
+    """Yield the path of a draft, which replaces the file `path` at the end unless the block raises an error."""
     with atomic_write.open_drafts({"": path}, []) as drafts:
         yield drafts[""]
 
 
 @dataclass(frozen=True)
 class _ReaderRequests:
-    """The permissions of readers, invalid ones with reasons (`problems`), and outcomes of earlier requests."""
+    """The stored permissions of readers, and the outcomes of their earlier requests.
+
+    `problems` are the invalid permissions, as (description, reason).
+    """
 
     permissions: list[Permission]
     problems: list[tuple[str, str]]
@@ -127,21 +143,27 @@ class _ReaderRequests:
 
     @classmethod
     def read(cls, cursor: Any, database: str) -> _ReaderRequests:
-        """Read permissions and requests from a database."""
+        """Return the permissions and request outcomes that are stored in a database."""
         valid, invalid = permissions.stored_permissions(cursor, database)
         problems = [(f"what readers may ask of {source}", why) for source, why in invalid]
         return cls(valid, problems, release_requests.stored_outcomes(cursor, database))
 
 
 def _fingerprint(cursor: Any, entries: list[LedgerEntry], requests: _ReaderRequests) -> str:
-    """Return a hash of everything that the file depends on: versions of releases, permissions and requests."""
+    """Return a hash of everything that the copy depends on.
+
+    These are the published versions, permissions, requests, and the versions of dbanon and of the file's layout.
+    """
     versions = [[e.schema, e.name, e.version, _hashes(cursor, e)] for e in entries]
     fingerprint_parts = [LAYOUT_VERSION, __version__, versions, asdict(requests)]
     return hashlib.sha256(json.dumps(fingerprint_parts).encode()).hexdigest()[:24]
 
 
 def _hashes(cursor: Any, entry: LedgerEntry) -> str:
-    """Return the hashes in the ledger of a version; one that was forgotten and created again has others."""
+    """Return the hashes that the ledger stores for a version, as text.
+
+    A version that was forgotten and created again has other hashes.
+    """
     rows = cursor.execute(
         f"SELECT CAST(hashes AS VARCHAR) FROM {qualified(entry.database, catalog.SCHEMA, 'release')} "
         "WHERE (schema_name, name, version) = (?, ?, ?)",
@@ -153,7 +175,10 @@ def _hashes(cursor: Any, entry: LedgerEntry) -> str:
 def _publish_releases(
     connection: Any, entries: list[LedgerEntry], draft_folder: Path
 ) -> tuple[dict[Path, LedgerEntry], list[tuple[str, str]]]:
-    """Return a file for each release that may be published, and the reasons for the others."""
+    """Publish each release to a file in the draft folder; return the files with their ledger entries, and the failures.
+
+    Failures are (name, message). An error of writing a file is raised.
+    """
     files: dict[Path, LedgerEntry] = {}
     omitted: list[tuple[str, str]] = []
     for number, entry in enumerate(entries):
@@ -173,7 +198,11 @@ def _publish_releases(
 
 
 def _copy_statements(cursor: Any, files: dict[Path, LedgerEntry], requests: _ReaderRequests) -> Iterator[Sql]:
-    """Yield the statements that fill the file, in the current database of a process of its own."""
+    """Yield the SQL statements that fill the copy, in the order in which a process of its own runs them.
+
+    They create the tables for readers, copy the tables of each release from its file, store permissions and requests,
+    and create the scalar functions.
+    """
     yield Sql(f"CREATE SCHEMA {catalog.SCHEMA}")
     yield from (Sql(s) for s in fill("integrations/quack/published_tables.sql").split(";") if s.strip())
     for number, (path, entry) in enumerate(files.items()):
@@ -192,7 +221,10 @@ def _copy_statements(cursor: Any, files: dict[Path, LedgerEntry], requests: _Rea
 
 
 def _request_statements(requests: _ReaderRequests, served_releases: set[tuple[str, str]]) -> Iterator[Sql]:
-    """Yield the statements that store permissions and outcomes of requests, without private parameters."""
+    """Yield the statements that store permissions and outcomes of requests, without private parameters.
+
+    `served_releases` are (schema, name) of the releases in the copy; an outcome with another release has NULL.
+    """
     redacted_permissions, redacted_requests = permissions.redact_private(
         requests.permissions, [outcome.asking for outcome in requests.outcomes]
     )
@@ -205,22 +237,29 @@ def _request_statements(requests: _ReaderRequests, served_releases: set[tuple[st
 
 
 def _table_columns(cursor: Any, entry: LedgerEntry, ending: str) -> dict[str, str]:
+    """Return the SQL types of the columns of a release's table by name.
+
+    `ending` is that of the table, such as "_classes".
+    """
     if ending == "_certificate":
         return dict.fromkeys(("section", "item", "value", "sql"), "VARCHAR")
     return catalog.columns_of(cursor, (entry.database, entry.schema, entry.name + ending))
 
 
 def _copied_column(name: str, type_: str) -> Sql:
-    """Return the SQL of a copied column; an enumeration becomes text.
+    """Return the SQL of a copied column; an ENUM becomes text, other types are unchanged.
 
-    The values of its type would name values that were not released, and clients that attach a server fail on it.
+    The values of the ENUM would name values that were not released, and clients that attach a server fail on it.
     """
     column = identifier(name)
     return Sql(f"CAST({column} AS VARCHAR) AS {column}" if "ENUM" in type_ else column)
 
 
 def _list_release(entry: LedgerEntry, part: Sql) -> Sql:
-    """Return the statement that adds a release to the list for readers."""
+    """Return the statement that adds a release to the list for readers, with its number of rows and its certificate.
+
+    `part` is the quoted name of the attached file of the release.
+    """
     certificate = f"{part}.main.{identifier(entry.name + '_certificate')}"
     return Sql(
         f"INSERT INTO {catalog.SCHEMA}.served "

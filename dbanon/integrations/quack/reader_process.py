@@ -53,9 +53,19 @@ class StatementLimits:
 
 
 class OpenCopy:
-    """An opened file of published releases."""
+    """An opened copy: a database file with published releases, from which readers' statements are answered.
+
+    Attributes:
+        path: The file.
+        connection: A read-only connection without access to files.
+        tables: (schema, name) of the published tables, in lower case.
+        plan_checker: Checks plans of statements over these tables.
+        permissions: The releases that readers may request.
+        releases: (schema, name) of the release of each request so far; None if it was refused.
+    """
 
     def __init__(self, path: Path, limits: StatementLimits) -> None:
+        """Open the file read-only with a locked configuration, and read its tables, permissions and requests."""
         self.path = path
         config: dict[str, Any] = {
             "enable_external_access": False,
@@ -84,7 +94,7 @@ class OpenCopy:
         self.releases = {ReleaseRequest(*row[:3]): row[3:] if row[4] else None for row in rows}
 
     def _columns(self) -> dict[tuple[str, str], dict[str, str]]:
-        """Return names and types of the columns of the published tables; names of tables in lower case."""
+        """Return the types of the columns of each published table, by (schema, name) in lower case."""
         rows = self.connection.execute(
             "SELECT lower(schema_name), lower(table_name), column_name, data_type FROM duckdb_columns() "
             f"{_PUBLISHED_ONLY} ORDER BY schema_name, table_name, column_index"
@@ -96,21 +106,25 @@ class OpenCopy:
 
 
 class ReaderHandler:
-    """Answers readers' statements from the newest copy."""
+    """Checks readers' statements and runs them on the newest copy of the published releases."""
 
     def __init__(self, limits: StatementLimits, tokens_file: Path) -> None:
+        """Store the limits and the file with the tokens; `use_copy` must open a copy before statements are answered."""
         self.limits, self.tokens_file = limits, tokens_file
         self.exit_process: Callable[[str], None] = lambda why: None
         """Ends the process where a statement cannot be ended."""
         self._open_copy: OpenCopy | None = None
 
     def use_copy(self, path: Path) -> None:
-        """Answer new statements from another copy; running statements keep theirs."""
+        """Open the copy at `path` for all statements that begin from now on.
+
+        Running statements use the previous one.
+        """
         self._open_copy = OpenCopy(path, self.limits)
 
     @property
     def copy_name(self) -> str | None:
-        """Name of the file that statements are answered from; None before the first."""
+        """The name of the file that statements are answered from; None before the first."""
         return None if self._open_copy is None else self._open_copy.path.name
 
     def current_copy(self) -> OpenCopy:
@@ -124,7 +138,20 @@ class ReaderHandler:
         return self._open_copy
 
     def answer(self, session: str, reader: str, statement: str) -> StatementResult:
-        """Check a reader's statement, run it on the newest copy and return its result."""
+        """Check a reader's statement, run it on the newest copy and return its result.
+
+        The queries of CATALOG_QUERIES, which ATTACH sends, are replaced and not checked.
+
+        Args:
+            session: The session; not used.
+            reader: The name of the reader's token.
+            statement: The text of the statement.
+
+        Raises:
+            ReaderStatementRefusedError: The statement is not allowed.
+            LimitExceededError: It takes too long, or its result is too large.
+            ServerStoppingError: There is no copy yet.
+        """
         sql = CATALOG_QUERIES.get(statement.strip())
         checked = None if sql else self._check_statement(reader, statement)
         copy = self.current_copy()
@@ -136,14 +163,17 @@ class ReaderHandler:
             return self._fetch(cursor)
 
     def _check_plan(self, copy: OpenCopy, checked: CheckedStatement) -> None:
-        """Check the plan of the statement that will run."""
+        """Raise ReaderStatementRefusedError if the plan of the checked statement has something that is not allowed."""
         with contextlib.closing(copy.plan_checker.cursor()) as cursor, self._time_limit(cursor):
             copy.plan_checker.check(cursor, checked.text)
             if checked.statement != checked.text:
                 copy.plan_checker.check_serialized(cursor, checked.statement)
 
     def _check_statement(self, reader: str, statement: str) -> CheckedStatement:
-        """Return the statement to run for a reader's; a release that it requests is in the newest copy then."""
+        """Check a reader's statement and return the statement to run.
+
+        Releases that it requests are published first, by another process; they are in the newest copy then.
+        """
         copy = self.current_copy()
         resolver = ReleaseResolver(
             self.current_copy, self._custodian_names, copy.path.parent, reader, self.limits.seconds
@@ -156,13 +186,13 @@ class ReaderHandler:
             )
 
     def _custodian_names(self) -> list[str]:
-        """Return the names of the custodians that a reader may ask."""
+        """Return the names of the custodians' tokens, for messages; empty if the file cannot be read."""
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             return [token.name for token in tokens.read_tokens(self.tokens_file) if token.role == "custodian"]
         return []
 
     def called_functions(self, statement: str) -> list[str]:
-        """Return the functions that a statement calls, for the log."""
+        """Return the names of known functions that a statement calls, for the log; empty if it cannot be parsed."""
         with contextlib.closing(self.current_copy().connection.cursor()) as cursor:
             return statement_checker.called_functions(
                 statement, lambda query, values: cursor.execute(query, values).fetchall()[0][0]
@@ -172,7 +202,10 @@ class ReaderHandler:
         """Do nothing: readers' sessions have no state here."""
 
     def error_message(self, error: BaseException) -> str | None:
-        """Return the message of an error of dbanon or about the statement; None if it may show files or the process."""
+        """Return the message of an error for the reader; None if it may show files or the process.
+
+        After a fatal or internal error of DuckDB, the process ends.
+        """
         if isinstance(error, (duckdb.FatalException, duckdb.InternalException)):
             self.exit_process(type(error).__name__)
         if isinstance(error, DbanonError):
@@ -187,11 +220,15 @@ class ReaderHandler:
 
     @contextlib.contextmanager
     def _time_limit(self, cursor: Any) -> Iterator[None]:
-        """Interrupt a statement that takes too long; end the process if it cannot be interrupted."""
+        """Interrupt the cursor's statement if the block takes longer than the limit, and raise LimitExceededError.
+
+        The process ends if the statement does not stop within _INTERRUPT_GRACE_S seconds.
+        """
         is_late = threading.Event()
         exit_timer = threading.Timer(_INTERRUPT_GRACE_S, self.exit_process, ("time",))
 
         def interrupt() -> None:
+            """Interrupt the statement, and start the timer that ends the process."""
             is_late.set()
             cursor.interrupt()
             exit_timer.start()
@@ -210,7 +247,7 @@ class ReaderHandler:
             exit_timer.cancel()  # does nothing if it was not started
 
     def _fetch(self, cursor: Any) -> StatementResult:
-        """Return the result of a cursor.
+        """Return all rows of the statement that a cursor just ran.
 
         Raises:
             LimitExceededError: It has too many rows or bytes.
@@ -218,6 +255,7 @@ class ReaderHandler:
         rows, remaining_bytes = 0, min(self.limits.rows * 1000, _MAX_RESULT_BYTES)
 
         def check_batch(batch: Any) -> None:
+            """Add a batch to the totals; raise LimitExceededError if they exceed the limits."""
             nonlocal rows, remaining_bytes
             rows, remaining_bytes = rows + batch.num_rows, remaining_bytes - batch.nbytes
             if rows > self.limits.rows or remaining_bytes < 0:
@@ -256,7 +294,15 @@ CATALOG_QUERIES = {
 
 
 def main(job: Mapping[str, Any]) -> int:
-    """Serve until a signal or the end of the input; return 0, or EXIT_RESTART."""
+    """Serve readers until a signal or the end of the input; return the exit code.
+
+    A message of one line of JSON is printed: that the server listens, or an error (exit code 1). If the process needs
+    too much memory, it ends with EXIT_RESTART.
+
+    Args:
+        job: The settings: `limits`, `folder` of the copies, file of the `tokens`, `journal` (audit log), `host`,
+            `port`, and `resident`, the most bytes of memory.
+    """
     stopping = threading.Event()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, lambda *_: stopping.set())
@@ -283,7 +329,7 @@ def main(job: Mapping[str, Any]) -> int:
 
 
 def _use_newest_copy(handler: ReaderHandler, folder: Path) -> None:
-    """Let the handler answer from the newest copy."""
+    """Open the newest copy in the folder, unless the handler uses it already; ignore one that cannot be opened."""
     with contextlib.suppress(duckdb.Error, OSError, ValueError):  # one that was just replaced
         copy = published_copy.current_copy(folder)
         if copy is not None and copy.path.name != handler.copy_name:
@@ -291,17 +337,18 @@ def _use_newest_copy(handler: ReaderHandler, folder: Path) -> None:
 
 
 def _stop_at_input_end(stopping: threading.Event) -> None:
-    """Stop when the process that started this one ends."""
+    """Set `stopping` when the standard input ends, because the process that started this one has ended."""
     sys.stdin.read()
     stopping.set()
 
 
 def _send(message: Mapping[str, object]) -> None:
+    """Print a message as one line of JSON, for the process that started this one."""
     print(json.dumps(message), flush=True)
 
 
 def _resident_bytes() -> int:
-    """Return the memory of this process in bytes; 0 if the system does not report it."""
+    """Return the resident memory of this process in bytes; 0 if the system does not report it."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:

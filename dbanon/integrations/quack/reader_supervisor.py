@@ -33,7 +33,7 @@ _RESIDENT_FACTOR = 3
 def serve(
     config: ServerConfig, limits: StatementLimits, on_message: Callable[[str], None], on_ready: Callable[[], None]
 ) -> None:
-    """Serve readers until SIGTERM or Ctrl-C.
+    """Serve readers until SIGTERM or Ctrl-C, with a process that is started again when it ends.
 
     Args:
         config: The database, address and log.
@@ -50,7 +50,7 @@ def serve(
 
 
 class _ReaderSupervisor:
-    """Keeps the copy up to date and a reader process running."""
+    """Keeps the copy of the published releases up to date and a reader process running."""
 
     def __init__(
         self,
@@ -59,6 +59,7 @@ class _ReaderSupervisor:
         on_message: Callable[[str], None],
         stopping: threading.Event,
     ) -> None:
+        """Store the settings; nothing is started. `stopping` ends `run`."""
         self.config, self.limits, self.on_message, self.stopping = config, limits, on_message, stopping
         self.folder = published_copy.copy_folder(config.database)
         self._database_state: tuple[object, ...] = ()
@@ -66,7 +67,11 @@ class _ReaderSupervisor:
         self._last_message = ""
 
     def run(self, on_ready: Callable[[], None]) -> None:
-        """Run until `stopping` is set."""
+        """Write the first copy, start the reader process, call `on_ready`, and supervise until `stopping` is set.
+
+        The reader process is started again when it ends, and the copy updated every second if necessary. The process is
+        ended before this returns.
+        """
         published_copy.prepare_folder(self.folder)
         request_files.remove_old_requests(self.folder)
         self._wait_for_copy()
@@ -88,10 +93,10 @@ class _ReaderSupervisor:
                 subprocesses.end_process(reader, self.limits.seconds + 20)
 
     def _wait_for_copy(self) -> None:
-        """Wait for the first copy.
+        """Update the copy until there is one; return at once if it exists or can be written.
 
         Raises:
-            NoReleaseToServeError: There is none in time.
+            NoReleaseToServeError: There is none after _FIRST_COPY_TIMEOUT_S, or `stopping` is set.
         """
         end = time.monotonic() + _FIRST_COPY_TIMEOUT_S
         while (why := self._update_copy()) is not None and published_copy.current_copy(self.folder) is None:
@@ -99,7 +104,11 @@ class _ReaderSupervisor:
                 raise errors.NoReleaseToServeError("serve", str(self.config.database), why)
 
     def _update_copy(self) -> str | None:
-        """Copy what was published if the database has changed; return the reason if that failed."""
+        """Copy what was published if the database has changed or readers requested releases; return an error or None.
+
+        While another process has the database, it is tried again after _BUSY_INTERVAL_S. New releases and reasons why
+        others are not served are reported by `on_message`.
+        """
         state = _file_state(self.config.database)
         is_unchanged = state == self._database_state and not request_files.has_requests(self.folder)
         if is_unchanged or (
@@ -120,7 +129,7 @@ class _ReaderSupervisor:
         return why
 
     def _start_reader(self) -> subprocess.Popen[str]:
-        """Start a reader process and return it when it listens.
+        """Start a reader process and return it as soon as it listens.
 
         Raises:
             ServerStartFailedError: It did not start.
@@ -145,7 +154,7 @@ class _ReaderSupervisor:
         return reader
 
     def _report_exit(self, reader: subprocess.Popen[str]) -> None:
-        """Report that the reader process ended, and wait a little."""
+        """Report that the reader process ended and why, and wait _CHECK_INTERVAL_S."""
         subprocesses.end_process(reader)
         why = "a statement took too much" if reader.returncode == EXIT_RESTART else f"exit code {reader.returncode}"
         self.on_message(f"The process that answers ended ({why}) and is started again.")
@@ -153,7 +162,7 @@ class _ReaderSupervisor:
 
 
 def _file_state(database: Path) -> tuple[object, ...]:
-    """Return values that change with a database: times and sizes of its file and its write-ahead log."""
+    """Return times, sizes and inodes of a database file and its write-ahead log, which change with the database."""
     state: list[object] = []
     for path in (database, database.with_name(database.name + ".wal")):
         with contextlib.suppress(FileNotFoundError):
@@ -166,7 +175,7 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 def _memory_bytes(memory: str) -> int:
-    """Return an amount of memory such as 500MB, in bytes."""
+    """Convert an amount of memory such as 500MB or 2GiB to bytes; binary units count as decimal ones."""
     digits = memory.strip().rstrip("iIbB ").lower()
     unit = digits[-1] if digits[-1:].isalpha() else ""
     return int(float(digits.removesuffix(unit)) * _UNITS[unit])

@@ -23,7 +23,7 @@ _WAITING_STATEMENTS = threading.BoundedSemaphore(request_files.MAX_REQUESTS)
 
 
 class CopyContents(Protocol):
-    """The permissions in a copy, and the releases of requests; None for a request without a release."""
+    """The protocol of a copy of published releases: its permissions, and the releases of earlier requests."""
 
     @property
     def permissions(self) -> Sequence[Permission]:
@@ -31,19 +31,19 @@ class CopyContents(Protocol):
 
     @property
     def releases(self) -> dict[ReleaseRequest, tuple[str, str] | None]:
-        """Schema and name of the release of each request; None if it was refused."""
+        """(schema, name) of the release of each request that has an outcome; None if it was refused."""
 
 
 @dataclass(frozen=True)
 class ReleaseResolver:
-    """Resolves the calls in one statement of a reader.
+    """Finds the releases of the calls in one statement of a reader.
 
     Attributes:
         current_copy: Returns the newest copy.
-        list_custodians: Returns the names of the custodians.
-        folder: Folder for requests.
-        reader: Name of the reader.
-        seconds: Time limit of the statement.
+        list_custodians: Returns the names of the custodians, for messages.
+        folder: The folder for files of requests.
+        reader: The name of the reader.
+        seconds: The time limit of the statement.
     """
 
     current_copy: Callable[[], CopyContents]
@@ -53,13 +53,13 @@ class ReleaseResolver:
     seconds: float
 
     def resolve(self, call: AlgorithmCall) -> tuple[str, str]:
-        """Return the schema and name of the release of a call.
+        """Return the schema and name of the release of a call; request it, and wait for it, if it is not published yet.
 
         Raises:
             RequestNotPermittedError: The reader may not request it.
             InvalidArgumentError: A parameter is invalid.
-            ReleaseUnavailableError: It was refused.
-            ReleasePendingError: It is not published in time.
+            ReleaseUnavailableError: The request was refused.
+            ReleasePendingError: The release is not published in time.
         """
         copy = self.current_copy()
         request_fields = self.reader, call.algorithm, call.source, call.parameters
@@ -73,7 +73,9 @@ class ReleaseResolver:
         return release
 
     def _request_release(self, asking: ReleaseRequest, request: RequestFile) -> CopyContents:
-        """Request a release, and return the first copy that has the outcome.
+        """Write a request for a release, and wait for and return the first copy that has its outcome.
+
+        `asking` identifies the outcome in a copy; `request` is the file to write.
 
         Raises:
             ReleasePendingError: There is no outcome in time, or too many requests are pending.

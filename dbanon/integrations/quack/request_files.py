@@ -22,7 +22,7 @@ MAX_REQUESTS = 4
 
 @dataclass(frozen=True)
 class RequestFile:
-    """A request for a release: reader, algorithm, source and parameters of the call."""
+    """A reader's request for a release: the reader, and the algorithm, source and parameters of the call."""
 
     reader: str
     algorithm: str
@@ -30,13 +30,16 @@ class RequestFile:
     parameters: Mapping[str, Any]
 
     def path(self, folder: Path) -> Path:
-        """Return the path of the file: equal requests of one reader have the same."""
+        """Return the path of the request's file in a folder: equal requests of one reader have the same."""
         request_json = json.dumps(asdict(self), sort_keys=True)
         return folder / f"ask-{hashlib.sha256(request_json.encode()).hexdigest()[:32]}.json"
 
 
 def write_request(folder: Path, request: RequestFile) -> Path | None:
-    """Write a request and return its path; None if too many are pending."""
+    """Write a request to its file and return the path; None if MAX_REQUESTS others are pending.
+
+    The file of an equal pending request is not written again.
+    """
     path = request.path(folder)
     if not path.exists():
         if len(list(folder.glob("ask-*.json"))) >= MAX_REQUESTS:
@@ -48,7 +51,10 @@ def write_request(folder: Path, request: RequestFile) -> Path | None:
 
 @contextlib.contextmanager
 def take_requests(folder: Path) -> Iterator[list[RequestFile]]:
-    """Return a context manager for the pending requests, whose files are removed at its end in any case."""
+    """Yield the pending requests, and remove their files at the end, also after an error.
+
+    Files that cannot be read are not in the list, and are removed, too.
+    """
     requests: dict[Path, RequestFile] = {}
     paths = sorted(folder.glob("ask-*.json"))
     for path in paths:
@@ -65,12 +71,12 @@ def take_requests(folder: Path) -> Iterator[list[RequestFile]]:
 
 
 def has_requests(folder: Path) -> bool:
-    """Return whether there are pending requests."""
+    """Return whether the folder has files of pending requests."""
     return any(folder.glob("ask-*.json"))
 
 
 def remove_old_requests(folder: Path) -> None:
-    """Remove requests that were not answered for an hour."""
+    """Remove the files of requests that are older than an hour."""
     for path in folder.glob("ask-*.json"):
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > _MAX_AGE_S:

@@ -41,12 +41,12 @@ QueryRunner = Callable[[str, list[object]], Any]
 
 @dataclass(frozen=True)
 class CheckedStatement:
-    """A statement that may run.
+    """A statement that has passed the check and may run.
 
     Attributes:
-        statement: The SQL to run; it can contain a serialized tree.
-        text: The same statement as plain SQL.
-        functions: The functions that it calls.
+        statement: The SQL to run; it may call json_execute_serialized_sql on the parsed tree.
+        text: The statement as plain SQL.
+        functions: The names of the functions that it calls, sorted.
     """
 
     statement: Sql
@@ -61,7 +61,7 @@ def check_statement(
     functions: Collection[str],
     rewriter: CallRewriter = call_rewriter.NO_CALLS,
 ) -> CheckedStatement:
-    """Return the statement that runs for a reader's statement.
+    """Check a reader's statement and return the statement to run, which is rebuilt from the checked tree.
 
     Args:
         statement: The reader's statement.
@@ -95,9 +95,9 @@ def check_statement(
 
 
 def called_functions(statement: str, run_query: QueryRunner) -> list[str]:
-    """Return the known functions that a statement calls, for the log.
+    """Return the sorted names of known functions that a statement calls, for the log.
 
-    They are DuckDB's functions and dbanon's algorithms; none if the statement is no SELECT.
+    Known are DuckDB's functions and dbanon's algorithms. Empty if the statement is no SELECT or cannot be parsed.
     """
     try:
         names = set(_function_names(_parse_tree(statement[:MAX_CHARACTERS], run_query)))
@@ -108,7 +108,7 @@ def called_functions(statement: str, run_query: QueryRunner) -> list[str]:
 
 
 def _function_names(node: Any) -> Iterator[str]:
-    """Yield names of functions in a tree."""
+    """Yield the lower-case names of the functions that a parsed tree calls."""
     if isinstance(node, dict):
         if isinstance(name := node.get("function_name"), str):
             yield name.lower()
@@ -119,7 +119,7 @@ def _function_names(node: Any) -> Iterator[str]:
 
 
 def _parse_tree(statement: str, run_query: QueryRunner) -> dict[str, Any]:
-    """Return the tree of one statement.
+    """Return DuckDB's parsed tree of one SELECT statement, as nested dictionaries and lists.
 
     Raises:
         ReaderStatementRefusedError: It cannot be parsed, is no SELECT, or there are several.
@@ -139,13 +139,16 @@ def _parse_tree(statement: str, run_query: QueryRunner) -> dict[str, Any]:
 
 
 def _statement_kind(statement: str) -> str:
-    """Return the first word of a statement if it is one of SQL's, for a message."""
+    """Return the first word of a statement in upper case if it begins a SQL statement, else "A statement".
+
+    For messages.
+    """
     word = next((token.upper for token in code_tokens(statement)), "")
     return word if word in _STATEMENTS else "A statement"
 
 
 def _without_locations(node: Any) -> Any:
-    """Return a tree without positions in the text."""
+    """Return a copy of a parsed tree without the fields that have positions in the text."""
     if isinstance(node, dict):
         return {name: _without_locations(value) for name, value in node.items() if name != "query_location"}
     return [_without_locations(child) for child in node] if isinstance(node, list) else node
@@ -217,12 +220,14 @@ _EXPRESSION_FIELDS = {kind: frozenset(f"{_EXPRESSION} {fields}".split()) for kin
 
 @dataclass
 class _TreeChecker:
-    """Checks the tree of one statement.
+    """The check of the parsed tree of one statement.
+
+    Its methods raise ReaderStatementRefusedError if something is not allowed.
 
     Attributes:
-        tables: Schemas and names of the published tables.
-        functions: Functions that may be called.
-        called: Functions that were found.
+        tables: (schema, name) of the published tables, in lower case.
+        functions: Names of the functions that may be called.
+        called: Names of the functions that were found.
         release_calls: Nodes of table functions that request a release.
     """
 
@@ -232,20 +237,24 @@ class _TreeChecker:
     release_calls: list[dict[str, Any]] = field(default_factory=list)
 
     def check(self, tree: Mapping[str, Any]) -> None:
-        """Check the whole tree.
+        """Check the whole tree, and fill `called` and `release_calls`.
 
         Raises:
-            ReaderStatementRefusedError: Something in it is not allowed.
+            ReaderStatementRefusedError: Something in the tree is not allowed.
         """
         self._require(set(tree) <= {"error", "statements"}, "A statement of an unknown form")
         self._check_query(tree["statements"][0], frozenset(), 0)
 
     def _check_query(self, query: dict[str, Any], ctes: frozenset[str], depth: int) -> None:
-        """Check a query of any kind, given the names of the CTEs in its scope."""
+        """Check a query or subquery.
+
+        `ctes` are the lower-case names of the CTEs in scope, `depth` its nesting depth.
+        """
         self._require(not query["named_param_map"], "A parameter")
         self._check_node(query, ctes, depth + 1)
 
     def _visit(self, node: Any, ctes: frozenset[str], depth: int) -> None:
+        """Check a dictionary, or each element of a list; raise an error at MAX_DEPTH. Other values need no check."""
         self._require(depth < MAX_DEPTH, _NESTED_TOO_DEEPLY)
         if isinstance(node, list):
             for child in node:
@@ -254,6 +263,10 @@ class _TreeChecker:
             self._check_node(node, ctes, depth + 1)
 
     def _check_node(self, node: dict[str, Any], ctes: frozenset[str], depth: int) -> None:
+        """Check one node of the tree and, recursively, the nodes in its fields.
+
+        Its kind, and every field of it, must be known.
+        """
         if isinstance(kind := node.get("class"), str):
             self._check_fields(node, _EXPRESSION_FIELDS, kind)
             visited_fields = self._check_expression(kind, node)
@@ -271,14 +284,17 @@ class _TreeChecker:
                 self._visit(value, ctes, depth + 1)
 
     def _check_fields(self, node: Mapping[str, Any], kinds: Mapping[str, frozenset[str]], kind: str) -> None:
-        """Check that the kind of a node and each of its fields are known."""
+        """Check that `kinds` has a node's kind and each of its fields, and that it has no sample and no AT clause."""
         kind_label = kind.removesuffix("_NODE").replace("_", " ").lower()
         self._require(kind in kinds and set(node) <= kinds[kind], f"'{kind_label}'")
         for name in _NULL_FIELDS:
             self._require(node.get(name) is None, f"'{name.removesuffix('_clause')}'")
 
     def _check_ctes(self, cte_map: dict[str, Any], ctes: frozenset[str], depth: int) -> frozenset[str]:
-        """Check a WITH clause and return the names in scope after it; each of its queries sees those before it."""
+        """Check a WITH clause and return the names in scope after it: `ctes` and its own, in lower case.
+
+        Each of its queries may use the CTEs before it; recursive ones are refused.
+        """
         self._require(set(cte_map) == {"map"}, "A CTE of an unknown form")
         for entry in cte_map["map"]:
             value = entry["value"]
@@ -290,7 +306,10 @@ class _TreeChecker:
         return ctes
 
     def _check_expression(self, kind: str, node: Mapping[str, Any]) -> tuple[str, ...]:
-        """Check an expression; return the fields that need no further visit."""
+        """Check an expression's function, operator, type, collation or literal, and record a called function.
+
+        Returns the names of the fields that need no further visit.
+        """
         if kind in ("FUNCTION", "WINDOW"):
             name = node["function_name"].lower()
             self._require(
@@ -310,7 +329,7 @@ class _TreeChecker:
         return ("value",) if kind == "CONSTANT" else ()
 
     def _check_constant(self, value: Any) -> None:
-        """Check a literal: its type, and a text, number, or parts that are numbers."""
+        """Check the node of a literal: its type must be allowed, and its value a scalar or a dictionary of scalars."""
         self._require(
             isinstance(value, dict) and set(value) <= {"type", "is_null", "value"}, "A literal of an unknown form"
         )
@@ -320,7 +339,10 @@ class _TreeChecker:
         self._require(not any(isinstance(part, dict | list) for part in parts), "A literal of an unknown form")
 
     def _check_relation(self, kind: str, node: dict[str, Any], ctes: frozenset[str], depth: int) -> tuple[str, ...]:
-        """Check an element of FROM; return the fields that need no further visit."""
+        """Check an element of FROM; a table must be published or a CTE in scope.
+
+        Returns the names of the fields that need no further visit.
+        """
         if kind == "BASE_TABLE":
             schema, name = node["schema_name"].lower(), node["table_name"].lower()
             is_known = (schema or "main", name) in self.tables or (not schema and name in ctes)
@@ -336,9 +358,10 @@ class _TreeChecker:
         return ()
 
     def _check_table_function(self, node: dict[str, Any], ctes: frozenset[str], depth: int) -> tuple[str, ...]:
-        """Check a table function and everything that its call contains; return the fields already visited.
+        """Check a table function in FROM and the arguments of its call; return the names of the fields already visited.
 
-        Arguments of algorithms are read by `dbanon.integrations.quack.call_rewriter`, which accepts literals only.
+        A call of an algorithm is added to `release_calls`; its arguments are checked by
+        `dbanon.integrations.quack.call_rewriter`, which accepts literals only.
         """
         function = node["function"]
         self._require(function.get("class") == "FUNCTION", "A table function of an unknown form")
@@ -359,7 +382,7 @@ class _TreeChecker:
         return ("function",)
 
     def _check_type(self, node: Mapping[str, Any] | None) -> None:
-        """Check the type of a cast, and its parts."""
+        """Check the type of a cast or literal, and the types of its elements or fields."""
         self._require(isinstance(node, dict) and set(node) == {"id", "type_info"}, "A type of an unknown form")
         name, type_info = str((node or {})["id"]).lower(), (node or {})["type_info"] or {}
         self._require(
@@ -377,5 +400,6 @@ class _TreeChecker:
                 self._check_type(part)
 
     def _require(self, is_allowed: bool, reason: str, name: str = "") -> None:
+        """Raise ReaderStatementRefusedError with the reason and the shortened name, unless `is_allowed`."""
         if not is_allowed:
             raise errors.ReaderStatementRefusedError(reason, name and repr(name[:60]))

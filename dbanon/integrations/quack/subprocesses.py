@@ -24,7 +24,7 @@ _INHERITED_VARIABLES = ("HOME", "LANG", "LC_ALL", "SYSTEMROOT", "TZ")
 
 @dataclass(frozen=True)
 class ServerConfig:
-    """The database to serve, the address, and the file for the log."""
+    """The database to serve, the address to listen on, and the file of the audit log."""
 
     database: Path
     host: str
@@ -34,7 +34,10 @@ class ServerConfig:
 
 @contextlib.contextmanager
 def stop_event() -> Iterator[threading.Event]:
-    """Return a context manager for an event that SIGTERM and Ctrl-C set instead of their usual effect."""
+    """Yield an event that SIGTERM and Ctrl-C set instead of ending the process or raising KeyboardInterrupt.
+
+    The previous signal handlers are restored at the end.
+    """
     stopping = threading.Event()
     previous_handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     for number in previous_handlers:
@@ -47,7 +50,11 @@ def stop_event() -> Iterator[threading.Event]:
 
 
 def start(module: str, job: Mapping[str, object]) -> subprocess.Popen[str]:
-    """Start a process that runs `main(job)` of a module. It stops at the end of its input."""
+    """Start a Python process that runs `main(job)` of a module, and return it with pipes for input and output.
+
+    It has almost no environment variables and its own session. `job` is sent as JSON. The process is expected to stop
+    when its input is closed.
+    """
     environment = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
     child = subprocess.Popen(  # noqa: S603
         [sys.executable, "-I", "-c", _BOOTSTRAP],
@@ -64,7 +71,7 @@ def start(module: str, job: Mapping[str, object]) -> subprocess.Popen[str]:
 
 
 def end_process(child: subprocess.Popen[str], timeout: float = 10.0) -> None:
-    """Wait for a process that is stopping, and kill it if it does not stop in time."""
+    """Wait until a process that is stopping has ended; kill it if this takes longer than `timeout` seconds."""
     try:
         child.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:

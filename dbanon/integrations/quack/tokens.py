@@ -27,7 +27,10 @@ _PREFIX = "dbanon_"
 
 @dataclass(frozen=True)
 class AccessToken:
-    """A token as it is stored, without its secret; times are ISO 8601 in UTC."""
+    """A token as it is stored: without its secret, of which it has the SHA-256 in hex (`hash`).
+
+    `made` and `expires` are times in ISO 8601 in UTC; `expires` is None if it never does.
+    """
 
     name: str
     role: str
@@ -36,17 +39,19 @@ class AccessToken:
     expires: str | None
 
     def is_valid(self, time: datetime) -> bool:
-        """Return whether it has not expired at a time."""
+        """Return whether the token has not expired at the given time."""
         return self.expires is None or time < datetime.fromisoformat(self.expires)
 
 
 def token_file(database: Path) -> Path:
-    """Return the path of the file with the tokens of a database."""
+    """Return the path of the file with the tokens of a database, next to it."""
     return database.with_name(database.name + ".tokens")
 
 
 def add_token(path: Path, name: str, role: str, expires: str | None = None) -> str:
-    """Create a token, store its hash and return its secret, which cannot be shown again.
+    """Create a token, store it in the file without its secret, and return the secret, which cannot be shown again.
+
+    `expires` is a duration such as '30d'; None for no limit.
 
     Raises:
         TokenExistsError: There is a token of that name.
@@ -68,7 +73,7 @@ def add_token(path: Path, name: str, role: str, expires: str | None = None) -> s
 
 
 def revoke_token(path: Path, name: str) -> None:
-    """Remove a token.
+    """Remove the token of this name from the file.
 
     Raises:
         UnknownTokenError: There is no token of that name.
@@ -80,17 +85,17 @@ def revoke_token(path: Path, name: str) -> None:
 
 
 def read_tokens(path: Path) -> list[AccessToken]:
-    """Return all tokens in the order of their creation; none if there is no file."""
+    """Return all tokens in the file, in the order of their creation; an empty list if there is no file."""
     with contextlib.suppress(FileNotFoundError):
         return [AccessToken(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))["tokens"]]
     return []
 
 
 def _parse_duration(duration: str) -> timedelta:
-    """Return a duration such as 30d, 12h or 45m.
+    """Return a duration such as 30d, 12h or 45m (days, hours, minutes) as a timedelta.
 
     Raises:
-        InvalidArgumentError: It has another form.
+        InvalidArgumentError: The text is no such duration.
     """
     match = re.fullmatch(r"([1-9]\d{0,5})([dhm])", duration)
     if match is None:
@@ -99,12 +104,16 @@ def _parse_duration(duration: str) -> timedelta:
 
 
 def _hash(secret: str) -> str:
+    """Return the SHA-256 of a secret in hex."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 @contextlib.contextmanager
 def _edit_tokens(path: Path) -> Iterator[list[AccessToken]]:
-    """Return a context manager for the list of tokens, which is written back at its end; one process at a time."""
+    """Yield the list of tokens for changes, and write it to the file at the end; only one process at a time can.
+
+    If the block raises an error, nothing is written.
+    """
     with _file_lock(path.with_name(path.name + ".lock")):
         tokens = read_tokens(path)
         yield tokens
@@ -116,7 +125,10 @@ def _edit_tokens(path: Path) -> Iterator[list[AccessToken]]:
 
 @contextlib.contextmanager
 def _file_lock(path: Path) -> Iterator[None]:
-    """Wait until no other process holds the lock. On systems without file locks, do nothing."""
+    """Hold an exclusive lock on the file during the block, after other processes release it; it is created if missing.
+
+    On systems without file locks, do nothing.
+    """
     try:
         import fcntl
     except ImportError:  # pragma: no cover
@@ -134,15 +146,19 @@ def _file_lock(path: Path) -> Iterator[None]:
 
 
 class TokenChecker:
-    """Checks tokens of one role; it reads the file again when it has changed."""
+    """Checks secrets against the tokens of one role; the file is read again after it has changed."""
 
     def __init__(self, path: Path, role: str) -> None:
+        """Store the file and the role; nothing is read yet."""
         self.path, self.role = path, role
         self._file_state: tuple[int, ...] | None = None
         self._tokens: list[AccessToken] = []
 
     def find_token(self, secret: str) -> AccessToken | None:
-        """Return the valid token with a secret, or None. Every hash is compared, each in constant time."""
+        """Return the valid token with this secret; None if there is none.
+
+        Every hash is compared, each in constant time.
+        """
         secret_hash, holder, current_time = _hash(secret), None, datetime.now(UTC)
         for token in self._valid_tokens(current_time):
             if hmac.compare_digest(token.hash, secret_hash):
@@ -150,10 +166,11 @@ class TokenChecker:
         return holder
 
     def is_valid(self, token: AccessToken) -> bool:
-        """Return whether a token that was accepted is still valid: not revoked, not expired."""
+        """Return whether a token that was accepted earlier is still in the file unchanged and has not expired."""
         return any(token == other for other in self._valid_tokens(datetime.now(UTC)))
 
     def _valid_tokens(self, time: datetime) -> list[AccessToken]:
+        """Return the tokens of the role that have not expired at a time; empty if the file cannot be read."""
         try:
             stat = self.path.stat()
             file_state = (stat.st_mtime_ns, stat.st_size, stat.st_ino)

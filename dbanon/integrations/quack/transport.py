@@ -63,7 +63,7 @@ class StatementResult:
     def from_cursor(
         cls, cursor: Any, batch_size: int, on_batch: Callable[[pa.RecordBatch], None] = lambda batch: None
     ) -> StatementResult:
-        """Return the result of the statement that a cursor just ran.
+        """Return the result of the statement that a cursor just ran; one row `done` = true if it has no result.
 
         Args:
             cursor: The cursor.
@@ -82,16 +82,20 @@ class StatementResult:
 
 
 class StatementHandler(Protocol):
-    """Answers statements for the transport."""
+    """The protocol of an object that runs clients' statements for `Transport`."""
 
     def answer(self, session: str, token_name: str, statement: str) -> StatementResult:
-        """Return the rows of a statement. The client gets the message of an error."""
+        """Run a statement of a client and return its rows.
+
+        `session` is Quack's identifier of the session, `token_name` the name of its token. If an error is raised, the
+        client gets what `error_message` returns.
+        """
 
     def called_functions(self, statement: str) -> list[str]:
-        """Return the functions that a statement calls, for the log."""
+        """Return the names of the functions that a statement calls, for the log."""
 
     def end_session(self, session: str) -> None:
-        """Release what a session holds, because it ended."""
+        """Release the resources of a session that has ended."""
 
     def error_message(self, error: BaseException) -> str | None:
         """Return the message of an error for the client; None if it may only see that the statement failed."""
@@ -99,7 +103,7 @@ class StatementHandler(Protocol):
 
 @dataclass
 class _Session:
-    """A session: its token, when it began, and the table that holds its result."""
+    """A session of a client: its token, the monotonic time when it began, and the table that stores its last result."""
 
     token: AccessToken
     since: float
@@ -108,18 +112,29 @@ class _Session:
 
 @dataclass
 class RunningStatement:
-    """A statement that is being answered, and since when."""
+    """A statement that is being run: the identifier of its session, and the monotonic time when it began."""
 
     session: str
     since: float = field(default_factory=time.monotonic)
 
 
 class Transport:
-    """A server that authenticates clients by token and passes their statements to a handler."""
+    """A Quack server that authenticates clients by token and passes their statements to a handler.
+
+    `running` are the statements that are being run now.
+    """
 
     def __init__(
         self, handler: StatementHandler, checker: TokenChecker, audit_log: AuditLog, memory: str | None = None
     ) -> None:
+        """Prepare the server; `listen` starts it.
+
+        Args:
+            handler: Runs the statements.
+            checker: Checks the tokens of clients.
+            audit_log: The log of sessions and refused or failed statements.
+            memory: DuckDB's memory limit for results; None for DuckDB's default.
+        """
         self.handler, self.checker, self.audit_log = handler, checker, audit_log
         self.running: dict[int, RunningStatement] = {}
         self._sessions: dict[str, _Session] = {}
@@ -133,7 +148,7 @@ class Transport:
         self._connection: Any = None
 
     def listen(self, host: str, port: int) -> None:
-        """Start to listen.
+        """Start to listen on an address, in DuckDB's threads, and return.
 
         Raises:
             QuackExtensionMissingError: DuckDB's extension cannot be loaded.
@@ -164,7 +179,10 @@ class Transport:
         threading.Thread(target=self._sweep_loop, daemon=True).start()
 
     def stop(self, timeout: float) -> None:
-        """Accept no more statements, wait for running ones and for their results to be fetched, and close."""
+        """Accept no more statements, wait at most `timeout` seconds for running ones, and stop the server.
+
+        Results that clients are still fetching get up to 5 seconds within this time.
+        """
         self._stopping = True
         deadline = time.monotonic() + timeout
         while self.running and time.monotonic() < deadline:
@@ -176,9 +194,9 @@ class Transport:
             self._connection.cursor().execute(f"CALL quack_stop({text(self._uri)})")
 
     def exit_process(self, why: str) -> None:
-        """End this process, to be started again, because a running statement cannot be ended otherwise.
+        """Record the running statements in the log with the reason, and end this process at once with EXIT_RESTART.
 
-        The log has the names of the tokens of the running statements.
+        It is used if a running statement cannot be ended otherwise; the process is started again.
         """
         for running in list(self.running.values()):
             session = self._sessions.get(running.session)
@@ -190,7 +208,11 @@ class Transport:
     # --- what Quack calls --------------------------------------------------------------------------------------------
 
     def _authenticate(self, session: str, secret: str, _: str) -> bool:
-        """Return whether a session may begin."""
+        """Return whether a client with this secret may begin a session; register the session if so.
+
+        A wrong secret is answered after a delay. A session is refused if the server is stopping or its token has too
+        many.
+        """
         token = self.checker.find_token(secret)
         if token is None:
             self._delay_wrong_token(session)
@@ -200,7 +222,10 @@ class Transport:
         return is_admitted
 
     def _open_session(self, session: str, token: AccessToken) -> bool:
-        """Register a session; return False if its token has too many."""
+        """Register a session and return True.
+
+        False if its token has MAX_SESSIONS others, even after removing ended ones.
+        """
         for is_retry in (False, True):
             with self._lock:
                 if sum(other.token.name == token.name for other in self._sessions.values()) < MAX_SESSIONS:
@@ -211,9 +236,9 @@ class Transport:
         return False
 
     def _delay_wrong_token(self, session: str) -> None:
-        """Delay the answer to a wrong token, longer with each one of the last minute.
+        """Sleep before a wrong token is refused, longer with each wrong token of the last minute, and log it.
 
-        If too many are delayed at once, others are not, and are not in the log, which they could fill.
+        If _MAX_DELAYED are delayed already, return at once without an entry in the log, which they could fill.
         """
         current_time = time.monotonic()
         with self._lock:
@@ -229,7 +254,12 @@ class Transport:
                 self._delay_slots.release()
 
     def _authorize(self, session: str, statement: str) -> str | None:
-        """Return the statement that Quack runs instead of a client's statement; None refuses it."""
+        """Run a client's statement and return the statement that Quack runs instead of it; None refuses it.
+
+        The returned statement reads the stored result, or raises the error with the handler's message. None is returned
+        if the session's token is not valid any more, or rows are inserted through ATTACH. Refusals and errors are
+        logged.
+        """
         with self._lock:
             session_state = self._sessions.get(session)
         if session_state is None or not self.checker.is_valid(session_state.token):
@@ -262,7 +292,7 @@ class Transport:
 
     @contextlib.contextmanager
     def _register_running(self, session: str) -> Iterator[None]:
-        """Count a statement as running.
+        """Add a statement of the session to `running` during the block.
 
         Raises:
             ServerStoppingError: The server is stopping.
@@ -281,7 +311,11 @@ class Transport:
     # --- answers -----------------------------------------------------------------------------------------------------
 
     def _store_result(self, session: _Session, result: StatementResult) -> str:
-        """Store a result until the session's next statement or its end; return the statement that reads it."""
+        """Store a result in a table and return the statement that reads it.
+
+        The table of the session's previous result is dropped; this one exists until the next statement or the session's
+        end.
+        """
         name = f"answer_{secrets.token_hex(16)}"  # cannot be guessed
         with self._lock:
             previous, session.answer_table = session.answer_table, name
@@ -298,13 +332,17 @@ class Transport:
         return f"SELECT {select_list} FROM memory.main.{name}"
 
     def _sweep_loop(self) -> None:
+        """Remove ended sessions once per second until the server stops."""
         while not self._stopping:
             time.sleep(1.0)
             with contextlib.suppress(duckdb.Error):
                 self._remove_ended_sessions()
 
     def _remove_ended_sessions(self) -> None:
-        """Forget sessions that have ended, and drop their results."""
+        """Forget the sessions that Quack does not list any more, drop their results, and notify the handler.
+
+        Sessions younger than _SESSION_GRACE_S or with a running statement are kept.
+        """
         open_sessions = {str(row[0]) for row in self._quack_sessions()}
         current_time = time.monotonic()
         with self._lock:
@@ -323,12 +361,13 @@ class Transport:
             self.handler.end_session(session)
 
     def _is_fetching(self) -> bool:
-        """Return whether a client is still fetching a result."""
+        """Return whether a client is still fetching a result; False if Quack cannot report it."""
         with contextlib.suppress(duckdb.Error):
             return any(row[1] == "active" for row in self._quack_sessions())
         return False
 
     def _quack_sessions(self) -> list[tuple[object, ...]]:
+        """Return the identifier and the state of each session that Quack lists."""
         with contextlib.closing(self._connection.cursor()) as cursor:
             rows: list[tuple[object, ...]] = cursor.execute("SELECT #2, #4 FROM quack_active_connections()").fetchall()
         return rows
@@ -337,16 +376,16 @@ class Transport:
 def _register_function(
     connection: Any, name: str, function: Callable[..., Any], n_arguments: int, return_type: Any
 ) -> None:
-    """Register a Python function that is called for each row, also with NULL."""
+    """Register a Python function of `n_arguments` texts in DuckDB; it is called for each row, also with NULL."""
     types: Any = ["VARCHAR"] * n_arguments
     connection.create_function(name, function, types, return_type, null_handling="special", side_effects=True)
 
 
 def _typed_column(column: str, type_: str) -> Sql:
-    """Return a column of a result with its type in DuckDB."""
+    """Return the SQL of a result's column, cast to its type in DuckDB if that is an ENUM."""
     return Sql(f"CAST({column} AS {type_}) AS {column}" if "ENUM(" in type_ else column)
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine reaches an address."""
+    """Return whether a host name or address is reachable from this machine only: localhost, ::1 or 127.x.x.x."""
     return host == "localhost" or host == "::1" or re.fullmatch(r"127(\.\d{1,3}){3}", host) is not None

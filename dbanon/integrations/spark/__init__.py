@@ -14,10 +14,11 @@ _HOMES = {"anonymize": "api", "install": "sql_session"}
 
 
 def __getattr__(name: str) -> Any:
-    """Import Spark at the first use of the module's functions.
+    """Return `anonymize` or `install`, importing Spark at the first use.
 
     Raises:
-        MissingExtraError: If pyspark is not installed.
+        AttributeError: It is another name.
+        MissingExtraError: pyspark is not installed.
     """
     if name not in _HOMES:
         raise AttributeError(f"module 'dbanon.spark' has no attribute '{name}'")

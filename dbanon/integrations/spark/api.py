@@ -80,7 +80,18 @@ def frame_release(
     max_partition: int | None,
     parameters: Mapping[str, Any],
 ) -> DataFrame:
-    """Return the release, classes or metrics of a DataFrame, as `anonymize` does, for a policy from any source."""
+    """Return the checked release, classes or metrics of a DataFrame, as `anonymize` does, for a policy from any source.
+
+    The result is readable only after the gate has passed it; with `to` it is stored in this directory.
+
+    Args:
+        df: The DataFrame.
+        function: A table function, such as `kacpc` or `kacpc_metrics`.
+        source: The policy, the name of its table, and the hierarchies.
+        to: A directory for the result, or None.
+        max_partition: The most combinations of quasi-identifiers in one partition; None for the default.
+        parameters: Parameters of the table function.
+    """
     spark_call = prepare_call(df, function, source, parameters)
     call, kind = spark_call.call, spark_call.kind
     computed_columns.check_computed_columns(df, call, spark_call.table_columns)

@@ -12,13 +12,15 @@ _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
 
 
 def check_computed_columns(df: DataFrame, call: PortableCall, table_columns: frozenset[str] | None) -> None:
-    """Refuse columns that a release reads and that are computed from other columns of the policy's table.
+    """Raise an error if a column that the release reads is computed from another column of the policy's table.
+
+    A policy for the table would otherwise be applied to other values under the same name.
 
     Args:
         df: The DataFrame of the call.
-        call: The call, which says what columns are read.
+        call: The call, which determines what columns are read.
         table_columns: Folded names of the columns of the table that the policy is about; None if it was written for
-            this DataFrame, whatever that is computed from.
+            this DataFrame: then nothing is checked.
 
     Raises:
         ComputedColumnError: A column is computed from another column of the table, or replaces the one of its name.
@@ -38,12 +40,13 @@ def check_computed_columns(df: DataFrame, call: PortableCall, table_columns: fro
 
 
 class _Lineage:
-    """The columns that were read, from files, tables or Python, by the columns of a DataFrame that contain them.
+    """The source columns (of files, tables or Python data) from which each column of a DataFrame is computed.
 
-    It follows Spark's analyzed plan. What a function of several columns returns is computed from all of them.
+    They are found in Spark's analyzed plan. The result of a function of several columns is computed from all of them.
     """
 
     def __init__(self, df: DataFrame) -> None:
+        """Read the analyzed plan of the DataFrame; nothing is computed by Spark."""
         self._names = df.columns
         self._sources_by_id: dict[int, frozenset[str]] = {}
         self._expressions: dict[int, Any] = {}
@@ -58,11 +61,14 @@ class _Lineage:
         self._output = self._follow(df._jdf.queryExecution().analyzed())
 
     def sources(self, name: str) -> frozenset[str]:
-        """Return the columns that a column of the DataFrame is computed from."""
+        """Return the names of the source columns from which the DataFrame's column `name` is computed."""
         return self._sources_by_id[self._output[self._names.index(name)]]
 
     def _follow(self, plan: Any) -> list[int]:
-        """Record the sources of all columns of a plan, and return the expression ids of its output."""
+        """Record the source columns of all output columns of a plan node and its children.
+
+        Return their expression ids.
+        """
         children = [self._follow(child) for child in _scala_items(plan.children())]
         output = _scala_items(plan.output())
         numbers = [attribute.exprId().id() for attribute in output]
@@ -82,7 +88,11 @@ class _Lineage:
         return numbers
 
     def _add_computed(self, plan: Any, numbers: list[int], children: list[list[int]]) -> None:
-        """Record what a plan computes: by alias if an expression has one, else from all columns that it refers to."""
+        """Record the source columns of the outputs of a plan node that computes expressions.
+
+        An expression with an alias has the sources of its own; any other new output has those of all expressions of the
+        node, or of all outputs of its children if the expressions have none.
+        """
         used: set[str] = set()
         for expression in _scala_items(plan.expressions()):
             used |= self._sources_of(expression)
@@ -93,15 +103,17 @@ class _Lineage:
                 self._add(number, used)
 
     def _add_by_position(self, numbers: list[int], children: list[list[int]]) -> None:
+        """Add to the sources of each column (by expression id) those of the columns at its position in all children."""
         for place, number in enumerate(numbers):
             for child in children:
                 self._add(number, self._sources_by_id[child[place]])
 
     def _add(self, number: int, sources: set[str] | frozenset[str]) -> None:
+        """Add source columns to those recorded for an expression id."""
         self._sources_by_id[number] = self._sources_by_id.get(number, frozenset()) | sources
 
     def _sources_of(self, expression: Any) -> set[str]:
-        """Return the columns that an expression is computed from; record them for the aliases that it defines."""
+        """Return the source columns of an expression, subqueries included; record them for each alias in it."""
         if self._is(expression, "OuterReference"):
             return self._sources_of(expression.e())
         if self._is(expression, "AttributeReference"):
@@ -117,8 +129,10 @@ class _Lineage:
         return sources
 
     def _is(self, expression: Any, name: str) -> bool:
+        """Return whether a JVM expression is an instance of the Catalyst class of this name."""
         return bool(self._class[name].isInstance(expression))
 
 
 def _scala_items(sequence: Any) -> list[Any]:
+    """Return the items of a Scala sequence as a list."""
     return [sequence.apply(i) for i in range(sequence.size())]

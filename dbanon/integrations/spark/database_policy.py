@@ -22,9 +22,12 @@ _FUNCTION = "anonymize"
 
 @dataclass(frozen=True)
 class DatabasePolicy:
-    """The policy rows of a table, and the hierarchies of its database.
+    """The policy that a DuckDB database has for one table.
 
-    `columns` are the folded names of the table's columns and of those in the policy.
+    Attributes:
+        declared: The policy rows about the table.
+        columns: The folded names of the table's columns and of those in the policy.
+        hierarchies: The rows of the database's table dbanon.hierarchy; empty if there is none.
     """
 
     declared: tuple[DeclaredColumn, ...]
@@ -33,16 +36,20 @@ class DatabasePolicy:
 
     @property
     def hierarchy_names(self) -> set[str]:
-        """The names of the hierarchies."""
+        """The names of the hierarchies that are stored in the database."""
         return set(self.hierarchies.column("name").to_pylist())
 
 
 def database_policy(path: Path, name: str) -> DatabasePolicy:
-    """Return what a database declares about a table, whose name is resolved as DuckDB's catalog does.
+    """Open a DuckDB database read-only and return its policy for one table, resolved as DuckDB's catalog does.
+
+    Args:
+        path: The file of the database.
+        name: The name of the table, which may have a schema; it need not exist in the database.
 
     Raises:
         InvalidPolicyFileError: The file is no DuckDB database, cannot be opened, or has no policy.
-        TableNotInPolicyError: No row is about the table.
+        TableNotInPolicyError: No policy row is about the table.
         DbanonError: Whatever `applicable_policy` raises; the table may be a view there.
     """
     with _open_database(path) as con:
@@ -60,6 +67,7 @@ def database_policy(path: Path, name: str) -> DatabasePolicy:
 
 
 def _open_database(path: Path) -> Connection:
+    """Open a database file read-only; InvalidPolicyFileError if DuckDB cannot open it."""
     try:
         return connect(path, read_only=True)
     except duckdb.Error as error:
@@ -70,11 +78,16 @@ def _open_database(path: Path) -> Connection:
 
 
 def _database_name(con: Connection) -> str:
+    """Return the name of the connection's current database."""
     return catalog.SearchPath.here(con.raw).database
 
 
 def _governing_rows(con: Connection, name: str) -> tuple[catalog.Source, tuple[DeclaredColumn, ...]]:
-    """Return the table and the policy rows about it; a table that is not in the database may have rows, too."""
+    """Return the source of the name and the policy rows about it.
+
+    For a table or view in the database, these include rows that apply to it through what it reads. A name that is not
+    in the database can have rows, too; its source has no columns.
+    """
     current_session = session.find_session(con.raw)
     with current_session.cursor() as cursor:
         path, parts = catalog.SearchPath.here(con.raw), duckdb_parts(name)
@@ -87,6 +100,7 @@ def _governing_rows(con: Connection, name: str) -> tuple[catalog.Source, tuple[D
 
 
 def _hierarchies(con: Connection) -> pa.Table:
+    """Return the rows of the database's table dbanon.hierarchy; without that table, none."""
     database = _database_name(con)
     if not catalog.has_table(con.raw, database, "hierarchy"):
         return pa.table({"name": pa.array([], pa.string())})

@@ -24,12 +24,13 @@ Partitioner = Callable[[DataFrame], DataFrame]
 
 
 def partition_by_codes(part_of_codes: Callable[[Codes], Ints], rows: DataFrame) -> DataFrame:
-    """Return rows with the column `part`, computed from their codes.
+    """Return the rows with the column `part`, computed from their `codes` in batches on the executors.
 
     `part_of_codes` maps an (attributes, rows) array of codes to (rows,) partition numbers.
     """
 
     def assign_parts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield each batch with the column `part`; empty batches are omitted."""
         for batch in batches:
             if batch.num_rows == 0:  # its codes have no shape
                 continue
@@ -41,7 +42,10 @@ def partition_by_codes(part_of_codes: Callable[[Codes], Ints], rows: DataFrame) 
 
 
 class CodeCounts(NamedTuple):
-    """The codes of an attribute in a partition, ascending, and how many tuples and records have each."""
+    """The codes of an attribute that occur in a partition, ascending, with the tuples and records of each.
+
+    `tuples` and `records` are their numbers, in the order of `codes`.
+    """
 
     codes: Ints
     tuples: Ints
@@ -49,7 +53,10 @@ class CodeCounts(NamedTuple):
 
 
 def count_values(planner: CallPlanner, distinct_records: DataFrame) -> LargerTable:
-    """Count the values of all columns that the clustering reads, in records (persons)."""
+    """Count each value of the quasi-identifiers and sensitive columns that the clustering reads.
+
+    Records are counted, or persons if there is a person column; `distinct_records` has `own` and `weight`.
+    """
     person = planner.spec.roles.person
     count = fn.sum("weight") if person is None else fn.countDistinct(struct_field("own", person))
     columns = {}
@@ -61,21 +68,26 @@ def count_values(planner: CallPlanner, distinct_records: DataFrame) -> LargerTab
 
 
 class PartitionInput:
-    """The distinct records of a table (`own`, `weight`) with their codes.
+    """The distinct records of a table as DataFrames of codes, with the domains of its columns.
 
     Attributes:
         planner: The planner of the call.
         n_records: The number of records.
         attributes: The quasi-identifiers.
         sensitive: The sensitive columns that the clustering reads.
-        person: The person column, if any.
+        person: The name of the person column; None if there is none.
         constraint: The privacy constraint.
-        distinct_records: One row per distinct record: `own`, `weight`, `codes`, `looked` and `person`.
-        tuples: One row per tuple: `codes` and `weight`. NULL has the code after the last value.
-        groups: One row per tuple, combination of sensitive values, and person.
+        distinct_records: One row per distinct record: `own` (its values), `weight` (its count), `codes` of the
+            quasi-identifiers, `looked` (codes of the sensitive columns) and `person`.
+        tuples: One row per combination of codes, with its `weight`. NULL has the code after the last value.
+        groups: One row per combination of codes, sensitive codes and person, with its `weight`.
     """
 
     def __init__(self, call: PortableCall, distinct_records: DataFrame, larger: LargerTable) -> None:
+        """Encode the distinct records (`own`, `weight`) and cache tuples and groups.
+
+        `larger` has the counts of all values.
+        """
         planner = thread_planner(call)
         self.planner, self.n_records = planner, larger.records
         self.attributes, self.sensitive = _decode_domains(planner, larger)
@@ -91,23 +103,27 @@ class PartitionInput:
         self.groups = self.distinct_records.groupBy(*group_columns).agg(fn.sum("weight").alias("weight")).persist()
 
     def unpersist(self) -> None:
-        """Release the cached DataFrames."""
+        """Remove tuples and groups from Spark's cache."""
         self.tuples.unpersist()
         self.groups.unpersist()
 
     @property
     def has_blocks(self) -> bool:
-        """Whether a max_level separates the tuples into blocks."""
+        """Whether an attribute has a max_level, which separates the tuples into blocks that no class may cross."""
         return any(map(_has_max_level, self.attributes))
 
     def tuple_counts(self, partitioner: Partitioner) -> dict[int, int]:
-        """Return the number of tuples of each partition."""
+        """Return the number of tuples of each partition by its number; `partitioner` adds the column `part`."""
         return {row["part"]: row["count"] for row in partitioner(self.tuples).groupBy("part").count().collect()}
 
     def code_counts(
         self, partitioner: Partitioner, parts: Collection[int] | None = None
     ) -> dict[int, list[CodeCounts]]:
-        """Return the counts of codes by partition and attribute, for all partitions or for some."""
+        """Return for each partition the counts of the codes of every attribute, in the order of `attributes`.
+
+        `parts` are the partitions to count; None for all. If the driver would receive more than about MAX_COUNTS
+        counts, neighbouring codes of an attribute are counted together, under the first one.
+        """
         tuples = partitioner(self.tuples)
         if parts is not None:
             tuples = tuples.where(fn.col("part").isin(list(parts)))
@@ -119,9 +135,10 @@ class PartitionInput:
         return dict(_counts_by_part(rows, len(self.attributes)))
 
     def failing_parts(self, partitioner: Partitioner, parts: Collection[int], min_classes: int) -> set[int]:
-        """Return the partitions that have too few records for `min_classes` classes, or miss a privacy model.
+        """Return those of `parts` that have too few records for `min_classes` classes or miss a privacy model.
 
-        If max_level separates blocks, a partition fails if one of its blocks does.
+        Fewer than k records (persons) are too few. If max_level separates blocks, a partition fails if one of its
+        blocks does. An empty partition fails.
         """
         groups = partitioner(self.groups).where(fn.col("part").isin(list(parts)))
         block = fn.array(*_block_columns(self.attributes)) if self.has_blocks else fn.lit(0)
@@ -141,7 +158,14 @@ class PartitionInput:
 def _parts_missing_model(
     demand: ModelRequirement, sensitive: SensitiveColumn, value_counts: Sequence[Any], blocks: Sequence[Any]
 ) -> set[int]:
-    """Return the partitions with a block that misses a model."""
+    """Return the partitions with a block that misses a privacy model.
+
+    Args:
+        demand: The model.
+        sensitive: The sensitive column that it is about.
+        value_counts: Rows of `part`, `block`, `value` (a code) and `size`.
+        blocks: One row of `part`, `block` and `size` per block.
+    """
     numbers = {(r["part"], json.dumps(r["block"])): i for i, r in enumerate(blocks)}
     counts = np.zeros((len(blocks), sensitive.values + 1), np.int64)
     for row in value_counts:
@@ -152,7 +176,7 @@ def _parts_missing_model(
 
 
 def _counts_by_part(rows: Sequence[Any], n_attributes: int) -> Iterator[tuple[int, list[CodeCounts]]]:
-    """Yield each partition with the counts of codes of every attribute."""
+    """Yield (partition, list of the code counts of each attribute) from rows of part, attribute, code and counts."""
     table = np.array([(r["part"], r["j"], r["code"], r["tuples"], r["records"]) for r in rows], np.int64).reshape(-1, 5)
     table = table[np.lexsort((table[:, 2], table[:, 1], table[:, 0]))]
     for part in np.unique(table[:, 0]):
@@ -162,7 +186,10 @@ def _counts_by_part(rows: Sequence[Any], n_attributes: int) -> Iterator[tuple[in
 
 
 def _code_pair(j: int, attribute: Attribute, max_codes: int) -> Column:
-    """Return an attribute's number and code; above `max_codes` values, neighbouring codes are counted as one."""
+    """Return a struct column of the attribute's number j and its code, for counting.
+
+    Above `max_codes` values, 2^n neighbouring codes are replaced by the first of them; the code of NULL is not.
+    """
     code = fn.col("codes")[j]
     shift = max((attribute.values - 1) // max_codes, 0).bit_length()
     if shift:
@@ -172,12 +199,12 @@ def _code_pair(j: int, attribute: Attribute, max_codes: int) -> Column:
 
 
 def _has_max_level(attribute: Attribute) -> bool:
-    """Return whether an attribute is a category with a max_level."""
+    """Return whether an attribute is categorical and has a max_level."""
     return isinstance(attribute, CategoricalAttribute) and attribute.max_level is not None
 
 
 def _block_columns(attributes: Sequence[Attribute]) -> Iterator[Column]:
-    """Yield, for each attribute with a max_level, the block that a tuple is in."""
+    """Yield for each attribute with a max_level a column with the tuple's block: the hierarchy node at this level."""
     for j, attribute in enumerate(attributes):
         if isinstance(attribute, CategoricalAttribute) and attribute.max_level is not None:
             nodes = attribute.block(attribute.max_level).astype(int).tolist()
@@ -191,9 +218,10 @@ def _add_codes(
     attributes: Sequence[Attribute],
     sensitive: Sequence[SensitiveColumn],
 ) -> DataFrame:
-    """Return distinct records with `codes`, the codes of sensitive values (`looked`) and `person`.
+    """Return the distinct records with the array columns `codes` and `looked`, and `person` if there is such a column.
 
-    NULL has the code after the last value.
+    `codes` are those of quasi-identifiers, `looked` those of sensitive columns (absent if none are used). NULL has the
+    code after the last value.
     """
     session, rows = distinct_records.sparkSession, distinct_records
     codes: dict[str, list[Column]] = {"codes": [], "looked": []}
@@ -210,7 +238,7 @@ def _add_codes(
 
 
 def _decode_domains(planner: CallPlanner, larger: LargerTable) -> tuple[list[Attribute], list[SensitiveColumn]]:
-    """Return the attributes and sensitive columns as the clustering UDF receives them."""
+    """Return the attributes and sensitive columns of the whole table, decoded as the clustering UDF does it."""
     row = planner.domain_row(larger)
     request: Mapping[str, Any] = json.loads(row.column(0)[0].as_py())
     domains = [column.combine_chunks() for column in row.columns[1:]]

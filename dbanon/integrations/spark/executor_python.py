@@ -16,9 +16,11 @@ _MISSING = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
 
 @contextlib.contextmanager
 def executor_python(session: SparkSession, function: str) -> Iterator[None]:
-    """Return a context manager in which a local Spark runs this Python, unless its configuration names another one.
+    """Return a context manager in which the executors of a local Spark run the Python of this process.
 
-    Spark itself would take the first `python3` on the path.
+    A Python named in Spark's configuration or PYSPARK_PYTHON has precedence. Spark itself would take the first
+    `python3` on the path. The previous setting is restored at the end. `function` is the called function, for the
+    message.
 
     Raises:
         ExecutorModuleMissingError: The executors' Python lacks a module.

@@ -21,15 +21,22 @@ _COVERAGE_SCHEMA = "uncovered bigint, finer bigint, error string"
 
 
 def assign_partitions(call: PortableCall, parts: DataFrame, larger: LargerTable | None) -> DataFrame:
-    """Return the records of each partition (`part`, `own`, `weight`) with the class that each is assigned to.
+    """Cluster each partition on an executor; return its records with what is published for the class of each.
+
+    Args:
+        call: The call for one partition.
+        parts: Distinct records: `part` (the partition), `own` (a struct of the values) and `weight` (their count).
+        larger: Counts of the whole table; None if there is one partition.
 
     Returns:
-        `own`, FORMS, `size`, and `error` if a partition has one.
+        `own`, the columns of FORMS, `size`, and `error`: a partition that failed has one row with only the message
+            there.
     """
     columns = _assignment_schema(call, parts.schema["own"].dataType)
     arrow = to_arrow_schema(columns)
 
     def deal(part: pa.Table) -> pa.Table:
+        """Return the assigned records of one partition, or a row with the error."""
         return _result_or_error(
             arrow, lambda: thread_planner(call).assign_classes(_struct_table(part), part.column("weight"), larger)
         )
@@ -38,7 +45,7 @@ def assign_partitions(call: PortableCall, parts: DataFrame, larger: LargerTable 
 
 
 def _assignment_schema(call: PortableCall, record_type: StructType) -> StructType:
-    """Return the schema of assigned records."""
+    """Return the Spark schema of assigned records: `own` of the given type, FORMS, `size` and `error`."""
     planner = thread_planner(call)
     types = planner.assignment_types()
     null_columns = ", ".join(f"CAST(NULL AS {types[name]}) AS {name}" for name in FORMS)
@@ -48,9 +55,10 @@ def _assignment_schema(call: PortableCall, record_type: StructType) -> StructTyp
 
 
 def drop_null_rows(call: PortableCall, rows: DataFrame) -> DataFrame:
-    """Return rows without a NULL among the quasi-identifiers."""
+    """Return the rows that have no NULL in a quasi-identifier, where codes for missing values count as NULL."""
 
     def keep(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the batches without the dropped rows."""
         for batch in batches:
             yield from thread_planner(call).drop_null_rows(pa.Table.from_batches([batch])).to_batches()
 
@@ -58,14 +66,15 @@ def drop_null_rows(call: PortableCall, rows: DataFrame) -> DataFrame:
 
 
 def count_uncovered(call: PortableCall, pairs: DataFrame) -> DataFrame:
-    """Compare records (`own`) with what is published for them (`published`).
+    """Count on the executors where records (`own`) do not agree with what is published for them (`published`).
 
     Returns:
-        One row per batch: how many records are `uncovered`, how many values are `finer` than the policy allows, and
-        `error` if the batch could not be read.
+        One row per batch: how many records are `uncovered` by the published values, how many values are `finer` than
+            the policy allows, and `error` if the batch could not be checked.
     """
 
     def refuse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield a table with the counts, or the error, of each batch."""
         for batch in batches:
             yield from _result_or_error(
                 arrow, partial(_count_uncovered_rows, call, pa.Table.from_batches([batch]))
@@ -76,20 +85,27 @@ def count_uncovered(call: PortableCall, pairs: DataFrame) -> DataFrame:
 
 
 def _count_uncovered_rows(call: PortableCall, rows: pa.Table) -> pa.Table:
-    """Return the counts of one batch as a table of one row."""
+    """Return the counts `uncovered` and `finer` of one batch as an Arrow table of one row."""
     uncovered, finer = thread_planner(call).count_uncovered(_struct_table(rows), _struct_table(rows, "published"))
     return pa.table({"uncovered": [uncovered], "finer": [finer]})
 
 
 def measure_models(call: PortableCall, rows: DataFrame, larger: LargerTable) -> DataFrame:
-    """Measure the privacy models of classes (`own`, `class_id`, `size`), each complete within its `part`.
+    """Measure the privacy models of classes on the executors.
+
+    Args:
+        call: The call.
+        rows: Records (`own`) with `class_id`, `size` and `part`; all records of a class have one `part`.
+        larger: Counts of the sensitive values of the whole release.
 
     Returns:
-        One row per partition and model; model -1 is the number of persons.
+        One row per part and model: the number `model`, the worst `value`, how many classes `missed` it, and `error` if
+            the part could not be measured. Model -1 is the number of persons.
     """
     arrow = to_arrow_schema(StructType.fromDDL(_MODEL_SCHEMA))
 
     def judge(part: pa.Table) -> pa.Table:
+        """Return the measures of one part, or a row with the error."""
         return _result_or_error(
             arrow,
             lambda: thread_planner(call).measure_models(_struct_table(part), part.select(["class_id", "size"]), larger),
@@ -99,15 +115,16 @@ def measure_models(call: PortableCall, rows: DataFrame, larger: LargerTable) -> 
 
 
 def _struct_table(part: pa.Table, name: str = "own") -> pa.Table:
-    """Return a column of structs as a table."""
+    """Return the struct column `name` of a table as a table: one column per field."""
     structs: Any = part.column(name).combine_chunks()
     return pa.Table.from_arrays(structs.flatten(), names=[f.name for f in structs.type])
 
 
 def _result_or_error(columns: pa.Schema, release: Callable[[], pa.Table]) -> pa.Table:
-    """Return the computed table with the columns that Spark expects, or one row with the error's message.
+    """Call `release` and return its table with the columns that Spark expects.
 
-    Spark would retry a task that raises, and its message would quote values.
+    After an error, the table has one row with only the error's message. Errors of dbanon and DuckDB are caught, because
+    Spark would retry a task that raises and show values of it. The message of an Arrow error is replaced by its type.
     """
     try:
         result = release()

@@ -20,16 +20,19 @@ from dbanon.release.plan import plan
 
 
 def check_release(release: UncheckedRelease, released_rows: DataFrame) -> dict[int, float]:
-    """Check a release, and return what it achieves by the number of each privacy model.
+    """Check a release before any of its rows can be read; return what it achieves, by number of each privacy model.
+
+    -1 is the least number of persons in a class, if there is a person column.
 
     Args:
         release: The release.
         released_rows: Its rows as they can be read later.
 
     Raises:
-        GateRefusedError: The rows are not what they claim to be.
+        GateRefusedError: The rows do not follow from the source, the policy and the privacy models.
         RareValueError: An unchanged value is too rare.
         RareCombinationError: A combination of unchanged values is too rare.
+        PartitionFailedError: A part of the rows could not be checked.
     """
     _check_columns(release, released_rows)
     _check_records(release, released_rows)
@@ -43,19 +46,22 @@ def check_release(release: UncheckedRelease, released_rows: DataFrame) -> dict[i
 
 
 def _refuse(release: UncheckedRelease, check_name: str, count: object) -> None:
-    """Raise GateRefusedError with the message of a check."""
+    """Raise GateRefusedError with the message of the check `check_name` and the number of faults."""
     raise errors.GateRefusedError(release.call.function, RELEASE_CHECKS[check_name][0], count)
 
 
 def _check_columns(release: UncheckedRelease, released_rows: DataFrame) -> None:
-    """Check that exactly the columns that the policy permits are published."""
+    """Raise GateRefusedError unless the released columns are exactly those that the policy permits, in their order."""
     expected, _ = plan.published_names(release.planner.spec)
     if tuple(released_rows.columns) != expected:
         _refuse(release, "columns", len(released_rows.columns))
 
 
 def _row_hash(rows: DataFrame, names: list[str], struct: str | None = None) -> Column:
-    """Return a column with a hash of the values of a row, as a decimal that can be summed."""
+    """Return a column with a hash of the named values of each row, as a decimal that can be summed.
+
+    With `struct`, the names are fields of this struct column.
+    """
     schema = rows.schema[struct].dataType if struct else rows.schema
     columns = [struct_field(struct, name) if struct else quoted_column(name) for name in names]
     hashed = [
@@ -66,7 +72,13 @@ def _row_hash(rows: DataFrame, names: list[str], struct: str | None = None) -> C
 
 
 def _check_records(release: UncheckedRelease, released_rows: DataFrame) -> None:
-    """Check that every source record is assigned once, and that the rows of a class are those assigned to it."""
+    """Compare source, assignments and released rows by counts and sums of hashes.
+
+    Raise GateRefusedError if they differ.
+
+    Every source record must be assigned once, at most as many records be suppressed as the call allows, and the
+    unchanged values of each class be those of the records assigned to it.
+    """
     columns_read = release.planner.read_columns
     source_totals = release.rows.agg(
         fn.count(fn.lit(1)), fn.sum(_row_hash(release.rows, columns_read, "own"))
@@ -96,7 +108,10 @@ def _check_records(release: UncheckedRelease, released_rows: DataFrame) -> None:
 
 
 def _check_classes(release: UncheckedRelease, released_rows: DataFrame) -> None:
-    """Check, grouping by published values, that no class is below k and that each has one number of its own."""
+    """Raise GateRefusedError unless rows with equal published values are at least k and are exactly one class.
+
+    So they must share one class number, and no other rows may have it.
+    """
     columns, quasi = plan.published_names(release.planner.spec)
     number = quoted_column(columns[-1])
     groups = released_rows.groupBy(*map(quoted_column, quasi)).agg(
@@ -114,7 +129,10 @@ def _check_classes(release: UncheckedRelease, released_rows: DataFrame) -> None:
 
 
 def _check_coverage(release: UncheckedRelease, released_rows: DataFrame) -> None:
-    """Check that published values cover every record and are no finer than the policy allows."""
+    """Raise GateRefusedError unless published values cover every record and are no finer than the policy allows.
+
+    A value covers those of its interval or below its node of the hierarchy.
+    """
     columns, quasi = plan.published_names(release.planner.spec)
     published_classes = released_rows.groupBy(
         quoted_column(columns[-1]).alias("number"), fn.struct(*map(quoted_column, quasi)).alias("published")
@@ -132,7 +150,14 @@ def _check_coverage(release: UncheckedRelease, released_rows: DataFrame) -> None
 
 
 def _check_rare_values(release: UncheckedRelease) -> None:
-    """Check that no unchanged value, nor combination of them, belongs to too few records (persons)."""
+    """Raise an error if an insensitive value, or the combination of all, is of fewer than k released records (persons).
+
+    Columns of `allow_rare` are not checked.
+
+    Raises:
+        RareValueError: A value is too rare.
+        RareCombinationError: A combination of all insensitive columns is too rare.
+    """
     publication = release.planner.spec
     allowed = {name.lower() for name in publication.options.columns("allow_rare")}
     unchanged = [
@@ -143,6 +168,7 @@ def _check_rare_values(release: UncheckedRelease) -> None:
     count_column = fn.sum("size") if publication.roles.person is None else fn.countDistinct("person")
 
     def count_rare(names: list[str]) -> int:
+        """Return how many combinations of values of these columns belong to fewer than k records (persons)."""
         groups = release.published_records.groupBy(
             *(struct_field("own", name).alias(f"v{i}") for i, name in enumerate(names))
         )
@@ -156,7 +182,11 @@ def _check_rare_values(release: UncheckedRelease) -> None:
 
 
 def _check_models(release: UncheckedRelease) -> dict[int, float]:
-    """Return what the worst class achieves for each model; -1 is the least number of persons in a class."""
+    """Return what the worst class achieves, by number of each model; GateRefusedError if a class misses a model.
+
+    -1 is the least number of persons in a class, measured if there is a person column. Empty without models and
+    persons.
+    """
     publication = release.planner.spec
     models = dict(enumerate(publication.model_requirements))
     if not models and publication.roles.person is None:
@@ -188,7 +218,7 @@ def _check_models(release: UncheckedRelease) -> dict[int, float]:
 
 
 def _check_models_measured(release: UncheckedRelease, achieved: Mapping[int, float]) -> None:
-    """Check that every model was measured, and the number of persons if there is a person column."""
+    """Raise GateRefusedError unless `achieved` has all models, and -1 exactly if there is a person column."""
     publication = release.planner.spec
     expected = {*range(len(publication.model_requirements)), *([-1] if publication.roles.person is not None else [])}
     if set(achieved) != expected:
@@ -196,7 +226,7 @@ def _check_models_measured(release: UncheckedRelease, achieved: Mapping[int, flo
 
 
 def _sensitive_counts(release: UncheckedRelease) -> LargerTable:
-    """Return how many released records (persons) have each sensitive value."""
+    """Return, by sensitive column, how many released records (persons) have each value; `records` is not set (0)."""
     count_column = fn.sum("size") if release.planner.spec.roles.person is None else fn.countDistinct("person")
     columns = {}
     for name in release.planner.sensitive_columns:
@@ -206,7 +236,10 @@ def _sensitive_counts(release: UncheckedRelease) -> LargerTable:
 
 
 def _raise_part_errors(rows: list[Any]) -> list[Any]:
-    """Return the rows, or raise the error of a partition that could not be checked."""
+    """Return the rows unchanged.
+
+    Raise PartitionFailedError if one has an `error`, of a part that could not be checked.
+    """
     for row in rows:
         if row["error"] is not None:
             raise errors.PartitionFailedError(row["error"])

@@ -32,9 +32,14 @@ Scope = Literal["frame", "table", "session"]
 
 @dataclass(frozen=True)
 class PolicySource:
-    """A policy as the caller gives it, for the table `name`: a database, a file, roles by column, or rows.
+    """A policy as the caller gives it.
 
-    A database, rows with a `table_name`, and a policy for all tables of a session must name the table.
+    Attributes:
+        name: The name of the table whose rows the DataFrame has; None if not given. A database, rows with a
+            `table_name`, and a policy for all tables of a session require it.
+        policy: A database, a file, roles by column, or rows of dbanon.policy; None for no policy.
+        hierarchies: Hierarchies by column or by the name that the policy uses.
+        scope: Whether the policy is for one DataFrame, one table of a session, or all tables of a session.
     """
 
     name: str | None = None
@@ -44,7 +49,7 @@ class PolicySource:
 
     @property
     def display_name(self) -> str:
-        """The name of the table in messages."""
+        """The name of the table in messages; "data" if it has none."""
         return self.name or "data"
 
 
@@ -52,9 +57,12 @@ class PolicySource:
 class GivenPolicy:
     """The policy of one DataFrame.
 
-    `policy` and `hierarchy` have the columns of the tables of these names; `by_column` has the hierarchies that the
-    call names by column. `table_columns` are the folded names of the columns of the policy or of its table; None if the
-    policy was written for this DataFrame alone.
+    Attributes:
+        policy: Rows of dbanon.policy.
+        hierarchy: Rows of dbanon.hierarchy.
+        by_column: The names of hierarchies that the caller gave by column.
+        table_columns: The folded names of the columns of the policy or of its table; None if the policy was written for
+            this DataFrame alone.
     """
 
     policy: pa.Table
@@ -64,13 +72,13 @@ class GivenPolicy:
 
 
 def given_policy(source: PolicySource, columns: pa.Table) -> GivenPolicy:
-    """Return the policy rows about a DataFrame, and its hierarchies.
+    """Return the policy rows about a DataFrame, and its hierarchies, read in a temporary database.
 
     Hierarchies that the policy of a database names are stored in that database or built in; those that another policy
     names are given by the caller. All others are given by column.
 
     Args:
-        source: The policy.
+        source: The policy as the caller gives it.
         columns: An empty table with the columns of the DataFrame.
 
     Raises:
@@ -103,7 +111,7 @@ def given_policy(source: PolicySource, columns: pa.Table) -> GivenPolicy:
 
 
 def _database_path(policy: Any) -> Path | None:
-    """Return the path of a policy that is a DuckDB database, else None.
+    """Return the path of a policy that is a DuckDB database; None if it is a TOML or CSV file or no path.
 
     Raises:
         InvalidPolicyFileError: The file does not exist.
@@ -117,13 +125,14 @@ def _database_path(policy: Any) -> Path | None:
 
 
 def _read_database(source: PolicySource, path: Path) -> DatabasePolicy:
+    """Return what a database declares about the table; PolicyNameMissingError if the caller does not name the table."""
     if not source.name:
         raise errors.PolicyNameMissingError(_FUNCTION, path.name)
     return database_policy(path, source.name)
 
 
 def _policy_rows(con: Connection, table: str, declared: Iterable[DeclaredColumn]) -> pa.Table:
-    """Return declared columns as rows of dbanon.policy about the table."""
+    """Return declared columns as rows of dbanon.policy about the table `table` of the schema main."""
     form = con.raw.sql(f"FROM {SCHEMA}.policy LIMIT 0").to_arrow_table().schema
     rows = [
         {"schema_name": "main", "table_name": table, "column_name": row.column, "role": row.role}
@@ -134,6 +143,7 @@ def _policy_rows(con: Connection, table: str, declared: Iterable[DeclaredColumn]
 
 
 def _insert(con: Connection, table: str, rows: pa.Table) -> None:
+    """Insert rows into a table of the schema dbanon, matching columns by name."""
     con.raw.register(_GIVEN, rows)
     con.raw.execute(f"INSERT INTO {SCHEMA}.{table} BY NAME FROM {identifier(_GIVEN)}")
     con.raw.unregister(_GIVEN)
@@ -143,7 +153,12 @@ def _insert(con: Connection, table: str, rows: pa.Table) -> None:
 
 
 def _roles(source: PolicySource) -> tuple[Mapping[str, Any], bool]:
-    """Return the roles by column of a policy that is no database, and whether its rows name their table."""
+    """Return the roles and settings by column of a policy that is no database, and whether its rows name tables.
+
+    Raises:
+        InvalidPolicyFileError: The policy is invalid or has no column.
+        TableNotInPolicyError: No row is about the table, or a policy for a whole session names no tables.
+    """
     policy, is_by_table = source.policy, False
     if isinstance(policy, (str, Path)):
         policy, is_by_table = _read_file(source, Path(policy).expanduser())
@@ -159,10 +174,14 @@ def _roles(source: PolicySource) -> tuple[Mapping[str, Any], bool]:
 
 
 def _read_file(source: PolicySource, path: Path) -> tuple[Mapping[str, Any], bool]:
-    """Return the roles by column of a TOML or CSV file, and whether its rows name their table."""
+    """Return the roles and settings by column of a TOML or CSV file, and whether it names tables.
+
+    InvalidPolicyFileError if the file is invalid. Parts about other tables are ignored.
+    """
     table_names: list[tuple[str, str]] = []
 
     def is_about(schema_name: str | None, table_name: str) -> bool:
+        """Return whether a part of the file is about the table, and remember that the file names tables."""
         table_names.append((schema_name or "main", table_name))
         return _is_about(source, *table_names[-1])
 
@@ -175,10 +194,10 @@ def _read_file(source: PolicySource, path: Path) -> tuple[Mapping[str, Any], boo
 
 
 def _by_column(source: PolicySource, rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return roles and settings by column.
+    """Return the roles and settings of policy rows by column.
 
     Raises:
-        ConflictingRolesError: Rows name a column twice.
+        ConflictingRolesError: Two rows name one column, also in another case.
     """
     roles: dict[str, str] = {}
     for row in rows:
@@ -190,7 +209,7 @@ def _by_column(source: PolicySource, rows: Iterable[Mapping[str, Any]]) -> dict[
 
 
 def _rows_about(source: PolicySource, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the rows of a policy that are about the table.
+    """Return the rows of a policy whose `schema_name` and `table_name` are those of the table.
 
     Raises:
         TableNotInPolicyError: There are none.
@@ -203,10 +222,10 @@ def _rows_about(source: PolicySource, rows: Sequence[Mapping[str, Any]]) -> list
 
 
 def _is_about(source: PolicySource, schema_name: str, table_name: str) -> bool:
-    """Return whether a row is about the table.
+    """Return whether a policy row for this schema and table is about the table that the caller names.
 
     Raises:
-        PolicyNameMissingError: The call does not name the table.
+        PolicyNameMissingError: The caller does not name the table.
     """
     if not source.name:
         raise errors.PolicyNameMissingError(_FUNCTION, "policy")
@@ -216,10 +235,10 @@ def _is_about(source: PolicySource, schema_name: str, table_name: str) -> bool:
 
 
 def _rows(policy: Any) -> list[dict[str, Any]]:
-    """Return the rows of a DataFrame (Spark, pandas, Arrow) with the columns of dbanon.policy.
+    """Return the rows of a DataFrame (of Spark, pandas or Arrow) with the columns of dbanon.policy, as dictionaries.
 
     Raises:
-        InvalidPolicyFileError: It has other columns, or is no DataFrame.
+        InvalidPolicyFileError: It lacks `column_name` or `role`, or is no DataFrame.
     """
     rows: list[dict[str, Any]] | None = None
     if hasattr(policy, "toArrow"):
@@ -239,7 +258,20 @@ def _rows(policy: Any) -> list[dict[str, Any]]:
 def _load_hierarchies(
     con: Connection, source: PolicySource, columns: Sequence[str], stored: DatabasePolicy | None
 ) -> dict[str, str]:
-    """Store the hierarchies that the caller gives, and return the names of those given by column."""
+    """Store the hierarchies that the caller gives, and return the names of those given by column.
+
+    A key that the policy names as a hierarchy is stored under this name, unless the policy is in a database. Other keys
+    that are no column are ignored if the policy is for a session.
+
+    Args:
+        con: The connection with the policy.
+        source: The policy and the hierarchies, as the caller gives them.
+        columns: The columns of the DataFrame.
+        stored: The policy of a database; None if it is not in a database.
+
+    Raises:
+        HierarchyOfPolicyError: A key is the name of a hierarchy of the database's policy.
+    """
     declared = {
         name
         for (name,) in con.raw.execute(f"SELECT hierarchy FROM {SCHEMA}.policy WHERE hierarchy IS NOT NULL").fetchall()
@@ -260,9 +292,10 @@ def _load_hierarchies(
 
 
 def _column_hierarchies(con: Connection, by_column: Mapping[str, Any], declared: Iterable[str]) -> dict[str, str]:
-    """Store hierarchies that are given as rows, and return the names of all hierarchies by column.
+    """Store the hierarchies that are given as rows, and return the names of all hierarchies by column.
 
-    The new names are neither used by the policy nor stored already.
+    A hierarchy given by name is not stored. New names are neither in `declared`, the names that the policy uses, nor
+    stored already.
     """
     stored = con.raw.execute(f"SELECT DISTINCT name FROM {SCHEMA}.hierarchy").fetchall()
     used_names = {*declared, *(name for (name,) in stored)}

@@ -21,11 +21,12 @@ Stage = Mapping[int, Centers]
 
 
 def kmeans_parts(encoded: PartitionInput, n_parts: int, rounds: int) -> Partitioner:
-    """Return about `n_parts` partitions by k-means, each with the records of a class and meeting the models.
+    """Return a function that assigns rows to about `n_parts` partitions found by k-means.
 
     The first centers are those of coarse cells, since sampled records would have to be sent to the driver. A center has
     the mean of numbers and the most frequent value of categories. Rounds end when no center changes, or after `rounds`.
-    A partition that fails is merged with that of the nearest center. O(rounds * tuples * n_parts) time.
+    A partition that has too few records for a class or misses a privacy model is merged with that of the nearest
+    center. O(rounds * tuples * n_parts) time.
     """
     distances = _CenterDistances(encoded)
     cells = partition_cuts.cut_parts(encoded, -(-encoded.tuples.count() // n_parts), partition_cuts.CELLS)
@@ -51,10 +52,10 @@ def kmeans_parts(encoded: PartitionInput, n_parts: int, rounds: int) -> Partitio
 
 
 def bisecting_kmeans_parts(encoded: PartitionInput, max_tuples: int, rounds: int) -> Partitioner:
-    """Return a function that adds the partition of each record, by repeated 2-means.
+    """Return a function that assigns rows to partitions found by repeated 2-means.
 
     A partition of more than `max_tuples` tuples is divided into two if each of these has the records of a class and
-    meets the models; otherwise it stays as it is. The first centers are those of the halves of a coarse cell (see
+    meets the models; otherwise it is not divided. The first centers are those of the halves of a coarse cell (see
     `kmeans_parts`). Each 2-means makes at most `rounds` rounds. O(rounds * tuples) time per level.
     """
     distances, stages = _CenterDistances(encoded), list[Stage]()
@@ -91,20 +92,24 @@ def bisecting_kmeans_parts(encoded: PartitionInput, max_tuples: int, rounds: int
 
 
 def _paired_centers(pairs: Mapping[int, Sequence[int]], centers: Centers) -> Stage:
-    """Return the centers of both sides of each partition."""
+    """Return {partition: {side: center}} for the sides into which each partition is divided.
+
+    `pairs` has the two sides of each partition, `centers` the center of every side.
+    """
     return {part: {side: centers[side] for side in sides} for part, sides in pairs.items()}
 
 
 class _CenterDistances:
-    """Distances from tuples of a table to centers."""
+    """Averages of partitions, and distances between tuples and centers, on the scale of the whole table."""
 
     def __init__(self, encoded: PartitionInput) -> None:
+        """Prepare the distances of the attributes of `encoded`; no tuple is read."""
         missing = np.array([[a.values for a in encoded.attributes]], np.int32)
         table = EncodedTable(tuple(encoded.attributes), missing, np.ones(1, np.int64), None, encoded.n_records)
         self.distances = PartDistances(table, "edges")
 
     def averages(self, code_counts: Mapping[int, Sequence[CodeCounts]]) -> dict[int, Point]:
-        """Return the center of each partition."""
+        """Return the center of each partition, from the counts of codes by partition and attribute."""
         columns = self.distances.columns
         return {
             part: [
@@ -114,16 +119,23 @@ class _CenterDistances:
         }
 
     def nearest_center(self, center: Point, others: Centers) -> int:
-        """Return the partition whose center is nearest to a center; the first of equally near ones."""
+        """Return the number of the partition in `others` whose center is nearest; the lowest of equally near ones."""
         return min(others, key=lambda part: (self.distances.point_distance(center, others[part]), part))
 
     def assign_nearest(self, stages: Sequence[Stage]) -> Partitioner:
-        """Return a function that assigns tuples to the partition of the nearest center, stage by stage."""
+        """Return a function that assigns rows to the partition of the nearest center, stage by stage.
+
+        All rows begin in partition 0. Without stages, they remain there.
+        """
         return partial(partition_by_codes, partial(_nearest_parts, self.distances, tuple(stages)))
 
 
 def _nearest_parts(distances: PartDistances, stages: Sequence[Stage], codes: Codes) -> Ints:
-    """Return the partition of each tuple, from an (attributes, tuples) array of codes."""
+    """Return the (tuples,) partition numbers of an (attributes, tuples) array of codes.
+
+    All tuples begin in partition 0. In each stage, tuples of a partition that the stage divides move to the partition
+    of the nearest of its centers, the first of equally near ones.
+    """
     parts = np.zeros(codes.shape[1], np.int64)
     for stage in stages:
         parents = parts.copy()

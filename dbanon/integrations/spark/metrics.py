@@ -15,7 +15,11 @@ _METRICS = "metric string, value double, better string, description string, publ
 
 
 def classes(release: UncheckedRelease) -> DataFrame:
-    """Return the rows of NAME_classes: one row per class, and one per reason for suppressing records."""
+    """Return the rows of NAME_classes, ordered by class number; rows of suppressed records are last.
+
+    One row per class: number, size, persons (with a person column), published values, average loss, and a list of
+    values and counts for each sensitive column. If the call can suppress records, one more row counts them.
+    """
     publication = release.planner.spec
     names = plan.published_schema_of(publication)
     _, quasi = plan.published_names(publication)
@@ -37,7 +41,11 @@ def classes(release: UncheckedRelease) -> DataFrame:
 
 
 def metrics(release: UncheckedRelease, achieved: Mapping[int, float]) -> DataFrame:
-    """Return the metrics of NAME_metrics that follow from counts of classes, one row each."""
+    """Return the rows of NAME_metrics whose metrics follow from counts of classes, one row per metric and column.
+
+    Other metrics are not available on Spark. `achieved` is what the gate measured by number of the privacy model; -1 is
+    the least number of persons.
+    """
     values_by_metric = {name: list(values) for name, values in _metric_values(release, achieved)}
     persons = release.planner.spec.roles.person is not None
     rows = [
@@ -57,7 +65,10 @@ def metrics(release: UncheckedRelease, achieved: Mapping[int, float]) -> DataFra
 def _metric_values(
     release: UncheckedRelease, achieved: Mapping[int, float]
 ) -> Iterator[tuple[str, Sequence[tuple[str | None, Any]]]]:
-    """Yield metrics by name, each with pairs of column (or None) and value."""
+    """Yield each metric's name with a list of (column, value) pairs; column is None for a metric of the whole release.
+
+    `achieved` is what the gate measured by number of the privacy model.
+    """
     publication, classes = release.planner.spec, _with_persons(release, _class_losses(release))
     count = fn.col("persons") if publication.roles.person is not None else fn.col("size")
     squares = fn.sum(fn.col("size").cast("decimal(38,0)") * fn.col("size"))
@@ -103,7 +114,10 @@ def _metric_values(
 
 
 def _value_metrics(release: UncheckedRelease) -> Iterator[tuple[str, Sequence[tuple[str | None, Any]]]]:
-    """Yield metrics of unchanged values and of fully generalized attributes."""
+    """Yield the metrics of unchanged values, and of attributes that are fully generalized, as `_metric_values` does.
+
+    With a person column, persons are counted in place of records to decide what is rare or unique.
+    """
     publication, placed = release.planner.spec, release.published_records
     records = placed.agg(fn.sum("size")).collect()[0][0]
     person = publication.roles.person is not None
@@ -157,10 +171,11 @@ def _value_metrics(release: UncheckedRelease) -> Iterator[tuple[str, Sequence[tu
 
 
 def _class_losses(release: UncheckedRelease) -> DataFrame:
-    """Return the classes with the loss of one record of each.
+    """Return the classes with columns added for the information loss of one record of each, summed over attributes.
 
-    `loss` is that of precision; `edges`, `leaves` and `numbers` are other units; `own i` is the loss of attribute i
-    alone, of a category by leaves.
+    `loss` measures categories by levels of the hierarchy, as in the metric precision, `edges` by edges, `leaves` by
+    leaves. `numbers` is the loss of numeric attributes only. `own i` is the loss of attribute i, of a category by
+    leaves.
     """
     numbers = [i for i, a in enumerate(release.planner.spec.attributes) if a.is_number]
     trees = [i for i, a in enumerate(release.planner.spec.attributes) if not a.is_number]
@@ -186,7 +201,7 @@ def _class_losses(release: UncheckedRelease) -> DataFrame:
 
 
 def _with_persons(release: UncheckedRelease, classes: DataFrame) -> DataFrame:
-    """Return the classes with their number of persons, if there is a person column."""
+    """Return the classes with the column `persons`, their number of persons; unchanged without a person column."""
     if release.planner.spec.roles.person is None:
         return classes
     return classes.join(
@@ -195,7 +210,10 @@ def _with_persons(release: UncheckedRelease, classes: DataFrame) -> DataFrame:
 
 
 def _suppressed_rows(release: UncheckedRelease) -> DataFrame:
-    """Return one row per reason for suppressing records."""
+    """Return one row with reason `outlier` and the number of suppressed records (and persons).
+
+    No row if there are none.
+    """
     suppressed = release.assignments.where("keys IS NULL")
     counts = [fn.sum("size").alias("size")]
     if release.planner.spec.roles.person is not None:
@@ -204,7 +222,10 @@ def _suppressed_rows(release: UncheckedRelease) -> DataFrame:
 
 
 def _sensitive_values(release: UncheckedRelease, name: str) -> DataFrame:
-    """Return the sensitive values of each class and how many records have them, most frequent first."""
+    """Return `class_id` and `values of NAME`: a list of (value, size) structs for each class, most frequent first.
+
+    `size` is the number of records; at equal sizes NULL is last.
+    """
     value_counts = release.published_records.groupBy("class_id", struct_field("own", name).alias("value")).agg(
         fn.sum("size").alias("size")
     )

@@ -21,13 +21,22 @@ A cut is an attribute, and the codes at which the second and further sides start
 
 @dataclass(frozen=True)
 class CutRule:
-    """A rule for cutting partitions: the possible cuts, and how many classes' records each side must have."""
+    """A rule for cutting partitions.
+
+    Attributes:
+        find_cuts: Yields the possible cuts of a partition, the best first.
+        min_classes: For how many classes each side of a cut must have enough records.
+    """
 
     find_cuts: CutFinder
     min_classes: int
 
 
 def _median_cuts(attributes: Sequence[Attribute], values: Sequence[CodeCounts]) -> Iterator[tuple[int, Sequence[int]]]:
+    """Yield cuts into two halves near the median tuple, best first: (attribute, (first code of the second half,)).
+
+    `values` are the counts of the codes of each attribute in the partition.
+    """
     for j, begin in coarse_partitions.ranked_cuts(attributes, [(v.codes, v.tuples) for v in values]):
         yield j, (begin,)
 
@@ -35,6 +44,10 @@ def _median_cuts(attributes: Sequence[Attribute], values: Sequence[CodeCounts]) 
 def _mondrian_cuts(
     attributes: Sequence[Attribute], values: Sequence[CodeCounts]
 ) -> Iterator[tuple[int, Sequence[int]]]:
+    """Yield the cuts of strict Mondrian, widest attribute first, as (attribute, first codes of the further sides).
+
+    `values` are the counts of the codes of each attribute in the partition.
+    """
     for j in attributes_by_width(attributes, [v.codes for v in values]):
         sides = side_starts(attributes[j], values[j].codes, values[j].records)
         if sides:
@@ -50,9 +63,10 @@ MONDRIAN = CutRule(_mondrian_cuts, 1)
 
 @dataclass(frozen=True)
 class Cut:
-    """A cut of partition `part`.
+    """A cut of partition `part` by one attribute into two or more sides.
 
-    Tuples whose code of `attribute` is at least `starts[i]`, and below the next start, are in partition `new_parts[i]`.
+    Tuples whose code of `attribute` is at least `starts[i]`, and below the next start, move to partition
+    `new_parts[i]`; those below `starts[0]` remain in `part`.
     """
 
     part: int
@@ -62,20 +76,29 @@ class Cut:
 
     @property
     def sides(self) -> tuple[int, ...]:
-        """The partitions after the cut."""
+        """The numbers of the partitions after the cut: `part`, then `new_parts`."""
         return (self.part, *self.new_parts)
 
 
 @dataclass
 class _CutTree:
-    """The cuts of each level, and the number of tuples of the partitions that may be cut further."""
+    """All cuts so far.
+
+    Attributes:
+        open_parts: The number of tuples of each partition that may be cut further.
+        n_parts: The next unused partition number.
+        levels: The cuts of each level.
+    """
 
     open_parts: dict[int, int]
     n_parts: int
     levels: list[list[Cut]] = field(default_factory=list)
 
     def propose(self, part: int, candidate: tuple[int, Sequence[int]]) -> Cut:
-        """Return a cut whose new sides have numbers that no other partition has."""
+        """Return the candidate (attribute, starts) as a cut of `part` with unused numbers for its new sides.
+
+        Update `n_parts`.
+        """
         self.n_parts += len(candidate[1])
         return Cut(
             part, candidate[0], tuple(candidate[1]), tuple(range(self.n_parts - len(candidate[1]), self.n_parts))
@@ -83,14 +106,15 @@ class _CutTree:
 
 
 def single_part(rows: DataFrame) -> DataFrame:
-    """Return all rows in one partition."""
+    """Return the rows with the column `part`, 0 in all of them."""
     return rows.withColumn("part", fn.lit(0))
 
 
 def cut_parts(encoded: PartitionInput, max_tuples: int, rule: CutRule, start: Partitioner = single_part) -> Partitioner:
-    """Return partitions of at most `max_tuples` tuples, by cutting those of `start`.
+    """Return a function that assigns rows to partitions of at most `max_tuples` tuples, by cutting those of `start`.
 
-    A cut is made only if each of its sides has enough records and meets the models.
+    A cut is made only if each of its sides has enough records and meets the models, so a partition can remain larger.
+    The cuts are found here; the function only applies them.
     """
     open_parts = encoded.tuple_counts(start)
     tree = _CutTree(open_parts, max(open_parts, default=0) + 1)
@@ -100,7 +124,11 @@ def cut_parts(encoded: PartitionInput, max_tuples: int, rule: CutRule, start: Pa
 
 
 def _cut_level(encoded: PartitionInput, tree: _CutTree, max_tuples: int, rule: CutRule, start: Partitioner) -> None:
-    """Cut every partition once that has too many tuples and can be cut."""
+    """Cut each partition of more than `max_tuples` tuples once, by its best cut whose sides do not fail.
+
+    Appends the cuts to `tree.levels` as one level and sets `tree.open_parts` to their sides; a partition that cannot be
+    cut is not in it any more.
+    """
     large_parts = [part for part, n in tree.open_parts.items() if n > max_tuples]
     values = encoded.code_counts(partial(apply_cuts, start, tree.levels), large_parts)
     candidates = {part: iter(rule.find_cuts(encoded.attributes, values[part])) for part in large_parts}
@@ -128,9 +156,9 @@ def _cut_level(encoded: PartitionInput, tree: _CutTree, max_tuples: int, rule: C
 def first_cuts(
     encoded: PartitionInput, rule: CutRule, values: Mapping[int, Sequence[CodeCounts]], n_parts: int
 ) -> Iterator[Cut]:
-    """Yield the best cut into halves of each partition that has one, without checking the sides.
+    """Yield the best cut of each partition that has one, into two sides, without checking the sides.
 
-    New partitions are numbered from `n_parts`.
+    `values` are the counts of codes by partition and attribute. New partitions are numbered from `n_parts`.
     """
     for part, counts in values.items():
         for j, starts in rule.find_cuts(encoded.attributes, counts):
@@ -140,7 +168,7 @@ def first_cuts(
 
 
 def apply_cuts(start: Partitioner, levels: Sequence[Sequence[Cut]], rows: DataFrame) -> DataFrame:
-    """Return rows with the partition that each is in, after `start` and all cuts."""
+    """Return the rows with the column `part`: as `start` assigns it, then changed by the cuts of each level."""
     rows, session = start(rows), rows.sparkSession
     for level in levels:
         table = [(c.part, c.attribute, list(c.starts), list(c.sides)) for c in level]

@@ -32,9 +32,17 @@ one.
 def partition_records(
     call: PortableCall, distinct_records: DataFrame, larger: LargerTable, max_tuples: int
 ) -> DataFrame:
-    """Return distinct records (`own`, `weight`) with the partition (`part`) that each is in.
+    """Return the distinct records (`own`, `weight`) with the number of the partition (`part`) that each is in.
 
-    A partition has at most `max_tuples` tuples, as far as every partition has enough records and meets the models.
+    `own` is a struct of a record's values, `weight` how many records have them. A partition has at most `max_tuples`
+    combinations of quasi-identifiers, unless dividing it further would give one with too few records or without the
+    privacy models.
+
+    Args:
+        call: The call.
+        distinct_records: The distinct records of the table.
+        larger: Counts of the values of the whole table.
+        max_tuples: The most tuples (combinations of quasi-identifiers) of one partition.
     """
     encoded = PartitionInput(call, distinct_records, larger)
     try:
@@ -48,22 +56,26 @@ def partition_records(
 
 
 def part_call(call: PortableCall, planner: CallPlanner) -> PortableCall:
-    """Return the call for one partition: an algorithm does not divide it again by the same rule."""
+    """Return the call that clusters one partition.
+
+    It has `parts` = 1 if the algorithm has this parameter and partitioned the table by its own rule, so that it does
+    not divide again.
+    """
     algorithm = find(planner.spec.algorithm)
     is_partitioned_again = algorithm.name in PARTITIONINGS and any(p.name == "parts" for p in algorithm.own)
     return replace(call, parameters={**call.parameters, "parts": 1}) if is_partitioned_again else call
 
 
 def _coarse_cells(encoded: PartitionInput, _: Mapping[str, Any], __: int, max_tuples: int) -> Partitioner:
-    """Divide a table into coarse cells."""
+    """Return a function that assigns rows to coarse cells of at most `max_tuples` tuples."""
     return partition_cuts.cut_parts(encoded, max_tuples, partition_cuts.CELLS)
 
 
 def _mondrian_parts(encoded: PartitionInput, options: Mapping[str, Any], _: int, max_tuples: int) -> Partitioner:
-    """Divide a table by the cuts of strict Mondrian, level by level, until one process can continue with a partition.
+    """Return a function that assigns rows to partitions made by the cuts of strict Mondrian, level by level.
 
-    The classes are then those of the whole table. Coarse cells are used if the cuts are others, or if max_level
-    separates blocks before any cut.
+    Cutting ends when a partition has at most `max_tuples` tuples. The classes are then those of the whole table. Coarse
+    cells are used if the cuts are others, or if max_level separates blocks before any cut.
     """
     is_strict = options.get("strict", True) and options.get("base", "mondrian") == "mondrian"
     return partition_cuts.cut_parts(
@@ -72,7 +84,10 @@ def _mondrian_parts(encoded: PartitionInput, options: Mapping[str, Any], _: int,
 
 
 def _kmeans_parts(encoded: PartitionInput, options: Mapping[str, Any], n_parts: int, max_tuples: int) -> Partitioner:
-    """Divide a table for PPPC and S-CPM: by k-means, then partitions of too many tuples into coarse cells."""
+    """Return a function that assigns rows to about `n_parts` k-means partitions (for PPPC and S-CPM).
+
+    Partitions of more than `max_tuples` tuples are divided into coarse cells.
+    """
     return partition_cuts.cut_parts(
         encoded,
         max_tuples,
@@ -84,12 +99,15 @@ def _kmeans_parts(encoded: PartitionInput, options: Mapping[str, Any], n_parts: 
 def _bisecting_kmeans_parts(
     encoded: PartitionInput, options: Mapping[str, Any], _: int, max_tuples: int
 ) -> Partitioner:
-    """Divide a table for DHkmeans: by repeated 2-means."""
+    """Return a function that assigns rows to partitions made by repeated 2-means (for DHkmeans)."""
     return kmeans_partitions.bisecting_kmeans_parts(encoded, max_tuples, int(options["rounds"]))
 
 
 def _hash_parts(encoded: PartitionInput, options: Mapping[str, Any], n_parts: int, max_tuples: int) -> Partitioner:
-    """Divide a table for KNN-(G,S): by a hash of codes and seed."""
+    """Return a function that assigns rows to `n_parts` partitions by a hash of codes and seed (for KNN-(G,S)).
+
+    Failing partitions are merged with neighbours; those of more than `max_tuples` tuples are divided into coarse cells.
+    """
     return partition_cuts.cut_parts(
         encoded,
         max_tuples,
@@ -99,7 +117,10 @@ def _hash_parts(encoded: PartitionInput, options: Mapping[str, Any], n_parts: in
 
 
 def _score_parts(encoded: PartitionInput, _: Mapping[str, Any], n_parts: int, max_tuples: int) -> Partitioner:
-    """Divide a table for GCCG: into ranges of scores with about equal numbers of records."""
+    """Return a function that assigns rows to `n_parts` ranges of scores with about equally many records (for GCCG).
+
+    Failing partitions are merged with neighbours; those of more than `max_tuples` tuples are divided into coarse cells.
+    """
     code_scores = _code_scores(encoded)
     rows = (
         _add_score_part(code_scores, None, encoded.tuples)
@@ -132,6 +153,7 @@ PARTITIONINGS: Mapping[str, Partitioning] = {
 
 
 def _add_hash_part(seed: str, n_parts: int, rows: DataFrame) -> DataFrame:
+    """Return rows with the column `part`: a hash of `codes` and the seed, modulo `n_parts`."""
     hashed = fn.xxhash64("codes", fn.lit(seed))
     return rows.withColumn("part", fn.pmod(hashed, fn.lit(n_parts)).cast("int"))
 
@@ -141,10 +163,11 @@ CodeScores = list[npt.NDArray[np.float64]]
 
 
 def _code_scores(encoded: PartitionInput) -> CodeScores:
-    """Return the scores of codes, as dbanon.algorithms.nearest_neighbour.gccg computes them.
+    """Return for each attribute an array with the score of each code (the last one for NULL).
 
-    Numbers score from 0 to 1 over their range, categories and NULL by relative frequency, times the weights; a record's
-    score is at most 1.
+    A number scores from 0 to 1 over the attribute's range; a category or NULL scores its share of the records. Scores
+    are multiplied by the attribute's weight and divided by the sum of all weights. A record's score, the sum over
+    attributes, is at most 1. They equal those of dbanon.algorithms.nearest_neighbour.gccg.
     """
     scores = []
     for attribute, counts in zip(encoded.attributes, encoded.code_counts(partition_cuts.single_part)[0], strict=True):
@@ -156,9 +179,13 @@ def _code_scores(encoded: PartitionInput) -> CodeScores:
 
 
 def _add_score_part(code_scores: CodeScores, first_grades: Ints | None, rows: DataFrame) -> DataFrame:
-    """Return rows with their rounded score as the partition; with `first_grades`, the range of scores that it is in."""
+    """Return rows with the column `part`: the record's score, rounded to SCORE_STEPS steps ("grade").
+
+    With `first_grades`, the ascending first grades of ranges, `part` is the index of the range instead.
+    """
 
     def grade_codes(codes: Codes) -> Ints:
+        """Return the partition of each record, from an (attributes, records) array of codes."""
         score = sum(
             (share[column_codes] for share, column_codes in zip(code_scores, codes, strict=True)),
             np.zeros(codes.shape[1]),
@@ -170,9 +197,10 @@ def _add_score_part(code_scores: CodeScores, first_grades: Ints | None, rows: Da
 
 
 def _merge_failing_neighbours(encoded: PartitionInput, partitioner: Partitioner) -> Partitioner:
-    """Return consecutive partitions, where each that fails is merged with the next one.
+    """Return a function that assigns rows as `partitioner` does, then merges consecutive partitions until none fails.
 
-    The last one is merged with the previous one.
+    A partition fails if it has too few records for one class or misses a privacy model. It is merged with the next one,
+    the last with the previous one. Merged partitions are numbered from 0; one partition is never merged.
     """
     new_numbers = list(range(max(encoded.tuple_counts(partitioner)) + 1))
     while True:
@@ -193,5 +221,6 @@ def _merge_failing_neighbours(encoded: PartitionInput, partitioner: Partitioner)
 
 
 def _renumber_parts(partitioner: Partitioner, new_numbers: Sequence[int], rows: DataFrame) -> DataFrame:
+    """Return rows with the `part` of `partitioner` replaced by `new_numbers[part]`."""
     table = rows.sparkSession.createDataFrame(list(enumerate(new_numbers)), "part int, joined int")
     return partitioner(rows).join(fn.broadcast(table), "part").drop("part").withColumnRenamed("joined", "part")

@@ -22,10 +22,13 @@ from dbanon.table_functions.table_function import KIND_BY_ENDING
 
 @dataclass(frozen=True)
 class SparkCall:
-    """A call of a function on a DataFrame.
+    """A validated call of a function on a DataFrame.
 
-    `kind` is release, classes or metrics. `table_columns` are the folded names of the columns of the policy's table;
-    None if the policy was written for this DataFrame alone.
+    Attributes:
+        call: The call as values that can be sent to executors.
+        kind: The result that is wanted: release, classes or metrics.
+        table_columns: The folded names of the columns of the policy's table; None if the policy was written for this
+            DataFrame alone.
     """
 
     call: PortableCall
@@ -34,10 +37,16 @@ class SparkCall:
 
 
 def prepare_call(df: DataFrame, function: str, source: PolicySource, arguments: Mapping[str, Any]) -> SparkCall:
-    """Return the call of a function on a DataFrame.
+    """Validate a call on a DataFrame and return it with its policy and hierarchies.
+
+    Args:
+        df: The DataFrame.
+        function: The name of the table function.
+        source: The policy, the name of its table, and the hierarchies.
+        arguments: Parameters of the table function.
 
     Raises:
-        SparkSessionMissingError: `df` is not a DataFrame of Spark.
+        SparkSessionMissingError: `df` is not a DataFrame of Spark, or one of Spark Connect.
         NotSupportedOnSparkError: A parameter is not available on Spark.
         UnknownAlgorithmError: The function does not exist.
         UnknownParameterError: A parameter does not exist.
@@ -66,7 +75,11 @@ def prepare_call(df: DataFrame, function: str, source: PolicySource, arguments: 
 
 
 def _merge_hierarchies(function: str, installed: Mapping[str, str], call_hierarchies: Any) -> dict[str, Any]:
-    """Return the hierarchies of a session and of a call by column; the call must not replace one of the session."""
+    """Return the names of hierarchies by column: those of the session's policy (`installed`) and those of the call.
+
+    Raises:
+        InvalidArgumentError: Those of the call are no mapping, or name a column of `installed`.
+    """
     if call_hierarchies is not None and not isinstance(call_hierarchies, Mapping):
         raise errors.InvalidArgumentError(
             function, "hierarchies", "names of hierarchies by column", repr(call_hierarchies)
@@ -80,7 +93,7 @@ def _merge_hierarchies(function: str, installed: Mapping[str, str], call_hierarc
 
 
 def validate_cell(function: str, cell: object) -> int | None:
-    """Return the parameter `max_partition`.
+    """Return the argument `max_partition` as an integer; None if it is not given.
 
     Raises:
         InvalidArgumentError: It is invalid.
@@ -91,7 +104,10 @@ def validate_cell(function: str, cell: object) -> int | None:
 
 
 def _split_function_name(function: str) -> tuple[str, str]:
-    """Return the algorithm and the kind of result of a function's name."""
+    """Split the name of a table function into the algorithm and the kind of result: release, classes or metrics.
+
+    An unknown algorithm, or one for streams, raises the error of `check_algorithm`.
+    """
     for ending, kind in sorted(KIND_BY_ENDING.items(), reverse=True):
         base = function.removesuffix(ending)
         if ending and base != function and base in table_functions():
@@ -101,7 +117,7 @@ def _split_function_name(function: str) -> tuple[str, str]:
 
 
 def _empty_table(df: DataFrame) -> pa.Table:
-    """Return an empty table with the columns of a DataFrame.
+    """Return an Arrow table without rows that has the columns of a DataFrame.
 
     Raises:
         ColumnsDifferOnlyByCaseError: DuckDB could not distinguish two columns.

@@ -15,10 +15,12 @@ TOLERANCE = 1e-9
 
 
 def check_rows(release: UncheckedRelease, released_rows: DataFrame) -> None:
-    """Refuse classes below k, rare values and rows in another order than that of what they publish.
+    """Check the sizes of classes, the frequency of values and the order of rows in a release that was read back.
+
+    `released_rows` are the rows of the release.
 
     Raises:
-        GateRefusedError: A class has fewer than k rows, or rows are out of order.
+        GateRefusedError: A class has fewer than k rows, or the order of rows depends on unpublished values.
         RareValueError: A value of an insensitive column is in fewer than k rows.
     """
     _check_sizes(release, released_rows)
@@ -29,16 +31,17 @@ def check_rows(release: UncheckedRelease, released_rows: DataFrame) -> None:
 def check_classes(
     release: UncheckedRelease, released_rows: DataFrame, stated: DataFrame, achieved: Mapping[int, float]
 ) -> None:
-    """Refuse rows of NAME_classes that do not follow from the released rows.
+    """Check the rows of NAME_classes against a count of the released rows; raise an error if they differ.
 
     Args:
         release: The release.
         released_rows: Its rows, read back.
-        stated: The classes, read back.
-        achieved: What the gate measured by each model; -1 is the least number of persons.
+        stated: The rows of NAME_classes, read back.
+        achieved: What the gate measured, by number of the privacy model; -1 is the least number of persons.
 
     Raises:
-        GateRefusedError: A class, its size, what it publishes or its sensitive values are others.
+        GateRefusedError: A class, its size, what it publishes, its sensitive values, its loss or its number of persons
+            is wrong, or the number of suppressed records is.
     """
     names, publication = plan.published_schema_of(release.planner.spec), release.planner.spec
     _, quasi = plan.published_names(publication)
@@ -69,16 +72,18 @@ def check_classes(
 def check_metrics(
     release: UncheckedRelease, released_rows: DataFrame, stated: DataFrame, achieved: Mapping[int, float]
 ) -> None:
-    """Refuse rows of NAME_metrics that do not follow from the released rows.
+    """Check the rows of NAME_metrics against a count of the released rows; raise an error if they differ.
+
+    Metrics that cannot be counted from them are not checked.
 
     Args:
         release: The release.
         released_rows: Its rows, read back.
-        stated: The metrics, read back.
-        achieved: What the gate measured by each model; -1 is the least number of persons.
+        stated: The rows of NAME_metrics, read back.
+        achieved: What the gate measured, by number of the privacy model; -1 is the least number of persons.
 
     Raises:
-        GateRefusedError: A metric that can be counted is missing or has another value.
+        GateRefusedError: A metric is missing or differs by more than TOLERANCE.
     """
     stated_values = {row["metric"]: row["value"] for row in stated.select("metric", "value").collect()}
     wrong = [
@@ -90,7 +95,7 @@ def check_metrics(
 
 
 def _refuse(release: UncheckedRelease, check_name: str, count: int) -> None:
-    """Raise GateRefusedError if a check counted anything wrong."""
+    """Raise GateRefusedError with the message of the check `check_name` if `count`, its number of faults, is not 0."""
     if count:
         raise errors.GateRefusedError(release.call.function, RELEASE_CHECKS[check_name][0], count)
 
@@ -99,27 +104,35 @@ def _refuse(release: UncheckedRelease, check_name: str, count: int) -> None:
 
 
 def _class_number(release: UncheckedRelease) -> Column:
-    """Return the column with the number of the class."""
+    """Return the Spark column of a release that has the number of the class: its last one."""
     return quoted_column(plan.published_names(release.planner.spec)[0][-1])
 
 
 def _unchanged(release: UncheckedRelease) -> list[str]:
-    """Return the columns that are published unchanged."""
+    """Return the names of the columns that are published unchanged: all but quasi-identifiers and class number."""
     columns, quasi = plan.published_names(release.planner.spec)
     return [name for name in columns[:-1] if name not in quasi]
 
 
 def _sizes(release: UncheckedRelease, released_rows: DataFrame, quasi: Sequence[str] = ()) -> DataFrame:
-    """Return `number` and `size` of every class, and what it publishes (`quasi 0` ...)."""
+    """Return one row per class: its `number`, its `size` in rows, and its values of `quasi` as `quasi 0`, `quasi 1` ...
+
+    A class whose rows have different values of `quasi` has several rows.
+    """
     keys = [quoted_column(name).alias(f"quasi {i}") for i, name in enumerate(quasi)]
     return released_rows.groupBy(_class_number(release).alias("number"), *keys).agg(fn.count(fn.lit(1)).alias("size"))
 
 
 def _check_sizes(release: UncheckedRelease, released_rows: DataFrame) -> None:
+    """Raise GateRefusedError if a class has fewer than k rows."""
     _refuse(release, "small", _sizes(release, released_rows).where(fn.col("size") < release.planner.spec.k).count())
 
 
 def _check_rare(release: UncheckedRelease, released_rows: DataFrame) -> None:
+    """Raise RareValueError if a value of an insensitive column is in fewer than k rows.
+
+    Columns of `allow_rare` are not checked.
+    """
     publication = release.planner.spec
     allowed = {name.lower() for name in publication.options.columns("allow_rare")}
     for name in publication.roles.insensitive:
@@ -130,7 +143,10 @@ def _check_rare(release: UncheckedRelease, released_rows: DataFrame) -> None:
 
 
 def _check_order(release: UncheckedRelease, released_rows: DataFrame) -> None:
-    """Check that the rows of a class are contiguous and ordered by their unchanged values."""
+    """Raise GateRefusedError unless, in each Spark partition, classes are contiguous and ordered by unchanged values.
+
+    So the order of rows reveals nothing about values that are not published.
+    """
     values = [
         (
             quoted_column(name)
@@ -161,7 +177,10 @@ def _check_order(release: UncheckedRelease, released_rows: DataFrame) -> None:
 
 
 def _count_wrong_values(release: UncheckedRelease, released_rows: DataFrame, classes: DataFrame, name: str) -> int:
-    """Return how many sensitive values of classes are stated with another count than they have."""
+    """Return how many pairs of class and value of the sensitive column `name` are stated with a wrong count.
+
+    `classes` has for each class a list of its values and their counts; they are counted again in `released_rows`.
+    """
     number = quoted_column(plan.published_schema_of(release.planner.spec).class_id)
     pair = fn.explode(quoted_column(name)).alias("pair")
     stated = classes.select(number.alias("number"), pair).select(
@@ -180,7 +199,11 @@ def _count_wrong_values(release: UncheckedRelease, released_rows: DataFrame, cla
 def _counted_metrics(
     release: UncheckedRelease, released_rows: DataFrame, achieved: Mapping[int, float]
 ) -> Iterator[tuple[str, float]]:
-    """Yield the metrics that follow from the released rows and the number of source records, by name."""
+    """Yield (name, value) of the metrics that follow from the released rows, the number of records, and `achieved`.
+
+    `achieved` is what the gate measured by number of the privacy model; -1 is the least number of persons. With a
+    person column, metrics of rare values, average risk and combinations are omitted.
+    """
     publication = release.planner.spec
     has_persons = publication.roles.person is not None
     size = fn.col("size")
@@ -222,7 +245,11 @@ def _counted_metrics(
 
 
 def _counted_combinations(release: UncheckedRelease, released_rows: DataFrame) -> Iterator[tuple[str, float]]:
-    """Yield metrics of the combinations of all unchanged values."""
+    """Yield (name, value) of `k_full_record` and `unique_by_unchanged_columns`; nothing without unchanged columns.
+
+    These are the least frequent combination of class and unchanged values, and the number of unique combinations of
+    unchanged values.
+    """
     unchanged = [quoted_column(name) for name in _unchanged(release)]
     if unchanged:
         yield (

@@ -24,11 +24,12 @@ class UncheckedRelease:
     Attributes:
         call: The call.
         planner: Its planner.
-        source: All records.
-        rows: The records that are clustered.
-        assignments: Distinct records with their classes (see executor_tasks.FORMS).
-        ordered_classes: One row per class, ordered by keys.
-        classes: One row per class: `class_id`, `keys`, `published`, `lost`, `size`.
+        source: All records, as a struct column `own`.
+        rows: The records that are clustered: without those dropped for NULL.
+        assignments: Distinct records (`own`, `size`) with the columns `executor_tasks.FORMS` of their class; `keys` is
+            NULL for suppressed ones.
+        ordered_classes: One row per class, ordered by `keys`, with its `place` in this order.
+        classes: One row per class: `class_id` (from 1), `keys`, `published`, `lost`, `size`.
         released: The rows to be released.
     """
 
@@ -42,24 +43,28 @@ class UncheckedRelease:
     released: DataFrame
 
     def unpersist(self) -> None:
-        """Release the cached DataFrames."""
+        """Remove assignments and classes from Spark's cache."""
         for table in (self.assignments, self.ordered_classes, self.classes):
             table.unpersist()
 
     @property
     def published_records(self) -> DataFrame:
-        """Distinct records with their class, without those that are suppressed."""
+        """The distinct records that are not suppressed, with the number of their class (`class_id`)."""
         return _join_classes(self.assignments, self.classes)
 
 
 def build_release(call: PortableCall, df: DataFrame, cell: int | None) -> UncheckedRelease:
-    """Return the release of a DataFrame, in partitions of at most `max_partition` combinations of
-    quasi-identifiers.
+    """Return the release of a DataFrame, not yet checked.
+
+    Its partitions are clustered separately, and classes that publish the same are merged. Each partition has at most
+    `cell` combinations of quasi-identifiers (None: MAX_PARTITION_TUPLES). Assignments and classes are computed and
+    cached.
 
     Raises:
         NeedsSinglePartitionError: A parameter needs the whole table in one partition.
         NotSupportedOnSparkError: A parameter is not available on Spark.
         EmptySourceError: No record is left to cluster.
+        PartitionFailedError: A partition could not be anonymized.
         DbanonError: Whatever the table function raises.
     """
     planner = thread_planner(call)
@@ -97,7 +102,16 @@ def build_release(call: PortableCall, df: DataFrame, cell: int | None) -> Unchec
 def _partition(
     call: PortableCall, planner: CallPlanner, rows: DataFrame, cell: int
 ) -> tuple[PortableCall, DataFrame, LargerTable | None]:
-    """Return the call for a partition, distinct records by partition, and the larger table (None for one partition)."""
+    """Return what the executors need: a call per partition, the distinct records by partition, and counts of the table.
+
+    Distinct records are `part`, `own` and `weight`. With at most `cell` combinations of quasi-identifiers there is one
+    partition, the call is unchanged, and the third value is None; otherwise it has the counts of all values of the
+    table.
+
+    Raises:
+        EmptySourceError: There is no record.
+        NeedsSinglePartitionError: Several partitions are necessary and the call does not allow them.
+    """
     if all(is_exact(field.dataType) for field in rows.schema["own"].dataType.fields):
         distinct_records = rows.groupBy("own").agg(fn.count(fn.lit(1)).alias("weight"))
     else:  # equal numbers may read differently, and Spark would take one for all
@@ -119,10 +133,12 @@ def _partition(
 
 
 def _check_divisible(planner: CallPlanner, n_tuples: int, cell: int) -> None:
-    """Check that nothing in the call needs the whole table.
+    """Raise an error if a parameter of the call needs the whole table in one partition.
+
+    `n_tuples` combinations of quasi-identifiers exceed the limit `cell`; both are for the message.
 
     Raises:
-        NeedsSinglePartitionError: If something does.
+        NeedsSinglePartitionError: The message names the parameter.
     """
     publication = planner.spec
     options, run = publication.options, publication.run
@@ -143,7 +159,7 @@ def _check_divisible(planner: CallPlanner, n_tuples: int, cell: int) -> None:
 
 
 def _class_order(planner: CallPlanner) -> list[Column]:
-    """Return the columns by which classes are ordered, as in the release of a table."""
+    """Return the sort expressions by which classes are ordered, as in DuckDB's release of a table; NULL is last."""
     columns = []
     for i, attribute in enumerate(planner.spec.attributes):
         if attribute.is_number:
@@ -154,14 +170,17 @@ def _class_order(planner: CallPlanner) -> list[Column]:
 
 
 def _ordered_classes(planner: CallPlanner, assignments: DataFrame) -> DataFrame:
-    """Return one row per class of all partitions, in their order, with its `place` within Spark's partition."""
+    """Return one row per class of all partitions, ordered: `keys`, `published`, `lost`, `size` and `place`.
+
+    Clusters with equal `keys` are one class. `place` is an ascending number that also contains Spark's partition.
+    """
     firsts = (fn.first(name).alias(name) for name in ("published", "lost"))
     classes = assignments.where("keys IS NOT NULL").groupBy("keys").agg(*firsts, fn.sum("size").alias("size"))
     return classes.orderBy(*_class_order(planner)).withColumn("place", fn.monotonically_increasing_id())
 
 
 def _number_classes(ordered_classes: DataFrame) -> DataFrame:
-    """Return the classes numbered from 1, without collecting them in one partition."""
+    """Return the classes with `class_id`, numbered from 1 in their order, without collecting them in one partition."""
     partition, place = fn.shiftright("place", 33), fn.col("place").bitwiseAND(2**33 - 1)
     first, offsets = 1, []
     for row in ordered_classes.groupBy(partition.alias("partition")).count().orderBy("partition").collect():
@@ -173,13 +192,17 @@ def _number_classes(ordered_classes: DataFrame) -> DataFrame:
 
 
 def _join_classes(assignments: DataFrame, classes: DataFrame) -> DataFrame:
-    """Return assigned records with the number of their class; suppressed ones are dropped."""
+    """Return the assigned records with the `class_id` of their class; suppressed records are omitted."""
     numbered_keys = classes.select("class_id", fn.col("keys").alias("known"))
     return assignments.join(numbered_keys, fn.col("keys") == fn.col("known")).drop("known")
 
 
 def _released_rows(planner: CallPlanner, published_records: DataFrame) -> DataFrame:
-    """Return the rows to be released, in an order that depends on nothing but published values."""
+    """Return the rows to be released, ordered by nothing but published values.
+
+    Each distinct record is repeated `size` times, with the quasi-identifiers of its class and its other columns
+    unchanged. The last column is the class number. The rows of a class are together in one Spark partition.
+    """
     columns, quasi = plan.published_names(planner.spec)
     output = [struct_field("published" if name in quasi else "own", name).alias(name) for name in columns[:-1]]
     copies = fn.explode(fn.array_repeat(fn.lit(0), fn.col("size").cast("int")))

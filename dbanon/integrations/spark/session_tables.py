@@ -19,9 +19,15 @@ Parts = tuple[str, ...]
 def policy_source(session: SparkSession, table: str, policy: Any, hierarchies: Mapping[str, Any]) -> PolicySource:
     """Return a session's policy for one table, which is named as in Spark's SQL.
 
+    Args:
+        session: The session, whose catalog resolves names.
+        table: The name of the table.
+        policy: A mapping from table names to policies, or one policy for all tables (returned as it is).
+        hierarchies: Hierarchies by name or column, returned unchanged.
+
     Raises:
-        TableNotInPolicyError: A policy by table has no entry for the table.
-        ConflictingRolesError: It has several.
+        TableNotInPolicyError: `policy` is a mapping without an entry for the table.
+        ConflictingRolesError: Several entries name the table.
     """
     location = _table_location(session, table)
     name = joined_name(_duckdb_parts(location))
@@ -41,9 +47,11 @@ def policy_source(session: SparkSession, table: str, policy: Any, hierarchies: M
 
 
 def _table_location(session: SparkSession, name: str, similar: Parts | None = None) -> Parts:
-    """Return catalog, databases and name of a table or view; ("", name) for a temporary view.
+    """Return (catalog, databases..., name) of a table in Spark's catalog; catalog is "" for a temporary view.
 
-    The catalog is not queried for a name whose last part differs from that of the location `similar`.
+    A table that the catalog does not find has the catalog "" and the parts of its name; a text that is no name is
+    returned as ("", "", text). If the last part of the name differs from that of the location `similar`, the catalog is
+    not queried, and only the parts of the name are returned.
     """
     try:
         parts = _parse_name(session, name)
@@ -60,19 +68,22 @@ def _table_location(session: SparkSession, name: str, similar: Parts | None = No
 
 
 def _parse_name(session: SparkSession, name: str) -> Parts:
-    """Return the parts of a name, as Spark's SQL reads it."""
+    """Return the parts of a table name, without quotes, as Spark's SQL parser reads it."""
     parts: Any = session._jsparkSession.sessionState().sqlParser().parseMultipartIdentifier(name)
     return tuple(parts.apply(i) for i in range(parts.size()))
 
 
 def _is_same(session: SparkSession, first: Parts, second: Parts) -> bool:
-    """Return whether Spark's catalog treats two locations as equal."""
+    """Return whether two locations are equal, without regard to case unless spark.sql.caseSensitive is true."""
     if str(session.conf.get("spark.sql.caseSensitive")).lower() == "true":
         return first == second
     return tuple(map(str.lower, first)) == tuple(map(str.lower, second))
 
 
 def _duckdb_parts(location: Parts) -> Parts:
-    """Return schema and name of a table in a DuckDB database, without Spark's catalog."""
+    """Return the databases and the name of a location, without Spark's catalog; "default" as only database is omitted.
+
+    In DuckDB these are the schema and name of the table; its schema `main` corresponds to Spark's database `default`.
+    """
     _, *namespace, name = location
     return (name,) if [part.lower() for part in namespace] in ([], [_DEFAULT_DATABASE]) else (*namespace, name)

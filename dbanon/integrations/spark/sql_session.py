@@ -26,12 +26,13 @@ def install(
 ) -> None:
     """Make `session.sql("SELECT * FROM kacpc('patients', k=10)")` work, for every algorithm.
 
-    NAME_classes and NAME_metrics work, too. Arguments are written as in DuckDB. A call is answered when the statement
-    is read, before anything else in it, so EXPLAIN answers it, too. Only this session object has the functions, not
-    other clients of the same Spark.
+    NAME_classes and NAME_metrics work, too. Arguments are written as in DuckDB. The method `sql` of the session object
+    is replaced: a call is computed when the statement is read, before anything else in it, so EXPLAIN computes it, too.
+    Only this session object has the functions, not other clients of the same Spark. Installing again replaces the
+    policy.
 
     Args:
-        session: The session.
+        session: The session, whose `sql` is replaced.
         policy: A DuckDB database that declares tables by name, rows of dbanon.policy with a `table_name`, or policies
             as for `anonymize` by table. Tables are resolved by Spark's catalog. A table or view that a given policy
             does not name is refused: a view over a table needs rows of its own.
@@ -41,6 +42,10 @@ def install(
     original_sql: Callable[..., DataFrame] = getattr(session.sql, _ORIGINAL_SQL, session.sql)
 
     def sql(query: str, *args: Any, **kwargs: Any) -> DataFrame:
+        """Run a statement of Spark after replacing its calls of dbanon's functions by temporary views of their results.
+
+        The views are dropped when the DataFrame has been created.
+        """
         views: list[str] = []
         try:
             return original_sql(
@@ -57,7 +62,10 @@ def install(
 def _replace_calls(
     session: SparkSession, query: str, policy: Any, hierarchies: Any, max_partition: int | None, views: list[str]
 ) -> str:
-    """Return the statement with names of views in place of calls; `views` receives these names."""
+    """Compute every call in a statement; return the statement with names of temporary views in place of the calls.
+
+    The names are appended to `views`, also if a later call fails.
+    """
     pieces, copied_to = [], 0
     for start, end in _call_spans(query):
         with connect() as con:
@@ -74,7 +82,10 @@ def _replace_calls(
 
 
 def _call_spans(query: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each call of a function in a statement."""
+    """Yield the (start, end) offsets of each call of an algorithm's function in a statement.
+
+    Nested calls are not searched.
+    """
     start: int | None = None
     depth, previous = 0, None
     for token in code_tokens(query, SPARK):
@@ -90,10 +101,11 @@ def _call_spans(query: str) -> Iterator[tuple[int, int]]:
 
 @cache
 def _release_functions() -> frozenset[str]:
-    """Return NAME, NAME_classes and NAME_metrics of every algorithm."""
+    """Return the names NAME, NAME_classes and NAME_metrics of all algorithms."""
     functions = table_functions()
     return frozenset(name for name in functions if name.removesuffix(_ending(name)) + "_metrics" in functions)
 
 
 def _ending(name: str) -> str:
+    """Return "_classes" or "_metrics" if the name ends with it, else ""."""
     return next((ending for ending in KIND_BY_ENDING if ending and name.endswith(ending)), "")

@@ -13,15 +13,23 @@ from dbanon.integrations.spark.session_call import PortableCall
 
 
 class ReleaseStaging:
-    """A draft directory in one of Hadoop's file systems, or, without a target, rows that Spark keeps."""
+    """The draft of a result that cannot be read by others yet.
+
+    With a target, it is a directory next to it, in one of Hadoop's file systems; with an empty target, rows that Spark
+    keeps.
+    """
 
     def __init__(self, session: SparkSession, target: str) -> None:
+        """Choose a random name for the draft directory; nothing is written."""
         self.session, self.target = session, target
         self.draft = f"{target.rstrip('/')}.{uuid.uuid4().hex}.draft" if target else ""
         self.kept_rows: DataFrame | None = None
 
     def write(self, rows: DataFrame) -> DataFrame:
-        """Return the rows as they can be read later; their location is not revealed."""
+        """Write the rows to the draft and return a DataFrame that reads them from there.
+
+        Without a target they are computed and kept by Spark.
+        """
         if not self.draft:
             self.kept_rows = self.checkpoint(rows)
             return self.kept_rows
@@ -29,10 +37,12 @@ class ReleaseStaging:
         return self.session.read.schema(rows.schema).parquet(self.draft)
 
     def commit(self) -> DataFrame:
-        """Move the rows to the target, and return them.
+        """Make the written rows available: rename the draft to the target, and return a DataFrame of the target.
+
+        Without a target the rows that Spark keeps are returned, stored in the checkpoint directory if there is one.
 
         Raises:
-            TargetExistsError: The target exists by now.
+            TargetExistsError: The target exists by now, or renaming failed.
         """
         if self.kept_rows is not None:
             has_checkpoint_dir = self.session.sparkContext.getCheckpointDir() is not None
@@ -44,14 +54,14 @@ class ReleaseStaging:
         return self.session.read.parquet(self.target)
 
     def checkpoint(self, rows: DataFrame) -> DataFrame:
-        """Return rows that do not depend on their source any more.
+        """Compute the rows and return them without their dependency on the source, kept by Spark's executors.
 
-        The executors keep them; a checkpoint directory would keep rows that the gate refuses.
+        They are not stored in a checkpoint directory, which would keep rows that the gate refuses.
         """
         return rows.localCheckpoint(eager=True)
 
     def clear(self) -> None:
-        """Remove the draft."""
+        """Delete the draft directory, if there is a target."""
         if self.draft:
             files, path = _files(self.session, self.draft)
             files.delete(path, True)
@@ -59,7 +69,9 @@ class ReleaseStaging:
 
 @contextlib.contextmanager
 def stage_release(session: SparkSession, call: PortableCall, to: str | Path | None) -> Iterator[ReleaseStaging]:
-    """Return a context manager for the staging of a release; it removes the draft in any case.
+    """Yield the staging of a result for the target `to` (None: kept by Spark).
+
+    The draft is deleted at the end in any case.
 
     Raises:
         TargetExistsError: The target exists.
@@ -77,10 +89,11 @@ def stage_release(session: SparkSession, call: PortableCall, to: str | Path | No
 
 
 def _path(session: SparkSession, name: str) -> Any:
+    """Return a Hadoop Path object of a name."""
     return session._jvm.org.apache.hadoop.fs.Path(name)
 
 
 def _files(session: SparkSession, name: str) -> tuple[Any, Any]:
-    """Return the file system of a path, and the path."""
+    """Return Hadoop's file system of a path, and its Path object."""
     path = _path(session, name)
     return path.getFileSystem(session._jsc.hadoopConfiguration()), path

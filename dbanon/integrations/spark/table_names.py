@@ -10,7 +10,7 @@ _PART = re.compile(r"`((?:[^`]|``)+)`")
 
 
 def duckdb_name(name: str) -> str:
-    """Return a table's name with double quotes in place of backquotes.
+    """Return a table's name with double quotes in place of Spark's backquotes; any other text unchanged.
 
     >>> duckdb_name("clinic.`odd name`"), duckdb_name("patients")
     ('clinic."odd name"', 'patients')
@@ -21,7 +21,9 @@ def duckdb_name(name: str) -> str:
 
 
 def duckdb_parts(name: str) -> tuple[str, ...]:
-    """Return the database, schema and table of a name, as far as it has them; a text that is no name is one part.
+    """Split a table's name, with backquotes or double quotes, into its one to three parts without quotes.
+
+    A text that is no name is returned as one part.
 
     >>> duckdb_parts("clinic.`odd name`"), duckdb_parts("odd name")
     (('clinic', 'odd name'), ('odd name',))
@@ -31,7 +33,7 @@ def duckdb_parts(name: str) -> tuple[str, ...]:
 
 
 def joined_name(parts: tuple[str, ...]) -> str:
-    """Return a name of several parts as DuckDB writes it: in double quotes where it must be.
+    """Join the parts of a name with dots, as DuckDB writes it: a part is in double quotes where necessary.
 
     >>> joined_name(("clinic", "odd name"))
     'clinic."odd name"'

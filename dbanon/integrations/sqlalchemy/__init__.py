@@ -62,7 +62,10 @@ vars(duckdb_sqlalchemy).setdefault("duckdb_sqlalchemy", duckdb_sqlalchemy)
 
 
 def __getattr__(name: str) -> Any:
-    """Return the module `migration`, which needs the extra `alembic` and is imported when it is first used."""
+    """Return the module `migration`, imported at its first use because it needs the extra `alembic`.
+
+    AttributeError for any other name.
+    """
     if name != "migration":
         raise AttributeError(f"module 'dbanon.sqlalchemy' has no attribute '{name}'")
     return import_module("dbanon.integrations.sqlalchemy.migration")

@@ -26,7 +26,10 @@ def raw_connection(connection: Any) -> Any:
 
 
 def resolve_table(function: str, table: Table, connection: Connection, cursor: Any = None) -> catalog.Source:
-    """Return a table as the catalog has it, found by its name on the connection or on a cursor of it."""
+    """Return the source that a mapped table's name means on the connection, or on `cursor` of it if given.
+
+    Raises the errors of `catalog.resolve_source`, for `function`.
+    """
     reader = raw_connection(connection) if cursor is None else cursor
     return catalog.resolve_source(function, quoted_name(table, connection), reader, catalog.SearchPath.here(reader), {})
 
@@ -39,7 +42,7 @@ def translated_schema(table: Table, connection: Connection) -> str | None:
 
 
 def quoted_name(table: Table, connection: Connection) -> str:
-    """Return the quoted name of a table, with its translated schema if it has one."""
+    """Return the name of a table as SQL, quoted where necessary, with its translated schema if it has one."""
     preparer = connection.dialect.identifier_preparer
     schema = translated_schema(table, connection)
     name = preparer.quote(table.name)

@@ -20,7 +20,7 @@ Declarations = Mapping[Table, Mapping[str, Role | None]]
 
 @dataclass(frozen=True)
 class QueryModel:
-    """A query to be anonymized, as the model describes it.
+    """The roles of a query to be anonymized, as the mapped classes and the call give them.
 
     Attributes:
         function: Name of the table function that is called.
@@ -36,12 +36,12 @@ class QueryModel:
 
 
 class Argument(UserDefinedType[Any]):
-    """SQL type of a parameter's value: a scalar, list or mapping, rendered as a literal."""
+    """The SQL type of a parameter's value: a scalar, list or mapping, rendered as a SQL literal."""
 
     cache_ok = True
 
     def get_col_spec(self, **_: Any) -> str:
-        """Return the name of the type in SQL."""
+        """Return the name of the type in SQL, JSON."""
         return "JSON"
 
     def literal_processor(self, dialect: Any) -> Callable[[Any], str]:
@@ -50,31 +50,36 @@ class Argument(UserDefinedType[Any]):
 
 
 def named_argument(name: str, value: object) -> ColumnElement[Any]:
-    """Return `name := value` with the value as a bound parameter."""
+    """Return the SQL element `name := value`, with the value as a bound parameter; a tuple becomes a list."""
     bound = bindparam(None, list(value) if isinstance(value, tuple) else value, type_=Argument(), unique=True)
     return literal_column(name).op(":=")(bound)
 
 
 @dataclass(frozen=True)
 class TableKey:
-    """A table as part of a cache key: SQLAlchemy would ask a plain table for the cache keys of its columns."""
+    """A table in an element's cache key, compared as a whole.
+
+    SQLAlchemy would ask a plain table for the cache keys of its columns.
+    """
 
     table: Table
 
 
 class TableName(ColumnElement[str]):
-    """The name of a table as a string literal, with its schema after `schema_translate_map`."""
+    """A SQL element: the quoted name of a table as a string literal, with its schema after `schema_translate_map`."""
 
     __visit_name__ = "dbanon_table_name"
     _traverse_internals = [("target", InternalTraversal.dp_plain_obj)]  # noqa: RUF012
 
     def __init__(self, table: Table) -> None:
+        """Create the element for a table."""
         self.target = TableKey(table)
         self.type = String()
 
 
 @compiles(TableName)
 def _compile_table_name(element: TableName, compiler: Any, **_: Any) -> str:
+    """Return the SQL of a `TableName`."""
     return text(compiler.preparer.format_table(element.target.table))
 
 
@@ -82,7 +87,7 @@ _QUERY_NUMBERS = itertools.count(1)
 
 
 class QueryName(ColumnElement[str]):
-    """The name of the temporary table that holds the rows of a query while a statement runs.
+    """A SQL element: the name of the temporary table that stores the rows of a query while a statement runs.
 
     The name is a bound parameter, so statements of the same form are compiled once.
     """
@@ -94,6 +99,7 @@ class QueryName(ColumnElement[str]):
     ]
 
     def __init__(self, query: Select[Any], model: QueryModel) -> None:
+        """Create the element with a new table name for the query; `model` has the roles of its columns."""
         self.table_name = f"dbanon_query_{next(_QUERY_NUMBERS)}"
         self.bound = bindparam("dbanon_query", self.table_name, type_=String(), unique=True)
         self.query = query
@@ -103,22 +109,25 @@ class QueryName(ColumnElement[str]):
 
 @compiles(QueryName)
 def _compile_query_name(element: QueryName, compiler: Any, **kw: Any) -> str:
+    """Return the SQL of a `QueryName`: its bound parameter."""
     return str(compiler.process(element.bound, **kw))
 
 
 class CreateQueryTable(Executable, ClauseElement):
-    """A CREATE TEMP TABLE ... AS statement of a query with bound parameters."""
+    """A CREATE OR REPLACE TEMP TABLE ... AS statement of a query with bound parameters."""
 
     __visit_name__ = "dbanon_create_query_table"
     inherit_cache = False
 
     def __init__(self, table: str, query: Select[Any]) -> None:
+        """Create the statement for a table name without quotes and a query."""
         self.prefix = f"CREATE OR REPLACE TEMP TABLE {identifier(table)} AS "
         self.query = query
 
 
 @compiles(CreateQueryTable)
 def _compile_create_query_table(element: CreateQueryTable, compiler: Any, **kw: Any) -> str:
+    """Return the SQL of a `CreateQueryTable`."""
     return f"{element.prefix}{compiler.process(element.query, **kw)}"
 
 
@@ -139,6 +148,6 @@ def numbered_query(number_column: str, columns: Sequence[str], call: str, order_
 
 
 def call_sql(function: str, source: tuple[str, str], parameters: Mapping[str, object]) -> Sql:
-    """Return the SQL of a call with its parameters as literals; `source` is schema and table."""
+    """Return the SQL of a call with its parameters as literals; `source` is the schema and the name of a table."""
     arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in parameters.items())
     return Sql(f"{identifier(function)}({text(qualified(*source))}{arguments})")

@@ -65,7 +65,10 @@ def install(engine: Any) -> Any:
 
 
 def _attach_connection(dbapi_connection: Any, *_: object) -> None:
-    """Attach a pool connection if it is not attached; one at a time, because each may create the catalog."""
+    """Attach dbanon to a pool's connection if it is not attached.
+
+    One at a time, because each may create the catalog.
+    """
     raw = raw_connection(dbapi_connection)
     try:
         session.find_session(raw)
@@ -75,7 +78,7 @@ def _attach_connection(dbapi_connection: Any, *_: object) -> None:
 
 
 def _raise_newer_database(context: Any) -> None:
-    """Raise NewerDatabaseError if the dialect failed to open a file because a newer DuckDB wrote it."""
+    """Raise NewerDatabaseError if the error in `context` means that a newer DuckDB wrote the database file."""
     newer = storage_version.newer_database_error(context.original_exception, context.engine.url.database)
     if newer is not None:
         raise newer
@@ -87,7 +90,14 @@ def _raise_newer_database(context: Any) -> None:
 def _before_execute(
     connection: Connection, statement: Any, multiparams: Any, params: Any, options: Mapping[str, Any]
 ) -> None:
-    """Refuse writes to anonymized views, and create the tables of the anonymized queries in a statement."""
+    """Refuse a write to an anonymized view; store the rows of each query to be anonymized in its temporary table.
+
+    Earlier such tables of the connection are dropped first. An inner query is stored before the query that contains it.
+
+    Raises:
+        ReadOnlyViewError: The statement would write to an anonymized view.
+        DbanonError: A query is not allowed; see `resolve_query_policy`.
+    """
     if not isinstance(statement, (SelectBase, UpdateBase)) or options.get(_PREPARED):
         return
     target_table = getattr(statement, "table", None) if isinstance(statement, UpdateBase) else None
@@ -109,7 +119,13 @@ def _before_execute(
 
 @dataclass
 class _QueryRun:
-    """A query that is about to be stored in its table, with the parameter values of the outer statement."""
+    """A query that is about to be stored in its temporary table.
+
+    Attributes:
+        query_name: The element with the query and the name of the table.
+        values: The parameter values of the outer statement.
+        query_policy: The policy that was found for it; None before its statement runs.
+    """
 
     query_name: QueryName
     values: dict[str, Any]
@@ -119,7 +135,10 @@ class _QueryRun:
 def _before_cursor_execute(
     connection: Connection, cursor: Any, statement: str, parameters: Any, context: Any, executemany: bool
 ) -> None:
-    """Resolve the policy of a query that is about to be stored, from the statement that DuckDB will run."""
+    """Resolve and store the policy of a query that is about to be stored, from the statement that DuckDB will run.
+
+    Other statements are ignored.
+    """
     run = context.execution_options.get(_PREPARED) if context is not None else None
     if isinstance(run, _QueryRun):
         prefix = CreateQueryTable(run.query_name.table_name, run.query_name.query).prefix
@@ -129,7 +148,7 @@ def _before_cursor_execute(
 
 
 def _register_query_tables(connection: Connection) -> None:
-    """Give the planner the columns, scans and policies of the connection's query tables.
+    """Store the columns, scans and policies of the connection's query tables in its session, for the planner.
 
     The planner has a cursor of its own, which does not see temporary tables.
     """
@@ -153,20 +172,20 @@ def _register_query_tables(connection: Connection) -> None:
 
 
 def _drop_query_tables(dbapi_connection: Any, connection_info: dict[Any, Any]) -> None:
-    """Drop the query tables of a connection."""
+    """Drop the temporary tables of anonymized queries, and remove their names from `connection_info`."""
     for table in connection_info.pop(_QUERY_TABLES, ()):
         with contextlib.suppress(duckdb.Error):  # a transaction that failed takes them along
             dbapi_connection.execute(f"DROP TABLE IF EXISTS {qualified('temp', 'main', table)}")
 
 
 def _on_commit(connection: Connection) -> None:
-    """Drop the query tables at the end of a transaction."""
+    """Drop the temporary tables of anonymized queries before a transaction is committed."""
     if connection.info.get(_QUERY_TABLES):
         _drop_query_tables(connection.connection.dbapi_connection, connection.info)
 
 
 def _on_checkin(dbapi_connection: Any, record: Any) -> None:
-    """Drop the query tables when a connection is returned to the pool."""
+    """Drop the temporary tables of anonymized queries when a connection is returned to the pool."""
     if dbapi_connection is not None:
         _drop_query_tables(dbapi_connection, record.info)
 

@@ -22,7 +22,7 @@ class LiteralQuery:
 
 
 def literal_query(connection: Connection, query: ClauseElement, values: Mapping[str, Any]) -> LiteralQuery:
-    """Compile a query with its values in its text.
+    """Compile a query with the parameter values in its text; also collect the tables in its FROM clauses.
 
     The text is only bound, never run, so a value that has no literal is written as NULL.
     """
@@ -33,11 +33,13 @@ def literal_query(connection: Connection, query: ClauseElement, values: Mapping[
         """The dialect's compiler, which also collects the tables and renders all values as literals."""
 
         def visit_table(self, table: Any, *given: Any, asfrom: bool = False, **kw: Any) -> Any:
+            """Compile a table, and collect it if it is in a FROM clause."""
             if asfrom and isinstance(table, Table):
                 tables[without_annotations(table)] = None
             return super().visit_table(table, *given, asfrom=asfrom, **kw)
 
         def render_literal_value(self, value: Any, type_: Any, **_: Any) -> str:
+            """Return a value as a SQL literal, after the type's conversion for the driver."""
             to_driver_value = type_.dialect_impl(dialect).bind_processor(dialect)
             return _literal(value if to_driver_value is None else to_driver_value(value))
 
@@ -49,12 +51,13 @@ def literal_query(connection: Connection, query: ClauseElement, values: Mapping[
 
 
 def without_annotations(table: Any) -> Table:
-    """Return the original table of a copy that SQLAlchemy annotated."""
+    """Return the original table of a copy that SQLAlchemy annotated; any other table unchanged."""
     original: Table = table._deannotate() if hasattr(table, "_deannotate") else table
     return original
 
 
 def _literal(value: Any) -> Sql:
+    """Return a value as a SQL literal; dates as text, and NULL for a value that has no literal."""
     if isinstance(value, (datetime, date)):
         return text(value.isoformat())
     if isinstance(value, Decimal) and value.is_finite():

@@ -64,6 +64,10 @@ def include_object(connection: Connection) -> ObjectFilter:
     releases = _release_tables(connection)
 
     def include(schema_object: Any, name: str | None, type_: str, reflected: bool, compare_to: Any) -> bool:
+        """Return whether Alembic compares an object.
+
+        False for reflected tables of releases and of the schema `dbanon`.
+        """
         if type_ != "table" or not reflected:
             return True
         schema = _without_database(schema_object.schema)
@@ -75,12 +79,15 @@ def include_object(connection: Connection) -> ObjectFilter:
 
 
 def _without_database(schema: str | None) -> str | None:
-    """Return a schema name without the database, which the dialect prefixes if all schemas are compared."""
+    """Return the last part of a schema name, without quotes; None for None.
+
+    The dialect prefixes the database if all schemas are compared.
+    """
     return None if schema is None else schema.split(".")[-1].strip('"')
 
 
 def _release_tables(connection: Connection) -> set[tuple[str, str]]:
-    """Return the schema and name of every table of a published release in the current database."""
+    """Return (schema, name) of every table of published releases in the current database, with classes and metrics."""
     raw = raw_connection(connection)
     with raw.cursor() as cursor:
         database = catalog.SearchPath.here(raw).database
@@ -121,7 +128,7 @@ class Definition:
     policy: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def render_arguments(self) -> str:
-        """Return the arguments of the operation as Python source, without those that have their default value."""
+        """Return the definition as Python source: arguments of `op.create_anonymized_view`, without default values."""
         defaults = Definition(self.name)
         arguments = {n: v for n, v in vars(self).items() if n != "name" and v != getattr(defaults, n)}
         if self.query is not None:
@@ -140,6 +147,7 @@ class CreateAnonymizedView(MigrateOperation):
     """
 
     def __init__(self, definition: Definition, previous: Definition | None = None) -> None:
+        """Store the definitions."""
         self.definition = definition
         self.previous = previous
 
@@ -184,7 +192,7 @@ class CreateAnonymizedView(MigrateOperation):
         operations.invoke(cls(definition))
 
     def reverse(self) -> MigrateOperation:
-        """Return the operation that undoes this one."""
+        """Return the operation that undoes this one: it restores the previous definition, or drops the view."""
         if self.previous is not None:
             return CreateAnonymizedView(self.previous, self.definition)
         return DropAnonymizedView(self.definition)
@@ -203,6 +211,7 @@ class DropAnonymizedView(MigrateOperation):
     """
 
     def __init__(self, definition: Definition) -> None:
+        """Store the definition."""
         self.definition = definition
 
     @classmethod
@@ -223,7 +232,7 @@ class DropAnonymizedView(MigrateOperation):
         operations.invoke(cls(Definition(name, None if materialized else "", schema)))
 
     def reverse(self) -> MigrateOperation:
-        """Return the operation that undoes this one."""
+        """Return the operation that creates the view again."""
         return CreateAnonymizedView(self.definition)
 
     def to_diff_tuple(self) -> tuple[Any, ...]:
@@ -233,6 +242,12 @@ class DropAnonymizedView(MigrateOperation):
 
 @Operations.implementation_for(CreateAnonymizedView)
 def _create_view(operations: Operations, operation: CreateAnonymizedView) -> None:
+    """Run a create operation: declare the policy if there is none, and create or replace the view or first version.
+
+    Raises:
+        MissingArgumentError: Neither `query` nor `source` is given.
+        ViewOverPolicyError: The source has no policy and reads a table with one.
+    """
     connection = operations.get_bind()
     attach(raw_connection(connection))
     definition = operation.definition
@@ -255,6 +270,7 @@ def _create_view(operations: Operations, operation: CreateAnonymizedView) -> Non
 
 @Operations.implementation_for(DropAnonymizedView)
 def _drop_view(operations: Operations, operation: DropAnonymizedView) -> None:
+    """Run a drop operation; a definition without a query is that of a materialized view."""
     connection = operations.get_bind()
     attach(raw_connection(connection))
     definition = operation.definition
@@ -263,7 +279,10 @@ def _drop_view(operations: Operations, operation: DropAnonymizedView) -> None:
 
 
 def _source_table(definition: Definition) -> Table | None:
-    """Return the source of a definition as a table whose columns have the roles of the definition."""
+    """Return a Table for the source of a definition, whose columns have the definition's roles.
+
+    None without a source.
+    """
     if definition.source is None:
         return None
     columns = []
@@ -279,11 +298,13 @@ def _source_table(definition: Definition) -> Table | None:
 
 @renderers.dispatch_for(CreateAnonymizedView)
 def _render_create(context: Any, operation: CreateAnonymizedView) -> str:
+    """Return the Python source of a create operation for a migration file."""
     return f"op.create_anonymized_view({operation.definition.render_arguments()})"
 
 
 @renderers.dispatch_for(DropAnonymizedView)
 def _render_drop(context: Any, operation: DropAnonymizedView) -> str:
+    """Return the Python source of a drop operation for a migration file."""
     definition = operation.definition
     arguments = "" if definition.schema is None else f", schema={definition.schema!r}"
     arguments += ", materialized=True" if definition.query is None else ""
@@ -294,7 +315,11 @@ def _render_drop(context: Any, operation: DropAnonymizedView) -> str:
 
 
 def _compare_views(context: Any, upgrade: Any, schemas: Any) -> None:
-    """Add operations to an upgrade: create missing or changed views, drop generated views that the model lacks."""
+    """Compare the mapped views with the database, and add the operations that are necessary to Alembic's `upgrade`.
+
+    Views that are missing or defined differently are created at its end. Views in `schemas` that look generated and are
+    not in the model are dropped at its beginning. Nothing happens for other databases than DuckDB.
+    """
     connection, metadata = context.connection, context.metadata
     if connection is None or connection.dialect.name != "duckdb" or not isinstance(metadata, MetaData):
         return
@@ -334,7 +359,7 @@ except ImportError:  # before Alembic 1.18, in the order of registration
 
 
 def view_definition(connection: Connection, table: Table) -> Definition:
-    """Return the definition of a mapped view for a migration."""
+    """Return the definition of a mapped view for a migration, with the roles of its source in the model."""
     spec: view.MappedView = table.info[READ_ONLY_KEY]
     roles = {name: role for name, role in policy.model_roles(spec.source).items() if role is not None}
     default_settings = column_roles.Role("").settings
@@ -357,9 +382,9 @@ def view_definition(connection: Connection, table: Table) -> Definition:
 
 
 def _compare_release(connection: Connection, table: Table, definition: Definition) -> Iterator[MigrateOperation]:
-    """Yield the operation for a materialized view that is missing or has another definition.
+    """Yield a create operation if a materialized view is missing or its published version has another definition.
 
-    A missing one is only created if its source is new or has rows.
+    A missing one is only created if its source does not exist yet or has rows.
     """
     spec: view.MappedView = table.info[READ_ONLY_KEY]
     published_entry = view.published_entry(raw_connection(connection), quoted_name(table, connection))
@@ -382,14 +407,14 @@ _GENERATED_QUERY = re.compile(r"SELECT row_number\(\) OVER \(ORDER BY ")
 
 
 def _calls_release_function(query: str) -> bool:
-    """Return whether a query calls a table function that returns a release."""
+    """Return whether a query's FROM calls a table function that returns a release; only its text is searched."""
     call_match = re.search(r"\bFROM \"?(\w+)\"?\('[^']*'[^()]*", query)
     function = table_functions().get(call_match[1]) if call_match else None
     return function is not None and function.kind == "release"
 
 
 def _stored_queries(connection: Connection) -> dict[tuple[str | None, str], str]:
-    """Return the queries of the views of the current database as DuckDB stores them, by schema and name.
+    """Return the SELECT of every view of the current database, as DuckDB stores it, by (schema, name).
 
     The schema is None if it is the current one.
     """
@@ -411,7 +436,7 @@ _CREATE_VIEW = re.compile(
 
 
 def _select_statement(create_view_sql: str) -> str:
-    """Return the query of a CREATE VIEW statement."""
+    """Return the SELECT of a CREATE VIEW statement, without a semicolon at the end."""
     match = _CREATE_VIEW.match(create_view_sql)
     return create_view_sql[match.end() if match else 0 :].rstrip().removesuffix(";")
 
@@ -420,7 +445,10 @@ _PROBE_VIEW = "dbanon_migration_probe"
 
 
 def _normalized_query(connection: Connection, query: str) -> str | None:
-    """Return a query as DuckDB would store it; None if it does not bind now, for example before a column is added."""
+    """Return a query as DuckDB would store it in a view; None if DuckDB cannot bind it now.
+
+    A temporary view is created and dropped for this. Binding can fail, for example, before a column is added.
+    """
     raw: Any = connection.connection.dbapi_connection
     try:
         raw.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(_PROBE_VIEW)} AS {query}")

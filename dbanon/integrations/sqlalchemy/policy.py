@@ -21,7 +21,7 @@ from dbanon.udf.install import attach
 
 @dataclass(frozen=True)
 class PolicyDiff:
-    """Differences between the model and `dbanon.policy` before it was written; true if there are any.
+    """Differences between the model and `dbanon.policy` as it was before writing; true as a boolean if there are any.
 
     Columns are named `table.column`.
 
@@ -29,7 +29,7 @@ class PolicyDiff:
         added: Columns that had no row in the policy.
         changed: The role before and the role now, by column.
         removed: Columns that only the policy had.
-        without_role: Columns of declared tables without a role in the model. They are withheld; no difference.
+        without_role: Columns of declared tables without a role in the model. They are withheld, and are no difference.
 
     Example:
         diff = declare_models(Base, engine, write=False)
@@ -43,6 +43,7 @@ class PolicyDiff:
     without_role: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
+        """Return whether a column was added, changed or removed."""
         return bool(self.added or self.changed or self.removed)
 
 
@@ -74,9 +75,10 @@ def declare_models(base: Any, engine: Engine, *, write: bool = True) -> PolicyDi
 
 
 def declare(connection: Connection, tables: Iterable[Table], *, write: bool = True) -> PolicyDiff:
-    """Write the roles of some tables to `dbanon.policy`, and return the differences.
+    """Write the roles of these tables to `dbanon.policy` if `write`, and return how the policy differed from the model.
 
-    The tables may be new in the connection's transaction. The policy is committed at once.
+    The tables may be new in the connection's transaction. The policy is committed at once. Tables without any role are
+    skipped; for the others, policy rows about columns without a role are deleted.
     """
     raw = raw_connection(connection)
     attach(raw)
@@ -122,7 +124,14 @@ def _write_policy(
     deletes: list[tuple[Source, PolicyRow]],
     inserts: list[tuple[Source, str, Role]],
 ) -> None:
-    """Delete and insert rows of the policy in one transaction of the cursor."""
+    """Delete and insert rows of the policy in one transaction of the cursor; after an error nothing is changed.
+
+    The schema `dbanon` is created in each database if necessary. `deletes` are (table, row), `inserts` (table, column,
+    role).
+
+    Raises:
+        ReadOnlyDatabaseError: A database has no policy table, and none can be created.
+    """
     for database in dict.fromkeys(s.database for s in (*(d[0] for d in deletes), *(i[0] for i in inserts))):
         schema.create(raw_connection(connection), database)
         if not catalog.has_table(cursor, database, "policy"):
@@ -149,7 +158,7 @@ def _write_policy(
 
 
 def policy_from_reflection(engine: Engine, table: str | Table, *, set_info: bool = False) -> dict[str, Role]:
-    """Return the roles that `dbanon.policy` declares for the columns of a table.
+    """Return the roles that `dbanon.policy` declares for the columns of a table in the database.
 
     Args:
         engine: An engine of DuckDB.
@@ -184,10 +193,12 @@ def policy_from_reflection(engine: Engine, table: str | Table, *, set_info: bool
 
 
 def check_policy(connection: Connection, function: str, declared: Mapping[Table, Mapping[str, Role | None]]) -> None:
-    """Check that the policy of the database, if it has one about these tables, is that of the model.
+    """Raise PolicyDriftError if the policy of the database about a table differs from the roles in `declared`.
+
+    Tables without a policy are not compared. `function` is the name in messages.
 
     Raises:
-        PolicyDriftError: Some columns have another role in the database.
+        PolicyDriftError: Some columns of a table, the first that differs, have another role in the database.
     """
     for drift in policy_drift_errors(connection, function, declared):
         raise drift
@@ -196,7 +207,10 @@ def check_policy(connection: Connection, function: str, declared: Mapping[Table,
 def policy_drift_errors(
     connection: Connection, function: str, declared: Mapping[Table, Mapping[str, Role | None]]
 ) -> Iterator[errors.PolicyDriftError]:
-    """Yield one error for each table whose policy in the database is not that of the model."""
+    """Yield an error for each table whose policy in the database differs from the roles in `declared`.
+
+    Tables without a policy are not compared. `function` is the name in messages.
+    """
     for table, model in declared.items():
         source = resolve_table(function, table, connection)
         policy_rows = stored_policy.policy_rows(source, raw_connection(connection))
@@ -209,32 +223,36 @@ def policy_drift_errors(
 
 
 def is_declared(connection: Connection, table: Table) -> bool:
-    """Return whether `dbanon.policy` has a row about a table."""
+    """Return whether `dbanon.policy` has at least one row about a table."""
     source = resolve_table("declare_models", table, connection)
     return bool(stored_policy.policy_rows(source, raw_connection(connection)))
 
 
 def _policy_table(source: Source) -> str:
+    """Return the qualified name of the policy table in the source's database."""
     return qualified(source.database, catalog.SCHEMA, "policy")
 
 
 def model_roles(table: Table) -> dict[str, Role | None]:
-    """Return the role that the model gives each column; None for a column without a role."""
+    """Return the role that the model gives each column, by name; None for a column without a role."""
     return {column.name: role_of(column) for column in table.c}
 
 
 def stored_role(declared: DeclaredColumn) -> Role:
-    """Return the role in a row of the policy."""
+    """Return the role and the stored settings of a row of the policy."""
     return Role(declared.role.lower(), Settings(**{n: getattr(declared.settings, n) for n in STORED_SETTINGS}))
 
 
 def _roles_by_column(rows: Iterable[PolicyRow]) -> dict[str, Role]:
-    """Return the roles in rows of the policy, by column in folded case."""
+    """Return the roles in rows of the policy, by folded column name."""
     return {names.fold_case(row.declared.column): stored_role(row.declared) for row in rows}
 
 
 def _setting_values(settings: Settings) -> list[object]:
-    """Return the cells of a row of the policy after its role; NULL if there are no missing codes or no form."""
+    """Return the settings as cells of a policy row, in the order of STORED_SETTINGS.
+
+    Empty missing codes and empty settings of a transformation are NULL.
+    """
     values = {name: getattr(settings, name) for name in STORED_SETTINGS}
     values |= {
         "missing_codes": list(settings.missing_codes) or None,

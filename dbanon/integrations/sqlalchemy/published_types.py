@@ -30,7 +30,7 @@ Type = TypeEngine[Any]
 
 @dataclass(frozen=True)
 class SourceColumns:
-    """Columns of a source: its name in messages, and the columns' types and roles by name."""
+    """The columns of a source: types and roles by column name; `label` is the source's name in messages."""
 
     label: str
     types: Mapping[str, Type]
@@ -39,7 +39,15 @@ class SourceColumns:
 
 @dataclass(frozen=True)
 class CallSchema:
-    """A call's roles and quasi-identifiers, from which its published columns follow."""
+    """The resolved roles and quasi-identifiers of a call, from which its published columns follow.
+
+    Attributes:
+        source_columns: The columns of the source.
+        roles: The role of each column in this call.
+        attributes: The quasi-identifiers with their settings.
+        options: The validated parameters.
+        noise: The noise of a differentially private call; None without it.
+    """
 
     source_columns: SourceColumns
     roles: column_roles.Roles
@@ -49,7 +57,7 @@ class CallSchema:
 
     @property
     def published_roles(self) -> dict[str, str]:
-        """Role name of each column that the call publishes."""
+        """The role of each published column as a word (quasi, sensitive, insensitive, mask, ...), by column name."""
         quasi = {q.column: "quasi" for q in self.roles.quasi}
         others = {"sensitive": self.roles.sensitive, "insensitive": self.roles.insensitive}
         return (
@@ -57,7 +65,10 @@ class CallSchema:
         )
 
     def columns(self, kind: str) -> list[ColumnClause[Any]]:
-        """Return the columns of NAME (`release`), NAME_classes (`classes`) or NAME_metrics (`metrics`)."""
+        """Return the columns, with types, of NAME, NAME_classes or NAME_metrics.
+
+        `kind` is release, classes or metrics.
+        """
         named_types = {
             "release": self._release_columns,
             "classes": self._class_columns,
@@ -67,6 +78,7 @@ class CallSchema:
 
     @property
     def _schema(self) -> PublishedSchema:
+        """The names of the published columns."""
         numbers = {a.quasi.column: a.is_number for a in self.attributes}
         return published_schema(
             self.source_columns.types, numbers, self._unchanged_columns, str(self.options["intervals"])
@@ -74,7 +86,10 @@ class CallSchema:
 
     @property
     def _unchanged_columns(self) -> list[str]:
-        """Names of the columns that are not generalized, in source order."""
+        """Names of the published columns that are not generalized, in source order.
+
+        These are the sensitive, insensitive and transformed ones.
+        """
         return [
             n
             for n in self.source_columns.types
@@ -82,7 +97,10 @@ class CallSchema:
         ]
 
     def _column_type(self, column: str) -> Type:
-        """Return the published type of a column that is not generalized; pseudonyms and masks are text."""
+        """Return the type with which a column that is not generalized is published.
+
+        Pseudonyms and masks are text; any other column has its type in the source.
+        """
         return (
             sa.String()
             if self.roles.transformed.get(column) in ("pseudonym", "mask")
@@ -90,11 +108,16 @@ class CallSchema:
         )
 
     def _release_columns(self) -> list[tuple[str, Type]]:
+        """Return (name, type) of the columns of a release, in order; the last one is the class number."""
         schema = self._schema
         types = {n: self._column_type(n) for n in self._unchanged_columns} | dict(self._quasi_columns(schema))
         return [*((name, types[name]) for name in schema.row_columns), (schema.class_id, sa.BigInteger())]
 
     def _class_columns(self) -> list[tuple[str, Type]]:
+        """Return (name, type) of the columns of NAME_classes, in order.
+
+        The roles, `suppress` and noise determine which columns there are.
+        """
         schema = self._schema
         quasi = self._quasi_columns(schema)
         if self.noise is not None:
@@ -123,12 +146,16 @@ class CallSchema:
         return [column for part in dict.fromkeys(order) for column in columns_by_part[part]]
 
     def _metric_columns(self) -> list[tuple[str, Type]]:
+        """Return (name, type) of the columns of NAME_metrics."""
         text = sa.String()
         return [("metric", text), ("value", sa.Double()), ("better", text), ("description", text),
                 ("published", sa.Boolean())]  # fmt: skip
 
     def _quasi_columns(self, schema: PublishedSchema) -> list[tuple[str, Type]]:
-        """Return the published columns of the quasi-identifiers, with their types."""
+        """Return (name, type) of the published columns of the quasi-identifiers.
+
+        A numeric one can be published as a text, as two ends, or as a pair of them.
+        """
         columns: list[tuple[str, Type]] = []
         for a in self.attributes:
             end = _interval_end_type(a, self.source_columns.types[a.quasi.column])
@@ -141,7 +168,9 @@ class CallSchema:
 def call_schema(
     table_function: TableFunction, source_columns: SourceColumns, options: Mapping[str, object]
 ) -> CallSchema:
-    """Validate a call against the model and return its schema.
+    """Validate a call against the model, without a database, and return its schema.
+
+    Checks that only the database can decide, such as whether a hierarchy exists, are assumed to pass.
 
     Raises:
         DbanonError: The error that the call would raise about columns, roles, settings, privacy models or parameters of
@@ -177,7 +206,11 @@ def call_schema(
 
 
 def _is_looser(setting: str, type_: str, value: object, declared: object) -> bool:
-    """Return whether a setting publishes more detail than the declared one; true if only the database could decide."""
+    """Return whether a setting of a call publishes more detail than the declared one.
+
+    Top and bottom bounds are compared here, as numbers or ISO dates, because there is no database; other settings as in
+    a call on a table. `type_` is the DuckDB type of the column.
+    """
     if setting in ("top", "bottom") and declared is not None:
         try:
             bounds: list[Any] = [Decimal(str(value)), Decimal(str(declared))]
@@ -191,7 +224,10 @@ def _is_looser(setting: str, type_: str, value: object, declared: object) -> boo
 
 
 def _interval_end_type(quasi_identifier: Attribute, type_: Type) -> Type:
-    """Return the type of an interval's end. If ends are snapped to a grid, they may exceed the column's type."""
+    """Return the SQL type of the ends of a quasi-identifier's intervals; `type_` is that of its column.
+
+    If ends are rounded to a grid, they may exceed the column's type, so a wider one is returned.
+    """
     if quasi_identifier.family in ("date", "timestamp", "nanos") and quasi_identifier.grid is not None:
         return sa.Date()
     if quasi_identifier.family == "timestamp":
@@ -206,11 +242,12 @@ def _interval_end_type(quasi_identifier: Attribute, type_: Type) -> Type:
 
 
 def _struct_type(**fields: Type) -> Type:
+    """Return a STRUCT type with these fields."""
     return cast(Type, Struct(fields))
 
 
 def _value_counts_type(type_: Type) -> Type:
-    """Return the type of a list of values, each with its number of records."""
+    """Return the type of a list of (value, size) structs, where `type_` is that of the values."""
     return cast(Type, sa.ARRAY(_struct_type(value=type_, size=sa.BigInteger())))
 
 
@@ -229,7 +266,7 @@ _TYPE_PATTERNS = (
 
 
 def _duckdb_type(type_: Type) -> str:
-    """Return DuckDB's name of a type. An unknown type is taken for text; the database decides."""
+    """Return DuckDB's name of a SQLAlchemy type; VARCHAR for an enumeration or a type that has no SQL."""
     if isinstance(type_, sa.Enum):
         return "VARCHAR"
     try:

@@ -26,7 +26,14 @@ _WITHHELD_ROLES = ("identifier", "person")
 
 @dataclass(frozen=True)
 class GovernedTable:
-    """A table with a policy: its rows by folded column, and the columns that distinguish persons."""
+    """A table or view with a policy.
+
+    Attributes:
+        place: Its database, schema and name.
+        policy: Its policy.
+        rows_by_column: The policy's rows by folded column name.
+        person_columns: The columns that distinguish persons.
+    """
 
     place: Place
     policy: Policy
@@ -35,7 +42,7 @@ class GovernedTable:
 
     @classmethod
     def read(cls, place: Place, cursor: Any) -> GovernedTable:
-        """Read the policy of a table.
+        """Read the policy of the table at a place; the table may have no policy rows.
 
         Raises:
             ConflictingRolesError: Two rows are about one column.
@@ -55,7 +62,7 @@ class GovernedTable:
 
     @property
     def label(self) -> str:
-        """The table's name in messages."""
+        """The table's name in messages, without database and schema."""
         return self.place[2]
 
 
@@ -67,12 +74,12 @@ def check_persons(
     rows: Sequence[DeclaredColumn],
     columns: Sequence[str],
 ) -> None:
-    """Check that k counts the persons, or the records, of every table whose columns a query publishes.
+    """Raise an error unless k counts the persons, or the records, of every table whose columns a query publishes.
 
     Args:
         function: The table function, for messages.
-        connection: Where the query runs; unique keys are looked up in the data.
-        branches: The branches of the query.
+        connection: The connection that runs the query; unique keys are looked up in the data.
+        branches: The branches of the query (one per SELECT of a UNION).
         tables: The tables with a policy that it reads.
         rows: The policy of the query.
         columns: The names of the columns of the query, in order.
@@ -104,7 +111,11 @@ def check_persons(
 
 
 def _equals_person(branch: Branch, person: Origin, scan: int, columns: Sequence[str]) -> bool:
-    """Return whether one of the columns of a scan is the person column, or equal to it wherever it is not NULL."""
+    """Return whether one of the columns of a scan is the query's person column, or equal to it by joins and filters.
+
+    Equal means: in every row of the branch in which it is not NULL. `scan` is the number of a scan, `person` the stored
+    column of the query's person column.
+    """
     scan_columns = {Origin(scan, names.fold_case(column)) for column in columns}
     equal_columns = {_fold_origin(person)}
     while not equal_columns & scan_columns:
@@ -116,7 +127,10 @@ def _equals_person(branch: Branch, person: Origin, scan: int, columns: Sequence[
 
 
 def _equality_pairs(branch: Branch) -> Iterator[tuple[Origin, Origin]]:
-    """Yield pairs of columns in which the second is equal to the first or NULL."""
+    """Yield pairs of columns of which the second equals the first or is NULL, in every row of the branch.
+
+    Names are in folded case.
+    """
     for equality in branch.equalities:
         yield _fold_origin(equality.first), _fold_origin(equality.second)
         if equality.is_mutual:
@@ -124,13 +138,18 @@ def _equality_pairs(branch: Branch) -> Iterator[tuple[Origin, Origin]]:
 
 
 def _fold_origin(origin: Origin) -> Origin:
+    """Return the stored column with its name in folded case."""
     return Origin(origin.scan, names.fold_case(origin.column))
 
 
 def _has_countable_records(
     connection: Any, branch: Branch, scan: int, persons: Sequence[Origin], is_repeated: bool
 ) -> bool:
-    """Return whether k counts the records of a scan: each is in at most one row, or the person column is a key."""
+    """Return whether k counts the records of a scanned table without a person column.
+
+    It does if each record is in at most one row of the query, or if a person column of the query is unique in the
+    table. `is_repeated`: whether an earlier branch of the query already publishes the table.
+    """
     compared_columns = {c.column for e in branch.equalities for c in (e.first, e.second) if c.scan == scan}
     unique_columns = [
         column for column in sorted(compared_columns) if _is_unique(connection, branch.scans[scan], (column,))
@@ -141,7 +160,10 @@ def _has_countable_records(
 
 
 def _has_single_rows(connection: Any, branch: Branch, scan: int) -> bool:
-    """Return whether every record of a scan is in at most one row: all other sources have at most one row for it."""
+    """Return whether every record of a scan is in at most one row of the branch.
+
+    It is if the other joined sources have at most one row for each record.
+    """
     joined_scans = {scan}
     remaining = [source for source in branch.sources if scan not in source.scans]
     while remaining:
@@ -160,7 +182,11 @@ def _has_single_rows(connection: Any, branch: Branch, scan: int) -> bool:
 def _has_single_match(
     connection: Any, branch: Branch, scans: frozenset[int], key: frozenset[Origin] | None, joined_scans: set[int]
 ) -> bool:
-    """Return whether a source has at most one row for each row of the joined scans."""
+    """Return whether a source with these scans has at most one row for each row of the scans joined so far.
+
+    `key` are columns in which no two rows of the source agree (None: unknown). If the source is one stored table,
+    uniqueness of the joined columns is looked up in its data.
+    """
     pairs = [(e.first, e.second) for e in branch.equalities] + [(e.second, e.first) for e in branch.equalities]
     equal_columns = {b for a, b in pairs if a.scan in joined_scans and b.scan in scans}
     if key is not None and key <= equal_columns:
@@ -172,7 +198,7 @@ def _has_single_match(
 
 
 def _is_unique(connection: Any, place: Place, columns: Sequence[str]) -> bool:
-    """Return whether no two rows of a table have the same values in some columns."""
+    """Return whether no two rows of a stored table have the same values in these columns, by a query of the data."""
     column_list = join_sql(identifier(column) for column in columns)
     query = qualify_builtins(f"SELECT count(*) = count(DISTINCT row({column_list})) FROM {qualified(*place)}")
     return bool(connection.execute(query).fetchall()[0][0])

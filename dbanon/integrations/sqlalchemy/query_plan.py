@@ -20,18 +20,21 @@ MAX_BRANCHES = 64
 
 
 class PlanNotReadError(Exception):
-    """The plan of a query has an operator whose columns cannot be traced."""
+    """An error: a query has no plan that can be read, or an operator in it whose columns cannot be traced."""
 
 
 class Origin(NamedTuple):
-    """A column of a stored table, in one of the scans of a plan."""
+    """A column of a stored table: the number of the scan in the plan that reads the table, and the column's name."""
 
     scan: int
     column: str
 
 
 class Equality(NamedTuple):
-    """Two columns that are equal in every row, or the second is NULL (`is_mutual`: or either is)."""
+    """Two stored columns that are equal in every row in which the second is not NULL.
+
+    If `is_mutual`, they are equal in every row in which neither is NULL.
+    """
 
     first: Origin
     second: Origin
@@ -40,12 +43,12 @@ class Equality(NamedTuple):
 
 @dataclass(frozen=True)
 class RowSource:
-    """A part of a join that contributes rows.
+    """An input of a join.
 
     Attributes:
         scans: Numbers of the scans it reads.
-        key: Columns in which no two of its rows have the same values; None if unknown. The data of a single scan may
-            have a key.
+        key: Columns in which no two of its rows have the same values; None if unknown. A single scan may have a key in
+            its data, which is not recorded here.
     """
 
     scans: frozenset[int]
@@ -57,10 +60,10 @@ class Branch:
     """The rows of one SELECT of a query; a UNION has several.
 
     Attributes:
-        columns: The stored column of each column; None for an expression.
+        columns: For each column the stored column that it is; None for an expression.
         scans: The scanned tables, by number of the scan.
         equalities: The columns that joins and filters make equal.
-        sources: The joined sources, except those that only look up a value for a row.
+        sources: The joined inputs, except those that only look up a value for a row.
     """
 
     columns: tuple[Origin | None, ...]
@@ -71,17 +74,19 @@ class Branch:
 
 @dataclass(frozen=True)
 class StoredView:
-    """A view that is treated like a table: where it is stored, and its columns."""
+    """A view that is treated like a table: its database, schema and name, and its columns."""
 
     place: Place
     columns: tuple[str, ...]
 
 
 def serialized_plan(connection: Any, query: str) -> Node:
-    """Return the plan of a query, bound on this connection with its temporary objects and open transaction.
+    """Return the plan of a query as DuckDB serializes it, without running the query.
+
+    It is bound on this connection, with its temporary objects and open transaction.
 
     Raises:
-        PlanNotReadError: DuckDB does not serialize the plan.
+        PlanNotReadError: DuckDB does not serialize the plan, or the text has several statements.
     """
     rows = connection.execute(f"SELECT system.main.json_serialize_plan({text(query)})").fetchall()
     plan = json.loads(rows[0][0])
@@ -92,7 +97,7 @@ def serialized_plan(connection: Any, query: str) -> Node:
 
 
 def plan_branches(plan: Node, views: Mapping[str, StoredView]) -> list[Branch]:
-    """Return the branches of a plan.
+    """Return the branches of a serialized plan, one per SELECT of a UNION, with the origin of each column.
 
     Args:
         plan: A serialized plan.
@@ -108,7 +113,10 @@ def plan_branches(plan: Node, views: Mapping[str, StoredView]) -> list[Branch]:
 
 
 def plan_places(plan: Node, views: Mapping[str, StoredView]) -> set[Place]:
-    """Return the stored tables that any operator of a plan scans, except those that only the views read."""
+    """Return (database, schema, name) of all stored tables that a plan scans.
+
+    A part of the plan with the shape of one of `views` counts as a scan of this view.
+    """
     if views and (view := views.get(plan_shape(plan))) is not None:
         return {view.place}
     places = {place} if (place := _scanned_table(plan)) is not None else set[Place]()
@@ -116,10 +124,14 @@ def plan_places(plan: Node, views: Mapping[str, StoredView]) -> set[Place]:
 
 
 def plan_shape(node: Node) -> str:
-    """Return a text that is equal for plans that compute the same, whatever numbers their tables have."""
+    """Return a JSON text of a plan that is equal for plans that compute the same.
+
+    Names of aliases, positions in the statement and numbers of tables do not matter.
+    """
     table_numbers: dict[int, int] = {}
 
     def normalize(value: Any) -> Any:
+        """Return a copy without position fields and with renumbered tables, recursively."""
         if isinstance(value, list):
             return [normalize(element) for element in value]
         if not isinstance(value, dict):
@@ -127,6 +139,7 @@ def plan_shape(node: Node) -> str:
         return {key: renumber(key, element) for key, element in value.items() if key not in _LOCATION_KEYS}
 
     def renumber(key: str, value: Any) -> Any:
+        """Return the value of a field; a table number is replaced by the order of its first occurrence."""
         if key.endswith("_index") and isinstance(value, int) and not isinstance(value, bool):
             return table_numbers.setdefault(value, len(table_numbers))
         return normalize(value)
@@ -139,15 +152,24 @@ _LOCATION_KEYS = frozenset({"alias", "query_location", "query_location_length"})
 
 
 class _PlanReader:
-    """A reader of one plan. Every scan gets a number; a CTE is read again at each reference."""
+    """A reader of one serialized plan, which traces columns to stored columns.
+
+    A method `_name` reads the operator NAME of the plan and returns its branches. Every scan gets a new number; a CTE
+    is read again at each reference.
+    """
 
     def __init__(self, views: Mapping[str, StoredView]) -> None:
+        """Store the views that are treated like tables, by the shape of their plan."""
         self._views = views
         self._numbers = itertools.count()
         self._ctes: dict[int, Node] = {}
 
     def branches(self, node: Node) -> list[Branch]:
-        """Return the branches of a node, with its columns in the order in which its parent refers to them."""
+        """Return the branches of a plan operator, with its columns in the order in which its parent refers to them.
+
+        Raises:
+            PlanNotReadError: The operator is unknown, or there are more than MAX_BRANCHES branches.
+        """
         if self._views and (view := self._views.get(plan_shape(node))) is not None:
             return [self._scan(view.place, view.columns)]
         kind = node["type"].removeprefix("LOGICAL_")
@@ -162,12 +184,17 @@ class _PlanReader:
         return branches
 
     def _child_branches(self, node: Node) -> list[Branch]:
+        """Return the branches of the operator's only child."""
         (child,) = node["children"]
         return self.branches(child)
 
     # --- leaves
 
     def _get(self, node: Node) -> list[Branch]:
+        """Read a scan: of a stored table, or of anything else, whose columns have no origin.
+
+        A table function of rows raises PlanNotReadError.
+        """
         if node.get("projected_input"):
             raise PlanNotReadError("a table function of rows")
         names = node["names"]
@@ -180,7 +207,10 @@ class _PlanReader:
         return [self._scan(_scanned_table(node), columns)]
 
     def _scan(self, place: Place | None, columns: Sequence[str | None]) -> Branch:
-        """Return the rows of a stored table; nothing is known about rows from elsewhere (`place` is None)."""
+        """Return one branch with the named columns of a stored table; None in `columns` is a column without origin.
+
+        Without a `place` the rows are not those of a stored table, and no column has an origin.
+        """
         if place is None:
             return self._unknown_rows(len(columns))
         number = next(self._numbers)
@@ -188,34 +218,38 @@ class _PlanReader:
         return Branch(origins, {number: place}, (), (RowSource(frozenset((number,))),))
 
     def _dummy_scan(self, node: Node) -> list[Branch]:
+        """Read a SELECT without FROM: one row, whose column has no origin."""
         return [Branch((None,))]
 
     def _expression_get(self, node: Node) -> list[Branch]:
+        """Read VALUES: rows whose columns have no origin."""
         return [self._unknown_rows(len(node["expr_types"]))]
 
     def _delim_get(self, node: Node) -> list[Branch]:
-        """Return one branch without origins: outer values of a correlated subquery, or rows that are in the plan."""
+        """Read outer values of a correlated subquery, or rows stored in the plan: columns without origin."""
         return [self._unknown_rows(len(node["chunk_types"]))]
 
     _column_data_get = _delim_get
 
     def _unknown_rows(self, width: int) -> Branch:
-        """Return a branch of rows that come from no table."""
+        """Return a branch of `width` columns without origin."""
         return Branch((None,) * width, {}, (), (self._unknown_source(),))
 
     def _unknown_source(self) -> RowSource:
-        """Return a source with an unknown number of rows for each row of the others."""
+        """Return an input of a join that may have any number of rows for each row of the others."""
         return RowSource(frozenset((next(self._numbers),)))
 
     # --- one child
 
     def _projection(self, node: Node) -> list[Branch]:
+        """Read a SELECT list: a column that is only a reference keeps its origin, any other expression has none."""
         return [
             replace(b, columns=tuple(_column_origin(e, b) for e in node["expressions"]))
             for b in self._child_branches(node)
         ]
 
     def _filter(self, node: Node) -> list[Branch]:
+        """Read WHERE: columns are unchanged; columns that it requires to be equal are recorded as equalities."""
         pairs = [pair for e in node["expressions"] for pair in _filter_pairs(e)]
         return [
             _project(node, "projection_map", replace(b, equalities=(*b.equalities, *_equalities(b, b, pairs))))
@@ -223,10 +257,12 @@ class _PlanReader:
         ]
 
     def _window(self, node: Node) -> list[Branch]:
+        """Read window functions: the child's columns, then one column without origin per function."""
         computed_columns = (None,) * len(node["expressions"])
         return [replace(b, columns=(*b.columns, *computed_columns)) for b in self._child_branches(node)]
 
     def _unnest(self, node: Node) -> list[Branch]:
+        """Read UNNEST: the child's columns, then columns without origin; a row may be repeated any number of times."""
         computed_columns = (None,) * len(node["expressions"])
         return [
             replace(b, columns=(*b.columns, *computed_columns), sources=(*b.sources, self._unknown_source()))
@@ -234,6 +270,11 @@ class _PlanReader:
         ]
 
     def _aggregate_and_group_by(self, node: Node) -> list[Branch]:
+        """Read GROUP BY: grouped columns keep their origin and aggregates have none.
+
+        If the child has one input and all grouped columns have an origin, they are a key of the result. Without grouped
+        columns only one branch is returned.
+        """
         branches = []
         for branch in self._child_branches(node):
             groups = tuple(_column_origin(e, branch) for e in node["groups"])
@@ -249,12 +290,18 @@ class _PlanReader:
     # --- several children
 
     def _cross_product(self, node: Node) -> list[Branch]:
+        """Read a cross or positional join: one branch for each pair of branches of the children."""
         left, right = (self.branches(child) for child in node["children"])
         return [_join_branches(a, b) for a in left for b in right]
 
     _positional_join = _cross_product
 
     def _comparison_join(self, node: Node) -> list[Branch]:
+        """Read a join of any type: one branch for each pair of branches of the children.
+
+        Semi and anti joins have the branches of one child only, and so has a mark join, with one column without origin.
+        An unknown type raises PlanNotReadError.
+        """
         kind = node["join_type"]
         left, right = (self.branches(child) for child in node["children"])
         if kind in ("SEMI", "ANTI"):
@@ -273,6 +320,11 @@ class _PlanReader:
     _asof_join = _comparison_join
 
     def _one_join(self, node: Node, kind: str, left: Branch, right: Branch) -> Branch:
+        """Return the branch of a join of two branches, with the equalities that its type (`kind`) guarantees.
+
+        A full outer join guarantees none. A single join only looks up values, so its right side is no input that
+        repeats rows.
+        """
         pairs = list(_join_pairs(node))
         if kind in ("OUTER", "FULL"):  # of rows without a partner nothing is known
             pairs = []
@@ -286,22 +338,29 @@ class _PlanReader:
         return replace(joined_rows, equalities=(*joined_rows.equalities, *equal))
 
     def _union(self, node: Node) -> list[Branch]:
+        """Read UNION: the branches of all children."""
         return [branch for child in node["children"] for branch in self.branches(child)]
 
     def _intersect(self, node: Node) -> list[Branch]:
-        """Return the branches of the first operand: every row of the result is one of its rows (also of EXCEPT)."""
+        """Read INTERSECT or EXCEPT: the branches of the first operand.
+
+        Every row of the result is one of its rows.
+        """
         return self.branches(node["children"][0])
 
     _except = _intersect
 
     def _materialized_cte(self, node: Node) -> list[Branch]:
+        """Store the plan of a CTE for its references, and read the query that uses it."""
         self._ctes[node["table_index"]] = node["children"][0]
         return self.branches(node["children"][1])
 
     def _cte_ref(self, node: Node) -> list[Branch]:
+        """Read the plan of the referenced CTE again."""
         return self.branches(self._ctes[node["cte_index"]])
 
     def _recursive_cte(self, node: Node) -> list[Branch]:
+        """Read a recursive CTE: rows whose columns have no origin."""
         return [self._unknown_rows(len(self.branches(node["children"][0])[0].columns))]
 
 
@@ -310,7 +369,7 @@ _PASS_THROUGH_OPERATORS = frozenset({"ORDER_BY", "LIMIT", "DISTINCT", "TOP_N", "
 
 
 def _scanned_table(node: Node) -> Place | None:
-    """Return the stored table that a scan reads; None if it reads something else."""
+    """Return (database, schema, name) of the stored table that a scan reads; None if it reads something else."""
     path = (node.get("qname") or {}).get("path") or [node.get("name")]
     scan_data = node.get("function_data") or {}
     if path[-1] != "seq_scan" or not scan_data.get("table"):
@@ -319,24 +378,27 @@ def _scanned_table(node: Node) -> Place | None:
 
 
 def _column_position(expression: Node) -> int | None:
-    """Return the position of a column reference among the columns of the child operator; None for other expressions."""
+    """Return the position of a column reference among the child operator's columns; None for any other expression."""
     return expression["index"] if expression["expression_class"] == "BOUND_REF" else None
 
 
 def _column_origin(expression: Node, branch: Branch) -> Origin | None:
-    """Return the stored column that an expression refers to; None for other expressions."""
+    """Return the stored column that an expression refers to; None for an expression that is no column reference."""
     position = _column_position(expression)
     return None if position is None else branch.columns[position]
 
 
 def _project(node: Node, positions_key: str, branch: Branch) -> Branch:
-    """Return a branch with only the columns that an operator passes on, listed in its field `positions_key`."""
+    """Return a branch with only the columns whose positions the operator lists in its field `positions_key`.
+
+    Without such a list the branch is unchanged.
+    """
     positions = node.get(positions_key)
     return replace(branch, columns=tuple(branch.columns[i] for i in positions)) if positions else branch
 
 
 def _join_branches(left: Branch, right: Branch) -> Branch:
-    """Return the branch of all pairs of rows of two branches."""
+    """Return the branch of all pairs of rows of two branches: columns of the left one, then those of the right one."""
     return Branch(
         (*left.columns, *right.columns),
         {**left.scans, **right.scans},
@@ -346,14 +408,14 @@ def _join_branches(left: Branch, right: Branch) -> Branch:
 
 
 def _join_pairs(node: Node) -> Iterator[tuple[int, int]]:
-    """Yield positions of the columns that a join requires to be equal: in its left and in its right child."""
+    """Yield the positions (in the left child, in the right child) of columns that a join requires to be equal."""
     for condition in node.get("conditions") or ():
         if condition.get("comparison") == "COMPARE_EQUAL":
             yield from _column_pair(condition["left"], condition["right"])
 
 
 def _filter_pairs(expression: Node) -> Iterator[tuple[int, int]]:
-    """Yield positions of the columns that a filter requires to be equal."""
+    """Yield pairs of positions of columns that a filter requires to be equal, by `=` and AND only."""
     if expression["type"] == "CONJUNCTION_AND":
         for part in expression["children"]:
             yield from _filter_pairs(part)
@@ -362,7 +424,7 @@ def _filter_pairs(expression: Node) -> Iterator[tuple[int, int]]:
 
 
 def _column_pair(left: Node, right: Node) -> Iterator[tuple[int, int]]:
-    """Yield the positions of two expressions, if both are columns."""
+    """Yield the pair of positions of two expressions if both are column references; otherwise nothing."""
     first, second = _column_position(left), _column_position(right)
     if first is not None and second is not None:
         yield first, second
@@ -371,7 +433,7 @@ def _column_pair(left: Node, right: Node) -> Iterator[tuple[int, int]]:
 def _equalities(
     first: Branch, second: Branch, pairs: Iterable[tuple[int, int]], is_mutual: bool = True
 ) -> Iterator[Equality]:
-    """Yield the equal columns of two branches from pairs of positions."""
+    """Yield an `Equality` for each pair of positions (in `first`, in `second`) whose columns both have an origin."""
     for i, j in pairs:
         a, b = first.columns[i], second.columns[j]
         if a is not None and b is not None:

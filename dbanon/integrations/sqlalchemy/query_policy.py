@@ -50,7 +50,10 @@ SOURCE_LABEL = "the query"
 
 @dataclass(frozen=True)
 class QueryPolicy:
-    """The policy of the table for the rows of a query (None: no column has a role), and what the query scans."""
+    """The policy of the temporary table that stores the rows of a query, and the tables and files that the query scans.
+
+    `policy` is None if no column has a role.
+    """
 
     policy: TemporaryPolicy | None
     scans: tuple[Scan, ...]
@@ -58,7 +61,10 @@ class QueryPolicy:
 
 @dataclass(frozen=True)
 class BoundQuery:
-    """A query as it will run: its statement with parameters, and the same query with literals."""
+    """A query as it will run: its statement and the values of its parameters.
+
+    `literal` is the same query with the values in its text.
+    """
 
     statement: str
     parameters: Any
@@ -66,7 +72,10 @@ class BoundQuery:
 
 
 def resolve_query_policy(connection: Connection, model: QueryModel, query: BoundQuery) -> QueryPolicy:
-    """Return the policy of a query that is about to run.
+    """Check a query that is about to run, and return the policy of the table that stores its rows.
+
+    If it reads no table with a policy, this is the model's. Otherwise it has the roles that model and `dbanon.policy`
+    agree about.
 
     Raises:
         UnmappedTableError: A table with a policy is read that is no mapped table of the query.
@@ -118,7 +127,10 @@ def resolve_query_policy(connection: Connection, model: QueryModel, query: Bound
 
 
 def _model_policy(model: QueryModel) -> TemporaryPolicy | None:
-    """Return the policy from the model's roles, for a query that reads no table with a policy."""
+    """Return a policy with the model's roles, for a query that reads no table with a policy.
+
+    None if there are no roles.
+    """
     declared = tuple(role.declared(name) for name, role in model.roles.items() if role is not None)
     return TemporaryPolicy(Policy(declared, Sql("''"), "")) if declared else None
 
@@ -128,7 +140,7 @@ def _model_policy(model: QueryModel) -> TemporaryPolicy | None:
 
 @dataclass(frozen=True)
 class MappedTable:
-    """A table in the FROM of a query, and whether it is stored as a table or as a view."""
+    """A Table in the FROM of a query, and whether the database stores it as a table (`is_table`) or as a view."""
 
     table: Table
     is_table: bool
@@ -137,7 +149,10 @@ class MappedTable:
 def _mapped_tables(
     connection: Connection, function: str, tables: Iterable[Table]
 ) -> Iterator[tuple[Place, MappedTable]]:
-    """Yield the tables in the FROM of a query with the places where they are stored."""
+    """Yield (place, table) for the mapped tables in a query's FROM; place is the database, schema and name.
+
+    A table that cannot be resolved, such as a temporary one, is omitted.
+    """
     for table in tables:
         try:
             source = resolve_table(function, table, connection)
@@ -147,14 +162,17 @@ def _mapped_tables(
 
 
 def _outside_views(governed: Sequence[str], scans: Iterable[Scan], scanned_places: Iterable[Place]) -> list[str]:
-    """Return the tables with a policy that are read other than through a view with its own policy."""
+    """Return those of the tables with a policy (`governed`) that are not only read through a view with its own policy.
+
+    `scans` are those of the query; `scanned_places` those of its plan in which such views count as one scan.
+    """
     scanned_tables = {".".join(scan.place) for scan in scans if scan.place}
     direct_tables = set(map(".".join, scanned_places))
     return [table for table in governed if table in direct_tables or table not in scanned_tables]
 
 
 def _refuse_unmapped(function: str, governed: Sequence[str], mapped: Mapping[Place, MappedTable]) -> None:
-    """Raise UnmappedTableError if a table with a policy is not among the mapped tables."""
+    """Raise UnmappedTableError if a table with a policy (`governed`) is not among the mapped tables of the query."""
     mapped_names = {names.fold_case(".".join(place)) for place in mapped}
     for governed_name in governed:
         if names.fold_case(governed_name) not in mapped_names:
@@ -162,7 +180,10 @@ def _refuse_unmapped(function: str, governed: Sequence[str], mapped: Mapping[Pla
 
 
 def _refuse_shadowed(function: str, mapped: Mapping[Place, MappedTable], scans: Iterable[Scan], cursor: Any) -> None:
-    """Raise ShadowedTableError if a temporary object is read in place of a mapped table with a policy."""
+    """Raise ShadowedTableError if a mapped table with a policy is not scanned.
+
+    Then a temporary object has its name and is read in its place.
+    """
     scanned_places = {scan.place for scan in scans}
     for place, mapped_table in mapped.items():
         if mapped_table.is_table and place not in scanned_places and GovernedTable.read(place, cursor).rows_by_column:
@@ -170,7 +191,7 @@ def _refuse_shadowed(function: str, mapped: Mapping[Place, MappedTable], scans: 
 
 
 def _untraceable_error(function: str) -> errors.SourceNotResolvedError:
-    """Return the error for a query whose columns cannot be traced."""
+    """Return the error for a query whose columns cannot be traced to stored columns."""
     why = "reads a table with a policy in a way in which its columns cannot be followed"
     hint = "select columns of mapped tables with joins and filters, or anonymize the whole table"
     return errors.SourceNotResolvedError(function, SOURCE_LABEL, why, hint)
@@ -185,7 +206,19 @@ def _policy_rows(
     tables: Mapping[Place, GovernedTable],
     mapped: Mapping[Place, MappedTable],
 ) -> dict[str, DeclaredColumn]:
-    """Return the rows of the policy of a query, by column."""
+    """Return the policy row of each column of a query that has a role, by column name.
+
+    Args:
+        model: The roles that the model gives.
+        branches: The branches of the query, with the stored column of each of its columns.
+        tables: The tables with a policy.
+        mapped: The mapped tables of the query.
+
+    Raises:
+        PolicyDriftError: Model and database differ about a column.
+        ConflictingRolesError: The branches give a column different roles.
+        UndeclaredColumnError: The call publishes a column without a role.
+    """
     policy_rows: dict[str, DeclaredColumn] = {}
     for i, (name, role) in enumerate(model.roles.items()):
         row = _common_role(model.function, name, [_column_role(branch, i, tables, mapped) for branch in branches])
@@ -201,7 +234,10 @@ def _policy_rows(
 def _column_role(
     branch: Branch, position: int, tables: Mapping[Place, GovernedTable], mapped: Mapping[Place, MappedTable]
 ) -> DeclaredColumn | None:
-    """Return the role of one column in one branch, from the policy or, for a table without one, from the model."""
+    """Return the policy row of one column in one branch; None for an expression or a column without a role.
+
+    For a table without a policy, the row is made from the model's role.
+    """
     origin = branch.columns[position]
     if origin is None:
         return None
@@ -216,10 +252,10 @@ def _column_role(
 
 
 def _common_role(function: str, name: str, branch_rows: Sequence[DeclaredColumn | None]) -> DeclaredColumn | None:
-    """Return the one role that a column has in all branches.
+    """Return the policy row that a column has in all branches; None if it has a role in none.
 
     Raises:
-        ConflictingRolesError: The branches give it different roles.
+        ConflictingRolesError: The roles or settings differ between branches.
     """
     roles: dict[Role | None, DeclaredColumn | None] = {
         None if row is None else stored_role(row): row for row in branch_rows
@@ -235,7 +271,11 @@ def _common_role(function: str, name: str, branch_rows: Sequence[DeclaredColumn 
 def _temporary_policy(
     check: Sql, tables: Mapping[Place, GovernedTable], rows: Sequence[DeclaredColumn], database: str
 ) -> TemporaryPolicy:
-    """Return the policy of the rows, with a fingerprint of the policies that they come from."""
+    """Return the policy of the query's rows, with a SQL expression that recomputes the fingerprint of its origin.
+
+    The expression is NULL if the condition `check` is false. `tables` are those whose policies the rows come from;
+    `database` is searched for hierarchies.
+    """
     fingerprints = [table.policy.fingerprint_sql for table in tables.values()] or [Sql("''")]
     fingerprint_sql = Sql(f"(CASE WHEN {check} THEN {SYSTEM_SCHEMA}concat({join_sql(fingerprints)}) END)")
     fingerprint = "".join(table.policy.fingerprint for table in tables.values())
@@ -243,7 +283,7 @@ def _temporary_policy(
 
 
 def _policy_database(function: str, tables: Iterable[Place]) -> str | None:
-    """Return the one database whose policies apply, where hierarchies are looked up; None without such tables.
+    """Return the one database of the tables with a policy, in which hierarchies are searched; None without tables.
 
     Raises:
         SourceNotResolvedError: Tables of several databases have policies.
@@ -258,10 +298,10 @@ def _policy_database(function: str, tables: Iterable[Place]) -> str | None:
 def _transaction_check(
     function: str, places: Iterable[Place], tables: Iterable[Place], view_tables: Sequence[Place], cursor: Any
 ) -> Sql:
-    """Return a SQL condition that the transaction reads the committed objects.
+    """Return a SQL condition that holds if the caller's transaction reads the committed objects.
 
-    It holds if the tables, and the views with their `view_tables`, are the committed ones, and if no table with a
-    policy is read by another name.
+    The tables with a policy (`tables`), and the views with the tables that they read (`view_tables`), must be the
+    committed ones, and no table with a policy may be read by another name (among `places`, all that is read).
     """
     existing_relations = [place for place in {*tables, *view_tables} if place in catalog.relations(cursor, place[0])]
     states = [transaction_check.catalog_state(cursor, existing_relations)]

@@ -17,7 +17,11 @@ from dbanon.sqltext.quote import qualified
 
 
 def views_read(connection: Any, cursor: Any, query: str, scans: tuple[Scan, ...]) -> list[Place]:
-    """Return the views with a policy that a query reads: it mentions their name and scans all that they scan."""
+    """Return (database, schema, name) of the views with a policy that a query reads.
+
+    A view counts as read if the query mentions its name and scans all tables that the view scans (`scans` are those of
+    the query). `cursor` reads the catalog; `connection` binds the views.
+    """
     governed_places = {".".join(place): place for place in stored_policy.governed_views(cursor)}
     if not governed_places:
         return []
@@ -32,9 +36,17 @@ def views_read(connection: Any, cursor: Any, query: str, scans: tuple[Scan, ...]
 def direct_query_tables(
     connection: Any, cursor: Any, query: str, parameters: Sequence[object], scans: Iterable[Scan]
 ) -> list[str]:
-    """Return temporary tables with the rows of other queries that a query reads without anonymizing them.
+    """Return the temporary tables of other queries to be anonymized that a query reads without anonymizing them.
 
-    A call of a table function names such a table once, in a parameter of the statement.
+    These tables store the raw rows of such queries. A call of a table function names its table exactly once, in a
+    parameter of the statement; any other mention reads the rows.
+
+    Args:
+        connection: The connection that runs the query.
+        cursor: A cursor that reads the catalog.
+        query: The text of the query.
+        parameters: The values of its parameters.
+        scans: The tables that it scans.
     """
     policies = session.find_session(connection).temporary.policies
     temporary_tables = {scan.place[2] for scan in scans if scan.place and scan.place[0] == TEMPORARY}
@@ -54,10 +66,10 @@ def direct_query_tables(
 
 
 def view_shapes(connection: Any, places: Iterable[Place]) -> dict[str, StoredView]:
-    """Return the views by the shape of their plan, as the connection binds them.
+    """Return the views at these places, by the shape of their plan (`plan_shape`).
 
-    A query that computes the same as a view reads the same rows, so it is taken for the view. If two views have one
-    shape, neither is returned.
+    A query that computes the same as a view reads the same rows, so it is treated as a read of the view. Two views of
+    one shape are both omitted, and so is a view whose plan cannot be serialized.
     """
     views_by_shape: dict[str, list[StoredView]] = {}
     for place in places:

@@ -42,10 +42,11 @@ class Role:
     settings: Settings = field(default_factory=Settings)
 
     def declared(self, column: str) -> DeclaredColumn:
-        """Return the row of the policy that declares this role for a column."""
+        """Return the policy row that declares this role for a column."""
         return DeclaredColumn(column, self.role, self.settings)
 
     def __str__(self) -> str:
+        """Return the role with its settings that differ from the defaults, such as `quasi(weight=2)`."""
         default = Settings()
         setting_texts = [f"{n}={v}" for n, v in vars(self.settings).items() if v != getattr(default, n)]
         return f"{self.role}({', '.join(setting_texts)})"
@@ -72,7 +73,7 @@ def quasi(
         top: Values above it are published as one value (top coding).
         bottom: Values below it are published as one value (bottom coding).
         rounding: Width to which the ends of intervals are rounded.
-        missing_codes: Codes that mean a missing_codes value.
+        missing_codes: Codes that mean a missing value.
 
     Returns:
         A dict for `mapped_column(info=...)`.
@@ -101,7 +102,7 @@ def sensitive(hierarchy: str | None = None, *, missing_codes: Any = None) -> Col
 
     Args:
         hierarchy: Name of the hierarchy whose levels give the distance of values for t-closeness.
-        missing_codes: Codes that mean a missing_codes value.
+        missing_codes: Codes that mean a missing value.
 
     Returns:
         A dict for `mapped_column(info=...)`.
@@ -119,7 +120,7 @@ def identifier(*, missing_codes: Any = None) -> ColumnInfo:
     """Return the `info` of a column that identifies people directly; it is withheld.
 
     Args:
-        missing_codes: Codes that mean a missing_codes value.
+        missing_codes: Codes that mean a missing value.
 
     Returns:
         A dict for `mapped_column(info=...)`.
@@ -137,7 +138,7 @@ def person(*, missing_codes: Any = None) -> ColumnInfo:
     """Return the `info` of the column that distinguishes data subjects; it is withheld, and k counts persons.
 
     Args:
-        missing_codes: Codes that mean a missing_codes value.
+        missing_codes: Codes that mean a missing value.
 
     Returns:
         A dict for `mapped_column(info=...)`.
@@ -155,7 +156,7 @@ def insensitive(*, missing_codes: Any = None) -> ColumnInfo:
     """Return the `info` of a column without another role; values that are common enough are published unchanged.
 
     Args:
-        missing_codes: Codes that mean a missing_codes value.
+        missing_codes: Codes that mean a missing value.
 
     Returns:
         A dict for `mapped_column(info=...)`.
@@ -181,16 +182,17 @@ def pseudonym(
 ) -> ColumnInfo:
     """Return the `info` of an identifier that is published as its pseudonym.
 
-    It is the person column if no other column is one; of several pseudonyms, the one with `person`.
+    The column also distinguishes persons if no other column has the role person; of several pseudonyms, the one with
+    `person` does.
 
     Args:
-        format: Form of the pseudonym, as in `dbanon.policy`.
+        format: Format of the pseudonym, as in `dbanon.policy`.
         length: Number of characters.
         prefix: Text before each pseudonym.
         key: Reference to the secret key.
         scope: Scope within which equal values have equal pseudonyms.
         person: Whether this column distinguishes data subjects.
-        missing_codes: Codes that mean a missing_codes value.
+        missing_codes: Codes that mean a missing value.
 
     Returns:
         A dict for `mapped_column(info=...)`.
@@ -259,7 +261,7 @@ def shift(days: int, *, key: str | None = None, scope: str | None = None, missin
 
 
 def _transform_info(role: str, missing_codes: Any, **arguments: object) -> ColumnInfo:
-    """Return the `info` of a pseudonym, mask or shift.
+    """Validate the settings of a pseudonym, mask or shift and return its `info` for a mapped column.
 
     Raises:
         InvalidTransformSettingError: A setting does not fit.
@@ -271,7 +273,7 @@ def _transform_info(role: str, missing_codes: Any, **arguments: object) -> Colum
 
 
 def role_of(column: Column[Any]) -> Role | None:
-    """Return the role in a column's `info`.
+    """Return the role in the `info` of a column; None if it has none.
 
     Args:
         column: A mapped column.
@@ -293,27 +295,32 @@ def role_of(column: Column[Any]) -> Role | None:
 
 
 def policy_value(value: object) -> object:
-    """Return a setting's value as the policy stores it: dates and decimals as text."""
+    """Return a setting's value as the policy stores it: dates and decimals as text, other values unchanged."""
     if isinstance(value, datetime):
         return value.isoformat(sep=" ")
     return value.isoformat() if isinstance(value, date) else str(value) if isinstance(value, Decimal) else value
 
 
 def _settings_info(role: str, **arguments: object) -> ColumnInfo:
-    """Return the `info` of a role with settings."""
+    """Validate settings (None: not given) and return the `info` of a role with them."""
     return _role_info(Role(role, _validated_settings(arguments)))
 
 
 def _role_info(role: Role) -> ColumnInfo:
-    """Return `info` with the role as a key, not a value.
+    """Return the `info` dictionary of a role, which is its only key.
 
-    SQLAlchemy merges the info of Annotated types, and both roles must stay visible.
+    The role is a key and not a value because SQLAlchemy merges the info of Annotated types, and both roles must stay
+    visible.
     """
     return {role: "dbanon"}
 
 
 def _validated_settings(arguments: Mapping[str, object]) -> Settings:
-    """Check settings as the parameters of a call are checked, and return them."""
+    """Validate settings as the parameters of a call are validated, and return them; None means not given.
+
+    Raises:
+        InvalidArgumentError: A value is invalid.
+    """
     kinds = {p.name: p.kind for p in COMMON}
     settings_by_name: dict[str, Any] = {}
     for name, value in ((name, value) for name, value in arguments.items() if value is not None):

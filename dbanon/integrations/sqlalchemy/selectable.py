@@ -27,10 +27,10 @@ from dbanon.table_functions.table_function import TableFunction
 def anonymized(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> TableValuedAlias:
     """Return the released rows of a source as a FROM element.
 
-    A table's roles are those of `dbanon.policy` when the statement runs; the columns of `.c` follow from the model
-    (see `declare_models`). A SELECT is checked when the statement runs, by the tables and columns that DuckDB binds in
-    it. If it reads no table with a policy, its columns have the roles of the model and of the call. If it reads one,
-    a column of the query has a role only if it is exactly one column of a mapped table, the same in every branch of a
+    A table's roles are those of `dbanon.policy` when the statement runs; the columns of `.c` follow from the model (see
+    `declare_models`). A SELECT is checked when the statement runs, by the tables and columns that DuckDB binds in it.
+    If it reads no table with a policy, its columns have the roles of the model and of the call. If it reads one, a
+    column of the query has a role only if it is exactly one column of a mapped table, the same in every branch of a
     UNION; expressions have none and cannot be published, and the person column of the policy must be selected.
 
     The query runs once, in the session's transaction, into a temporary table: a copy of its result stays on the
@@ -50,7 +50,7 @@ def anonymized(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> T
 
     Raises:
         DbanonError: A mistake in the call that the model shows. When the statement runs the database may find others
-            (other policies, missing_codes hierarchies, k greater than the number of rows), and PolicyDriftError,
+            (other policies, missing hierarchies, k greater than the number of rows), and PolicyDriftError,
             UnmappedTableError, PersonColumnNotSelectedError, RepeatedRecordsError, ConflictingRolesError or
             UndeclaredColumnError.
 
@@ -62,7 +62,7 @@ def anonymized(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> T
 
 
 def classes(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> TableValuedAlias:
-    """Return one row per equivalence class as a FROM element.
+    """Return the equivalence classes of an anonymized source as a FROM element, one row per class.
 
     Args:
         source: As for `anonymized`.
@@ -82,7 +82,7 @@ def classes(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> Tabl
 
 
 def metrics(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> TableValuedAlias:
-    """Return one row per metric as a FROM element.
+    """Return the metrics of an anonymized source as a FROM element, one row per metric.
 
     Args:
         source: As for `anonymized`.
@@ -103,7 +103,15 @@ def metrics(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> Tabl
 
 @dataclass(frozen=True)
 class ValidatedCall:
-    """A call of a table function on a table or a query, with validated parameters."""
+    """A call of a table function on a table or a query, validated against the model.
+
+    Attributes:
+        function: The table function.
+        parameters: The values of the given parameters by name.
+        schema: The roles and published columns.
+        source: The table or query to anonymize.
+        declared: Roles of the mapped columns that a query selects, by table; empty for a table.
+    """
 
     function: TableFunction
     parameters: Mapping[str, object]
@@ -112,7 +120,11 @@ class ValidatedCall:
     declared: Declarations
 
     def element(self) -> TableValuedAlias:
-        """Return the call as a FROM element."""
+        """Return the call as a FROM element with the published columns.
+
+        Raises:
+            TransformedColumnsNotSupportedError: A query has a pseudonym, a mask or a shifted date.
+        """
         first: ColumnElement[str]
         if isinstance(self.source, sa.Table):
             first = TableName(self.source)
@@ -128,7 +140,7 @@ class ValidatedCall:
 
 
 def validate_call(suffix: str, source: Any, algorithm: str, parameters: Mapping[str, Any]) -> ValidatedCall:
-    """Validate a call of NAME, NAME_classes or NAME_metrics against the model.
+    """Validate a call of NAME, NAME_classes or NAME_metrics (`suffix`) against the model; the database is not read.
 
     Raises:
         DbanonError: The call has a mistake that the model shows.
@@ -176,7 +188,14 @@ def validate_call(suffix: str, source: Any, algorithm: str, parameters: Mapping[
 
 
 def _table_or_query(function: str, source: Any) -> sa.Table | SelectBase:
-    """Return the Table or the SELECT of a source."""
+    """Return the Table or the SELECT of a source: a mapped class, a Table or a SELECT.
+
+    A class that shares its table with others, or has several, becomes a SELECT of its rows. `function` is the name in
+    messages.
+
+    Raises:
+        InvalidArgumentError: It is another object.
+    """
     if isinstance(source, (sa.Table, SelectBase)):
         return source
     mapper = sa.inspect(source, raiseerr=False)
@@ -192,7 +211,10 @@ def _table_or_query(function: str, source: Any) -> sa.Table | SelectBase:
 
 
 def _parameter_value(value: Any) -> Any:
-    """Return a parameter's value with columns as names, and dates and decimals as text."""
+    """Return a parameter's value with mapped attributes and columns as names, and dates and decimals as text.
+
+    Lists, tuples and mappings are converted recursively; tuples become lists.
+    """
     column = value.__clause_element__() if hasattr(value, "__clause_element__") else value
     if isinstance(column, sa.ColumnElement) and isinstance(name := getattr(column, "name", None), str):
         return str(name)

@@ -40,7 +40,7 @@ class Status:
 
     Attributes:
         version: The published version; None if the view was not created yet.
-        status: State of the release; `missing_codes` if it was not created yet.
+        status: State of the release; `missing` if it was not created yet.
         came: Records added to the source since.
         went: Records removed from the source since.
         changed: Records changed in the source since.
@@ -66,7 +66,17 @@ class Status:
 
 @dataclass(frozen=True)
 class MappedView:
-    """The definition of the view that a class is mapped onto."""
+    """The definition of the view that a class is mapped onto.
+
+    Attributes:
+        source: The table to anonymize.
+        algorithm: The algorithm.
+        parameters: The parameters of the call.
+        columns: The names of the published columns, the class number last.
+        class_id: The name of the class number.
+        number_column: The name of the primary key, a row number.
+        is_materialized: Whether the release is stored.
+    """
 
     source: Table
     algorithm: str
@@ -120,6 +130,7 @@ class AnonymizedView:
     __materialized__: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kw: Any) -> None:
+        """Map a new class, unless it is abstract or has a `__table__`, onto the table of its view."""
         if not cls.__dict__.get("__abstract__") and "__table__" not in cls.__dict__:
             cls.__table__ = _mapped_table(cls)
         super().__init_subclass__(**kw)
@@ -196,7 +207,7 @@ class AnonymizedView:
             session: A session whose engine has `install`.
 
         Returns:
-            The state of the release; `missing_codes` if it was not created yet.
+            The state of the release; its `status` is `missing` if it was not created yet.
 
         Raises:
             UnmappableViewError: The class is not materialized.
@@ -220,6 +231,7 @@ class AnonymizedView:
 
 
 def _refuse_write(mapper: Any, connection: Connection, target: Any) -> None:
+    """Raise ReadOnlyViewError: a flush would insert, update or delete an object of an anonymized view."""
     raise errors.ReadOnlyViewError(type(target).__name__)
 
 
@@ -231,7 +243,10 @@ for _event_name in ("before_insert", "before_update", "before_delete"):
 
 
 def _mapped_table(cls: type[AnonymizedView]) -> Table:
-    """Return the table that a class is mapped onto, kept in a MetaData next to that of the base.
+    """Return the Table that a class is mapped onto, with the published columns and a row number as primary key.
+
+    It is in a MetaData of its own, so that `create_all` of the base does not create it as a table; events of the base's
+    MetaData create and drop the view.
 
     Raises:
         UnmappableViewError: The class has no declarative base, no `__source__`, or a source that is not one table.
@@ -280,10 +295,10 @@ def _mapped_table(cls: type[AnonymizedView]) -> Table:
 
 
 def _materialized_view(cls: type[AnonymizedView]) -> MappedView:
-    """Return the definition of a class's view.
+    """Return the definition of a class's materialized view.
 
     Raises:
-        UnmappableViewError: It is not materialized.
+        UnmappableViewError: The class is not materialized.
     """
     view: MappedView = cls.__table__.info[READ_ONLY_KEY]
     if not view.is_materialized:
@@ -292,13 +307,16 @@ def _materialized_view(cls: type[AnonymizedView]) -> MappedView:
 
 
 def _session_connection(cls: type[Any], session: Session) -> Any:
-    """Return a context manager for a connection of the session's engine, or for the session's own connection."""
+    """Return a context manager for a new connection of the session's engine.
+
+    If the session is bound to a connection, this one is used and stays open.
+    """
     bind = session.get_bind(cls)
     return bind.connect() if isinstance(bind, sa.Engine) else contextlib.nullcontext(bind)
 
 
 def views_of(metadata: MetaData) -> list[Table]:
-    """Return the tables of the views that belong to a MetaData."""
+    """Return the Tables of the anonymized views that belong to a MetaData; empty if there are none."""
     return list(metadata.info[_VIEWS].tables.values()) if _VIEWS in metadata.info else []
 
 
@@ -306,7 +324,10 @@ def views_of(metadata: MetaData) -> list[Table]:
 
 
 def _create_views(metadata: MetaData, connection: Connection, **_: Any) -> None:
-    """Declare policies and create views after their tables were created, if the sources exist."""
+    """Create the anonymized views of a MetaData after its tables were created; skip views whose source does not exist.
+
+    The policy of a source is written first if it has none. Nothing happens for other databases than DuckDB.
+    """
     if connection.dialect.name != "duckdb":
         return
     for table in views_of(metadata):
@@ -323,7 +344,7 @@ def _create_views(metadata: MetaData, connection: Connection, **_: Any) -> None:
 
 
 def refuse_derived(connection: Connection, function: str, source: Table) -> None:
-    """Refuse a source without a policy that reads a table with one, before roles are written for it implicitly.
+    """Raise an error if a source reads another table with a policy, before roles are written for it implicitly.
 
     Raises:
         ViewOverPolicyError: The source is a view, or has the name of one, over a table with a policy.
@@ -336,7 +357,10 @@ def refuse_derived(connection: Connection, function: str, source: Table) -> None
 
 
 def _create_view(connection: Connection, table: Table, view: MappedView) -> None:
-    """Create or replace a plain view."""
+    """Create or replace a view that is not materialized.
+
+    If this fails and the policy differs from the model, PolicyDriftError is raised; otherwise DuckDB's error.
+    """
     source = resolve_table(view.algorithm, view.source, connection)
     # Compare first: after a statement that fails, the transaction runs no other statement.
     drift_errors = list(
@@ -352,16 +376,16 @@ def _create_view(connection: Connection, table: Table, view: MappedView) -> None
 
 
 def stored_query(view: MappedView, source: tuple[str, str]) -> Sql:
-    """Return the query that a view stores; `source` is schema and table."""
+    """Return the SELECT of a view that is not materialized; `source` is the schema and the name of the table."""
     call = constructs.call_sql(view.algorithm, source, view.parameters)
     order = (view.class_id, *(c for c in view.columns if c != view.class_id))
     return constructs.numbered_query(view.number_column, view.columns, call, order)
 
 
 def execute_with_source(connection: Connection, source: Table | None, statement: str) -> None:
-    """Run a statement that contains calls, with the columns of a source that may not be committed yet.
+    """Run a statement that contains calls of table functions on `source`, which may not be committed yet.
 
-    DuckDB binds the calls, and the planner does not see uncommitted tables on its own.
+    The planner does not see uncommitted tables, so it gets their columns from here while the statement runs.
     """
     raw = raw_connection(connection)
     session_state = session.find_session(raw)
@@ -381,10 +405,9 @@ def execute_with_source(connection: Connection, source: Table | None, statement:
 
 
 def create_first_version(connection: Connection, table: Table, view: MappedView, *, replace: bool = False) -> None:
-    """Create the first version of a materialized view if its source has committed rows.
+    """Create the first version of a materialized view, in a transaction of its own, if its source has committed rows.
 
-    With `replace`, also create the next version if the definition has changed. A release is created in a transaction of
-    its own.
+    An existing view is unchanged; with `replace`, its next version is created if the definition has changed.
     """
     raw = raw_connection(connection)
     name = quoted_name(table, connection)
@@ -411,6 +434,10 @@ def _materialize(
     *,
     replace: bool,
 ) -> releases.Release:
+    """Create a version of a materialized view by the call that its definition states, and return the release.
+
+    `raw` is the DuckDB connection that runs it; `connection` is used for quoting names.
+    """
     related.refuse_related_tables(view.algorithm, view.parameters)
     return releases.create_release(
         raw,
@@ -425,7 +452,10 @@ def _materialize(
 
 
 def _drop_views(metadata: MetaData, connection: Connection, *, tables: Any = (), **_: Any) -> None:
-    """Drop the views of tables that are about to be dropped, materialized ones in a transaction of their own."""
+    """Drop the anonymized views whose sources are among `tables`, which are about to be dropped.
+
+    Nothing happens for other databases than DuckDB.
+    """
     if connection.dialect.name != "duckdb":
         return
     dropped_sources = {id(t) for t in tables or ()}
@@ -436,7 +466,7 @@ def _drop_views(metadata: MetaData, connection: Connection, *, tables: Any = (),
 
 
 def drop_view(connection: Connection, table: Table, *, is_materialized: bool) -> None:
-    """Drop a view if it exists, a materialized one in a transaction of its own."""
+    """Drop a view if it exists; the tables of a materialized one are dropped in a transaction of their own."""
     if is_materialized:
         with raw_connection(connection).cursor() as cursor:
             releases.drop_release(attach(cursor), quoted_name(table, connection), if_exists=True)
@@ -445,7 +475,10 @@ def drop_view(connection: Connection, table: Table, *, is_materialized: bool) ->
 
 
 def published_entry(raw: Any, name: str) -> ledger_releases.LedgerEntry | None:
-    """Return the ledger entry of a release's published version; None if there is none."""
+    """Return the ledger entry of the published version of a release; None if there is none.
+
+    `raw` is a DuckDB connection, `name` the quoted name of the release.
+    """
     with builtin_cursor(raw) as cursor:
         try:
             entry = ledger_releases.find_release("refresh", name, cursor, catalog.SearchPath.here(raw))
@@ -455,7 +488,10 @@ def published_entry(raw: Any, name: str) -> ledger_releases.LedgerEntry | None:
 
 
 def is_definition_changed(view: MappedView, entry: ledger_releases.LedgerEntry, connection: Connection) -> bool:
-    """Return whether a release was made by another call than the class defines."""
+    """Return whether function, source or parameters of a release's call differ from those that the class defines.
+
+    False if the source does not exist.
+    """
     with builtin_cursor(raw_connection(connection)) as cursor:
         try:
             source = resolve_table("status", view.source, connection, cursor)

@@ -15,7 +15,7 @@ Booleans = npt.NDArray[np.bool_]
 
 
 class AttributeArrays(NamedTuple):
-    """The quasi-identifiers.
+    """The quasi-identifiers of a stream: their hierarchies, seen ranges and weights.
 
     Attributes:
         node_starts: (attributes + 1,) int64: where the nodes of each attribute begin; a number has none. If values of
@@ -34,7 +34,7 @@ class AttributeArrays(NamedTuple):
 
 
 class RecordArrays(NamedTuple):
-    """The records.
+    """The records of a stream in the order of arrival, and the class that each was published with.
 
     Attributes:
         arrived_at: (n,) int64: the place at which each record arrived, from 1.
@@ -87,7 +87,7 @@ class RequirementArrays(NamedTuple):
 
 
 class OpenClusterArrays(NamedTuple):
-    """Open clusters (see `open_clusters`): each has a slot.
+    """Open clusters of a stream, which records join until they are published (see `open_clusters`): each has a slot.
 
     Attributes:
         is_open: (slots,) bool: whether the slot has a cluster.
@@ -124,7 +124,7 @@ class NearestScratch(NamedTuple):
 
 
 class BatchArrays(NamedTuple):
-    """Groups that FAST computes ahead; empty arrays if it uses one thread.
+    """Groups that FAST computes ahead, for several due records at a time; empty arrays if it uses one thread.
 
     Attributes:
         batch: (batch,) int64: records of the round.
@@ -138,7 +138,7 @@ class BatchArrays(NamedTuple):
 
 
 class ClassLosses(NamedTuple):
-    """Losses of the classes of CASTLE.
+    """Losses of the published classes of CASTLE, cached until a seen range changes.
 
     Attributes:
         recent: (mu,) float64: losses of the last classes; a good cluster does not exceed their mean.
@@ -256,7 +256,7 @@ class ValueSets(NamedTuple):
 
 
 class RegionArrays(NamedTuple):
-    """The tree of SWAF (see `region_tree`).
+    """The tree of regions of SWAF, each a part of its parent's value ranges (see `region_tree`).
 
     Attributes:
         shape: (regions, 8) int64: region above, attribute and kind of the cut (0: a leaf), first child, next sibling,

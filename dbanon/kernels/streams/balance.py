@@ -10,10 +10,19 @@ from dbanon.kernels.streams.open_clusters import insert_record, is_before, unlin
 
 @kernel_part
 def fill_growths(value, without, alpha, state, clusters, growths, attributes):
-    """Compute by how much the loss of each open cluster grows with a record; return the least growth.
+    """Fill `growths` with the growth of each open cluster's loss per record if a record joins; return the least growth.
 
-    Only clusters of less than `alpha` records other than `without` are considered. `growths` (slots,) is inf for
+    Only open clusters of fewer than `alpha` records other than `without` are considered. `growths` (slots,) is inf for
     others, and where a cluster grows more than an earlier one. Returns inf if there is no cluster.
+
+    Args:
+        value: The record's values.
+        without: A slot to skip, -1 for none.
+        alpha: The number of records from which on a cluster accepts no more.
+        state: See `castle_steps`.
+        clusters: `OpenClusterArrays`.
+        growths: Output.
+        attributes: `AttributeArrays`.
     """
     lowest, n_open = np.inf, state[5]
     for c in range(len(clusters.is_open)):
@@ -29,10 +38,11 @@ def fill_growths(value, without, alpha, state, clusters, growths, attributes):
 
 @kernel_part
 def move_farthest_record(c, state, alpha, records, attributes, clusters, scratch):
-    """Move the record of a cluster farthest from its center to the cluster that it widens least, if that helps.
+    """Move the record of cluster `c` farthest from its center to the open cluster that it widens least, if that helps.
 
-    Ties: the oldest record; the smallest cluster, then the one opened first. Other clusters have less than `alpha`
-    records. The record stays if its own cluster, without it, would grow less.
+    Ties: the oldest record; the smallest cluster, then the one opened first. Only clusters of fewer than `alpha`
+    records are considered. The record stays if its own cluster, without it, would grow no more. Nothing happens if the
+    cluster has one record or is the only one. Lists and bounds are updated in place.
     """
     if clusters.sizes[c] < 2 or state[5] < 2:
         return
@@ -65,7 +75,7 @@ def move_farthest_record(c, state, alpha, records, attributes, clusters, scratch
 
 @kernel_part
 def _smallest_cluster(lowest, state, clusters, growths):
-    """Return the smallest of the open clusters that grow least (ties: the one opened first)."""
+    """Return the smallest open cluster whose growth is `lowest` (ties: the one opened first); -1 without any."""
     best, n_open = np.int64(-1), state[5]
     for c in range(len(clusters.is_open)):
         if n_open == 0:

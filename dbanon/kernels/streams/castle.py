@@ -25,7 +25,15 @@ from dbanon.kernels.streams.stored_classes import cheapest_stored_class, widens_
 
 
 class CastleOptions(NamedTuple):
-    """Options of CASTLE (see `castle_steps`)."""
+    """Options of CASTLE (see `castle_steps`).
+
+    Attributes:
+        ends: The stream ends after the records of this call, so all are published.
+        delta: A record is published once this many records have arrived since.
+        beta: Maximum number of open clusters.
+        alpha: A cluster of this many records accepts no more.
+        balances: B-CASTLE instead of CASTLE.
+    """
 
     ends: bool
     delta: int
@@ -38,9 +46,13 @@ class CastleOptions(NamedTuple):
 def castle_steps(state, max_steps, options, requirement, records, classes, attributes, losses, clusters, scratch):
     """Add records until all are added, or about `max_steps` clusters and records were examined; return how many were.
 
-    state: records added, oldest pending record, classes, stored classes, clusters opened so far, open ones, losses in
-    `recent`, next place in it. `beta`: maximum number of open clusters; `alpha`: a cluster of this many records accepts
-    no more. With `balances` it is B-CASTLE: records are moved to other clusters, and published clusters are not split.
+    A record joins an open cluster on arrival. When the oldest pending record is due, its cluster is published as one or
+    several classes; if the cluster is too small, the record is published with a stored class that covers it or is
+    suppressed, or clusters are merged first. With `balances` it is B-CASTLE: records are moved to other clusters, and
+    published clusters are not split. All arrays are updated in place.
+
+    `state`: records added, oldest pending record, classes, stored classes, clusters opened so far, open ones, losses in
+    `recent`, next place in it.
     """
     steps = np.int64(0)
     while steps < max_steps:
@@ -91,7 +103,7 @@ def castle_steps(state, max_steps, options, requirement, records, classes, attri
 
 @kernel_part
 def mean_recent_loss(state, recent):
-    """Return the mean loss of the last classes; 0 before the first."""
+    """Return the mean loss of the last published classes (`recent`, a ring buffer); 0 before the first class."""
     number = min(state[6], len(recent))
     total = 0.0
     for i in range(number):
@@ -101,7 +113,7 @@ def mean_recent_loss(state, recent):
 
 @kernel_part
 def add_recent_loss(class_loss_, state, recent):
-    """Record the loss of a published class."""
+    """Write the loss of a published class to the ring buffer `recent`, in place of the oldest, and update `state`."""
     recent[state[7]] = class_loss_
     state[7] = (state[7] + 1) % len(recent)
     state[6] = min(state[6] + 1, len(recent))
@@ -109,10 +121,11 @@ def add_recent_loss(class_loss_, state, recent):
 
 @kernel_part
 def _assign_record(t, state, beta, alpha, records, recent, attributes, clusters, growths):
-    """Assign a new record to a cluster; return the cluster.
+    """Assign the new record `t` to a cluster, in place; return the cluster.
 
-    Of the clusters that it widens least, the smallest that stays good (ties: the one opened first); else a new one;
-    else, if `beta` are open, the smallest. Clusters of `alpha` records are not considered.
+    Of the clusters whose loss it increases least, it is the smallest that stays good, with a loss of at most the mean
+    of the last published classes (ties: the one opened first); else a new one; else, if `beta` are open, the smallest.
+    Clusters of `alpha` records are not considered. `growths` is scratch.
     """
     limit = mean_recent_loss(state, recent)
     lowest = fill_growths(records.values[t], np.int64(-1), alpha, state, clusters, growths, attributes)
@@ -138,7 +151,7 @@ def _assign_record(t, state, beta, alpha, records, recent, attributes, clusters,
 
 @kernel_part
 def _is_outlier(c, state, clusters):
-    """Return whether more than half of the open clusters are larger."""
+    """Return whether more than half of the open clusters have more records than cluster `c`."""
     larger = np.int64(0)
     for other in range(len(clusters.is_open)):
         larger += clusters.is_open[other] and clusters.sizes[other] > clusters.sizes[c]
@@ -147,9 +160,10 @@ def _is_outlier(c, state, clusters):
 
 @kernel_part
 def _nearest_cluster(c, requirement, balances, clusters, attributes):
-    """Return the open cluster that widens a cluster least (ties: the one opened first).
+    """Return the open cluster whose union with cluster `c` increases the loss of c least (ties: the one opened first).
 
-    If it `balances`, the distance of the joint size from k counts, too.
+    If it `balances`, the distance of the joint size from k, relative to k, is added. Returns -1 if there is no other
+    cluster.
     """
     current_loss = class_loss(clusters.lows[c], clusters.highs[c], attributes)
     best, lowest = np.int64(-1), np.inf
@@ -165,10 +179,10 @@ def _nearest_cluster(c, requirement, balances, clusters, attributes):
 
 @kernel_part
 def _publish_cluster(c, splits, state, requirement, records, classes, recent, attributes, clusters, scratch):
-    """Publish a cluster, split into several classes if possible; return the number of examined records.
+    """Publish the records of cluster `c` as a class, or as several; return the number of examined records.
 
     It is split, if `splits`, when it has twice as many persons as a class needs. A class is stored for reuse if it
-    loses less than the last ones on average.
+    loses less than the last ones on average. The cluster itself stays open; its slot is not changed.
     """
     size = list_records(c, clusters.heads, clusters.next_record, scratch.rows)
     base, pieces, arrival, enough = state[2], np.int64(0), state[LAST_ARRIVAL], 2 * requirement.k

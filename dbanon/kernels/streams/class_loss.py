@@ -28,6 +28,7 @@ def has_ranks(node_starts):
 
 @overload(has_ranks, inline="always")
 def _has_ranks(node_starts):
+    """Give numba the compiled form of `has_ranks`: a function that returns a constant, by the type of `node_starts`."""
     if node_starts.dtype == types.int32:
         return lambda node_starts: True
     return lambda node_starts: False
@@ -35,7 +36,10 @@ def _has_ranks(node_starts):
 
 @kernel_part
 def position(a, value, attributes):
-    """Return the position of a number."""
+    """Return the position (a DOUBLE by which distances are measured) of a number on attribute `a`.
+
+    That is the value itself, unless values of the attribute are ranks.
+    """
     if has_ranks(attributes.node_starts):
         start = attributes.node_starts[len(attributes.seen_ranges) + 1 + a]
         if start >= 0:
@@ -45,7 +49,10 @@ def position(a, value, attributes):
 
 @kernel_part
 def seen_width(a, attributes):
-    """Return the difference of the greatest and the least number of all records so far."""
+    """Return the greatest minus the least position, on the number attribute `a`, of all records that have arrived.
+
+    If no number has arrived, it is 0 with ranks, and -inf with positions.
+    """
     if has_ranks(attributes.node_starts) and attributes.seen_ranges[a, 0] > attributes.seen_ranges[a, 1]:
         return 0.0
     return position(a, attributes.seen_ranges[a, 1], attributes) - position(a, attributes.seen_ranges[a, 0], attributes)
@@ -53,7 +60,10 @@ def seen_width(a, attributes):
 
 @kernel_part
 def update_seen_ranges(value, attributes):
-    """Widen the seen ranges of numbers by a new record."""
+    """Widen the seen ranges (least and greatest value so far) of number attributes by a new record's values, in place.
+
+    NULLs (NaN) and categories are ignored.
+    """
     for a in range(len(attributes.seen_ranges)):
         if attributes.node_starts[a] == attributes.node_starts[a + 1] and value[a] == value[a]:
             attributes.seen_ranges[a, 0] = min(attributes.seen_ranges[a, 0], value[a])
@@ -62,7 +72,11 @@ def update_seen_ranges(value, attributes):
 
 @kernel_part
 def widened_bounds(a, low, high, value, attributes):
-    """Return the bounds on attribute `a` of a class from low to high once a value joins."""
+    """Return the bounds (low, high) on attribute `a` of a class from `low` to `high` once a value joins.
+
+    A NULL and a value together give (-inf, inf), which is published as `*`; for the bounds of NULLs alone see the
+    module.
+    """
     if value != value:
         return (low, high) if low > high else (-np.inf, np.inf)
     if low > high:
@@ -81,7 +95,10 @@ def widened_bounds(a, low, high, value, attributes):
 
 @kernel_part
 def value_bounds(a, value, attributes):
-    """Return the bounds of a class of one value."""
+    """Return the bounds (low, high) on attribute `a` of a class of one value; (inf, -inf) for a NULL (NaN).
+
+    A category's bounds are those of the node that it is published as.
+    """
     if value != value:
         return np.inf, -np.inf
     if attributes.node_starts[a] == attributes.node_starts[a + 1]:
@@ -92,7 +109,7 @@ def value_bounds(a, value, attributes):
 
 @kernel_part
 def joined_bounds(a, low, high, other_low, other_high, attributes):
-    """Return the bounds of the union of two classes."""
+    """Return the bounds (low, high) on attribute `a` of the union of two classes, given the bounds of both."""
     if low > high and other_low > other_high:
         return low, high
     if low > high or other_low > other_high or other_low == -np.inf:
@@ -103,7 +120,7 @@ def joined_bounds(a, low, high, other_low, other_high, attributes):
 
 @kernel_part
 def _interval_loss(a, low, high, attributes):
-    """Return the loss of a record on a number whose values may be ranks."""
+    """Return the loss on number attribute `a` of a class from `low` to `high`, which may be ranks of values."""
     width = seen_width(a, attributes)
     if width > 0:
         return (position(a, high, attributes) - position(a, low, attributes)) / width
@@ -112,10 +129,10 @@ def _interval_loss(a, low, high, attributes):
 
 @kernel_part
 def attribute_loss(a, low, high, attributes):
-    """Return the loss of a record on attribute `a`, from 0 to 1 (CASTLE's loss).
+    """Return the loss of a record on attribute `a` of a class from `low` to `high`, from 0 to 1 (CASTLE's loss).
 
     For a number, the width of the interval relative to the seen range; for a category, the share of leaves below the
-    node.
+    node. It is 0 if all values are NULL, and 1 if NULL and values are mixed.
     """
     if low > high:
         return 0.0
@@ -131,21 +148,21 @@ def attribute_loss(a, low, high, attributes):
 
 @kernel_part
 def begin_class(value, low, high, attributes):
-    """Set the bounds to those of a class of one record."""
+    """Set the bounds `low` and `high`, in place, to those of a class of one record with these values."""
     for a in range(len(value)):
         low[a], high[a] = value_bounds(a, value[a], attributes)
 
 
 @kernel_part
 def widen_class(value, low, high, attributes):
-    """Widen the bounds of a class by a record."""
+    """Widen the bounds `low` and `high` of a class, in place, by a record's values."""
     for a in range(len(value)):
         low[a], high[a] = widened_bounds(a, low[a], high[a], value[a], attributes)
 
 
 @kernel_part
 def class_loss(low, high, attributes):
-    """Return the loss of a record of a class, from 0 to 1."""
+    """Return the loss of a record of a class with these bounds, weighted over attributes, from 0 to 1."""
     total = 0.0
     for a in range(len(low)):
         total += attributes.weights[a] * attribute_loss(a, low[a], high[a], attributes)
@@ -154,7 +171,7 @@ def class_loss(low, high, attributes):
 
 @kernel_part
 def loss_with_record(value, low, high, attributes):
-    """Return the loss of a record of a class once another record joins."""
+    """Return the loss per record that a class would have once a record with these values joins; nothing is changed."""
     total = 0.0
     for a in range(len(low)):
         new_low, new_high = widened_bounds(a, low[a], high[a], value[a], attributes)
@@ -164,7 +181,7 @@ def loss_with_record(value, low, high, attributes):
 
 @kernel_part
 def loss_growth(value, c, lows, highs, limit, attributes):
-    """Return by how much the loss of class `c` grows once a record joins; inf if that is more than `limit`."""
+    """Return by how much the loss per record of class `c` grows if a record joins; inf if that is more than `limit`."""
     total = 0.0
     for a in range(len(value)):
         low, high = lows[c, a], highs[c, a]
@@ -181,7 +198,10 @@ def loss_growth(value, c, lows, highs, limit, attributes):
 
 @kernel_part
 def covers(value, low, high):
-    """Return whether the bounds of a class contain a record."""
+    """Return whether the bounds of a class contain all values of a record.
+
+    A NULL is contained by a class of NULLs and by one published as `*`.
+    """
     for a in range(len(low)):
         if value[a] != value[a]:
             if low[a] <= high[a] and low[a] != -np.inf:
@@ -209,7 +229,7 @@ def cheapest_covering_class(value, classes, n_classes, attributes):
 
 @kernel_part
 def _position_distance(a, x, y, attributes):
-    """Return the distance of two numbers whose values may be ranks."""
+    """Return the distance of two numbers on attribute `a`, which may be ranks, relative to the seen range."""
     width = seen_width(a, attributes)
     if width > 0:
         return abs(position(a, x, attributes) - position(a, y, attributes)) / width
@@ -218,10 +238,10 @@ def _position_distance(a, x, y, attributes):
 
 @kernel_part
 def value_distance(a, x, y, attributes):
-    """Return the distance of two values, from 0 to 1.
+    """Return the distance of two values on attribute `a`, from 0 to 1.
 
     For numbers, the difference relative to the seen range; for categories, the share of leaves below their lowest
-    common ancestor.
+    common ancestor. Two NULLs have the distance 0, NULL and a value 1.
     """
     if x != x or y != y:
         return 0.0 if x != x and y != y else 1.0
@@ -240,7 +260,7 @@ def value_distance(a, x, y, attributes):
 
 @kernel_part
 def record_distance(x, y, attributes):
-    """Return the distance of two records, from 0 to 1."""
+    """Return the weighted distance of the values of two records, from 0 to 1."""
     total = 0.0
     for a in range(len(x)):
         total += attributes.weights[a] * value_distance(a, x[a], y[a], attributes)
@@ -249,7 +269,10 @@ def record_distance(x, y, attributes):
 
 @kernel_part
 def center_value_distance(a, x, y, attributes):
-    """Return the distance of a center and a value, from 0 to 1; for numbers, a center has a position."""
+    """Return the distance of a center's value `x` and a record's value `y` on attribute `a`, from 0 to 1.
+
+    Of a number, the center has a position, and the record perhaps a rank.
+    """
     if attributes.node_starts[a] < attributes.node_starts[a + 1] or x != x or y != y:
         return value_distance(a, x, y, attributes)
     width = seen_width(a, attributes)
@@ -258,7 +281,7 @@ def center_value_distance(a, x, y, attributes):
 
 @kernel_part
 def center_distance(x, y, attributes):
-    """Return the distance of a center and a record, from 0 to 1."""
+    """Return the weighted distance of a center `x` and a record's values `y`, from 0 to 1."""
     total = 0.0
     for a in range(len(x)):
         total += attributes.weights[a] * center_value_distance(a, x[a], y[a], attributes)

@@ -11,20 +11,20 @@ from dbanon.kernels.jit import inlined_part, kernel_part
 
 @inlined_part
 def has_new_person(t, requirement, records):
-    """Return whether a record is of a known person who is not counted yet."""
+    """Return whether record `t` is of a known person who is not counted yet in the current count."""
     return records.people[t] >= 0 and requirement.person_marks[records.people[t]] != requirement.clock[0]
 
 
 @inlined_part
 def has_new_value(t, s, requirement, records):
-    """Return whether a record has a value of sensitive column `s` that is not counted yet."""
+    """Return whether record `t` has a value (not NULL) of sensitive column `s` that is not counted yet."""
     code = records.sensitive[t, s]
     return code >= 0 and requirement.value_marks[s, code] != requirement.clock[0]
 
 
 @inlined_part
 def count_person(t, requirement, records):
-    """Count the person of a record; return whether that is a new one."""
+    """Mark the person of record `t` as counted; return whether the person is known and was not counted before."""
     is_new = has_new_person(t, requirement, records)
     if is_new:
         requirement.person_marks[records.people[t]] = requirement.clock[0]
@@ -33,7 +33,10 @@ def count_person(t, requirement, records):
 
 @inlined_part
 def count_value(t, s, requirement, records):
-    """Count the value of a record in sensitive column `s`; return whether that is a new one."""
+    """Mark the value of record `t` in sensitive column `s` as counted; return whether it was not counted before.
+
+    A NULL never counts.
+    """
     is_new = has_new_value(t, s, requirement, records)
     if is_new:
         requirement.value_marks[s, records.sensitive[t, s]] = requirement.clock[0]
@@ -42,9 +45,9 @@ def count_value(t, s, requirement, records):
 
 @kernel_part
 def count_record(t, requirement, records, n_values):
-    """Count the person and the sensitive values of a record; return whether the person is new.
+    """Count the person and the sensitive values of record `t`; return whether the person is known and was not counted.
 
-    Values are added to `n_values` (columns,). Those of an unknown person do not count.
+    The numbers of new values are added to `n_values` (columns,). Those of an unknown person do not count.
     """
     if records.people[t] >= 0:
         for s in range(len(requirement.min_values)):
@@ -54,7 +57,10 @@ def count_record(t, requirement, records, n_values):
 
 @kernel_part
 def missing_column(persons, requirement, n_values):
-    """Return the first sensitive column with too few values in a group, -1 for none; -2 if persons are too few."""
+    """Return what a group lacks: -2 for persons, else the first sensitive column with too few values, else -1.
+
+    `persons` and `n_values` (columns,) are the numbers of distinct persons and values that the group has.
+    """
     if persons < requirement.k:
         return np.int64(-2)
     for s in range(len(requirement.min_values)):
@@ -65,13 +71,17 @@ def missing_column(persons, requirement, n_values):
 
 @inlined_part
 def adds_needed_person(t, column, requirement, records):
-    """Return whether a record is of a new person and has a new value in sensitive column `column` (-1: none needed)."""
+    """Return whether record `t` is of a new person and, unless `column` is negative, has a new value in that column."""
     return has_new_person(t, requirement, records) and (column < 0 or has_new_value(t, column, requirement, records))
 
 
 @kernel_part
 def has_enough_records(x, end, marks, mark, requirement, records):
-    """Return whether the records from `x` to `end` whose mark is `mark` suffice for a class."""
+    """Return whether the records from `x` to `end` (exclusive) with marks[i] == `mark` together suffice for a class.
+
+    They need k distinct known persons and enough distinct values of each sensitive column. `requirement.clock` is
+    increased, so an earlier count is lost.
+    """
     requirement.clock[0] += 1
     persons = np.int64(0)
     for i in range(x, end):

@@ -29,7 +29,14 @@ from dbanon.kernels.streams.sliding_window import (
 
 
 class CudsaOptions(NamedTuple):
-    """Options of CUDSA (see `cudsa_steps`)."""
+    """Options of CUDSA (see `cudsa_steps`).
+
+    Attributes:
+        ends: The stream ends after the records of this call, so all are published.
+        delta: A record is published once this many records have arrived since.
+        store: Maximum number of stored classes.
+        w: Weight of loss against mixed labels, 0 to 1.
+    """
 
     ends: bool
     delta: int
@@ -41,10 +48,11 @@ class CudsaOptions(NamedTuple):
 def cudsa_steps(state, max_steps, options, requirement, records, classes, attributes, labels):
     """Add records until all are added, or about `max_steps` records were examined; return how many were.
 
-    A due record is published with the stored class that covers it and costs least, if that costs less than a group of
-    it, or if there are too few records for a group. The last `store` classes are stored.
+    A due record is published with the stored class that covers it and costs least, if that costs less than a group
+    around the record, or if there are too few records for a group; without such a class it is then suppressed. The last
+    `store` classes are stored. All arrays are updated in place.
 
-    state: records added, oldest pending record, classes, stored classes.
+    `state`: records added, oldest pending record, classes, stored classes.
     """
     steps = np.int64(0)
     while True:
@@ -69,15 +77,15 @@ def cudsa_steps(state, max_steps, options, requirement, records, classes, attrib
 
 @kernel_part
 def _class_cost(n, squares, record_loss, w):
-    """Return the cost of a class of n records."""
+    """Return the cost of a class of n records: `w` times its loss, plus 1 - `w` times its mixed labels."""
     return w * (n * record_loss) + (1 - w) * (n - squares / n)
 
 
 @kernel_part
 def _cheapest_class(x, state, w, records, classes, attributes, labels):
-    """Return the stored class that covers a record and costs least (ties: the first), and its cost.
+    """Return the stored class that covers record `x` and costs least (ties: the first), and its cost.
 
-    Returns -1 and inf if there is none.
+    The cost weighs loss (`w`) and mixed labels. Returns -1 and inf if no stored class covers the record.
     """
     best, lowest = np.int64(-1), np.inf
     for i in range(state[3]):
@@ -99,8 +107,9 @@ def _grow_group(x, end, new, requirement, w, limit, records, labels, classes, at
     """Grow a group from record x by the pending records that cost least, until it suffices for a class.
 
     Each is of another person; after k persons, only records with missing sensitive values are added (ties: the oldest).
-    The members are written to `group_records`, the bounds and counts to class `new`. Returns the number of members, -1
-    if there are too few records or the group costs more than `limit`; and the number of examined records.
+    The members other than x are written to `group_records`, the bounds and counts to class `new`; nothing is published.
+    Returns the number of members other than x, -1 if there are too few records or the group costs more than `limit`;
+    and the number of examined records.
     """
     low, high, class_counts = classes.lows[new], classes.highs[new], labels.class_counts[new]
     requirement.clock[0] += 1
@@ -137,7 +146,7 @@ def _grow_group(x, end, new, requirement, w, limit, records, labels, classes, at
 
 @kernel_part
 def _clear_tally(x, number, labels):
-    """Reset the counts of the labels of a group."""
+    """Reset the counts in `tally` of the labels of record `x` and of the first `number` group records to 0."""
     labels.tally[labels.codes[x] + 1] = 0
     for j in range(number):
         labels.tally[labels.codes[labels.group_records[j]] + 1] = 0
@@ -145,9 +154,9 @@ def _clear_tally(x, number, labels):
 
 @kernel_part
 def _cheapest_record(x, end, new, wanted, w, records, labels, classes, attributes, requirement):
-    """Return the pending record of a new person that adds the least cost (ties: the oldest); -1 if there is none.
+    """Return the pending record from `x` to `end` that adds the least cost to class `new` (ties: the oldest), or -1.
 
-    It needs a new value of the column `wanted` (-2: none needed).
+    It must be of a person who is not counted yet and, if `wanted` is a column (not -2), have a new value of it.
     """
     low, high = classes.lows[new], classes.highs[new]
     n, squares = labels.class_counts[new, 0], labels.class_counts[new, 1]

@@ -28,7 +28,16 @@ from dbanon.kernels.streams.sliding_window import (
 
 
 class FaanstOptions(NamedTuple):
-    """Options of FAANST (see `faanst_steps`)."""
+    """Options of FAANST (see `faanst_steps`).
+
+    Attributes:
+        ends: The stream ends after the records of this call, so all are published.
+        delta: A record is published once this many records have arrived since.
+        mode: 0 base, 1 passive, 2 proactive.
+        mu: Number of pending records at which a round begins.
+        threshold: Classes that lose less are stored.
+        is_by_member: k-member instead of k-means.
+    """
 
     ends: bool
     delta: int
@@ -42,10 +51,12 @@ class FaanstOptions(NamedTuple):
 def faanst_steps(state, max_steps, options, requirement, records, classes, attributes, rounds):
     """Add records until all are added, or about `max_steps` records and clusters were examined; return how many were.
 
-    `mode`: 0 base, 1 passive, 2 proactive; `is_by_member`: k-member instead of k-means.
+    When enough records are pending, a round publishes those that stored classes cover and clusters the others. Records
+    that are due outside of a round are published singly (see `_publish_due_record`). In proactive mode, records that
+    would be due before the next round are published early, too. All arrays are updated in place.
 
-    state: records added, oldest pending record, classes, stored classes, arrival at the last round, arrivals between it
-    and the round before, pending records.
+    `state`: records added, oldest pending record, classes, stored classes, arrival at the last round, arrivals between
+    it and the round before, pending records.
     """
     steps = np.int64(0)
     while steps < max_steps:
@@ -96,16 +107,16 @@ def faanst_steps(state, max_steps, options, requirement, records, classes, attri
 
 @kernel_part
 def _add_record(state, records, attributes):
-    """Add the next record."""
+    """Add the next record of the stream, and count it as pending in `state`."""
     add_next_record(state, records, attributes)
     state[6] += 1
 
 
 @kernel_part
 def _cluster_round(x, state, requirement, threshold, by_member, records, classes, attributes, rounds):
-    """Publish records that stored classes cover, and clusters of the others that suffice for a class.
+    """Publish the pending records that stored classes cover, and clusters of the others that suffice for a class.
 
-    Returns the number of examined records and clusters.
+    Other records stay pending. `x` is the oldest pending record. Returns the number of examined records and clusters.
     """
     arrival, size, n_examined = state[LAST_ARRIVAL], np.int64(0), np.int64(0)
     for t in range(x, state[0]):
@@ -138,7 +149,7 @@ def _cluster_round(x, state, requirement, threshold, by_member, records, classes
 
 @kernel_part
 def _publish_batch(n, state, threshold, records, classes, attributes, batch):
-    """Publish the first n records of `batch` as a class, and store it if it loses less than the threshold."""
+    """Publish the first n records of `batch` as a new class; store it for reuse if it loses less than the threshold."""
     new, arrival = state[2], state[LAST_ARRIVAL]
     set_class_bounds(batch[0], n - 1, batch[1:], records, classes.lows[new], classes.highs[new], attributes)
     publish_group(batch[0], n - 1, batch[1:], new, arrival, records)
@@ -152,9 +163,10 @@ def _publish_batch(n, state, threshold, records, classes, attributes, batch):
 
 @kernel_part
 def _publish_due_record(t, due, hopeless, state, requirement, threshold, records, classes, attributes, rounds):
-    """Publish a record with a stored class or with the nearest clusters, or suppress it if it is due.
+    """Publish record `t` with the nearest clusters or a stored class that covers it; else suppress it if it is `due`.
 
-    `hopeless`: the pending records together do not suffice for a class; returns whether that is so now.
+    A stored class has priority. If it is not due, the record may stay pending. `hopeless`: the pending records together
+    do not suffice for a class; returns whether that is so now.
     """
     c, _ = cheapest_covering_class(records.values[t], classes, state[3], attributes)
     if c < 0 and not hopeless and records.people[t] >= 0:
@@ -171,10 +183,10 @@ def _publish_due_record(t, due, hopeless, state, requirement, threshold, records
 
 @kernel_part
 def _gather_clusters(t, x, end, requirement, records, attributes, rounds):
-    """Collect in `batch` a record's cluster and the nearest clusters until they suffice for a class.
+    """Collect in `batch` record `t`'s cluster and the nearest clusters until they suffice for a class.
 
     They are those of the nearest records of other persons, then with other sensitive values. A record added after the
-    last round is a cluster of its own. Returns the number of records, or -1.
+    last round is a cluster of its own. Returns the number of records, or -1 if all do not suffice.
     """
     requirement.clock[0] += 1
     n_values = np.zeros(len(requirement.min_values), np.int64)

@@ -19,7 +19,14 @@ UNKNOWN_GROUP = np.int64(-2)
 
 
 class FastOptions(NamedTuple):
-    """Options of FAST (see `fast_steps`)."""
+    """Options of FAST (see `fast_steps`).
+
+    Attributes:
+        ends: The stream ends after the records of this call, so all are published.
+        delta: A record is published once this many records have arrived since.
+        ahead: Records that would be due before this many more arrivals are published in the same round.
+        life: Number of arrivals after which a class is not reused any more.
+    """
 
     ends: bool
     delta: int
@@ -32,12 +39,11 @@ def fast_steps(state, max_steps, options, requirement, records, classes, attribu
     """Add records until all are added, about `max_steps` were examined, or groups have to be computed.
 
     When the oldest record is due, a round begins that publishes, oldest first, all records that would be due before
-    `ahead` more arrive.
+    `ahead` more arrive, each as in `fads_steps`. All arrays are updated in place. Returns the number of examined
+    records.
 
-    Returns the number of examined records.
-
-    state: records added, oldest pending record, classes, stored classes, end of the round, records in `batch`, how many
-    of these are published, and whether to call `precompute_groups` for them. With an empty `batch`, no group is
+    `state`: records added, oldest pending record, classes, stored classes, end of the round, records in `batch`, how
+    many of these are published, and whether to call `precompute_groups` for them. With an empty `batch`, no group is
     computed ahead.
     """
     steps = np.int64(0)
@@ -82,7 +88,10 @@ def fast_steps(state, max_steps, options, requirement, records, classes, attribu
 
 @kernel
 def precompute_groups(worker, workers, state, requirement, records, attributes, table, far, batches):
-    """Compute the groups of every `workers`-th record of a batch, as if the others were still pending."""
+    """Compute the group of nearest records of every `workers`-th record of a batch, from number `worker` on.
+
+    The groups are written to `batches`. Each is computed as if no other record of the batch were published before it.
+    """
     for i in range(worker, state[5], workers):
         x = batches.batch[i]
         batches.numbers[i] = find_group(x, x, state[0], requirement, records, attributes, table, batches.groups[i], far)
@@ -90,7 +99,7 @@ def precompute_groups(worker, workers, state, requirement, records, attributes, 
 
 @kernel_part
 def _fill_batch(x, state, records, batch):
-    """Put the oldest pending records of the round into a batch, for which groups are to be computed."""
+    """Put the oldest pending records of the round, from `x` on, into a batch, and request their groups in `state`."""
     size = np.int64(0)
     while x < state[4] and size < len(batch):
         if records.class_ids[x] == PENDING:
@@ -102,10 +111,11 @@ def _fill_batch(x, state, records, batch):
 
 @kernel_part
 def _precomputed_group(i, requirement, records, batches, group_records):
-    """Return the size of a record's precomputed group, with its members in `group_records`, if all are still pending.
+    """Return the size of the batch's i-th record's precomputed group, with its members in `group_records`.
 
-    Then it is the group that a search would find now. UNKNOWN_GROUP if some are published; and if there was none for
-    lack of sensitive values, as there may be one once nearer records of the same persons are published.
+    It is the group that a search would find now, as all members are still pending. UNKNOWN_GROUP if some are published;
+    and if there was none for lack of sensitive values, as there may be one once nearer records of the same persons are
+    published. -1 if there is no group.
     """
     number = batches.numbers[i]
     if number < 0:

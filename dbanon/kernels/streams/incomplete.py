@@ -32,10 +32,12 @@ from dbanon.kernels.streams.sliding_window import (
 
 @kernel_part
 def find_nearest_group(x, end, requirement, distances, records, attributes, group_records):
-    """Find the nearest pending records of k - 1 other persons, and of needed sensitive values; return how many, or -1.
+    """Find the nearest pending records that suffice for a class together with record `x`; return how many, or -1.
 
-    The records are written to `group_records` (ties: the oldest); `distances` is inf for those that are not allowed.
-    Returns -1 if there are too few.
+    They are of k - 1 other persons, the nearest record of each, and further ones with needed sensitive values. They are
+    written to `group_records` (ties: the oldest). `distances` is the distance of each record, inf for those that are
+    not allowed; only records from x + 1 to `end` are considered. Returns -1 if there are too few, or the person of x is
+    unknown.
     """
     number, far = np.int64(0), np.empty(requirement.k)
     if records.people[x] < 0:
@@ -57,7 +59,14 @@ def find_nearest_group(x, end, requirement, distances, records, attributes, grou
 
 
 class IdeaOptions(NamedTuple):
-    """Options of IDEA (see `idea_steps`)."""
+    """Options of IDEA (see `idea_steps`).
+
+    Attributes:
+        ends: The stream ends after the records of this call, so all are published.
+        delta: A record is published once this many records have arrived since.
+        theta: Groups that lose less are stored as classes.
+        store: Maximum number of stored classes.
+    """
 
     ends: bool
     delta: int
@@ -70,11 +79,11 @@ def idea_steps(state, max_steps, options, requirement, records, classes, attribu
     """Add records until all are added, or about `max_steps` records were examined; return how many were.
 
     A due record is published with the stored class that covers it with the least loss, if that is no more than the loss
-    of a group of the most similar records, or if there are too few for a group. A group that loses less than `theta` is
-    stored; the last `store` of these are kept.
+    of a group of the most similar records, or if there are too few for a group; with neither, it is suppressed. A group
+    that loses less than `theta` is stored as a class; the last `store` of these are kept.
 
-    state: records added, oldest pending record, classes, stored classes. group_records (k + needed values,) and
-    distances (records,): scratch.
+    `state`: records added, oldest pending record, classes, stored classes. `group_records` (k + needed values,) and
+    `distances` (records,): scratch.
     """
     steps = np.int64(0)
     while True:
@@ -106,9 +115,9 @@ def idea_steps(state, max_steps, options, requirement, records, classes, attribu
 
 @kernel_part
 def _similarity(x, y, attributes):
-    """Return the similarity of two records.
+    """Return the similarity of the values of two records with NULLs: higher is more similar.
 
-    It is the share of attributes that both have, times one less their mean distance on these.
+    It is the weight of the attributes that both have, less their weighted distance on these.
     """
     both, far = 0.0, 0.0
     for a in range(len(x)):
@@ -120,7 +129,10 @@ def _similarity(x, y, attributes):
 
 @kernel_part
 def _set_known_bounds(x, number, group_records, records, low, high, attributes):
-    """Set bounds of a class from the known values of a group; an attribute that no record has is NULL."""
+    """Set the bounds `low` and `high` of a class, in place, to the known values of record `x` and a group.
+
+    The group is the first `number` of `group_records`. NULLs are ignored; an attribute that no record has is NULL.
+    """
     for a in range(len(low)):
         low[a], high[a] = value_bounds(a, records.values[x, a], attributes)
         for j in range(number):
@@ -135,9 +147,9 @@ def _set_known_bounds(x, number, group_records, records, low, high, attributes):
 
 @kernel_part
 def _cheapest_compatible_class(value, state, classes, attributes):
-    """Return the stored class that has all values of a record with the least loss (ties: the first), and that loss.
+    """Return the stored class that contains all known values of a record with the least loss, and that loss.
 
-    Returns -1 and inf if there is none.
+    NULLs of the record fit every class. Ties: the first class. Returns -1 and inf if there is none.
     """
     best, lowest = np.int64(-1), np.inf
     for i in range(state[3]):
@@ -158,7 +170,14 @@ def _cheapest_compatible_class(value, state, classes, attributes):
 
 
 class PartitionOptions(NamedTuple):
-    """Options of K-VARP and IoT anonymity (see `pattern_steps`)."""
+    """Options of K-VARP and IoT anonymity (see `pattern_steps`).
+
+    Attributes:
+        ends: The stream ends after the records of this call, so all are published.
+        delta: A record is published once this many records have arrived since.
+        store: Maximum number of stored classes.
+        is_by_size: The largest partition is merged next, not the most similar one.
+    """
 
     ends: bool
     delta: int
@@ -170,12 +189,12 @@ class PartitionOptions(NamedTuple):
 def pattern_steps(state, max_steps, options, requirement, records, classes, attributes, partitions):
     """Add records until all are added, or about `max_steps` records were examined; return how many were.
 
-    A due record is published with the nearest ones of its partition, by the attributes that all of these have; if that
-    is too small, partitions are merged with it: the most similar ones or, `is_by_size`, the largest. If all together
-    are too few, it is published with a stored class that covers it, or suppressed. The last `store` classes of one
-    partition are stored.
+    A partition is the pending records that have the same attributes (not NULL). A due record is published with the
+    nearest ones of its partition, by the attributes that all of these have; if that is too small, partitions are merged
+    with it: the most similar ones or, `is_by_size`, the largest. If all together are too few, it is published with a
+    stored class that covers it, or suppressed. The last `store` classes of one partition are stored.
 
-    state: records added, oldest pending record, classes, stored classes.
+    `state`: records added, oldest pending record, classes, stored classes.
     """
     steps = np.int64(0)
     while True:
@@ -213,10 +232,10 @@ def pattern_steps(state, max_steps, options, requirement, records, classes, attr
 
 @kernel_part
 def _gather_partitions(x, end, requirement, by_size, records, partitions):
-    """Take the partition of record x, and merge others until they suffice for a class.
+    """Mark the partition of record `x` in `is_merged`, and merge others until they suffice for a class.
 
-    Returns the attributes that all have, the number of merged partitions (-1: all are not enough), and the number of
-    examined records.
+    Returns the attributes that all have, as bits, the number of merged partitions (-1: all are not enough, or the
+    person of x is unknown), and the number of examined records.
     """
     common, merged, n_examined = partitions.patterns[x], np.int64(0), np.int64(0)
     for i in range(x, end):
@@ -255,7 +274,7 @@ def _gather_partitions(x, end, requirement, by_size, records, partitions):
 
 @kernel_part
 def _n_bits(pattern):
-    """Return the number of set bits."""
+    """Return the number of set bits of a nonnegative integer."""
     number = np.int64(0)
     while pattern > 0:
         number += pattern & 1
@@ -265,7 +284,7 @@ def _n_bits(pattern):
 
 @kernel_part
 def _common_distance(common, x, y, attributes):
-    """Return the distance of two records on the attributes that all have."""
+    """Return the weighted distance of the values of two records on the attributes in `common` (bits) that both have."""
     total = 0.0
     for a in range(len(x)):
         if (common >> (a % 62)) & 1 and x[a] == x[a] and y[a] == y[a]:

@@ -6,9 +6,10 @@ from dbanon.kernels.streams.class_loss import begin_class, widen_class
 
 @kernel
 def shrink_to_records(class_ids, values, attributes, first_new, is_begun, lows, highs):
-    """Set the bounds of the classes from `first_new` on to those of the records published with them.
+    """Set the bounds of the classes from `first_new` on, in place, to those of the records published with them.
 
-    class_ids: class of each record, below 0 for none. is_begun (classes,): scratch, false.
+    A class without records keeps its bounds. class_ids: class of each record, below 0 for none. is_begun (classes,):
+    scratch, false at first.
     """
     for t in range(len(class_ids)):
         c = class_ids[t]

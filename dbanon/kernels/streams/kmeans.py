@@ -25,7 +25,10 @@ ROUNDS = 5
 
 @kernel_part
 def run_k_means(size, number, rounds, records, attributes):
-    """Cluster by k-means, starting with different random records as centers."""
+    """Cluster the first `size` of `rows` into `number` clusters by k-means, starting with random records as centers.
+
+    At most ROUNDS assignments are made. Clusters are written to `rounds`; some may be empty.
+    """
     ahead = size // 2
     for j in range(size):
         rounds.order[j] = rounds.rows[j]
@@ -65,7 +68,7 @@ def run_k_means(size, number, rounds, records, attributes):
 
 @kernel_part
 def link_clusters(size, number, rounds):
-    """Make the linked lists of clusters."""
+    """Rebuild the clusters' linked lists, each in the order of arrival, from the clusters of the records."""
     for c in range(number):
         rounds.heads[c] = -1
     for j in range(size - 1, -1, -1):
@@ -76,7 +79,7 @@ def link_clusters(size, number, rounds):
 
 @kernel_part
 def _move_centers(number, records, attributes, rounds):
-    """Move centers to the centers of their records; a center without records stays."""
+    """Move the center of each cluster, in place, to the center of its records; one without records stays."""
     for c in range(number):
         if rounds.heads[c] >= 0:
             fill_center(
@@ -92,10 +95,10 @@ def _move_centers(number, records, attributes, rounds):
 
 @kernel_part
 def fill_center(head, records, attributes, center, link, counts, categories):
-    """Compute the center of a linked list of records.
+    """Compute the center of a linked list of records, from `head` along `link`, in `center`.
 
-    It is the mean of numbers, the category nearest to all (ties: the first in the list), and NULL if most values are
-    NULL.
+    It is the mean position of numbers, the category with the least summed distance to all (ties: the first in the
+    list), and NULL if most values are NULL. `counts` and `categories` are scratch.
     """
     for a in range(len(center)):
         n_known, nulls, total, t = np.int64(0), np.int64(0), 0.0, head
@@ -127,7 +130,10 @@ def fill_center(head, records, attributes, center, link, counts, categories):
 
 @kernel_part
 def _medoid(a, different, attributes, counts, categories):
-    """Return the category with the least sum of distances, of the first ones in `categories`."""
+    """Return the category, of the first `different` in `categories`, with the least summed distance to all records.
+
+    `counts` has the number of records of each; ties: the first.
+    """
     best, lowest = np.int64(0), np.inf
     for i in range(different):
         total = 0.0
@@ -141,10 +147,11 @@ def _medoid(a, different, attributes, counts, categories):
 
 @kernel_part
 def run_k_member(size, number, requirement, rounds, records, attributes):
-    """Cluster by k-member: at most `number` clusters of k persons, each grown by the record that widens it least.
+    """Cluster by k-member: at most `number` clusters of k persons, each grown by the record that adds the least loss.
 
     Ties go to the oldest record. The first cluster begins with a random record, the others with the record farthest
-    from the beginning of the last one.
+    from the beginning of the last one. Clusters also get the sensitive values that a class needs. The last cluster may
+    be too small, and records may be in no cluster (-1).
     """
     start = np.int64(-1)
     for c in range(number):
@@ -180,9 +187,10 @@ def run_k_member(size, number, requirement, rounds, records, attributes):
 
 @kernel_part
 def _draw_start(last, size, rounds, records, attributes):
-    """Return the record with which a cluster begins, or -1; `last`: the beginning of the last cluster, -1 for none.
+    """Return the record with which the next cluster begins, or -1 if there is none.
 
-    The first is the first record of a known person from a random place on.
+    `last` is the record with which the last cluster began; -1 for the first cluster, which begins with the first record
+    of a known person from a random place on. Others begin with the unclustered record farthest from `last`.
     """
     if last < 0:
         place = random_below(np.int64(size), rounds.random)

@@ -16,9 +16,9 @@ BATCH_RECORDS = 512
 
 @kernel_part
 def fill_node_distances(value, ahead, attributes, table):
-    """Fill `table` with the distances of a record to all categories, if that costs less than computing each on use.
+    """Fill `table` with the weighted distances of a record's values to the nodes of hierarchies of up to `ahead` nodes.
 
-    Only hierarchies of at most `ahead` nodes are tabulated.
+    For larger hierarchies, computing each distance on use costs less, and the table is not filled.
     """
     for a in range(len(value)):
         begin_, size = attributes.node_starts[a], attributes.node_starts[a + 1] - attributes.node_starts[a]
@@ -30,7 +30,7 @@ def fill_node_distances(value, ahead, attributes, table):
 
 @kernel_part
 def tabulated_distance(x, y, limit, ahead, attributes, table):
-    """Return the distance of a center, whose tables are filled, and a record; inf once it exceeds `limit`."""
+    """Return the distance of center `x`, for which `table` is filled, and record values `y`; inf above `limit`."""
     total = 0.0
     for a in range(len(x)):
         size = attributes.node_starts[a + 1] - attributes.node_starts[a]
@@ -45,9 +45,9 @@ def tabulated_distance(x, y, limit, ahead, attributes, table):
 
 @kernel_part
 def record_distances(x, size, rows, ahead, records, attributes, table, distances_):
-    """Fill `distances_` with the distances of the first `size` of `rows` to record x.
+    """Fill `distances_` with the distances of the records rows[:size] to record `x`.
 
-    `table` and `ahead` are those of `fill_node_distances`.
+    `table` and `ahead` are those of `fill_node_distances`, which must have been called for record x.
     """
     for j in range(size):
         distances_[j] = 0.0
@@ -73,10 +73,10 @@ def record_distances(x, size, rows, ahead, records, attributes, table, distances
 
 @kernel_part
 def nearest_persons(x, begins, ends, size, records, attributes, table, group_records, group_distances):
-    """Find the nearest pending records from `begins` to `ends` of `size` - 1 other persons, nearest first.
+    """Find the pending records from `begins` to `ends` that are nearest to record `x`, of `size` - 1 other persons.
 
-    Of each person only the nearest record counts (ties: the older). They are written to `group_records`; returns how
-    many there are.
+    Of each person only the nearest record counts (ties: the older). They are written to `group_records`, the nearest
+    first, and their distances to `group_distances`; returns how many there are, which may be fewer. `table` is scratch.
     """
     number, ahead = np.int64(0), (ends - begins) // 2
     if size < 2:
@@ -103,9 +103,10 @@ def nearest_persons(x, begins, ends, size, records, attributes, table, group_rec
 
 @inlined_part
 def insert_nearest(i, gap, number, size, records, group_records, group_distances):
-    """Insert a record into the nearest ones of at most `size` persons, nearest first; return how many there are.
+    """Insert record `i` at distance `gap` into the nearest records of at most `size` persons; return their number.
 
-    Of each person the nearest is kept; ties go to the earlier insertion.
+    `group_records` and `group_distances` are changed in place, the nearest first; `number` is how many they have. Of
+    each person the nearest record is kept; ties go to the earlier insertion.
     """
     if number == size and not gap < group_distances[number - 1]:
         return number

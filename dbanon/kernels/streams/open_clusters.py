@@ -13,7 +13,10 @@ from dbanon.kernels.streams.counting import count_person, count_value
 
 @kernel_part
 def open_cluster(t, state, clusters, records, attributes):
-    """Open a cluster for a record in the first free slot, with an empty list; return the slot."""
+    """Open a cluster with the bounds of record `t` in the first free slot, with an empty list; return the slot.
+
+    The record is not added to the list.
+    """
     c = np.int64(0)
     while clusters.is_open[c]:
         c += 1
@@ -26,14 +29,14 @@ def open_cluster(t, state, clusters, records, attributes):
 
 @kernel_part
 def prepend_record(t, c, clusters):
-    """Prepend a record to the list of a cluster."""
+    """Prepend record `t`, the latest arrival, to the list of cluster `c`, in place; bounds are not changed."""
     clusters.next_record[t], clusters.heads[c], clusters.cluster_ids[t] = clusters.heads[c], t, c
     clusters.sizes[c] += 1
 
 
 @kernel_part
 def insert_record(t, c, clusters):
-    """Insert a record into the list of a cluster, at its place in the order of arrival."""
+    """Insert record `t` into the list of cluster `c` at its place in the order of arrival; bounds are not changed."""
     if clusters.heads[c] < t:
         prepend_record(t, c, clusters)
         return
@@ -46,7 +49,7 @@ def insert_record(t, c, clusters):
 
 @kernel_part
 def unlink_record(t, c, clusters):
-    """Remove a record from the list of a cluster."""
+    """Remove record `t` from the list of cluster `c`, in place; bounds are not changed, and it may become empty."""
     if clusters.heads[c] == t:
         clusters.heads[c] = clusters.next_record[t]
     else:
@@ -60,14 +63,14 @@ def unlink_record(t, c, clusters):
 
 @kernel_part
 def close_cluster(c, state, clusters):
-    """Free the slot of a cluster."""
+    """Free the slot of cluster `c`; its records are not changed."""
     clusters.is_open[c] = False
     state[5] -= 1
 
 
 @kernel_part
 def update_bounds(c, clusters, records, attributes):
-    """Compute the bounds of a cluster from its records."""
+    """Recompute the bounds of cluster `c`, in place, from its records, of which there must be at least one."""
     t = clusters.heads[c]
     begin_class(records.values[t], clusters.lows[c], clusters.highs[c], attributes)
     while clusters.next_record[t] >= 0:
@@ -77,7 +80,7 @@ def update_bounds(c, clusters, records, attributes):
 
 @kernel_part
 def remove_record(t, c, state, clusters, records, attributes):
-    """Remove a record from its cluster, which shrinks to the others or is closed if it is empty."""
+    """Remove record `t` from cluster `c`; its bounds shrink to the other records, or it is closed if it is empty."""
     unlink_record(t, c, clusters)
     if clusters.sizes[c] == 0:
         close_cluster(c, state, clusters)
@@ -87,7 +90,7 @@ def remove_record(t, c, state, clusters, records, attributes):
 
 @kernel_part
 def move_all_records(source, c, clusters):
-    """Move all records of one cluster to another, in the order of arrival."""
+    """Move all records of cluster `source` to cluster `c`, keeping the order of arrival; bounds are not changed."""
     source_record, target_record, last = clusters.heads[source], clusters.heads[c], np.int64(-1)
     while source_record >= 0 or target_record >= 0:
         if source_record > target_record:
@@ -106,7 +109,10 @@ def move_all_records(source, c, clusters):
 
 @kernel_part
 def is_enough(c, requirement, heads, link, records):
-    """Return whether a cluster has k persons and enough distinct values of each sensitive column."""
+    """Return whether cluster `c` suffices for a class: k distinct persons and enough values of each sensitive column.
+
+    `heads` and `link` are its linked list. `requirement.clock` is increased, so an earlier count is lost.
+    """
     requirement.clock[0] += 1
     if count_persons(c, requirement.k, heads, link, records, requirement) < requirement.k:
         return False
@@ -119,7 +125,10 @@ def is_enough(c, requirement, heads, link, records):
 
 @kernel_part
 def can_be_enough(requirement, clusters, records):
-    """Return whether all open clusters together suffice for a class."""
+    """Return whether all open clusters together have enough distinct persons and sensitive values for a class.
+
+    `requirement.clock` is increased, so an earlier count is lost.
+    """
     heads, link = clusters.heads, clusters.next_record
     requirement.clock[0] += 1
     persons = np.int64(0)
@@ -140,7 +149,7 @@ def can_be_enough(requirement, clusters, records):
 
 @kernel_part
 def count_persons(c, maximum, heads, link, records, requirement):
-    """Count the persons of a cluster that are not counted yet, up to `maximum`."""
+    """Count, and mark, the persons of cluster `c` that are not counted yet, up to `maximum`; return the number."""
     persons, t = np.int64(0), heads[c]
     while t >= 0 and persons < maximum:
         persons += count_person(t, requirement, records)
@@ -150,7 +159,10 @@ def count_persons(c, maximum, heads, link, records, requirement):
 
 @kernel_part
 def count_values(c, s, maximum, heads, link, records, requirement):
-    """Count the values of a sensitive column in a cluster that are not counted yet, up to `maximum`."""
+    """Count the values of sensitive column `s` in cluster `c` not counted yet, up to `maximum`; return the number.
+
+    Values are marked as counted. NULLs and records of unknown persons do not count.
+    """
     number, t = np.int64(0), heads[c]
     while t >= 0 and number < maximum:
         number += records.people[t] >= 0 and count_value(t, s, requirement, records)
@@ -160,7 +172,7 @@ def count_values(c, s, maximum, heads, link, records, requirement):
 
 @kernel_part
 def is_before(c, other, clusters):
-    """Return whether a cluster is smaller than another one, or equally large and opened before it."""
+    """Return whether cluster `c` is smaller than cluster `other`, or equally large and opened before it."""
     return clusters.sizes[c] < clusters.sizes[other] or (
         clusters.sizes[c] == clusters.sizes[other] and clusters.ids[c] < clusters.ids[other]
     )
@@ -168,7 +180,7 @@ def is_before(c, other, clusters):
 
 @kernel_part
 def merged_loss(c, other, clusters, attributes):
-    """Return the loss of a record in the union of two clusters."""
+    """Return the loss per record of the union of clusters `c` and `other`; nothing is changed."""
     total = 0.0
     for a in range(len(attributes.weights)):
         low, high = joined_bounds(
@@ -180,7 +192,7 @@ def merged_loss(c, other, clusters, attributes):
 
 @kernel_part
 def merge_clusters(source, c, state, clusters, attributes):
-    """Merge a cluster into another one."""
+    """Merge cluster `source` into cluster `c`, in place: c gets its records and is widened, and `source` is closed."""
     for a in range(clusters.lows.shape[1]):
         low, high = joined_bounds(
             a,
@@ -197,7 +209,10 @@ def merge_clusters(source, c, state, clusters, attributes):
 
 @kernel_part
 def publish_cluster(c, new, arrival, state, records, classes, clusters):
-    """Publish the records of a cluster as a new class, and close the cluster."""
+    """Publish the records of cluster `c` as class `new` with the bounds of the cluster, and close the cluster.
+
+    `arrival` is the number of records that have arrived. The class is not counted or stored here.
+    """
     for a in range(classes.lows.shape[1]):
         classes.lows[new, a], classes.highs[new, a] = clusters.lows[c, a], clusters.highs[c, a]
     t = clusters.heads[c]

@@ -23,7 +23,12 @@ from dbanon.kernels.streams.sliding_window import (
 
 
 class PersonOptions(NamedTuple):
-    """Options of (k,l)-clustering (see `person_steps`)."""
+    """Options of (k,l)-clustering (see `person_steps`).
+
+    Attributes:
+        ends: The stream ends after the records of this call, so all are published.
+        delta: A record is published once this many records have arrived since.
+    """
 
     ends: bool
     delta: int
@@ -33,10 +38,12 @@ class PersonOptions(NamedTuple):
 def person_steps(state, max_steps, options, requirement, records, classes, attributes, loose_records, clusters):
     """Add records until all are added, or about `max_steps` records were examined; return how many were.
 
-    A due record forms a cluster of its person and the nearest persons without a cluster, or is suppressed.
+    Clusters of k persons last as long as the stream: once each of them has a pending record, the oldest of each are
+    published as a class. A due record of a person without a cluster forms a cluster with the nearest such persons, and
+    these records are published; if that is not possible, it is suppressed.
 
-    state: records added, oldest pending record, classes, -, clusters, persons without a cluster who have a pending
-    record. `loose_records` have -1 for people who have a cluster.
+    `state`: records added, oldest pending record, classes, -, clusters, persons without a cluster who have a pending
+    record. `loose_records` are the records with -1 as the person of people who have a cluster.
     """
     steps = np.int64(0)
     while steps < max_steps:
@@ -75,14 +82,17 @@ def person_steps(state, max_steps, options, requirement, records, classes, attri
 
 @kernel
 def restore_pending(state, records, clusters):
-    """Append the records that are pending from earlier calls to the lists of their persons."""
+    """Append the records pending from earlier calls (the first state[0]) to their persons' lists, in place."""
     for t in range(state[0]):
         append_pending(t, state, records, clusters)
 
 
 @kernel_part
 def append_pending(t, state, records, clusters):
-    """Append a record to the pending records of its person."""
+    """Append record `t` to the list of pending records of its person, and update the counts of ready persons.
+
+    A record of an unknown person is ignored.
+    """
     person = records.people[t]
     if person < 0:
         return
@@ -101,7 +111,7 @@ def append_pending(t, state, records, clusters):
 
 @kernel_part
 def _remove_pending(t, state, records, clusters):
-    """Remove a record from the pending records of its person."""
+    """Remove record `t` from the list of pending records of its person, and update the counts of ready persons."""
     person = records.people[t]
     if clusters.heads[person] == t:
         clusters.heads[person] = clusters.next_record[t]
@@ -121,9 +131,10 @@ def _remove_pending(t, state, records, clusters):
 
 @kernel_part
 def _form_group(x, state, requirement, records, attributes, clusters):
-    """Form a group of a record and the nearest of k - 1 persons without a cluster; return whether that is possible.
+    """Write to `clusters.group` record `x` and a record of each of the nearest k - 1 persons without a cluster.
 
-    If these have too few sensitive values, the nearest records with other values come first.
+    If these have too few sensitive values, the nearest records with other values come first. Returns whether a group
+    that suffices for a class is possible.
     """
     end = state[0]
     others = clusters.group[1:]
@@ -147,7 +158,10 @@ def _form_group(x, state, requirement, records, attributes, clusters):
 
 @kernel_part
 def _nearest_other_person(x, number, end, records, attributes, others):
-    """Return the nearest record to x of a person not among the first `number` of `others` (ties: the oldest)."""
+    """Return the pending record nearest to record `x` of a person not in x or the first `number` of `others`.
+
+    Ties: the oldest; -1 if there is none.
+    """
     best, lowest = np.int64(-1), np.inf
     for i in range(x, end):
         if records.class_ids[i] != PENDING or records.people[i] < 0 or records.people[i] == records.people[x]:
@@ -166,7 +180,10 @@ def _nearest_other_person(x, number, end, records, attributes, others):
 
 @kernel_part
 def _create_cluster(state, requirement, records, clusters):
-    """Make the persons of a group a permanent cluster."""
+    """Make the persons of the current group (`clusters.group`) a permanent cluster, in place.
+
+    Their pending records are no longer marked as those of persons without a cluster.
+    """
     c = state[4]
     state[4] += 1
     state[5] -= requirement.k
@@ -182,7 +199,7 @@ def _create_cluster(state, requirement, records, clusters):
 
 @kernel_part
 def _publish_ready(c, arrival, state, requirement, records, classes, attributes, clusters):
-    """Publish the oldest records of a cluster's persons while each person has one and their values suffice.
+    """Publish the oldest record of each person of cluster `c`, repeatedly, while each has one and their values suffice.
 
     Returns the number of examined records.
     """
@@ -204,7 +221,10 @@ def _publish_ready(c, arrival, state, requirement, records, classes, attributes,
 
 @kernel_part
 def _has_values(requirement, records, clusters):
-    """Return whether a group has enough distinct values of each sensitive column."""
+    """Return whether the current group (k records) has enough distinct values of each sensitive column.
+
+    The group is `clusters.group`. `requirement.clock` is increased, so an earlier count is lost.
+    """
     requirement.clock[0] += 1
     for s in range(len(requirement.min_values)):
         number = np.int64(0)
@@ -217,7 +237,10 @@ def _has_values(requirement, records, clusters):
 
 @kernel_part
 def _publish_group(arrival, state, requirement, records, classes, attributes, clusters):
-    """Publish a group as a class that is not reused."""
+    """Publish the current group (`clusters.group`) as a new class, which is not stored for reuse.
+
+    Bounds, class numbers and counts are written; the lists of pending records are not updated here.
+    """
     new, x, others = state[2], clusters.group[0], clusters.group[1:]
     set_class_bounds(x, requirement.k - 1, others, records, classes.lows[new], classes.highs[new], attributes)
     publish_group(x, requirement.k - 1, others, new, arrival, records)

@@ -31,7 +31,14 @@ from dbanon.kernels.streams.sliding_window import (
 
 
 class PuriOptions(NamedTuple):
-    """Options of Puri-Haritha (see `puri_steps`)."""
+    """Options of Puri-Haritha (see `puri_steps`).
+
+    Attributes:
+        ends: The stream ends after the records of this call, so all are published.
+        delta: A record is published once this many records have arrived since.
+        beta: Maximum number of open groups, unless a record fits none.
+        life: Number of arrivals after which a class is not reused any more.
+    """
 
     ends: bool
     delta: int
@@ -45,9 +52,10 @@ def puri_steps(state, max_steps, options, requirement, records, classes, attribu
 
     A record joins the open group with the least loss that has fewer than two of its kinds, or a new one, if it widens
     that group and fewer than `beta` are open. A group is published once it suffices for a class and has a set of values
-    that the last ones did not have; due records are published as in `fads_steps`.
+    that the last ones did not have; due records are published with their group if that suffices, else as in
+    `fads_steps`.
 
-    state: records added, oldest pending record, classes, stored classes, groups opened so far, open ones, number of
+    `state`: records added, oldest pending record, classes, stored classes, groups opened so far, open ones, number of
     known `sets`, and next place in them.
     """
     steps = np.int64(0)
@@ -122,10 +130,11 @@ def puri_steps(state, max_steps, options, requirement, records, classes, attribu
 
 @kernel_part
 def _assign_record(t, state, beta, records, attributes, clusters):
-    """Assign a new record to an open group; return the group.
+    """Assign the new record `t` to an open group, in place; return the group.
 
-    It is the one with the least loss, of those that have fewer than two of its kinds (ties: the smallest, then the one
-    opened first); a new one if the record widens that group and fewer than `beta` are open, or if there is none.
+    It is the one with the least loss once the record joins, of those that have fewer than two of its kinds (ties: the
+    smallest, then the one opened first); a new one if the record increases the loss of that group and fewer than `beta`
+    are open, or if there is none.
     """
     target, lowest = np.int64(-1), np.inf
     for c in range(len(clusters.is_open)):
@@ -147,7 +156,7 @@ def _assign_record(t, state, beta, records, attributes, clusters):
 
 @kernel_part
 def _accepts_record(c, t, records, clusters):
-    """Return whether a group has fewer than two records of each kind of a record."""
+    """Return whether group `c` has fewer than two records of each kind (of sensitive values) that record `t` has."""
     for s in range(records.sensitive.shape[1]):
         number, i = np.int64(0), clusters.heads[c]
         while i >= 0 and records.sensitive[t, s] >= 0:
@@ -160,7 +169,7 @@ def _accepts_record(c, t, records, clusters):
 
 @kernel_part
 def _value_set_hash(c, clusters, value_sets, clock):
-    """Return a hash of the set of values of a group, independent of their order."""
+    """Return a hash of the set of sensitive values of group `c`, independent of their order; 0 if it has none."""
     clock[0] += 1
     total, i = np.uint64(0), clusters.heads[c]
     while i >= 0:
@@ -175,7 +184,7 @@ def _value_set_hash(c, clusters, value_sets, clock):
 
 @kernel_part
 def _mix_bits(z):
-    """Return the bits of z mixed by the finalizer of SplitMix64."""
+    """Return a 64-bit hash of z (the finalizer of SplitMix64)."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
@@ -183,7 +192,7 @@ def _mix_bits(z):
 
 @kernel_part
 def _is_recent(value_set, state, sets):
-    """Return whether one of the last groups had the same values; groups without values never had."""
+    """Return whether one of the last published groups had the set of values with this hash; False for no values."""
     if value_set == np.uint64(0):
         return False
     for i in range(state[6]):

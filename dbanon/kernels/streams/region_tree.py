@@ -18,7 +18,10 @@ LEAF, NUMBER, NULLS, CATEGORY = range(4)
 
 @kernel_part
 def add_record(t, records, attributes, regions):
-    """Add a record to the deepest region that contains it; return the region."""
+    """Add record `t` to the deepest region that contains it, in place; return the region.
+
+    The pending counts of all its regions are increased.
+    """
     v, value = np.int64(0), records.values[t]
     while True:
         regions.shape[v, N_PENDING] += 1
@@ -35,7 +38,7 @@ def add_record(t, records, attributes, regions):
 
 @kernel_part
 def _child(v, value, node_starts, nodes, shape, cuts):
-    """Return the child of a region that contains a record, or -1 if there is none.
+    """Return the child of region `v` that contains a record with these values, or -1 if there is none.
 
     A leaf has no child, and the children of other regions may not cover all values.
     """
@@ -56,7 +59,7 @@ def _child(v, value, node_starts, nodes, shape, cuts):
 
 @kernel_part
 def append_record(t, v, regions):
-    """Append a record to the list of a region."""
+    """Append record `t` to the linked list of region `v`, in place; pending counts are not changed."""
     regions.next_record[t] = -1
     if regions.heads[v] < 0:
         regions.heads[v] = t
@@ -67,7 +70,7 @@ def append_record(t, v, regions):
 
 @kernel_part
 def remove_record(t, shape, region_ids):
-    """Subtract a record from the pending counts of its regions."""
+    """Subtract record `t` from the pending counts of all its regions, in place; lists are not changed."""
     v = region_ids[t]
     while v >= 0:
         shape[v, N_PENDING] -= 1
@@ -76,7 +79,7 @@ def remove_record(t, shape, region_ids):
 
 @kernel_part
 def split_leaf(v, state, requirement, records, attributes, regions, scratch):
-    """Split a leaf and the resulting leaves while each part has enough pending records.
+    """Split leaf `v`, in place, and the resulting leaves, as long as each part has enough pending records for a class.
 
     Returns the number of examined records.
     """
@@ -93,7 +96,10 @@ def split_leaf(v, state, requirement, records, attributes, regions, scratch):
 
 @kernel_part
 def _split_once(v, state, requirement, records, attributes, regions, scratch):
-    """Split a leaf on its widest attribute (ties: the first) that can be split."""
+    """Split leaf `v`, in place, on its widest attribute (ties: the first) that can be split; else it stays a leaf.
+
+    Its list is rebuilt from its pending records; published ones are dropped.
+    """
     regions.shape[v, N_NEW] = 0
     size, t = np.int64(0), regions.heads[v]
     while t >= 0:
@@ -138,9 +144,10 @@ def _split_once(v, state, requirement, records, attributes, regions, scratch):
 
 @kernel_part
 def _split_records(v, a, size, new, requirement, records, attributes, regions, scratch):
-    """Distribute the records of a leaf to regions from `new` on; return the number of regions.
+    """Distribute leaf `v`'s pending records by attribute `a` to regions from `new` on; return how many regions.
 
-    The regions are NULL and values, numbers up to the median and above, or child nodes.
+    The regions are NULL and values if there are NULLs, else numbers up to the median and above, or child nodes. `size`
+    is the number of records, which are in `scratch.rows`.
     """
     n_known = np.int64(0)
     for j in range(size):
@@ -177,9 +184,10 @@ def _split_records(v, a, size, new, requirement, records, attributes, regions, s
 
 @kernel_part
 def _split_by_nodes(v, a, size, new, requirement, records, attributes, regions, scratch):
-    """Distribute the records of a leaf, none with NULL, to regions of the nodes below their lowest common ancestor.
+    """Distribute leaf records, none with NULL on `a`, to regions of the nodes below their lowest common ancestor.
 
-    Returns the number of regions, 0 if a record is at that ancestor itself.
+    Returns the number of regions; 0 if a record is at that ancestor itself, or if there would be too many for k records
+    each.
     """
     lowest, highest = records.values[scratch.rows[0], a], records.values[scratch.rows[0], a]
     for j in range(size):
@@ -215,7 +223,7 @@ def _split_by_nodes(v, a, size, new, requirement, records, attributes, regions, 
 
 @kernel_part
 def _create_region(c, v, branch, regions):
-    """Create a region with the bounds of its parent and without records."""
+    """Create region `c` below region `v`, with v's bounds and without records; `branch` is its part of the cut."""
     shape = regions.shape
     shape[c] = 0
     shape[c, PARENT], shape[c, CHILD], shape[c, SIBLING], shape[c, BRANCH] = v, -1, -1, branch

@@ -23,10 +23,11 @@ LAST_ARRIVAL = 8
 
 @kernel_part
 def add_diverse_records(x, number, begins, ends, records, requirement, attributes, group_records, distances):
-    """Add the nearest records with new sensitive values to a group until each column has enough.
+    """Add the nearest pending records with new sensitive values to a group until each column has enough.
 
-    The group is record x and the first `number` of `group_records`. `distances`: distance of each record, inf if it is
-    not allowed; None for the distance of records. Returns the new `number`, -1 if there are too few records.
+    The group is record `x` and the first `number` of `group_records`, to which they are appended. `distances`: distance
+    of each record, inf if it is not allowed; None for the distance of records. Only records from `begins` to `ends`, of
+    persons who are not in the group, are considered. Returns the new `number`, -1 if there are too few records.
     """
     for s in range(len(requirement.min_values)):
         while n_distinct_values(x, number, s, records, group_records) < requirement.min_values[s]:
@@ -58,7 +59,10 @@ def add_diverse_records(x, number, begins, ends, records, requirement, attribute
 
 @kernel_part
 def has_person_or_value(i, x, number, s, records, group_records):
-    """Return whether a group has the person or the value of a record."""
+    """Return whether a group has the person of record `i` or its value in sensitive column `s`.
+
+    The group is record `x`, whose person is not compared, and the first `number` of `group_records`.
+    """
     if records.sensitive[x, s] == records.sensitive[i, s]:
         return True
     for j in range(number):
@@ -72,7 +76,10 @@ def has_person_or_value(i, x, number, s, records, group_records):
 
 @kernel_part
 def n_distinct_values(x, number, s, records, group_records):
-    """Return the number of distinct sensitive values of a group in column s."""
+    """Return the number of distinct values, without NULL, in sensitive column `s` of a group.
+
+    The group is record `x` and the first `number` of `group_records`.
+    """
     values = np.int64(records.sensitive[x, s] >= 0)
     for j in range(number):
         code = records.sensitive[group_records[j], s]
@@ -89,9 +96,10 @@ def n_distinct_values(x, number, s, records, group_records):
 
 @kernel_part
 def find_group(x, begins, ends, requirement, records, attributes, table, group_records, far):
-    """Find the nearest pending records that suffice for a class together with record x; return how many, or -1.
+    """Find the nearest pending records that suffice for a class together with record `x`; return how many, or -1.
 
-    They are written to `group_records`.
+    They are written to `group_records`. -1 if there are too few, or if the person of x is unknown. `table` and `far`
+    are scratch.
     """
     if records.people[x] < 0:
         return np.int64(-1)
@@ -105,7 +113,7 @@ def find_group(x, begins, ends, requirement, records, attributes, table, group_r
 
 @kernel_part
 def set_class_bounds(x, number, group_records, records, low, high, attributes):
-    """Set the bounds of a class of record x and the first `number` of `group_records`."""
+    """Set the bounds `low` and `high`, in place, to those of record `x` and the first `number` of `group_records`."""
     begin_class(records.values[x], low, high, attributes)
     for j in range(number):
         widen_class(records.values[group_records[j]], low, high, attributes)
@@ -113,14 +121,20 @@ def set_class_bounds(x, number, group_records, records, low, high, attributes):
 
 @kernel_part
 def publish_group(x, number, group_records, c, arrival, records):
-    """Publish record x and the first `number` of `group_records` with a class."""
+    """Record that record `x` and the first `number` of `group_records` are published with class `c` at `arrival`."""
     records.class_ids[x], records.published_at[x] = c, arrival
     for j in range(number):
         records.class_ids[group_records[j]], records.published_at[group_records[j]] = c, arrival
 
 
 class FadsOptions(NamedTuple):
-    """Options of FADS (see `fads_steps`)."""
+    """Options of FADS (see `fads_steps`).
+
+    Attributes:
+        ends: The stream ends after the records of this call, so all are published.
+        delta: A record is published once this many records have arrived since.
+        life: Number of arrivals after which a class is not reused any more.
+    """
 
     ends: bool
     delta: int
@@ -133,9 +147,9 @@ def fads_steps(state, max_steps, options, requirement, records, classes, attribu
 
     The oldest record is published once `delta` records have arrived since (with `ends`: all are published at the end):
     with the stored class of least loss that covers it and was made less than `life` arrivals ago, if that loses less
-    than a group of its nearest, or if there are too few for a group.
+    than a group of its nearest, or if there are too few for a group; with neither, it is suppressed.
 
-    state: records added, oldest pending record, classes, stored classes.
+    `state`: records added, oldest pending record, classes, stored classes.
     """
     steps = np.int64(0)
     while True:
@@ -159,9 +173,10 @@ def fads_steps(state, max_steps, options, requirement, records, classes, attribu
 
 @kernel_part
 def publish_due_record(x, number, state, life, records, classes, attributes, group_records):
-    """Publish a record with its group, or with a stored class that covers it and loses less; else suppress it.
+    """Publish record `x` with its group as a new class, or with a stored class that covers it and loses less.
 
-    The group is the first `number` of `group_records`; -1 if there is none.
+    The group is the first `number` of `group_records`; -1 if there is none. A new class is stored for reuse. Classes
+    made `life` or more arrivals ago are forgotten first. With neither, the record is suppressed.
     """
     arrival = state[LAST_ARRIVAL]
     forget_classes(state, arrival - life, classes)
@@ -180,7 +195,7 @@ def publish_due_record(x, number, state, life, records, classes, attributes, gro
 
 @kernel_part
 def add_next_record(state, records, attributes):
-    """Add the next record; return it."""
+    """Add the next record of the stream: update `state` and the seen ranges; return the record."""
     t = state[0]
     update_seen_ranges(records.values[t], attributes)
     state[0], state[LAST_ARRIVAL] = t + 1, records.arrived_at[t]
@@ -189,7 +204,7 @@ def add_next_record(state, records, attributes):
 
 @kernel_part
 def oldest_pending(state, class_ids):
-    """Return the oldest pending record, or the number of records added if none is pending."""
+    """Return the oldest pending record, or the number of records added if none is pending; state[1] advances to it."""
     while state[1] < state[0] and class_ids[state[1]] != PENDING:
         state[1] += 1
     return state[1]
@@ -197,15 +212,18 @@ def oldest_pending(state, class_ids):
 
 @kernel_part
 def is_due(x, delta, state, ends, records):
-    """Return whether a record must be published before the next one arrives."""
+    """Return whether record `x` must be published before the next one arrives.
+
+    It must once `delta` records have arrived, counted from itself, or at the end of the stream (`ends`).
+    """
     return (ends and state[0] == len(records.arrived_at)) or state[LAST_ARRIVAL] - records.arrived_at[x] + 1 >= delta
 
 
 @kernel_part
 def next_due(steps, max_steps, options, state, records, attributes):
-    """Add records until one is due; return it, and the number of examined records so far.
+    """Add records until one is due; return it (not yet published), and the number of examined records so far.
 
-    Returns -1 if all are added, or `max_steps` were examined.
+    The record is -1 if all are added, or `max_steps` were examined. `steps` is the number before.
     """
     while steps < max_steps:
         x = oldest_pending(state, records.class_ids)
@@ -220,7 +238,7 @@ def next_due(steps, max_steps, options, state, records, attributes):
 
 @kernel_part
 def forget_classes(state, oldest, classes):
-    """Remove stored classes made at `oldest` or before."""
+    """Remove the classes that were made when `oldest` or fewer records had arrived from the reusable ones, in place."""
     number = np.int64(0)
     for i in range(state[3]):
         if classes.made_at[classes.reusable[i]] > oldest:
@@ -231,7 +249,7 @@ def forget_classes(state, oldest, classes):
 
 @kernel_part
 def store_class(c, arrival, state, classes):
-    """Store a new class for reuse."""
+    """Count a new class, and add it to the classes that may be reused; `arrival` is when it was made."""
     classes.made_at[c] = arrival
     classes.reusable[state[3]] = c
     state[2] += 1
@@ -240,7 +258,7 @@ def store_class(c, arrival, state, classes):
 
 @kernel_part
 def store_latest_class(c, arrival, max_stored, state, classes):
-    """Store a new class for reuse until `max_stored` others follow."""
+    """Count a new class, and add it to the reusable ones, of which the oldest is dropped above `max_stored`."""
     store_class(c, arrival, state, classes)
     if state[3] > max_stored:
         for i in range(1, state[3]):

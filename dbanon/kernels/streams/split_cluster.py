@@ -16,7 +16,7 @@ PIECE, FREE, REMAINING = 1, 2, 3
 
 @kernel_part
 def list_records(c, heads, link, rows):
-    """List the records of a cluster in order of arrival, with no piece yet; return how many."""
+    """List the records of cluster `c` in `rows`, in order of arrival and with no piece yet; return how many."""
     size, t = np.int64(0), heads[c]
     while t >= 0:
         size, t = size + 1, link[t]
@@ -30,7 +30,11 @@ def list_records(c, heads, link, rows):
 
 @kernel_part
 def split_into_classes(size, base, requirement, records, classes, attributes, scratch):
-    """Split the listed records into classes from `base` on; return their number, 0 if no split is possible."""
+    """Split the `size` listed records into classes from `base` on; return their number, 0 if no split is possible.
+
+    Pieces of k persons are formed as long as possible; the remaining records join the piece that they widen least. The
+    pieces of records and the bounds of classes are written in place.
+    """
     pieces, n_remaining = np.int64(0), size
     while _form_piece(pieces, n_remaining, requirement, records, attributes, scratch):
         pieces += 1
@@ -48,9 +52,9 @@ def split_into_classes(size, base, requirement, records, classes, attributes, sc
 
 @kernel_part
 def _form_piece(piece, n_remaining, requirement, records, attributes, scratch):
-    """Form a piece of the oldest remaining record and the nearest others, the oldest of each person.
+    """Form piece number `piece`: the oldest remaining record and the nearest others, the oldest of each person.
 
-    Returns whether there are enough persons and sensitive values.
+    Returns whether there are enough persons and sensitive values; if not, no record is in it.
     """
     requirement.clock[0] += 1
     x, size = np.int64(-1), np.int64(0)
@@ -84,7 +88,7 @@ def _form_piece(piece, n_remaining, requirement, records, attributes, scratch):
 
 @kernel_part
 def _nearest_free_record(size, rows, distances_):
-    """Return the nearest record that may be taken (ties: the oldest)."""
+    """Return the nearest of the `size` records in rows[FREE] that are in no piece (ties: the oldest), or -1."""
     best, lowest = np.int64(-1), np.inf
     for i in range(size):
         if distances_[i] < lowest and rows[PIECE, rows[FREE, i]] < 0:
@@ -94,9 +98,10 @@ def _nearest_free_record(size, rows, distances_):
 
 @kernel_part
 def _take_value_shares(piece, x, size, n_remaining, requirement, records, scratch):
-    """Take, of each value of the first sensitive column, its share of a piece of k; return how many records.
+    """Add to a piece, of each value of the first sensitive column, its share of a piece of k records; return how many.
 
-    It is at least one record of each value, the nearest to record x.
+    It is at least one record of each value, the nearest to record `x`, whose own value counts. If no free record has
+    the value, fewer are added.
     """
     n_taken = np.int64(0)
     requirement.clock[0] += 1
@@ -123,7 +128,11 @@ def _take_value_shares(piece, x, size, n_remaining, requirement, records, scratc
 
 @kernel_part
 def _has_enough_values(piece, n_remaining, requirement, records, rows):
-    """Return whether a piece has enough distinct values of each sensitive column."""
+    """Return whether piece number `piece` has enough distinct values of each sensitive column.
+
+    Its records are among the first `n_remaining` of rows[REMAINING]. `requirement.clock` is increased, so an earlier
+    count is lost.
+    """
     requirement.clock[0] += 1
     for s in range(len(requirement.min_values)):
         number = np.int64(0)
@@ -137,7 +146,7 @@ def _has_enough_values(piece, n_remaining, requirement, records, rows):
 
 @kernel_part
 def _set_piece_bounds(size, base, records, classes, attributes, rows):
-    """Set the bounds of the classes of all pieces."""
+    """Set the bounds of the classes of all pieces (class `base` + piece) to those of their records, in place."""
     last = np.int64(-1)
     for j in range(size):
         t = rows[0, j]
@@ -153,7 +162,7 @@ def _set_piece_bounds(size, base, records, classes, attributes, rows):
 
 @kernel_part
 def _assign_remaining(n_remaining, pieces, base, records, requirement, classes, attributes, rows):
-    """Add each remaining record to the piece that it widens least (ties: the first).
+    """Add each remaining record to the piece whose loss it increases least (ties: the first), and widen its class.
 
     All records of a person join the piece of the oldest; if sensitive values count, each record joins its own.
     """

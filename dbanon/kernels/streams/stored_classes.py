@@ -12,7 +12,7 @@ from dbanon.kernels.streams.class_loss import class_loss, covers
 
 @kernel_part
 def widens_seen_range(value, attributes):
-    """Return whether a new record widens the seen range of a number."""
+    """Return whether a new record is outside the seen range (least to greatest so far) of any number."""
     for a in range(len(attributes.seen_ranges)):
         if attributes.node_starts[a] == attributes.node_starts[a + 1] and (
             value[a] < attributes.seen_ranges[a, 0] or value[a] > attributes.seen_ranges[a, 1]
@@ -25,7 +25,8 @@ def widens_seen_range(value, attributes):
 def cheapest_stored_class(value, classes, n_classes, losses, attributes):
     """Return the stored class that covers a record with the least loss (ties: the first), or -1.
 
-    Only the first `n_classes` of `reusable` are considered.
+    Only the first `n_classes` of `reusable` are considered. Losses that were computed for an earlier seen range are
+    updated in `losses`.
     """
     best, lowest, range_number = np.int64(-1), np.inf, losses.ranges[-1]
     for i in range(n_classes):

@@ -22,7 +22,12 @@ from dbanon.kernels.streams.sliding_window import LAST_ARRIVAL, PENDING, SUPPRES
 
 
 class SwafOptions(NamedTuple):
-    """Options of SWAF (see `swaf_steps`)."""
+    """Options of SWAF (see `swaf_steps`).
+
+    Attributes:
+        ends: The stream ends after the records of this call, so all are published.
+        delta: A record is published once this many records have arrived since.
+    """
 
     ends: bool
     delta: int
@@ -33,9 +38,10 @@ def swaf_steps(state, max_steps, options, requirement, records, classes, attribu
     """Add records until all are added, or about `max_steps` records were examined; return how many were.
 
     A due record is published with the class of the deepest of its regions whose class covers it, or that has enough
-    records for a new class.
+    pending records for a new class, of which it need not be one; if no region has, it is suppressed. Leaves with enough
+    new records are split.
 
-    state: records added, oldest pending record, classes, -, regions.
+    `state`: records added, oldest pending record, classes, -, regions.
     """
     steps = np.int64(0)
     while steps < max_steps:
@@ -93,7 +99,7 @@ def swaf_steps(state, max_steps, options, requirement, records, classes, attribu
 
 @kernel
 def restore_pending(state, regions):
-    """Put the records that are pending from earlier calls back into their regions."""
+    """Put the records that are pending from earlier calls (the first state[0]) back into their regions, in place."""
     for t in range(state[0]):
         v = regions.region_ids[t]
         if regions.shape[v, KIND] == LEAF:
@@ -105,9 +111,10 @@ def restore_pending(state, regions):
 
 @kernel_part
 def _oldest_persons(v, x, end, requirement, records, regions, batch):
-    """Collect the oldest pending record in a region of each of k persons, and of others with needed sensitive values.
+    """Collect in `batch` the oldest pending record in region `v` of each of k persons, and more for sensitive values.
 
-    They are written to `batch`. Returns how many, or -1 if there are too few.
+    Only records from `x` to `end` are considered; further persons are added for values that are still needed. Returns
+    how many records there are, or -1 if they do not suffice.
     """
     requirement.clock[0] += 1
     n_values, n = np.zeros(len(requirement.min_values), np.int64), np.int64(0)
@@ -132,7 +139,7 @@ def _oldest_persons(v, x, end, requirement, records, regions, batch):
 
 @kernel_part
 def _is_within(u, v, shape):
-    """Return whether region u is region v or below it."""
+    """Return whether region `u` is region `v` or a descendant of it."""
     while u > v:  # each has a greater number than that above it
         u = shape[u, PARENT]
     return u == v
@@ -140,10 +147,11 @@ def _is_within(u, v, shape):
 
 @kernel_part
 def _set_published_bounds(v, n, x, end, records, regions, batch, to_low, to_high, attributes):
-    """Set the bounds that a class publishes.
+    """Set the bounds `to_low` and `to_high` that a class of region `v` publishes, in place.
 
-    They are those of its region; a side that is open ends with the records, including those that stay pending in the
-    region. NULL is published as NULL, and together with values as everything.
+    They are those of the region; a side that is open ends with the records, including those that stay pending in the
+    region. NULL is published as NULL, and together with values as everything. The class has the first n records of
+    `batch`.
     """
     for a in range(len(to_low)):
         nulls, lowest, highest = np.int64(0), np.inf, -np.inf

@@ -28,7 +28,15 @@ from dbanon.kernels.streams.sliding_window import (
 
 
 class UbdsaOptions(NamedTuple):
-    """Options of UBDSA (see `ubdsa_steps`)."""
+    """Options of UBDSA (see `ubdsa_steps`).
+
+    Attributes:
+        ends: The stream ends after the records of this call, so all are published.
+        delta: A record is published once this many records have arrived since.
+        beta: Maximum number of open clusters, unless a record can join none.
+        theta: The target: greatest loss of a class that is published before a record is due.
+        store: Maximum number of stored classes.
+    """
 
     ends: bool
     delta: int
@@ -41,10 +49,12 @@ class UbdsaOptions(NamedTuple):
 def ubdsa_steps(state, max_steps, options, requirement, records, classes, attributes, clusters):
     """Add records until all are added, or about `max_steps` clusters and records were examined; return how many were.
 
-    A record is published at once with a stored class that loses no more than `theta`, or joins an open cluster; at most
-    `beta` are open unless it can join none. The last `store` classes are stored.
+    A record is published at once with a stored class that loses no more than `theta`, or joins an open cluster, which
+    is published once it suffices and loses no more than `theta`. The cluster of a due record is published; if it is too
+    small, the record is published with a stored class or suppressed, or clusters are merged first. At most `beta`
+    clusters are open unless a record can join none. The last `store` classes are stored.
 
-    state: records added, oldest pending record, classes, stored classes, clusters opened so far, open ones.
+    `state`: records added, oldest pending record, classes, stored classes, clusters opened so far, open ones.
     """
     steps = np.int64(0)
     while steps < max_steps:
@@ -92,10 +102,10 @@ def ubdsa_steps(state, max_steps, options, requirement, records, classes, attrib
 
 @kernel_part
 def _assign_record(t, state, beta, theta, records, attributes, clusters):
-    """Assign a new record to the cluster whose total loss grows least; return the cluster.
+    """Assign the new record `t` to the open cluster whose total loss grows least, in place; return the cluster.
 
-    Ties: the smallest, then the one opened first. If the loss would exceed theta and another cluster may be opened,
-    that is done.
+    Ties: the smallest, then the one opened first. If the loss per record would exceed `theta` and fewer than `beta`
+    clusters are open, or none is, a new one is opened for it.
     """
     target, lowest, new_loss = np.int64(-1), np.inf, np.inf
     for c in range(len(clusters.is_open)):
@@ -116,7 +126,7 @@ def _assign_record(t, state, beta, theta, records, attributes, clusters):
 
 @kernel_part
 def _cheapest_merge(c, clusters, attributes):
-    """Return the open cluster whose merge with a cluster adds the least total loss.
+    """Return the open cluster whose merge with cluster `c` adds the least total loss; -1 if there is no other.
 
     Ties: the smallest, then the one opened first.
     """

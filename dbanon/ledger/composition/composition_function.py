@@ -13,7 +13,11 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def composition(call: Call) -> Sql:
-    """Return the SQL of the function composition: people whom two releases together narrow to too few candidates."""
+    """Return the SQL of composition(): people whom two releases together narrow to too few candidates.
+
+    Each of the arguments `a` and `b` of the call names a release; `version_a` and `version_b` select a version, by
+    default the latest. People who are in one of the two versions only are included.
+    """
     name = call.function.name
     first, second = (
         _version(call, releases.find_release(name, call.text(p), call.cursor, call.path), f"version_{p}") for p in "ab"
@@ -22,10 +26,15 @@ def composition(call: Call) -> Sql:
 
 
 def _version(call: Call, latest: LedgerEntry, parameter: str) -> LedgerEntry:
-    """Return the version of a release that a parameter requests, by default the latest.
+    """Return the version of a release that the call requests, or the latest one if it requests none.
+
+    Args:
+        call: The call of composition().
+        latest: The latest version of the release.
+        parameter: The name of the call's parameter with the version number: `version_a` or `version_b`.
 
     Raises:
-        UnknownVersionError: There is no such version.
+        UnknownVersionError: The ledger has no version of this release with the requested number.
     """
     version = call.options.integer(parameter)
     if version is None:
@@ -42,7 +51,17 @@ def _version(call: Call, latest: LedgerEntry, parameter: str) -> LedgerEntry:
 
 
 def composition_sql(function: str, first: LedgerEntry, second: LedgerEntry, with_unshared: bool = False) -> Sql:
-    """Return the query of composition() for two versions; `with_unshared` adds people in one of them only.
+    """Return the query that finds the people whom two versions together narrow to too few candidates.
+
+    The query compares the number of candidates with the greater k of both versions, and the number of sensitive values
+    that remain possible with the greater l. Sensitive columns are compared only if both versions have them and store
+    hashes of one format.
+
+    Args:
+        function: The name of the calling function, for the error message.
+        first: One version.
+        second: The other version.
+        with_unshared: Whether people who are in only one of the versions are checked, too, within their class.
 
     Raises:
         CompositionUnknownError: A version has no column that identifies people.
@@ -76,14 +95,17 @@ def composition_sql(function: str, first: LedgerEntry, second: LedgerEntry, with
 
 
 def _sensitive_positions(entry: LedgerEntry) -> dict[str, int]:
-    """Return the position of each sensitive column among the column hashes of a version, by lower-case name."""
+    """Map each sensitive column, in lower case, to its position (from 1) in the version's array of column hashes.
+
+    Empty for versions that an earlier dbanon stored without hashes of single columns.
+    """
     if entry.bases is None:
         return {}
     return {c.lower(): i + 1 for i, c in enumerate(entry.values) if entry.roles[c] == "sensitive"}
 
 
 def _release_l(entry: LedgerEntry) -> int:
-    """Return the l of a release: the parameter of its call, or the default of its algorithm."""
+    """Return the l of a release: the parameter `l` of its call, else the default of its algorithm, else 1."""
     parameters = entry.call["parameters"]
     default_l = next(
         p.default for p in registry.resolve_function(entry.call["function"], parameters).parameters if p.name == "l"

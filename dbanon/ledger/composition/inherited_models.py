@@ -13,10 +13,11 @@ from dbanon.release.spec.release_spec import ReleaseSpec
 
 @dataclass(frozen=True)
 class InheritedModels:
-    """A release spec with the models of earlier versions in addition to its own.
+    """A release spec to which the privacy models of earlier versions were added.
 
-    `versions_by_model`: for the number of each inherited model, the positions of the versions that require it; it
-    applies to the people that these show. `joint`: whether any version requires the joint form, which is stricter.
+    `versions_by_model` has an entry for each added model: its index in `spec.model_requirements`, and the indexes of
+    the earlier versions that require it. The model applies to the people in these versions. `joint` is whether the spec
+    or an earlier version sets `multi_sensitive = 'joint'`, which tests all sensitive columns together and is stricter.
     """
 
     spec: ReleaseSpec
@@ -25,12 +26,22 @@ class InheritedModels:
 
     @property
     def uses_whole_table(self) -> bool:
-        """Whether a model compares classes with the whole table."""
+        """Whether any of the models, added or not, compares a class with the distribution in the whole table."""
         return any(d.form_definition.uses_overall for d in self.spec.model_requirements)
 
 
 def inherit_models(spec: ReleaseSpec, others: Sequence[LedgerEntry]) -> InheritedModels:
-    """Return the spec with models that other versions require of columns which it publishes unchanged, too."""
+    """Return the spec of a new version together with the privacy models that earlier versions require.
+
+    A model is inherited if the new version publishes the column of the model unchanged (as `sensitive` or
+    `insensitive`); an insensitive column is then treated as sensitive. Models that the spec has already are not added
+    again. A model that orders values by a hierarchy takes its alternative form if the spec has no hierarchy for the
+    column.
+
+    Args:
+        spec: The release spec of the new version; it is not changed.
+        others: The earlier versions.
+    """
     unchanged = {c.lower(): c for c in (*spec.roles.sensitive, *spec.roles.insensitive)}
     sensitive, demands = list(spec.roles.sensitive), list(spec.model_requirements)
     versions_by_demand: dict[int, tuple[int, ...]] = {}
@@ -62,7 +73,7 @@ def inherit_models(spec: ReleaseSpec, others: Sequence[LedgerEntry]) -> Inherite
 
 
 def _demands(entry: LedgerEntry) -> list[tuple[str, model_request.ModelRequirement]]:
-    """Return the models of a version, each with its column."""
+    """Return the privacy models that a version's parameters require, each with the name of its sensitive column."""
     sensitive = [c for c, role in entry.roles.items() if role == "sensitive"]
     return [
         (sensitive[d.sensitive], d)

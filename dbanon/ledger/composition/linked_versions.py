@@ -22,12 +22,22 @@ from dbanon.sqltext.templates import fill
 def check_linked_versions(
     cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, others: Sequence[LedgerEntry], old_suffix: str
 ) -> None:
-    """Check that a version and earlier ones with its pseudonyms together meet the model.
+    """Check that a new version and the earlier versions with the same pseudonyms together meet the privacy models.
 
-    `old_suffix` ends the names of the tables of the version that is replaced. Linear in the rows of these versions.
+    Return without a check if no earlier version shares a pseudonym key with the new one. Linear in the rows of these
+    versions.
+
+    Args:
+        cursor: A cursor within the transaction that creates the version.
+        entry: The new version.
+        spec: The release spec of the new version.
+        others: Earlier versions of the same people.
+        old_suffix: Suffix that the table names of the replaced version have until the new one is complete.
 
     Raises:
-        LinkedVersionsNotAnonymousError: They do not, or it cannot be determined.
+        LinkedVersionsNotAnonymousError: Persons miss a model; or this cannot be checked, since a version has pseudonyms
+            of several columns, pseudonyms and persons do not correspond one to one, or the versions publish other
+            columns or identify people by other columns.
     """
     linked_versions = [o for o in others if set(entry.pseudonym_keys) & set(o.pseudonym_keys)]
     if not linked_versions:
@@ -58,9 +68,11 @@ def check_linked_versions(
 
 
 def _are_pseudonyms_of_persons(cursor: Any, spec: ReleaseSpec) -> bool:
-    """Return whether pseudonyms and persons correspond one to one, so that readers can follow single persons only.
+    """Return whether pseudonyms and persons in the present source correspond one to one.
 
-    Pseudonyms of a household, for example, would let readers follow its members together.
+    True without a query if no person column is declared or the person column itself is the pseudonymized one.
+    Pseudonyms of a household, for example, do not correspond: they would let readers follow its members together. Only
+    the first pseudonymized column is examined.
     """
     person, source = spec.roles.person, spec.source
     if person is None or person == spec.pseudonym_columns[0]:
@@ -75,7 +87,15 @@ def _are_pseudonyms_of_persons(cursor: Any, spec: ReleaseSpec) -> bool:
 def _missed_models(
     cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, linked_versions: Sequence[LedgerEntry], old_suffix: str
 ) -> list[tuple[str, int]]:
-    """Return the parameters of models that are missed, with the number of persons."""
+    """Return the model parameters that the versions together miss, each with the number of persons who miss it.
+
+    Empty if all models are met. Runs the template `linked_versions.sql` with the greatest k of all versions and the
+    models that they require. It also checks rare values of columns that are published unchanged, masked or shifted,
+    except those in `allow_rare`.
+
+    `linked_versions` are the earlier versions, `entry` is the new one, and `old_suffix` is the suffix of the table
+    names of the version that is replaced.
+    """
     inherited = inherit_models(spec, linked_versions)
     allowed_rare = {n.lower() for n in spec.options.columns("allow_rare")}
     rare = [

@@ -1,4 +1,4 @@
-"""Refuse releases that overlap with a release of related tables: nothing else may be released of its people."""
+"""Refuse releases that overlap with a release of related tables: no other release of its people is allowed."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,8 +16,10 @@ from dbanon.sqltext.quote import qualified
 def refuse_overlapping(cursor: Any, entry: LedgerEntry | StreamEntry) -> None:
     """Check that no release of related tables is about the people of a new version or stream.
 
+    Dropped releases count, too, since readers may still have them.
+
     Raises:
-        OverlappingReleaseError: One is, published or dropped; readers may still have it.
+        OverlappingReleaseError: A release of related tables has a source table in common with `entry`.
     """
     bases = same_source.comparable_bases(entry)
     overlapping = [other for other in _all_related_releases(cursor) if bases & _related_bases(cursor, other)]
@@ -28,13 +30,19 @@ def refuse_overlapping(cursor: Any, entry: LedgerEntry | StreamEntry) -> None:
 
 
 def refuse_published_people(cursor: Any, release: related_releases.RelatedRelease, composition: str) -> None:
-    """Check that nothing was released of the people of a new release of related tables.
+    """Check that nothing was released before of the people of a new release of related tables.
 
-    If that is unknown, it is refused or warned of, according to `composition`.
+    Versions, streams and releases of related tables count if they were made from the same tables. If it is unknown
+    whether another release is about these people, a warning is issued or an error is raised.
+
+    Args:
+        cursor: A cursor that sees the ledgers.
+        release: The new release of related tables.
+        composition: `refuse` to raise an error for releases whose relation is unknown, `warn` to warn.
 
     Raises:
         OverlappingReleaseError: Something was released.
-        UnknownRelationError: It is unknown, and `composition` is `refuse`.
+        UnknownRelationError: The relation to another release is unknown, and `composition` is `refuse`.
     """
     bases = _related_bases(cursor, release)
     overlapping = [
@@ -54,7 +62,11 @@ def _all_related_releases(cursor: Any) -> Iterator[related_releases.RelatedRelea
 
 
 def _related_bases(cursor: Any, release: related_releases.RelatedRelease) -> set[same_source.Base]:
-    """Return the tables behind a release, and those behind every other table declared to be about its people."""
+    """Return the base tables of a release of related tables and of all other tables that are about its people.
+
+    The latter are tables whose entity table, by `dbanon.relation` or by a foreign key, is made from the release's table
+    of people.
+    """
     people = same_source.parse_bases(release.people, release.database)
     bases = same_source.parse_bases(release.bases, release.database) | same_source.attached_bases(
         release.tables.values()
@@ -66,7 +78,7 @@ def _related_bases(cursor: Any, release: related_releases.RelatedRelease) -> set
 
 
 def _relations(cursor: Any, database: str) -> Iterator[tuple[str, str]]:
-    """Yield (table, entity table) names from dbanon.relation and from foreign keys."""
+    """Yield (table, table that it refers to) as SQL names, from rows of dbanon.relation and from all foreign keys."""
     for row in stored_relation.relation_rows(cursor, database):
         yield _qualified_name(row.schema, row.table), _qualified_name(row.entity_schema, row.entity)
     for schema, table, referenced in cursor.execute(
@@ -78,13 +90,16 @@ def _relations(cursor: Any, database: str) -> Iterator[tuple[str, str]]:
 
 
 def _qualified_name(schema: str, table: str) -> str:
-    """Return the name of a table in a policy row with its schema, unless it includes one already."""
+    """Return a table name in dbanon.relation as SQL with a schema: its own if it includes one, else `schema`."""
     parts = names.table_parts(table) or (table,)
     return table if len(parts) > 1 else str(qualified(schema, parts[0]))
 
 
 def _bases(cursor: Any, database: str, name: str) -> set[same_source.Base]:
-    """Return the tables behind a table or view; empty if it does not exist or its database is not attached."""
+    """Return the base tables of a table or view of `database`, found by name.
+
+    Empty if it does not exist or its database is not attached.
+    """
     try:
         source = catalog.resolve_source("materialize", name, cursor, catalog.SearchPath(database, "main"), {})
     except (errors.UnknownTableError, errors.DatabaseNotAttachedError):

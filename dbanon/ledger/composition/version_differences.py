@@ -17,10 +17,18 @@ _BITS = 60
 
 @dataclass(frozen=True)
 class SmallDifference:
-    """Sets of records that miss the model and that a new version and earlier ones together distinguish.
+    """Sets of records that miss the privacy model and that a reader can isolate from a new version and earlier ones.
 
-    `others` are the versions to subtract: those without the records if the new one has them, else those with them.
-    `people` are records if no person column is declared.
+    Attributes:
+        kind: The relation of the records in a set: `whole` (any records), `label` (published with equal generalized
+            quasi-identifiers), `lineage` (in one cluster that was kept), `linked` (in classes connected by common
+            records) or `refined` (in the same classes, version by version).
+        others: The earlier versions to subtract: those without the records if the new version has them, else those with
+            them.
+        is_new: Whether the new version has the records.
+        n_sets: Number of sets.
+        n_people: Number of people in them; of records if no person column is declared.
+        missed_parameters: The parameters of the models that the sets miss.
     """
 
     kind: str
@@ -32,18 +40,24 @@ class SmallDifference:
 
 
 def are_comparable(entry: LedgerEntry, other: LedgerEntry) -> bool:
-    """Return whether both versions identify people by the same columns."""
+    """Return whether both versions identify people by the same columns, without regard to case.
+
+    False if the versions have no person key.
+    """
     entry_key, other_key = ([c.lower() for c in e.person_key or ()] for e in (entry, other))
     return bool(entry_key) and entry_key == other_key
 
 
 def same_name(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> list[LedgerEntry]:
-    """Return earlier versions under the same name."""
+    """Return those of `others` that are versions of the same release: equal database, schema and name."""
     return [o for o in others if o.place[:3] == entry.place[:3]]
 
 
 def kept_since(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> list[LedgerEntry]:
-    """Return earlier versions whose clusters the new one keeps."""
+    """Return those of `others` from which `entry`, the new version, has kept its clusters without interruption.
+
+    Only versions under the name of `entry` can be among them.
+    """
     lineages = _lineages(entry, others)
     return [o for o in others if lineages.get(o.place) == lineages[entry.place]]
 
@@ -56,17 +70,18 @@ def small_differences(
     by_class: bool = False,
     old_suffix: str = "",
 ) -> list[SmallDifference]:
-    """Return the sets of too few records that version `entry` isolates together with `others`.
+    """Return the sets of too few records that a reader can isolate from version `entry` together with `others`.
+
+    Empty if there are none. Linear in the rows of these versions; see sql/ledger/composition/version_differences.sql.
 
     Args:
         cursor: A cursor within the transaction that creates the version.
         entry: The new version.
         spec: Its release spec.
         others: Earlier versions.
-        by_class: Compare classes instead of presence, where people can be matched.
+        by_class: If true, compare the classes in which records are, but only for versions in which people can be
+            matched. If false, compare in which versions records are present.
         old_suffix: Suffix of the table names of the version that is replaced, until the new one is complete.
-
-    Linear in the rows of these versions; see sql/ledger/composition/version_differences.sql.
     """
     differences: list[SmallDifference] = []
     for group in _groups(entry, others):
@@ -78,15 +93,18 @@ def small_differences(
 
 
 def _have_same_columns(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> bool:
-    """Return whether all versions are of one source and publish the same columns.
+    """Return whether all versions have the source of `entry` and publish the same columns with comparable values.
 
-    Then the comparison of these columns includes that of the people.
+    If so, a comparison of these columns includes the comparison of the people.
     """
     return all(o.call["source"] == entry.call["source"] and same_values(entry, o) for o in others)
 
 
 def _not_covered(sets: Sequence[SmallDifference], earlier: Sequence[SmallDifference]) -> list[SmallDifference]:
-    """Return the sets of versions for which none was found before, as the others are rarely of other people."""
+    """Return the sets in which some version to subtract is in no earlier set with equal `kind` and `is_new`.
+
+    The other sets are dropped, since they are rarely about other people.
+    """
     pairs = {(a.kind, a.is_new, o.place) for a in earlier for o in a.others}
     return [a for a in sets if not all((a.kind, a.is_new, o.place) in pairs for o in a.others)]
 
@@ -94,10 +112,13 @@ def _not_covered(sets: Sequence[SmallDifference], earlier: Sequence[SmallDiffere
 def returned_people(
     cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, others: Sequence[LedgerEntry], old_suffix: str = ""
 ) -> list[SmallDifference]:
-    """Return the sets of too few people that a class of version `entry` shares with a class of an earlier version.
+    """Return the sets of too few people whom a class of version `entry` shares with a class of an earlier version.
 
-    Only versions whose clusters `entry` keeps are compared: these are people who were removed, were added again and are
-    in another class now. Linear in the rows.
+    These are people who were removed, were added again and are in another class now. Only versions whose clusters
+    `entry` keeps are compared, and only if people can be matched. `old_suffix` is the suffix of the table names of the
+    version that is replaced. Linear in the rows.
+
+    `others` are earlier versions. Empty if there are no such people.
     """
     return [
         difference
@@ -110,11 +131,15 @@ def returned_people(
 def class_sum_differences(
     cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, others: Sequence[LedgerEntry], old_suffix: str = ""
 ) -> list[SmallDifference]:
-    """Return the sets of too few records by which sums of classes of `entry` and of one other version differ.
+    """Return the sets of too few records by which sums over classes of `entry` and of one other version differ.
 
-    Only versions of another clustering are compared. Classes of both that are connected by common records cover the
-    same values; a reader may not see that other classes cover them, too, so this can find more than a reader can
-    isolate. Linear in the records for each version.
+    Each version with another clustering, in which people can be matched, is compared with `entry` on its own. Classes
+    of both versions that are connected by common records cover the same values, so a reader can subtract their sums. A
+    reader may not see that other classes cover these values, too, so this can find more than a reader can isolate.
+    `old_suffix` is the suffix of the table names of the version that is replaced. Linear in the records for each
+    version.
+
+    `others` are earlier versions. Empty if there are no such sets.
     """
     same_clusters = kept_since(entry, others)
     differences: list[SmallDifference] = []
@@ -132,10 +157,11 @@ def class_sum_differences(
 
 
 def _class_components(cursor: Any, entry: LedgerEntry, other: LedgerEntry) -> tuple[dict[int, int], dict[int, int]]:
-    """Return the number of the connected component of every class of another version and of the new one.
+    """Return two mappings from class to number of its connected component: of version `other`, and of version `entry`.
 
-    Classes are connected by records that are in both. Those of a component cover the same values together, so that a
-    reader can subtract their sums. Linear in the records.
+    Two classes are connected if they have a common record, or a common person where records cannot be compared. Classes
+    without any common record are missing. Classes of one component cover the same values together, so that a reader can
+    subtract their sums. Linear in the records.
     """
     by_record = other.call["source"] == entry.call["source"] and releases.same_roles(other, entry.roles)
     rows = cursor.execute(
@@ -146,6 +172,10 @@ def _class_components(cursor: Any, entry: LedgerEntry, other: LedgerEntry) -> tu
     parents: dict[tuple[bool, int], tuple[bool, int]] = {}
 
     def root_of(node: tuple[bool, int]) -> tuple[bool, int]:
+        """Return the root of a node in the union-find forest, and shorten the path; an unknown node becomes a root.
+
+        A node is (whether it is a class of the new version, class).
+        """
         while parents.setdefault(node, node) != node:
             parents[node] = parents[parents[node]]
             node = parents[node]
@@ -160,9 +190,14 @@ def _class_components(cursor: Any, entry: LedgerEntry, other: LedgerEntry) -> tu
 
 @dataclass(frozen=True)
 class _Group:
-    """Versions that are compared at once: by the identity of a record, and the values of some columns.
+    """Earlier versions that one query compares with a new one, by identities of records and values of some columns.
 
-    `is_matchable`: whether people can be matched; `is_exact`: whether all versions publish exactly these columns.
+    Attributes:
+        identity: SQL of the identity of a record: the person key, the row hash, or NULL if records cannot be matched.
+        columns: The published columns that are compared; none to compare only the people.
+        others: The earlier versions.
+        is_matchable: Whether people can be matched.
+        is_exact: Whether all versions publish exactly these columns.
     """
 
     identity: Sql
@@ -178,6 +213,12 @@ class _Group:
 
 
 def _groups(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> Iterator[_Group]:
+    """Yield the groups of versions in which `entry` is compared with `others`.
+
+    Versions with the same person columns are grouped by common columns, and once more by people alone. Versions without
+    a person key, of the same source and with equal roles and columns, are matched by row hash. All remaining versions
+    with hashes of the same format are compared only by the values of common columns, without matching records.
+    """
     comparable = [o for o in others if are_comparable(entry, o)]
     yield from _by_columns(entry, comparable, Sql("person_key"), True)
     if (
@@ -204,7 +245,17 @@ def _groups(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> Iterator[_Grou
 def _by_columns(
     entry: LedgerEntry, others: Sequence[LedgerEntry], identity: Sql, is_comparable: bool
 ) -> Iterator[_Group]:
-    """Yield a group for each set of columns that versions have in common with the new one."""
+    """Yield one group of the versions with exactly the columns of `entry`, and one per other set of common columns.
+
+    A version is in the group of every set of columns that it has in common with `entry`. Without such versions nothing
+    is yielded.
+
+    Args:
+        entry: The new version.
+        others: Earlier versions.
+        identity: SQL of the identity of a record, for the groups.
+        is_comparable: Whether people can be matched by it.
+    """
     exact = [o for o in others if same_values(entry, o)]
     if exact:
         yield _Group(identity, entry.values, tuple(exact), is_comparable, True)
@@ -216,7 +267,10 @@ def _by_columns(
 
 
 def same_values(entry: LedgerEntry, other: LedgerEntry) -> bool:
-    """Return whether both publish the same columns, in which equal values are equal."""
+    """Return whether both versions publish the same columns unchanged and spell equal values equally.
+
+    If so, hashes of the values can be compared. Generalized columns and pseudonyms are not considered.
+    """
     same_format = other.hash_format == entry.hash_format or not entry.values
     return (
         same_format
@@ -226,7 +280,10 @@ def same_values(entry: LedgerEntry, other: LedgerEntry) -> bool:
 
 
 def _shared(entry: LedgerEntry, other: LedgerEntry) -> tuple[str, ...]:
-    """Return the columns that both publish unchanged; empty if the ledger has no hashes of single columns."""
+    """Return the columns that both versions publish unchanged with comparable values, in the order of `entry`.
+
+    Empty if the formats of their hashes differ.
+    """
     theirs = {c.lower() for c in other.values} if other.hash_format == entry.hash_format else set()
     return tuple(c for c in entry.values if c.lower() in theirs and entry.has_comparable_values(other, c))
 
@@ -241,10 +298,19 @@ def _find_small_differences(
     components: Sequence[Mapping[int, int]] = (),
     by_identity: bool = False,
 ) -> list[SmallDifference]:
-    """Return the sets of too few records in a group.
+    """Return the sets of too few records that the versions of a group isolate.
 
-    `components` restricts them to classes of one other version and the new one in one component. With `by_identity`
-    records are equal if the membership has the same identity for them.
+    Args:
+        cursor: A cursor within the transaction that creates the version.
+        entry: The new version.
+        spec: Its release spec.
+        group: The earlier versions and what is compared.
+        by_class: Whether classes are compared instead of presence.
+        old_suffix: Suffix of the table names of the version that is replaced.
+        components: Component number by class, for the one other version and for the new one; empty to compare single
+            records. Sums of classes in one component are compared.
+        by_identity: Whether records within a class count as the same if the group's `identity` is equal, even where all
+            their values could be compared.
     """
     others, last = group.others, len(group.others)
     lineages = _lineages(entry, others)
@@ -294,18 +360,28 @@ def _find_small_differences(
 
 
 def _members_sql(version: LedgerEntry) -> Sql:
-    """Return the membership of a version; that of an earlier one has no hashes per column."""
+    """Return SQL of the rows of dbanon.membership of a version.
+
+    Columns for hashes of labels and single columns are NULL for a version that was stored without them.
+    """
     return version.members if version.bases is not None else Sql(_WITHOUT_COLUMN_HASHES.format(version.members))
 
 
 def _parameters(components: Sequence[Mapping[int, int]]) -> dict[str, list[int]]:
-    """Return parameters of the statement: the classes of each version and their component numbers."""
+    """Return the values of the statement's named parameters: `classesN` and `numbersN` for version N.
+
+    They are the classes and the component numbers in `components`; empty if that is empty.
+    """
     classes = {f"classes{i}": list(numbers) for i, numbers in enumerate(components)}
     return classes | {f"numbers{i}": list(numbers.values()) for i, numbers in enumerate(components)}
 
 
 def _presence_condition(places: Sequence[int]) -> Sql:
-    """Return the condition that the people of a set were in one of these versions."""
+    """Return SQL of the condition that the records of a set were in any of some versions.
+
+    `places` are indexes of versions. The columns `before0`, `before1` and so on have one bit per version, 60 versions
+    each.
+    """
     bits: dict[int, int] = {}
     for i in places:
         bits[i // _BITS] = bits.get(i // _BITS, 0) | 1 << i % _BITS
@@ -313,7 +389,10 @@ def _presence_condition(places: Sequence[int]) -> Sql:
 
 
 def _record_identity(entry: LedgerEntry, spec: ReleaseSpec, group: _Group) -> Sql:
-    """Return SQL that identifies a record within classes: all its values if they can be compared, else its person."""
+    """Return SQL that identifies a record within classes: its row hash if rows are comparable, else `group.identity`.
+
+    Rows are comparable if all versions have the same source, roles and columns, and no person column is declared.
+    """
     same_records = all(
         o.call["source"] == entry.call["source"] and releases.same_roles(o, entry.roles) and same_values(entry, o)
         for o in group.others
@@ -322,7 +401,12 @@ def _record_identity(entry: LedgerEntry, spec: ReleaseSpec, group: _Group) -> Sq
 
 
 def _value_hash(version: LedgerEntry, group: _Group) -> Sql:
-    """Return SQL of a hash of the values that a record publishes in the group's columns."""
+    """Return SQL of a hash of the values that a record publishes in the group's columns; constant 0 if there are none.
+
+    Args:
+        version: The version whose membership has the record; it gives the positions of the columns.
+        group: The group.
+    """
     if group.is_exact:
         return Sql("value_hash")
     if not group.columns:
@@ -337,9 +421,10 @@ _WITHOUT_COLUMN_HASHES = "(SELECT *, NULL::UBIGINT AS label_hash, NULL::UBIGINT[
 
 
 def _lineages(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> dict[tuple[str, str, str, int], int]:
-    """Return the version since which clusters were kept, for each version of the same name.
+    """Return, for each version of the name of `entry`, the number of the version since which its clusters were kept.
 
-    A lineage ends where a version in between is unknown.
+    The keys are places (database, schema, name, version). A version that was clustered again has its own number. So has
+    one whose predecessor is not among `others`.
     """
     lineages: dict[tuple[str, str, str, int], int] = {}
     previous: LedgerEntry | None = None
@@ -351,12 +436,21 @@ def _lineages(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> dict[tuple[s
 
 
 def live_tables(cursor: Any, entry: LedgerEntry, others: Sequence[LedgerEntry], old_suffix: str) -> list[Sql]:
-    """Return the tables of these versions, which all publish the same columns, that still exist."""
+    """Return the names of the tables of `entry` and of those `others` whose table still exists.
+
+    All versions must publish the same columns. `old_suffix` is appended to the names of earlier versions under the name
+    of `entry`. A table is also omitted if the type of a published column has changed.
+    """
     return _live_tables(cursor, entry, _Group(Sql("person_key"), entry.values, tuple(others), True, True), old_suffix)
 
 
 def _live_tables(cursor: Any, entry: LedgerEntry, group: _Group, old_suffix: str) -> list[Sql]:
-    """Return the existing tables of versions with the group's columns; they have the values behind the hashes."""
+    """Return the tables that still have the group's columns in their present types, the table of `entry` first.
+
+    They have the values behind the hashes. A group without columns gives only a relation with the row count of `entry`.
+
+    `old_suffix` is appended to the names of earlier versions under the name of `entry`.
+    """
     if not group.columns:
         return [Sql(f"(SELECT 1 FROM {entry.table()})")]
     entry_types = releases.table_columns(entry, "", cursor)

@@ -28,12 +28,15 @@ class Agreement:
     """The extent to which the records of two groups are equal in some columns.
 
     Args:
-        places: The columns, by number.
-        common: Records of one group that have an equal one in the other.
-        is_no_chance: Whether most of the smaller group is in the other, and chance does not explain it.
+        places: The indexes of the columns.
+        common: Number of records of one group that have an equal one in the other.
+        is_no_chance: Whether `is_mostly_same` holds and groups of different people would agree as much with a
+            probability of at most 1e-4.
         is_mostly_same: Whether the groups agree at least half as far above chance as equal groups would.
-        is_notable: Whether the groups agree more than groups of different people usually do.
-        is_decidable: Whether these columns would show that the groups are the same.
+        is_notable: Whether the groups agree more than groups of different people usually do (by more than three
+            standard deviations).
+        is_decidable: Whether equal groups would be recognized by these columns: they would agree far more than by
+            chance.
     """
 
     places: tuple[int, ...]
@@ -45,21 +48,24 @@ class Agreement:
 
     @property
     def is_chance(self) -> bool:
-        """Whether the groups agree no more than groups of different people, though the columns would show it."""
+        """Whether the groups agree no more than different people do, though equal groups would be recognized."""
         return self.is_decidable and not self.is_notable
 
 
 def agreement(counts: Sequence[tuple[int, int, int]], places: tuple[int, ...]) -> Agreement:
-    """Return how far two groups agree.
-
-    Args:
-        counts: For values that occur `mine` times in one group and `theirs` times in the other: how many such values
-            there are. Rows (mine, theirs, values).
-        places: The columns of these values, by number.
+    """Return how far two groups of records agree, compared with chance.
 
     If each record were of one group or the other by chance, whatever its values, the number of records without an equal
     one in the other group would be a sum of independent variables |2 X - t|, X binomial with t trials. Groups of
     different people differ at least as much. O(records) time.
+
+    Args:
+        counts: Rows (mine, theirs, values): the number of values that occur `mine` times in one group and `theirs`
+            times in the other.
+        places: The indexes of the columns of these values; they are only passed on to the result.
+
+    Returns:
+        The agreement. If a group is empty, all its flags are false.
     """
     mine = sum(x * n for x, _, n in counts)
     theirs = sum(y * n for _, y, n in counts)
@@ -89,7 +95,10 @@ def agreement(counts: Sequence[tuple[int, int, int]], places: tuple[int, ...]) -
 
 
 def _moments(total: int, share: float) -> tuple[float, float]:
-    """Return the mean and the variance of |2 X - total|, X binomial."""
+    """Return the mean and the variance of |2 X - total|, X binomial: `total` trials with probability `share`.
+
+    Approximated by a normal variable above 2,000 trials.
+    """
     if total > _MANY:
         return _folded_normal(total * (2 * share - 1), 4 * total * share * (1 - share))
     values, weights = _distribution(total, share)
@@ -102,7 +111,7 @@ _MANY = 2000
 
 
 def _folded_normal(mean: float, variance: float) -> tuple[float, float]:
-    """Return the mean and the variance of the absolute value of a normal variable."""
+    """Return the mean and the variance of |Y|, where Y is normal with the given mean and variance."""
     deviation = math.sqrt(variance)
     ratio = mean / deviation
     folded = deviation * math.sqrt(2 / math.pi) * math.exp(-ratio * ratio / 2) + mean * math.erf(ratio / math.sqrt(2))
@@ -110,7 +119,10 @@ def _folded_normal(mean: float, variance: float) -> tuple[float, float]:
 
 
 def _distribution(total: int, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the values of |2 X - total| with their probabilities."""
+    """Return the values of |2 X - total| for X = 0, ..., total, and the probability of each X.
+
+    X is binomial with `total` trials of probability `share`. A value can occur twice.
+    """
     trials = np.arange(total + 1)
     factorials = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, total + 1)))))
     logs = factorials[total] - factorials - factorials[::-1]
@@ -119,7 +131,10 @@ def _distribution(total: int, share: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _probability_at_most(totals: Sequence[int], share: float, limit: int) -> float:
-    """Return the probability that the sum of |2 X - t| over the totals t is at most a limit."""
+    """Return the probability that a sum of independent |2 X - t|, X binomial with t trials, is at most `limit`.
+
+    `totals` are the numbers t of trials, `share` is the probability of each trial.
+    """
     sums = np.ones(1)
     for total in totals:
         values, weights = _distribution(total, share)

@@ -13,7 +13,16 @@ from dbanon.sqltext import names
 def disjoint_names(
     cursor: Any, entry: LedgerEntry, names_given: str | Sequence[str], earlier: Sequence[LedgerEntry]
 ) -> tuple[str, ...]:
-    """Return the names from which a version is declared disjoint: those given, or those of the previous version.
+    """Return the names of releases and sources that a new version is declared to be disjoint from (about other people).
+
+    Args:
+        cursor: A cursor.
+        entry: The new version.
+        names_given: The names in the call, one or several; empty if none is given.
+        earlier: The earlier versions of the release, the latest last.
+
+    Returns:
+        The names in the call as given; if none is given, those of the previous version; empty without one.
 
     Raises:
         InvalidArgumentError: A name is neither that of a release of the database nor that of a table or view.
@@ -33,16 +42,23 @@ def disjoint_names(
 
 
 def without_disjoint(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> list[LedgerEntry]:
-    """Return the other versions without those that are declared disjoint from an entry, by either of both."""
+    """Return `others` without the versions that are declared to be about other people than `entry`.
+
+    A declaration of either version counts. It can name the release or its source.
+    """
     return [o for o in others if not (_declares(entry.disjoint_from, o) or _declares(o.disjoint_from, entry))]
 
 
 def _declares(declared: Sequence[str], other: LedgerEntry) -> bool:
-    """Return whether a declaration names a release, or the source of it."""
+    """Return whether one of the declared names is that of the release `other` or of its source."""
     return any(_is_named(name, other) for name in declared)
 
 
 def _is_named(name: str, other: LedgerEntry) -> bool:
+    """Return whether a name, of one to three parts, is that of the release `other` or of its source, ignoring case.
+
+    A name without schema or database matches every schema or database.
+    """
     source = names.table_parts(str(other.call["source"])) or (str(other.call["source"]),)
     places = ((other.database, other.schema, other.name), (other.database, str(other.call["schema"]), *source)[-3:])
     parts = tuple(map(names.fold_case, names.table_parts(name) or (name,)))

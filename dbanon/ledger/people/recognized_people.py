@@ -1,9 +1,9 @@
-"""Recognize the people of a version in an earlier one whose keys differ.
+"""Recognize the people of a version in another one in which they have different keys.
 
 People are first recognised by the canonical text of their keys. The remaining people of both versions are compared: by
 keys that differ only in blanks, case and leading zeros, and by the values of their records. If their records agree far
-more often than chance explains, they are taken for the same people under other keys, and the versions are compared by
-that.
+more often than chance explains, they are taken for the same people under other keys, and the versions are compared as
+if the keys were equal.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,16 +31,16 @@ class Recognized:
 
     Args:
         other: The other version; its people have the keys of the new one, as far as they are recognised.
-        people: The people of the smaller of both versions; records, if no column identifies people.
-        by_key: Number of them with the same key in both.
+        people: Number of people of the smaller of both versions; of records, if no column identifies people.
+        by_key: Number of people with the same key in both.
         by_spelling: Number of further people whose keys differ only by blanks, case or leading zeros.
         by_records: Number of further people recognized by their records; None if too few remain, or if their records
             agree no more than by chance.
         unmatched: Number of people of the new version, and of the other one, who are not recognised.
-        columns: The columns in which the records are the same.
-        is_comparable: Whether both versions have hashes of the same format.
-        respelled: The other version with its values as the new one spells them; None if all spellings are equal.
+        columns: The names, in lower case, of the columns by which records were recognized.
+        is_comparable: Whether the other version has hashes of the present format.
         are_others: Whether no column identifies people and the records agree no more than those of different people.
+        respelled: The other version with its values as the new one spells them; None if all spellings are equal.
     """
 
     other: LedgerEntry
@@ -61,17 +61,27 @@ class Recognized:
 
 
 def recognize(cursor: Any, entry: LedgerEntry, others: Sequence[LedgerEntry]) -> list[Recognized]:
-    """Recognize people of a version that was just written in each other one.
+    """Recognize the people of a version that was just written in each of the other versions; one result for each.
 
-    Temporary tables stay on the cursor until `drop_temporary_tables`. Linear in the records of both versions for each
-    other one.
+    Creates temporary tables on the cursor, which exist until `drop_temporary_tables`. Linear in the records of both
+    versions for each other one.
     """
     results = [_recognize(cursor, entry, other, i) for i, other in enumerate(others)]
     return [_with_respelled_values(cursor, entry, result, i) for i, result in enumerate(results)]
 
 
 def _with_respelled_values(cursor: Any, entry: LedgerEntry, recognized: Recognized, i: int) -> Recognized:
-    """Recognize values with other spellings in the other version."""
+    """Return `recognized`, with `respelled` set if its people have values that both versions spell differently.
+
+    A value that only the other version has is then read as the value that most of its people have now. Returned
+    unchanged if there is no such value, or the versions do not publish comparable values of the same people.
+
+    Args:
+        cursor: A cursor, on which the temporary table of these values is created.
+        entry: The new version.
+        recognized: The result of recognizing people in the other version.
+        i: Number of the other version, which is part of the temporary table's name.
+    """
     other = recognized.other
     if not (
         entry.values
@@ -90,7 +100,11 @@ def _with_respelled_values(cursor: Any, entry: LedgerEntry, recognized: Recogniz
 
 
 def is_same_release(cursor: Any, entry: LedgerEntry, other: LedgerEntry) -> bool:
-    """Return whether two versions publish the same rows, so that a reader of both learns no more than from one."""
+    """Return whether two versions publish the same rows equally often, so that a reader learns no more from both.
+
+    Compares hashes of the generalized quasi-identifiers and of the other published values. False also if the hashes
+    have different formats or the columns differ.
+    """
     if (
         entry.hash_format != other.hash_format
         or not version_differences.same_values(entry, other)
@@ -102,25 +116,35 @@ def is_same_release(cursor: Any, entry: LedgerEntry, other: LedgerEntry) -> bool
 
 
 def drop_temporary_tables(cursor: Any, n_versions: int) -> None:
-    """Drop the temporary tables of `recognize` for `n_versions` versions."""
+    """Drop the temporary tables that `recognize` created for the first `n_versions` versions, if they exist."""
     for i in range(n_versions):
         for name in (_unrecognized_table(i), _same_people_table(i), _same_values_table(i)):
             cursor.execute(f"DROP TABLE IF EXISTS {name}")
 
 
 def _unrecognized_table(i: int) -> Sql:
+    """Return the name of the temporary table of records of unrecognized people, for the other version number `i`."""
     return Sql(f"temp.main.{identifier(f'dbanon unrecognized {i}')}")
 
 
 def _same_people_table(i: int) -> Sql:
+    """Return the name of the temporary table (their_key, person_key) of matched people, for other version `i`."""
     return Sql(f"temp.main.{identifier(f'dbanon same people {i}')}")
 
 
 def _same_values_table(i: int) -> Sql:
+    """Return the name of the temporary table (their_value, value_hash) of respelled values, for other version `i`."""
     return Sql(f"temp.main.{identifier(f'dbanon same values {i}')}")
 
 
 def _recognize(cursor: Any, entry: LedgerEntry, other: LedgerEntry, i: int) -> Recognized:
+    """Recognize the people of `entry` in the version `other`: by key, then by spelling, then by the values of records.
+
+    Without a common person key, records are compared: by their hash, then by columns. Later steps are skipped if no one
+    is unmatched, and the last one if fewer than k people are, or the hashes of columns cannot be compared. If people
+    were matched by spelling or records, `other` in the result reads their keys as those of `entry`. `i` numbers the
+    temporary tables.
+    """
     has_keys = version_differences.are_comparable(entry, other)
     identity = Sql("person_key" if has_keys else "row_hash::VARCHAR")
     mine, theirs, by_key = cursor.execute(
@@ -177,7 +201,10 @@ def _recognize(cursor: Any, entry: LedgerEntry, other: LedgerEntry, i: int) -> R
 
 @dataclass(frozen=True)
 class _CommonColumn:
-    """A column of both versions, with SQL of its hash in each."""
+    """A column of which both versions have hashes.
+
+    `name` is in lower case. `mine` and `theirs` are SQL of its hash in the new version and in the other one.
+    """
 
     name: str
     is_quasi: bool
@@ -186,7 +213,7 @@ class _CommonColumn:
 
 
 def _common_columns(entry: LedgerEntry, other: LedgerEntry) -> list[_CommonColumn]:
-    """Return the columns of which both versions have hashes, quasi-identifiers first."""
+    """Return the columns of which both versions have comparable hashes, quasi-identifiers first."""
     mine, theirs = ({**_places(e.quasi, "quasi_cells"), **_places(e.values, "cells")} for e in (entry, other))
     shared = [
         name
@@ -197,15 +224,21 @@ def _common_columns(entry: LedgerEntry, other: LedgerEntry) -> list[_CommonColum
 
 
 def _lower(names: Sequence[str]) -> list[str]:
+    """Return the names in lower case."""
     return [name.lower() for name in names]
 
 
 def _places(names: Sequence[str], column: str) -> dict[str, Sql]:
+    """Map each name, in lower case, to SQL of its element (from 1) of the array `column`."""
     return {name: Sql(f"{column}[{place}]") for place, name in enumerate(_lower(names), 1)}
 
 
 def _match_by_spelling(cursor: Any, i: int) -> int:
-    """Match remaining people whose keys differ in spelling only; return their number."""
+    """Match remaining people whose keys differ in spelling only; return the number of matches.
+
+    Replaces the temporary table of matched people for the other version number `i`. A key that would match several is
+    not matched.
+    """
     query = templates.fill(
         "ledger/people/same_spelling.sql", units=_unrecognized_table(i), same=_same_people_table(i), plain=_PLAIN_KEY
     )
@@ -217,8 +250,8 @@ def _match_by_spelling(cursor: Any, i: int) -> int:
 def _match_by_records(cursor: Any, i: int, agreement: chance_agreement.Agreement) -> int:
     """Match the people of two versions who are not matched yet and have equal records in the columns of `agreement`.
 
-    The matches are added to the table of equal people of the other version number `i`. Of people with equal records, it
-    does not matter which are matched.
+    The matches are added to the temporary table of matched people for the other version number `i`. Among several
+    people with equal records, matches follow the order of their keys.
 
     Returns:
         The number of people matched by this.
@@ -237,13 +270,22 @@ def _match_by_records(cursor: Any, i: int, agreement: chance_agreement.Agreement
 def _best_agreement(
     cursor: Any, i: int, columns: Sequence[_CommonColumn], has_keys: bool
 ) -> tuple[chance_agreement.Agreement | None, bool]:
-    """Return the best significant agreement of the remaining people, and whether all agreements are as by chance.
+    """Return the best significant agreement of the remaining people, and whether their records agree only by chance.
 
-    The first value is None if there is no significant agreement.
+    Records are compared in several sets of columns. The best agreement is that with the most common records; None if
+    none is significant. The second value is true if all columns together would show equal people but do not, and no set
+    of columns agrees notably.
+
+    Args:
+        cursor: A cursor; some values in the temporary table are replaced by ranks, see `_rank_respelled`.
+        i: Number of the other version, which is part of the temporary table's name.
+        columns: The columns of which both versions have hashes.
+        has_keys: Whether people have keys; their records are then compared person by person.
     """
     ranked_columns = _rank_respelled(cursor, i, columns)
 
     def compare(places: tuple[int, ...]) -> chance_agreement.Agreement:
+        """Return the agreement of the remaining people in the columns with these indexes, from one query."""
         query = templates.fill(
             "ledger/people/agreement.sql",
             units=_unrecognized_table(i),
@@ -264,7 +306,11 @@ def _best_agreement(
 
 
 def _rank_respelled(cursor: Any, i: int, columns: Sequence[_CommonColumn]) -> set[int]:
-    """Replace values by frequency ranks in columns without common values in both versions; return these columns."""
+    """Replace values by frequency ranks in columns without a value that is in both versions; return these columns.
+
+    Changes the temporary table of unrecognized people. Ranks stay the same if every value was spelled otherwise. The
+    result has the indexes of the columns.
+    """
     ranked_columns = set()
     for n in range(len(columns)):
         query = templates.fill(
@@ -278,7 +324,11 @@ def _rank_respelled(cursor: Any, i: int, columns: Sequence[_CommonColumn]) -> se
 
 
 def _column_sets(columns: Sequence[_CommonColumn]) -> Iterator[tuple[int, ...]]:
-    """Yield sets of columns by which records are compared: all, all but one, only quasi-identifiers, only others."""
+    """Yield the distinct sets of column indexes by which records are compared: all; all but one; and by kind of column.
+
+    The latter are only quasi-identifiers, and only other columns. Sets with one column omitted are yielded for three to
+    seven columns. Empty sets are not yielded.
+    """
     all_places = tuple(range(len(columns)))
     choices = [all_places]
     if 2 < len(all_places) < _MAX_COLUMNS:

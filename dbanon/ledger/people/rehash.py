@@ -1,4 +1,4 @@
-"""Compute new hashes for versions with hashes of an earlier format, for records that are still in the source."""
+"""Compute hashes of the present format for versions with hashes of an earlier one, from records still in the source."""
 
 from typing import Any
 
@@ -15,10 +15,11 @@ _NOT_COMPARABLE = 1
 
 
 def rehash(current: Session, cursor: Any, database: str) -> None:
-    """Replace hashes of an earlier format in the ledger of a database, in a transaction per version.
+    """Replace hashes of an earlier format for all versions in the ledger of a database, in a transaction per version.
 
     Records that are no longer in the source keep their hashes, and so count as removed. A version of which the source
-    has no record is marked as not comparable. Linear in the records of each such version and its source; done once.
+    has no record is marked as not comparable, and not tried again. Linear in the records of each such version and its
+    source; done once.
     """
     for entry in releases.entries(cursor, database, "hash_format IS NULL"):
         cursor.execute("BEGIN")
@@ -31,6 +32,10 @@ def rehash(current: Session, cursor: Any, database: str) -> None:
 
 
 def _rehash(current: Session, cursor: Any, entry: releases.LedgerEntry) -> None:
+    """Replace the hashes of one version and store the format in its ledger row.
+
+    The format is marked as not comparable if no hash could be replaced.
+    """
     cursor.execute(
         f"UPDATE {qualified(entry.database, SCHEMA, 'release')} SET hash_format = ? "
         "WHERE (schema_name, name, version) = (?, ?, ?)",
@@ -44,7 +49,11 @@ def _rehash(current: Session, cursor: Any, entry: releases.LedgerEntry) -> None:
 
 
 def _replace_hashes(current: Session, cursor: Any, entry: releases.LedgerEntry) -> int:
-    """Replace the hashes of one version; return the number of replaced rows of the membership."""
+    """Replace the hashes of one version in dbanon.membership; return the number of changed rows.
+
+    0, without a change, if the version was stored without base tables, its call can no longer be planned, or columns
+    have other roles now.
+    """
     if entry.bases is None:
         return 0
     try:

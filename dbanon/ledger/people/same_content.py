@@ -21,16 +21,20 @@ _SKETCH_SIZE = 256
 
 @dataclass(frozen=True)
 class _Sketch:
-    """The number of records of a version, and its smallest hashes of (person, record)."""
+    """A sample of the records of a version to compare it with others.
+
+    `n_records` is the number of rows of its membership with a person; `min_hashes` are the 256 smallest hashes of
+    (person, record).
+    """
 
     n_records: int
     min_hashes: tuple[int, ...]
 
     def share(self, other: _Sketch) -> float:
-        """Return the estimated share of the smaller source that is in the other one.
+        """Estimate which share of the smaller version's records is in the other version, from 0 to 1.
 
-        Beyer et al., On synopses for distinct-value estimation under multiset operations, SIGMOD 2007: among the least
-        hashes of a union, the share that is in both estimates the Jaccard index.
+        0 if both are empty. Beyer et al., On synopses for distinct-value estimation under multiset operations, SIGMOD
+        2007: among the least hashes of a union, the share that is in both estimates the Jaccard index.
         """
         union = sorted({*self.min_hashes, *other.min_hashes})[:_SKETCH_SIZE]
         if not union:
@@ -41,9 +45,11 @@ class _Sketch:
 
 
 def same_content(entry: LedgerEntry, others: Sequence[LedgerEntry], cursor: Any) -> list[LedgerEntry]:
-    """Return the versions of those releases whose latest version has the records of `entry`, with the same people.
+    """Return the versions in `others` of all releases whose latest version has mostly the records of `entry`.
 
-    Only releases with the same key columns are compared. One scan of the memberships of the latest versions.
+    Mostly means that at least half of the records of the smaller version are, by estimate, in both. A record is the
+    same if its person and its values are. Only releases with the key columns of `entry` are compared; empty if it has
+    none. One scan of the memberships of the latest versions.
     """
     key = [column.lower() for column in entry.person_key or ()]
     latest = {
@@ -66,7 +72,11 @@ def same_content(entry: LedgerEntry, others: Sequence[LedgerEntry], cursor: Any)
 
 
 def _sketches(versions: Sequence[LedgerEntry], cursor: Any) -> dict[tuple[str, str, str, int], _Sketch]:
-    """Return the sketches of versions of one database."""
+    """Return the sketches of versions of one database, by (database, schema, lower-case name, version).
+
+    Versions without records of known persons are missing. All `versions` must be in one database; at least one is
+    needed.
+    """
     version_keys = join_sql(Sql(f"({text(e.schema)}, {text(e.name)}, {literal(e.version)})") for e in versions)
     rows = cursor.execute(
         "SELECT schema_name, release, version, count(*), "

@@ -28,12 +28,16 @@ RELATION_UNKNOWN = " (relation unknown)"
 def unknown_relations(
     cursor: Any, new: Published, composition: str, compared: Sequence[LedgerEntry] = ()
 ) -> dict[str, str]:
-    """Return the releases that may be about the people of a new one, with the reasons why this is unknown.
+    """Return the releases that may be about the people of a new one, each name with the reason why this is unknown.
+
+    A release is returned if a source of it or of the new one reads something undetermined. It is also returned if its
+    columns are mostly those of the new one and a table behind it does not exist any more under its name. Releases with
+    a common base table, declared as disjoint, or in `compared` are not unknown.
 
     Args:
         cursor: A cursor that sees the ledgers.
         new: The release or stream that is about to be published.
-        composition: What to do if there are some: `warn`, with `warn_of_unknown` later, or `refuse`.
+        composition: `refuse` to raise an error if there are some; else they are only returned.
         compared: Versions that are known to be about the same people.
 
     Raises:
@@ -66,7 +70,7 @@ def unknown_relations(
 
 
 def warn_of_unknown(new: Published, unknown: Mapping[str, str]) -> None:
-    """Issue one DisclosureWarning if it is unknown whether other releases are about the same people as a new one.
+    """Issue one DisclosureWarning if it is unknown whether other releases are about the people of a new one.
 
     `unknown` maps the name of each such release to the reason; there is no warning if it is empty.
     """
@@ -75,7 +79,10 @@ def warn_of_unknown(new: Published, unknown: Mapping[str, str]) -> None:
 
 
 def _all_published(cursor: Any) -> Iterator[Published]:
-    """Yield every release and stream of the attached ledgers, the latest versions first."""
+    """Yield all releases, streams and releases of related tables in the attached ledgers, dropped ones included.
+
+    Releases come first, those of a database in the reverse order of schema, name and version.
+    """
     for database in same_source.ledgers("release", cursor):
         yield from reversed(releases.entries(cursor, database))
     for database in same_source.ledgers("stream", cursor):
@@ -85,6 +92,7 @@ def _all_published(cursor: Any) -> Iterator[Published]:
 
 
 def _bases(release: Published) -> set[Base]:
+    """Return the tables and files behind a release or stream, as comparable (database, schema, table)."""
     if isinstance(release, related_releases.RelatedRelease):
         return same_source.parse_bases(release.bases, release.database) | same_source.attached_bases(
             release.tables.values()
@@ -93,19 +101,23 @@ def _bases(release: Published) -> set[Base]:
 
 
 def _unknown_bases(release: Published) -> list[str]:
+    """Return the reasons for which reads of the release's source are undetermined; empty if all are determined."""
     return [
         base.removeprefix(same_source.UNKNOWN) for base in release.bases or () if base.startswith(same_source.UNKNOWN)
     ]
 
 
 def _source_columns(release: Published) -> list[frozenset[str]]:
-    """Return the folded column names of each source."""
+    """Return, for each source of a release, the set of its column names with case folded."""
     sources = release.columns if isinstance(release, related_releases.RelatedRelease) else [release.roles]
     return [frozenset(map(names.fold_case, columns)) for columns in sources]
 
 
 def _existing_relations(cursor: Any) -> set[Base]:
-    """Return all tables and views of attached databases, as ledgers name them."""
+    """Return all tables and views of attached databases as (database, schema, name) in lower case.
+
+    The database is its attached name and, for one of another system, also the identity by which ledgers name it.
+    """
     existing: set[Base] = set()
     for (database,) in cursor.execute(
         "SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal"
@@ -123,6 +135,15 @@ def _existing_relations(cursor: Any) -> set[Base]:
 
 
 def _exists(place: Base, existing: set[Base]) -> bool:
+    """Return whether a table or file behind a release still exists; false only if that is certain.
+
+    Tables in databases that ledgers name by an identity (with a colon) count as existing if the database is not
+    attached. Files named by content hash or URL count as existing.
+
+    Args:
+        place: Database, schema and table; for a file empty texts and its path.
+        existing: All relations of attached databases.
+    """
     database, schema, table = place
     if database or schema:
         # of a database of another system that is not attached nothing is known

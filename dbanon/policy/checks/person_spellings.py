@@ -18,12 +18,15 @@ NORMALIZED_VALUE = Sql(
 
 
 def has_spellings(type_: str) -> bool:
-    """Return whether a value of a type can be written in several ways."""
+    """Return whether a DuckDB type is a text (VARCHAR or ENUM), so that one id can be written in several ways."""
     return type_ == "VARCHAR" or type_.startswith("ENUM(")
 
 
 def count_spellings_sql(source: Sql, column: str) -> Sql:
-    """Return the query that counts the values of a column that differ from another one only by their spelling."""
+    """Return the query that counts the values of a column that differ from another value only by their spelling.
+
+    Spelling means blanks, case and leading zeros. `source` is SQL of the relation.
+    """
     value = Sql(f"CAST({identifier(column)} AS VARCHAR)")
     return Sql(fill("policy/checks/person_spellings.sql", source=source, value=value, plain=NORMALIZED_VALUE))
 
@@ -31,7 +34,16 @@ def count_spellings_sql(source: Sql, column: str) -> Sql:
 def problem_values(
     relation: DeclaredRelation, rows: Iterable[StoredPolicyRow], cursor: Cursor
 ) -> dict[str, object] | None:
-    """Return template values of policy_problems.sql for the person column of a relation; None if it is not a text."""
+    """Return template values of policy_problems.sql that count spellings in the person column of a relation.
+
+    Args:
+        relation: The table or view.
+        rows: The rows of the policy about it.
+        cursor: A cursor.
+
+    Returns:
+        None if there is no single person column, it is not a text, or the relation cannot be read.
+    """
     types = {fold_case(name): (name, type_) for name, type_ in relation.columns().items()}
     existing_rows = [row for row in rows if fold_case(row.column) in types]
     person_names = person_columns((row.column, row.role, dict(row.form)) for row in existing_rows)

@@ -36,9 +36,10 @@ TableName = tuple[str, str, str]
 
 
 def policy_problems_sql(call: Call, only_table: catalog.Source | None = None) -> Sql:
-    """Return the SQL of policy_problems() for the committed policies of all attached databases.
+    """Return the SQL of policy_problems(): errors in the committed policies of all attached databases.
 
-    Values are counted when it runs. `only_table` restricts the result to one table.
+    Rows of the policy are checked now; values of the tables are counted when the SQL runs. `only_table` restricts the
+    result to one table.
     """
     problem_rows: list[Sequence[str | None]] = []
     relations: dict[Sql, tuple[DeclaredRelation, list[StoredPolicyRow]]] = {}
@@ -92,7 +93,15 @@ def _row_problems(
     policy_rows: Sequence[tuple[StoredPolicyRow, stored_policy.Settings]],
     relations: dict[Sql, tuple[DeclaredRelation, list[StoredPolicyRow]]],
 ) -> list[Sequence[str | None]]:
-    """Return the problems of the policy rows of a database, and add the tables they name to `relations`."""
+    """Return the problems, as rows of the result, that the policy rows of a database have by themselves.
+
+    Args:
+        call: The call.
+        database: The database.
+        policy_rows: Its policy rows with their settings.
+        relations: Tables by their SQL, with their policy rows. The tables that the rows name and that can be read are
+            added to it.
+    """
     problem_rows: list[Sequence[str | None]] = []
     tables = catalog.relations(call.cursor, database)
     roles: dict[tuple[str, ...], str] = {}
@@ -128,7 +137,10 @@ def _row_problems(
 
 
 def _policy_rows(call: Call, database: str) -> list[tuple[StoredPolicyRow, stored_policy.Settings]]:
-    """Return the rows of a database's policy, each with its settings."""
+    """Return the rows of dbanon.policy in a database, each with its settings of generalization.
+
+    They are ordered by schema, table and column.
+    """
     table = qualified(database, catalog.SCHEMA, "policy")
     result = call.cursor.execute(f"SELECT * FROM {table} ORDER BY schema_name ASC, table_name ASC, column_name ASC")
     names = [column[0] for column in result.description]
@@ -157,7 +169,7 @@ def _policy_rows(call: Call, database: str) -> list[tuple[StoredPolicyRow, store
 
 
 def _hierarchy(call: Call, row: StoredPolicyRow, name: str) -> Hierarchy | None:
-    """Return a hierarchy that a policy names; None if it does not exist."""
+    """Return the hierarchy with this name that a policy row means; None if it does not exist or cannot be read."""
     policy_call = replace(call, path=catalog.SearchPath(row.database, row.schema))
     try:
         return lookup.find_hierarchy(policy_call, name, None)
@@ -166,12 +178,15 @@ def _hierarchy(call: Call, row: StoredPolicyRow, name: str) -> Hierarchy | None:
 
 
 def _problem_row(row: StoredPolicyRow, problem: str) -> tuple[str | None, ...]:
-    """Return one row of the result, without a statement."""
+    """Return one row of the result: place of the policy row and the problem, without a statement."""
     return row.database, row.schema, row.table, row.column, problem, None
 
 
 def _role_problems(call: Call, row: StoredPolicyRow, hierarchy: str | None) -> list[str]:
-    """Return the problems of the role and the hierarchy of a row."""
+    """Return messages about an unknown role, wrong settings of a transformation, and an unknown hierarchy.
+
+    `row` is a policy row, `hierarchy` the name in it, which is checked for quasi-identifiers only.
+    """
     problems = []
     if row.role.lower() in settings.TRANSFORM_SETTINGS:
         problems += _error_messages(
@@ -192,7 +207,7 @@ def _role_problems(call: Call, row: StoredPolicyRow, hierarchy: str | None) -> l
 
 
 def _error_messages(check: Callable[..., object], *arguments: object) -> list[str]:
-    """Return the message of the error that a check raises, if any."""
+    """Call `check` with the arguments; return [message] if it raises a DbanonError, else []."""
     try:
         check(*arguments)
     except errors.DbanonError as error:
@@ -201,7 +216,11 @@ def _error_messages(check: Callable[..., object], *arguments: object) -> list[st
 
 
 def _table_problems(call: Call, tables: Sequence[TableName], row: StoredPolicyRow) -> list[str]:
-    """Return the problems of the table and the column of a row; `tables` are the relations that it names."""
+    """Return messages about the table and the column of a policy row; `tables` are the relations that it names.
+
+    It reports that there is no such table, that DuckDB cannot read it, that it lacks the column, or wrong codes for
+    missing values. Temporary tables and files are not checked.
+    """
     if not tables:
         if names.is_file(row.table) or row.table.lower() in call.session.temporary.columns:
             return []
@@ -225,13 +244,16 @@ def _table_problems(call: Call, tables: Sequence[TableName], row: StoredPolicyRo
 
 
 def _read_problems(call: Call, table: TableName, kind: str) -> list[str]:
-    """Return why DuckDB cannot read a table of another system by its name."""
+    """Return a list with the reason why DuckDB cannot read a table of another system by its name; [] if it can.
+
+    `kind` is the system: postgres, mysql or sqlite.
+    """
     columns = catalog.columns_of(call.cursor, table)
     return _error_messages(attached_databases.check_read, "policy_problems", call.cursor, table, kind, columns)
 
 
 def _code_problems(call: Call, row: StoredPolicyRow, type_: str) -> list[str]:
-    """Return the problems of codes for missing values that are not values of the column."""
+    """Return messages about the row's codes for missing values that are not values of the column's type."""
     setting = missing_codes.SETTING
     return [
         str(
@@ -245,7 +267,7 @@ def _code_problems(call: Call, row: StoredPolicyRow, type_: str) -> list[str]:
 
 
 def _without_missing_codes(call: Call, relation: DeclaredRelation, rows: Sequence[StoredPolicyRow]) -> DeclaredRelation:
-    """Return a relation with NULL in place of its codes for missing values."""
+    """Return a relation that reads the codes for missing values of its policy rows as NULL; unchanged without codes."""
     codes = {row.column: row.missing for row in rows if row.missing}
     if not codes:
         return relation
@@ -254,7 +276,11 @@ def _without_missing_codes(call: Call, relation: DeclaredRelation, rows: Sequenc
 
 
 def _readable_relations(call: Call, tables: Sequence[TableName], row: StoredPolicyRow) -> Iterator[DeclaredRelation]:
-    """Yield the relations that a row is about: the given tables and views, else a temporary relation or a file."""
+    """Yield the relations, which can be read, that a policy row is about.
+
+    They are `tables`; if there are none, the temporary relation or the file that the row names, for rows of the current
+    database only.
+    """
     for table in tables:
         sql, kind = qualified(*table), attached_databases.database_kind(call.cursor, table[0])
         if kind is None or not _read_problems(call, table, kind):

@@ -20,12 +20,12 @@ TableName = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class _RelatedTable:
-    """One of the two tables of a row of dbanon.relation.
+    """One of the two tables (the rows, or their entities) of a row of dbanon.relation.
 
     Attributes:
         schema: The schema as the row names it.
         table: The table as the row names it.
-        table_name: The table that was found.
+        table_name: The table that was found: database, schema and name.
         columns: Name and type of its columns, by lower-case name.
         key: The columns of the key.
     """
@@ -45,7 +45,14 @@ class _RelatedTable:
 
 @dataclass(frozen=True)
 class RelationProblem:
-    """A problem of a row of dbanon.relation: certain, or if the query `count` does not return 0."""
+    """A problem of a row of dbanon.relation.
+
+    Attributes:
+        columns: The columns that it is about.
+        problem: The message; SQL of it if the problem is counted.
+        statement: A statement that fixes it; None if there is none.
+        count: A query; there is a problem only if it does not return 0. None if the problem is certain.
+    """
 
     database: str
     schema: str
@@ -57,20 +64,24 @@ class RelationProblem:
 
     @property
     def row(self) -> list[str | None]:
-        """Return the row of the result."""
+        """The row of the result: database, schema, table, columns, problem and statement."""
         location = [self.database, self.schema, self.table, ", ".join(self.columns)]
         return [*location, str(self.problem), self.statement]
 
     @property
     def template_values(self) -> dict[str, object]:
-        """Return template values of sql/policy/checks/policy_problems.sql."""
+        """The template values of sql/policy/checks/policy_problems.sql for a problem that is counted."""
         database, schema, table, columns = (text(part or "") for part in self.row[:4])
         location = {"database": database, "schema": schema, "table": table, "column": columns}
         return {**location, "problem": self.problem, "statement": Sql("NULL"), "count": self.count}
 
 
 def relation_problems(call: Call, database: str, only_table: catalog.Source | None) -> Iterator[RelationProblem]:
-    """Yield the problems of the relations of a database, or only those about one table."""
+    """Yield the problems of the rows of dbanon.relation in a database.
+
+    A row is checked for names, columns and types of its two tables; without such a problem also for contradicting rows,
+    roles of the keys and values of the keys. `only_table` restricts the rows to those about one table; None: all rows.
+    """
     tables = catalog.relations(call.cursor, database)
     pairs_by_tables: dict[tuple[TableName, TableName], frozenset[tuple[str, str]]] = {}
     for row in stored_relation.relation_rows(call.cursor, database):
@@ -107,7 +118,16 @@ def _resolve_table(
     row_names: tuple[str, str, tuple[str, ...]],
     problems: list[RelationProblem],
 ) -> _RelatedTable | None:
-    """Return a table that a row names; problems of its name or columns are appended to `problems`."""
+    """Return one of the two tables that a row of dbanon.relation names; None if it does not exist.
+
+    Args:
+        call: The call.
+        database: The database of the row.
+        tables: All relations of the database.
+        row_names: Schema, table and key columns, as the row names them.
+        problems: Problems of the name, of missing key columns, and of types that cannot identify persons are appended
+            to it.
+    """
     schema, table, key = row_names
     named_tables = [table_name for table_name in tables if stored_policy.row_matches(table_name, schema, table)]
     named_tables += attached_databases.tables_named_by_row(call.cursor, schema, table)
@@ -138,9 +158,12 @@ def _resolve_table(
 def _role_problems(
     call: Call, database: str, related_table: _RelatedTable, is_child: bool
 ) -> Iterator[RelationProblem]:
-    """Yield problems of a key's roles: it is published, or undeclared in a table of rows.
+    """Yield problems of the roles of key columns: a key must be withheld, as `person` or `identifier`.
 
-    Released on its own, such a table would count rows as people.
+    A key of the table of entities may also be undeclared; in the table of rows (`is_child`) it may not, since such a
+    table, released on its own, would count rows as people.
+
+    `related_table` is the table with the key. A problem has a statement that declares the column if it is undeclared.
     """
     roles = _declared_roles(call, database, related_table.table_name)
     for name in related_table.key:
@@ -160,13 +183,17 @@ def _role_problems(
 
 
 def _declared_roles(call: Call, database: str, place: TableName) -> dict[str, str]:
-    """Return the roles of a table's columns by lower-case name, as the policy in a database declares them."""
+    """Return the roles of a table's columns by lower-case name, as the policy in a database declares them.
+
+    Empty without a policy. `place` is database, schema and name of the table.
+    """
     if not catalog.has_table(call.cursor, database, "policy"):
         return {}
     policy = qualified(database, catalog.SCHEMA, "policy")
     rows = call.cursor.execute(f"SELECT schema_name, table_name, column_name, role FROM {policy}").fetchall()
 
     def is_about(schema: str, table: str) -> bool:
+        """Return whether a policy row with this schema_name and table_name is about the table at `place`."""
         if place[0] == database:
             return stored_policy.row_matches(place, schema, table)
         return place in attached_databases.tables_named_by_row(call.cursor, schema, table)
@@ -177,7 +204,12 @@ def _declared_roles(call: Call, database: str, place: TableName) -> dict[str, st
 def _declare_statement(
     database: str, related_table: _RelatedTable, name: str, role: str | None, proposed_role: str
 ) -> str | None:
-    """Return the statement that gives an undeclared column a role; None if it has one, which must not be replaced."""
+    """Return the statement that gives an undeclared column, `name`, the proposed role.
+
+    None if the column has a role, which must not be replaced.
+
+    `related_table` is its table; `role` is the role that the column has.
+    """
     if role is not None:
         return None
     values = join_sql(text(part) for part in (related_table.schema, related_table.table, name, proposed_role))
@@ -186,9 +218,12 @@ def _declare_statement(
 
 
 def _key_problems(call: Call, database: str, child: _RelatedTable, entity: _RelatedTable) -> Iterator[RelationProblem]:
-    """Yield problems of keys: types that do not match, duplicate or NULL keys, and rows without a person.
+    """Yield problems of the keys of two related tables: types that do not match, or values to be counted.
 
-    They are counted when the statement runs.
+    If types match, there is one problem each for rows without an entity, NULL keys and duplicate keys of entities;
+    whether they exist is counted when the SQL runs. If a table cannot be read, that is the last problem.
+
+    `child` is the table of rows, `entity` the table of people.
     """
     for child_column, entity_column in zip(child.key, entity.key, strict=True):
         types = (child.columns[child_column.lower()][1], entity.columns[entity_column.lower()][1])

@@ -40,9 +40,11 @@ class ReviewedColumn:
     """A column as a release would publish it.
 
     Attributes:
-        role: None if it has none.
-        row: Its row of the policy, if any.
-        alternative: What changes the finding instead of a statement: parameters of the call, or options of a command.
+        role: Its role in lower case; None if it has none.
+        settings: Its settings of generalization.
+        row: Its row of the policy; None if it is undeclared.
+        alternative: A text that is shown instead of a statement to withhold the column: parameters of the call, or
+            options of a command, with `{}` for the column. Other statements are then not shown.
     """
 
     name: str
@@ -54,13 +56,16 @@ class ReviewedColumn:
 
     @property
     def is_unchanged(self) -> bool:
-        """Return whether it is published unchanged."""
+        """Whether it is published unchanged: its role is sensitive or insensitive."""
         return self.role in ("sensitive", "insensitive")
 
 
 @dataclass(frozen=True)
 class _PolicyTables:
-    """A source, and the names of its policy tables in statements; without the database if it is the current one."""
+    """A source, and the SQL names of its policy and hierarchy tables in statements.
+
+    The names are without the database if it is the current one.
+    """
 
     source: catalog.Source
     policy: Sql
@@ -68,18 +73,18 @@ class _PolicyTables:
 
     @classmethod
     def for_source(cls, call: Call, source: catalog.Source) -> _PolicyTables:
-        """Return the policy tables of a source."""
+        """Return the policy tables in the home database of a source."""
         parts = (catalog.SCHEMA,) if source.home == call.path.database else (source.home, catalog.SCHEMA)
         return cls(source, *(Sql(".".join([*map(_quote_schema, parts), name])) for name in ("policy", "hierarchy")))
 
 
 def _quote_schema(name: str) -> str:
-    """Return a name for statements; the schema of the policy needs no quotes."""
+    """Return a name quoted for statements; the name of the schema of the policy is not quoted."""
     return name if name == catalog.SCHEMA else identifier(name)
 
 
 def policy_review_sql(call: Call) -> Sql:
-    """Return the SQL of policy_review('table'): what a release would publish, by column and topic."""
+    """Return the SQL of policy_review(): what a release of a table would publish by its policy, by topic and column."""
     source = call.source()
     rows = {source.spelled(row.declared.column): row for row in stored_policy.policy_rows(source, call.cursor)}
     columns = [
@@ -95,9 +100,13 @@ def policy_review_sql(call: Call) -> Sql:
 def review_sql(
     call: Call, source: catalog.Source, columns: Sequence[ReviewedColumn], problems: Sql | None = None
 ) -> Sql:
-    """Return SQL of the rows of a review.
+    """Return SQL of the rows of a review: topic, column, finding and statement that changes it.
 
-    `problems` is SQL of problem and statement of the errors in the policy.
+    Args:
+        call: The call.
+        source: The reviewed table.
+        columns: Its columns as they would be published.
+        problems: SQL of problem and statement of the errors in the policy; None to show none.
     """
     tables = _PolicyTables.for_source(call, source)
     literals = [
@@ -138,23 +147,29 @@ def review_sql(
 
 
 def _text_or_null(value: str | None) -> Sql:
-    """Return a SQL text, or NULL for None."""
+    """Return a text as SQL; NULL for None."""
     return Sql("NULL") if value is None else text(value)
 
 
 def _comparable_value(column: ReviewedColumn) -> Sql:
-    """Return SQL of a column whose distinct values are counted."""
+    """Return SQL of a column by which its distinct values are counted; texts are compared byte by byte."""
     name = identifier(column.name)
     return Sql(f"CAST({name} AS VARCHAR) COLLATE POSIX") if _is_category(column) else name
 
 
 def _is_category(column: ReviewedColumn) -> bool:
-    """Return whether a column is generalized along a hierarchy rather than to ranges."""
+    """Return whether the type of a column is no number, date or time, so that it is generalized along a hierarchy."""
     return family(column.type)[0] is None
 
 
 def _static_findings(call: Call, tables: _PolicyTables, position: int, column: ReviewedColumn) -> list[list[object]]:
-    """Return the findings about a column that do not need its values."""
+    """Return the findings about a column that need no values of the table, as rows (rank, place, topic, column, ...).
+
+    They are how it is generalized, that its hierarchy is flat (values directly below the root), or that it is withheld.
+    None for unchanged columns. `position` is the position of the column in the table.
+
+    `tables` are the names of the policy tables in statements.
+    """
     if column.is_unchanged:
         return []
     if column.role != "quasi":
@@ -181,7 +196,11 @@ def _static_findings(call: Call, tables: _PolicyTables, position: int, column: R
 
 
 def _describe_generalization(tables: _PolicyTables, column: ReviewedColumn) -> tuple[str, str | None]:
-    """Return how a quasi-identifier is generalized, in words, and the statement that makes it coarser, if any."""
+    """Return how a quasi-identifier is generalized, in words, and the statement that makes it coarser.
+
+    The statement is None if there is no coarser setting to propose, the column is not declared, or `column.alternative`
+    is set.
+    """
     settings = column.settings
     kind = family(column.type)[0]
     ends = [f"{sign}{end}" for sign, end in (("<=", settings.bottom), (">=", settings.top)) if end is not None]
@@ -205,7 +224,10 @@ def _describe_generalization(tables: _PolicyTables, column: ReviewedColumn) -> t
 
 
 def _count_flat_leaves(call: Call, source: catalog.Source, name: str) -> tuple[int, int]:
-    """Return how many leaves of a hierarchy are directly below its root, and how many leaves it has."""
+    """Return how many leaves of a hierarchy are directly below its root, and how many leaves it has.
+
+    (0, 0) if there is no hierarchy with this name.
+    """
     hierarchy = lookup.find_hierarchy(call, name, source, is_declared=True)
     if hierarchy is None:
         return 0, 0
@@ -223,7 +245,10 @@ def _count_flat_leaves(call: Call, source: catalog.Source, name: str) -> tuple[i
 
 
 def _row_condition(row: stored_policy.PolicyRow) -> str:
-    """Return the SQL condition that selects a row of the policy."""
+    """Return the SQL condition that selects this row in dbanon.policy.
+
+    It compares table, column and, unless it is main, schema.
+    """
     pairs = {"table_name": row.table_name, "column_name": row.declared.column}
     if row.schema_name != "main":
         pairs = {"schema_name": row.schema_name} | pairs
@@ -231,14 +256,20 @@ def _row_condition(row: stored_policy.PolicyRow) -> str:
 
 
 def _withhold_statement(tables: _PolicyTables, column: ReviewedColumn) -> str | None:
-    """Return the statement (or the alternative) that withholds a column; None if it is undeclared."""
+    """Return the statement that withholds a column by deleting its policy row; None if it is undeclared.
+
+    If `column.alternative` is set, that text is returned instead, with the name of the column.
+    """
     if column.alternative:
         return column.alternative.replace("{}", column.name)
     return f"DELETE FROM {tables.policy} WHERE {_row_condition(column.row)}" if column.row else None
 
 
 def _publish_statement(tables: _PolicyTables, column: ReviewedColumn) -> str | None:
-    """Return the statement that publishes an undeclared column in generalized form."""
+    """Return the statement that publishes an undeclared column in generalized form, as a quasi-identifier.
+
+    None if it has a role or `column.alternative` is set.
+    """
     if column.alternative or column.role is not None:
         return None
     key = join_sql(text(part) for part in (*stored_policy.policy_key(tables.source), column.name))
@@ -246,14 +277,21 @@ def _publish_statement(tables: _PolicyTables, column: ReviewedColumn) -> str | N
 
 
 def _update_statement(tables: _PolicyTables, column: ReviewedColumn, setting: str, value: str | int) -> str | None:
-    """Return the statement that changes a setting of a column; None if it is undeclared."""
+    """Return the statement that changes a setting in the policy row of a column.
+
+    None if it is undeclared or `column.alternative` is set. `tables` has the name of the policy table, `value` is the
+    new value.
+    """
     if column.alternative or column.row is None:
         return None
     return f"UPDATE {tables.policy} SET {setting} = {literal(value)} WHERE {_row_condition(column.row)}"
 
 
 def _prefix_hierarchy_statement(tables: _PolicyTables, column: ReviewedColumn) -> str | None:
-    """Return the statement that builds a hierarchy of prefixes for a column without one."""
+    """Return the statements that store a hierarchy of prefixes under the column's name and declare it for it.
+
+    They are two, separated by a semicolon. None if the column is undeclared or `column.alternative` is set.
+    """
     update = (
         None
         if column.alternative or column.row is None
@@ -269,9 +307,16 @@ def _prefix_hierarchy_statement(tables: _PolicyTables, column: ReviewedColumn) -
 
 
 def format_review(rows: Iterable[ReviewRow], title: str, width: int = 80, with_statements: bool = True) -> list[str]:
-    """Return a review as lines of text.
+    """Return a review as lines of text: a title with the number of records, then the findings by topic.
 
-    Unchanged, generalized and withheld columns are one line per topic; then each problem follows with its statement.
+    Unchanged, generalized and withheld columns are one paragraph per topic. Each other finding is a paragraph, followed
+    by its statement.
+
+    Args:
+        rows: The rows of the review.
+        title: The title.
+        width: Maximum length of a line; statements are not broken.
+        with_statements: Whether statements are included.
     """
     review_rows = list(rows)
     summary = next((finding for topic, _, finding, _ in review_rows if topic == "source"), "")
@@ -292,14 +337,17 @@ def format_review(rows: Iterable[ReviewRow], title: str, width: int = 80, with_s
 
 
 def _wrap(topic: str, finding: str, width: int) -> list[str]:
-    """Return a finding as lines of at most `width` characters, indented by topic."""
+    """Return a finding as lines of at most `width` characters; the first begins with the topic.
+
+    Further lines are indented.
+    """
     return textwrap.wrap(
         finding, width, initial_indent=f"  {topic:<12}", subsequent_indent=" " * 14, break_on_hyphens=False
     )
 
 
 def review_objects(rows: Iterable[ReviewRow]) -> list[Mapping[str, str | None]]:
-    """Return a review as objects for JSON."""
+    """Return the rows of a review as dicts for JSON: topic, column_name, finding and statement."""
     return [dict(zip(("topic", "column_name", "finding", "statement"), row, strict=True)) for row in rows]
 
 

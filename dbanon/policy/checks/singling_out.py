@@ -17,7 +17,15 @@ MIN_UNIQUE_SHARE = 0.1
 def problem_values(
     relation: DeclaredRelation, rows: Iterable[StoredPolicyRow], cursor: Cursor
 ) -> dict[str, Sql] | None:
-    """Return template values of policy_problems.sql that count unique records by the unchanged columns of a relation.
+    """Return template values of policy_problems.sql that count records unique by the unchanged columns of a relation.
+
+    Unchanged are columns with the role sensitive or insensitive, compared together. Persons are counted instead of
+    records if a person column is declared.
+
+    Args:
+        relation: The table or view.
+        rows: The rows of the policy about it.
+        cursor: A cursor.
 
     Returns:
         None if it has no such columns, or cannot be read, which other checks report.

@@ -2,10 +2,10 @@
 
 Examples are a `top` of ages next to the year of birth, and a `min_level` of zip codes next to the neighbourhood.
 
-A limit publishes a cell in place of a value. Another column undoes it if records of one cell with equal values of the
-other column have equal own values more often than other records of the cell: as a share of what is possible (Goodman
-and Kruskal's tau, per cell and without bias for small groups), and by more standard deviations than independent columns
-reach. All is counted in a sample.
+A limit publishes a cell (a range or a node) in place of a value. Another column undoes it if records of one cell with
+equal values of the other column have equal own values more often than other records of the cell: as a share of what is
+possible (Goodman and Kruskal's tau, per cell and without bias for small groups), and by more standard deviations than
+independent columns reach. All is counted in a sample.
 """
 
 from collections.abc import Callable, Iterable
@@ -64,7 +64,10 @@ FindHierarchy = Callable[[str], Hierarchy | None]
 
 @dataclass(frozen=True)
 class LimitedColumn:
-    """A published column, which may have a limit: its row of the policy, settings, name and type."""
+    """A published column, which may have a limit (top, bottom, rounding or min_level).
+
+    `declared` is its row of the policy.
+    """
 
     declared: StoredPolicyRow
     settings: Settings
@@ -80,8 +83,15 @@ def problem_values(
 ) -> list[dict[str, object]]:
     """Return template values of policy_problems.sql for limits of a relation that other columns may undo.
 
+    Args:
+        relation: The table or view.
+        rows: The rows of the policy about it, with their settings.
+        cursor: A cursor.
+        find_hierarchy: Returns a hierarchy by name, or None.
+
     Returns:
-        An empty list if no column has a limit, or if the relation cannot be read, which other checks report.
+        A list of one item. It is empty if no column has a limit, fewer than two columns are published, or the relation
+        cannot be read, which other checks report.
     """
     types = {fold_case(name): (name, type_) for name, type_ in relation.columns().items()}
     published_columns = [
@@ -127,12 +137,15 @@ def problem_values(
 
 
 def _text_list(values: Iterable[str]) -> Sql:
-    """Return texts as a SQL list."""
+    """Return texts, each on one line, as SQL of a list."""
     return Sql(f"[{', '.join(str(text(one_line(value))) for value in values)}]")
 
 
 def _ordered_value(column: LimitedColumn) -> Sql:
-    """Return SQL of a column's values in their order; values without a position in it are NULL."""
+    """Return SQL of a column's values in a type with their order; values without a position in it are NULL.
+
+    Numbers become DOUBLE, dates TIMESTAMP, other types text. NaN and infinities are NULL.
+    """
     name, kind = identifier(column.column), family(column.type)[0]
     if kind is None:
         return Sql(f"CAST({name} AS VARCHAR) COLLATE POSIX")
@@ -144,13 +157,16 @@ def _ordered_value(column: LimitedColumn) -> Sql:
 
 
 def _finite_timestamp(name: Sql, type_: str) -> Sql:
-    """Return SQL of a date or timestamp, with NULL for infinities."""
+    """Return SQL of a date or timestamp as TIMESTAMP in UTC, with NULL for infinities."""
     moment = f"{name} AT TIME ZONE 'UTC'" if type_ == "TIMESTAMP WITH TIME ZONE" else f"{name}::TIMESTAMP"
     return Sql(f"CASE WHEN isfinite({moment}) THEN {moment} END")
 
 
 def _limit_cell(column: LimitedColumn, find_hierarchy: FindHierarchy) -> Sql | None:
-    """Return SQL of what a column's limit publishes of a value; None for a column without a limit."""
+    """Return SQL of what a column's limit publishes in place of a value; None for a column without a limit.
+
+    A limit is a top, a bottom, a declared grid coarser than days, or a min_level, of a quasi-identifier.
+    """
     if column.declared.role.lower() != "quasi":
         return None
     settings, kind = column.settings, family(column.type)[0]
@@ -176,7 +192,7 @@ def _limit_cell(column: LimitedColumn, find_hierarchy: FindHierarchy) -> Sql | N
 
 
 def _calendar_cell(value: Sql, grid: str) -> Sql:
-    """Return SQL of the start of a calendar unit."""
+    """Return SQL of the start, as TIMESTAMP, of the calendar unit (`grid`, such as `month` or `decade`) of a date."""
     if grid in _YEARS_PER_UNIT:
         return Sql(
             f"make_date((year({value}) // {_YEARS_PER_UNIT[grid]} * {_YEARS_PER_UNIT[grid]})::INTEGER, 1, 1)::TIMESTAMP"
@@ -185,7 +201,11 @@ def _calendar_cell(value: Sql, grid: str) -> Sql:
 
 
 def _min_level_node(column: LimitedColumn, find_hierarchy: FindHierarchy) -> Sql | None:
-    """Return SQL of the node of a value on the lowest published level; None if the hierarchy does not exist."""
+    """Return SQL of the node that a column's min_level publishes in place of a value.
+
+    It is the ancestor that many levels up, or the root if the hierarchy has fewer levels, written as its path. Without
+    a hierarchy it is `*`. None if the hierarchy does not exist.
+    """
     value, level = _ordered_value(column), column.settings.min_level or 0
     hierarchy = None if column.settings.hierarchy is None else find_hierarchy(column.settings.hierarchy)
     if hierarchy is None:
@@ -204,6 +224,6 @@ def _min_level_node(column: LimitedColumn, find_hierarchy: FindHierarchy) -> Sql
 
 
 def _describe_limit(column: LimitedColumn) -> str:
-    """Return the limit of a column in words: names and values of its settings."""
+    """Return names and values of the column's limits as text; empty if it has none."""
     settings = ((name, getattr(column.settings, name)) for name in ("top", "bottom", "rounding", "min_level"))
     return ", ".join(f"{name} {value}" for name, value in settings if value is not None)

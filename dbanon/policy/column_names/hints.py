@@ -1,4 +1,4 @@
-"""Infer from the name of a column which role it may have."""
+"""Infer from the name of a column which role it may have, by a vocabulary of words in many languages."""
 
 import functools
 import re
@@ -20,7 +20,7 @@ class NameHints:
         prose: Free text.
         subject: The key of a person.
         key: A key or number of anything, anywhere in the name.
-        count: Such a number, which may be a count.
+        count: A first word such as `number`, which may be a count, as in number of visits.
         category: A type of things, whose key is a code from a list.
         coordinate: A position on earth.
         sensitive: A sensitive value.
@@ -63,7 +63,9 @@ TREATMENT_BY_KIND = {
 
 
 def split_words(name: str) -> tuple[str, ...]:
-    """Return the words of a column's name, in lower case and without accents.
+    """Return the words of a column's name, in lower case and without accents; digits and signs separate words.
+
+    `#`, `№` and `Nº` become the word `no`.
 
     >>> split_words('patientNbr'), split_words('ZIP_code'), split_words('diag_1'), split_words('Größe')
     (('patient', 'nbr'), ('zip', 'code'), ('diag',), ('grosse',))
@@ -79,7 +81,7 @@ _NUMBER_SIGN = re.compile("[#№]|[Nn][°º]")
 
 
 def hints_from_name(name: str) -> NameHints:
-    """Return the hints in a column's name.
+    """Return the words in a column's name that suggest its role.
 
     >>> hints_from_name('patient_nbr').subject, hints_from_name('dateOfBirth').quasi
     ('patient nbr', 'birth')
@@ -91,9 +93,11 @@ def hints_from_name(name: str) -> NameHints:
     meaningful = [word for word in parts if kinds[word] != {"filler"}]
 
     def first_word(*wanted: str) -> str | None:
+        """Return the first word of the first of these kinds that occurs in the name; None without one."""
         return next((part for kind in wanted for part in meaningful if kind in kinds[part]), None)
 
     def has_only(*allowed: str) -> bool:
+        """Return whether all words of the name, without fillers, have one of these kinds."""
         return bool(meaningful) and all(kinds[part] & {*allowed, "filler"} for part in meaningful)
 
     names_thing = any(kinds[word] & _NON_PERSON_KINDS for word in meaningful)
@@ -121,7 +125,7 @@ def hints_from_name(name: str) -> NameHints:
 
 
 def suggested_quasi_identifier(columns: Iterable[str]) -> str | None:
-    """Return the first column that is a quasi-identifier by its name and identifies no one directly, or None.
+    """Return the first column that is a quasi-identifier by its name and does not identify a person directly, or None.
 
     >>> suggested_quasi_identifier(["patient_number", "zip", "sex"])
     'zip'
@@ -136,7 +140,7 @@ _LETTER_REPLACEMENTS = str.maketrans(
 
 
 def _normalize(word: str) -> str:
-    """Return a word in lower case and without accents of Latin, Greek and Cyrillic, which tables often omit."""
+    """Return a word in lower case and without accents of Latin, Greek and Cyrillic, which column names often omit."""
     folded = unicodedata.normalize("NFD", word.casefold().translate(_LETTER_REPLACEMENTS))
     return unicodedata.normalize("NFC", _ACCENTS.sub("", folded))
 
@@ -147,10 +151,10 @@ _ACCENTS = re.compile("(?<!и)[\u0300-\u036f]")
 
 @dataclass(frozen=True)
 class VocabularyMatch:
-    """A word of the vocabulary that equals a word of a name (`is_whole`) or occurs in it.
+    """A word of the vocabulary that equals a word of a column's name (`is_whole`) or occurs in it.
 
     Attributes:
-        kind: The kind of the vocabulary word.
+        kind: The kind of the vocabulary word, such as `subject`.
         language: Its language.
         stem: The letters that both share.
     """
@@ -163,7 +167,7 @@ class VocabularyMatch:
 
 @cache
 def _vocabulary() -> tuple[dict[str, tuple[VocabularyMatch, ...]], tuple[tuple[re.Pattern[str], VocabularyMatch], ...]]:
-    """Return the matches of each word without a wildcard, and a pattern with its match for each other word."""
+    """Return the matches by vocabulary word without a wildcard, and (pattern, match) for each other one; cached."""
     full_words: dict[str, tuple[VocabularyMatch, ...]] = {}
     patterns: list[tuple[re.Pattern[str], VocabularyMatch]] = []
     for kind, word_list in VOCABULARY.items():
@@ -185,7 +189,7 @@ def _vocabulary() -> tuple[dict[str, tuple[VocabularyMatch, ...]], tuple[tuple[r
 
 @cache
 def _stem_pattern() -> re.Pattern[str]:
-    """Return one pattern that finds any stem of a vocabulary word with a wildcard in a word.
+    """Return one pattern that finds any stem of a vocabulary word with a wildcard in a word; cached.
 
     The patterns of single words are tried only if it matches, which is faster.
     """
@@ -203,7 +207,10 @@ _JOINED_KEY_WORD = re.compile(r"(.{3,})(?:ids?|no|nr|nbr|num|numb|key|ref|pk)|(?
 
 @cache
 def all_matches(word: str) -> tuple[VocabularyMatch, ...]:
-    """Return every word of the vocabulary that equals a word or occurs in it. `groesse` is also read as `grosse`."""
+    """Return every word of the vocabulary that equals a word or occurs in it as its wildcard allows; cached.
+
+    `groesse` is also read as `grosse`. `word` is normalized, as by `split_words`.
+    """
     full_words, patterns = _vocabulary()
     spellings = {word, functools.reduce(lambda w, pair: w.replace(*pair), _DIGRAPHS, word)}
     found_matches = [match for w in spellings for match in full_words.get(w, ())]
@@ -213,9 +220,9 @@ def all_matches(word: str) -> tuple[VocabularyMatch, ...]:
 
 
 def best_matches(word: str) -> tuple[VocabularyMatch, ...]:
-    """Return the matches that count: equal words, else the longest stems that the word contains.
+    """Return the matches that count: vocabulary words equal to the word, else the longest that occur in it.
 
-    The match `postnummer` makes its part `nummer` irrelevant.
+    A match whose stem is part of the stem of another match is omitted: `postnummer` makes `nummer` irrelevant.
     """
     candidates = all_matches(word)
     if full_matches := tuple(match for match in candidates if match.is_whole):
@@ -226,7 +233,11 @@ def best_matches(word: str) -> tuple[VocabularyMatch, ...]:
 
 @cache
 def _word_kinds(word: str) -> frozenset[str]:
-    """Return the kinds that a word can have."""
+    """Return the kinds, such as `subject` or `key`, that a word of a name can have; empty if it is unknown. Cached.
+
+    A word that consists of a known word and a word for a key, such as `planno`, is also a `key`, unless the vocabulary
+    has it itself.
+    """
     word_matches = best_matches(word)
     kinds = {match.kind for match in word_matches}
     if not any(match.is_whole for match in word_matches) and (joined_word := _JOINED_KEY_WORD.fullmatch(word)):
@@ -237,7 +248,10 @@ def _word_kinds(word: str) -> frozenset[str]:
 
 
 def is_ambiguous(word: str) -> bool:
-    """Return whether a word is generalized by its meaning in one language and unchanged by its meaning in another."""
+    """Return whether a word is generalized by its meaning in one language and unchanged by its meaning in another.
+
+    False if a language has both meanings.
+    """
     word_matches = best_matches(word)
     generalized = {match.language for match in word_matches if TREATMENT_BY_KIND.get(match.kind) == "generalized"}
     unchanged = {match.language for match in word_matches if TREATMENT_BY_KIND.get(match.kind) == "unchanged"}
@@ -245,10 +259,13 @@ def is_ambiguous(word: str) -> bool:
 
 
 def n_shared_words(column: str, hierarchy: str) -> int:
-    """Return the number of words that the names of a column and a hierarchy share; gender counts as sex."""
+    """Return the number of words that the names of a column and a hierarchy share, without plural endings.
+
+    `gender` counts as `sex`.
+    """
     return len(_comparable_words(column) & _comparable_words(hierarchy))
 
 
 def _comparable_words(name: str) -> set[str]:
-    """Return the words of a name without plural endings."""
+    """Return the words of a name without plural endings; `sex` for `gender`."""
     return {"sex" if word == "gender" else word.rstrip("s") for word in split_words(name)}

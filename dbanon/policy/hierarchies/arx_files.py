@@ -1,4 +1,7 @@
-"""Read hierarchies from files and from the package as rows for dbanon.hierarchy, and write stored ones as ARX lines."""
+"""Return hierarchies from files and from dbanon itself as rows for dbanon.hierarchy, and stored ones as ARX lines.
+
+ARX lines are `value;level1;...;*`, from the leaf to the root; see `storage`.
+"""
 
 from dbanon import errors
 from dbanon.errors.example import Example
@@ -11,7 +14,9 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def hierarchy_file_sql(call: Call) -> Sql:
-    """Return the SQL of hierarchy_from_file(name, path): the rows of an ARX file.
+    """Return the SQL of hierarchy_from_file(name, path): the hierarchy in an ARX file as rows for dbanon.hierarchy.
+
+    The file is read now.
 
     Raises:
         UnreadableFileError, RemoteFileError: The file cannot be read.
@@ -23,10 +28,10 @@ def hierarchy_file_sql(call: Call) -> Sql:
 
 
 def hierarchy_builtin_sql(call: Call) -> Sql:
-    """Return the SQL of hierarchy_builtin(name): the rows of a hierarchy of the package.
+    """Return the SQL of hierarchy_builtin(name): a hierarchy that comes with dbanon as rows for dbanon.hierarchy.
 
     Raises:
-        UnknownHierarchyError: The package has no such hierarchy.
+        UnknownHierarchyError: No such hierarchy comes with dbanon.
     """
     name = call.text("name")
     hierarchy = storage.shipped_hierarchy(name)
@@ -36,10 +41,12 @@ def hierarchy_builtin_sql(call: Call) -> Sql:
 
 
 def hierarchy_to_arx_sql(call: Call) -> Sql:
-    """Return the SQL of hierarchy_to_arx(name): the lines of an ARX file.
+    """Return the SQL of hierarchy_to_arx(name): the lines of an ARX file for a stored hierarchy.
+
+    The name may also be that of a hierarchy that comes with dbanon, or an ARX text.
 
     Raises:
-        UnknownHierarchyError: No such hierarchy is stored.
+        UnknownHierarchyError: There is no such hierarchy.
     """
     name = call.text("name")
     hierarchy = lookup.find_hierarchy(call, name, None)

@@ -22,12 +22,14 @@ DATE_LEVELS = ("day", "month", "quarter", "year", "decade", "century")
 
 @dataclass(frozen=True)
 class Builder:
-    """A way to build the label paths of a hierarchy: the function hierarchy_NAME with the template NAME.sql.
+    """A table function hierarchy_NAME that builds a hierarchy from the values of a column, with the template NAME.sql.
 
     Attributes:
-        parameter: The parameter that defines the levels.
-        levels: Returns its value as the template needs it, under the parameter's name.
-        families: Families of column types that it accepts; empty: all.
+        name: NAME.
+        doc: The description of the function.
+        parameter: The parameter that defines the levels; None if there is none.
+        levels: Returns the value of that parameter in a call, as the template needs it.
+        families: Families of column types that it accepts; empty: all types.
         accepts: The same in words, for messages.
     """
 
@@ -41,7 +43,9 @@ class Builder:
 
 
 def builder_sql(call: Call, *, builder: Builder) -> Sql:
-    """Return the SQL of a call of a builder: rows for dbanon.hierarchy, without codes for missing values.
+    """Return the SQL of a call of a builder: a hierarchy of the column's values as rows for dbanon.hierarchy.
+
+    Codes for missing values are not in it.
 
     Raises:
         UnknownTableError, UnknownColumnError: A name does not exist.
@@ -68,13 +72,13 @@ def builder_sql(call: Call, *, builder: Builder) -> Sql:
 
 
 def _kept_lengths(call: Call) -> list[Sql] | None:
-    """Return the lengths of the prefixes; None for all."""
+    """Return the lengths of prefixes in the call's parameter `keep`, as SQL; None for all lengths without it."""
     lengths = call.options.sequence("keep")
     return [Sql(str(n)) for n in lengths] if lengths else None
 
 
 def _interval_widths(call: Call) -> list[Sql]:
-    """Return the widths of the intervals.
+    """Return the widths of intervals that the call's parameter `widths` lists, as SQL.
 
     Raises:
         InvalidArgumentError: A width is not a multiple of the one before.

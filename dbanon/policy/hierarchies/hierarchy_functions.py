@@ -14,7 +14,10 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def hierarchies_sql(call: Call) -> Sql:
-    """Return the rows of hierarchies(): stored ones, then shipped ones."""
+    """Return the SQL of hierarchies(): kind, database and name of stored and shipped hierarchies.
+
+    Shipped ones come with dbanon; their database is NULL, and they follow the stored ones.
+    """
     rows: list[list[object]] = [
         ["stored", database, name]
         for database in call.attached_databases()
@@ -25,7 +28,7 @@ def hierarchies_sql(call: Call) -> Sql:
 
 
 def hierarchy_problems_sql(call: Call) -> Sql:
-    """Return the SQL of hierarchy_problems() for all attached databases."""
+    """Return the SQL of hierarchy_problems(): errors in the hierarchies stored in all attached databases."""
     tables = [
         {"database": text(db), "table": qualified(db, catalog.SCHEMA, "hierarchy")}
         for db in call.attached_databases()
@@ -35,9 +38,10 @@ def hierarchy_problems_sql(call: Call) -> Sql:
 
 
 def uncovered_sql(call: Call) -> Sql:
-    """Return the SQL of uncovered(table, column): the values that are not in the given or declared hierarchy.
+    """Return the SQL of uncovered_values(table, column): the values that are not in the given or declared hierarchy.
 
-    Codes for missing values need not be in it.
+    Codes for missing values need not be in it. It also finds values that a reader could not distinguish from
+    generalized ones; without any hierarchy only these.
 
     Raises:
         UnknownTableError, UnknownColumnError, UnknownHierarchyError: A name does not exist.

@@ -7,7 +7,7 @@ from dbanon.sqltext.templates import fill
 
 
 def rows(hierarchy: StoredHierarchy | InlineHierarchy) -> Sql:
-    """Return SQL of the rows (node, parent, label, ord) of a hierarchy."""
+    """Return SQL of the rows (node, parent, label, ord) of a hierarchy; a stored one is read when the query runs."""
     if isinstance(hierarchy, StoredHierarchy):
         table = qualified(hierarchy.database, SCHEMA, "hierarchy")
         columns = (
@@ -19,7 +19,7 @@ def rows(hierarchy: StoredHierarchy | InlineHierarchy) -> Sql:
 
 
 def paths(hierarchy: InlineHierarchy) -> Sql:
-    """Return SQL of the label paths of an inline hierarchy: (path from the root, place)."""
+    """Return SQL of the paths of labels of an inline hierarchy: rows (path from the root to a leaf, place from 1)."""
     document = as_json([list(p) for p in hierarchy.paths])
     return Sql(
         "SELECT unnest(paths) AS path, generate_subscripts(paths, 1) AS place "
@@ -28,12 +28,18 @@ def paths(hierarchy: InlineHierarchy) -> Sql:
 
 
 def rows_from_paths(relation: Sql) -> Sql:
-    """Return SQL of hierarchy rows for a relation of label paths (path VARCHAR[] from the root, place)."""
+    """Return SQL of rows (node, parent, label, ord) for a relation of the paths of labels to all leaves.
+
+    `relation` has the columns path (VARCHAR[] from the root) and place (position of the leaf).
+    """
     return Sql(fill("policy/hierarchies/hierarchy_rows.sql", paths=relation))
 
 
 def named_rows(name: str, paths: Sql) -> Sql:
-    """Return SQL of rows for dbanon.hierarchy: name, node, parent, label, position."""
+    """Return SQL of rows for dbanon.hierarchy: name, node, parent, label, position; ordered by position.
+
+    `paths` is SQL of a relation of label paths (path VARCHAR[] from the root, place).
+    """
     return Sql(
         f"SELECT {text(name)} AS name, node, parent, label, ord AS position FROM ({rows_from_paths(paths)}) ORDER BY "
         f"position ASC, node ASC"

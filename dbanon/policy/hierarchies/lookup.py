@@ -9,10 +9,13 @@ from dbanon.table_functions.table_function import Call
 def find_hierarchy(
     call: Call, name: str, source: catalog.Source | None, is_declared: bool = False
 ) -> storage.Hierarchy | None:
-    """Return a hierarchy by name: ARX rows as text, a stored one, or a shipped one; None if it does not exist.
+    """Return a hierarchy by name: a stored one, ARX rows as text (with `;`), or one that comes with dbanon; else None.
 
     A hierarchy that a call names is stored with the source or in the session's database. One that a policy names
     (`is_declared`) is stored with the policy and nowhere else, so that no other database can replace it.
+
+    Raises:
+        MalformedHierarchyError: The name is an ARX text that is not a tree.
     """
     stored = catalog.hierarchy_table(name, _databases(call, source, is_declared), call.hierarchies, is_declared)
     if stored:
@@ -21,13 +24,19 @@ def find_hierarchy(
 
 
 def hierarchy_names(call: Call, source: catalog.Source | None, is_declared: bool = False) -> list[str]:
-    """Return the names that `find_hierarchy` finds."""
+    """Return the names of the hierarchies that `find_hierarchy` finds, stored ones first.
+
+    `source` and `is_declared` are as in `find_hierarchy`.
+    """
     stored = [n for db in _databases(call, source, is_declared) for n in call.hierarchies(db)]
     return [*stored, *resources.shipped_hierarchies()]
 
 
 def _databases(call: Call, source: catalog.Source | None, is_declared: bool) -> list[str]:
-    """Return the databases in which hierarchies are looked up: that of the policy, then that of the session."""
+    """Return the databases in which hierarchies are looked up: that of the source's policy, then that of the session.
+
+    Only the former if the policy names the hierarchy (`is_declared`) and there is a source.
+    """
     with_policy = [source.home] if source else []
     if is_declared and with_policy:
         return with_policy

@@ -6,10 +6,15 @@ from dbanon.sqltext.templates import error_sql, sql_placeholder
 
 
 def hierarchy_messages(table: str, column: str, hierarchy: str, requested: str | None) -> dict[str, Sql]:
-    """Return SQL of the errors about a hierarchy, by the check that fails.
+    """Return SQL that raises each error about a hierarchy or about values that do not fit it, by the name of the check.
 
-    A column with the name of the check has the number of values concerned. `requested` is the hierarchy as the call
-    named it (None: declared).
+    A column with the name of the check has the number of values concerned.
+
+    Args:
+        table: The table, for messages.
+        column: The column, for messages.
+        hierarchy: The name of the hierarchy.
+        requested: The hierarchy as the call named it; None if it is declared.
     """
     malformed = {
         "roots": "it must have exactly one root (a row without parent).",

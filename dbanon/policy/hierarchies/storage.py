@@ -17,7 +17,7 @@ from dbanon.sqltext import resources
 
 @dataclass(frozen=True)
 class StoredHierarchy:
-    """A hierarchy in `database.dbanon.hierarchy`, read when the query runs."""
+    """The name of a hierarchy in `database.dbanon.hierarchy`; its rows are read when the query runs."""
 
     database: str
     name: str
@@ -25,7 +25,7 @@ class StoredHierarchy:
 
 @dataclass(frozen=True)
 class InlineHierarchy:
-    """A hierarchy that is part of the plan: label paths from the root to each leaf, in leaf order."""
+    """A hierarchy that is part of the plan, not stored: the path of labels from the root to each leaf, in order."""
 
     name: str
     paths: tuple[tuple[str, ...], ...]
@@ -35,10 +35,10 @@ Hierarchy = StoredHierarchy | InlineHierarchy
 
 
 def parse_arx(name: str, text: str) -> InlineHierarchy:
-    r"""Return the hierarchy of an ARX text.
+    r"""Return the hierarchy of an ARX text; empty lines are ignored. `name` is its name.
 
     Raises:
-        MalformedHierarchyError: The text is not a tree.
+        MalformedHierarchyError: The text is not a CSV file with semicolons, or not a tree.
 
     >>> parse_arx('sex', 'M;*\nF;*').paths
     (('*', 'M'), ('*', 'F'))
@@ -53,13 +53,18 @@ def parse_arx(name: str, text: str) -> InlineHierarchy:
 
 
 def hierarchy_from_rows(name: str, rows: Iterable[Sequence[str]]) -> InlineHierarchy:
-    """Return the hierarchy of rows from the leaf to the root.
+    """Return the hierarchy of rows of labels, each from the leaf to the root.
+
+    Numbers become text. A label that is repeated on the next level counts once, and empty labels at the end are
+    removed.
 
     Raises:
-        MalformedHierarchyError: They are not a tree.
+        MalformedHierarchyError: They are not one tree, an inner node would have the name of another, or a label is
+            empty.
     """
 
     def malformed(why: str) -> errors.DbanonError:
+        """Return the error with a reason."""
         return errors.MalformedHierarchyError(name, why, is_stored=False)
 
     if isinstance(rows, (str, bytes)) or not isinstance(rows, Iterable):
@@ -93,12 +98,12 @@ def hierarchy_from_rows(name: str, rows: Iterable[Sequence[str]]) -> InlineHiera
 
 
 def _is_label(value: object) -> bool:
-    """Return whether a value can be a label: a text or a number."""
+    """Return whether a value can be a label: a text or a number, but no boolean."""
     return isinstance(value, (str, int, float)) and not isinstance(value, bool)
 
 
 def _without_repeats(row: Sequence[str]) -> list[str]:
-    """Return the labels of a row without repetitions on the next level (one node) and without padding at the end."""
+    """Return the labels of a row without empty ones at the end and without repetitions of the label before."""
     labels = list(row)
     while len(labels) > 1 and not labels[-1]:
         labels.pop()
@@ -106,7 +111,7 @@ def _without_repeats(row: Sequence[str]) -> list[str]:
 
 
 def shipped_hierarchy(name: str) -> InlineHierarchy | None:
-    """Return a hierarchy that comes with the package; None if there is none of that name."""
+    """Return the hierarchy of this name that comes with dbanon; None if there is none."""
     if name not in resources.shipped_hierarchies():
         return None
     return parse_arx(name, (resources.folder("hierarchies") / f"{name}.csv").read_text(encoding="utf-8-sig"))

@@ -17,6 +17,8 @@ from dbanon.sqltext.quote import qualified, text
 def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Sequence[str]] | None = None) -> None:
     """Write a hierarchy to `dbanon.hierarchy` of the current database, replacing one of that name.
 
+    The schema `dbanon` is created if needed.
+
     Args:
         connection: An open connection.
         name: The hierarchy's name.
@@ -27,6 +29,7 @@ def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Seque
         MalformedHierarchyError: The rows are not a tree; nothing is written.
         UnreadableFileError, RemoteFileError: The file cannot be read.
         UnknownHierarchyError: The package has no such hierarchy.
+        ReadOnlyDatabaseError: The database cannot be written.
     """
     hierarchy: storage.InlineHierarchy | None
     if rows is None:
@@ -52,7 +55,12 @@ def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Seque
 
 
 def save_hierarchy(connection: Any, name: str, path: str | Path) -> None:
-    """Write a stored hierarchy of the current database to an ARX file, replacing an existing file.
+    """Write a stored hierarchy to an ARX file (`value;level1;...;*`), replacing an existing file.
+
+    Args:
+        connection: An open connection; the hierarchy is stored in its current database.
+        name: The hierarchy's name.
+        path: The path of the file.
 
     Raises:
         UnknownHierarchyError: No such hierarchy is stored.

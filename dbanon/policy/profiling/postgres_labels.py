@@ -17,7 +17,10 @@ _GENERALIZED = re.compile(r'\s*(?:"?anon"?\s*\.\s*)?"?generalize_\w+"?\s*\(.*', 
 
 
 def role_from_label(provider: str, label: str) -> str | None:
-    """Return the role of a column with a security label; None if the label says nothing about masking or generalizing.
+    """Return the role that a column's security label means: quasi or identifier; None if it says nothing about masking.
+
+    A label of the provider k_anonymity marks a quasi-identifier. A column that is masked is an identifier, unless it is
+    masked by a function that generalizes.
 
     >>> role_from_label("k_anonymity", "QUASI IDENTIFIER")
     'quasi'
@@ -35,7 +38,9 @@ def role_from_label(provider: str, label: str) -> str | None:
 
 
 def policy_from_labels_sql(call: Call) -> Sql:
-    """Return the rows of policy_from_labels(table): one per labelled column.
+    """Return the SQL of policy_from_labels(table): rows for dbanon.policy, one per column with a masking label.
+
+    A column with several labels is an identifier if one of them means so.
 
     Raises:
         NotPostgresDatabaseError: The table is not in an attached PostgreSQL database.

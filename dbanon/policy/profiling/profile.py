@@ -49,7 +49,10 @@ _PATTERN_CONSTANTS = ("CONTACT", "DATE", "GIVEN_FIRST", "SENTENCE", "SURNAME_FIR
 
 
 def profile_sql(call: Call) -> Sql:
-    """Return the SQL of one call: one row per column, in the table's order. No value is read before it runs."""
+    """Return the SQL of profile(table): one row per column, in the table's order, with a proposed role.
+
+    No value is read before it runs.
+    """
     source = call.source()
     rows = stored_policy.policy_rows(source, call.cursor)
     source = missing_codes.without_codes(source, [row.declared for row in rows], call.holds)
@@ -106,7 +109,10 @@ def profile_sql(call: Call) -> Sql:
 
 
 def _column_values(position: int, name: str, type_: str) -> dict[str, object]:
-    """Return the template values of one column: how it is read, what its type allows, and what its name suggests."""
+    """Return the template values of one column: how it is read, what its type allows, and what its name suggests.
+
+    `position` is its position in the table from 0.
+    """
     kind = family(type_)[0]
     is_text = type_ == "VARCHAR" or type_.startswith("ENUM(")
     value = identifier(name)
@@ -152,7 +158,11 @@ _CALENDAR_FAMILIES = ("date", "timestamp", "nanos")
 
 
 def _numeric_value(kind: str | None, type_: str) -> Sql | None:
-    """Return SQL of `value` as a DOUBLE, NULL if it is not finite; None for types without an order."""
+    """Return SQL that converts a column named `value` to a DOUBLE, NULL if it is not finite; None for other types.
+
+    Dates and times become seconds. `kind` is the family of the type, such as `integer`; None for types without an
+    order.
+    """
     if kind is None:
         return None
     if kind in ("integer", "huge", "decimal"):
@@ -170,7 +180,10 @@ def _numeric_value(kind: str | None, type_: str) -> Sql | None:
 
 
 def _available_hierarchies(call: Call, source: catalog.Source) -> list[tuple[str | None, str]]:
-    """Return (database, name) of the hierarchies that a policy can name, stored ones first (database None: shipped)."""
+    """Return (database, name) of the hierarchies that a policy can name, stored ones first.
+
+    The database is None for those that come with dbanon. A stored hierarchy hides one of these with its name.
+    """
     databases: dict[str, str | None] = {}
     for database in dict.fromkeys([source.home, call.path.database]):
         for name in catalog.stored_hierarchies(call.cursor, database):
@@ -181,7 +194,11 @@ def _available_hierarchies(call: Call, source: catalog.Source) -> list[tuple[str
 
 
 def _leaf_relations(call: Call, hierarchies: list[tuple[str | None, str]]) -> list[Sql]:
-    """Return SQL of (name, label) of the leaves that a value can be, of shipped and of stored hierarchies."""
+    """Return SQL of relations (name, label) of the leaves of hierarchies.
+
+    The first relation has those of all hierarchies that come with dbanon, without labels that are also inner nodes. The
+    others are one per stored hierarchy. `hierarchies` are (database, name), with None for those that come with dbanon.
+    """
     rows: list[tuple[str, str]] = []
     stored: list[Sql] = []
     for database, name in hierarchies:
@@ -195,7 +212,10 @@ def _leaf_relations(call: Call, hierarchies: list[tuple[str | None, str]]) -> li
 
 
 def _shared_name_words(source: catalog.Source, hierarchies: list[str]) -> Sql:
-    """Return rows (place, name, affinity) of columns and hierarchies whose names share words."""
+    """Return SQL of rows (place, name, affinity): column, hierarchy, and the number of words that their names share.
+
+    Pairs without a common word are omitted.
+    """
     rows = [
         (place, name, shared)
         for place, column in enumerate(source.columns)

@@ -56,12 +56,14 @@ class TextFormat:
     """A way to write dates or numbers as text.
 
     Attributes:
+        type: The DuckDB type of the values.
         description: The format in words.
         is_readable: SQL condition with `{}` for a text without blanks around it.
         conversion: SQL expression of the value in `type`, with `{}` for the text.
         field_order: What distinguishes two formats that can read the same text, such as day before month.
-        twin: Index of the other format in TEXT_FORMATS.
+        twin: Index, in TEXT_FORMATS, of the other of two such formats; None without one.
         choice: Why this format is chosen if every text fits both.
+        hint: A remark that is shown with the format.
     """
 
     type: str
@@ -75,12 +77,15 @@ class TextFormat:
 
     @property
     def is_date(self) -> bool:
-        """Return whether it is a format of dates."""
+        """Whether it is a format of dates or timestamps."""
         return self.type in ("DATE", "TIMESTAMP")
 
 
 def _date_format(format_: str, order: str | None = None, twin: int | None = None) -> TextFormat:
-    """Return the format of dates that a format string of strptime describes."""
+    """Return the format of dates or timestamps that a format string of strptime describes.
+
+    `order` is `day` or `month` for one of two formats that can read the same text, `twin` the index of the other one.
+    """
     type_ = "TIMESTAMP" if "%H" in format_ else "DATE"
     choice = None
     if twin is not None:
@@ -94,7 +99,7 @@ def _date_format(format_: str, order: str | None = None, twin: int | None = None
 
 
 def _date_formats() -> list[TextFormat]:
-    """Return the formats of dates; of two that read the same text, day before month comes first."""
+    """Return the formats of dates and timestamps; of two that read the same text, day before month comes first."""
     formats: list[TextFormat] = []
     for time in ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S"):
         formats += [_date_format(f"%Y{separator}%m{separator}%d{time}") for separator in ("-" if time else "-/.")]
@@ -109,9 +114,13 @@ def _date_formats() -> list[TextFormat]:
 
 
 def _number_formats(first_index: int) -> list[TextFormat]:
-    """Return the formats of numbers, the first of which has the given index in TEXT_FORMATS."""
+    """Return the formats of numbers; `first_index` is the index of the first one in TEXT_FORMATS."""
 
     def number_format(type_: str, suffix: str, pattern: str, conversion: str, **optional: object) -> TextFormat:
+        """Return a format of numbers that a regular expression describes; `conversion` is SQL of a text to cast.
+
+        `pattern` is the regular expression, `suffix` completes the description.
+        """
         is_readable = f"regexp_full_match({_TEXT}, {text(pattern)})"
         conversion = f"CAST({conversion} AS {type_})"
         return TextFormat(type_, f"numbers as text{suffix}", is_readable, conversion, **optional)  # type: ignore[arg-type]
@@ -154,7 +163,7 @@ def _number_formats(first_index: int) -> list[TextFormat]:
 
 
 def _all_formats() -> tuple[TextFormat, ...]:
-    """Return all formats, dates first."""
+    """Return all formats: dates, timestamps as DuckDB casts them, then numbers."""
     is_readable, conversion = f"TRY_CAST({_TEXT} AS TIMESTAMP) IS NOT NULL", f"CAST({_TEXT} AS TIMESTAMP)"
     timestamps = TextFormat("TIMESTAMP", "dates and times as text", is_readable, conversion)
     dates = [*_date_formats(), timestamps]
@@ -167,7 +176,7 @@ TEXT_FORMATS = _all_formats()
 
 
 def repair_values() -> dict[str, object]:
-    """Return the template values of the codes and formats that cells are compared with."""
+    """Return the template values of the codes for missing values and the formats of texts that profile() looks for."""
     field_of_column = {
         "type": "type",
         "said": "description",
@@ -202,12 +211,13 @@ def repair_values() -> dict[str, object]:
 
 
 def repair_pieces(source: catalog.Source, declared: Iterable[PolicyRow]) -> Sql:
-    """Return SQL rows of the parts of the statements that fix a column.
+    """Return SQL rows, one per column of the source, of the parts of the statements that repair it.
 
-    Columns: `words` is its text, `trimmed` the text without blanks around it, `altered` the beginning of the statement
-    that changes its type, `padded` the statement that removes blanks. If the policy has a row of the column, `declared`
-    and `declared_end` enclose new codes; if it has codes, they are `held`, and `forgotten` removes them, as no value is
-    one of them after the type has changed.
+    Columns: `place` is its position, `plain` its name, `words` its text, `trimmed` the text without blanks around it,
+    `altered` the beginning of the statement that changes its type, `padded` the statement that removes blanks. If the
+    policy has a row of the column, `declared` and `declared_end` enclose new codes. If that row has codes, they are
+    `held`, and `forgotten` removes them, as no value is one of them after the type has changed. Otherwise these are
+    NULL.
     """
     rows = {source.spelled(row.declared.column): row for row in declared}
     piece_names = (
@@ -239,9 +249,10 @@ def repair_pieces(source: catalog.Source, declared: Iterable[PolicyRow]) -> Sql:
 
 
 def _code_pieces(source: catalog.Source, row: PolicyRow) -> list[str | None]:
-    """Return the parts of the statements that add codes to a row of the policy and remove them.
+    """Return four parts of the statements that add codes for missing values to a policy row and remove them.
 
-    They are the statement before and after the new codes, the existing codes, and the statement that removes them.
+    They are the statement before and after the new codes, the existing codes, and the statement that removes them. The
+    latter two are None if the row has no codes.
     """
     key = join_sql(text(part) for part in (row.schema_name, row.table_name, row.declared.column))
     codes = [text(code) for code in row.declared.settings.missing_codes]
@@ -252,9 +263,10 @@ def _code_pieces(source: catalog.Source, row: PolicyRow) -> list[str | None]:
 
 
 def view_pieces(source: catalog.Source) -> dict[str, Sql]:
-    """Return the statement that creates a view with the repairs, before and after its columns.
+    """Return SQL texts of the statement that creates a repaired view of the source.
 
-    It is used if the source is not a table; it replaces nothing.
+    `head` is the part before its columns, `tail` the part after them. The view is named like the source with `_mended`,
+    replaces nothing, and is temporary if the source is a temporary relation. It is used if the source is not a table.
     """
     name = f"{PurePath(source.table).stem if names.is_file(source.shown) else source.table}_mended"
     is_local = source.sql == identifier(source.table)  # a view in a database cannot read it

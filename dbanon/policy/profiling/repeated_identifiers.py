@@ -12,7 +12,10 @@ from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
 
 @dataclass(frozen=True)
 class StoredPolicyRow:
-    """One row of dbanon.policy as it is stored."""
+    """One row of dbanon.policy as it is stored; `missing` are its codes for missing values, `form` its other settings.
+
+    The latter are those of a pseudonym, mask or shift.
+    """
 
     database: str
     schema: str
@@ -25,7 +28,7 @@ class StoredPolicyRow:
 
 @dataclass(frozen=True)
 class DeclaredRelation:
-    """A table, view or file that rows of the policy are about.
+    """A table, view or file that rows of the policy are about; `sql` is SQL of it.
 
     Attributes:
         columns: Returns its columns and their types.
@@ -39,7 +42,7 @@ class DeclaredRelation:
 
 @dataclass(frozen=True)
 class RepeatedIdentifier:
-    """An identifier, its type, and SQL that counts its repeated values."""
+    """A column with the role identifier, its type, and SQL that counts its repeated values; it may have none."""
 
     declared: StoredPolicyRow
     type: str
@@ -48,13 +51,13 @@ class RepeatedIdentifier:
 
 @dataclass(frozen=True)
 class UnreadableIdentifier:
-    """An identifier of a relation that cannot be read."""
+    """A column with the role identifier in a relation that cannot be read."""
 
     declared: StoredPolicyRow
 
     @property
     def problem(self) -> str:
-        """Return the message for policy_problems."""
+        """The message that policy_problems() shows."""
         return (
             f"unreadable: '{self.declared.table}' cannot be read here, so nobody knows whether values of the "
             f"identifier '{self.declared.column}' repeat. Hint: SELECT from it to see why."
@@ -64,7 +67,13 @@ class UnreadableIdentifier:
 def repeated_identifiers(
     relation: DeclaredRelation, rows: Iterable[StoredPolicyRow], cursor: catalog.Cursor
 ) -> Iterator[RepeatedIdentifier | UnreadableIdentifier]:
-    """Yield the declared identifiers of a relation; none if a person or pseudonym is declared."""
+    """Yield the declared identifiers of a relation, each with a query that counts its repeated values.
+
+    None if a person or pseudonym is declared. Columns that do not exist are skipped; an identifier whose query cannot
+    be planned is yielded as unreadable. Nothing is counted here.
+
+    `rows` are the policy rows about the relation.
+    """
     rows = list(rows)
     identifiers = [row for row in rows if row.role.lower() == "identifier"]
     if not identifiers or any(row.role.lower() in ("person", "pseudonym") for row in rows):
@@ -84,7 +93,7 @@ def repeated_identifiers(
 
 
 def can_plan(cursor: catalog.Cursor, query: Sql) -> bool:
-    """Return whether a query can be planned: one broken view must not hide other problems."""
+    """Return whether DuckDB can plan a query; any error means no. It does not run."""
     try:
         cursor.execute(f"EXPLAIN {query}").fetchall()
     except Exception:
@@ -93,7 +102,10 @@ def can_plan(cursor: catalog.Cursor, query: Sql) -> bool:
 
 
 def problem_values(candidate: RepeatedIdentifier) -> dict[str, Sql]:
-    """Return template values of policy_problems.sql for an identifier that can be counted."""
+    """Return template values of policy_problems.sql for an identifier whose repeated values can be counted.
+
+    The statement that declares it as the person is among them, if its type allows that.
+    """
     row = candidate.declared
     can_be_person = person_value(identifier(row.column), candidate.type) is not None
     return {
@@ -110,7 +122,7 @@ def problem_values(candidate: RepeatedIdentifier) -> dict[str, Sql]:
 
 
 def _declare_person_statement(row: StoredPolicyRow) -> str:
-    """Return the statement that makes an identifier the person."""
+    """Return the statement that changes the role in a policy row to person."""
     key = ", ".join(text(part) for part in (row.schema, row.table, row.column))
     return (
         f"UPDATE {qualified(row.database, catalog.SCHEMA, 'policy')} SET role = 'person' "

@@ -35,7 +35,7 @@ MAX_TRIVIAL_VALUES = 10
 
 @dataclass(frozen=True)
 class SuggestedHierarchy:
-    """A hierarchy that could be built.
+    """A hierarchy that could be built from the values of a column.
 
     Attributes:
         builder: NAME of the function hierarchy_NAME.
@@ -49,20 +49,23 @@ class SuggestedHierarchy:
 
     @property
     def preview(self) -> str:
-        """Return the levels in words."""
+        """The levels in words, such as `90 values, 12 of width 10, *`."""
         level_texts = (
             f"{n:,} {level_name.removesuffix('s') if n == 1 else level_name}" for n, level_name in self.levels
         )
         return f"{', '.join(level_texts)}, *"
 
     def rows(self, name: str, source: Source, column: str) -> Sql:
-        """Return SQL of the rows of the hierarchy under a name."""
+        """Return SQL that builds the hierarchy from a column as rows for dbanon.hierarchy; `name` is its name there."""
         return Sql(f"FROM hierarchy_{self.builder}({text(name)}, {text(source.sql)}, {text(column)}, {self.argument})")
 
 
 @dataclass(frozen=True)
 class Suggestions:
-    """Suggested settings of a quasi-identifier; None for each setting without a suggestion."""
+    """Suggested settings of a quasi-identifier; None for each setting without a suggestion.
+
+    `grid` is a calendar unit for the setting `rounding`.
+    """
 
     hierarchy: SuggestedHierarchy | None = None
     top: str | None = None
@@ -72,18 +75,18 @@ class Suggestions:
 def suggest_settings(
     cursor: Cursor, source: Source, column: str, person: str | None, k: int, codes: Sequence[str]
 ) -> Suggestions:
-    """Suggest settings for a column.
+    """Suggest settings of a quasi-identifier, by its type and values.
 
     Codes of one length get a hierarchy of prefixes, numbers a hierarchy of intervals and a `top`, and dates a calendar
-    hierarchy and a grid. O(n log n).
+    hierarchy and a grid. Other texts and types, and columns with few distinct values, get none. O(n log n).
 
     Args:
         cursor: A cursor that runs queries.
         source: The table.
         column: The column.
-        person: The column that identifies persons, if any.
+        person: The column that identifies persons; None without one.
         k: Fewer than k persons (else records) have values above a suggested `top`.
-        codes: Codes for missing values.
+        codes: Codes for missing values, which are not considered.
     """
     type_ = source.columns[column]
     kind = family(type_)[0]
@@ -99,6 +102,7 @@ def suggest_settings(
     }
 
     def query_row(template: str) -> tuple[Any, ...]:
+        """Return the first row of the template suggest_NAME.sql, filled with `values`."""
         first_row: tuple[Any, ...] = cursor.execute(
             qualify_builtins(fill(f"policy/profiling/suggest_{template}.sql", **values))
         ).fetchall()[0]
@@ -137,7 +141,13 @@ def suggest_settings(
 
 
 def _suggest_prefixes(n_distinct: int, length: int | None, *counts: int) -> SuggestedHierarchy | None:
-    """Return a hierarchy of prefixes for codes that all have one length; None for other texts."""
+    """Return a hierarchy of prefixes for codes that all have one length; None for other texts or few distinct values.
+
+    Args:
+        n_distinct: Number of distinct values.
+        length: The common length; None if there is none. counts: Numbers of distinct prefixes of length - 1, length - 2
+            and so on.
+    """
     if length is None or n_distinct <= MAX_TRIVIAL_VALUES:
         return None
     keep = list(range(length - 1, max(length - 4, 0), -1))
@@ -148,12 +158,12 @@ def _suggest_prefixes(n_distinct: int, length: int | None, *counts: int) -> Sugg
 
 
 def _list_argument(name: str, numbers: Sequence[int]) -> Sql:
-    """Return a parameter with a list of numbers as SQL."""
+    """Return a named parameter with a list of numbers as SQL: `name := [1, 2]`."""
     return Sql(f"{name} := [{', '.join(map(str, numbers))}]")
 
 
 def _interval_widths(span: float) -> list[int]:
-    """Return three interval widths, each twice the one before.
+    """Return three interval widths, each twice the one before, for values that extend over `span`.
 
     The first is the least of 1, 2, 5, 10, 20, 50 and so on that divides `span` into at most MAX_INTERVALS intervals.
     """

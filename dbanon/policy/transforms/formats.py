@@ -9,7 +9,7 @@ from dbanon import errors
 
 @dataclass(frozen=True)
 class TextEncoding:
-    """An encoding of pseudonyms with its minimum, maximum and default number of characters."""
+    """An encoding of pseudonyms as text, with its minimum, maximum and default number of characters."""
 
     min_length: int
     max_length: int
@@ -37,19 +37,23 @@ class PseudonymFormat:
 
     @property
     def longest(self) -> PseudonymFormat:
-        """Return the format with the maximum length: every shorter pseudonym is a prefix of one in this format."""
+        """This format with the maximum length: every shorter pseudonym of a value is a prefix of its longest one."""
         return PseudonymFormat(self.encoding, ENCODINGS[self.encoding].max_length, self.prefix)
 
 
 def parse_format(
     column: str, format: str | None = None, length: object = None, prefix: str | None = None
 ) -> PseudonymFormat:
-    """Return the requested format, with defaults for None.
+    """Return the requested format of pseudonyms, with defaults for None.
 
-    `column` is the column's name in messages.
+    Args:
+        column: The column's name in messages.
+        format: The encoding: hex (default), base32, digits or uuid, in any case.
+        length: Number of characters after the prefix, as a number or a text.
+        prefix: A text before each pseudonym; none by default.
 
     Raises:
-        InvalidTransformSettingError: A setting does not fit.
+        InvalidTransformSettingError: A setting is not valid, such as a length that the encoding does not have.
     """
     name = (format or "hex").lower()
     if name not in ENCODINGS:
@@ -71,7 +75,7 @@ def parse_format(
 
 
 def parse_integer(value: object) -> int | None:
-    """Return an integer given as a number or a text; None if it is not an integer."""
+    """Return the integer that a number or a text is written as; None if it is not written as an integer."""
     try:
         return int(str(value))
     except ValueError:

@@ -19,7 +19,7 @@ _N_DIGITS = 60
 def compute_pseudonyms(
     values: Iterable[str | None], key: SecretKey, scope: str, pseudonym_format: PseudonymFormat
 ) -> list[str | None]:
-    """Return the pseudonym of each value; None for None.
+    """Return the pseudonym of each value, in their order; None for None.
 
     Equal values have equal pseudonyms in one scope, and unrelated ones in two: each is a prefix of the HMAC-SHA-256 of
     the value's UTF-8, with the key of the scope, in the given format. Two values can share a prefix; a release must
@@ -41,9 +41,9 @@ def compute_pseudonyms(
 
 
 def compute_shifts(persons: Iterable[str | None], key: SecretKey, scope: str, max_days: int) -> list[int | None]:
-    """Return the number of days by which the dates of each person are shifted; None for None. O(n).
+    """Return the number of days by which the dates of each person are shifted, in their order; None for None.
 
-    It is from -max_days to max_days, but not 0.
+    It is from -max_days to max_days, but not 0, and equal for equal persons in one scope with one key. O(n).
     """
     digest = _keyed_digest(key.derive_scope_key(scope), b"shift\0")
     days_of_person: dict[str | None, int | None] = {None: None}
@@ -60,10 +60,13 @@ def min_unique_length(
 ) -> int | None:
     """Return the minimum length, at least that of the format, at which distinct values have distinct pseudonyms.
 
-    It is enough to pass those values that share a pseudonym at the given length. O(n log n).
+    Lengths are without the prefix. It is enough to pass those values that share a pseudonym at the given length. O(n
+    log n).
+
+    `key`, `scope` and `pseudonym_format` are as in `compute_pseudonyms`.
 
     Returns:
-        None if no length is enough.
+        None if no length of the encoding is enough.
     """
     longest = compute_pseudonyms(set(values), key, scope, pseudonym_format.longest)
     sorted_texts = sorted(p[len(pseudonym_format.prefix) :] for p in longest if p is not None)
@@ -72,15 +75,19 @@ def min_unique_length(
 
 
 def _common_prefix_length(one: str, other: str) -> int:
-    """Return the number of characters that two texts have in common at their beginning."""
+    """Return the number of characters that two texts of equal length have in common at their beginning."""
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=True)) if a != b), len(one))
 
 
 def _keyed_digest(key: bytes, purpose: bytes) -> Callable[[str], bytes]:
-    """Return a function that computes the HMAC of a text with a key; `purpose` separates pseudonyms from shifts."""
+    """Return a function that computes the HMAC-SHA-256 of `purpose` followed by a text, with a key.
+
+    `purpose` separates pseudonyms from shifts.
+    """
     base_mac = hmac.new(key, purpose, hashlib.sha256)
 
     def digest(value: str) -> bytes:
+        """Return the 32 bytes of the HMAC of a text."""
         mac = base_mac.copy()
         mac.update(value.encode())
         return mac.digest()
@@ -89,13 +96,16 @@ def _keyed_digest(key: bytes, purpose: bytes) -> Callable[[str], bytes]:
 
 
 def _shift_days(digest: bytes, max_days: int) -> int:
-    """Return a number of days from 256 random bits; since 2 * max_days is small, all numbers are equally likely."""
+    """Return a number of days from -max_days to max_days, but not 0, derived from 256 random bits.
+
+    Since 2 * max_days is small, all numbers are practically equally likely.
+    """
     offset = int.from_bytes(digest) % (2 * max_days) - max_days
     return offset if offset < 0 else offset + 1
 
 
 def _uuid(digest: bytes) -> str:
-    """Return a UUID of version 8 from random bits."""
+    """Return a UUID of version 8 made from the first 16 random bytes."""
     return str(
         uuid.UUID(
             bytes=digest[:6] + bytes([0x80 | digest[6] & 0x0F, digest[7], 0x80 | digest[8] & 0x3F]) + digest[9:16]

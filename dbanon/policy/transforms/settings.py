@@ -12,7 +12,10 @@ MAX_SHIFT_DAYS = 36_500
 
 @dataclass(frozen=True)
 class Pseudonym:
-    """A pseudonym: its format, the reference of its key, and the scope that releases share (None: each has its own)."""
+    """The settings of a pseudonymized column: format, reference of the key, and scope.
+
+    Releases with one key and scope have equal pseudonyms for equal values; scope None: each release has its own.
+    """
 
     format: formats.PseudonymFormat
     key: str
@@ -21,7 +24,10 @@ class Pseudonym:
 
 @dataclass(frozen=True)
 class Mask:
-    """A text of which the first and last characters are kept, and the others replaced by `character`."""
+    """The settings of a masked text: the first and last characters are kept, the others replaced by `character`.
+
+    `first` and `last` are numbers of characters.
+    """
 
     first: int
     last: int
@@ -30,7 +36,10 @@ class Mask:
 
 @dataclass(frozen=True)
 class Shift:
-    """Dates shifted by up to `days` in both directions, all dates of a person by the same number."""
+    """The settings of shifted dates: up to `days` in both directions, all dates of a person by the same number.
+
+    `key` is the reference of the key. Releases with one key and scope shift equally; scope None: each has its own.
+    """
 
     days: int
     key: str
@@ -48,7 +57,7 @@ TRANSFORM_SETTINGS = {
 
 
 def parse_transform(column: str, role: str, settings: Mapping[str, str]) -> Transform:
-    """Return the transform of a column with one of these roles.
+    """Return the settings of a pseudonymized, masked or shifted column as an object, after checking them.
 
     Args:
         column: The column's name in messages.
@@ -56,7 +65,7 @@ def parse_transform(column: str, role: str, settings: Mapping[str, str]) -> Tran
         settings: Its settings as the policy stores them.
 
     Raises:
-        InvalidTransformSettingError: A setting is unknown or does not fit.
+        InvalidTransformSettingError: A setting is unknown, missing or not valid.
         UnreadableKeyReferenceError: The reference of the key is not valid.
     """
     for name in settings:

@@ -37,7 +37,10 @@ _HEADER = ("column", "number", "value", "by the most frequent value", "by the ra
 
 
 def attack_section(reader: ReleaseReader, source: UnchangedSource | None) -> Section:
-    """Return what each attack gains; without the source, a section that says that none was run."""
+    """Return the section about the gain of each attack; without the source, only a sentence that none was run.
+
+    Attacks that do not apply to the release are omitted. Of those that fail, there is a note.
+    """
     if source is None:
         sentences = ["No attack was tried: the source is not there as it was released, and only it says who is right."]
         return Section("attacks", "Attacks", sentences)
@@ -69,7 +72,11 @@ def attack_section(reader: ReleaseReader, source: UnchangedSource | None) -> Sec
 
 
 def linkage_parts(reader: ReleaseReader, source: UnchangedSource) -> list[Block]:
-    """Return the result of looking up every record of the source in the release by its quasi-identifiers."""
+    """Run the linkage attack, which looks up every source record in the release by its quasi-identifiers.
+
+    Returns:
+        A note with the result in words and a table of the numbers; only a note if the attack cannot be run.
+    """
     names = "('registered', 'tried', 'linked', 'candidates_least', 'candidates_median', 'exact_matches', 'confidence')"
     arguments: dict[str, object] = {
         "kind": "linkage",
@@ -106,7 +113,12 @@ def linkage_parts(reader: ReleaseReader, source: UnchangedSource) -> list[Block]
 
 
 def majority_parts(reader: ReleaseReader) -> list[Block]:
-    """Return the result of guessing, for each source record, the most frequent value of the matching records."""
+    """Run the attack that guesses, for each source record, the most frequent sensitive value of the matching records.
+
+    Returns:
+        A note with the result in words and a table of the numbers; only a note if the attack cannot be run. Empty if no
+        column is sensitive.
+    """
     if not reader.shape.sensitive:
         return []
     arguments: dict[str, object] = {"kind": "majority", **_sample_argument(reader)}
@@ -141,13 +153,20 @@ def majority_parts(reader: ReleaseReader) -> list[Block]:
 
 
 def _sample_argument(reader: ReleaseReader) -> dict[str, object]:
-    """Return the argument `sample` if not all records can be attacked."""
+    """Return the argument `sample` with the greatest number of records that an attack tries in seconds.
+
+    Returns an empty mapping if the release has no more records than that.
+    """
     metrics = reader.certificate.metrics
     max_records = max(int(MAX_PAIRS // max(metrics["classes"], 1)), MIN_SAMPLE)
     return {} if metrics["records"] <= max_records else {"sample": max_records}
 
 
 def _sample_clause(metrics: Mapping[str, object]) -> str:
+    """Return a sentence, with a leading space, that states how many records were tried; "" if all were.
+
+    `metrics` has this number as "tried" or "sample".
+    """
     n_tried = metrics.get("tried", metrics.get("sample"))
     if n_tried is None:
         return ""
@@ -155,11 +174,15 @@ def _sample_clause(metrics: Mapping[str, object]) -> str:
 
 
 def _not_run(kind: str, problem: DbanonError) -> NoteBlock:
+    """Return a note that an attack could not be run, with the error."""
     return NoteBlock(f"{kind.capitalize()}: this could not be tried. {problem}")
 
 
 def _result_sentences(rows: Sequence[Sequence[object]]) -> str:
-    """Return the result of an attack in words, column by column."""
+    """Return the result of an attack on classes in sentences, column by column.
+
+    `rows` are (column, name of the number, value, ...). If no guess is sure, the first sentence says so.
+    """
     sentences = []
     for column in dict.fromkeys(row[0] for row in rows):
         metrics = values([row[1:] for row in rows if row[0] == column])

@@ -13,7 +13,7 @@ MAX_CELL_LENGTH = 240
 
 @dataclass(frozen=True)
 class ReportQuery:
-    """SQL as it is displayed to a reader who recomputes a number, and the same SQL as it is executed here.
+    """SQL as it is displayed to a reader who recomputes a number, and as it is executed here, with the same result.
 
     The executed SQL contains the name of the database and qualified names of DuckDB's functions.
     """
@@ -24,14 +24,14 @@ class ReportQuery:
 
 @dataclass(frozen=True)
 class CertificateLines:
-    """Single numbers and words, as lines of a certificate."""
+    """A block of single numbers and words, as lines of a certificate."""
 
     lines: Sequence[Line]
 
 
 @dataclass(frozen=True)
 class ResultTable:
-    """The rows of one query."""
+    """A block with the result of one query: caption, header, rows, and the SQL to display."""
 
     caption: str
     head: Sequence[str]
@@ -41,14 +41,14 @@ class ResultTable:
 
 @dataclass(frozen=True)
 class AdjacentTables:
-    """Tables that are displayed next to each other if there is room."""
+    """A block of tables that are displayed next to each other if there is room."""
 
     tables: Sequence[ResultTable]
 
 
 @dataclass(frozen=True)
 class PlotBlock:
-    """An SVG plot, its caption, and the queries whose results it shows."""
+    """A block with an SVG plot, its caption, and the queries whose results it shows."""
 
     svg: str
     caption: str
@@ -57,7 +57,7 @@ class PlotBlock:
 
 @dataclass(frozen=True)
 class NoteBlock:
-    """Sentences under a heading; without a title, a note about what could not be computed, and why."""
+    """A block of sentences under a heading; without a title, a note about what could not be computed, and why."""
 
     text: str
     title: str | None = None

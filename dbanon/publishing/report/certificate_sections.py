@@ -7,7 +7,7 @@ from dbanon.publishing.report.blocks import CertificateLines, Section, format_ce
 
 
 def release_section(lines: Sequence[Line]) -> Section:
-    """Return the section about the release: how and when it was made, and how each column was transformed."""
+    """Return the section about the release: version, date, algorithm and counts, its parameters and its roles."""
     values = {(line.section, line.label): line.value for line in lines}
     release_values = {label: value for (section, label), value in values.items() if section == "release"}
     columns = [line for line in lines if line.section == "roles"]
@@ -59,12 +59,15 @@ def limits_section(lines: Sequence[Line]) -> Section:
 
 
 def _lines_of_sections(lines: Sequence[Line], *sections: str) -> list[Line]:
+    """Return the lines of the named sections, in the order of these names."""
     return [line for section in sections for line in lines if line.section == section]
 
 
 def _format_number(value: str) -> str:
+    """Return a number, given as text, as a page shows it."""
     return format_cell(float(value)) or ""
 
 
 def _format_whole_number(value: str) -> str:
+    """Return a text as a page shows it: in one line, shortened if it is too long."""
     return format_cell(value) or ""

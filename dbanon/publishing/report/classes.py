@@ -18,11 +18,15 @@ N_WORST_CLASSES = 10
 
 
 def class_size_section(reader: ReleaseReader) -> Section:
-    """Return the section with the number of classes of each size in records (persons)."""
+    """Return the section with the number of classes of each size, as a plot, and a table of the smallest sizes.
+
+    The size of a class is its number of records, or of persons if persons are counted.
+    """
     shape = reader.shape
     unit = "records" if shape.persons is None else "distinct persons"
 
     def query(at: TableLocations) -> Sql:
+        """Return the query for the number of classes and records by class size, in ascending order of size."""
         return Sql(
             fill(
                 "publishing/report/class_sizes.sql",
@@ -64,7 +68,10 @@ def class_size_section(reader: ReleaseReader) -> Section:
 
 
 def homogeneity_section(reader: ReleaseReader) -> Section:
-    """Return for each sensitive column the classes whose most frequent value has the greatest share."""
+    """Return the section about the classes in which one value of a sensitive column has the greatest share.
+
+    Without sensitive columns it has only a sentence that says so.
+    """
     parts = [part for name, type_ in reader.shape.sensitive for part in _column_blocks(reader, name, type_)]
     if not parts:
         sentences = [
@@ -81,7 +88,11 @@ def homogeneity_section(reader: ReleaseReader) -> Section:
 
 
 def _column_blocks(reader: ReleaseReader, name: str, type_: str) -> list[Block]:
-    """Return the plot and the table of one sensitive column."""
+    """Return the plot and the table for one sensitive column.
+
+    The plot shows the records by the share of the most frequent value in their class, the table the classes with the
+    greatest share. In a page for recipients, the table names neither values nor classes.
+    """
     share_counts = reader.query(lambda at: _leading_value_sql(reader, at, name, type_, "counted"))
     svg_text = svg.share_histogram(
         [(row[0], row[2]) for row in reader.rows(share_counts)], "share of the most frequent value", "records"
@@ -100,6 +111,16 @@ def _column_blocks(reader: ReleaseReader, name: str, type_: str) -> list[Block]:
 
 
 def _leading_value_sql(reader: ReleaseReader, tables: TableLocations, name: str, type_: str, form: str) -> Sql:
+    """Return the query about the share of the most frequent sensitive value in each class; NULL is no value.
+
+    Args:
+        reader: The reader.
+        tables: The names of the tables.
+        name: The sensitive column.
+        type_: Its type.
+        form: "counted": the number of classes and records by share; "named": the N_WORST_CLASSES classes with the
+            greatest share, with quasi-identifiers and value; "plain": these classes without them.
+    """
     quasi = reader.shape.quasi
     return Sql(
         fill(
@@ -117,4 +138,5 @@ def _leading_value_sql(reader: ReleaseReader, tables: TableLocations, name: str,
 
 
 def _class_columns(reader: ReleaseReader) -> Sql:
+    """Return the published quasi-identifiers as a SQL list, for GROUP BY."""
     return join_sql(bytewise_column(*column) for column in reader.shape.quasi)

@@ -27,7 +27,14 @@ N_FREQUENT_VALUES = 5
 
 @dataclass(frozen=True)
 class UnchangedSource:
-    """The unchanged source of a release: its SQL for display and for execution, its person column, its name."""
+    """The source of a release that has not changed since.
+
+    Attributes:
+        display_sql: The source in displayed SQL.
+        executable_sql: The source in executed SQL.
+        person: Its person column; None if it has none.
+        name: Its name as an argument of a table function.
+    """
 
     display_sql: Sql
     executable_sql: Sql
@@ -36,7 +43,11 @@ class UnchangedSource:
 
 
 def loss_section(reader: ReleaseReader, source: UnchangedSource | None) -> Section:
-    """Return for each quasi-identifier how far it was generalized and how often nothing of its value remains."""
+    """Return the section about the loss of each quasi-identifier.
+
+    It shows the average level of generalization, which needs the source, and the share of fully generalized records. If
+    a level cannot be computed, a note says why.
+    """
     facts: list[Line] = []
     levels: list[tuple[str, float]] = []
     parts: list[Block] = []
@@ -79,7 +90,11 @@ def loss_section(reader: ReleaseReader, source: UnchangedSource | None) -> Secti
 
 
 def values_section(reader: ReleaseReader, source: UnchangedSource | None) -> Section:
-    """Return the section about published columns: distinct and missing values, for the custodian frequent ones."""
+    """Return the section about the published columns: numbers of distinct and missing values, after and before.
+
+    Without the source only the numbers of the release are shown. The custodian also sees the most frequent values of
+    each column; of the source, only values that at least k records (persons) share.
+    """
     columns = [c for c, role in reader.entry.roles.items() if c in reader.certificate.published_columns and role]
     query = _summary_query(reader, columns, source)
     rows = reader.rows(query)
@@ -106,7 +121,10 @@ def values_section(reader: ReleaseReader, source: UnchangedSource | None) -> Sec
 
 
 def _summary_query(reader: ReleaseReader, columns: list[str], original: UnchangedSource | None) -> ReportQuery:
+    """Return the query for one row per column: distinct and missing values, before (with a source) and after."""
+
     def summary_sql(release: Sql, source: Sql | None) -> Sql:
+        """Return that SQL for given names of the release and the source."""
         column_queries = [
             {
                 "label": text(column),
@@ -130,7 +148,10 @@ def _summary_query(reader: ReleaseReader, columns: list[str], original: Unchange
 
 
 def _frequent_values(reader: ReleaseReader, column: str, source: UnchangedSource | None) -> AdjacentTables:
-    """Return the most frequent values of a column, in the source if it is available, and in the release."""
+    """Return tables of the N_FREQUENT_VALUES most frequent values of a column, in the source and in the release.
+
+    Without a source there is one table. Of the source, only values that at least k records (persons) share are shown.
+    """
     tables: list[ResultTable] = []
     if source is not None:
         person = None if source.person is None else Sql(f"CAST({identifier(source.person)} AS VARCHAR)")
@@ -146,6 +167,14 @@ def _frequent_values(reader: ReleaseReader, column: str, source: UnchangedSource
 
 
 def _most_frequent_sql(value: Sql, relation: Sql, min_count: int | None, person: Sql | None) -> Sql:
+    """Return the query for the most frequent values in a relation, with their numbers of records.
+
+    Args:
+        value: SQL of the value.
+        relation: The relation.
+        min_count: The least number of records (persons) that must share a value; None for no limit.
+        person: SQL of the person; None to count records.
+    """
     return Sql(
         fill(
             "publishing/report/frequent_values.sql",
@@ -159,7 +188,11 @@ def _most_frequent_sql(value: Sql, relation: Sql, min_count: int | None, person:
 
 
 def published_columns(reader: ReleaseReader, column: str) -> list[str]:
-    """Return the columns of the release that show a column of the source; a number may have two, for its ends."""
+    """Return the columns of the release that show a column of the source.
+
+    That is the column of the same name or, for a number that is published as two columns, those with the endings `_min`
+    and `_max`; empty if there are none. Case is ignored.
+    """
     names = {name.lower(): name for name in reader.certificate.columns}
     ends = [names.get(f"{column}{end}".lower()) for end in ("_min", "_max")]
     same_name = names.get(column.lower())
@@ -167,6 +200,7 @@ def published_columns(reader: ReleaseReader, column: str) -> list[str]:
 
 
 def _as_text(columns: list[str]) -> Sql:
+    """Return SQL of the value that one column, or the two ends of an interval, show, as text; NULL if it is missing."""
     if len(columns) == 1:
         return Sql(f"CAST({identifier(columns[0])} AS VARCHAR) COLLATE POSIX")
     both = join_sql((f"coalesce(CAST({identifier(c)} AS VARCHAR), '')" for c in columns), " || ', ' || ")
@@ -174,4 +208,5 @@ def _as_text(columns: list[str]) -> Sql:
 
 
 def _missing(columns: list[str]) -> Sql:
+    """Return the SQL condition that all of the columns are NULL."""
     return join_sql((f"{identifier(c)} IS NULL" for c in columns), " AND ")

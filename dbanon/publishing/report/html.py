@@ -21,12 +21,20 @@ from dbanon.publishing.report.blocks import (
 from dbanon.sqltext.quote import Sql, one_line
 
 _SHORT_LENGTH = 24
-"""Characters of a cell that stands in one line."""
+"""Maximum number of characters of a cell that is not wrapped."""
 
 
 @dataclass(frozen=True)
 class ReportPage:
-    """The contents of a page: the release, its readers, the time it was made, and the sections."""
+    """The contents of a page.
+
+    Attributes:
+        title: The name of the release.
+        outgoing: Whether the page is for recipients.
+        created_at: The time at which the page was created.
+        sections: The sections.
+        notes: Sentences at the beginning of the page.
+    """
 
     title: str
     outgoing: bool
@@ -37,11 +45,12 @@ class ReportPage:
 
 @dataclass
 class _NumberedQueries:
-    """The queries of a page without repetitions, numbered in the order in which they are first referred to."""
+    """The distinct queries of a page, numbered from 1 in the order in which they are first referred to."""
 
     numbers: dict[str, int] = field(default_factory=dict)
 
     def number(self, sql: Sql) -> int:
+        """Return the number of a query; a new query gets the next number."""
         return self.numbers.setdefault(str(sql), len(self.numbers) + 1)
 
 
@@ -52,6 +61,7 @@ def render_page(page: ReportPage) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
+    """Return the Jinja environment of the page, with its tests for kinds of blocks and its filters; created once."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -79,13 +89,16 @@ def _environment() -> jinja2.Environment:
 
 
 def _format_line(line: Line) -> str:
-    """Return the value of a certificate's line: metrics that have SQL as elsewhere on the page, texts in full."""
+    """Return the value of a certificate's line as a page shows it.
+
+    A value with SQL is formatted as a number if it is finite; every other value is shown in full.
+    """
     if line.sql is None or not math.isfinite(number := float(line.value)):
         return one_line(line.value)
     return format_cell(number) or ""
 
 
 def _lines_by_section(facts: CertificateLines) -> list[tuple[str, list[Line]]]:
-    """Return the lines by their section, in order."""
+    """Return pairs of a section and its lines; sections are in the order in which they first occur."""
     sections = dict.fromkeys(line.section for line in facts.lines)
     return [(section, [line for line in facts.lines if line.section == section]) for section in sections]

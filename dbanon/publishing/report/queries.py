@@ -12,9 +12,14 @@ from dbanon.table_functions.dispatch import make_call
 
 
 class ReleaseReader:
-    """One release as its custodian reads it, or as a recipient does, who has only its tables."""
+    """A reader of one release: its custodian, or with `outgoing` a recipient, who has only the published tables."""
 
     def __init__(self, certificate: Certificate, *, outgoing: bool) -> None:
+        """Store the certificate and the names of the tables.
+
+        `locations` are the names that the page displays to its readers; `full` are those with which queries are
+        executed.
+        """
         self.certificate, self.outgoing = certificate, outgoing
         self.entry, self.cursor = certificate.entry, certificate.cursor
         self.shape, self.full = certificate.shape, certificate.qualified_tables
@@ -23,22 +28,34 @@ class ReleaseReader:
         )
 
     def rows(self, query: ReportQuery) -> list[tuple[Any, ...]]:
-        """Return the rows of a query."""
+        """Execute a query and return its rows."""
         rows: list[tuple[Any, ...]] = self.cursor.execute(query.executable_sql).fetchall()
         return rows
 
     def query(self, make: Callable[[TableLocations], Sql]) -> ReportQuery:
-        """Return a query over the tables of the release, for display and for execution."""
+        """Return a query over the tables of the release, once with the displayed and once with the executed names.
+
+        `make` returns the SQL for given names of the tables.
+        """
         return ReportQuery(make(self.locations), qualify_builtins(make(self.full)))
 
     def table(self, caption: str, head: Sequence[str], query: ReportQuery) -> ResultTable:
-        """Return the result of a query as a table."""
+        """Execute a query and return its result as a table of the page, with a caption and a header."""
         return ResultTable(caption, head, self.rows(query), query.display_sql)
 
     def function(
         self, name: str, columns: Sequence[str], parameters: Mapping[str, object], condition: str = "true"
     ) -> ReportQuery:
-        """Return the query for rows of a table function about the release; raises what the function raises."""
+        """Return a query for the rows of a table function that is called on the release.
+
+        Args:
+            name: The table function, whose first argument is a release.
+            columns: The columns to select.
+            parameters: Its other arguments.
+            condition: A SQL condition for the rows.
+
+        Also raises the errors of the table function.
+        """
         places = (self.entry.database, "main", "")
         call = make_call(
             self.certificate.session, self.cursor, name, {"release": str(self.full.release)}, parameters, places
@@ -52,9 +69,13 @@ class ReleaseReader:
 
 
 def _select_sql(columns: Sequence[str], relation: str, condition: str) -> Sql:
+    """Return a SELECT statement for the columns of a relation, which is SQL, with a condition."""
     return Sql(f"SELECT {join_sql(map(identifier, columns))} FROM {relation} WHERE {condition}")
 
 
 def values(rows: Sequence[Sequence[Any]]) -> Mapping[str, Any]:
-    """Return rows of a name and a value as a mapping; the first row of a name counts."""
+    """Return a mapping from the first to the second element of each row.
+
+    Of rows with equal first elements, the first row counts.
+    """
     return {row[0]: row[1] for row in reversed(rows)}

@@ -57,7 +57,7 @@ def report(
         name: The name of the release.
         to: A local file; by default the page is returned.
         outgoing: Whether the page is for recipients.
-        population: A table of all persons who may be in the release, for the journalist risk.
+        population: A table of all persons who may be in the release, for the journalist risk; not with `outgoing`.
         overwrite: Whether to replace an existing file. The file appears atomically.
 
     Returns:
@@ -67,6 +67,7 @@ def report(
         UnknownReleaseError: There is no such release.
         ReleaseChangedError: The tables of the release have changed since it was published.
         InvalidArgumentError: A parameter is not accepted.
+        UnusedArgumentError: `population` is given with `outgoing`.
         UnknownTableError: There is no such population.
         TargetExistsError: The file exists, and `overwrite` is false.
         TargetInUseError: The file is being read.
@@ -98,11 +99,12 @@ def report(
 
 
 def _check_target(target: Path, overwrite: bool, cursor: Any) -> None:
-    """Check that the file is not being read and does not exist.
+    """Check that the report can be written to a file; nothing is written.
 
     Raises:
-        TargetInUseError: It is being read.
-        TargetExistsError: It exists, and `overwrite` is false.
+        TargetInUseError: The file is being read.
+        WriteFailedError: Its folder does not exist.
+        TargetExistsError: The file exists, and `overwrite` is false.
     """
     output_files.check_not_source("report", [target], output_files.source_files(cursor))
     with output_files.translate_os_errors("report", target):
@@ -113,7 +115,7 @@ def _check_target(target: Path, overwrite: bool, cursor: Any) -> None:
 
 
 def report_sql(call: Call) -> Sql:
-    """Return the SQL of report('name'): one row, the page."""
+    """Return the SQL of the table function report('name'): one row with the page as HTML."""
     require_matplotlib()
     entry = releases.find_published(call.function.name, call.text("release"), call.cursor, call.path)
     options = call.options
@@ -131,9 +133,18 @@ def _render_report(
     outgoing: bool,
     population: str | None,
 ) -> str:
-    """Return the page of a version.
+    """Return the report of a version as an HTML page.
+
+    Args:
+        entry: The version.
+        session: The session.
+        cursor: A cursor.
+        path: The search path, for the name of the population.
+        outgoing: Whether the page is for recipients.
+        population: A table of all persons who may be in the release; None if there is none.
 
     Raises:
+        UnusedArgumentError: A population is given for a page for recipients.
         ReleaseChangedError: The tables of the release have changed since it was published.
         DbanonError: The population is not usable.
     """
@@ -157,7 +168,11 @@ def _render_report(
 def _sections(
     reader: ReleaseReader, source: columns.UnchangedSource | None, population: str | None
 ) -> Sequence[Section]:
-    """Return the sections; those for recipients use only the recipient's certificate and the tables."""
+    """Return the sections of a report in order.
+
+    Without the source (`source` is None), parts that need it are omitted. A page for recipients has no attacks, and
+    uses only the recipient's certificate and the tables.
+    """
     lines = reader.certificate.lines(reader.locations if reader.outgoing else None)
     sections = [
         certificate_sections.release_section(lines),
@@ -176,7 +191,10 @@ def _sections(
 
 
 def _table_argument(table: catalog.Source, entry: releases.LedgerEntry) -> str:
-    """Return the name of a table as a call writes it that is read together with the release."""
+    """Return the name of a table as an argument of a table function that is called in the database of the release.
+
+    A file keeps its path.
+    """
     if names.is_file(table.table):
         return table.table
     return qualified(*([] if table.database == entry.database else [table.database]), table.schema, table.table)
@@ -192,7 +210,10 @@ _CHANGED = (
 def _unchanged_source(
     entry: releases.LedgerEntry, session: Session, cursor: Any
 ) -> tuple[columns.UnchangedSource | None, str | None]:
-    """Return the source if it has not changed since the release; otherwise a sentence about that."""
+    """Return the source and None if source, policy and hierarchies have not changed since the release.
+
+    Otherwise return None and a sentence about that, also if the source cannot be read.
+    """
     try:
         spec = releases.current_spec(entry, session, cursor)
         fresh = release_status.is_fresh(entry, spec, cursor)
@@ -211,7 +232,7 @@ def _unchanged_source(
 
 @contextlib.contextmanager
 def _one_transaction(cursor: Any) -> Iterator[None]:
-    """Run the block in one transaction, so that all parts of a page describe the same state."""
+    """Run the block in one transaction, so that all parts of a page describe the same state; it is rolled back."""
     cursor.execute("BEGIN")
     try:
         yield

@@ -24,7 +24,15 @@ _HEADER = ("number", "sensitive column", "value", "classes", "records", "what it
 
 
 def reidentification_section(reader: ReleaseReader, lines: Sequence[Line], population: str | None) -> Section:
-    """Return the section about prosecutor, journalist and marketer risk; for the custodian, disclosure as well."""
+    """Return the section about prosecutor, journalist and marketer risk.
+
+    For the custodian, it also has the results of the table functions reidentification, disclosure and exposure.
+
+    Args:
+        reader: The reader.
+        lines: The lines of the certificate.
+        population: A table of all persons who may be in the release; None if there is none.
+    """
     lines_by_item: LinesByItem = {(line.section, line.label): line for line in lines}
     people = "persons" if reader.shape.persons is not None else "records"
     highest, average = (lines_by_item["risk", f"prosecutor, {statistic}"].value for statistic in ("highest", "average"))
@@ -54,6 +62,11 @@ def reidentification_section(reader: ReleaseReader, lines: Sequence[Line], popul
 
 
 def _risk_table(reader: ReleaseReader, name: str, caption: str, arguments: Mapping[str, object]) -> Block:
+    """Return the rows of a table function about risk as a table, or a note if the function raises an error of dbanon.
+
+    Raises:
+        DbanonError: The function raised it, and `arguments` were given.
+    """
     try:
         return reader.table(caption, _HEADER, reader.function(name, _COLUMNS, arguments))
     except DbanonError as problem:
@@ -63,11 +76,15 @@ def _risk_table(reader: ReleaseReader, name: str, caption: str, arguments: Mappi
 
 
 def _brief(value: str) -> str:
+    """Return a number, given as text, as a page shows it."""
     return format_cell(float(value)) or ""
 
 
 def query_error_section(reader: ReleaseReader) -> Section:
-    """Return the section about the error of random counts and averages on the release."""
+    """Return the section about the error of random counts and averages on the release, compared with its source.
+
+    It has a note if the table function query_error raises an error of dbanon.
+    """
     columns = ("kind", "predicates", "queries", "median", "p95", "mean")
     sentences = [
         "Random counts and averages were asked of the release and of its source. The relative error is the difference "

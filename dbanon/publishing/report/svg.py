@@ -37,14 +37,22 @@ _STYLE: Any = {
 }
 
 _MAX_NAME_LENGTH = 18
-"""Characters of a name beside a bar."""
+"""Maximum number of characters of a name next to a bar."""
 
 _MAX_BARS = 20
 """Most bars of a histogram."""
 
 
 def count_histogram(points: Sequence[tuple[int, int]], x_label: str, y_label: str) -> str:
-    """Return a histogram of whole numbers, given as (number, count); many are binned into ranges of equal width."""
+    """Return an SVG histogram of whole numbers.
+
+    More than 20 different numbers between the least and the greatest are binned into at most 20 ranges of equal width.
+
+    Args:
+        points: (number, count) in ascending order of the numbers; not empty.
+        x_label: The label of the numbers.
+        y_label: The label of the counts.
+    """
     low, high = points[0][0], points[-1][0]
     width = -(-(high - low + 1) // _MAX_BARS)
     heights: dict[int, int] = {}
@@ -53,6 +61,7 @@ def count_histogram(points: Sequence[tuple[int, int]], x_label: str, y_label: st
         heights[place] = heights.get(place, 0) + count
 
     def draw(axes: Any) -> None:
+        """Draw the bars."""
         middle = [low + place * width + (width - 1) / 2 for place in heights]
         axes.bar(middle, list(heights.values()), width=width * 0.85, color=_ROLES["first"])
         axes.set_xlim(low - width, high + width)
@@ -63,12 +72,13 @@ def count_histogram(points: Sequence[tuple[int, int]], x_label: str, y_label: st
 
 
 def share_histogram(points: Sequence[tuple[float, int]], x_label: str, y_label: str) -> str:
-    """Return a histogram of shares, given as (share, count), in ten ranges from 0 to 1."""
+    """Return an SVG histogram of shares, given as (share, count), in ten ranges from 0 to 1."""
     heights = [0] * 10
     for share, count in points:
         heights[min(int(share * 10 + 1e-9), 9)] += count
 
     def draw(axes: Any) -> None:
+        """Draw the bars."""
         axes.bar([i / 10 + 0.05 for i in range(10)], heights, width=0.088, color=_ROLES["first"])
         axes.set_xlim(0, 1)
         _style_vertical_bars(axes, x_label, y_label)
@@ -77,9 +87,13 @@ def share_histogram(points: Sequence[tuple[float, int]], x_label: str, y_label: 
 
 
 def bar_plot(rows: Sequence[tuple[str, float]], x_label: str) -> str:
-    """Return a plot with one bar per name, from 0 to 1."""
+    """Return an SVG plot with one horizontal bar per (name, value), on an axis from 0 to 1.
+
+    The first name is on top.
+    """
 
     def draw(axes: Any) -> None:
+        """Draw the bars."""
         axes.barh(range(len(rows)), [value for _, value in rows], color=_ROLES["first"], height=0.6)
         _label_rows(axes, [name for name, _ in rows])
         axes.set_xlim(0, 1)
@@ -89,10 +103,15 @@ def bar_plot(rows: Sequence[tuple[str, float]], x_label: str) -> str:
 
 
 def before_after_plot(rows: Sequence[tuple[Any, ...]], x_label: str) -> str:
-    """Return a plot of names with one number, or with two: before as a ring, after as a dot, and a line between."""
+    """Return an SVG plot with one row per name, on a logarithmic axis.
+
+    `rows` are (name, after) or (name, before, after). The number after is a dot. The number before is a ring, connected
+    with it by a line.
+    """
     after_values = [row[-1] for row in rows]
 
     def draw(axes: Any) -> None:
+        """Draw the marks."""
         from matplotlib.ticker import StrMethodFormatter
 
         places = range(len(rows))
@@ -109,9 +128,10 @@ def before_after_plot(rows: Sequence[tuple[Any, ...]], x_label: str) -> str:
 
 
 def range_plot(rows: Sequence[tuple[str, float, float]], x_label: str) -> str:
-    """Return a plot of names with two numbers: the lower as a dot, the upper as a diamond, and a line between."""
+    """Return an SVG plot with one row per (name, median, p95): a dot, a diamond, and a line between them."""
 
     def draw(axes: Any) -> None:
+        """Draw the marks."""
         places = range(len(rows))
         axes.hlines(places, [row[1] for row in rows], [row[2] for row in rows], color=_ROLES["grid"], linewidth=2)
         axes.plot([row[1] for row in rows], places, "o", markersize=6, color=_ROLES["first"], label="median")
@@ -122,14 +142,14 @@ def range_plot(rows: Sequence[tuple[str, float, float]], x_label: str) -> str:
 
 
 def _style_vertical_bars(axes: Any, x_label: str, y_label: str) -> None:
-    """Style axes for vertical bars with counts."""
+    """Set the labels of axes with vertical bars, with whole numbers on the vertical axis and no vertical grid."""
     _use_whole_number_ticks(axes.yaxis)
     axes.set(xlabel=x_label, ylabel=y_label)
     axes.grid(axis="x", visible=False)
 
 
 def _style_two_marks(axes: Any, names: Sequence[str], x_label: str) -> None:
-    """Style axes for rows with two marks each, and add a legend."""
+    """Set the labels of axes with two marks per row, start the horizontal axis at 0, and add a legend."""
     axes.set_xlim(left=0)
     _label_rows(axes, names)
     axes.set(xlabel=x_label)
@@ -137,7 +157,7 @@ def _style_two_marks(axes: Any, names: Sequence[str], x_label: str) -> None:
 
 
 def _label_rows(axes: Any, names: Sequence[str]) -> None:
-    """Label rows with their names, the first on top."""
+    """Label the rows of axes with names, the first on top; names of more than 18 characters are shortened."""
     labels = [one_line(name) for name in names]
     axes.set_yticks(
         range(len(labels)),
@@ -148,6 +168,7 @@ def _label_rows(axes: Any, names: Sequence[str]) -> None:
 
 
 def _use_whole_number_ticks(axis: Any) -> None:
+    """Label an axis with whole numbers only, at about six places."""
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     axis.set_major_locator(MaxNLocator(integer=True, nbins=6))
@@ -155,7 +176,11 @@ def _use_whole_number_ticks(axis: Any) -> None:
 
 
 def _render_svg(draw: Callable[[Any], None], height: float) -> str:
-    """Return what `draw` draws as an SVG element of a page.
+    """Draw a plot and return it as an SVG element for a page.
+
+    Args:
+        draw: Draws on the axes that it is given.
+        height: The height in inches; the width is 4.6.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
@@ -176,7 +201,11 @@ def _render_svg(draw: Callable[[Any], None], height: float) -> str:
 
 
 def _svg_element(file: bytes) -> str:
-    """Return the SVG of a file without metadata, colours replaced by roles, and without a fixed size."""
+    """Return matplotlib's SVG file as an element for a page.
+
+    Metadata, style and fixed size are removed, colours become CSS variables of their roles, and ids get a prefix that
+    distinguishes the plots of a page.
+    """
     from xml.etree import ElementTree
 
     ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
@@ -209,4 +238,5 @@ _ROLE_BY_COLOR = {color: role for role, color in _ROLES.items()}
 
 
 def _role_reference(match: re.Match[str]) -> str:
+    """Return the CSS variable of the role that a matched colour represents, such as `var(--ink)`."""
     return f"var(--{_ROLE_BY_COLOR[match.group()]})"

@@ -8,12 +8,16 @@ from dbanon.sqltext.quote import Sql, as_json
 
 
 def cluster_request_json(spec: ReleaseSpec) -> Sql:
-    """Return the first argument of the clustering UDF, as a JSON literal."""
+    """Return the first argument of the clustering UDF, as a SQL literal that contains JSON."""
     return as_json(cluster_request(spec))
 
 
 def cluster_request(spec: ReleaseSpec) -> dict[str, object]:
-    """Return the first argument of the clustering UDF, as a dictionary."""
+    """Return the first argument of the clustering UDF, as a dictionary.
+
+    It has all settings of the run: algorithm, k, options, privacy models, forest, noise, session and attributes. The
+    records are the other arguments.
+    """
     parent_table = {} if spec.reading.whole_table is None else {"records": spec.reading.whole_table.n_records}
     # Noise is drawn by a hash of these keys (see `dbanon.udf.cluster`): other keys would draw other noise.
     return parent_table | {
@@ -49,6 +53,6 @@ def cluster_request(spec: ReleaseSpec) -> dict[str, object]:
 
 
 def _max_level(attribute: Attribute) -> int | None:
-    """Return the number of levels that a value may be raised after `min_level` was applied; None: any number."""
+    """Return by how many levels a value may be raised above `min_level`; None: any number."""
     settings = attribute.quasi.settings
     return None if settings.max_level is None else settings.max_level - (settings.min_level or 0)

@@ -10,7 +10,10 @@ from dbanon.sqltext.templates import error_sql, sql_placeholder
 
 
 def input_error_messages(spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> dict[str, Sql]:
-    """Return the error messages about source, policy and call, as SQL, by name."""
+    """Return the error messages about source, policy and call by name, such as 'empty', as SQL expressions.
+
+    Nothing is checked here. Numbers in the messages are computed when the statement runs.
+    """
     function, table = spec.function, spec.source.shown
     selection_text = spec.run.preprocessing.description
     selected_table = f"{table}, {selection_text}," if selection_text else table

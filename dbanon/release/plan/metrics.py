@@ -20,7 +20,7 @@ class Metric:
 
     Attributes:
         name: Its name.
-        description: What it measures; `{unit}` stands for records or persons.
+        description: What it measures; `{unit}` is a placeholder for records or persons.
         better: 'higher' or 'lower'.
         source: The paper or standard that defines it.
         place: Its position in the order of metrics.
@@ -41,20 +41,20 @@ class Metric:
     sql: str
 
     def describe(self, has_persons: bool) -> str:
-        """Return the description, for records or for persons."""
+        """Return the description with its unit: distinct persons if `has_persons`, else records."""
         unit = "distinct persons" if has_persons else "records (no person column: one person may have several)"
         return self.description.replace("{unit}", unit)
 
 
 @cache
 def all_metrics() -> tuple[Metric, ...]:
-    """Return all metrics in the order in which they are shown."""
+    """Return all metrics of releases, from SQL files and of privacy models, in the order in which they are shown."""
     file_metrics = [_read_metric(name) for name in resources.sql_names("release/metrics")]
     return tuple(sorted([*file_metrics, *_model_metrics()], key=lambda m: m.place))
 
 
 def _model_metrics() -> list[Metric]:
-    """Return the metrics of the values that privacy models achieve."""
+    """Return one metric for each value that privacy models achieve, such as the l of l-diversity."""
     return [
         Metric(
             name=metric.name,
@@ -72,13 +72,17 @@ def _model_metrics() -> list[Metric]:
 
 
 def is_published(name: str) -> bool:
-    """Return whether a metric of a release of classes is published with it; `name` may have a detail after a colon."""
+    """Return whether a metric of a release of classes follows from published values, so that it may be published.
+
+    False for metrics that are for the custodian only; True for an unknown name. `name` may be an earlier name, and may
+    have a detail after a colon.
+    """
     base = renamed_names.current_metric(name).partition(":")[0]
     return not any(m.name == base and "classes" in m.custodian for m in all_metrics())
 
 
 def _read_metric(name: str) -> Metric:
-    """Return the metric of a file."""
+    """Read the metric of a file sql/release/metrics/NAME.sql: its header gives the fields, the rest is its SELECT."""
     text = resources.sql(f"release/metrics/{name}.sql")
     header = dict(_HEADER.findall(text))
     return Metric(

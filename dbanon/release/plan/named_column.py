@@ -5,18 +5,18 @@ from dbanon.sqltext.quote import Sql, identifier, text
 
 
 class NamedColumn:
-    """A column (or table) whose unquoted name is `raw_name`."""
+    """A column (or table) that SQL templates refer to by name; `raw_name` is the unquoted name."""
 
     raw_name: str
 
     @property
     def name(self) -> Sql:
-        """The name as a SQL identifier."""
+        """The name quoted as a SQL identifier."""
         return identifier(self.raw_name)
 
     @property
     def label(self) -> Sql:
-        """The name as a SQL text literal."""
+        """The name as a SQL string literal."""
         return text(self.raw_name)
 
 
@@ -25,15 +25,15 @@ class HashedColumn(NamedColumn):
 
     @property
     def value_type(self) -> str:
-        """The type of the hashed values."""
+        """The DuckDB type of the hashed values; subclasses define it."""
         raise NotImplementedError
 
     @property
     def canonical(self) -> Sql:
-        """The form of the canonical text of a `{value}`."""
+        """SQL of a value's canonical text (equal values have equal texts), with the placeholder `{value}`."""
         return canonical_form(self.value_type)
 
     @property
     def hashed(self) -> Sql:
-        """The form of the canonical text of a `{value}` as a part of a longer text."""
+        """SQL of a value's canonical text as a part of a longer text that is hashed, with the placeholder `{value}`."""
         return hashed_form(self.value_type)

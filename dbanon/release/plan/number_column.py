@@ -33,7 +33,14 @@ class Grid:
 
 @dataclass(frozen=True)
 class BoundType:
-    """The type of published bounds, its least and greatest value, and whether bounds are days."""
+    """The type of the bounds of published intervals.
+
+    Attributes:
+        type: The DuckDB type.
+        min_value: SQL of its least value.
+        max_value: SQL of its greatest value.
+        is_day: Bounds are whole days.
+    """
 
     type: Sql
     min_value: Sql
@@ -83,22 +90,22 @@ class NumberColumn(HashedColumn):
 
     @property
     def value_type(self) -> str:
-        """The type of the values whose hashes the ledger stores."""
+        """The DuckDB type of the values whose hashes the ledger stores."""
         return str(self.type)
 
     @property
     def zero(self) -> Sql:
-        """A fixed value of its type from which distances are measured."""
+        """SQL of a fixed value of its type from which distances are measured."""
         return Sql(self.family.zero.format(type=self.type))
 
     @property
     def is_dated(self) -> bool:
-        """Whether published texts are days, months, quarters or years."""
+        """Whether published texts are days, months, quarters or years: a date or timestamp without noise."""
         return self.family.is_calendar and not self.is_drawn
 
     @property
     def is_snapped(self) -> bool:
-        """Whether bounds are multiples of a number, so that losses are computed from bounds and not from values."""
+        """Whether bounds are multiples of a number, because it has a grid and is not a date or time."""
         return self.grid.step is not None and self.family.is_plain
 
 
@@ -112,7 +119,7 @@ _GRID_UNITS = {"month": "month", "quarter": "quarter", "year": "year", "decade":
 def number_column(
     attribute: Attribute, family: Family, i: int, column_sql: Sql, messages: Mapping[str, Sql], has_noise: bool
 ) -> NumberColumn:
-    """Return the column of a quasi-identifier of numbers, dates or times, as templates see it.
+    """Build the column of a quasi-identifier of numbers, dates or times, as templates see it.
 
     Args:
         attribute: The quasi-identifier.
@@ -129,7 +136,7 @@ def number_column(
     min_value, max_value = _type_limits(attribute)
 
     def coding_limit(setting: str | None) -> Sql | None:
-        """Return SQL of `top` or `bottom`; on a calendar grid it is a whole day."""
+        """Return SQL of the setting `top` or `bottom`, or None; on a calendar grid it is a whole day."""
         if setting is None:
             return None
         limit = Sql(f"CAST({text(setting)} AS {type_})")
@@ -162,7 +169,10 @@ def number_column(
 
 
 def _number_value(attribute: Attribute, column_sql: Sql) -> Sql:
-    """Return SQL of the value of a number, date or time."""
+    """Return SQL of the value of a number, date or time in the form in which it is compared.
+
+    -0.0 becomes 0.0, timestamps become TIMESTAMP in UTC, and nanoseconds are cut to microseconds.
+    """
     value = Sql(f"{column_sql} AT TIME ZONE 'UTC'") if attribute.is_zoned else column_sql
     if attribute.family == "float":
         return Sql(f"({value} + 0::{value_type(attribute)})")
@@ -177,7 +187,10 @@ def _number_value(attribute: Attribute, column_sql: Sql) -> Sql:
 
 
 def _grid_step(attribute: Attribute, is_calendar: bool) -> Sql | None:
-    """Return the step of the grid: a calendar unit, or a number, exact if its type is."""
+    """Return SQL of the width of the grid's cells: a calendar unit or a number; None without a grid.
+
+    The number has the type of the bounds if this is exact, else DOUBLE.
+    """
     if attribute.grid is None:
         return None
     if is_calendar:
@@ -187,9 +200,10 @@ def _grid_step(attribute: Attribute, is_calendar: bool) -> Sql | None:
 
 
 def _grid_fraction(attribute: Attribute) -> tuple[Sql, Sql]:
-    """Return the step of floating-point numbers as a fraction of two DOUBLE values.
+    """Return a floating-point column's grid width as a fraction: SQL of numerator and denominator as DOUBLE.
 
-    3 / 10 is 0.3 where 3 * 0.1 is not.
+    3 / 10 is 0.3 where 3 * 0.1 is not. A fraction of too large numbers has the denominator 1. Both are 1 without a grid
+    and for other types.
     """
     if attribute.grid is None or attribute.family != "float":
         return Sql("1::DOUBLE"), Sql("1::DOUBLE")
@@ -200,7 +214,7 @@ def _grid_fraction(attribute: Attribute) -> tuple[Sql, Sql]:
 
 
 def _bound_type(attribute: Attribute) -> Sql:
-    """Return the type of published bounds, which may be wider than the column's because of the grid."""
+    """Return the DuckDB type of published bounds; with a grid it may be wider than the column's, or DATE."""
     if attribute.grid is None:
         return value_type(attribute)
     wider_types = {"integer": "HUGEINT", "decimal": f"DECIMAL(38,{attribute.scale})"}
@@ -210,7 +224,7 @@ def _bound_type(attribute: Attribute) -> Sql:
 
 
 def _type_limits(attribute: Attribute) -> tuple[Sql, Sql]:
-    """Return the least and greatest value of the type of bounds; they replace bounds that the grid puts beyond them."""
+    """Return SQL of the least and greatest value of the bounds' type; they replace bounds beyond the type."""
     type_ = _bound_type(attribute)
     if type_ == "DATE":
         return Sql("DATE '5877642-06-25 (BC)'"), Sql("DATE '5881580-07-10'")

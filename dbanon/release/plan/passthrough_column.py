@@ -18,7 +18,7 @@ _ZONED_TIME = "TIME WITH TIME ZONE"
 
 @dataclass(frozen=True)
 class UnchangedColumn(HashedColumn):
-    """The properties of an unchanged column on which the hashes of its values depend."""
+    """The properties of a column published without generalization on which the hashes of its values depend."""
 
     raw_name: str
     type: str
@@ -27,17 +27,17 @@ class UnchangedColumn(HashedColumn):
 
     @property
     def value_type(self) -> str:
-        """The type of the hashed values."""
+        """The DuckDB type of the values whose hashes the ledger stores."""
         return self.type
 
     @property
     def is_zoned(self) -> bool:
-        """Whether its text depends on the time zone of the session."""
+        """Whether it is a TIMESTAMP WITH TIME ZONE, whose text depends on the time zone of the session."""
         return self.type == "TIMESTAMP WITH TIME ZONE"
 
     @property
     def is_tagged(self) -> bool:
-        """Whether unequal values of its type can have equal texts."""
+        """Whether unequal values of its type can have equal texts: it is, or contains, a UNION or VARIANT."""
         return bool(_TAGGED_TYPE.search(self.type))
 
 
@@ -63,12 +63,15 @@ class PassthroughColumn(UnchangedColumn):
 
     @property
     def value(self) -> Sql:
-        """SQL of its value; texts are compared byte by byte, whatever collation the column has."""
+        """SQL of its value; texts get the binary collation POSIX, whatever collation the column has."""
         return Sql(f"{self.source_value} COLLATE POSIX") if self.type == "VARCHAR" else self.source_value
 
     @property
     def text_is_value(self) -> bool:
-        """Whether equal values of its type have equal texts: 0.0 and -0.0, a month and 30 days do not."""
+        """Whether equal values of its type have equal texts: integers, decimals, texts, dates, enums and the like.
+
+        0.0 and -0.0 do not, nor do a month and 30 days, so it is False for floats, intervals and all other types.
+        """
         return bool(_TEXT_IS_VALUE.match(self.type))
 
     @property
@@ -77,23 +80,24 @@ class PassthroughColumn(UnchangedColumn):
         return self.type in ("FLOAT", "DOUBLE")
 
     def sort_key(self, value: Sql) -> Sql:
-        """Return SQL by which rows are ordered, if `value` is the value of the column.
+        """Return the SQL expression by which rows are ordered; `value` is SQL of the value of the column.
 
-        DuckDB 1.5 orders TIME WITH TIME ZONE differently inside and outside of a row, so its text is compared. It also
-        drops the sign of zero of floats that are ordered by, unless they are inside a row.
+        Usually this is `value` itself. DuckDB 1.5 orders TIME WITH TIME ZONE differently inside and outside of a row,
+        so its text is compared. It also drops the sign of zero of floats that are ordered by, unless they are inside a
+        row.
         """
         if self.type == _ZONED_TIME:
             return Sql(f"{value}::VARCHAR")
         return Sql(f"row({self.row_value(value)})") if _HAS_FLOAT.search(self.type) else value
 
     def row_value(self, value: Sql) -> Sql:
-        """Return SQL of `value` for comparison inside a row: arrays as lists, times with time zone as text."""
+        """Return SQL of `value` for comparison inside a row: arrays as lists, TIME WITH TIME ZONE as text."""
         if self.type == _ZONED_TIME:
             return Sql(f"{value}::VARCHAR")
         return Sql(f"{value}::{self.list_type}") if self.list_type else value
 
     @property
     def list_type(self) -> Sql | None:
-        """The type with lists in place of arrays; None if it has no arrays."""
+        """The column's type with lists in place of arrays of fixed size; None if it has no such arrays."""
         lists = _ARRAY_SIZE.sub(lambda match: match[1] or "[]", self.type)
         return None if lists == self.type else Sql(lists)

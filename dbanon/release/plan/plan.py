@@ -25,7 +25,7 @@ from dbanon.sqltext.quote import Sql, identifier, literal, text
 
 @dataclass(frozen=True)
 class PublishedColumn(NamedColumn):
-    """One published column and the SQL of its value; `is_dated`: its texts are days, months, quarters or years."""
+    """One column of the result, and the SQL of its value; `is_dated`: its texts are days, months, quarters or years."""
 
     raw_name: str
     expression: Sql
@@ -42,7 +42,7 @@ class CodedColumn(NamedColumn):
 
 @dataclass(frozen=True)
 class RecordBounds:
-    """The least and greatest value of quasi-identifier `i` outside which records are dropped."""
+    """The least and greatest value (SQL) of quasi-identifier number `i`; records with values outside are dropped."""
 
     i: int | Sql
     low: Sql
@@ -149,7 +149,10 @@ class PlannedColumns:
     n_built: int
 
     def select(self, names: Container[str]) -> PlannedColumns:
-        """Return the columns without those unchanged and sensitive columns that `names` does not contain."""
+        """Return a copy without those unchanged and sensitive columns that `names` does not contain.
+
+        Quasi-identifiers stay, except in `quasi_output`.
+        """
         unchanged = tuple(u for u in self.unchanged if u.raw_name in names)
         numbers = {u.i for u in unchanged}
         return replace(
@@ -163,7 +166,14 @@ class PlannedColumns:
 
 @dataclass(frozen=True)
 class AddedColumnNames:
-    """The names of published columns that are no columns of the source; `class_id_name` is `class_id` unquoted."""
+    """The names, quoted for SQL, of published columns that are no columns of the source.
+
+    Attributes:
+        class_id: The class.
+        class_id_name: The same name unquoted.
+        names: The columns size, persons, loss and suppressed of NAME_classes, by these words.
+        copies, place, copy: Columns that rows have only within the statement.
+    """
 
     class_id: Sql
     class_id_name: str
@@ -174,7 +184,7 @@ class AddedColumnNames:
 
     @classmethod
     def from_schema(cls, schema: PublishedSchema) -> AddedColumnNames:
-        """Return the names in a schema, quoted for templates."""
+        """Quote the names of a schema of published columns for templates."""
         names = {n: identifier(getattr(schema, n)) for n in ("size", "persons", "loss", "suppressed")}
         row_names = (identifier(n) for n in (schema.copies, schema.place, schema.copy))
         return cls(identifier(schema.class_id), schema.class_id, names, *row_names)
@@ -182,7 +192,24 @@ class AddedColumnNames:
 
 @dataclass(frozen=True)
 class ReleaseOptions:
-    """The options of a release that templates read: the model, the published format, and the needs of the algorithm."""
+    """The options of a release that templates read.
+
+    Attributes:
+        k: The least number of records (persons) of a class.
+        joint: Privacy models must hold within equal values of the other sensitive columns.
+        suppress: The share of records that may be suppressed; None for none.
+        max_suppressed: The greatest number of suppressed records, or None.
+        typed: Intervals are published as bounds or structs, not as text.
+        escape: Labels of leaves are escaped.
+        sub_heights: Losses are relative to the edges below a node.
+        magnitudes: The algorithm reads the values of numbers.
+        widens: Classes are published wider than their records span.
+        maybe: NULL may occur among the values of a class.
+        noise: Noise is published instead of classes.
+        by_column: Noise is drawn by column.
+        request: The first argument of the clustering UDF.
+        version: Always None here.
+    """
 
     k: int
     joint: bool
@@ -202,7 +229,7 @@ class ReleaseOptions:
 
 @dataclass(frozen=True)
 class Plan:
-    """The values of all templates of one release."""
+    """The values of all SQL templates of one release, in parts."""
 
     source_view: SourceView
     selection: RecordSelection
@@ -216,7 +243,7 @@ class Plan:
 
     @property
     def template_values(self) -> dict[str, object]:
-        """The values by the names that templates use."""
+        """The values of all parts by the names that templates use; messages are `say` and `gate_say`."""
         parts = (
             self.source_view,
             self.selection,
@@ -231,7 +258,11 @@ class Plan:
 
 
 def make_plan(spec: ReleaseSpec) -> Plan:
-    """Return the plan of a release."""
+    """Derive the values of all SQL templates of a release from its spec.
+
+    Raises:
+        DbanonError: A person column, a hierarchy or a pseudonym is unsuitable.
+    """
     columns, names = _columns(spec)
     request = gate_request(spec)
     gate = gate_rules(request)
@@ -256,7 +287,7 @@ def make_plan(spec: ReleaseSpec) -> Plan:
 
 
 def gate_request(spec: ReleaseSpec) -> GateRequest:
-    """Return the facts about a release that the gate gets."""
+    """Build the request of the release gate: the facts about a release that the gate may use, as plain values."""
     constraints = spec.version_constraints
     return GateRequest(
         function=spec.function,
@@ -283,7 +314,13 @@ def gate_request(spec: ReleaseSpec) -> GateRequest:
 
 
 def release_sql(spec: ReleaseSpec) -> str:
-    """Return the statement of a release spec: its rows, classes or metrics, its inference, influence or membership."""
+    """Return the SQL of the kind that a spec requests: rows, classes, metrics, inference, influence or membership.
+
+    The last SELECT of rows, classes and metrics is checked.
+
+    Raises:
+        GateRefusedError: The statement does not end with the SELECT that the gate expects.
+    """
     release_plan = make_plan(spec)
     values = release_plan.template_values | {"follows": bool(release_plan.columns.pseudonym_columns)}
     if spec.kind == "metrics":
@@ -298,7 +335,7 @@ def release_sql(spec: ReleaseSpec) -> str:
 
 
 def _last_select(kind: str, release_plan: Plan) -> str | None:
-    """Return the SELECT that must end the statement of a release, its classes or its metrics; None for other kinds."""
+    """Return the SELECT that must end a release's statement of this kind: rows, classes or metrics; None for others."""
     if kind == "release":
         return statement_check.released_rows(
             release_plan.added_names.copies, release_plan.added_names.place, release_plan.added_names.copy
@@ -312,13 +349,16 @@ def _last_select(kind: str, release_plan: Plan) -> str | None:
 
 
 def published_names(spec: ReleaseSpec) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of the columns of a release in their order, and those of its quasi-identifiers."""
+    """Return two tuples: the names of all columns of the released rows, last the class, and of quasi-identifiers.
+
+    A quasi-identifier that is published as two bounds has two names.
+    """
     columns, names = _columns(spec)
     return (*(c.raw_name for c in columns.output), names.class_id_name), tuple(c.raw_name for c in columns.quasi_output)
 
 
 def published_schema_of(spec: ReleaseSpec) -> PublishedSchema:
-    """Return the names of the columns of a release and of its classes."""
+    """Return the names of all columns of a release's rows and classes, as a PublishedSchema."""
     quasi = {a.quasi.column: a.is_number for a in spec.attributes}
     return published_schema(
         spec.source.columns, quasi, [u.raw_name for u in template_columns.unchanged_columns(spec)], spec.interval_format
@@ -328,12 +368,12 @@ def published_schema_of(spec: ReleaseSpec) -> PublishedSchema:
 def fill_release_template(
     template: str, spec: ReleaseSpec, only_columns: Container[str] | None = None, **extra_values: object
 ) -> str:
-    """Return another statement about a release.
+    """Plan a release and fill another template with the plan's values; return the SQL.
 
     Args:
         template: The path of the template.
         spec: The release spec.
-        only_columns: If given, only these columns are read.
+        only_columns: If given, unchanged and sensitive columns that it does not contain are not read.
         extra_values: Further values of the template.
     """
     release_plan = make_plan(spec)
@@ -343,7 +383,10 @@ def fill_release_template(
 
 
 def role_by_column(spec: ReleaseSpec) -> dict[str, str]:
-    """Return the role of every column of the source in this release."""
+    """Return the role of every source column, 'withheld' if it is neither published nor the person.
+
+    The others are quasi, sensitive, insensitive, person, pseudonym, mask and shift.
+    """
     column_roles = {q.quasi.column: "quasi" for q in spec.attributes}
     column_roles |= dict.fromkeys(spec.roles.sensitive, "sensitive") | dict.fromkeys(
         spec.roles.insensitive, "insensitive"
@@ -355,7 +398,7 @@ def role_by_column(spec: ReleaseSpec) -> dict[str, str]:
 
 
 def _columns(spec: ReleaseSpec) -> tuple[PlannedColumns, AddedColumnNames]:
-    """Return the columns of a release, and the names of the added ones."""
+    """Build the columns of a release as templates read them, and the names of the added ones."""
     quasi = tuple(template_columns.quasi_column(spec, i, a) for i, a in enumerate(spec.attributes))
     unchanged = tuple(template_columns.unchanged_columns(spec))
     sensitive = tuple(template_columns.model_columns(spec, unchanged))
@@ -383,7 +426,13 @@ def _columns(spec: ReleaseSpec) -> tuple[PlannedColumns, AddedColumnNames]:
 
 
 def _published_parts(parts: Sequence[PublishedPart], prefix: str, quasi: QuasiColumn) -> list[PublishedColumn]:
-    """Return the published columns of one quasi-identifier; `prefix` qualifies the columns they are made from."""
+    """Return the published columns of one quasi-identifier, with SQL of their values.
+
+    Args:
+        parts: Their names and kinds: one value, two bounds, or a pair of bounds.
+        prefix: The qualifier, such as 'r.', of the columns from which they are made.
+        quasi: The quasi-identifier.
+    """
     i, is_dated = quasi.i, isinstance(quasi, NumberColumn) and quasi.is_dated
     pair = f"CASE WHEN {prefix}low{i} IS NOT NULL THEN {{'low': {prefix}low{i}, 'high': {prefix}high{i}}} END"
     expressions = {"value": f"{prefix}p{i}", "low": f"{prefix}low{i}", "high": f"{prefix}high{i}", "pair": pair}
@@ -393,7 +442,10 @@ def _published_parts(parts: Sequence[PublishedPart], prefix: str, quasi: QuasiCo
 
 
 def _source_view(spec: ReleaseSpec, columns: PlannedColumns) -> SourceView:
-    """Return the source as templates read it."""
+    """Describe the source as templates read it.
+
+    If records are withheld or deferred, the source is a query without them.
+    """
     person, key, source = (
         template_columns.person_value_sql(spec),
         template_columns.person_key_sql(spec),
@@ -438,7 +490,7 @@ def _source_view(spec: ReleaseSpec, columns: PlannedColumns) -> SourceView:
 
 
 def _record_selection(spec: ReleaseSpec, columns: PlannedColumns) -> RecordSelection:
-    """Return the selection of the records."""
+    """Collect the rules by which records are withheld, deferred or dropped."""
     preprocessing = spec.run.preprocessing
     return RecordSelection(
         version_constraints=spec.version_constraints,
@@ -454,7 +506,7 @@ def _record_selection(spec: ReleaseSpec, columns: PlannedColumns) -> RecordSelec
 
 
 def _release_options(spec: ReleaseSpec) -> ReleaseOptions:
-    """Return the options that templates read."""
+    """Collect the options that templates read from the release spec."""
     return ReleaseOptions(
         k=spec.k,
         joint=spec.is_joint,
@@ -474,7 +526,14 @@ def _release_options(spec: ReleaseSpec) -> ReleaseOptions:
 
 @dataclass(frozen=True)
 class MetricView:
-    """One metric in a statement."""
+    """One metric in a statement, as templates read it: its SELECT, and SQL literals of its texts.
+
+    Attributes:
+        name, better, description: Texts.
+        position: Its position in the order of all metrics.
+        published: Whether it follows from published values.
+        sql: The SELECT of its values.
+    """
 
     name: Sql
     better: Sql
@@ -485,7 +544,13 @@ class MetricView:
 
 
 def _applicable_metrics(release_plan: Plan, values: Mapping[str, object], with_divergence: bool) -> list[MetricView]:
-    """Return the metrics that apply to a release; `with_divergence`: also the expensive KL divergence."""
+    """Return the metrics that apply to a release, in order, with their SQL filled.
+
+    Args:
+        release_plan: The plan of the release.
+        values: The values of the templates.
+        with_divergence: Also include the expensive KL divergence.
+    """
     columns, person = release_plan.columns, release_plan.source_view.person is not None
     needs_met = {
         "sensitive": any(u.is_sensitive for u in columns.unchanged),

@@ -24,20 +24,18 @@ from dbanon.sqltext.templates import error_sql, sql_placeholder
 
 @dataclass(frozen=True)
 class TreeColumn(HashedColumn):
-    """A column of categories with its hierarchy.
-
-    It is a quasi-identifier, or a sensitive column whose values are ordered by the hierarchy.
+    """A column of categories with its hierarchy: a quasi-identifier, or a sensitive column ordered by the hierarchy.
 
     Attributes:
         i: The number of the column, which is part of the names of its columns of values.
-        tree: The number of its hierarchy.
+        tree: The number of its hierarchy; negative for a sensitive column.
         raw_name: Its name.
         source_value: SQL of the column with NULL for codes of missing values.
         say: The error messages about it, as SQL, by name.
         source_type: Its type.
         rows: SQL of the rows of the hierarchy; None: all values are below one root.
         min_level: The least level that may be published.
-        round: The number of levels between those that may be published.
+        round: The step between levels that may be published: with 2, every second one.
         has_magnitudes: Its values are numbers or dates.
         is_drawn: Its values are published with noise.
         is_sensitive: It is a sensitive column.
@@ -60,7 +58,7 @@ class TreeColumn(HashedColumn):
 
     @property
     def value(self) -> Sql:
-        """SQL of the label of a value."""
+        """SQL of a value's text by which it is found among the labels of the hierarchy, with a binary collation."""
         return Sql(f"{label_text(self.source_value, self.source_type)} COLLATE POSIX")
 
     @property
@@ -70,12 +68,12 @@ class TreeColumn(HashedColumn):
 
     @property
     def type(self) -> Sql:
-        """The type in which values are compared."""
+        """The DuckDB type in which values are compared: VARCHAR."""
         return Sql("VARCHAR")
 
     @property
     def value_type(self) -> str:
-        """The type of the values whose hashes the ledger stores."""
+        """The DuckDB type of the values whose hashes the ledger stores: VARCHAR."""
         return "VARCHAR"
 
 
@@ -93,7 +91,13 @@ class Magnitude:
 
 @dataclass(frozen=True)
 class ModelView:
-    """One privacy model of one sensitive column, as templates read it."""
+    """One privacy model of one sensitive column, as templates read it.
+
+    Attributes:
+        number: Its number among all privacy models of the release.
+        requirement: The requested privacy model.
+        raw_name: The sensitive column.
+    """
 
     number: int
     requirement: ModelRequirement
@@ -101,67 +105,67 @@ class ModelView:
 
     @property
     def column(self) -> Sql:
-        """The name of the sensitive column, as a text literal."""
+        """The name of the sensitive column, as a SQL string literal."""
         return text(self.raw_name)
 
     @property
     def parameter(self) -> str:
-        """The parameter of the privacy model."""
+        """The parameter of the call that requests the privacy model, such as l or t."""
         return self.requirement.parameter
 
     @property
     def file(self) -> str:
-        """The file of its SQL."""
+        """The name of the file with its SQL."""
         return self.requirement.privacy_model.sql_file
 
     @property
     def form(self) -> str:
-        """The form of the privacy model, such as distinct or entropy."""
+        """The variant of the privacy model, such as distinct or entropy."""
         return self.requirement.form
 
     @property
     def settings(self) -> dict[str, Sql]:
-        """The settings of its SQL."""
+        """The settings of its SQL by name, as SQL literals."""
         return {name: Sql(repr(value)) for name, value in self.requirement.settings.items()}
 
     @property
     def bound(self) -> Sql:
-        """The value that every class must reach."""
+        """The value that every class must reach or must not exceed, as a SQL literal."""
         return Sql(repr(self.requirement.bound))
 
     @property
     def higher(self) -> bool:
-        """Whether higher values are better."""
+        """Whether higher values protect better, so that the bound is a minimum."""
         return self.requirement.form_definition.is_higher
 
     @property
     def strict(self) -> bool:
-        """Whether a value equal to the bound violates it."""
+        """Whether a class whose value equals the bound violates the privacy model."""
         return self.requirement.form_definition.bound.strict
 
     @property
     def compares(self) -> bool:
-        """Whether classes are compared with the whole table."""
+        """Whether a class is compared with the distribution of values in the whole table."""
         return self.requirement.form_definition.uses_overall
 
     @property
     def order(self) -> str:
-        """The order of the values that distances need."""
+        """The order of the values that distances need, such as 'hierarchy'."""
         return self.requirement.form_definition.value_order
 
     @property
     def places(self) -> list[Sql]:
-        """The columns that give the order or the hierarchy of the values."""
+        """The SQL columns that give the order or the hierarchy of the values."""
         return [Sql(column) for column in self.requirement.form_definition.order_columns]
 
     @property
     def metric(self) -> str:
-        """The metric of the achieved value."""
+        """The name of the metric that states the achieved value."""
         return self.requirement.form_definition.metric.name
 
     @property
     def metric_label(self) -> Sql:
-        """The name of the metric of this column, as a text literal."""
+        """The name METRIC:COLUMN of the metric of this column, as a SQL string literal."""
         return text(f"{self.metric}:{self.raw_name}")
 
 
@@ -187,12 +191,15 @@ class SensitiveColumnView:
 
     @property
     def different_label(self) -> Sql:
-        """The name of the stream metric that counts its distinct values, as a text literal."""
+        """The name `l:COLUMN` of the stream metric that counts its distinct values, as a SQL text literal."""
         return text(f"l:{self.raw_name}")
 
 
 def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute) -> QuasiColumn:
-    """Return a quasi-identifier as templates read it."""
+    """Build quasi-identifier number `i` as templates read it: a NumberColumn, or a TreeColumn for categories.
+
+    Its error messages, as SQL, are part of it.
+    """
     column, settings = attribute.quasi.column, attribute.quasi.settings
     function, table = spec.function, spec.source.shown
     n_nulls = sql_placeholder(f"(facts.records - facts.filled{i})")
@@ -231,13 +238,17 @@ def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute) -> QuasiColumn
 
 
 def _is_number_or_date(type_: str) -> bool:
-    """Return whether a type belongs to a family of plain numbers."""
+    """Return whether a DuckDB type belongs to a family of plain numbers (`Family.is_plain`)."""
     name = family(type_)[0]
     return name is not None and FAMILIES[name].is_plain
 
 
 def unchanged_columns(spec: ReleaseSpec) -> list[PassthroughColumn]:
-    """Return the columns that are published without generalization, in the order of the table."""
+    """Build the columns that are published without generalization, in the order of the table.
+
+    Rare values are checked in insensitive columns, masks and shifted dates that `allow_rare` does not list, unless the
+    source is a part of a larger table.
+    """
     roles, function, table = spec.roles, spec.function, spec.source.shown
     allowed_rare = {n.lower() for n in spec.options.columns("allow_rare")}
     names = spec.unchanged
@@ -271,7 +282,7 @@ def unchanged_columns(spec: ReleaseSpec) -> list[PassthroughColumn]:
 
 
 def _transformed_value(spec: ReleaseSpec, name: str) -> Sql:
-    """Return SQL of the published value of a transformed column."""
+    """Return SQL of the published value (pseudonym, masked text or shifted date) of a transformed column."""
     column_text, type_ = f"{spec.source.shown}.{name}", spec.source.columns[name]
     return transformed_columns.transformed_value_sql(
         spec.function, column_text, spec.transformed[name], spec.column_sql(name), type_, person_value_sql(spec)
@@ -279,7 +290,11 @@ def _transformed_value(spec: ReleaseSpec, name: str) -> Sql:
 
 
 def model_columns(spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> list[SensitiveColumnView]:
-    """Return the sensitive columns that privacy models or the algorithm read.
+    """Build the sensitive columns as templates read them; [] if neither a privacy model nor the algorithm reads any.
+
+    Args:
+        spec: The release spec.
+        unchanged: The columns published without generalization, among which they are.
 
     Raises:
         SensitiveHierarchyMissingError: A privacy model needs a hierarchy that the column lacks.
@@ -308,7 +323,7 @@ def model_columns(spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> 
 
 
 def _sensitive_tree(spec: ReleaseSpec, i: int, name: str, hierarchy: Hierarchy) -> TreeColumn:
-    """Return a sensitive column with its hierarchy."""
+    """Build sensitive column number `i` as a column of categories with its hierarchy."""
     messages = hierarchy_messages(
         spec.source.shown, name, spec.roles.sensitive_hierarchies[name], spec.options.of_column("hierarchies", name)
     )
@@ -317,7 +332,7 @@ def _sensitive_tree(spec: ReleaseSpec, i: int, name: str, hierarchy: Hierarchy) 
 
 
 def _magnitude(type_: str) -> Magnitude | None:
-    """Return how distances between values of a type are measured; None if they are neither numbers nor times."""
+    """Return family and decimal type for distances between values of a type; None if neither numbers nor times."""
     family_name, scale = family(type_)
     return (
         None
@@ -329,10 +344,11 @@ def _magnitude(type_: str) -> Magnitude | None:
 def tie_break_columns(
     spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn], sensitive: Sequence[SensitiveColumnView]
 ) -> tuple[PassthroughColumn, ...]:
-    """Return the columns that distinguish records of equal codes when clusters are formed.
+    """Return the columns by which records of equal quasi-identifier codes are ordered when clusters are formed.
 
-    These are the columns of privacy models. They are all columns if noise is drawn, which must not be predictable
-    without the table, and if a refresh keeps classes, which identifies records by all their published values.
+    These are the columns of privacy models. They are all unchanged columns if noise is drawn, which must not be
+    predictable without the table, and if a refresh keeps classes, which identifies records by all their published
+    values.
     """
     if spec.run.noise is not None or spec.version_constraints.kept_members is not None:
         return tuple(unchanged)
@@ -341,9 +357,10 @@ def tie_break_columns(
 
 
 def tie_break_mode(spec: ReleaseSpec, columns: Sequence[PassthroughColumn]) -> str:
-    """Return how the columns are hashed: 'value' once per distinct value, 'row' once per row, '' if there are none.
+    """Return the way to hash columns that order records: 'value' per distinct value, 'row' per row, '' if none.
 
-    Equal values of some types have different texts (0.0 and -0.0, a month and 30 days); these are hashed row by row.
+    It is 'row' if there is a person column, or if equal values of a type can have different texts (0.0 and -0.0, a
+    month and 30 days).
     """
     if not columns:
         return ""
@@ -351,10 +368,12 @@ def tie_break_mode(spec: ReleaseSpec, columns: Sequence[PassthroughColumn]) -> s
 
 
 def person_value_sql(spec: ReleaseSpec) -> Sql | None:
-    """Return SQL of the person of a record, or None; equal persons have equal texts in every session.
+    """Return SQL of the person of a record, or None without a person column.
+
+    Equal persons have equal texts in every session.
 
     Raises:
-        UnsupportedPersonError: The type cannot identify persons.
+        UnsupportedPersonError: The type of the column cannot identify persons.
     """
     name = spec.roles.person
     if name is None:
@@ -366,7 +385,10 @@ def person_value_sql(spec: ReleaseSpec) -> Sql | None:
 
 
 def person_key_sql(spec: ReleaseSpec) -> Sql | None:
-    """Return SQL of the key of a record if other columns than a person identify persons, else None."""
+    """Return SQL of a record's key if columns without the role of a person identify persons; else None.
+
+    It is the canonical text of one column, or a JSON list of the texts of several.
+    """
     names = spec.version_constraints.person_key
     texts = [canonical_form(spec.source.columns[n]).format(value=identifier(n)) for n in names]
     if len(texts) > 1:
@@ -375,7 +397,7 @@ def person_key_sql(spec: ReleaseSpec) -> Sql | None:
 
 
 def person_text_sql(spec: ReleaseSpec) -> Sql | None:
-    """Return the form of the canonical text of a `{value}` that is a person, which does not depend on its type."""
+    """Return SQL of a person's canonical text, with the placeholder `{value}`; None without a person column."""
     name = spec.roles.person
     if name is None:
         return None

@@ -48,17 +48,17 @@ class Feature:
 
     @property
     def is_size(self) -> bool:
-        """Whether it is the number of rows."""
+        """Whether the feature is a person's number of rows in the child table."""
         return self.quasi_number is None
 
     @property
     def is_most_frequent(self) -> bool:
-        """Whether it is the most frequent value."""
+        """Whether the feature is the most frequent value of a category in a person's rows."""
         return self.quasi_number is not None and self.aggregate is None
 
 
 def child_features(tables: Sequence[RelatedTable], first_number: int) -> list[list[Feature]]:
-    """Return the features of every table; the list of the parent table is empty.
+    """Return the features (attributes of persons derived from their rows) of every table; the parent's list is empty.
 
     Args:
         tables: The related tables, the parent table first.
@@ -72,7 +72,11 @@ def child_features(tables: Sequence[RelatedTable], first_number: int) -> list[li
 
 
 def _table_features(spec: ReleaseSpec, first_number: int) -> Iterator[Feature]:
-    """Yield the features of a child table."""
+    """Yield the features of a child table: its number of rows, then those of each quasi-identifier.
+
+    A number has two features, the least and the greatest value, each with half of its weight. A category has one, its
+    most frequent value. `first_number` is the number of the first feature.
+    """
     row_count = QuasiIdentifier(f"{spec.source.shown}: rows", "INTEGER", Settings(weight=_ROW_COUNT_WEIGHT))
     aggregates: list[tuple[int | None, str, str | None, Attribute]] = [
         (None, "rows", None, Attribute(row_count, "integer"))
@@ -101,12 +105,15 @@ def _table_features(spec: ReleaseSpec, first_number: int) -> Iterator[Feature]:
 
 
 def _row_count_column(attribute: Attribute, i: int) -> QuasiColumn:
-    """Return the column of the number of rows, which has no NULL."""
+    """Build the column of the number of rows, which templates read from `qI` and which has no NULL."""
     return number_column(attribute, FAMILIES["integer"], i, Sql(f"q{i}"), _UNUSED_MESSAGES, has_noise=False)
 
 
 def reread_column(column: QuasiColumn, raw_name: str) -> QuasiColumn:
-    """Return a column whose values are stored as q and its number; `raw_name` must be unique among columns."""
+    """Return a copy of a column that reads its values from `qI`, where I is its number, under another name.
+
+    `raw_name` must be unique among columns.
+    """
     value = Sql(f"q{column.i}")
     if isinstance(column, TreeColumn):
         return replace(column, raw_name=raw_name, source_value=value)

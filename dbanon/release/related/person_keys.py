@@ -23,14 +23,19 @@ ORDER BY constraint_index ASC
 
 @dataclass(frozen=True)
 class _PersonKey:
-    """The key of a table and its origin: the parameter `key` or `dbanon.relation`."""
+    """The key of a child table, as pairs of its column and a column of the parent table.
+
+    `origin` is where it is stated, for messages: the parameter `key` or `dbanon.relation`.
+    """
 
     pairs: ColumnPairs
     origin: str = "key"
 
 
 def table_keys(call: Call, sources: Sequence[Source], stored: Sequence[StoredKeys]) -> list[tuple[str, ...]]:
-    """Return the key of every table, the parent table's first, with columns in the same order.
+    """Return the columns of every table that identify the person of a row, the parent table's first.
+
+    The columns of all keys are in the order of the parent table's key, so that they correspond.
 
     Args:
         call: The call.
@@ -65,7 +70,15 @@ def table_keys(call: Call, sources: Sequence[Source], stored: Sequence[StoredKey
 
 
 def _child_key(call: Call, entity: Source, child: Source, stored: StoredKeys) -> _PersonKey:
-    """Return the key of a child table: from dbanon.relation, the call, or its only foreign key."""
+    """Return a child table's key: from dbanon.relation, else the call, else its only foreign key to the parent table.
+
+    `stored` are the keys that dbanon.relation stores between both tables; `entity` is the parent table.
+
+    Raises:
+        AmbiguousRelationError: dbanon.relation stores several keys.
+        RelationKeyMismatchError: The call gives another key than dbanon.relation.
+        MissingArgumentError: Neither gives a key, and there is not exactly one foreign key.
+    """
     call_key: ColumnPairs | None = call.options["key"]
     if len(stored.keys) > 1:
         raise errors.AmbiguousRelationError(call.function.name, child.shown, entity.shown)
@@ -90,24 +103,30 @@ def _child_key(call: Call, entity: Source, child: Source, stored: StoredKeys) ->
 
 
 def _folded_pairs(pairs: ColumnPairs) -> set[tuple[str, str]]:
-    """Return the pairs in lower case, as a set."""
+    """Return pairs of column names in lower case, as a set, to compare keys."""
     return {(child_name.lower(), entity_name.lower()) for child_name, entity_name in pairs}
 
 
 def _as_parameter(pairs: ColumnPairs) -> str | list[str] | dict[str, str]:
-    """Return a key as the value of the parameter `key`."""
+    """Return a key as the value of the parameter `key`, for a message.
+
+    It is a dict if columns have different names in the two tables, else one name or a list of names.
+    """
     if any(child_name != entity_name for child_name, entity_name in pairs):
         return dict(pairs)
     return pairs[0][0] if len(pairs) == 1 else [child_name for child_name, _ in pairs]
 
 
 def stored_keys_by_child(call: Call, sources: Sequence[Source]) -> list[StoredKeys]:
-    """Return the keys that dbanon.relation stores between each child table and the first, the parent table."""
+    """Read the keys that dbanon.relation stores between each child table and `sources[0]`, the parent table."""
     return [stored_relation.stored_keys(call.cursor, child, sources[0]) for child in sources[1:]]
 
 
 def _foreign_keys(call: Call, entity: Source, child: Source) -> list[ColumnPairs]:
-    """Return the foreign keys from a child table to the parent table."""
+    """Return the foreign keys from a child table to the parent table, each as pairs of (child column, parent column).
+
+    [] if one of them is no table, or they are in different schemas.
+    """
     if not (entity.is_table and child.is_table and (entity.database, entity.schema) == (child.database, child.schema)):
         return []
     tables = [child.database, child.schema, child.table, entity.table]

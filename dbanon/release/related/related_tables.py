@@ -46,7 +46,13 @@ _ALGORITHM_REASON = ("it leaves records out or publishes more than they span", "
 
 @dataclass(frozen=True)
 class RelatedTable:
-    """One of the related tables: its release spec, and the columns of its key with SQL of their values."""
+    """One of the related tables of a release.
+
+    Attributes:
+        spec: Its release spec.
+        key: The columns that identify the person of a row.
+        key_values: SQL of the values of these columns.
+    """
 
     spec: ReleaseSpec
     key: tuple[str, ...]
@@ -80,12 +86,12 @@ class RelatedTables:
 
     @property
     def entity(self) -> RelatedTable:
-        """The parent table: one row per person."""
+        """The parent table, which has one row per person."""
         return self.tables[0]
 
 
 def resolve_related_tables(call: Call) -> RelatedTables:
-    """Return the related tables of a call.
+    """Resolve a call with `entity` or `children` to its related tables, the parent table first.
 
     Raises:
         NotSupportedForRelatedTablesError: A parameter or the algorithm supports one table only.
@@ -94,6 +100,7 @@ def resolve_related_tables(call: Call) -> RelatedTables:
         InvalidArgumentError, UnknownColumnError: A table or key is invalid.
         KeyTypeMismatchError: The key of a child table has another type than that of the parent table.
         InvalidKeyColumnError, OtherColumnInChildTableError: The policy does not fit the key or the child tables.
+        SensitiveColumnMissingError: l is given, and no table has a sensitive column.
         DbanonError: See `resolve_base_spec`.
     """
     algorithm = algorithms.find(str(call.function.algorithm))
@@ -123,7 +130,7 @@ def resolve_related_tables(call: Call) -> RelatedTables:
 
 
 def _requested_l(call: Call) -> int | None:
-    """Return the l that a call requests, or None.
+    """Return the l that a call requests; None if it requests none, or if the function has a default l.
 
     Raises:
         NotSupportedForRelatedTablesError: Another form than distinct l-diversity is requested.
@@ -139,10 +146,12 @@ def _requested_l(call: Call) -> int | None:
 
 
 def _refuse_unsupported(call: Call, algorithm: algorithms.Algorithm) -> None:
-    """Refuse parameters and algorithms that support one table only.
+    """Raise an error if the call has a parameter, or the algorithm an ability, that supports one table only.
+
+    Parameters that have their default value are accepted.
 
     Raises:
-        NotSupportedForRelatedTablesError: There is one.
+        NotSupportedForRelatedTablesError: There is such a parameter, or the algorithm is unsuitable.
     """
     algorithm_parameters = {p.name for p in algorithm.own} | {"algorithm"}
     model_parameters = {p.name for p in registry.parameters()} | {"multi_sensitive"}
@@ -171,7 +180,9 @@ def _refuse_unsupported(call: Call, algorithm: algorithms.Algorithm) -> None:
 
 
 def _table_spec(call: Call, table: str, algorithm: algorithms.Algorithm) -> ReleaseSpec:
-    """Return the release spec of one table, by its policy.
+    """Resolve the release spec of one of the related tables, by its policy and without the call's l.
+
+    `table` is its name in the call.
 
     Raises:
         NotSupportedForRelatedTablesError: The algorithm requests a privacy model by default.
@@ -189,7 +200,9 @@ def _table_spec(call: Call, table: str, algorithm: algorithms.Algorithm) -> Rele
 
 
 def _related_table(call: Call, spec: ReleaseSpec, key: tuple[str, ...], i: int) -> RelatedTable:
-    """Return a table with its key.
+    """Check the key and the roles of table number `i`, and return the table with its key.
+
+    The returned spec has no person column: the key identifies persons.
 
     Raises:
         InvalidKeyColumnError: The key is published, or differs from the person column of the policy.
@@ -222,7 +235,7 @@ def _related_table(call: Call, spec: ReleaseSpec, key: tuple[str, ...], i: int) 
 
 
 def _refuse_unequal_key_types(call: Call, entity: RelatedTable, child: RelatedTable) -> None:
-    """Refuse keys of two tables whose values cannot be equal.
+    """Raise an error if the key columns of the parent table (`entity`) and a child table cannot have equal values.
 
     Raises:
         KeyTypeMismatchError: The types are not comparable.

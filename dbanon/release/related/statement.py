@@ -17,7 +17,7 @@ from dbanon.table_functions.table_function import Call
 
 
 def related_tables_sql(call: Call) -> Sql:
-    """Return the SQL of a call with `entity` or `children`.
+    """Resolve a call with `entity` or `children` and return its SQL.
 
     Raises:
         DbanonError: See `resolve_related_tables`.
@@ -26,11 +26,14 @@ def related_tables_sql(call: Call) -> Sql:
 
 
 def fill_related_template(related: RelatedTables, kind: str) -> Sql:
-    """Return the SQL of a result of related tables.
+    """Return the SQL of one kind of result of related tables.
 
     Args:
         related: The tables.
         kind: `release`, `classes` or `metrics` of the called table, or `all_tables` for the rows of every table.
+
+    Raises:
+        GateRefusedError: The statement does not end with the SELECT that the gate expects (`release` and `metrics`).
     """
     reserved, function = ReservedNames.for_tables(related), related.entity.spec.function
     plans = [plan.make_plan(table.spec) for table in related.tables]
@@ -77,7 +80,13 @@ def fill_related_template(related: RelatedTables, kind: str) -> Sql:
 
 
 def _with_statements(view: TableView, table_plan: plan.Plan, reserved: ReservedNames) -> TableView:
-    """Return a table with its two statements: the published values of its rows, and the measures of the gate."""
+    """Return a table with its two statements filled: the published values of its rows, and the measures of the gate.
+
+    Args:
+        view: The table as templates read it.
+        table_plan: The plan of the table.
+        reserved: Names of added columns.
+    """
     reread_values = {
         "origin": view.step("rows"),
         "rereads_source": True,
@@ -97,7 +106,7 @@ def _with_statements(view: TableView, table_plan: plan.Plan, reserved: ReservedN
 
 @dataclass(frozen=True)
 class _SensitiveColumn:
-    """A sensitive column of a table, and its number among the unchanged columns."""
+    """A sensitive column of a related table; `i` is its number among the table's unchanged columns."""
 
     table: TableView
     name: str
@@ -105,7 +114,7 @@ class _SensitiveColumn:
 
 
 def _sensitive_columns(tables: Sequence[TableView]) -> list[_SensitiveColumn]:
-    """Return the sensitive columns of all tables."""
+    """List the sensitive columns of all tables, in the order of the tables."""
     return [_SensitiveColumn(table, u.raw_name, u.i) for table in tables for u in table.unchanged if u.is_sensitive]
 
 
@@ -115,7 +124,14 @@ def _clustering_sql(
     features: Sequence[child_features.Feature],
     tables: Sequence[TableView],
 ) -> Sql:
-    """Return the statement that clusters persons by their own attributes and the features of their rows."""
+    """Return the statement that clusters persons by their own attributes and the features of their rows.
+
+    Args:
+        related: The related tables.
+        people_plan: The plan of the parent table.
+        features: The features (attributes derived from rows of child tables) of all tables.
+        tables: All tables as templates read them.
+    """
     people_spec = related.entity.spec
     extended_spec = replace(
         people_spec, attributes=(*people_spec.attributes, *(feature.attribute for feature in features))
@@ -146,7 +162,7 @@ def _clustering_sql(
 
 
 def _merge_columns(tables: Sequence[TableView]) -> list[dict[str, object]]:
-    """Return the sensitive columns as the UDF that merges clusters reads them."""
+    """Return name and table number of each sensitive column, as `held` of the UDF that merges clusters."""
     return [
         {"name": f"{column.table.display_name}.{column.name}", "table": column.table.i}
         for column in _sensitive_columns(tables)

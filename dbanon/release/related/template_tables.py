@@ -22,7 +22,7 @@ COMPOSITE_KEY_NAME = "entity_id"
 
 @dataclass(frozen=True)
 class ReservedNames:
-    """Names of added columns that occur in no table: the number of a row, the key of its person, its position."""
+    """Quoted names of added columns that no table has: the number of a row, the key of its person, its position."""
 
     row: Sql
     person: Sql
@@ -30,7 +30,7 @@ class ReservedNames:
 
     @classmethod
     def for_tables(cls, related: RelatedTables) -> ReservedNames:
-        """Return names that no column of the tables has."""
+        """Choose names that no column of the related tables has."""
         used_names = [name for table in related.tables for name in table.spec.source.columns]
         return cls(*(identifier(unused_name(f"dbanon {word}", used_names)) for word in ("number", "person", "place")))
 
@@ -149,20 +149,27 @@ class TableView(NamedColumn):
 
     @property
     def measures(self) -> dict[str, Sql]:
-        """The names of its metrics as text literals, by kind."""
+        """The names of the table's metrics, as SQL texts, by the words loss, rows, rows_surplus and rows_above_cap."""
         return {
             word: text(f"{word}:{self.display_name}") for word in ("loss", "rows", "rows_surplus", "rows_above_cap")
         }
 
     def step(self, name: str) -> Sql:
-        """Return the name of a relation that exists once per table."""
+        """Return the quoted name of this table's relation `name` in the statement, which exists once per table."""
         return identifier(f"{self.raw_name}: {name}")
 
 
 def table_views(
     related: RelatedTables, plans: Sequence[Plan], reserved: ReservedNames, features: Sequence[Sequence[Feature]]
 ) -> tuple[TableView, ...]:
-    """Return the tables of a release as templates read them, without the statements that are filled later."""
+    """Build all tables of a release as templates read them, without the statements that are filled later.
+
+    Args:
+        related: The related tables.
+        plans: The plan of each table.
+        reserved: Names of added columns.
+        features: The features of each table.
+    """
     parent_names = [q.raw_name for q in plans[0].columns.quasi]
     size_names = ["size", *(f"{table.spec.source.table}_rows" for table in related.tables[1:])]
     unused_size_names = gate_rules.unused_names([*parent_names, plans[0].added_names.class_id_name], size_names)
@@ -179,7 +186,10 @@ def _table_view(
     reserved: ReservedNames,
     features_and_size: tuple[Sequence[Feature], str],
 ) -> TableView:
-    """Return one table as templates read it."""
+    """Build table number `i` as templates read it.
+
+    `features_and_size` are its features, and the name of the column of NAME_classes that counts its rows.
+    """
     table = related.tables[i]
     source, display_name = table.spec.source, table.display_name
     raw_name, is_read_twice = f"{i} {display_name}", table_plan.source_view.has_rowid
@@ -220,7 +230,10 @@ def _table_view(
 
 
 def _sensitive_view(table: RelatedTable, column: str) -> SensitiveView:
-    """Return a sensitive column, from the policy alone, because the gate uses it."""
+    """Describe a sensitive column for the gate: its text, the name of its metric, and the message about it.
+
+    Nothing but the name and the type of the column is used, so that the gate does not depend on the plan.
+    """
     name, type_ = identifier(column), table.spec.source.columns[column]
     value = f"epoch_us({name})" if type_ == "TIMESTAMP WITH TIME ZONE" else name
     return SensitiveView(
@@ -232,18 +245,18 @@ def _sensitive_view(table: RelatedTable, column: str) -> SensitiveView:
 
 
 def _sort_rank(column: QuasiColumn) -> int:
-    """Return the rank of a column in sorting: dates before numbers before categories."""
+    """Return 0 for a date, 1 for another number and 2 for a category, the order in which columns sort rows."""
     if isinstance(column, TreeColumn):
         return 2
     return 0 if column.family.is_calendar else 1
 
 
 def _composite_key(keys: Sequence[str]) -> Sql:
-    """Return SQL of a key of several columns; NULL if one of them is NULL."""
+    """Return SQL of a key of several columns as a row value; NULL if one of them is NULL."""
     is_complete = join_sql((f"{key} IS NOT NULL" for key in keys), " AND ")
     return Sql(f"CASE WHEN {is_complete} THEN row({join_sql(keys)}) END")
 
 
 def _gate_key_column(name: str, type_: str) -> Sql:
-    """Return SQL of a key column as the gate compares it."""
+    """Return SQL of a key column as the gate compares it: texts with a binary collation."""
     return Sql(f"{identifier(name)} COLLATE POSIX") if type_ == "VARCHAR" else identifier(name)

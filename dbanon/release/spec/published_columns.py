@@ -47,7 +47,7 @@ class PublishedSchema:
 def published_schema(
     columns: Iterable[str], quasi: Mapping[str, bool], unchanged: Sequence[str], intervals: str
 ) -> PublishedSchema:
-    """Return the names of the published columns.
+    """Choose the names of all published columns; names of added columns get underscores until they are unused.
 
     Args:
         columns: The columns of the source, in order.
@@ -71,9 +71,9 @@ def published_schema(
 def _quasi_parts(
     quasi: Mapping[str, bool], unchanged: Sequence[str], intervals: str
 ) -> dict[str, tuple[PublishedPart, ...]]:
-    """Return the published columns of each quasi-identifier.
+    """Return the published columns of each quasi-identifier: two bounds (NAME_min, NAME_max) or one.
 
-    Columns that keep their name take precedence over the names of bounds.
+    Names of bounds get underscores if another published column has them. The arguments are those of `published_schema`.
     """
     names_with_bounds = {name for name, is_number in quasi.items() if is_number and intervals == "bounds"}
     used_names = {name for name in (*quasi, *unchanged) if name not in names_with_bounds}
@@ -93,7 +93,7 @@ def _quasi_parts(
 def class_column_kinds(
     n_quasi: int, n_sensitive: int, *, with_persons: bool, with_suppressed: bool, with_loss: bool = True
 ) -> list[str]:
-    """Return the kinds of the columns of NAME_classes, in their order.
+    """Return the kind of each column of NAME_classes, such as 'size' or 'quasi', in the order of the columns.
 
     Args:
         n_quasi: The number of columns of quasi-identifiers.

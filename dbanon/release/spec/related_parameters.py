@@ -54,16 +54,16 @@ POLICY_REASON = (
 
 
 def has_related_tables(call_values: Mapping[str, object]) -> bool:
-    """Return whether a call names related tables."""
+    """Return whether a call has the parameter `entity` or `children`, by which it names related tables."""
     return call_values.get("entity") is not None or call_values.get("children") is not None
 
 
 def refuse_related_tables(function: str, call_values: Mapping[str, object]) -> None:
-    """Refuse related tables where only one table is supported.
+    """Raise an error if a call uses parameters of related tables, where only one table is supported.
 
     Raises:
         NotSupportedForRelatedTablesError: The call names related tables.
-        UnusedArgumentError: The call has parameters of related tables and names none.
+        UnusedArgumentError: The call has `key` or `max_children` and names no related tables.
     """
     if has_related_tables(call_values):
         parameter = "entity" if call_values.get("entity") is not None else "children"

@@ -33,7 +33,7 @@ class Preprocessing:
 
     @property
     def description(self) -> str:
-        """The remaining records in words, for messages."""
+        """The remaining records in words, for messages; "" if none are dropped."""
         return " and ".join(["within bounds"] * bool(self.bounds) + ["without duplicates"] * self.distinct)
 
 
@@ -123,8 +123,7 @@ class SourceReading:
     Attributes:
         missing_codes: By column: the codes that are read as NULL, as SQL values.
         order_columns: The columns that give the arrival order of a stream; empty for a table.
-        weight: The column with the number of records that a row of the source
-    stands for; None if each row is one
+        weight: The column with the number of records that one row of the source represents; None if each row is one
             record.
         whole_table: The table that the source is a part of, or None.
     """
@@ -181,19 +180,19 @@ class ReleaseSpec:
 
     @property
     def unchanged(self) -> tuple[str, ...]:
-        """The columns that are published without generalization, in the order of the table."""
+        """The columns published without generalization, also sensitive and transformed ones, in table order."""
         names = {*self.roles.sensitive, *self.roles.insensitive, *self.transformed}
         return tuple(name for name in self.source.columns if name in names)
 
     def column_sql(self, column: str) -> Sql:
-        """Return SQL of a source column with NULL in place of codes for missing values."""
+        """Return SQL of a source column (unquoted name) with NULL in place of codes for missing values."""
         return missing_codes.column_without_codes(
             column, self.source.columns[column], self.reading.missing_codes.get(column, ())
         )
 
     @property
     def cleaned_source(self) -> Source:
-        """The source with NULL in place of codes for missing values."""
+        """A copy of the source that is read with NULL in place of codes for missing values."""
         return replace(
             self.source,
             cleaned=missing_codes.select_without_codes(
@@ -222,9 +221,9 @@ class ReleaseSpec:
         return bool(self.model_requirements) or self.run.reads_sensitive
 
     def with_options(self, **changes: object) -> ReleaseSpec:
-        """Return a spec with other options; columns and privacy models must not depend on them."""
+        """Return a copy with some options replaced; columns and privacy models are not resolved again."""
         return replace(self, options=Options({**self.options, **changes}))
 
     def with_version_constraints(self, **changes: object) -> ReleaseSpec:
-        """Return a spec with other fields of its version constraints."""
+        """Return a copy with some fields of its version constraints replaced."""
         return replace(self, version_constraints=replace(self.version_constraints, **changes))  # type: ignore[arg-type]

@@ -33,12 +33,13 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def resolve_spec(call: Call, view: tuple[str, str] | None = None) -> ReleaseSpec:
-    """Return the release spec of a call, as a version of `view` if one is given (schema and name).
+    """Resolve a call to its complete release spec, as a version of `view` (schema and name) if one is given.
 
     Raises:
         NotSupportedForRelatedTablesError, UnusedArgumentError: The call is about related tables, or uses their
             parameters without naming tables.
         SensitiveHierarchyMissingError: The algorithm needs a hierarchy of a sensitive column.
+        DbanonError: See `resolve_base_spec`, `with_run_settings` and `with_transformed`.
     """
     related.refuse_related_tables(call.function.name, call.options)
     algorithm = algorithms.find(str(call.function.algorithm))
@@ -61,11 +62,12 @@ def resolve_spec(call: Call, view: tuple[str, str] | None = None) -> ReleaseSpec
 
 
 def with_run_settings(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> ReleaseSpec:
-    """Return a spec with the settings that a run of the algorithm gets.
+    """Return a copy of a spec with the settings that a run of the algorithm gets, derived from the spec's options.
 
     Raises:
         SensitiveColumnMissingError: The algorithm or the weights need a sensitive column.
         InvalidArgumentError: A setting of the influence weights is invalid.
+        UnusedArgumentError, UnsupportedSettingError: The parameter `objective` cannot be used.
     """
     options = spec.options
     algorithm_options = {p.name: options[p.name] for p in algorithm.own}
@@ -99,10 +101,10 @@ def with_run_settings(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> Rel
 
 
 def _check_objective(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> None:
-    """Check that the parameter `objective` can be used.
+    """Check that the parameter `objective` (what a search minimizes) can be used.
 
     Raises:
-        UnusedArgumentError: The algorithm does not search, so it has no objective.
+        UnusedArgumentError: It is not the default, and the algorithm does not search.
         UnsupportedSettingError: The objective is the sum of squared errors, and a quasi-identifier is a category.
     """
     options = spec.options
@@ -121,7 +123,12 @@ def _check_objective(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> None
 def _record_bounds(
     call: Call, spec: ReleaseSpec, bound_texts: Mapping[str, tuple[str, str]]
 ) -> dict[str, tuple[Sql, Sql]]:
-    """Return the least and greatest value of columns outside which records are dropped, as SQL, by column.
+    """Return by column the least and greatest value, as SQL, outside which records are dropped.
+
+    Args:
+        call: The call, which evaluates SQL conditions.
+        spec: The release spec.
+        bound_texts: The two bounds of each column, as texts.
 
     Raises:
         UnknownColumnError: The column is no quasi-identifier.
@@ -148,7 +155,7 @@ def _record_bounds(
 
 
 def requested_noise(function: TableFunction, options: Mapping[str, object]) -> algorithms.Noise | None:
-    """Return the noise that a call publishes instead of classes, or None.
+    """Return the noise that a call publishes instead of classes; None if it publishes classes.
 
     Raises:
         UnusedArgumentError: A parameter has no effect with noise, or without it.
@@ -177,7 +184,12 @@ def requested_noise(function: TableFunction, options: Mapping[str, object]) -> a
 
 
 def forest_request(spec: ReleaseSpec, options: Mapping[str, object], is_weighted: bool = False) -> ForestRequest:
-    """Return the settings of the forest that predicts the sensitive columns.
+    """Return the settings of the random forest that predicts the sensitive columns from the quasi-identifiers.
+
+    Args:
+        spec: The release spec.
+        options: The parameters of the forest; missing ones have their defaults.
+        is_weighted: Attributes are weighted by influence.
 
     Raises:
         InvalidArgumentError: Regression is requested for a column that is neither a number nor a date.
@@ -199,7 +211,7 @@ def resolve_base_spec(
     ontology: Mapping[str, str] | None = None,
     is_single_table: bool = True,
 ) -> ReleaseSpec:
-    """Return the release spec of a call without the settings of its algorithm and its transformed columns.
+    """Resolve a call to a release spec without the settings of its algorithm and its transformed columns.
 
     It has the source, the roles, the quasi-identifiers, the privacy models and the common options.
 
@@ -211,6 +223,9 @@ def resolve_base_spec(
         ontology: Hierarchies of sensitive columns by column, used whatever the privacy models are; None: the policy's,
             used only by privacy models that need them.
         is_single_table: The release has one table, which must have a quasi-identifier.
+
+    Raises:
+        DbanonError: The source, the policy, a role, a setting, a hierarchy or a parameter is invalid.
     """
     name = call.function.name
     source = call.source()
@@ -257,7 +272,7 @@ def resolve_base_spec(
 
 
 def with_transformed(spec: ReleaseSpec, view: tuple[str, str] | None) -> ReleaseSpec:
-    """Return a spec with its transformed columns.
+    """Return a copy of a spec with its transformed columns (pseudonyms, masks, shifted dates) and its view.
 
     Pseudonyms are equal in all versions of `view` (schema and name), or if it is None in all calls with these
     parameters.
@@ -278,7 +293,10 @@ def with_transformed(spec: ReleaseSpec, view: tuple[str, str] | None) -> Release
 
 
 def _pseudonym_scope(spec: ReleaseSpec, view: tuple[str, str] | None) -> str:
-    """Return the scope of equal pseudonyms: the view, or the algorithm, table and options of the call."""
+    """Return a text for the scope within which equal values have equal pseudonyms.
+
+    It names the view or, without one, the algorithm, table and options of the call.
+    """
     if view is not None:
         return f"release {json.dumps([part.lower() for part in view])}"
     call = [spec.algorithm, spec.source.shown.lower(), dict(spec.options)]
@@ -288,7 +306,9 @@ def _pseudonym_scope(spec: ReleaseSpec, view: tuple[str, str] | None) -> str:
 def sensitive_hierarchy(
     call: Call, source: catalog.Source, column: str, hierarchy_name: str, policy: Policy | None = None
 ) -> Hierarchy:
-    """Return the hierarchy of a sensitive column.
+    """Find the hierarchy `hierarchy_name` of a sensitive column.
+
+    `policy` is the policy of the source; a hierarchy that it names is looked up as a declared one.
 
     Raises:
         UnknownHierarchyError: There is no hierarchy of this name.
@@ -308,7 +328,7 @@ def sensitive_hierarchy(
 def _attribute(
     call: Call, source: catalog.Source, quasi: column_roles.QuasiIdentifier, policy: Policy
 ) -> attribute.Attribute:
-    """Return a quasi-identifier with its settings and hierarchy."""
+    """Resolve a quasi-identifier to an attribute with its type, checked settings and hierarchy."""
     is_declared = _is_declared(policy, quasi.settings.hierarchy)
     return attribute.resolve_attribute(
         call.function.name,
@@ -321,19 +341,22 @@ def _attribute(
 
 
 def _is_declared(policy: Policy, hierarchy: str | None) -> bool:
-    """Return whether the policy names a hierarchy."""
+    """Return whether a row of the policy has this name as its hierarchy."""
     return any(row.settings.hierarchy == hierarchy for row in policy.declared)
 
 
 def with_person_key(spec: ReleaseSpec, key: Sequence[str] | None, kind: str = "release") -> ReleaseSpec:
-    """Return a spec in which `key` identifies persons, unless a column has the role of the person."""
+    """Return a copy with the kind `kind`, in which the columns `key` identify persons.
+
+    No key is set if `key` is None or a column has the role of the person.
+    """
     return replace(spec, kind=kind).with_version_constraints(
         person_key=() if key is None or spec.roles.person is not None else tuple(key)
     )
 
 
 def unique_key(spec: ReleaseSpec, cursor: Any) -> tuple[str, ...] | None:
-    """Return the columns that identify persons: the person column, the primary key, or a unique key; else None."""
+    """Return the columns that identify persons: the person column, else the primary key, else a unique key, or None."""
     if spec.roles.person is not None:
         return (spec.roles.person,)
     source = spec.source
@@ -347,7 +370,7 @@ def unique_key(spec: ReleaseSpec, cursor: Any) -> tuple[str, ...] | None:
 
 
 def hierarchy_fingerprint(spec: ReleaseSpec, cursor: Any) -> str:
-    """Return a hash of the rows of all hierarchies that a spec uses."""
+    """Return a hash (MD5 in hexadecimal digits) of the rows of all hierarchies that a spec uses."""
     hierarchies = {a.quasi.column: a.hierarchy for a in spec.attributes if a.hierarchy is not None} | dict(
         spec.sensitive_hierarchies
     )
@@ -355,7 +378,7 @@ def hierarchy_fingerprint(spec: ReleaseSpec, cursor: Any) -> str:
 
 
 def fingerprint_hierarchies(hierarchies: Mapping[str, Hierarchy], cursor: Any) -> str:
-    """Return a hash of the rows of some hierarchies."""
+    """Read the rows of hierarchies (by column) and return their hash (MD5 in hexadecimal digits)."""
     rows_hash = "md5(coalesce(string_agg(r::VARCHAR, chr(10) ORDER BY r::VARCHAR COLLATE POSIX ASC), ''))"
     queries = [
         f"SELECT {rows_hash} FROM ({hierarchy_sql.rows(hierarchy)}) AS r"

@@ -21,7 +21,7 @@ SHIFTED_TYPES = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
 
 
 class KeyFileWarning(UserWarning):
-    """The file of a key is readable by other users than its owner."""
+    """Users other than the owner of a key's file may read or write it."""
 
 
 @dataclass(frozen=True)
@@ -44,22 +44,23 @@ class TransformedColumn:
 
     @property
     def scope(self) -> str | None:
-        """The scope within which equal values have equal pseudonyms; None for a mask."""
+        """The scope within which equal values have equal pseudonyms (or persons equal shifts); None for a mask."""
         return None if self.key_id is None else str(self.udf_settings["scope"])
 
     @property
     def udf_settings_sql(self) -> Sql:
-        """The settings that the UDF gets, as a JSON literal."""
+        """The settings that the UDF gets, as a SQL text literal that contains JSON."""
         return text(json.dumps(self.udf_settings, sort_keys=True))
 
 
 def resolve_transformed_columns(
     function: str, source: Source, policy_rows: tuple[DeclaredColumn, ...], roles: Roles, scope: str
 ) -> dict[str, TransformedColumn]:
-    """Return the transformed columns of one call, by name.
+    """Check and return the transformed columns (pseudonyms, masks, shifted dates) of one call, by name.
 
     If there are several pseudonyms, each but the person's has a scope of its own within `scope`, so equal values of two
-    columns have different pseudonyms. Keys are read here, so that errors of keys are raised before any data is read.
+    columns have different pseudonyms. Keys are read here, so that errors of keys are raised before any data is read. A
+    KeyFileWarning is given if other users have permissions for the file of a key.
 
     Args:
         function: The called function, for messages.
@@ -112,12 +113,15 @@ def resolve_transformed_columns(
 
 
 def column_scope(scope: str, column: str) -> str:
-    """Return the scope of a pseudonym column that is neither the only one of its table nor the person's."""
+    """Return the scope of a pseudonym column that is neither the only one of its table nor the person's.
+
+    `scope` is that of the release.
+    """
     return f"column {json.dumps([scope, column.lower()])}"
 
 
 def _check_formats(function: str, source: Source, transformed: Mapping[str, TransformedColumn]) -> None:
-    """Check that pseudonym columns with the same key and scope have the same format.
+    """Check that pseudonym columns with the same key and scope have the same format (encoding, length and prefix).
 
     Otherwise readers who know the formats could link values that the gate considers as different.
 
@@ -133,7 +137,10 @@ def _check_formats(function: str, source: Source, transformed: Mapping[str, Tran
 
 
 def _udf_settings(transform: Transform, scope: str) -> dict[str, object]:
-    """Return the settings that the UDF of a transformation gets; empty for a mask."""
+    """Return the settings that the UDF of a pseudonym or a shift gets; {} for a mask, which needs no UDF.
+
+    They have the reference of the key, never the key. `scope` applies unless the policy sets one.
+    """
     if isinstance(transform, Mask):
         return {}
     key_settings: dict[str, object] = {
@@ -150,7 +157,7 @@ def _udf_settings(transform: Transform, scope: str) -> dict[str, object]:
 
 
 def _warn_of_shared_key_file(reference: str) -> None:
-    """Warn if other users than the owner may read the file of a key."""
+    """Warn (KeyFileWarning) if users other than its owner have permissions for the file that a reference names."""
     mode = keys.shared_file_mode(reference)
     if mode is not None:
         message = f"{reference} has the mode {mode}: others than its owner may read the key. Hint: chmod 600."
@@ -160,7 +167,9 @@ def _warn_of_shared_key_file(reference: str) -> None:
 def transformed_value_sql(
     function: str, column_text: str, column: TransformedColumn, value: Sql, type_: str, person: Sql | None
 ) -> Sql:
-    """Return SQL of the published value of a transformed column.
+    """Return SQL of the published value of a transformed column: pseudonym, masked text or shifted date.
+
+    The SQL raises an error if a shifted date is beyond its type. A date is NULL if the person is NULL.
 
     Args:
         function: The called function, for messages.
@@ -168,7 +177,7 @@ def transformed_value_sql(
         column: The transformed column.
         value: SQL of its source value.
         type_: The type of that value.
-        person: SQL of the person of the record, which dates are shifted by.
+        person: SQL of the person of the record, which determines the shift of dates.
     """
     transform = column.transform
     if isinstance(transform, Pseudonym):
@@ -196,17 +205,20 @@ def transformed_value_sql(
 
 
 def canonical_value_text(value: Sql, type_: str) -> Sql:
-    """Return SQL of the text of a value; equal values have equal texts, as do the integer 1 and the text '1'."""
+    """Return SQL of the text of a value of a type; equal values have equal texts.
+
+    The integer 1 and the text '1' have equal texts, too.
+    """
     return Sql(f"CAST({person_value(value, type_)} AS VARCHAR)")
 
 
 def transform_descriptions(transformed: Mapping[str, TransformedColumn]) -> dict[str, str]:
-    """Return for the ledger, by column, what transformed values depend on: key id and scope, or mask settings."""
+    """Return by column a text for the ledger: key id and scope, or mask settings, which its values depend on."""
     return {name: _describe_transform(column) for name, column in transformed.items()}
 
 
 def _describe_transform(column: TransformedColumn) -> str:
-    """Return what the values of a transformed column depend on, as text."""
+    """Return as text what a column's published values depend on: key id and scope (and days), or mask settings."""
     if isinstance(column.transform, Mask):
         return f"first {column.transform.first}, last {column.transform.last}, character {column.transform.character}"
     key_text = f"key {column.key_id}, {column.scope}"

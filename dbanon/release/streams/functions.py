@@ -26,7 +26,7 @@ _EXAMPLES = {
 
 
 def _algorithm_functions(algorithm: StreamAlgorithm) -> Iterator[TableFunction]:
-    """Yield the three functions of a stream algorithm."""
+    """Yield the three table functions of a stream algorithm: NAME, NAME_classes and NAME_metrics."""
     example_arguments = ", ".join(
         {"k": "k = 5", "delta": "delta = 50", "order_by": "order_by = 'patient_number'"}.get(p.name, p.example)
         for p in algorithm.parameters
@@ -45,7 +45,7 @@ def _algorithm_functions(algorithm: StreamAlgorithm) -> Iterator[TableFunction]:
 
 
 def _stream_functions() -> Iterator[TableFunction]:
-    """Yield the functions of all stream algorithms."""
+    """Yield the table functions of all stream algorithms, three per algorithm."""
     for algorithm in streams():
         yield from _algorithm_functions(algorithm)
 

@@ -15,7 +15,7 @@ class StreamMetric:
         description_text: What it measures.
         sql: SQL of its value.
         is_published: It follows from the released rows alone.
-        sql_where_dropped: SQL of its value if suppressed records have no rows; None: the same.
+        sql_where_dropped: SQL of its value if suppressed records have no rows; None if `sql` applies then, too.
     """
 
     name: str
@@ -27,22 +27,22 @@ class StreamMetric:
 
     @property
     def label(self) -> Sql:
-        """The name as a text literal."""
+        """The name as a SQL string literal."""
         return text(self.name)
 
     @property
     def better(self) -> Sql:
-        """The direction as a text literal."""
+        """The direction ('higher' or 'lower') as a SQL string literal."""
         return text(self.direction)
 
     @property
     def description(self) -> Sql:
-        """The description as a text literal."""
+        """The description as a SQL string literal."""
         return text(self.description_text)
 
     @property
     def published(self) -> Sql:
-        """Whether it is published, as a SQL literal."""
+        """Whether it follows from the released rows alone, as a SQL literal."""
         return literal(self.is_published)
 
 

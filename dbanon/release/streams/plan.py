@@ -30,10 +30,10 @@ and whether it is suppressed.
 
 @dataclass(frozen=True)
 class StreamContinuation:
-    """The stored state from which a stream is continued.
+    """The stored state from which a growing stream is continued, as far as the statement needs it.
 
     Attributes:
-        segment: The key of the stored segment.
+        segment: The key of the stored segment (the part of the stream that one refresh reads).
         n_before: The number of records that had arrived before.
         max_class_id: The greatest number of a published class.
         classes: The table of published classes; None if there is none.
@@ -54,7 +54,7 @@ class StreamContinuation:
 
     @property
     def values(self) -> dict[int, Sql]:
-        """By column without a hierarchy: the values among the stored nodes, as a SQL list."""
+        """The values among the stored nodes of each column, as a SQL list; the `=` before each name is removed."""
         return {
             i: Sql(f"[{join_sql(text(name[1:]) for name in names if name)}]::VARCHAR[]")
             for i, names in self.nodes.items()
@@ -87,7 +87,9 @@ class StreamView:
 
 
 def stream_sql(algorithm: StreamAlgorithm, kind: str, call: Call) -> Sql:
-    """Return the SQL of NAME (`release`), NAME_classes or NAME_metrics of a stream algorithm.
+    """Return the SQL of one of the three table functions of a stream algorithm.
+
+    `kind` is 'release' for NAME, 'classes' for NAME_classes or 'metrics' for NAME_metrics.
 
     Raises:
         InvalidArgumentError: Parameters exclude each other.
@@ -122,7 +124,10 @@ class AppendStatement:
 def append_statement(
     spec: ReleaseSpec, options: Options, algorithm: StreamAlgorithm, continuation: StreamContinuation
 ) -> AppendStatement:
-    """Return the statement that continues a stream; the source has the columns that `continuation` names."""
+    """Return the statement that continues a stream from a stored state, with the names of its columns.
+
+    The source must have the columns that `continuation` names.
+    """
     added_names = _added_names(spec)
     spec = replace(spec, run=replace(spec.run, widens_classes=False))
     column_names, quasi_names = plan.published_names(spec)
@@ -136,7 +141,7 @@ def append_statement(
 
 
 def resolve_stream_spec(call: Call, algorithm: StreamAlgorithm, kind: str = "release") -> ReleaseSpec:
-    """Return the release spec of a call of a stream algorithm.
+    """Resolve a call of a stream algorithm to its release spec; `kind` is the requested result.
 
     Raises:
         TransformedColumnsNotSupportedError: The policy has transformed columns.
@@ -152,7 +157,7 @@ def resolve_stream_spec(call: Call, algorithm: StreamAlgorithm, kind: str = "rel
 
 
 def with_run_settings(spec: ReleaseSpec, algorithm: StreamAlgorithm, options: Options) -> ReleaseSpec:
-    """Return a spec with the settings that a run of the stream algorithm gets.
+    """Check a stream's parameters; return a copy of the spec with the arrival order and the algorithm's settings.
 
     Raises:
         UnknownColumnError: A column of `order_by` does not exist.
@@ -194,10 +199,10 @@ def with_run_settings(spec: ReleaseSpec, algorithm: StreamAlgorithm, options: Op
 
 
 def _label_column(spec: ReleaseSpec, algorithm_options: Mapping[str, object]) -> int | None:
-    """Return the number of the sensitive column that the parameter `label` names; None if it is not given.
+    """Return the number of the sensitive column that the parameter `target` names, or None if `target` is not given.
 
     Raises:
-        InvalidArgumentError: It is no sensitive column.
+        InvalidArgumentError: The column is not sensitive.
     """
     label = algorithm_options.get("target")
     if label is None:
@@ -210,10 +215,10 @@ def _label_column(spec: ReleaseSpec, algorithm_options: Mapping[str, object]) ->
 
 
 def as_table_options(options: Options) -> Options:
-    """Return the options as those of a table.
+    """Return the options of a stream as options of a table, with which a release spec can be resolved.
 
     Common parameters that streams lack have their defaults. Parameters of the stream algorithm are dropped, because
-    they may have names of privacy models. Any share of the records may be suppressed.
+    they may have names of privacy models. `suppress` becomes 1.0: any share of the records may be suppressed.
     """
     return Options(
         {**{p.name: p.default for p in COMMON}, **{p.name: options[p.name] for p in streams.COMMON}, "suppress": 1.0}
@@ -223,7 +228,19 @@ def as_table_options(options: Options) -> Options:
 def fill_stream_template(
     template: str, spec: ReleaseSpec, options: Options, algorithm: StreamAlgorithm, **extra_values: object
 ) -> str:
-    """Return a statement about a stream, checked for its last SELECT."""
+    """Plan a stream and fill a template with the plan's values; return the SQL.
+
+    Args:
+        template: The path of the template.
+        spec: The release spec of the stream.
+        options: The parameters of the call.
+        algorithm: The stream algorithm.
+        extra_values: Further values; `continuation` is the stored state if a stream is continued.
+
+    Raises:
+        GateRefusedError: The statement of rows, metrics or a continuation does not end with the SELECT that the gate
+            expects.
+    """
     release_plan = plan.make_plan(spec)
     names = _added_names(spec)
     view = StreamView(
@@ -260,7 +277,10 @@ def fill_stream_template(
 
 
 def order_values(spec: ReleaseSpec) -> dict[str, list[Sql]]:
-    """Return the names of the columns that give the arrival order, and the messages about NULL in them."""
+    """Return two template values: `read_order`, the columns of the arrival order, and `say_order`, messages as SQL.
+
+    A message says that the column contains NULL.
+    """
     source = spec.source.shown
     return {
         "read_order": [identifier(name) for name in spec.reading.order_columns],
@@ -271,7 +291,10 @@ def order_values(spec: ReleaseSpec) -> dict[str, list[Sql]]:
 
 
 def _added_names(spec: ReleaseSpec) -> dict[str, str]:
-    """Return the names of the added columns, by the words of ADDED_COLUMNS; `reused` is in NAME_classes only."""
+    """Return the names of the columns added to rows, by the words of ADDED_COLUMNS and `reused`.
+
+    A name that a published column has gets underscores.
+    """
     quasi = {a.quasi.column: a.is_number for a in spec.attributes}
     unchanged = [*spec.roles.sensitive, *spec.roles.insensitive]
     schema = published_schema(spec.source.columns, quasi, unchanged, spec.interval_format)
@@ -282,7 +305,7 @@ def _added_names(spec: ReleaseSpec) -> dict[str, str]:
 
 
 def _published_names(spec: ReleaseSpec) -> list[str]:
-    """Return the names of the published columns, as the gate derives them from the policy."""
+    """Return the names of the published columns with the added ones, as the gate derives them from the policy."""
     names = rules.published_column_names(plan.gate_request(spec))
     return [*names, *rules.unused_names(names, ADDED_COLUMNS)]
 
@@ -290,7 +313,10 @@ def _published_names(spec: ReleaseSpec) -> list[str]:
 def stream_request(
     spec: ReleaseSpec, options: Options, algorithm: StreamAlgorithm, segment: str | None = None
 ) -> Mapping[str, object]:
-    """Return the first argument of the stream UDF; `segment` is the key of the stored segment that is continued."""
+    """Return the first argument of the stream UDF: the settings of the run, without the records.
+
+    `segment` is the key of the stored segment (part of a growing stream) that is continued; None for a table.
+    """
     release_request = cluster_request(spec)
     min_values = [int(d.bound) for d in spec.model_requirements]
     algorithm_options = {**spec.run.options, "delta": options["delta"]}
@@ -300,14 +326,17 @@ def stream_request(
 
 
 def _gate_messages(spec: ReleaseSpec) -> dict[str, Sql]:
-    """Return the messages of the gate about a stream, as SQL, by name."""
+    """Return the gate's messages about a stream that differ from those about a release, as SQL, by check name."""
     sensitive = spec.roles.sensitive
     models = [CheckedModel(i, d.parameter, sensitive[d.sensitive]) for i, d in enumerate(spec.model_requirements)]
     return messages.stream_refusals(spec.function, models)
 
 
 def _stream_metrics(release_plan: plan.Plan, drops: bool) -> Iterator[StreamMetric]:
-    """Yield the metrics of a stream; those of sensitive columns only if a privacy model concerns them."""
+    """Yield the metrics of a stream; those of a sensitive column only if a privacy model concerns it.
+
+    `drops`: suppressed records have no rows, so some metrics have other SQL.
+    """
     yield from (replace(m, sql=m.sql_where_dropped if drops and m.sql_where_dropped else m.sql) for m in STREAM_METRICS)
     yield from (
         StreamMetric(
