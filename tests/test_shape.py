@@ -32,10 +32,13 @@ def functions(path: Path) -> Iterator[ast.FunctionDef]:
 
 
 def lines(function: ast.FunctionDef) -> int:
-    """Return the number of lines of a function without its docstring and decorators."""
-    first = function.body[0]
-    docstring = (first.end_lineno or 0) - first.lineno + 1 if ast.get_docstring(function) is not None else 0
-    return (function.end_lineno or 0) - function.lineno + 1 - docstring
+    """Return the number of lines of a function without decorators, its docstring and those of inner functions."""
+    docstrings = [
+        (inner.body[0].end_lineno or 0) - inner.body[0].lineno + 1
+        for inner in ast.walk(function)
+        if isinstance(inner, ast.FunctionDef) and ast.get_docstring(inner) is not None
+    ]
+    return (function.end_lineno or 0) - function.lineno + 1 - sum(docstrings)
 
 
 def is_command(function: ast.FunctionDef) -> bool:

@@ -79,12 +79,13 @@ def run_algorithm(
     refinement: Refinement = NO_REFINEMENT,
     check: Check = lambda: None,
     *,
-    cell: int | None = None,
+    max_cell_tuples: int | None = None,
 ) -> RunLengthLabels:
     """Run an algorithm and return the cluster of every record, -1 for suppressed ones.
 
     All clusters meet the constraint. If attributes have a max_level, records that it separates are clustered
-    separately, in blocks. Blocks of more than `cell` tuples are cut into cells (dbanon.encoding.coarse_partitions), as
+    separately, in blocks. Blocks of more than `max_cell_tuples` tuples are cut into cells
+    (dbanon.encoding.coarse_partitions), as
     far as each has records for two clusters and meets the constraint, and these are clustered one by one. A cluster
     that violates a privacy model is merged with others of its cell, then of its block, until it meets it. Then records
     are suppressed and clusters improved, as `refinement` and the algorithm request.
@@ -97,7 +98,7 @@ def run_algorithm(
         names: Names for messages.
         refinement: Suppression and search.
         check: Called often; raises if the run was interrupted.
-        cell: Greatest number of tuples of a cell (the parameter `max_partition`); None for no cells.
+        max_cell_tuples: Greatest number of tuples of a cell (the parameter `max_partition`); None for no cells.
 
     Raises:
         ModelNotMetError: If the whole table violates a privacy model.
@@ -110,7 +111,7 @@ def run_algorithm(
     _check_feasible(space, constraint, names)
     _check_round_below_max_level(space, names)
     blocks = _feasible_blocks(space, constraint, names)
-    pieces = _cells(space, constraint, blocks, cell)
+    pieces = _cells(space, constraint, blocks, max_cell_tuples)
 
     own_search = algorithm.ability(OwnSearch)
     search_options = {**options, "objective": refinement.objective}
@@ -330,11 +331,15 @@ def _renumber_clusters(runs: RunLengthLabels) -> RunLengthLabels:
 def _check_round_below_max_level(space: EncodedTable, names: MessageNames) -> None:
     """Raise CoarsenAboveMaxLevelError if `coarsen` would publish a class above max_level; otherwise do nothing."""
     for j, attribute in enumerate(space.attributes):
-        if isinstance(attribute, CategoricalAttribute) and attribute.max_level is not None and attribute.round > 1:
+        if (
+            isinstance(attribute, CategoricalAttribute)
+            and attribute.max_level is not None
+            and attribute.published_depth_step > 1
+        ):
             highest = attribute.block(attribute.max_level)[:-1]
             if (attribute.published_node[highest] != highest).any():
                 name = names.attributes[j] if names.attributes else f"attribute {j + 1}"
-                raise errors.CoarsenAboveMaxLevelError(names.function, name, attribute.round)
+                raise errors.CoarsenAboveMaxLevelError(names.function, name, attribute.published_depth_step)
 
 
 def _feasible_blocks(space: EncodedTable, constraint: Constraint, names: MessageNames) -> list[Ints]:
@@ -384,14 +389,15 @@ def clusterable_records(space: EncodedTable, constraint: Constraint) -> RunLengt
     return RunLengthLabels.from_tuple_clusters(space, clusters)
 
 
-def _cells(space: EncodedTable, constraint: Constraint, blocks: list[Ints], cell: int | None) -> list[Ints]:
+def _cells(space: EncodedTable, constraint: Constraint, blocks: list[Ints], max_tuples: int | None) -> list[Ints]:
     """Return the tuples of each piece that is clustered separately: the blocks, or cells of them.
 
-    With `cell` None these are the blocks. Otherwise blocks of more than `cell` tuples are cut into cells of at most as
+    With `max_tuples` None these are the blocks. Otherwise blocks of more than `max_tuples` tuples are cut into cells of
+    at most as
     many where possible. Each cell has records for two clusters and meets the constraint; if a cut would break that, a
     cell stays larger.
     """
-    if cell is None:
+    if max_tuples is None:
         return blocks
 
     def cut(block: Ints) -> list[Ints]:
@@ -403,9 +409,9 @@ def _cells(space: EncodedTable, constraint: Constraint, blocks: list[Ints], cell
             """Return whether the tuples have records for two clusters and together meet the constraint."""
             return int(part.counts[tuples].sum()) >= least and constraint.is_met_by_tuples(part, tuples)
 
-        return [block[tuples] for tuples in coarse_partitions(part, cell, enough)]
+        return [block[tuples] for tuples in coarse_partitions(part, max_tuples, enough)]
 
-    return [piece for block in blocks for piece in (cut(block) if len(block) > cell else [block])]
+    return [piece for block in blocks for piece in (cut(block) if len(block) > max_tuples else [block])]
 
 
 def _has_max_level(attribute: object) -> bool:

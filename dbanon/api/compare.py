@@ -132,7 +132,7 @@ class _ResumableComparison:
             ComparisonTableMismatchError: The table exists, and its comment is not that of this comparison.
         """
         cursor = self._con.cursor()
-        path = catalog.SearchPath.here(self._con)
+        path = catalog.SearchPath.from_connection(self._con)
         existing = catalog.find_stored("compare", cursor, self._into, self._parts, path)
         if existing is None:
             first = self._call(next(self._combinations()))

@@ -241,7 +241,7 @@ def _store_hierarchy(con: Any, column: str, hierarchy: Any) -> str:
     """
     if isinstance(hierarchy, str):
         return hierarchy
-    stored_names = catalog.stored_hierarchies(con, catalog.SearchPath.here(con).database)
+    stored_names = catalog.stored_hierarchies(con, catalog.SearchPath.from_connection(con).database)
     name = f"given for {column}"
     while name in stored_names:  # a hierarchy that the policy names is not replaced
         name += "'"

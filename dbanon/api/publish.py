@@ -92,7 +92,7 @@ def _open_source(source: Any) -> Iterator[tuple[Session, Any, catalog.SearchPath
     try:
         connection = install.attach(own_connection) if own_connection is not None else source
         current = session.find_session(getattr(connection, "raw", connection))
-        path = catalog.SearchPath.here(connection)
+        path = catalog.SearchPath.from_connection(connection)
         with current.cursor() as cursor:
             yield current, cursor, path
     finally:

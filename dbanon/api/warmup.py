@@ -26,14 +26,14 @@ class WarmupResult:
     folder: str | None
 
 
-def warmup(names: Sequence[str] = (), told: Callable[[str, float], None] = lambda step, done: None) -> WarmupResult:
+def warmup(names: Sequence[str] = (), on_step: Callable[[str, float], None] = lambda step, done: None) -> WarmupResult:
     """Compile the kernels (numba functions) that algorithms need and cache them on disk, so that later calls need not.
 
     This takes a minute or two after an installation, and a few seconds later.
 
     Args:
         names: Algorithms and stream algorithms; by default all.
-        told: Called before each step with its name and the share of all steps that are done.
+        on_step: Called before each step with its name and the share of all steps that are done.
 
     Returns:
         What was compiled.
@@ -60,6 +60,6 @@ def warmup(names: Sequence[str] = (), told: Callable[[str, float], None] = lambd
     ]
     with compile_events.listen(compiled.append):
         for i, (step, work) in enumerate(steps):
-            told(step, i / len(steps))
+            on_step(step, i / len(steps))
             work()
     return WarmupResult(len(compiled), time.perf_counter() - started, cache_folder())

@@ -159,14 +159,14 @@ class _UnscaledCategorical:
 
         If that is 0 and `with_null` (NULL occurs), return 1.
         """
-        deepest, second = self._deepest()
+        deepest, second = self._two_deepest_branches()
         branching = np.flatnonzero(second >= 0)
         depth_indexes = (np.searchsorted(self.depths, depths[branching]) for depths in (deepest, second))
         deepest_distance, second_distance = (self.distance_to_ancestor[branching, step] for step in depth_indexes)
         largest = float((deepest_distance * second_distance).max(initial=0.0))
         return largest if largest > 0 or not with_null else 1.0
 
-    def _deepest(self) -> tuple[Ints, Ints]:
+    def _two_deepest_branches(self) -> tuple[Ints, Ints]:
         """Return the depths of the deepest value below each node, and of the deepest in another branch.
 
         Both arrays are by node; -1 means none. A value at the node itself counts as a branch.

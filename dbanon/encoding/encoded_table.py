@@ -102,7 +102,7 @@ class CategoricalAttribute:
     node: Codes
     weight: float = 1.0
     max_level: int | None = None
-    round: int = 1
+    published_depth_step: int = 1
     influence: float = 1.0
     magnitudes: Floats | None = None
 
@@ -142,7 +142,7 @@ class CategoricalAttribute:
         """
         published = np.arange(len(self.parent), dtype=np.int32)
         for nodes in self.levels[1:]:
-            hidden = nodes[self.is_inner[nodes] & (self.depth[nodes] % self.round > 0)]
+            hidden = nodes[self.is_inner[nodes] & (self.depth[nodes] % self.published_depth_step > 0)]
             published[hidden] = published[self.parent[hidden]]
         return published
 

@@ -20,7 +20,7 @@ class TuplePoints:
     O(n log n) time, O(n) memory. `remaining` (tuples,): remaining records.
     """
 
-    def __init__(self, space: EncodedTable, places: list[Floats], units: Ints) -> None:
+    def __init__(self, space: EncodedTable, positions: list[Floats], units: Ints) -> None:
         """Build the tree over all tuples.
 
         Coordinates are the positions of numbers (NaN for NULL) and the codes of categories.
@@ -33,7 +33,7 @@ class TuplePoints:
         coordinates = np.empty((tuples, axes))
         for j in range(axes):
             codes = space.codes[:, j]
-            coordinates[:, j] = np.append(places[j], np.nan)[codes] if numeric[j] else codes
+            coordinates[:, j] = np.append(positions[j], np.nan)[codes] if numeric[j] else codes
         self.attribute_terms = numeric, units
         self.points = (
             np.arange(tuples),

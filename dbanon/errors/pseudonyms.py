@@ -238,7 +238,7 @@ class LinkedRowsRareValuesError(RefusedError):
     )
 
     def __init__(
-        self, function: str, table: str, columns: Sequence[str], values: Iterable[str], count: object, k: int
+        self, function: str, table: str, columns: Sequence[str], unchanged_columns: Iterable[str], count: object, k: int
     ) -> None:
         """Build the message.
 
@@ -246,16 +246,17 @@ class LinkedRowsRareValuesError(RefusedError):
             function: The function that was called.
             table: The source.
             columns: The pseudonym columns.
-            values: The columns that are published unchanged.
+            unchanged_columns: The columns that are published unchanged.
             count: The number of persons whose linked rows have values that fewer than k persons have together.
             k: The parameter k of the call.
         """
-        values = list(values) or [""]
+        unchanged_columns = list(unchanged_columns) or [""]
         super().__init__(
             f"{function}: {count} persons of {table} have values that their linked rows have together with fewer than "
-            f"k = {k} persons, in {format_names(values)}; {_linkage_text(columns)}. Hint: {_withhold_hint(columns)}, "
+            f"k = {k} persons, in {format_names(unchanged_columns)}; {_linkage_text(columns)}. "
+            f"Hint: {_withhold_hint(columns)}, "
             "or these columns, or "
-            f"accept what a column adds with allow_rare = ['{values[-1]}']."
+            f"accept what a column adds with allow_rare = ['{unchanged_columns[-1]}']."
         )
 
 

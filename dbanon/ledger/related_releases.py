@@ -47,7 +47,7 @@ class RelatedRelease(NamedRelease):
     tables: Mapping[str, str]
     call: Mapping[str, Any]
     bases: tuple[str, ...]
-    people: tuple[str, ...]
+    person_bases: tuple[str, ...]
     hashes: Mapping[str, str]
     columns: tuple[tuple[str, ...], ...] = ()
     """The columns of each of its sources."""
@@ -98,7 +98,7 @@ def _entry(database: str, row: Mapping[str, Any]) -> RelatedRelease:
         tables={table[len(row["name"]) :]: made_from for table, made_from in row["tables"].items()},
         call=earlier_names.current_call(json.loads(row["call"])),
         bases=tuple(row["source_tables"]),
-        people=tuple(row["person_tables"]),
+        person_bases=tuple(row["person_tables"]),
         hashes=dict(row["hashes"]),
         columns=tuple(tuple(roles) for roles in json.loads(row["roles"]).values()),
     )
@@ -109,6 +109,6 @@ def find_related_release(cursor: catalog.Cursor, release_name: str, path: catalo
 
     None if there is none. Case does not matter.
     """
-    name, places = path.named(release_name)
+    name, places = path.lookup_places(release_name)
     condition = "(lower(schema_name), lower(name)) = (lower(?), lower(?))"
     return next((e for database, schema in places for e in entries(cursor, database, condition, [schema, name])), None)

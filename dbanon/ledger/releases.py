@@ -252,7 +252,9 @@ def find_release(function: str, release_name: str, cursor: Cursor, path: catalog
     """
     delivered_release = deliveries.find_delivered_release(function, release_name, cursor, path)
     name, places = (
-        path.named(release_name) if delivered_release is None else (delivered_release[2], [delivered_release[:2]])
+        path.lookup_places(release_name)
+        if delivered_release is None
+        else (delivered_release[2], [delivered_release[:2]])
     )
     databases = list(dict.fromkeys(d for d, _ in places))
     versions_by_database = {d: entries(cursor, d, "lower(name) = lower(?)", [name]) for d in databases}

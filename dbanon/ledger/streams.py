@@ -116,7 +116,7 @@ def find_active_stream(function: str, stream_name: str, cursor: Cursor, path: ca
     """
     entry = lookup_active_stream(cursor, stream_name, path)
     if entry is None:
-        databases = dict.fromkeys(database for database, _ in path.named(stream_name)[1])
+        databases = dict.fromkeys(database for database, _ in path.lookup_places(stream_name)[1])
         active_names = [
             e.display_name for database in databases for e in entries(cursor, database, "status <> 'dropped'")
         ]
@@ -126,7 +126,7 @@ def find_active_stream(function: str, stream_name: str, cursor: Cursor, path: ca
 
 def lookup_active_stream(cursor: Cursor, stream_name: str, path: catalog.SearchPath) -> StreamEntry | None:
     """Return the first active (not dropped) streaming view of a name on the search path; None if there is none."""
-    name, places = path.named(stream_name)
+    name, places = path.lookup_places(stream_name)
     candidates = (active_stream(cursor, (*place, name)) for place in places)
     return next((entry for entry in candidates if entry is not None), None)
 

@@ -114,7 +114,7 @@ def resolve_roles(
     bound_off_grid: BoundOffGrid,
     is_possible_code: IsPossibleCode,
     *,
-    ontology: Mapping[str, str] | None = None,
+    value_hierarchies: Mapping[str, str] | None = None,
     needs_quasi: bool = True,
 ) -> Roles:
     """Return the roles of the columns in one call, from the policy and the parameters of the call.
@@ -129,7 +129,8 @@ def resolve_roles(
         is_less_strict: See `IsLessStrict`.
         bound_off_grid: See `BoundOffGrid`.
         is_possible_code: See `IsPossibleCode`.
-        ontology: Hierarchies of sensitive columns; declared ones are then used by any model (None: only by models that
+        value_hierarchies: Hierarchies of sensitive columns; declared ones are then used by any model (None: only by
+            models that
             measure distances).
         needs_quasi: A quasi-identifier is required, since the table is published on its own.
 
@@ -156,8 +157,8 @@ def resolve_roles(
     sensitive = {name: policy.get(name) for name, role in roles.items() if role == "sensitive"}
     sensitive_hierarchies = (
         {}
-        if ontology is None and not model_request.uses_value_order(options)
-        else _sensitive_hierarchies(request, sensitive, ontology or {})
+        if value_hierarchies is None and not model_request.uses_value_order(options)
+        else _sensitive_hierarchies(request, sensitive, value_hierarchies or {})
     )
     _refuse_unused_settings(request, set(order), set(sensitive_hierarchies))
     persons = [name for name, role in roles.items() if role == "person"]
@@ -360,7 +361,7 @@ def _resolve_settings(request: _RoleRequest, name: str, declared: DeclaredColumn
             settings = replace(settings, **{setting: call_settings[name]})  # type: ignore[arg-type]
     _check_bounds(request, name, declared)
     _check_missing_codes(request, name, declared)
-    return _apply_round(request, name, declared, settings)
+    return _apply_coarsen(request, name, declared, settings)
 
 
 def _check_setting(
@@ -450,7 +451,7 @@ def _check_missing_codes(request: _RoleRequest, name: str, declared: DeclaredCol
         )
 
 
-def _apply_round(request: _RoleRequest, name: str, declared: DeclaredColumn | None, settings: Settings) -> Settings:
+def _apply_coarsen(request: _RoleRequest, name: str, declared: DeclaredColumn | None, settings: Settings) -> Settings:
     """Return the settings of a column with the call's parameter `coarsen`; unchanged if it does not name the column.
 
     Raises:

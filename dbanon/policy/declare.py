@@ -38,7 +38,7 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
     """
     with session.builtin_cursor(connection) as cursor:
         source = catalog.resolve_source(
-            "declare", table, cursor, catalog.SearchPath.here(connection), {}, is_declaring=True
+            "declare", table, cursor, catalog.SearchPath.from_connection(connection), {}, is_declaring=True
         )
         rows = [_policy_row(source, column, value) for column, value in columns.items()]
         declared = [row["column_name"] for row in rows]

@@ -34,7 +34,7 @@ def relate(connection: Any, table: str, entity: str, key: str | Sequence[str] | 
         relate(con, "visits", "people", {"patient_id": "id"})
     """
     with session.builtin_cursor(connection) as cursor:
-        path = catalog.SearchPath.here(connection)
+        path = catalog.SearchPath.from_connection(connection)
         child, people = (catalog.resolve_source("relate", name, cursor, path, {}) for name in (table, entity))
         if child.sql == people.sql or child.home != people.home:
             raise errors.InvalidArgumentError(

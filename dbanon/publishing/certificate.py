@@ -82,7 +82,7 @@ def certificate(connection: Any, name: str, form: str = "text") -> str:
         accepts = "a connection: it is made from the ledger, which has what dbanon.create_release published there"
         raise errors.InvalidArgumentError("certificate", "connection", accepts, f"a {type(connection).__name__}")
     current = session.find_session(getattr(connection, "raw", connection))
-    path = SearchPath.here(connection)
+    path = SearchPath.from_connection(connection)
     with current.cursor() as cursor:
         lines = checked_certificate(
             "certificate", releases.find_published("certificate", name, cursor, path), current, cursor

@@ -261,7 +261,7 @@ def _published_version(cursor: Any, release: ReleaseName) -> LedgerEntry | None:
 
 
 @contextlib.contextmanager
-def drop_copy_after(function: str, cursor: Any, entry: LedgerEntry, alias: str | None) -> Iterator[None]:
+def drop_copy_first(function: str, cursor: Any, entry: LedgerEntry, alias: str | None) -> Iterator[None]:
     """Drop the copy of a release in PostgreSQL, then run the block, which drops the release itself.
 
     Tables that are no copy of this release are not dropped. If the copy cannot be dropped, the block does not run. The

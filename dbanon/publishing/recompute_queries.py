@@ -32,7 +32,7 @@ class ReleaseColumns:
     quasi: Columns
     sensitive: Columns
     other: Columns
-    links: Columns
+    pseudonyms: Columns
     class_id: str
     size: str
     persons: str | None
@@ -49,7 +49,7 @@ class ReleaseColumns:
     @property
     def column_names(self) -> set[str]:
         """The names of all columns of the release, without those that only the table of classes has."""
-        return {n for n, _ in (*self.quasi, *self.unchanged, *self.links)} | {self.class_id}
+        return {n for n, _ in (*self.quasi, *self.unchanged, *self.pseudonyms)} | {self.class_id}
 
 
 def release_columns(
@@ -75,7 +75,7 @@ def release_columns(
         quasi=columns["quasi"],
         sensitive=[(n, release.get(n, "VARCHAR")) for n in sensitive],
         other=[(n, release.get(n, "VARCHAR")) for n, role in roles.items() if role in ("insensitive", "mask", "shift")],
-        links=[(n, release.get(n, "VARCHAR")) for n, role in roles.items() if role == "pseudonym"],
+        pseudonyms=[(n, release.get(n, "VARCHAR")) for n, role in roles.items() if role == "pseudonym"],
         class_id=class_id,
         size=size,
         persons=columns["persons"][0][0] if by_person else None,

@@ -84,7 +84,7 @@ def _explain_release_sql(explained: TableFunction, call: Call) -> Sql:
     The columns are position (from 1), step, holds (a description) and sql.
     """
     steps = _statement_steps(explained, call)
-    rows = [[position, step.name, step.holds, step.sql] for position, step in enumerate(steps.relations, 1)]
+    rows = [[position, step.name, step.comment, step.sql] for position, step in enumerate(steps.relations, 1)]
     rows.append([len(rows) + 1, RESULT_STEP, "What the call gives.", steps.result])
     return literal_rows({"position": "INTEGER", "step": "VARCHAR", "holds": "VARCHAR", "sql": "VARCHAR"}, rows)
 

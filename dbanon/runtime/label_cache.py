@@ -22,7 +22,7 @@ class LabelCache:
     def __init__(self, max_bytes: int = CACHE_BYTES) -> None:
         """Create an empty cache with a limit for the summed `nbytes` of its labels."""
         self.max_bytes = max_bytes
-        self.calls = 0
+        self.n_computed = 0
         self._labels: OrderedDict[bytes, Labels] = OrderedDict()
         self._lock = threading.Lock()
         self._running: dict[bytes, threading.Lock] = {}
@@ -43,7 +43,7 @@ class LabelCache:
             with self._lock:
                 if key in self._labels:
                     return self._labels[key]
-                self.calls += 1
+                self.n_computed += 1
             try:
                 labels = compute()
             except BaseException:

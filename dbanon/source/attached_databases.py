@@ -195,7 +195,7 @@ def foreign_source(
     same_names = _tables_differing_by_case(cursor, place, system)
     if len(same_names) > 1:
         raise errors.NamesDifferOnlyByCaseError(function, same_names)
-    alias, holders = place[0].lower(), _holders(cursor)
+    alias, holders = place[0].lower(), _policy_databases(cursor)
     try:
         current_identity = identity(function, cursor, place[0], system)
     except errors.DatabaseIdentityUnavailableError:  # which only a policy needs
@@ -314,7 +314,7 @@ def tables_named_by_row(cursor: Any, schema_name: str, table_name: str) -> list[
     ]
 
 
-def is_detached(cursor: Any, holder: str, table_name: str) -> bool:
+def has_recorded_database(cursor: Any, holder: str, table_name: str) -> bool:
     """Return whether `holder` records an identity for the database part of a policy row's table_name.
 
     The database is then one of another system. Whether it is attached now is not checked.
@@ -340,7 +340,7 @@ def _table(home: str) -> Sql:
     return qualified(home, "dbanon", "foreign_database")
 
 
-def _holders(cursor: Any) -> list[str]:
+def _policy_databases(cursor: Any) -> list[str]:
     """Return the attached databases with a table dbanon.policy, sorted, except those of other systems."""
     rows = cursor.execute(
         "SELECT DISTINCT database_name, type FROM system.main.duckdb_tables() "

@@ -40,7 +40,7 @@ class SearchPath:
     entries: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, database: str, schema: str, setting: str) -> SearchPath:
+    def from_setting(cls, database: str, schema: str, setting: str) -> SearchPath:
         """Return the search path for the current database and schema and the value of search_path (`a.b,"c d".e`).
 
         An entry of one part is a schema of the current database; entries of more than two parts are ignored.
@@ -53,10 +53,10 @@ class SearchPath:
         return cls(database, schema, tuple(entries))
 
     @classmethod
-    def here(cls, connection: Cursor) -> SearchPath:
+    def from_connection(cls, connection: Cursor) -> SearchPath:
         """Return the present search path of a connection."""
         query = qualify_builtins("SELECT current_database(), current_schema(), current_setting('search_path')")
-        return cls.of(*connection.execute(query).fetchall()[0])
+        return cls.from_setting(*connection.execute(query).fetchall()[0])
 
     @property
     def places(self) -> list[tuple[str, str]]:
@@ -66,13 +66,13 @@ class SearchPath:
         """
         return list(dict.fromkeys([*self.entries, (self.database, self.schema), (self.database, "main")]))
 
-    def named(self, given: str) -> tuple[str, list[tuple[str, str]]]:
+    def lookup_places(self, name: str) -> tuple[str, list[tuple[str, str]]]:
         """Return the bare (unqualified) part of a name, and the (database, schema) pairs in which it may be, in order.
 
         The name may include a schema and a database. The first of two parts is a schema of a database on the path, or a
-        database whose schema main is meant. `given` is the name as written; one that cannot be split is a bare name.
+        database whose schema main is meant. `name` is the name as written; one that cannot be split is a bare name.
         """
-        parts = names.table_parts(given) or (given,)
+        parts = names.table_parts(name) or (name,)
         if len(parts) == 3:
             return parts[2], [(parts[0], parts[1])]
         if len(parts) == 2:  # a schema, or a database
@@ -222,7 +222,7 @@ def resolve_source(
         return Source(name, sql, columns, path.database, "main", name)
     if parts is None:
         raise errors.NotATableError(function, name)
-    if attached_databases.database_kind(cursor, parts[0]) is None and attached_databases.is_detached(
+    if attached_databases.database_kind(cursor, parts[0]) is None and attached_databases.has_recorded_database(
         cursor, path.database, name
     ):
         raise errors.DatabaseNotAttachedError(function, name, parts[0])

@@ -21,7 +21,7 @@ PUSHDOWN_SETTINGS = (
 """Settings by which DuckDB lets MySQL filter, count and sort; MySQL treats some different texts as equal."""
 
 
-def scanned_systems(cursor: Any, relation: Sql | None, of: str | None) -> tuple[str, ...]:
+def scanned_systems(cursor: Any, relation: Sql | None, relation_system: str | None) -> tuple[str, ...]:
     """Return the systems that need a guard (sqlite, mysql) and whose tables are read with a relation.
 
     If it cannot be bound, all of them that are attached are assumed.
@@ -30,10 +30,10 @@ def scanned_systems(cursor: Any, relation: Sql | None, of: str | None) -> tuple[
         cursor: A cursor that sees committed objects.
         relation: The relation; None for one that no cursor sees. Then MySQL is assumed if one of its databases is
             attached.
-        of: The system of the relation itself; None for one of DuckDB, whose plan is inspected.
+        relation_system: The system of the relation itself; None for one of DuckDB, whose plan is inspected.
     """
-    if of is not None:
-        return (of,) if of in _SCANS else ()
+    if relation_system is not None:
+        return (relation_system,) if relation_system in _SCANS else ()
     attached = [system for system in _SCANS if attached_databases.databases(cursor, system)]
     if not attached or relation is None:
         return tuple(system for system in attached if system == "mysql")

@@ -275,8 +275,8 @@ def _with_earlier_names(row_text: str) -> str:
     return row_text
 
 
-def _fingerprint_sql(home: str, exists: bool, near: Sql) -> Sql:
-    """Return a scalar subquery for a fingerprint of the policy rows in database `home` for which `near` is true.
+def _fingerprint_sql(home: str, exists: bool, row_condition: Sql) -> Sql:
+    """Return a scalar subquery for the fingerprint of the policy rows in database `home` that `row_condition` selects.
 
     If the database has no policy (`exists` is false), it counts the tables of this name, so that a new one changes it.
     The text of a row is that of the first schema: with the names that columns and roles had there, and without NULL in
@@ -290,5 +290,5 @@ def _fingerprint_sql(home: str, exists: bool, near: Sql) -> Sql:
     return qualify_builtins(
         "(SELECT coalesce(md5(string_agg(line, chr(10) ORDER BY line COLLATE POSIX ASC)), '') FROM (SELECT "
         f"regexp_replace({_with_earlier_names('p::VARCHAR')}, {text(_LATER)}, '}}') AS line "
-        f"FROM {qualified(home, catalog.SCHEMA, 'policy')} AS p WHERE {near}) AS rows)"
+        f"FROM {qualified(home, catalog.SCHEMA, 'policy')} AS p WHERE {row_condition}) AS rows)"
     )

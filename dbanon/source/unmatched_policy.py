@@ -88,8 +88,8 @@ def unmatched_rows(cursor: Any, database: str, local_names: Collection[str] = ()
     for schema_name, table_name, columns in stored:
         if any(stored_policy.row_matches(place, schema_name, table_name) for place in places):
             continue
-        if attached_databases.tables_named_by_row(cursor, schema_name, table_name) or attached_databases.is_detached(
-            cursor, database, table_name
-        ):
+        if attached_databases.tables_named_by_row(
+            cursor, schema_name, table_name
+        ) or attached_databases.has_recorded_database(cursor, database, table_name):
             continue
         yield UnmatchedRows(schema_name, table_name, tuple(columns))

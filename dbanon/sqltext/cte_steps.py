@@ -18,7 +18,7 @@ class CteStep:
     """
 
     name: str
-    holds: str
+    comment: str
     sql: str
 
 

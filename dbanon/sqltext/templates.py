@@ -172,9 +172,9 @@ class _TemplateView:
     Names that begin with an underscore are not accessible.
     """
 
-    def __init__(self, of: object) -> None:
+    def __init__(self, instance: object) -> None:
         """Store the dataclass instance."""
-        self._of = of
+        self._instance = instance
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of the instance so that a template can print its `Sql`; it is kept for the next access.
@@ -183,7 +183,7 @@ class _TemplateView:
         """
         if name.startswith("_"):
             raise AttributeError(name)
-        value = _make_printable(getattr(self._of, name))
+        value = _make_printable(getattr(self._instance, name))
         self.__dict__[name] = value
         return value
 

@@ -76,4 +76,4 @@ def make_call(
     """
     table_function = registry.resolve_function(function, {**positional, **parameter_values})
     options = Options(parameters.validate_parameters(table_function.name, table_function.parameters, parameter_values))
-    return Call(table_function, positional, options, session, cursor, SearchPath.of(*location))
+    return Call(table_function, positional, options, session, cursor, SearchPath.from_setting(*location))

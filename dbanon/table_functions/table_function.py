@@ -113,14 +113,14 @@ class Call:
             raise errors.InvalidArgumentError(self.function.name, name, "a text", parameters.format_value(value))
         return value
 
-    def source(self, trusting: bool = False) -> catalog.Source:
+    def source(self, is_declaring: bool = False) -> catalog.Source:
         """Return the relation that the argument `tbl` names, with its columns.
 
         If the session has a temporary policy for this relation of its connection, the result's `database` is that of
-        the policy. `trusting` is passed as `is_declaring` to `catalog.resolve_source`, whose errors are raised.
+        the policy. `is_declaring` is passed as `is_declaring` to `catalog.resolve_source`, whose errors are raised.
         """
         table_name, local = self.text("tbl"), self.session.temporary.columns
-        source = catalog.resolve_source(self.function.name, table_name, self.cursor, self.path, local, trusting)
+        source = catalog.resolve_source(self.function.name, table_name, self.cursor, self.path, local, is_declaring)
         policy = self.session.temporary.policies.get(names.fold_case(source.table))
         if policy is None or policy.database is None or source.sql != identifier(source.table):
             return source

@@ -205,7 +205,7 @@ def _find_clusters(
                     request["suppress"], request["heights"], budget, current_session.on_progress, request["objective"]
                 ),
                 check,
-                cell=request["cell"],
+                max_cell_tuples=request["cell"],
             )
 
     if search is None or budget is None:

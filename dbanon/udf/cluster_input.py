@@ -39,14 +39,14 @@ def encode_records(
     persons = person_numbers(records) if request["person"] else None
     ties = to_numpy(records.field("tie")) if with_ties else np.zeros(len(records), np.uint64)
     sensitive_columns = [_sensitive_input(records, i, domain) for i, domain in enumerate(domains[n_attributes:])]
-    encoded, order = encoded_table.encode_table(
+    encoded, canonical_order = encoded_table.encode_table(
         attributes, columns, ties, persons, integer_field(records, "size"), sensitive_columns
     )
     sensitive = tuple(
         replace(s, positions=_optional_numbers(d, "place"), value_counts=_value_counts(d, s))
         for s, d in zip(encoded.sensitive, domains[n_attributes:], strict=True)
     )
-    return replace(encoded, sensitive=sensitive, total=request.get("records", encoded.total)), order
+    return replace(encoded, sensitive=sensitive, total=request.get("records", encoded.total)), canonical_order
 
 
 def _value_counts(domain: Any, sensitive: encoded_table.SensitiveColumn) -> encoded_table.Ints:

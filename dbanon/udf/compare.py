@@ -174,7 +174,14 @@ class _AlgorithmRun:
         def compute() -> algorithms.RunLengthLabels:
             """Run the algorithm without the cache."""
             return algorithms.run_algorithm(
-                algorithm, table, self.constraint, options, names, refinement, self.check, cell=request["cell"]
+                algorithm,
+                table,
+                self.constraint,
+                options,
+                names,
+                refinement,
+                self.check,
+                max_cell_tuples=request["cell"],
             )
 
         if request["timed"]:

@@ -53,7 +53,10 @@ def dbanon_pseudonym_length(lists: Any, settings: Any) -> Any:
         """Return the least lengths for lists of texts with equal settings, in order; None if no length is enough."""
         return [
             pseudonymize.min_unique_length(
-                t or [], secret_keys.find_key(setting_values["key"]), setting_values["scope"], _form(setting_values)
+                t or [],
+                secret_keys.find_key(setting_values["key"]),
+                setting_values["scope"],
+                _pseudonym_format(setting_values),
             )
             for t in all_texts
         ]
@@ -102,7 +105,7 @@ def _transform(
 def _pseudonyms(values: list[str | None], settings: dict[str, Any]) -> list[str | None]:
     """Return the published pseudonyms of texts, in order, with the key that the settings refer to."""
     return pseudonymize.compute_pseudonyms(
-        values, secret_keys.find_key(settings["key"]), settings["scope"], _form(settings)
+        values, secret_keys.find_key(settings["key"]), settings["scope"], _pseudonym_format(settings)
     )
 
 
@@ -113,6 +116,6 @@ def _shifts(persons: list[str | None], settings: dict[str, Any]) -> list[int | N
     )
 
 
-def _form(settings: dict[str, Any]) -> PseudonymFormat:
+def _pseudonym_format(settings: dict[str, Any]) -> PseudonymFormat:
     """Return the format of pseudonyms (text format, length and prefix) of the settings."""
     return PseudonymFormat(settings["format"], settings["length"], settings["prefix"])

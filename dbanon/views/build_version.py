@@ -121,7 +121,7 @@ def _create_version(
     recognized += recognized_people.recognize(cursor, entry, disjoint_sources.without_disjoint(entry, related_versions))
     others = [r.other for r in recognized if not r.are_others]
     n_small_differences += _count_differences_from_old(cursor, entry, spec, version_options, others)
-    same_name = version_differences.same_name(entry, others)
+    same_name = version_differences.versions_of_release(entry, others)
     compare_version.check_changed_keys(cursor, entry, version_options, recognized, same_name)
     linked_versions.check_linked_versions(cursor, entry, spec, others, OLD_SUFFIX)
     differences = version_differences.small_differences(cursor, entry, spec, same_name, old_suffix=OLD_SUFFIX)
@@ -130,7 +130,7 @@ def _create_version(
     respelled_others = compare_version.respelled_versions(recognized)
     if respelled_others:
         differences += version_differences.small_differences(
-            cursor, entry, spec, version_differences.same_name(entry, respelled_others), old_suffix=OLD_SUFFIX
+            cursor, entry, spec, version_differences.versions_of_release(entry, respelled_others), old_suffix=OLD_SUFFIX
         )
     n_small_differences += sum(t.n_sets for t in differences)
     if differences and not version_options.allows_small_differences:

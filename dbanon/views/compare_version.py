@@ -297,7 +297,7 @@ def _count_exposed_people(cursor: Any, entry: LedgerEntry, others: Sequence[Ledg
     """
     if entry.person_key is None:
         return None
-    same_clusters = version_differences.kept_since(entry, others)
+    same_clusters = version_differences.versions_with_kept_clusters(entry, others)
     people_by_version = {}
     for other in others:
         if version_differences.are_comparable(entry, other):

@@ -245,7 +245,7 @@ def refresh_release(
     release_target.check_choice("refresh", "composition", composition, ("warn", "refuse"))
     with _release_session("refresh", connection) as (current_session, cursor, delivery):
         location = release_target.current_location(connection)
-        path = catalog.SearchPath.of(*location)
+        path = catalog.SearchPath.from_setting(*location)
         database = releases.find_published("refresh", name, cursor, path).database
         with publishing_lock.publishing_turn(current_session, "refresh", name, database):
             release_target.check_writable(cursor, "refresh", database)
@@ -477,7 +477,7 @@ def _release_database(function: str, name: str, cursor: Any, location: Sequence[
     Raises:
         UnknownReleaseError: There is no such release.
     """
-    path = catalog.SearchPath.of(*location)
+    path = catalog.SearchPath.from_setting(*location)
     tables = related_releases.find_related_release(cursor, name, path)
     return tables.database if tables is not None else releases.find_release(function, name, cursor, path).database
 
@@ -493,7 +493,7 @@ def _drop(cursor: Any, name: str, location: Sequence[str]) -> None:
     Raises:
         UnknownReleaseError: There is no such published release.
     """
-    path = catalog.SearchPath.of(*location)
+    path = catalog.SearchPath.from_setting(*location)
     tables = related_releases.find_related_release(cursor, name, path)
     if tables is not None and tables.status == "published":
         related_release.drop(cursor, tables)
@@ -501,7 +501,7 @@ def _drop(cursor: Any, name: str, location: Sequence[str]) -> None:
     old = releases.find_published("drop", name, cursor, path)
     release_target.check_writable(cursor, "drop", old.database)
     alias = deliveries.target_alias(name, cursor, location[0])
-    with postgres_delivery.drop_copy_after("drop", cursor, old, alias), transactions.transaction(cursor, "drop", name):
+    with postgres_delivery.drop_copy_first("drop", cursor, old, alias), transactions.transaction(cursor, "drop", name):
         _check_published(cursor, "drop", old)
         deliveries.forget_target(cursor, (old.database, old.schema, old.name))
         for ending in TABLES:
@@ -530,7 +530,7 @@ def forget_release(connection: Any, name: str, version: int | None = None) -> in
     transactions.check_no_transaction("forget_release", connection)
     current_session = session.find_session(getattr(connection, "raw", connection))
     with current_session.cursor() as cursor:
-        path = catalog.SearchPath.of(*release_target.current_location(connection))
+        path = catalog.SearchPath.from_setting(*release_target.current_location(connection))
         with publishing_lock.publishing_turn(
             current_session,
             "forget_release",

@@ -173,7 +173,7 @@ def _release(
         tables=dict(zip(endings, stored_names, strict=True)),
         call={**call, **stored_call},
         bases=tuple(sorted({base for table_bases in bases for base in table_bases})),
-        people=bases[0],
+        person_bases=bases[0],
         hashes={},
         columns=tuple(tuple(table_source.columns) for table_source in sources),
     )
@@ -263,7 +263,7 @@ def _insert_ledger_row(
         "released_at": Sql(f"{text(str(datetime.now(UTC).replace(tzinfo=None)))}::TIMESTAMP"),
         "metrics": map_literal({n: literal(v) for n, v in metric_values.items()}, "DOUBLE"),
         "source_tables": list_literal(release.bases),
-        "person_tables": list_literal(release.people),
+        "person_tables": list_literal(release.person_bases),
         "hashes": map_literal({n: text(v) for n, v in release.hashes.items()}, "VARCHAR"),
     }
     columns: Sequence[str] = [identifier(name) for name in row]

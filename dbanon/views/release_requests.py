@@ -35,7 +35,7 @@ class RequestOutcome:
         release: Schema and name of the release that was created for it; None if it was refused.
     """
 
-    asking: ReleaseRequest
+    request: ReleaseRequest
     release: tuple[str, str] | None
 
 
@@ -85,13 +85,13 @@ def fulfil_request(
     ):
         permission, asking = _current_permission(cursor, database, reader, algorithm, source, parameters)
         earlier = stored_outcomes(cursor, database)
-        existing = next((o for o in earlier if o.asking == asking), None)
+        existing = next((o for o in earlier if o.request == asking), None)
         if existing is not None:
             return existing
-        of_source = [o for o in earlier if o.asking.source.casefold() == asking.source.casefold()]
+        of_source = [o for o in earlier if o.request.source.casefold() == asking.source.casefold()]
         if len(of_source) >= permission.max_requests:
             raise errors.ReleaseUnavailableError(
-                asking.description, [o.asking.description for o in of_source if o.release is not None]
+                asking.description, [o.request.description for o in of_source if o.release is not None]
             )
         release = (REQUESTED_SCHEMA, _unused_name(cursor, database, asking))
         table = qualified(database, catalog.SCHEMA, "release_request")
@@ -145,7 +145,7 @@ def _is_refusal(error: BaseException) -> bool:
 
 
 def _create_release(
-    connection: Any, cursor: Any, database: str, release: tuple[str, str], reader: ReleaseRequest
+    connection: Any, cursor: Any, database: str, release: tuple[str, str], request: ReleaseRequest
 ) -> None:
     """Create the requested release with composition = 'refuse', and its schema if that is missing.
 
@@ -154,25 +154,25 @@ def _create_release(
         cursor: A cursor, for the schema.
         database: The database of the release.
         release: The schema and name of the release.
-        reader: The request (not the reader's name).
+        request: The request (not the reader's name).
     """
     cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {qualified(database, REQUESTED_SCHEMA)}")
     name = str(qualified(database, *release))
     materialize.create_release(
-        connection, name, reader.algorithm, reader.source, composition="refuse", **reader.call_parameters
+        connection, name, request.algorithm, request.source, composition="refuse", **request.call_parameters
     )
 
 
-def _unused_name(cursor: Any, database: str, reader: ReleaseRequest) -> str:
+def _unused_name(cursor: Any, database: str, request: ReleaseRequest) -> str:
     """Return a name for the release of a request, such as kacpc_patients_k20, that no release or request has had.
 
     Args:
         cursor: A cursor.
         database: The database of the release.
-        reader: The request (not the reader's name). Its algorithm, source, k and model parameters form the name.
+        request: The request (not the reader's name). Its algorithm, source, k and model parameters form the name.
     """
-    bounds = {n: v for n, v in reader.call_parameters.items() if n == "k" or n in permissions.model_bounds()}
-    parts = [reader.algorithm, reader.source[:40], *(f"{name}{value}" for name, value in bounds.items())]
+    bounds = {n: v for n, v in request.call_parameters.items() if n == "k" or n in permissions.model_bounds()}
+    parts = [request.algorithm, request.source[:40], *(f"{name}{value}" for name, value in bounds.items())]
     base_name = re.sub(r"[^a-z0-9]+", "_", "_".join(parts).lower()).strip("_")
     used_names = {e.name.lower() for e in releases.entries(cursor, database, "schema_name = ?", [REQUESTED_SCHEMA])}
     rows = cursor.execute(

@@ -101,13 +101,13 @@ class _RowsToRead:
         """The `columns` as SQL, quoted and separated by commas."""
         return Sql(join_sql(identifier(name) for name in self.columns))
 
-    def relation(self, grows: StreamEntry, source: Sql) -> Sql:
-        """Return a relation of the pending records of view `grows` and the unread rows of `source`.
+    def relation(self, entry: StreamEntry, source: Sql) -> Sql:
+        """Return a relation of the pending records of view `entry` and the unread rows of `source`.
 
         Unread rows have NULL as their position in the order of arrival.
         """
         return Sql(
-            f"(SELECT {self.read}, {self.place}, {self.row} FROM {grows.pending_table} "
+            f"(SELECT {self.read}, {self.place}, {self.row} FROM {entry.pending_table} "
             f"UNION ALL SELECT {self.read}, NULL, rowid FROM {source} "
             f"WHERE {self.unread.is_new} AND rowid <= {self.last})"
         )
@@ -131,7 +131,7 @@ def create_tables(cursor: Any, entry: StreamEntry, spec: ReleaseSpec, options: O
     shown = [*statement.column_names, statement.added_names["suppressed"]]
     types = {name: type_ for name, type_, *_ in cursor.execute(f"DESCRIBE {statement.sql}").fetchall()}
     cursor.execute(f"CREATE TABLE {entry.table()} ({join_sql(f'{identifier(c)} {types[c]}' for c in shown)})")
-    classes = {statement.class_id: types[statement.class_id], _size(statement): "BIGINT"}
+    classes = {statement.class_id: types[statement.class_id], _size_column_name(statement): "BIGINT"}
     classes |= {name: types[name] for name in statement.quasi_names}
     cursor.execute(
         f"CREATE TABLE {entry.table('_classes')} "
@@ -200,7 +200,7 @@ def _refresh_records(statement: AppendStatement, reading: _RowsToRead, options: 
         values=statement.column_names,
         suppressed=identifier(statement.added_names["suppressed"]),
         class_id=identifier(statement.class_id),
-        size=identifier(_size(statement)),
+        size=identifier(_size_column_name(statement)),
         cluster=reading.cluster,
         place=reading.place,
         drops_suppressed=options["suppress"] == "drop",
@@ -338,7 +338,7 @@ def _statement(
     return plan.append_statement(replace(spec, source=source), options, streams.find(entry.system), refresh)
 
 
-def _size(statement: AppendStatement) -> str:
+def _size_column_name(statement: AppendStatement) -> str:
     """Return the name of the column with the size of a class: `size`, or a variation if that name is taken."""
     return unused_name("size", (statement.class_id, *statement.quasi_names))
 
@@ -356,7 +356,7 @@ def _publish(cursor: Any, entry: StreamEntry, statement: AppendStatement, readin
         f"WHERE {reserved['suppressed']} IS NOT NULL ORDER BY {class_id} ASC NULLS LAST, "
         f"md5(row({columns})::VARCHAR) ASC"
     )
-    size, quasi = identifier(_size(statement)), join_sql(identifier(c) for c in statement.quasi_names)
+    size, quasi = identifier(_size_column_name(statement)), join_sql(identifier(c) for c in statement.quasi_names)
     published_classes = (
         f"SELECT {class_id}, count(*) AS records, {quasi} FROM {_STEP} WHERE {class_id} IS NOT NULL GROUP BY ALL"
     )

@@ -152,7 +152,7 @@ def _refresh(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept: 
     transactions.check_no_transaction("refresh_stream", connection)
     current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
-        path = SearchPath.of(*target.current_location(connection))
+        path = SearchPath.from_setting(*target.current_location(connection))
         entry = stream_ledger.find_active_stream("refresh_stream", name, cursor, path)
         target.check_writable(cursor, "refresh_stream", entry.database)
         with (
@@ -198,7 +198,7 @@ def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
     transactions.check_no_transaction("drop_stream", connection)
     current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
-        path = SearchPath.of(*target.current_location(connection))
+        path = SearchPath.from_setting(*target.current_location(connection))
         try:
             with publishing_lock.publishing_turn(
                 current,
@@ -222,7 +222,7 @@ def exists(connection: Any, name: str) -> bool:
     current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor, contextlib.suppress(errors.UnknownStreamError):
         stream_ledger.find_active_stream(
-            "create_stream", name, cursor, SearchPath.of(*target.current_location(connection))
+            "create_stream", name, cursor, SearchPath.from_setting(*target.current_location(connection))
         )
         return True
     return False

@@ -51,7 +51,7 @@ class ClassMerger:
 
     def __init__(self, space: EncodedTable, k: int, beta: float, stub: bool) -> None:
         """Make a class of every tuple, and prepare the kernel's arrays; `beta` weights hierarchy levels."""
-        self.k, self.stub, tuples = k, stub, len(space.counts)
+        self.k, self.with_split_donor, tuples = k, stub, len(space.counts)
         hierarchies = hierarchy_costs(space, beta)
         starts = np.cumsum([0, *(len(hierarchy.parent) + 1 for hierarchy in hierarchies)])
         parent, last, cost_to_root, height = (np.zeros(int(starts[-1]), np.int64) for _ in range(4))
@@ -117,7 +117,7 @@ class ClassMerger:
                 STEPS_PER_CALL,
                 rebuild - n_merged,
                 self.k,
-                self.stub,
+                self.with_split_donor,
                 self.tree,
                 self.sizes,
                 self.cost_to_root,

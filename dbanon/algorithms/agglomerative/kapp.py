@@ -81,7 +81,7 @@ class TupleDistances:
         self.tables, self.codes = tables, codes.tolist()
         self.cached_rows: list[dict[int, Ints]] = [{} for _ in tables]
 
-    def move_to(self, codes: Codes) -> TupleDistances:
+    def set_origin(self, codes: Codes) -> TupleDistances:
         """Measure distances from the tuple with these codes from now on, in place; return this object."""
         self.codes = codes.tolist()
         return self
@@ -215,7 +215,7 @@ class SpreadClasses:
         self.is_free[seed] = False
         pool.index.remove_records(np.searchsorted(pool.tuples, self.tuple_of[[seed]]), np.ones(1, np.int64))
         rows, n_taken = [seed], [int(c == seed_pool) for c in range(len(pools))]
-        around = self.distances.move_to(self.space.codes[self.tuple_of[seed]])
+        around = self.distances.set_origin(self.space.codes[self.tuple_of[seed]])
         nearest_records = [_NearestRecords(p, around, self.k // len(pools) + 1) for p in pools]
         heads: list[tuple[int, int, int, int]] = []
         for c in range(len(pools)):

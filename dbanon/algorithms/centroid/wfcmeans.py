@@ -171,13 +171,15 @@ class _WeightedMeans:
         )
         return merged_into[self.nearest]
 
-    def _tree(self, stretch: Floats) -> CenterTree:
+    def _tree(self, column_factors: Floats) -> CenterTree:
         """Return the centers in weighted coordinates, and room for their tree, which is not built yet.
 
-        `stretch` is the factor of each column.
+        `column_factors` is the factor of each column.
         """
-        axes = (self.axes[0], _column_ranges(stretch), *self.axes[2:])
-        return CenterTree(_scale_positions(self.centers, stretch), axes, self.boxes, 128 * (len(stretch) + 1))
+        axes = (self.axes[0], _column_ranges(column_factors), *self.axes[2:])
+        return CenterTree(
+            _scale_positions(self.centers, column_factors), axes, self.boxes, 128 * (len(column_factors) + 1)
+        )
 
     def _averages(self) -> list[int]:
         """Return the mean of each column over all records, rounded to whole positions; 0 if all are NULL."""

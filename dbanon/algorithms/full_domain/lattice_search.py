@@ -137,7 +137,7 @@ class LatticeSearch:
         is_passing = np.zeros_like(is_candidate)
         floor = self._floor_frequencies(attributes, is_candidate)
         for _, node in self._bottom_up(attributes, is_candidate):
-            if not is_passing[node] and self._meets(attributes, floor, node, constraint):
+            if not is_passing[node] and self._is_met_on_node(attributes, floor, node, constraint):
                 is_passing[tuple(slice(level, None) for level in node)] = True
         return is_passing
 
@@ -154,7 +154,7 @@ class LatticeSearch:
         for levels, node in self._bottom_up(all_attributes, is_candidate):
             if min_levels >= 0 and levels > min_levels:
                 break
-            if self._meets(all_attributes, floor, node, constraint):
+            if self._is_met_on_node(all_attributes, floor, node, constraint):
                 group, loss_here = self.groups_and_loss(loss, node, constraint)
                 if min_levels < 0 or loss_here < min_loss:
                     labels, min_loss, min_levels = group, loss_here, levels
@@ -188,9 +188,11 @@ class LatticeSearch:
 
         `node` has a level of every attribute.
         """
-        return self._meets(tuple(range(len(self.levels))), self.base, node, constraint)
+        return self._is_met_on_node(tuple(range(len(self.levels))), self.base, node, constraint)
 
-    def _meets(self, attributes: tuple[int, ...], floor: FrequencySet, node: Node, constraint: Constraint) -> bool:
+    def _is_met_on_node(
+        self, attributes: tuple[int, ...], floor: FrequencySet, node: Node, constraint: Constraint
+    ) -> bool:
         """Return whether at most `max_suppressed` records are in groups of the node that violate the constraint.
 
         Sizes are tested first, then the smallest groups.

@@ -76,11 +76,11 @@ class LeastLossGroups(GrowthRules):
         self.log = AssignmentLog()
         self.n_preassigned, self.n_set_aside = 0, np.zeros(len(space.counts), np.int64)
         if preassigned is not None:
-            self._set_aside(preassigned)
+            self._exclude_preassigned(preassigned)
         self.terms = term_arrays([loss.terms[j] for j in self.index.tabular])
         self.question = self.index.zero_query()
 
-    def _set_aside(self, preassigned: RunLengthLabels) -> None:
+    def _exclude_preassigned(self, preassigned: RunLengthLabels) -> None:
         """Remove the preassigned records from the index, log those that have a cluster, and count those with -1."""
         n_taken = np.bincount(preassigned.tuples, weights=preassigned.counts, minlength=len(self.n_set_aside)).astype(
             np.int64

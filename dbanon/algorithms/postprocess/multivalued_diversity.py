@@ -144,7 +144,7 @@ class _PersonClusters:
 
 
 def diversify_clusters(
-    function: str, space: EncodedTable, blocks: Sequence[Ints], labels: Ints, shares: LinkedDiversity, check: Check
+    function: str, space: EncodedTable, blocks: Sequence[Ints], labels: Ints, requirement: LinkedDiversity, check: Check
 ) -> Ints:
     """Merge clusters, within each block of tuples, until each is diverse in the values of child tables.
 
@@ -158,7 +158,7 @@ def diversify_clusters(
         space: The encoded table.
         blocks: The tuples of each block; clusters of different blocks are not merged.
         labels: (n,) cluster of each record.
-        shares: The requirement.
+        requirement: The requirement.
         check: Called from time to time; raises if the run was interrupted.
 
     Raises:
@@ -167,7 +167,7 @@ def diversify_clusters(
     diverse_labels, first = np.full_like(labels, -1), 0
     for block in blocks:
         rows = space.rows_of(block)
-        block_shares = shares.subset(rows)
+        block_shares = requirement.subset(rows)
         block_labels = merge_until_met(
             space.subset(block), block_shares, np.unique(labels[rows], return_inverse=True)[1].reshape(-1), check
         )

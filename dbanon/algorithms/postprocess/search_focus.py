@@ -41,7 +41,7 @@ def focus_classes(
     lossy = class_losses(classes.items, classes.starts, classes.sizes, n_classes, problem.loss_arrays) > 0
     if 2 * np.count_nonzero(lossy) >= n_classes:
         return classes, None
-    searched = _with_neighbours(problem, classes, lossy, blocks, draws)
+    searched = _classes_to_search(problem, classes, lossy, blocks, draws)
     if 2 * np.count_nonzero(searched) >= n_classes:
         return classes, None
     return _select_classes(problem, classes, searched), _select_classes(problem, classes, ~searched)
@@ -69,7 +69,7 @@ def reunite_classes(problem: KernelInputs, searched: PackedClasses, set_aside: P
     return all_classes
 
 
-def _with_neighbours(
+def _classes_to_search(
     problem: KernelInputs, classes: PackedClasses, lossy: Bools, blocks: Ints, draws: np.random.Generator
 ) -> Bools:
     """Return which classes are to be searched: those with a loss, and the classes nearest to their records.

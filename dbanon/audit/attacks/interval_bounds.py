@@ -77,31 +77,31 @@ class IntervalProgram:
         return int(self.max_records[i, j]), int(self.max_known[i, j])
 
 
-def _with_spans(steps: Floats, places: Floats, spans: Sequence[Span]) -> Floats:
+def _with_spans(distances: Floats, points: Floats, spans: Sequence[Span]) -> Floats:
     """Return a copy of a matrix of distances between points in which the limits of intervals are edges.
 
     A limit replaces only a greater distance. An interval with a minimum number of records becomes an edge backwards
     with negative length.
 
     Args:
-        steps: (n, n) distances.
-        places: (n,) points, ascending.
+        distances: (n, n) distances.
+        points: (n,) points, ascending.
         spans: The intervals, whose ends are among the points.
     """
-    steps = steps.copy()
+    distances = distances.copy()
     for span in spans:
-        i, j = np.searchsorted(places, [span.low, span.high])
+        i, j = np.searchsorted(points, [span.low, span.high])
         if span.max_records < 0:
             i, j = j, i
-        steps[i, j] = min(steps[i, j], span.max_records)
-    return steps
+        distances[i, j] = min(distances[i, j], span.max_records)
+    return distances
 
 
-def _shortest_paths(steps: Floats) -> Floats:
+def _shortest_paths(distances: Floats) -> Floats:
     """Return the (n, n) lengths of the shortest paths between all points, by Floyd and Warshall.
 
     A negative value on the diagonal shows that the bounds contradict each other.
     """
-    for i in range(len(steps)):
-        steps = np.minimum(steps, steps[:, i, None] + steps[None, i, :])
-    return steps
+    for i in range(len(distances)):
+        distances = np.minimum(distances, distances[:, i, None] + distances[None, i, :])
+    return distances

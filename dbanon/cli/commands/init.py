@@ -113,7 +113,7 @@ def _propose_and_write(database: Path, table: str, k: int, yes: bool, force: boo
     """
     with _open_writable(database) as con:
         source = catalog.resolve_source(
-            "init", table, con.cursor(), catalog.SearchPath.here(con), {}, is_declaring=True
+            "init", table, con.cursor(), catalog.SearchPath.from_connection(con), {}, is_declaring=True
         )
         old = stored_policy.policy_rows(source, con)
         if old and not force:
@@ -267,18 +267,18 @@ def _ask_settings(p: Proposal, person: str | None) -> Proposal:
     if offered.top is not None:
         unit = "persons" if person else "records"
         _print_wrapped(f"top: few {unit} have the greatest values; from {offered.top} on all are published alike")
-        p = replace(p, top=_none_if_blank(click.prompt(f"  top ({NONE}: none)", default=offered.top)))
+        p = replace(p, top=_none_if_dash(click.prompt(f"  top ({NONE}: none)", default=offered.top)))
     if offered.grid is not None:
         units = click.Choice([*_GRIDS, NONE])
         grid = click.prompt(f"  grid ({NONE}: month)", default=offered.grid, type=units, show_choices=False)
-        p = replace(p, grid=_none_if_blank(grid))
+        p = replace(p, grid=_none_if_dash(grid))
     return p
 
 
 _GRIDS = ("day", "week", "month", "quarter", "year", "decade", "century")
 
 
-def _none_if_blank(reply: str) -> str | None:
+def _none_if_dash(reply: str) -> str | None:
     """Return a reply, or None if it is `-`."""
     return None if reply == NONE else reply
 

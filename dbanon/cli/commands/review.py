@@ -58,7 +58,7 @@ def policy_reviews(con: Any, table: str | None = None) -> dict[str, list[review.
     """
     if not catalog.has_table(con, con.execute("SELECT system.main.current_database()").fetchall()[0][0], "policy"):
         return {}
-    path = catalog.SearchPath.here(con)
+    path = catalog.SearchPath.from_connection(con)
     tables = con.execute("SELECT DISTINCT schema_name, table_name FROM dbanon.policy ORDER BY ALL ASC").fetchall()
     rows_by_table: dict[str, list[review.ReviewRow]] = {}
     for database, schema, name in sorted(catalog.relations(con, path.database)):

@@ -62,7 +62,11 @@ def role_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def role_parameters(
-    qi: Sequence[str], sensitive: Sequence[str], person: str | None, identifiers: Sequence[str], other: Sequence[str]
+    qi: Sequence[str],
+    sensitive: Sequence[str],
+    person: str | None,
+    identifiers: Sequence[str],
+    insensitive: Sequence[str],
 ) -> dict[str, Any]:
     """Return the options for roles as parameters of a call; a parameter whose option is not given is None.
 
@@ -71,7 +75,7 @@ def role_parameters(
         sensitive: Sensitive columns.
         person: The person column.
         identifiers: Columns that identify people.
-        other: Columns that are published unchanged (insensitive).
+        insensitive: Columns that are published unchanged (insensitive).
 
     Raises:
         click.BadParameter: A column has two hierarchies.
@@ -83,7 +87,7 @@ def role_parameters(
         quasi.append(column)
         if hierarchy and hierarchies.setdefault(column, hierarchy) != hierarchy:
             raise click.BadParameter(f"{column} has two hierarchies.", param_hint="--qi")
-    lists = {"qi": quasi, "sensitive": sensitive, "identifier": identifiers, "insensitive": other}
+    lists = {"qi": quasi, "sensitive": sensitive, "identifier": identifiers, "insensitive": insensitive}
     parameters = {name: list(dict.fromkeys(columns)) or None for name, columns in lists.items()}
     return {**parameters, "person": person, "hierarchies": hierarchies or None}
 
@@ -283,7 +287,7 @@ def _stored_file(con: Any, column: str, file: str) -> str:
     from dbanon.policy.hierarchies.store import load_hierarchy
     from dbanon.source import catalog
 
-    stored_names: Collection[str] = catalog.stored_hierarchies(con, catalog.SearchPath.here(con).database)
+    stored_names: Collection[str] = catalog.stored_hierarchies(con, catalog.SearchPath.from_connection(con).database)
     first_name = f"{column} of {Path(file).name}"
     name = next(
         n
@@ -304,7 +308,7 @@ def with_stored_files(con: Any, parameters: Mapping[str, Any]) -> dict[str, Any]
     hierarchies = parameters.get("hierarchies")
     if not isinstance(hierarchies, Mapping):
         return dict(parameters)
-    stored = catalog.stored_hierarchies(con, catalog.SearchPath.here(con).database)
+    stored = catalog.stored_hierarchies(con, catalog.SearchPath.from_connection(con).database)
     hierarchy_names = {
         column: _stored_file(con, column, name) if _is_file(name) and name not in stored else name
         for column, name in hierarchies.items()

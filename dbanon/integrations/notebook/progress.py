@@ -25,8 +25,8 @@ class ProgressBar:
         self._handle: Any = None
         self._shell: Any = None
 
-    def __call__(self, done: float, gone: float) -> None:
-        """Show that a fraction `done` of the statement is complete and a fraction `gone` of the loss is removed.
+    def __call__(self, fraction_done: float, loss_removed: float) -> None:
+        """Show that `fraction_done` of the statement is complete and `loss_removed` of the loss is removed.
 
         Nothing is shown in the first DISPLAY_AFTER_S seconds, or within UPDATE_INTERVAL_S of the last update.
         """
@@ -42,9 +42,9 @@ class ProgressBar:
         self._updated_at = now
         if self._handle is None:
             self._handle = import_module("IPython.display").DisplayHandle()
-            self._handle.display(_bar_formats(done, gone), raw=True)
+            self._handle.display(_bar_formats(fraction_done, loss_removed), raw=True)
         else:
-            self._handle.update(_bar_formats(done, gone), raw=True)
+            self._handle.update(_bar_formats(fraction_done, loss_removed), raw=True)
 
     def end(self, *_: object) -> None:
         """Remove the bar; the next call starts again. IPython calls this when a cell ends."""

@@ -32,4 +32,4 @@ def fulfil(connection: Any, requests: Iterable[RequestFile]) -> Iterator[str]:
                 if outcome.release
                 else "it is refused, dbanon.release_request says why"
             )
-            yield f"{outcome.asking.description}, asked for by {request.reader}: {result_text}"
+            yield f"{outcome.request.description}, asked for by {request.reader}: {result_text}"

@@ -87,7 +87,7 @@ def refresh_copy(connection: Any, folder: Path) -> PublishedCopy:
     permissions, are in `omitted` with the reason.
     """
     attached = session.find_session(getattr(connection, "raw", connection))
-    database = catalog.SearchPath.here(connection).places[0][0]
+    database = catalog.SearchPath.from_connection(connection).places[0][0]
     with attached.cursor() as cursor:
         entries = releases.entries(cursor, database, "status = 'published'")
         requests = _ReaderRequests.read(cursor, database)
@@ -226,7 +226,7 @@ def _request_statements(requests: _ReaderRequests, served_releases: set[tuple[st
     `served_releases` are (schema, name) of the releases in the copy; an outcome with another release has NULL.
     """
     redacted_permissions, redacted_requests = permissions.redact_private(
-        requests.permissions, [outcome.asking for outcome in requests.outcomes]
+        requests.permissions, [outcome.request for outcome in requests.outcomes]
     )
     for permission in redacted_permissions:
         yield Sql(f"INSERT INTO {catalog.SCHEMA}.permitted VALUES ({join_sql(map(argument, permission.row))})")

@@ -63,34 +63,34 @@ class ReleaseResolver:
         """
         copy = self.current_copy()
         request_fields = self.reader, call.algorithm, call.source, call.parameters
-        _, asking = permissions.find_permission(copy.permissions, *request_fields, self.list_custodians())
-        if asking not in copy.releases:
-            copy = self._request_release(asking, RequestFile(*request_fields))
-        release = copy.releases[asking]
+        _, release_request = permissions.find_permission(copy.permissions, *request_fields, self.list_custodians())
+        if release_request not in copy.releases:
+            copy = self._request_release(release_request, RequestFile(*request_fields))
+        release = copy.releases[release_request]
         if release is None:
-            available = [a.description for a, r in copy.releases.items() if r and a.source == asking.source]
-            raise errors.ReleaseUnavailableError(asking.description, available)
+            available = [a.description for a, r in copy.releases.items() if r and a.source == release_request.source]
+            raise errors.ReleaseUnavailableError(release_request.description, available)
         return release
 
-    def _request_release(self, asking: ReleaseRequest, request: RequestFile) -> CopyContents:
+    def _request_release(self, release_request: ReleaseRequest, request: RequestFile) -> CopyContents:
         """Write a request for a release, and wait for and return the first copy that has its outcome.
 
-        `asking` identifies the outcome in a copy; `request` is the file to write.
+        `release_request` identifies the outcome in a copy; `request` is the file to write.
 
         Raises:
             ReleasePendingError: There is no outcome in time, or too many requests are pending.
         """
         end = time.monotonic() + self.seconds * _MAX_WAIT_SHARE
         if not _WAITING_STATEMENTS.acquire(blocking=False):
-            raise errors.ReleasePendingError(asking.description, "waits for others that are being made")
+            raise errors.ReleasePendingError(release_request.description, "waits for others that are being made")
         try:
             path = request_files.write_request(self.folder, request)
             if path is None:
-                raise errors.ReleasePendingError(asking.description, "waits for others that are being made")
-            while asking not in (copy := self.current_copy()).releases:
+                raise errors.ReleasePendingError(release_request.description, "waits for others that are being made")
+            while release_request not in (copy := self.current_copy()).releases:
                 current_time = time.monotonic()
                 if current_time > end:
-                    raise errors.ReleasePendingError(asking.description)
+                    raise errors.ReleasePendingError(release_request.description)
                 if not path.exists():
                     end = min(end, current_time + _COPY_DELAY_S)
                 time.sleep(0.1)

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from dbanon.integrations.spark import computed_columns, executor_python, gate, metrics, recount, staging
 from dbanon.integrations.spark.given_policy import PolicySource
-from dbanon.integrations.spark.policy_input import prepare_call, validate_cell
+from dbanon.integrations.spark.policy_input import prepare_call, validate_max_partition
 from dbanon.integrations.spark.release import build_release
 
 
@@ -99,7 +99,7 @@ def frame_release(
         executor_python.executor_python(df.sparkSession, call.function),
         staging.stage_release(df.sparkSession, call, to) as draft,
     ):
-        release = build_release(call, df, validate_cell(call.function, max_partition))
+        release = build_release(call, df, validate_max_partition(call.function, max_partition))
         try:
             rows = draft.write(release.released) if kind == "release" else draft.checkpoint(release.released)
             achieved = gate.check_release(release, rows)

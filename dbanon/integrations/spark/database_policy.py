@@ -79,7 +79,7 @@ def _open_database(path: Path) -> Connection:
 
 def _database_name(con: Connection) -> str:
     """Return the name of the connection's current database."""
-    return catalog.SearchPath.here(con.raw).database
+    return catalog.SearchPath.from_connection(con.raw).database
 
 
 def _governing_rows(con: Connection, name: str) -> tuple[catalog.Source, tuple[DeclaredColumn, ...]]:
@@ -90,7 +90,7 @@ def _governing_rows(con: Connection, name: str) -> tuple[catalog.Source, tuple[D
     """
     current_session = session.find_session(con.raw)
     with current_session.cursor() as cursor:
-        path, parts = catalog.SearchPath.here(con.raw), duckdb_parts(name)
+        path, parts = catalog.SearchPath.from_connection(con.raw), duckdb_parts(name)
         if catalog.find_stored(_FUNCTION, cursor, name, parts, path) is not None:
             source = catalog.resolve_source(_FUNCTION, name, cursor, path, {})
             return source, applicable_policy(_FUNCTION, source, cursor, path, current_session).declared

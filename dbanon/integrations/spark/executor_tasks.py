@@ -35,13 +35,13 @@ def assign_partitions(call: PortableCall, parts: DataFrame, larger: LargerTable 
     columns = _assignment_schema(call, parts.schema["own"].dataType)
     arrow = to_arrow_schema(columns)
 
-    def deal(part: pa.Table) -> pa.Table:
+    def assign_part(part: pa.Table) -> pa.Table:
         """Return the assigned records of one partition, or a row with the error."""
         return _result_or_error(
             arrow, lambda: thread_planner(call).assign_classes(_struct_table(part), part.column("weight"), larger)
         )
 
-    return parts.groupBy("part").applyInArrow(deal, columns)
+    return parts.groupBy("part").applyInArrow(assign_part, columns)
 
 
 def _assignment_schema(call: PortableCall, record_type: StructType) -> StructType:
@@ -57,12 +57,12 @@ def _assignment_schema(call: PortableCall, record_type: StructType) -> StructTyp
 def drop_null_rows(call: PortableCall, rows: DataFrame) -> DataFrame:
     """Return the rows that have no NULL in a quasi-identifier, where codes for missing values count as NULL."""
 
-    def keep(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def filter_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the batches without the dropped rows."""
         for batch in batches:
             yield from thread_planner(call).drop_null_rows(pa.Table.from_batches([batch])).to_batches()
 
-    return rows.mapInArrow(keep, rows.schema)
+    return rows.mapInArrow(filter_batches, rows.schema)
 
 
 def count_uncovered(call: PortableCall, pairs: DataFrame) -> DataFrame:
@@ -73,7 +73,7 @@ def count_uncovered(call: PortableCall, pairs: DataFrame) -> DataFrame:
             the policy allows, and `error` if the batch could not be checked.
     """
 
-    def refuse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def count_batch(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield a table with the counts, or the error, of each batch."""
         for batch in batches:
             yield from _result_or_error(
@@ -81,7 +81,7 @@ def count_uncovered(call: PortableCall, pairs: DataFrame) -> DataFrame:
             ).to_batches()
 
     arrow = to_arrow_schema(StructType.fromDDL(_COVERAGE_SCHEMA))
-    return pairs.mapInArrow(refuse, _COVERAGE_SCHEMA)
+    return pairs.mapInArrow(count_batch, _COVERAGE_SCHEMA)
 
 
 def _count_uncovered_rows(call: PortableCall, rows: pa.Table) -> pa.Table:
@@ -104,14 +104,14 @@ def measure_models(call: PortableCall, rows: DataFrame, larger: LargerTable) -> 
     """
     arrow = to_arrow_schema(StructType.fromDDL(_MODEL_SCHEMA))
 
-    def judge(part: pa.Table) -> pa.Table:
+    def measure_part(part: pa.Table) -> pa.Table:
         """Return the measures of one part, or a row with the error."""
         return _result_or_error(
             arrow,
             lambda: thread_planner(call).measure_models(_struct_table(part), part.select(["class_id", "size"]), larger),
         )
 
-    return rows.groupBy("part").applyInArrow(judge, _MODEL_SCHEMA)
+    return rows.groupBy("part").applyInArrow(measure_part, _MODEL_SCHEMA)
 
 
 def _struct_table(part: pa.Table, name: str = "own") -> pa.Table:
@@ -120,14 +120,14 @@ def _struct_table(part: pa.Table, name: str = "own") -> pa.Table:
     return pa.Table.from_arrays(structs.flatten(), names=[f.name for f in structs.type])
 
 
-def _result_or_error(columns: pa.Schema, release: Callable[[], pa.Table]) -> pa.Table:
-    """Call `release` and return its table with the columns that Spark expects.
+def _result_or_error(columns: pa.Schema, compute: Callable[[], pa.Table]) -> pa.Table:
+    """Call `compute` and return its table with the columns that Spark expects.
 
     After an error, the table has one row with only the error's message. Errors of dbanon and DuckDB are caught, because
     Spark would retry a task that raises and show values of it. The message of an Arrow error is replaced by its type.
     """
     try:
-        result = release()
+        result = compute()
         return result.append_column("error", pa.nulls(len(result), pa.string())).cast(columns)
     except (errors.DbanonError, duckdb.Error) as error:
         message = str(error).removeprefix("Invalid Input Error: ")

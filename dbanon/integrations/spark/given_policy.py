@@ -180,13 +180,13 @@ def _read_file(source: PolicySource, path: Path) -> tuple[Mapping[str, Any], boo
     """
     table_names: list[tuple[str, str]] = []
 
-    def is_about(schema_name: str | None, table_name: str) -> bool:
+    def is_about_table(schema_name: str | None, table_name: str) -> bool:
         """Return whether a part of the file is about the table, and remember that the file names tables."""
         table_names.append((schema_name or "main", table_name))
         return _is_about(source, *table_names[-1])
 
     try:
-        return policy_files.read_policy_file(path, missing_codes.codes_from_cell, is_about_table=is_about), bool(
+        return policy_files.read_policy_file(path, missing_codes.codes_from_cell, is_about_table=is_about_table), bool(
             table_names
         )
     except ValueError as error:

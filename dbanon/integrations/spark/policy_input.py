@@ -92,7 +92,7 @@ def _merge_hierarchies(function: str, installed: Mapping[str, str], call_hierarc
     return {**installed, **(call_hierarchies or {})}
 
 
-def validate_cell(function: str, cell: object) -> int | None:
+def validate_max_partition(function: str, cell: object) -> int | None:
     """Return the argument `max_partition` as an integer; None if it is not given.
 
     Raises:

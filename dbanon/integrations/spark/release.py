@@ -53,11 +53,12 @@ class UncheckedRelease:
         return _join_classes(self.assignments, self.classes)
 
 
-def build_release(call: PortableCall, df: DataFrame, cell: int | None) -> UncheckedRelease:
+def build_release(call: PortableCall, df: DataFrame, max_partition: int | None) -> UncheckedRelease:
     """Return the release of a DataFrame, not yet checked.
 
     Its partitions are clustered separately, and classes that publish the same are merged. Each partition has at most
-    `cell` combinations of quasi-identifiers (None: MAX_PARTITION_TUPLES). Assignments and classes are computed and
+    `max_partition` combinations of quasi-identifiers (None: MAX_PARTITION_TUPLES). Assignments and classes are computed
+    and
     cached.
 
     Raises:
@@ -76,7 +77,7 @@ def build_release(call: PortableCall, df: DataFrame, cell: int | None) -> Unchec
         rows = drop_null_rows(call, source.select("own.*")).select(
             fn.struct(*map(quoted_column, planner.read_columns)).alias("own")
         )
-    part_call, parts, larger = _partition(call, planner, rows, cell or MAX_PARTITION_TUPLES)
+    part_call, parts, larger = _partition(call, planner, rows, max_partition or MAX_PARTITION_TUPLES)
     assignments = assign_partitions(part_call, parts, larger).persist()
     try:
         message = assignments.where("error IS NOT NULL").agg(fn.min("error")).collect()[0][0]
@@ -100,13 +101,13 @@ def build_release(call: PortableCall, df: DataFrame, cell: int | None) -> Unchec
 
 
 def _partition(
-    call: PortableCall, planner: CallPlanner, rows: DataFrame, cell: int
+    call: PortableCall, planner: CallPlanner, rows: DataFrame, max_partition: int
 ) -> tuple[PortableCall, DataFrame, LargerTable | None]:
     """Return what the executors need: a call per partition, the distinct records by partition, and counts of the table.
 
-    Distinct records are `part`, `own` and `weight`. With at most `cell` combinations of quasi-identifiers there is one
-    partition, the call is unchanged, and the third value is None; otherwise it has the counts of all values of the
-    table.
+    Distinct records are `part`, `own` and `weight`. With at most `max_partition` combinations of
+    quasi-identifiers there is one partition, the call is unchanged, and the third value is None; otherwise it has the
+    counts of all values of the table.
 
     Raises:
         EmptySourceError: There is no record.
@@ -121,21 +122,21 @@ def _partition(
     )
     if n_tuples == 0:
         raise errors.EmptySourceError(call.function, call.name)
-    if n_tuples <= cell:
+    if n_tuples <= max_partition:
         return call, distinct_records.select(fn.lit(0).alias("part"), "own", "weight"), None
-    _check_divisible(planner, n_tuples, cell)
+    _check_divisible(planner, n_tuples, max_partition)
     larger = count_values(planner, distinct_records)
     return (
         partitioning.part_call(call, planner),
-        partitioning.partition_records(call, distinct_records, larger, cell),
+        partitioning.partition_records(call, distinct_records, larger, max_partition),
         larger,
     )
 
 
-def _check_divisible(planner: CallPlanner, n_tuples: int, cell: int) -> None:
+def _check_divisible(planner: CallPlanner, n_tuples: int, max_partition: int) -> None:
     """Raise an error if a parameter of the call needs the whole table in one partition.
 
-    `n_tuples` combinations of quasi-identifiers exceed the limit `cell`; both are for the message.
+    `n_tuples` combinations of quasi-identifiers exceed the limit `max_partition`; both are for the message.
 
     Raises:
         NeedsSinglePartitionError: The message names the parameter.
@@ -155,7 +156,7 @@ def _check_divisible(planner: CallPlanner, n_tuples: int, cell: int) -> None:
     }
     for feature, is_needed in needs.items():
         if is_needed:
-            raise errors.NeedsSinglePartitionError(publication.function, feature, n_tuples, cell)
+            raise errors.NeedsSinglePartitionError(publication.function, feature, n_tuples, max_partition)
 
 
 def _class_order(planner: CallPlanner) -> list[Column]:

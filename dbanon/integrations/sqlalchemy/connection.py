@@ -31,7 +31,9 @@ def resolve_table(function: str, table: Table, connection: Connection, cursor: A
     Raises the errors of `catalog.resolve_source`, for `function`.
     """
     reader = raw_connection(connection) if cursor is None else cursor
-    return catalog.resolve_source(function, quoted_name(table, connection), reader, catalog.SearchPath.here(reader), {})
+    return catalog.resolve_source(
+        function, quoted_name(table, connection), reader, catalog.SearchPath.from_connection(reader), {}
+    )
 
 
 def translated_schema(table: Table, connection: Connection) -> str | None:

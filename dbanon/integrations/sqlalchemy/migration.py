@@ -90,7 +90,7 @@ def _release_tables(connection: Connection) -> set[tuple[str, str]]:
     """Return (schema, name) of every table of published releases in the current database, with classes and metrics."""
     raw = raw_connection(connection)
     with raw.cursor() as cursor:
-        database = catalog.SearchPath.here(raw).database
+        database = catalog.SearchPath.from_connection(raw).database
         if not catalog.has_table(cursor, database, "release"):
             return set()
         entries = ledger_releases.entries(cursor, database, "status = ?", ["published"])
@@ -367,7 +367,7 @@ def view_definition(connection: Connection, table: Table) -> Definition:
         name: {"role": role.role, **{n: v for n, v in vars(role.settings).items() if v != getattr(default_settings, n)}}
         for name, role in roles.items()
     }
-    current_schema = catalog.SearchPath.here(raw_connection(connection)).schema
+    current_schema = catalog.SearchPath.from_connection(raw_connection(connection)).schema
     source = (translated_schema(spec.source, connection) or current_schema, spec.source.name)
     return Definition(
         table.name,

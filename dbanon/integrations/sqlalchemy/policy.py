@@ -180,7 +180,9 @@ def policy_from_reflection(engine: Engine, table: str | Table, *, set_info: bool
         raw = raw_connection(connection)
         attach(raw)
         name = quoted_name(table, connection) if isinstance(table, Table) else table
-        source = catalog.resolve_source("policy_from_reflection", name, raw, catalog.SearchPath.here(raw), {})
+        source = catalog.resolve_source(
+            "policy_from_reflection", name, raw, catalog.SearchPath.from_connection(raw), {}
+        )
         stored_roles = _roles_by_column(stored_policy.policy_rows(source, raw))
     declared = {c: stored_roles[names.fold_case(c)] for c in source.columns if names.fold_case(c) in stored_roles}
     if set_info and isinstance(table, Table):

@@ -88,7 +88,7 @@ def resolve_query_policy(connection: Connection, model: QueryModel, query: Bound
         ShadowedTableError: A temporary object has the name of a mapped table with a policy.
     """
     raw = raw_connection(connection)
-    current_database = catalog.SearchPath.here(raw).database
+    current_database = catalog.SearchPath.from_connection(raw).database
     with builtin_cursor(raw) as cursor:
         raw.execute(f"EXPLAIN {query.statement}", query.parameters or None)  # its error is the query's own
         scans = bound_scans(raw, query.statement, query.parameters or None)

@@ -41,8 +41,8 @@ class Status:
     Attributes:
         version: The published version; None if the view was not created yet.
         status: State of the release; `missing` if it was not created yet.
-        came: Records added to the source since.
-        went: Records removed from the source since.
+        added: Records added to the source since.
+        removed: Records removed from the source since.
         changed: Records changed in the source since.
         policy_changed: Whether the policy changed since.
         hierarchy_changed: Whether a hierarchy changed since.
@@ -55,8 +55,8 @@ class Status:
 
     version: int | None
     status: str
-    came: int | None = None
-    went: int | None = None
+    added: int | None = None
+    removed: int | None = None
     changed: int | None = None
     policy_changed: bool | None = None
     hierarchy_changed: bool | None = None
@@ -481,7 +481,7 @@ def published_entry(raw: Any, name: str) -> ledger_releases.LedgerEntry | None:
     """
     with builtin_cursor(raw) as cursor:
         try:
-            entry = ledger_releases.find_release("refresh", name, cursor, catalog.SearchPath.here(raw))
+            entry = ledger_releases.find_release("refresh", name, cursor, catalog.SearchPath.from_connection(raw))
         except errors.UnknownReleaseError:
             return None
     return entry if entry.status == "published" else None

@@ -46,7 +46,7 @@ def inherit_models(spec: ReleaseSpec, others: Sequence[LedgerEntry]) -> Inherite
     sensitive, demands = list(spec.roles.sensitive), list(spec.model_requirements)
     versions_by_demand: dict[int, tuple[int, ...]] = {}
     for place, other in enumerate(others):
-        for name, demand in _demands(other):
+        for name, demand in _model_requirements(other):
             column = unchanged.get(name.lower())
             if column is None:
                 continue
@@ -72,7 +72,7 @@ def inherit_models(spec: ReleaseSpec, others: Sequence[LedgerEntry]) -> Inherite
     return InheritedModels(replace(spec, roles=roles, model_requirements=tuple(demands)), versions_by_demand, joint)
 
 
-def _demands(entry: LedgerEntry) -> list[tuple[str, model_request.ModelRequirement]]:
+def _model_requirements(entry: LedgerEntry) -> list[tuple[str, model_request.ModelRequirement]]:
     """Return the privacy models that a version's parameters require, each with the name of its sensitive column."""
     sensitive = [c for c, role in entry.roles.items() if role == "sensitive"]
     return [

@@ -29,7 +29,7 @@ def refuse_overlapping(cursor: Any, entry: LedgerEntry | StreamEntry) -> None:
         )
 
 
-def refuse_published_people(cursor: Any, release: related_releases.RelatedRelease, composition: str) -> None:
+def refuse_published_people(cursor: Any, release: related_releases.RelatedRelease, composition_rule: str) -> None:
     """Check that nothing was released before of the people of a new release of related tables.
 
     Versions, streams and releases of related tables count if they were made from the same tables. If it is unknown
@@ -38,11 +38,11 @@ def refuse_published_people(cursor: Any, release: related_releases.RelatedReleas
     Args:
         cursor: A cursor that sees the ledgers.
         release: The new release of related tables.
-        composition: `refuse` to raise an error for releases whose relation is unknown, `warn` to warn.
+        composition_rule: `refuse` to raise an error for releases whose relation is unknown, `warn` to warn.
 
     Raises:
         OverlappingReleaseError: Something was released.
-        UnknownRelationError: The relation to another release is unknown, and `composition` is `refuse`.
+        UnknownRelationError: The relation to another release is unknown, and `composition_rule` is `refuse`.
     """
     bases = _related_bases(cursor, release)
     overlapping = [
@@ -52,7 +52,7 @@ def refuse_published_people(cursor: Any, release: related_releases.RelatedReleas
     overlapping += [stream.display_name for stream in same_source.streams_of_bases(bases, cursor)]
     if overlapping:
         raise errors.OverlappingReleaseError(release.display_name, list(dict.fromkeys(overlapping)), is_several=True)
-    unknown_sources.warn_of_unknown(release, unknown_sources.unknown_relations(cursor, release, composition))
+    unknown_sources.warn_of_unknown(release, unknown_sources.unknown_relations(cursor, release, composition_rule))
 
 
 def _all_related_releases(cursor: Any) -> Iterator[related_releases.RelatedRelease]:
@@ -67,7 +67,7 @@ def _related_bases(cursor: Any, release: related_releases.RelatedRelease) -> set
     The latter are tables whose entity table, by `dbanon.relation` or by a foreign key, is made from the release's table
     of people.
     """
-    people = same_source.parse_bases(release.people, release.database)
+    people = same_source.parse_bases(release.person_bases, release.database)
     bases = same_source.parse_bases(release.bases, release.database) | same_source.attached_bases(
         release.tables.values()
     )

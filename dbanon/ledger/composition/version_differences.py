@@ -48,12 +48,12 @@ def are_comparable(entry: LedgerEntry, other: LedgerEntry) -> bool:
     return bool(entry_key) and entry_key == other_key
 
 
-def same_name(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> list[LedgerEntry]:
+def versions_of_release(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> list[LedgerEntry]:
     """Return those of `others` that are versions of the same release: equal database, schema and name."""
     return [o for o in others if o.place[:3] == entry.place[:3]]
 
 
-def kept_since(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> list[LedgerEntry]:
+def versions_with_kept_clusters(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> list[LedgerEntry]:
     """Return those of `others` from which `entry`, the new version, has kept its clusters without interruption.
 
     Only versions under the name of `entry` can be among them.
@@ -88,7 +88,7 @@ def small_differences(
         if by_class and (not group.is_matchable or (group.is_by_people and _have_same_columns(entry, group.others))):
             continue
         sets = _find_small_differences(cursor, entry, spec, group, by_class, old_suffix)
-        differences += _not_covered(sets, differences) if group.is_by_people else sets
+        differences += _uncovered_differences(sets, differences) if group.is_by_people else sets
     return differences
 
 
@@ -100,7 +100,9 @@ def _have_same_columns(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> boo
     return all(o.call["source"] == entry.call["source"] and same_values(entry, o) for o in others)
 
 
-def _not_covered(sets: Sequence[SmallDifference], earlier: Sequence[SmallDifference]) -> list[SmallDifference]:
+def _uncovered_differences(
+    sets: Sequence[SmallDifference], earlier: Sequence[SmallDifference]
+) -> list[SmallDifference]:
     """Return the sets in which some version to subtract is in no earlier set with equal `kind` and `is_new`.
 
     The other sets are dropped, since they are rarely about other people.
@@ -122,7 +124,7 @@ def returned_people(
     """
     return [
         difference
-        for group in _groups(entry, kept_since(entry, others))
+        for group in _groups(entry, versions_with_kept_clusters(entry, others))
         if group.is_matchable and not group.is_by_people
         for difference in _find_small_differences(cursor, entry, spec, group, True, old_suffix, by_identity=True)
     ]
@@ -141,7 +143,7 @@ def class_sum_differences(
 
     `others` are earlier versions. Empty if there are no such sets.
     """
-    same_clusters = kept_since(entry, others)
+    same_clusters = versions_with_kept_clusters(entry, others)
     differences: list[SmallDifference] = []
     for group in _groups(entry, others):
         for other in (o for o in group.others if group.is_matchable and o not in same_clusters):
@@ -152,7 +154,7 @@ def class_sum_differences(
                 sets = _find_small_differences(
                     cursor, entry, spec, replace(group, others=(other,)), False, old_suffix, components
                 )
-                differences += _not_covered(sets, differences) if group.is_by_people else sets
+                differences += _uncovered_differences(sets, differences) if group.is_by_people else sets
     return differences
 
 
@@ -376,14 +378,15 @@ def _parameters(components: Sequence[Mapping[int, int]]) -> dict[str, list[int]]
     return classes | {f"numbers{i}": list(numbers.values()) for i, numbers in enumerate(components)}
 
 
-def _presence_condition(places: Sequence[int]) -> Sql:
+def _presence_condition(version_indexes: Sequence[int]) -> Sql:
     """Return SQL of the condition that the records of a set were in any of some versions.
 
-    `places` are indexes of versions. The columns `before0`, `before1` and so on have one bit per version, 60 versions
+    `version_indexes` are indexes of versions. The columns `before0`, `before1` and so on have one bit per version, 60
+    versions
     each.
     """
     bits: dict[int, int] = {}
-    for i in places:
+    for i in version_indexes:
         bits[i // _BITS] = bits.get(i // _BITS, 0) | 1 << i % _BITS
     return Sql(" OR ".join(f"before{chunk} & {mask}::BIGINT <> 0" for chunk, mask in bits.items()))
 
@@ -428,7 +431,7 @@ def _lineages(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> dict[tuple[s
     """
     lineages: dict[tuple[str, str, str, int], int] = {}
     previous: LedgerEntry | None = None
-    for version in sorted([*same_name(entry, others), entry], key=lambda e: e.version):
+    for version in sorted([*versions_of_release(entry, others), entry], key=lambda e: e.version):
         is_continued = version.keeps_classes and previous is not None and previous.version == version.version - 1
         lineages[version.place] = lineages[previous.place] if is_continued and previous is not None else version.version
         previous = version

@@ -28,7 +28,7 @@ class Agreement:
     """The extent to which the records of two groups are equal in some columns.
 
     Args:
-        places: The indexes of the columns.
+        column_indexes: The indexes of the columns.
         common: Number of records of one group that have an equal one in the other.
         is_no_chance: Whether `is_mostly_same` holds and groups of different people would agree as much with a
             probability of at most 1e-4.
@@ -39,7 +39,7 @@ class Agreement:
             chance.
     """
 
-    places: tuple[int, ...]
+    column_indexes: tuple[int, ...]
     common: int
     is_no_chance: bool
     is_mostly_same: bool = False
@@ -52,7 +52,7 @@ class Agreement:
         return self.is_decidable and not self.is_notable
 
 
-def agreement(counts: Sequence[tuple[int, int, int]], places: tuple[int, ...]) -> Agreement:
+def agreement(counts: Sequence[tuple[int, int, int]], column_indexes: tuple[int, ...]) -> Agreement:
     """Return how far two groups of records agree, compared with chance.
 
     If each record were of one group or the other by chance, whatever its values, the number of records without an equal
@@ -62,7 +62,7 @@ def agreement(counts: Sequence[tuple[int, int, int]], places: tuple[int, ...]) -
     Args:
         counts: Rows (mine, theirs, values): the number of values that occur `mine` times in one group and `theirs`
             times in the other.
-        places: The indexes of the columns of these values; they are only passed on to the result.
+        column_indexes: The indexes of the columns of these values; they are only passed on to the result.
 
     Returns:
         The agreement. If a group is empty, all its flags are false.
@@ -71,7 +71,7 @@ def agreement(counts: Sequence[tuple[int, int, int]], places: tuple[int, ...]) -
     theirs = sum(y * n for _, y, n in counts)
     common = sum(min(x, y) * n for x, y, n in counts)
     if not mine or not theirs:
-        return Agreement(places, common, False)
+        return Agreement(column_indexes, common, False)
     share = mine / (mine + theirs)
     n_differing, n_inevitable = mine + theirs - 2 * common, abs(mine - theirs)
     moments = {total: _moments(total, share) for total in {x + y for x, y, _ in counts}}
@@ -79,7 +79,7 @@ def agreement(counts: Sequence[tuple[int, int, int]], places: tuple[int, ...]) -
     deviation = math.sqrt(sum(n * moments[x + y][1] for x, y, n in counts))
     full_excess, excess = expected - n_inevitable, expected - n_differing
     agreement_found = Agreement(
-        places,
+        column_indexes,
         common,
         is_no_chance=False,
         is_mostly_same=full_excess > 0 and excess >= _LEAST_SHARE * full_excess,

@@ -179,7 +179,7 @@ def _recognize(cursor: Any, entry: LedgerEntry, other: LedgerEntry, i: int) -> R
     by_records = None
     if agreement is not None:
         by_records = _match_by_records(cursor, i, agreement) if has_keys else agreement.common
-    agreeing = tuple(columns[n].name for n in agreement.places) if agreement else ()
+    agreeing = tuple(columns[n].name for n in agreement.column_indexes) if agreement else ()
     total = by_key + by_spelling + (by_records or 0)
     if not has_keys and by_records is not None:  # all records were compared
         by_key, total = 0, by_records
@@ -261,7 +261,7 @@ def _match_by_records(cursor: Any, i: int, agreement: chance_agreement.Agreement
         "ledger/people/same_records.sql",
         units=_unrecognized_table(i),
         same=_same_people_table(i),
-        places=agreement.places,
+        places=agreement.column_indexes,
     )
     cursor.execute(query)
     return int(cursor.execute(f"SELECT count(*) FROM {_same_people_table(i)}").fetchall()[0][0] - n_before)
@@ -298,11 +298,11 @@ def _best_agreement(
     agreements = [compare(places) for places in _column_sets(columns)]
     agreeing = tuple(n for n in range(len(columns)) if compare((n,)).is_mostly_same)
     for places in (agreeing, tuple(n for n in agreeing if n not in ranked_columns)):
-        if places and all(places != agreement.places for agreement in agreements):
+        if places and all(places != agreement.column_indexes for agreement in agreements):
             agreements.append(compare(places))
     significant = [agreement for agreement in agreements if agreement.is_no_chance]
     is_chance = agreements[0].is_chance and not any(agreement.is_notable for agreement in agreements)
-    return max(significant, key=lambda a: (a.common, len(a.places)), default=None), is_chance
+    return max(significant, key=lambda a: (a.common, len(a.column_indexes)), default=None), is_chance
 
 
 def _rank_respelled(cursor: Any, i: int, columns: Sequence[_CommonColumn]) -> set[int]:

@@ -26,7 +26,7 @@ RELATION_UNKNOWN = " (relation unknown)"
 
 
 def unknown_relations(
-    cursor: Any, new: Published, composition: str, compared: Sequence[LedgerEntry] = ()
+    cursor: Any, new: Published, composition_rule: str, compared: Sequence[LedgerEntry] = ()
 ) -> dict[str, str]:
     """Return the releases that may be about the people of a new one, each name with the reason why this is unknown.
 
@@ -37,11 +37,11 @@ def unknown_relations(
     Args:
         cursor: A cursor that sees the ledgers.
         new: The release or stream that is about to be published.
-        composition: `refuse` to raise an error if there are some; else they are only returned.
+        composition_rule: `refuse` to raise an error if there are some; else they are only returned.
         compared: Versions that are known to be about the same people.
 
     Raises:
-        UnknownRelationError: There are some, and `composition` is `refuse`.
+        UnknownRelationError: There are some, and `composition_rule` is `refuse`.
     """
     places, columns = _bases(new), frozenset[str]().union(*_source_columns(new))
     unknown_bases = _unknown_bases(new)
@@ -64,7 +64,7 @@ def unknown_relations(
                 reasons[other.display_name] = (
                     f"{'.'.join(filter(None, missing[0]))} is not there any more under this name"
                 )
-    if reasons and composition == "refuse":
+    if reasons and composition_rule == "refuse":
         raise errors.UnknownRelationError(new.display_name, reasons)
     return reasons
 

@@ -46,7 +46,7 @@ def problem_values(
     """
     types = {fold_case(name): (name, type_) for name, type_ in relation.columns().items()}
     existing_rows = [row for row in rows if fold_case(row.column) in types]
-    person_names = person_columns((row.column, row.role, dict(row.form)) for row in existing_rows)
+    person_names = person_columns((row.column, row.role, dict(row.settings)) for row in existing_rows)
     person = next((row for row in existing_rows if [row.column] == person_names), None)
     if person is None or not has_spellings(types[fold_case(person.column)][1]):
         return None

@@ -190,7 +190,7 @@ def _role_problems(call: Call, row: StoredPolicyRow, hierarchy: str | None) -> l
     problems = []
     if row.role.lower() in settings.TRANSFORM_SETTINGS:
         problems += _error_messages(
-            settings.parse_transform, f"{row.table}.{row.column}", row.role.lower(), dict(row.form)
+            settings.parse_transform, f"{row.table}.{row.column}", row.role.lower(), dict(row.settings)
         )
     elif row.role.lower() not in column_roles.ROLES:
         problems.append(str(errors.UnknownRoleError(row.table, row.column, row.role, column_roles.ROLES)))
@@ -224,7 +224,7 @@ def _table_problems(call: Call, tables: Sequence[TableName], row: StoredPolicyRo
     if not tables:
         if names.is_file(row.table) or row.table.lower() in call.session.temporary.columns:
             return []
-        if attached_databases.is_detached(call.cursor, row.database, row.table):
+        if attached_databases.has_recorded_database(call.cursor, row.database, row.table):
             return [
                 f"not checked: '{row.table}' is in a database that is not attached now, or it is gone from there. "
                 "Hint: ATTACH it by the name that the policy has for it."
@@ -261,14 +261,14 @@ def _code_problems(call: Call, row: StoredPolicyRow, type_: str) -> list[str]:
                 "dbanon.policy", setting, row.table, row.column, missing_codes.code_problem(type_, code)
             )
         )
-        for code in row.missing
+        for code in row.missing_codes
         if source_missing_codes.code_value(type_, code, call.holds) is None
     ]
 
 
 def _without_missing_codes(call: Call, relation: DeclaredRelation, rows: Sequence[StoredPolicyRow]) -> DeclaredRelation:
     """Return a relation that reads the codes for missing values of its policy rows as NULL; unchanged without codes."""
-    codes = {row.column: row.missing for row in rows if row.missing}
+    codes = {row.column: row.missing_codes for row in rows if row.missing_codes}
     if not codes:
         return relation
     cleaned_sql = source_missing_codes.relation_without_codes(relation.sql, relation.columns(), codes, call.holds)

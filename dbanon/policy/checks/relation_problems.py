@@ -132,7 +132,7 @@ def _resolve_table(
     named_tables = [table_name for table_name in tables if stored_policy.row_matches(table_name, schema, table)]
     named_tables += attached_databases.tables_named_by_row(call.cursor, schema, table)
     if not named_tables:
-        is_detached = attached_databases.is_detached(call.cursor, database, table)
+        is_detached = attached_databases.has_recorded_database(call.cursor, database, table)
         message = (
             f"not checked: '{table}' is in a database that is not attached now, or it is gone from there. "
             "Hint: ATTACH it by the name that the policy has for it."

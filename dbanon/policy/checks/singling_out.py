@@ -35,7 +35,7 @@ def problem_values(
     unchanged = [row for row in existing_rows if row.role.lower() in ("sensitive", "insensitive")]
     if not unchanged:
         return None
-    person_names = person_columns((row.column, row.role, dict(row.form)) for row in existing_rows)
+    person_names = person_columns((row.column, row.role, dict(row.settings)) for row in existing_rows)
     person_types = [types[row.column.lower()] for row in existing_rows if [row.column] == person_names]
     person = next((person_value(identifier(name), type_) for name, type_ in person_types), None)
     values = []

@@ -43,7 +43,7 @@ def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Seque
         hierarchy = storage.hierarchy_from_rows(name, rows)
     schema.create(connection)
     with session.builtin_cursor(connection) as cursor:
-        database = catalog.SearchPath.here(connection).database
+        database = catalog.SearchPath.from_connection(connection).database
         if not catalog.has_table(cursor, database, "hierarchy"):
             raise errors.ReadOnlyDatabaseError("load_hierarchy", database)
         table = qualified(database, catalog.SCHEMA, "hierarchy")
@@ -71,7 +71,7 @@ def save_hierarchy(connection: Any, name: str, path: str | Path) -> None:
     output_files.check_not_source("save_hierarchy", [target], output_files.source_files(connection))
     stored_names, database = (
         partial(catalog.stored_hierarchies, connection),
-        catalog.SearchPath.here(connection).database,
+        catalog.SearchPath.from_connection(connection).database,
     )
     stored = catalog.hierarchy_table(name, [database], stored_names)
     if stored is None:

@@ -45,7 +45,7 @@ def policy_from_labels_sql(call: Call) -> Sql:
     Raises:
         NotPostgresDatabaseError: The table is not in an attached PostgreSQL database.
     """
-    source = call.source(trusting=True)
+    source = call.source(is_declaring=True)
     if source.foreign is None or source.foreign.kind != "postgres":
         raise errors.NotPostgresDatabaseError(call.function.name, source.shown)
     roles: dict[str, set[str]] = {}

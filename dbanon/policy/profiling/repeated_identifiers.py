@@ -22,8 +22,8 @@ class StoredPolicyRow:
     table: str
     column: str
     role: str
-    missing: tuple[str, ...] = ()
-    form: tuple[tuple[str, str], ...] = ()
+    missing_codes: tuple[str, ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

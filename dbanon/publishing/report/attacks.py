@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dbanon.errors import DbanonError
 from dbanon.publishing.report.blocks import Block, NoteBlock, ResultTable, Section, format_cell
 from dbanon.publishing.report.columns import UnchangedSource
-from dbanon.publishing.report.queries import ReleaseReader, values
+from dbanon.publishing.report.queries import ReleaseReader, first_value_by_name
 
 _CLASS_ATTACKS = {
     "homogeneity": "Who finds somebody's class reads off a sensitive value that all of its records share.",
@@ -89,7 +89,7 @@ def linkage_parts(reader: ReleaseReader, source: UnchangedSource) -> list[Block]
     except DbanonError as problem:
         return [_not_run("linkage", problem)]
     rows = reader.rows(query)
-    metrics, raw_values = values([row[1:3] for row in rows]), {row[1]: row[4] for row in rows}
+    metrics, raw_values = first_value_by_name([row[1:3] for row in rows]), {row[1]: row[4] for row in rows}
     sentences = [
         "Who has a table of everybody in the source, by name and with the exact quasi-identifiers, looks each of them "
         f"up in the release.{_sample_clause(metrics)}",
@@ -185,7 +185,7 @@ def _result_sentences(rows: Sequence[Sequence[object]]) -> str:
     """
     sentences = []
     for column in dict.fromkeys(row[0] for row in rows):
-        metrics = values([row[1:] for row in rows if row[0] == column])
+        metrics = first_value_by_name([row[1:] for row in rows if row[0] == column])
         if metrics.get("guesses"):
             sentence = (
                 f"{format_cell(metrics['guesses'])} guesses are sure enough, about "

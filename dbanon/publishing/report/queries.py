@@ -73,7 +73,7 @@ def _select_sql(columns: Sequence[str], relation: str, condition: str) -> Sql:
     return Sql(f"SELECT {join_sql(map(identifier, columns))} FROM {relation} WHERE {condition}")
 
 
-def values(rows: Sequence[Sequence[Any]]) -> Mapping[str, Any]:
+def first_value_by_name(rows: Sequence[Sequence[Any]]) -> Mapping[str, Any]:
     """Return a mapping from the first to the second element of each row.
 
     Of rows with equal first elements, the first row counts.

@@ -84,7 +84,7 @@ def report(
     require_matplotlib()
     target = None if to is None else output_files.local_target("report", to)
     current = session.find_session(getattr(connection, "raw", connection))
-    path = catalog.SearchPath.here(connection)
+    path = catalog.SearchPath.from_connection(connection)
     with current.cursor() as cursor:
         if target is not None:
             _check_target(target, overwrite, cursor)

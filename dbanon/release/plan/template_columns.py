@@ -232,12 +232,12 @@ def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute) -> QuasiColumn
         rows=hierarchy_sql.rows(attribute.hierarchy) if attribute.hierarchy else None,
         min_level=settings.min_level or 0,
         round=attribute.round,
-        has_magnitudes=_is_number_or_date(attribute.quasi.type),
+        has_magnitudes=_is_plain_number(attribute.quasi.type),
         is_drawn=spec.run.noise is not None and spec.run.noise.categories,
     )
 
 
-def _is_number_or_date(type_: str) -> bool:
+def _is_plain_number(type_: str) -> bool:
     """Return whether a DuckDB type belongs to a family of plain numbers (`Family.is_plain`)."""
     name = family(type_)[0]
     return name is not None and FAMILIES[name].is_plain

@@ -240,7 +240,7 @@ def resolve_base_spec(
         is_less_strict,
         is_off_grid,
         partial(missing_codes.is_possible_code, call.holds),
-        ontology=ontology,
+        value_hierarchies=ontology,
         needs_quasi=is_single_table,
     )
     collations.refuse_equating(

@@ -187,7 +187,7 @@ def with_run_settings(spec: ReleaseSpec, algorithm: StreamAlgorithm, options: Op
             why = "a stream cannot promise that a record finds a class below a level. Hint: withhold the column."
             raise errors.UnsupportedSettingError(function, "max_level", spec.source.shown, attribute.quasi.column, why)
     algorithm_options = {p.name: options[p.name] for p in algorithm.own}
-    reads_label = _label_column(spec, algorithm_options) is not None
+    reads_label = _target_column_number(spec, algorithm_options) is not None
     run = replace(
         spec.run,
         options=algorithm_options,
@@ -198,7 +198,7 @@ def with_run_settings(spec: ReleaseSpec, algorithm: StreamAlgorithm, options: Op
     return replace(spec, reading=replace(spec.reading, order_columns=order_columns), run=run)
 
 
-def _label_column(spec: ReleaseSpec, algorithm_options: Mapping[str, object]) -> int | None:
+def _target_column_number(spec: ReleaseSpec, algorithm_options: Mapping[str, object]) -> int | None:
     """Return the number of the sensitive column that the parameter `target` names, or None if `target` is not given.
 
     Raises:
@@ -320,7 +320,7 @@ def stream_request(
     release_request = cluster_request(spec)
     min_values = [int(d.bound) for d in spec.model_requirements]
     algorithm_options = {**spec.run.options, "delta": options["delta"]}
-    label = _label_column(spec, spec.run.options)
+    label = _target_column_number(spec, spec.run.options)
     stream_values = {"need": min_values, "label": label, "looks_up": algorithm.looks_up, "segment": segment}
     return {**release_request, "stream": algorithm.name, "options": algorithm_options, **stream_values}
 

@@ -42,7 +42,7 @@ def test_outgoing_report_equals_outgoing_certificate(clinic: Any) -> None:
     con, _, _, outgoing = clinic
     current = session.find_session(con.raw)
     with current.cursor() as cursor:
-        entry = releases.find_published("certificate", "safe", cursor, SearchPath.here(con))
+        entry = releases.find_published("certificate", "safe", cursor, SearchPath.from_connection(con))
         actual_certificate = certificate.Certificate(entry, current, cursor)
         lines = {
             (line.section, line.label): line
