@@ -1,4 +1,4 @@
-"""The registry: what it says of its algorithms is true, each differs from the others, none is better than the best."""
+"""The registry: its facts are true, the algorithms differ from each other, and none is better than the optimum."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def n_missed(algorithm: algorithms.Algorithm, model: str, seed: int) -> int | No
 @pytest.mark.parametrize("model", [m for m in MODELS if m != "several"])
 @pytest.mark.parametrize("name", ["mondrian", "kacpc", "kmember", "oka", "mdav"])
 def test_only_declared_algorithms_meet_models_themselves(name: str, model: str) -> None:
-    """kacpc lets each cluster grow until it meets the model; leftovers can spoil some, so it has fewer that miss."""
+    """kacpc lets each cluster grow until it meets the model; leftovers can spoil some, so fewer miss it."""
     algorithm = algorithms.find(name)
     values = [n for seed in range(50_000, 50_040) if (n := n_missed(algorithm, model, seed)) is not None]
     assert values
@@ -67,8 +67,10 @@ def test_only_declared_algorithms_meet_models_themselves(name: str, model: str) 
 
 @pytest.mark.parametrize("model", [m for m in MODELS if m not in ("several", "k")])
 def test_best_cuts_for_the_model_and_leaves_the_repair_little(model: str) -> None:
-    """On a line not every record need be in a run that meets the model: such runs cost more than any others. Clusters
-    made without looking at the model miss it at least twice as often."""
+    """A run may miss the model, but such runs cost more than any others.
+
+    Clusters formed without looking at the model miss it at least twice as often.
+    """
     values_by_name = {
         name: [n for seed in range(50_000, 50_040) if (n := n_missed(algorithms.find(name), model, seed)) is not None]
         for name in ("best", "oka")
@@ -85,7 +87,7 @@ ALIKE = {"rka": "kmember", "mr_mondrian": "mondrian", "ldiversity_mondrian": "mo
 
 
 def partition(name: str, records: list[list[Value]], attributes: Sequence[Attribute], k: int = 2) -> Groups:
-    """The clusters of an algorithm with its defaults, deterministic, by canonical row."""
+    """Return the clusters of an algorithm with its defaults in the deterministic mode, as canonical row numbers."""
     algorithm = algorithms.find(name)
     options = {p.name: "deterministic" if p.name == "mode" else p.default for p in algorithm.own}
     encoded_table = encoded(Table(records, attributes, k))
@@ -119,7 +121,7 @@ def test_algorithms_differ_on_some_table(name: str) -> None:
 
 
 def _by_likeness(name: str, other: str) -> Iterator[tuple[list[list[Value]], Sequence[Attribute], int]]:
-    """All traced tables, first those of the two algorithms, with k = 2; then some of eight records, with k = 3."""
+    """Yield all traced tables with k = 2, first those of the two algorithms; then 20 of eight records with k = 3."""
     traced = [table for _, table in sorted(TRACED.items(), key=lambda item: item[0] not in (name, other))]
     yield from ((records, attributes, 2) for attributes, records, _ in traced)
     rng = random.Random(11)
@@ -132,7 +134,7 @@ def _by_likeness(name: str, other: str) -> Iterator[tuple[list[list[Value]], Seq
 
 
 def partitions(records: Sequence[int], k: int) -> Iterator[Groups]:
-    """All partitions into groups of at least k."""
+    """Yield all partitions of the records into groups of at least k."""
     if not records:
         yield []
         return
@@ -146,7 +148,7 @@ def partitions(records: Sequence[int], k: int) -> Iterator[Groups]:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_no_algorithm_beats_optimal_partition(seed: int) -> None:
-    """Up to eight records: every partition into groups of k or more is looked at."""
+    """Up to eight records: every partition into groups of k or more is examined."""
     rng = random.Random(seed)
     attributes: list[Attribute] = [Number(), Category(TREE), Number()][: rng.randint(1, 3)]
     k = rng.choice([2, 2, 3])
@@ -201,7 +203,7 @@ def test_the_best_of_the_fixture_is_found_by_some() -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_best_finds_a_best_partition_of_few_records(seed: int) -> None:
-    """Sets of three classes are dissolved at once: of seven records and k = 2 the search reaches every partition."""
+    """Sets of three classes are dissolved at once: from seven records and k = 2 the search reaches every partition."""
     rng = random.Random(7_000 + seed)
     attributes: list[Attribute] = [Number(), Category(TREE), Number()][: rng.randint(1, 3)]
     records: list[list[Value]] = [

@@ -1,4 +1,4 @@
-"""OKA and Algorithms No. 1, 2 and 3: the plain loops, the published fixture, steps by hand."""
+"""OKA and Algorithms No. 1, 2 and 3 compared with plain loops, the published fixture, and steps by hand."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def options(name: str, **given: object) -> dict[str, object]:
 
 
 def random_case(records: int, clusters: int, mode: str, seed: int) -> tuple[list[int], list[int]]:
-    """First centers and the order of moved records, as the package draws them."""
+    """Return the first centers and the order of moved records, as the package draws them."""
     if mode == "deterministic":
         return [i * records // clusters for i in range(clusters)], list(range(records))
     random = np.random.PCG64(seed)
@@ -83,7 +83,7 @@ def test_large_table_equals_plain_loop(
 
 
 def grouped(values: Sequence[Value], k: int, name: str, **given: object) -> list[list[Value]]:
-    """The clusters of a numeric column in the deterministic mode, as values."""
+    """Return the clusters of a numeric column in the deterministic mode, as values."""
     actual_labels = labels(Table([(v,) for v in values], [Number()], k), name, mode="deterministic", **given)
     sorted_values = sorted(values, key=lambda v: (v is None, v))
     return sorted([[sorted_values[r] for r in group] for group in groups_of(actual_labels)], key=str)
@@ -108,33 +108,46 @@ AGES = [0, 1, 2, 5, 6, 12, 13]
 
 
 def test_oka_by_hand() -> None:
-    """1 joins 0 (mean 0.5), 2 too (mean 1); 6, 12, 13 join 5 (means 5.5, 7.67, 9). The second cluster has one record
-    too many: 5 and 13 are 4 away from 9, the first leaves, and is 4 from both centers: it goes to the first."""
+    """1 joins 0 (mean 0.5), 2 too (mean 1); 6, 12, 13 join 5 (means 5.5, 7.67, 9).
+
+    The second cluster has one record too many: 5 and 13 are 4 away from 9, the first is removed, and is 4 from both
+    centers: it joins the first.
+    """
     assert grouped(AGES, 3, "oka") == [[0, 1, 2, 5], [6, 12, 13]]
 
 
 def test_no1_by_hand() -> None:
-    """Round 1: {0 1 2}, {5 6 12 13}, 13 leaves and comes back; means 1 and 9. Round 2: 5 is 4 from both and goes to
-    the first, leaves it and comes back; means 2 and 10.33. Round 3: {0 1 2 5 6}, {12 13}: 6 and 5 leave, 5 fills the
-    second cluster, 6 goes back to the nearer; means 2.25 and 10. Round 4: the same again."""
+    """Four rounds on 0, 1, 2, 5, 6, 12, 13.
+
+    Round 1: {0 1 2}, {5 6 12 13}, 13 is removed and returns; means 1 and 9. Round 2: 5 is 4 from both and joins the
+    first, is removed and returns; means 2 and 10.33. Round 3: {0 1 2 5 6}, {12 13}: 6 and 5 are removed, 5 fills the
+    second cluster, 6 returns to the nearer; means 2.25 and 10. Round 4: the same again.
+    """
     assert grouped(AGES, 3, "kmeans_no1") == [[0, 1, 2, 6], [5, 12, 13]]
 
 
 def test_no2_by_hand() -> None:
-    """0, 1, 2 close the first cluster; 5, 6, 12 the second, which is nearest to 13. Means 1 and 9; 5 would now go to
-    the first, but it is closed: the same again."""
+    """0, 1, 2 close the first cluster; 5, 6, 12 the second, which is nearest to 13.
+
+    Means 1 and 9; 5 would now join the first, but it is closed: the same again.
+    """
     assert grouped(AGES, 3, "kmeans_no2") == [[0, 1, 2], [5, 6, 12, 13]]
 
 
 def test_no3_by_hand() -> None:
-    """{0 1 2}, {5 6 12 13}; means 1 and 9: 5 changes (a tie); means 2 and 10.33: 6 changes; means 2.8 and 12.5: all
-    stay. ADJUST: 6 (3.2) and 0 (2.8) leave {0 1 2 5 6}; 0 comes first and fills {12 13}, 6 goes back."""
+    """{0 1 2}, {5 6 12 13}; means 1 and 9: 5 changes (a tie); means 2 and 10.33: 6 changes; means 2.8 and 12.5.
+
+    All stay. ADJUST: 6 (3.2) and 0 (2.8) are removed from {0 1 2 5 6}; 0 is first and fills {12 13}, 6 returns.
+    """
     assert grouped(AGES, 3, "kmeans_no3") == [[0, 12, 13], [1, 2, 5, 6]]
 
 
 def test_adjust_by_hand() -> None:
-    """Centers 0, 10 and 20 with 5, 1 and 1 records, k = 2. From the first leave 4, 3, and of the two 1s the first; the
-    record dealt first (the first 1) fills the cluster at 10, 3 the one at 20, and 4 goes back to the nearest of all."""
+    """Centers 0, 10 and 20 with 5, 1 and 1 records, k = 2.
+
+    From the first, 4, 3, and the first of the two 1s are removed; the record dealt first (the first 1) fills the
+    cluster at 10, 3 the one at 20, and 4 returns to the nearest of all.
+    """
     code_table = encoded(Table([(v,) for v in (0, 1, 1, 3, 4, 10, 20)], [Number()], 2)).space
     work = moving_centers.MovingCenters(code_table, 2, np.array([0, 5, 6]), np.arange(7), True, 1, lambda: None)
     array = np.array([0, 0, 0, 0, 0, 1, 2])
@@ -153,7 +166,7 @@ def test_records_assigned_in_drawn_order() -> None:
 
 
 def test_a_center_of_categories_is_the_mode() -> None:
-    """Nodes in preorder: 6 is Federal-gov, 8 State-gov, 10 stands for NULL; of two modes the first counts."""
+    """Nodes in preorder: 6 is Federal-gov, 8 State-gov, 10 represents NULL; of two modes the first counts."""
     tree = Category(Tree([row.split(";") for row in WORKCLASS]))
     work = ["Federal-gov", "Local-gov", "State-gov", "State-gov", None, None]
     code_table = encoded(Table([(w,) for w in work], [tree], 2)).space
@@ -165,8 +178,11 @@ def test_a_center_of_categories_is_the_mode() -> None:
 
 @pytest.mark.parametrize(("center", "clusters"), [("lca", [[0, 2], [1, 3]]), ("mode", [[0, 1], [2, 3]])])
 def test_the_center_of_oka_is_a_common_ancestor_or_a_mode(center: str, clusters: list[list[int]]) -> None:
-    """Three Private, the first and third of which are first centers, and a Self-emp-inc, k = 2. The others join the
-    first. Its center is then the root, from which all are 1 away, so that the first leaves; or Private still."""
+    """Three Private, the first and third of which are first centers, and a Self-emp-inc, k = 2.
+
+    The others join the first. Its center is then the root, from which all are 1 away, so that the first is removed; or
+    Private still.
+    """
     tree = Category(Tree([row.split(";") for row in WORKCLASS]))
     table = Table([(w,) for w in ("Private", "Private", "Private", "Self-emp-inc")], [tree], 2)
     assert groups_of(labels(table, "oka", mode="deterministic", centroid_cat=center)) == clusters

@@ -1,6 +1,6 @@
-"""`best` beside every other algorithm, on tables of kinds that it was not made on: sparse ones and continuous ones.
+"""`best` compared with every other algorithm on sparse and continuous tables, for which it was not designed.
 
-Losses are judged by reference.py.
+Losses are computed by reference.py.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LEAVES = [[f"{i:03d}", f"{i // 5:02d}*", f"{i // 25}**", "*"] for i in range(125
 
 
 def table(name: str, attributes: Sequence[reference.Attribute], records: Sequence[Sequence[Value]], k: int) -> Case:
-    """A case of which nothing is asked but k."""
+    """Return a case whose only constraint is k."""
     width = len(attributes)
     plans: list[tuple[Value, ...]] = [(SENSITIVE["plan"].values[i % 4],) for i in range(len(records))]
     return Case(
@@ -38,20 +38,20 @@ def table(name: str, attributes: Sequence[reference.Attribute], records: Sequenc
 
 
 def continuous(rows: int, k: int) -> Case:
-    """Four numbers, no two of which are alike."""
+    """Return a case of four numbers; every value is distinct."""
     draws = np.random.default_rng(7)
     return table("continuous", [Number()] * 4, draws.normal(size=(rows, 4)).round(4).tolist(), k)
 
 
 def sparse(rows: int, k: int) -> Case:
-    """Six categories of 125 values below two levels, and an age: nearly every record is alone."""
+    """Return a case of six categories of 125 values below two levels, and an age: nearly every record is unique."""
     draws = random.Random(7)
     records = [(*(LEAVES[draws.randrange(125)][0] for _ in range(6)), draws.randrange(90)) for _ in range(rows)]
     return table("sparse", [*[Category(Tree(LEAVES))] * 6, Number()], records, k)
 
 
 def skewed(rows: int, k: int) -> Case:
-    """Six categories that depend on each other, of which few values are frequent; some records are equal."""
+    """Return a case of six correlated categories with few frequent values; some records are equal."""
     draws = random.Random(8)
     records = []
     for _ in range(rows):
@@ -66,7 +66,7 @@ Make = Callable[[int, int], Case]
 
 
 def classes(made: Case, name: str, moves: int | None = None, **more: object) -> list[list[int]]:
-    """The records of the classes that an algorithm gives after so many moves of the search."""
+    """Return the records of the classes that an algorithm returns after `moves` moves of the search."""
     built, order = model_tables.encoded(made)
     algorithm = algorithms.find(name)
     options = {p.name: p.default for p in algorithm.own} | more
@@ -76,7 +76,7 @@ def classes(made: Case, name: str, moves: int | None = None, **more: object) -> 
 
 
 def record_loss(made: Case, name: str, moves: int | None = None, **more: object) -> float:
-    """Summed loss of all records of that (KACPC paper, Eq. 1)."""
+    """Return the summed loss of all records (KACPC paper, Eq. 1) after `moves` moves of the search."""
     groups = classes(made, name, moves, **more)
     total = 0.0
     for j, attribute in enumerate(made.attributes):
@@ -93,13 +93,13 @@ def test_best_high_effort_beats_every_algorithm(make: Make) -> None:
         if algorithm.name != "best" and not algorithm.ability(Widening):
             try:
                 assert minimum <= record_loss(result, algorithm.name), algorithm.name
-            except errors.DbanonError as error:  # what needs a sensitive column, for one
+            except errors.DbanonError as error:  # for example those that need a sensitive column
                 assert algorithm.name in str(error)
 
 
 @pytest.mark.parametrize(("make", "k"), [(sparse, 5), (skewed, 5), (skewed, 30)])
 def test_best_with_covers_beats_every_algorithm(make: Make, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the least effort, too, as in tables of many tuples."""
+    """Also with the least effort, as in tables of many tuples."""
     monkeypatch.setattr(best, "MIN_TUPLES", 0)
     result = make(300, k)
     minimum = record_loss(result, "best", 1_000)
@@ -107,13 +107,13 @@ def test_best_with_covers_beats_every_algorithm(make: Make, k: int, monkeypatch:
         if algorithm.name != "best" and not algorithm.ability(Widening):
             try:
                 assert minimum <= record_loss(result, algorithm.name), algorithm.name
-            except errors.DbanonError as error:  # what needs a sensitive column, for one
+            except errors.DbanonError as error:  # for example those that need a sensitive column
                 assert algorithm.name in str(error)
 
 
 @pytest.fixture
 def small_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Growing is tried on small tables, too."""
+    """Try growing on small tables, too."""
     monkeypatch.setattr(seeded_starts, "MIN_TUPLES", 500)
     monkeypatch.setattr(seeded_starts, "SAMPLE_CELLS", (2, 128))
     monkeypatch.setattr(seeded_starts, "MAX_CELL_TUPLES", {"fast": 256, "normal": 512, "high": 10_000})

@@ -1,4 +1,4 @@
-"""Covers, against a plain loop over records, on random small tables."""
+"""Covers compared with a plain loop over records, on random small tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dbanon.privacy_models.constraint import Constraint
 
 
 def random_space(rng: random.Random) -> encoded_table.EncodedTable:
-    """Numbers and categories with NULLs, some records of which are equal."""
+    """Return numbers and categories with NULLs; some records are equal."""
     rows, attributes, columns = rng.randint(1, 120), [], []
     for _ in range(rng.randint(1, 5)):
         weight = rng.choice([1.0, 1.0, 2.5])
@@ -39,7 +39,7 @@ def random_space(rng: random.Random) -> encoded_table.EncodedTable:
 
 
 def table_of(made: encoded_table.EncodedTable, least: int, heights: str) -> covers.Table:
-    """The table as the oracle takes it: labels and losses of a level are those of what is equal there."""
+    """Return the table in the form of the oracle: labels and losses of each level."""
     tuple_of = made.tuple_of
     levels = [AttributeLevels.from_codes(a, made.codes[:, j]) for j, a in enumerate(made.attributes)]
     terms = Loss(made, 1, heights).terms
@@ -110,7 +110,7 @@ def test_covers_are_orders_of_all_items() -> None:
 
 
 def test_no_cover_goes_on_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is left after enough looks is one group; one cover is always made."""
+    """The tuples that remain after enough steps form one group; one cover is always made."""
     monkeypatch.setattr(generalization_covers, "MAX_LOOKS", {"fast": (50, 0)})
     actual_random_space = random_space(random.Random(8))
     problem = build_kernel_inputs(actual_random_space, Constraint(2), "top")

@@ -1,4 +1,4 @@
-"""Algorithms that look at sensitive values against plain loops over all records, and as a user types them."""
+"""Algorithms that read sensitive values, compared with plain loops over all records, and called in SQL."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def clusters(name: str, made: EncodedTable, k: int, **options: object) -> list[l
 
 
 def with_values(made: EncodedTable, columns: Values) -> EncodedTable:
-    """The space with sensitive columns."""
+    """Return the encoded table with sensitive columns added."""
     sensitive = []
     for column in columns:
         codes = np.array(column, np.int32)
@@ -49,7 +49,7 @@ def with_values(made: EncodedTable, columns: Values) -> EncodedTable:
 def random_case(
     table: Table, seed: int, columns: int = 1, different: int = 3
 ) -> tuple[EncodedTable, int, Plain, Values]:
-    """A space of records with sensitive values, k, the same plainly, and the values."""
+    """Return a table of records with sensitive values, k, the plain table, and the values."""
     actual_records = records(encoded(table).space)
     draws = np.random.default_rng(seed)
     values: Values = [draws.integers(0, different, actual_records.rows).tolist() for _ in range(columns)]
@@ -79,14 +79,17 @@ def test_loukides_shao_equals_plain_loop(
 
 
 def records_with_values(table: Plain, columns: Values) -> Plain:
-    """Records with their sensitive values."""
+    """Return the records, each with its sensitive values."""
     return Plain([(*row, *(c[r] for c in columns)) for r, row in enumerate(table.rows)], table.losses)
 
 
 def test_loukides_and_shao_by_hand() -> None:
-    """Of a, b, b, b, d with the values 0, 0, 1, 0, 1: a and the second b lose 1/2 * 1/2 of the score and are diverse;
-    others would bring 1/2 and not be. With (0, 1) the first b: 1/4 + 1/2 * (1 - 0.918), then the last b with (0, 1, 0):
-    1/4 + 1/2 * (1 - 0.811); d would bring 1/2, and alone loses 1. With the threshold 1/2 d is alone, and joins."""
+    """a, b, b, b, d with the values 0, 0, 1, 0, 1.
+
+    a and the second b lose 1/2 * 1/2 of the score and are diverse; others would bring 1/2 and not be. With (0, 1) the
+    first b: 1/4 + 1/2 * (1 - 0.918), then the last b with (0, 1, 0): 1/4 + 1/2 * (1 - 0.811); d would bring 1/2, and
+    alone loses 1. With the threshold 1/2 d is alone, and joins.
+    """
     result = with_values(encoded(Table(letters("abbbd"), LETTERS, 2)).space, [[0, 0, 1, 0, 1]])
     assert clusters("loukides_shao", result, 2, threshold=0.5) == [[0, 1, 2, 3, 4]]
     left_out = clusters("loukides_shao", result, 2, threshold=0.5, **{MAX_SUPPRESSED: 1})
@@ -154,8 +157,11 @@ def test_knn_gs_equals_plain_loop(table: Table, seed: int, columns: int, groups:
 
 
 def test_knn_gs_by_hand() -> None:
-    """Groups are the values 0 and 1. The first a takes the nearest of the other value, c, for 1/2; b takes d. The last
-    e is at 1 from a and b: to the first."""
+    """Groups are the values 0 and 1.
+
+    The first a takes the nearest of the other value, c, for 1/2; b takes d. The last e is at 1 from a and b: it joins
+    the first.
+    """
     result = with_values(encoded(Table(letters("abcde"), LETTERS, 2)).space, [[0, 0, 1, 1, 1]])
     assert clusters("knn_gs", result, 2) == [[0, 2, 4], [1, 3]]
 
@@ -171,7 +177,7 @@ def test_values_grouped_by_order_or_hierarchy() -> None:
 
 
 def test_level_uses_declared_or_requested_hierarchy(con: Any) -> None:
-    """Whatever the models; without one it means nothing, and says so."""
+    """With any model; without a hierarchy the level has no effect, and a message says so."""
     con.execute(
         "CREATE TABLE t AS SELECT i * 7 % 40 AS age, ['flu', 'cold', 'hiv', 'tb', 'ulcer'][1 + i * 3 % 5] AS d "
         "FROM range(200) AS r (i)"
@@ -194,7 +200,7 @@ def test_level_uses_declared_or_requested_hierarchy(con: Any) -> None:
 
 
 def combined(values: Values) -> list[int]:
-    """One number for the values of each record."""
+    """Return one number per record that identifies its combination of values."""
     records_of = list(zip(*values, strict=True))
     return [sorted(set(records_of)).index(r) for r in records_of]
 
@@ -217,16 +223,21 @@ def test_pppc_equals_plain_loop(table: Table, seed: int, columns: int, parts: in
 
 
 def test_pppc_by_hand() -> None:
-    """One part, whose center is a, the first of five modes. The value 0 has three records, 1 has two: a, then of 1 c,
-    for 1/2; b, the nearest to the center with 0, and g. d: {a, c} goes from 2 * 1/2 to 3, {b, g} from 2 to 3: the
-    latter."""
+    """One part, whose center is a, the first of five modes.
+
+    The value 0 has three records, 1 has two: a, then of 1 c, for 1/2; b, the nearest to the center with 0, and g. d:
+    {a, c} increases from 2 * 1/2 to 3, {b, g} from 2 to 3: d joins the latter.
+    """
     result = with_values(encoded(Table(letters("abcdg"), LETTERS, 2)).space, [[0, 0, 1, 0, 1]])
     assert clusters("pppc", result, 2, parts=1) == [[0, 2], [1, 3, 4]]
 
 
 def test_s_cpm_by_hand() -> None:
-    """One part. a is merged with the b of another value: 2 * 1/2; with the first 2 * 1/2 + 1/10. Of the single ones
-    the other b comes first: with {a, b} 3 * 1/2 - 1 + 1/20, with d 2 + 1/10, with e 2: the first. d and e, 2 * 1/2."""
+    """One part. a is merged with the b of another value: 2 * 1/2; with the first 2 * 1/2 + 1/10.
+
+    Of the single ones the other b is first: with {a, b} 3 * 1/2 - 1 + 1/20, with d 2 + 1/10, with e 2: the first. d and
+    e, 2 * 1/2.
+    """
     result = with_values(encoded(Table(letters("abbde"), LETTERS, 2)).space, [[0, 0, 1, 0, 1]])
     assert clusters("s_cpm", result, 2, parts=1) == [[0, 1, 2], [3, 4]]
 

@@ -1,4 +1,4 @@
-"""Every integer parameter of every algorithm, static and stream, with extreme values: an answer or our error."""
+"""Integer parameters of every algorithm, static and stream, with extreme values: a result or an error of dbanon."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SEARCHES = ("improve",)
 
 
 def own_integers() -> Iterator[tuple[str, str]]:
-    """Function and name of every integer parameter; the common ones of tables and of streams once."""
+    """Return function and name of every integer parameter; parameters common to all functions occur once."""
     known_values = set()
     for algorithm in (*registry.algorithms(), *stream_registry.streams()):
         is_stream = not isinstance(algorithm, algorithms.Algorithm)
@@ -46,7 +46,7 @@ def table() -> Iterator[Any]:
 
 
 def cluster_table() -> Any:
-    """A connection with table t: 12 records, ties and NULLs among them, and a hierarchy h of z."""
+    """Return a connection with table t (12 records with ties and NULLs) and a hierarchy h of z."""
     connection = duckdb.connect()
     dbanon.attach(connection)
     connection.execute(f"""CREATE TABLE t AS SELECT
@@ -62,7 +62,7 @@ def cluster_table() -> Any:
 
 @pytest.mark.parametrize(("name", "parameter"), list(own_integers()))
 def test_extreme_integers_give_an_answer_or_an_error_of_ours(table: Any, name: str, parameter: str) -> None:
-    """Each value in turn; a call is interrupted after 20 seconds, which fails too."""
+    """One value at a time; a call is interrupted after 20 seconds, which fails too."""
     is_stream = name in {stream.name for stream in stream_registry.streams()}
     arguments = "qi := ['a', 'z', 'f'], sensitive := ['s'], hierarchies := {'z': 'h'}, "
     arguments += "" if parameter == "k" else f"k := {K}, "

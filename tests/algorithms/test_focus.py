@@ -20,7 +20,7 @@ K = 5
 def table_of(
     seed: int, n_equal: int, n_distinct: int, persons: bool
 ) -> tuple[EncodedTable, KernelInputs, PackedClasses]:
-    """Records of one pair of values and others of random ones, in classes along the first column."""
+    """Return records with one repeated pair of values and records of random pairs, in classes along the first column."""
     draws = np.random.default_rng(seed)
     columns = [
         np.concatenate((np.full(n_equal, 3 + j), draws.integers(0, 20, n_distinct))).astype(np.int32) for j in range(2)
@@ -36,7 +36,7 @@ def table_of(
 
 
 def classes_of(classes: PackedClasses) -> list[list[tuple[int, int]]]:
-    """The entries of each class, in any order of the classes."""
+    """Return the entries of each class, in any order of the classes."""
     pairs = []
     for c in range(classes.n_classes):
         position = slice(classes.starts[c], classes.starts[c + 1])
@@ -65,7 +65,7 @@ def test_focused_sets_aside_only_classes_without_loss(
 
 
 def test_focused_keeps_neighbours_of_same_block() -> None:
-    """Two blocks that differ only in the second column: the neighbours come from the block of the class with loss."""
+    """Two blocks that differ only in the second column: the neighbours are in the block of the class with loss."""
     _, problem, classes = table_of(5, 2_000, 10, False)
     blocks = np.arange(len(problem.codes), dtype=np.int64)
     searched, aside = focus_classes(problem, classes, blocks, np.random.default_rng(1))

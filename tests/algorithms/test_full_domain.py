@@ -1,4 +1,4 @@
-"""Datafly, Incognito and Samarati's search against all combinations of levels, and as a user types them."""
+"""Datafly, Incognito and Samarati's search compared with all combinations of levels, and called in SQL."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def numbers(con: Any, call: str) -> dict[str, float]:
 
 @pytest.mark.parametrize("name", EACH)
 def test_a_column_is_published_on_one_level(people: Any, name: str) -> None:
-    """Intervals of a column do not overlap, and hold the same number of values but for the last."""
+    """Intervals of a column do not overlap, and all but the last hold the same number of values."""
     rows = people.execute(f"SELECT DISTINCT age FROM {name}{ASKED.format('')}").fetchall()
     ends = sorted(tuple(map(int, age.strip("[]").split(", "))) if ", " in age else (int(age),) * 2 for (age,) in rows)
     assert all(high < low for (_, high), (low, _) in pairwise(ends))

@@ -1,4 +1,4 @@
-"""Clusters that are crossed two at a time, against a plain loop, and as a user types it."""
+"""Crossover of pairs of clusterings (genetic algorithm), compared with a plain loop, and called in SQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""KNN, KMCSSA, GCCG and levels of MDAV against plain loops over all records, and as a user types them."""
+"""KNN, KMCSSA, GCCG and levels of MDAV compared with plain loops over all records, and called in SQL."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_gccg_equals_plain_loop(table: Table, parts: int) -> None:
 
 
 def equal_clusters(table: Plain, clusters: list[list[int]]) -> list[list[tuple[int, ...]]]:
-    """Clusters by what their records are: which of equal records is where does not matter."""
+    """Return the clusters as sorted record values: equal records are interchangeable."""
     return sorted(sorted(table.rows[r] for r in c) for c in clusters)
 
 

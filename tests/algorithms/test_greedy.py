@@ -1,4 +1,4 @@
-"""The greedy family, IKAC and MDAV against plain loops over all records, and on tables worked out by hand."""
+"""The greedy family, IKAC and MDAV compared with plain loops over all records, and traced tables."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def clusters_of(name: str, made: encoded_table.EncodedTable, k: int, **options: 
 
 
 def unit(made: encoded_table.EncodedTable, k: int) -> float:
-    """Return what a lost attribute counts: the sums stay below 2^62."""
+    """Return the integer weight of a lost attribute, such that the sums stay below 2^62."""
     total = sum(a.weight for a in made.attributes) * max(2 * k + 1, made.total // k)
     return 2.0 ** (62 - math.frexp(total)[1])
 
@@ -107,12 +107,12 @@ def test_the_six_rows_of_the_algorithm_reference(
 
 
 def records(made: EncodedTable) -> EncodedTable:
-    """The space without persons."""
+    """Return the encoded table without persons."""
     return EncodedTable(made.attributes, made.codes, made.counts, None, made.total)
 
 
 def labelled(name: str, made: EncodedTable, constraint: Constraint, **options: object) -> list[set[int]]:
-    """Clusters of the algorithm itself, without the repair."""
+    """Return the clusters of the algorithm itself, without the repair."""
     selected_algorithm = algorithms.find(name)
     options = {p.name: p.default for p in selected_algorithm.own} | options
     labels = by_row.labels(selected_algorithm.run(made, constraint, options, lambda: None))
@@ -195,15 +195,19 @@ def test_rka_has_the_clusters_of_k_member(table: Table) -> None:
 
 
 def test_eld_by_hand() -> None:
-    """Ages 0, 1, 2, 10, 11, 12, 13 with values a a a a b a b, k = 2, l = 2. From 0 the cluster takes 1, 2 and 10, all
-    a, then 11 with b. Farthest from 0 is 13 (b), which takes 12 (a)."""
+    """Ages 0, 1, 2, 10, 11, 12, 13 with values a a a a b a b, k = 2, l = 2.
+
+    From 0 the cluster takes 1, 2 and 10, all a, then 11 with b. Farthest from 0 is 13 (b), which takes 12 (a).
+    """
     actual_ages = ages([0, 1, 2, 10, 11, 12, 13], "aaaabab")
     assert labelled("eld", actual_ages, Constraint(2, (demanded(l=2),)), **FIRST) == [{0, 1, 2, 3, 4}, {5, 6}]
 
 
 def test_eld_drops_small_remainder_at_least_cost() -> None:
-    """After {0, 1} (a, b) the cluster from 13 takes 12, both c, and 11 (b); 10 alone is left. In the second table 0 to
-    3 are a, a, b, c; 20 to 22 have three values and are fewer than k = 4."""
+    """After {0, 1} (a, b) the cluster from 13 takes 12, both c, and 11 (b); 10 alone remains.
+
+    In the second table 0 to 3 are a, a, b, c; 20 to 22 have three values and are fewer than k = 4.
+    """
     diverse = Constraint(2, (demanded(l=2),))
     assert labelled("eld", ages([0, 1, 10, 11, 12, 13], "abbbcc"), diverse, **FIRST) == [{0, 1}, {2, 3, 4, 5}]
     three = Constraint(2, (demanded(l=3),))

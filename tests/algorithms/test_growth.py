@@ -1,4 +1,4 @@
-"""The loop that families share, and where algorithms lie."""
+"""The loop that families of algorithms share, and the modules in which algorithms are defined."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from dbanon.encoding.tuple_index import TupleIndex
 
 
 def numbers(*counts: int) -> EncodedTable:
-    """So many records of 0, 1, 2, ..."""
+    """Return `counts[i]` records of the number i."""
     codes = np.arange(len(counts), dtype=np.int32)[:, None]
     attribute = NumericAttribute(np.arange(float(len(counts))), True)
     return EncodedTable((attribute,), codes, np.array(counts, np.int64), None, sum(counts))
 
 
 class Neighbours:
-    """Groups of `size` records in canonical order; `limit` groups are made at most; what is left gets the label 9."""
+    """Groups of `size` records in canonical order; at most `limit` groups are made; remaining records get label 9."""
 
     def __init__(self, space: EncodedTable, size: int, limit: int = 99) -> None:
         self.rows, self.size, self.limit = space.rows, size, limit

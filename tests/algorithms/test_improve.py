@@ -1,6 +1,6 @@
-"""`improve`: whatever made the classes, the search never loses more, the whole model holds, and it can be repeated.
+"""`improve`: the search never loses more, the whole model holds, and it is repeatable, whatever formed the classes.
 
-Losses and models are judged by reference.py and models.py, and in SQL by the metrics of the release.
+Losses and models are computed by reference.py and models.py, and in SQL by the metrics of the release.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ Groups = Sequence[Sequence[int]]
 
 
 def weighted(made: Case, rng: random.Random) -> Case:
-    """The case with other weights."""
+    """Return the case with other weights."""
     return replace(made, attributes=[replace(a, weight=rng.choice([1.0, 1.0, 2.5, 0.2])) for a in made.attributes])
 
 
 def loss_of(made: Case, groups: Groups, heights: str) -> float:
-    """Summed loss of all records (KACPC paper, Eq. 1) times the weights; `edges`: heights above the deepest leaf."""
+    """Return the weighted loss of all records (KACPC paper, Eq. 1); `edges` counts heights above the deepest leaf."""
     total = 0.0
     for j, attribute in enumerate(made.attributes):
         column = [record[j] for record in made.records]
@@ -76,7 +76,7 @@ def one_loss(attribute: reference.Attribute, part: Sequence[Value], column: Sequ
 def run(
     made: Case, name: str, budget: SearchBudget | None, check: Callable[[], None] = lambda: None, **more: Any
 ) -> tuple[list[int], list[int]]:
-    """Labels in canonical order, and that order."""
+    """Return the labels in canonical order, and that order."""
     built, order = model_tables.encoded(made)
     algorithm = algorithms.find(name)
     names = tuple(f"q{j}" for j in range(len(made.attributes)))
@@ -91,7 +91,7 @@ def run(
 
 
 def kept_classes(made: Case, order: Sequence[int], labels: Sequence[int]) -> list[list[int]]:
-    """Classes that a reader sees, without the records that were left out."""
+    """Return the classes as published, without suppressed records."""
     rows = [row for row, label in enumerate(labels) if label >= 0]
     return grouped(made, [order[row] for row in rows], [labels[row] for row in rows])
 
@@ -100,7 +100,7 @@ def kept_classes(made: Case, order: Sequence[int], labels: Sequence[int]) -> lis
 
 
 def searched(made: Case, name: str, rng: random.Random) -> str:
-    """Asserts what a search of a random number of moves promises; tells what became of the loss."""
+    """Assert the guarantees of a search of a random number of moves; return what became of the loss."""
     if cannot(made, range(len(made.records))):
         return "infeasible"
     heights, suppress = rng.choice(["top", "edges"]), rng.choice([0.0, 0.0, 0.2])
@@ -145,7 +145,7 @@ def test_searches_find_something() -> None:
 
 
 def people(n: int, seed: int = 0) -> Case:
-    """Records of two numbers and a hierarchy with NULLs, two sensitive columns."""
+    """Return records of two numbers and a hierarchy with NULLs, and two sensitive columns."""
     rng = random.Random(seed)
     area = [row[0] for row in AREA]
     records = [(rng.randint(0, 60), rng.randint(0, 9), rng.choice([*area, None])) for _ in range(n)]
@@ -307,7 +307,7 @@ def test_all_distinct_numbers_are_improved() -> None:
 
 
 def test_persons_with_many_records_and_unknown_persons() -> None:
-    """Three persons in all: k = 3 is one class however many records there are; nothing can be cut."""
+    """Three persons in all: k = 3 is one class however many records there are; no cut is possible."""
     copy = replace(of_columns([list(range(30))], 3), persons=[i % 3 if i % 5 else None for i in range(30)])
     budget = SearchBudget(300)
     labels, order = run(copy, "kacpc", budget)
@@ -353,15 +353,18 @@ FORMS: list[dict[str, object]] = [
 
 
 def with_defaults(made: Case, name: str) -> Case:
-    """The case with what the algorithm asks for by itself."""
+    """Return the case with the default constraint of the algorithm."""
     return replace(made, asked={**algorithms.find(name).defaults, **made.asked})
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", [n for n in ALGORITHMS if algorithms.find(n).ability(Widening) is None])
 def test_the_published_release_never_has_less_precision(db: Any, name: str) -> None:
-    """Random tables in SQL, judged by the metric. q0 is a number here, and no number is missing: the metric is over the
-    range of what is published, and where a class with a NULL publishes `*` that can be another."""
+    """Random tables in SQL, judged by the metric.
+
+    q0 is a number here, and no number is missing: the metric is over the range of the published values, and where a
+    class with a NULL publishes `*` that can be another.
+    """
     rng = random.Random(name)
     ends: Counter[str] = Counter()
     for turn, form in enumerate(FORMS):

@@ -1,4 +1,4 @@
-"""KACPC: the paper's numbers, and the plain loop of the reference, record by record."""
+"""KACPC compared with the paper's numbers and with the plain loop of the reference, record by record."""
 
 from __future__ import annotations
 
@@ -55,20 +55,20 @@ AGE_AND_WORKCLASS: list[reference.Attribute] = [Number(), Category(reference.Tre
 
 
 def run(table: Table, prune_unused: bool = True) -> tuple[Encoded, list[int]]:
-    """The table as it was clustered, and the cluster of every canonical record."""
+    """Return the table as it was clustered, and the cluster of every canonical record."""
     code_table = encoded(table)
     options = {"prune_unused": prune_unused}
     return code_table, by_row.run(algorithms.find("kacpc"), code_table.space, Constraint(table.k), options).tolist()
 
 
 def expected(table: Table, made: Encoded, prune_unused: bool = True) -> list[int]:
-    """The cluster of every canonical record by the reference."""
+    """Return the cluster of every canonical record by the reference."""
     clusters = reference.kacpc(made.records, table.attributes, table.k, made.persons, prune_unused)
     return labels_of(clusters, len(made.records))
 
 
 def between(tables: Sequence[distance.DistanceTable], one: Sequence[int], other: Sequence[int]) -> int:
-    """DistR of two tuples of codes, in multiples of 2^-s."""
+    """Return DistR of two tuples of codes, in multiples of 2^-s."""
     return sum(int(row[code]) for row, code in zip(distance.distance_rows(tables, one), other, strict=True))
 
 
@@ -76,7 +76,7 @@ def between(tables: Sequence[distance.DistanceTable], one: Sequence[int], other:
 
 
 def dist_c(rows: list[list[str]], a: str, b: str, prune_unused: bool = False) -> float:
-    """DistC of two values by the package, for a table that holds the seven values of Adult."""
+    """Return DistC of two values by the package, for a table that holds the seven values of Adult."""
     tree = reference.Tree(rows)
     column: list[Value] = [row[0] for row in WORKCLASS]
     code_table = encoded(Table([[value] for value in column], [Category(tree)], 7))
@@ -237,7 +237,7 @@ of large ones."""
 
 @contextmanager
 def way(name: str) -> Iterator[None]:
-    """The index works this way inside the block."""
+    """Make the index use the method `name` inside the block."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tuple_index, "MAX_TABULAR_VALUES", WAYS[name][0])
         patch.setattr(tuple_trie, "MAX_BLOCK_TUPLES", WAYS[name][1])
@@ -263,12 +263,12 @@ def test_large_table_equals_plain_loop(seed: int) -> None:
 
 
 def ages(*values: Value, k: int, persons: Sequence[str | None] | None = None) -> list[int]:
-    """Clusters of a table of one number, given in ascending order."""
+    """Return the clusters of a table of one number, given in ascending order."""
     return run(Table([[v] for v in values], [Number()], k, persons, list(range(len(values)))))[1]
 
 
 def test_clusters_by_hand() -> None:
-    """0 is modal: {0, 1}; then 2: {2, 3}; 4 takes 10, and 11 is left: nearest to 4."""
+    """0 is modal: {0, 1}; then 2: {2, 3}; 4 takes 10, and the remaining 11 is nearest to 4."""
     assert ages(0, 1, 2, 3, 4, 10, 11, k=2) == [0, 0, 1, 1, 2, 2, 2]
 
 

@@ -1,4 +1,4 @@
-"""k-means++ without outliers: against plain loops over all records, by hand, and as a user types it."""
+"""k-means++ without outliers compared with plain loops over all records, by hand, and called in SQL."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def labels(made: EncodedTable, k: int, most: int = 0, **options: object) -> list
 
 
 def as_numbers(records: Sequence[Record], attributes: Sequence[Attribute]) -> list[tuple[Value, ...]]:
-    """Records with labels as 0, 1, 2 ... in the order of the leaves."""
+    """Return records with labels replaced by 0, 1, 2 ... in the order of the leaves."""
     columns: list[list[Value]] = []
     for j, attribute in enumerate(attributes):
         column = [record[j] for record in records]
@@ -52,8 +52,10 @@ def as_numbers(records: Sequence[Record], attributes: Sequence[Attribute]) -> li
 
 
 def draw_record(seed: int) -> Callable[[list[int]], int]:
-    """A record with a probability in proportion to its chance, as the package draws: the first time by the remainder
-    of a number of 64 bits, then by its first 53 bits."""
+    """Return a function that draws a record with a probability in proportion to its chance, as the package does.
+
+    The first draw uses the remainder of a 64-bit number, the others its first 53 bits.
+    """
     draws, first = np.random.PCG64(seed).jumped(), True
 
     def draw(chances: list[int]) -> int:
@@ -113,7 +115,7 @@ def test_records_beyond_deviations_are_suppressed(table: Table, deviations: floa
 
 
 def test_farthest_records_suppressed_first() -> None:
-    """Deviations from the mean 20: 100, 20 (three times) and 60. Two may go: 120, and one at -40."""
+    """Deviations from the mean 20: 100, 20 (three times) and 60. Two may be suppressed: 120, and one at -40."""
     values = [-40, 20 - 20, 20, 20, 20, 20, 20, 120]
     encoded_table = encoded(Table([(v,) for v in values], [Number()], 2)).space
     for maximum, out in ((0, []), (1, [7]), (2, [0, 7]), (8, [0, 7])):
@@ -122,7 +124,7 @@ def test_farthest_records_suppressed_first() -> None:
 
 
 def test_categories_are_numbers_in_the_order_of_the_leaves() -> None:
-    """a, b, d, g are 0, 1, 2, 3: d is nearer to g than to a, and both are * together."""
+    """a, b, d, g are 0, 1, 2, 3: d is nearer to g than to a, and both pairs are published as *."""
     encoded_table = encoded(Table(letters("abdgg"), LETTERS, 2)).space
     assert groups_of(labels(encoded_table, 2, mode="deterministic")) == [[0, 1], [2, 3, 4]]
 

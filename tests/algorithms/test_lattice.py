@@ -1,4 +1,4 @@
-"""Full-domain generalization against all nodes of the lattice, by hand, and in SQL."""
+"""Full-domain generalization compared with all nodes of the lattice, by hand, and in SQL."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ Groups = list[list[int]]
 
 
 def nothing() -> None:
-    """Nobody interrupts."""
+    """Never interrupt."""
 
 
 def found_clusters(made: EncodedTable, limits: Constraint) -> Groups:
-    """The classes of the search itself, by canonical row."""
+    """Return the classes of the search itself, by canonical row."""
     return groups_of(by_row.labels(ALGORITHM.run(made, limits, FULL, nothing)).tolist())
 
 
@@ -55,7 +55,7 @@ def found_clusters(made: EncodedTable, limits: Constraint) -> Groups:
 
 
 def levels(attribute: Attribute, column: Sequence[Value], most: int | None = None) -> list[dict[Value, object]]:
-    """The block of every value, by level from 0."""
+    """Return the block of every value, by level from 0."""
     values = {v for v in column if v is not None}
     chain: list[dict[Value, object]] = []
     if isinstance(attribute, Category):
@@ -77,7 +77,7 @@ def levels(attribute: Attribute, column: Sequence[Value], most: int | None = Non
 
 
 def record_loss(attribute: Attribute, part: Sequence[Value], column: Sequence[Value]) -> Fraction:
-    """Loss of a record of a class that publishes what just covers it: range over range, leaves over leaves."""
+    """Return the loss of one record in a class that publishes the least cover: range over range, leaves over leaves."""
     known_parts = {v for v in part if v is not None}
     if not known_parts or (None not in part and len(known_parts) == 1):
         return Fraction(0)
@@ -98,7 +98,7 @@ def record_loss(attribute: Attribute, part: Sequence[Value], column: Sequence[Va
 def nodes(
     attributes: Sequence[Attribute], records: Sequence[Record], limits: Sequence[int | None] | None = None
 ) -> Iterator[tuple[tuple[int, ...], Groups]]:
-    """All nodes with their classes."""
+    """Yield all nodes with their classes."""
     limits = limits or [None] * len(attributes)
     columns = [[record[j] for record in records] for j in range(len(attributes))]
     chains = [levels(a, c, m) for a, c, m in zip(attributes, columns, limits, strict=True)]
@@ -113,7 +113,7 @@ def nodes(
 def best(
     attributes: Sequence[Attribute], records: Sequence[Record], holds: Callable[[Groups], bool]
 ) -> tuple[Groups, list[Groups]]:
-    """The classes of the best node, and those of all that differ from it by less than rounding of the loss."""
+    """Return the classes of the best node, and of all nodes whose loss differs from it by less than rounding."""
     passing = [(sum(node), node, classes) for node, classes in nodes(attributes, records) if holds(classes)]
     minimum = min(levels for levels, _, _ in passing)
     ranked_values = sorted((loss(attributes, records, c), node, c) for levels, node, c in passing if levels == minimum)
@@ -153,7 +153,7 @@ def test_k_alone_finds_the_best_of_all_nodes(table: Table, k: int) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_finds_best_node(model: str) -> None:
-    """Records and persons, one sensitive column and two, judged apart and within equal values of the other."""
+    """Records and persons, one sensitive column and two, judged separately and within equal values of the other."""
     searched = 0
     for seed in range(14):
         actual_case = case(model, seed)
@@ -186,7 +186,7 @@ def test_classes_meet_model_and_keep_blocks_separate(model: str) -> None:
             )
         except (errors.ModelNotMetError, errors.MaxLevelBlockTooSmallError):
             continue
-        if actual_case.unmet([range(len(actual_case.records))]):  # k is more than there are
+        if actual_case.unmet([range(len(actual_case.records))]):  # k exceeds the number of records
             continue
         groups = grouped(actual_case, order, labels.tolist())
         assert actual_case.unmet(groups) == [], actual_case
@@ -233,11 +233,11 @@ def test_max_level_blocks_searched_separately(seed: int) -> None:
         assert own_parts in [parts for levels, parts in sums if levels == minimum]
 
 
-# --- what is assumed of models --------------------------------------------------------------------------------------
+# --- assumptions about models -------------------------------------------------------------------------------------
 
 
 def kept_models(made: Case) -> dict[str, Any]:
-    """Return what of the asked a union of classes is said to meet wherever they do."""
+    """Return the part of the constraint that a union of classes meets whenever each of the classes does."""
     if made.persons is None:
         return dict(made.asked)
     values_by_name = {name: made.asked[name] for name in ("k", "l", "p", "multi_sensitive") if name in made.asked}
@@ -248,7 +248,7 @@ def kept_models(made: Case) -> dict[str, Any]:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_union_of_classes_meets_their_models(model: str) -> None:
-    """The generalization and the subset property rest on it; judged by the definitions."""
+    """The generalization and the subset property depend on it; checked by the definitions."""
     pairs = 0
     for seed in range(150):
         actual_case = case(model, seed)
@@ -271,15 +271,17 @@ def test_union_of_classes_meets_their_models(model: str) -> None:
 
 
 def meets(made: Case, group: list[int], asked: dict[str, Any]) -> bool:
-    """Whether a class of the table meets what is asked."""
+    """Return whether a class of the table meets the constraint `asked`."""
     rest = sorted(set(range(len(made.records))) - set(group))
     return models.first_meets(made.classes([group, rest]), asked, made.orders, made.trees)
 
 
 def test_union_can_miss_model_with_shared_persons() -> None:
-    """1 and 2 have a, 3 and 4 have b; 5 and 6 have a, 3 and 4 again b: exp of the entropy 2 each, but together four
-    persons have a and two b. (x, *) and (y, *) are the first and the others, though no node of the second column alone
-    passes: u is one record, and all records together fail."""
+    """1 and 2 have a, 3 and 4 have b; 5 and 6 have a, 3 and 4 again b.
+
+    The exp of the entropy is 2 each, but together four persons have a and two b. (x, *) and (y, *) are the first and
+    the others, though no node of the second column alone passes: u is one record, and all records together fail.
+    """
     one = [(("a",), 1), (("a",), 2), (("b",), 3), (("b",), 4)]
     other = [(("a",), 5), (("a",), 6), (("b",), 3), (("b",), 4)]
     assert models.entropy_l([one]).table == pytest.approx(2) == models.entropy_l([other]).table
@@ -301,7 +303,7 @@ SEX = Category(flat(["f", "m"]))
 
 
 def spaced(attributes: Sequence[Attribute], records: Sequence[Record], values: str | None = None) -> EncodedTable:
-    """A space of records that are in canonical order, with a sensitive column."""
+    """Return an encoded table of records in canonical order, with a sensitive column."""
     code_table = encoded(Table(records, attributes))
     assert code_table.order == list(range(len(records)))
     if values is None:
@@ -313,8 +315,11 @@ def spaced(attributes: Sequence[Attribute], records: Sequence[Record], values: s
 
 
 def test_by_hand_the_sum_of_levels_is_the_least() -> None:
-    """Ages 0 and 1 are f, 2 and 3 are m; k = 2. Level (1, 0): ages in blocks of two. If these have a and b each, they
-    are 2-diverse; if 0 and 1 both have a, neither (1, 0) nor (1, 1) or (2, 0), whose classes are the same, is: all."""
+    """Ages 0 and 1 are f, 2 and 3 are m; k = 2.
+
+    Level (1, 0): ages in blocks of two. If these have a and b each, they are 2-diverse; if 0 and 1 both have a, neither
+    (1, 0) nor (1, 1) or (2, 0), whose classes are the same, is: all.
+    """
     records = [(0, "f"), (1, "f"), (2, "m"), (3, "m")]
     diverse = Constraint(2, (demanded(l=2),))
     assert found_clusters(spaced([Number(), SEX], records, "abab"), diverse) == [[0, 1], [2, 3]]
@@ -323,15 +328,17 @@ def test_by_hand_the_sum_of_levels_is_the_least() -> None:
 
 
 def test_by_hand_the_loss_decides_between_equal_sums() -> None:
-    """Ages 0, 1, 9, 10, each f and m; k = 2. (0, 1), the first, loses 1 a record on sex; (1, 0) 0.1 on age."""
+    """Ages 0, 1, 9, 10, each f and m; k = 2. (0, 1), the first, loses 1 per record on sex; (1, 0) 0.1 on age."""
     records = [(age, sex) for age in (0, 1, 9, 10) for sex in ("f", "m")]
     assert found_clusters(spaced([Number(), SEX], records), Constraint(2)) == [[0, 2], [1, 3], [4, 6], [5, 7]]
     assert found_clusters(spaced([Number(20.0), SEX], records), Constraint(2)) == [[0, 1], [2, 3], [4, 5], [6, 7]]
 
 
 def test_by_hand_the_loss_is_shares_of_leaves() -> None:
-    """P has 2 of 10 leaves and is half as high as the root, R 3 of 4 and a third. Raising the first column loses less,
-    whatever the heights say."""
+    """P has 2 of 10 leaves and is half as high as the root, R 3 of 4 and a third.
+
+    Raising the first column loses less, whatever the heights say.
+    """
     wide_values = [[leaf, "P", "*"] for leaf in ("a1", "a2")] + [[f"a{i}", "Q", "*"] for i in range(3, 11)]
     high = [[leaf, "R", "*"] for leaf in ("b1", "b2", "b3")] + [["b4", "T", "S", "*"]]
     records = [("a1", "b1"), ("a1", "b2"), ("a2", "b1"), ("a2", "b2")]
@@ -364,8 +371,11 @@ def test_null_joins_others_only_at_top() -> None:
 
 
 def test_levels_of_a_ragged_tree_are_steps_up() -> None:
-    """One step up: {a1, a2} below A, b1 below B, {b2, b3} below B2, c below the root. Two: {b2, b3} below B, all else
-    below the root. Three: all."""
+    """Levels of leaves at different depths.
+
+    One step up: {a1, a2} below A, b1 below B, {b2, b3} below B2, c below the root. Two: {b2, b3} below B, all else
+    below the root. Three: all.
+    """
     tree = encoded(Table([(row[0],) for row in AREA], [Category(Hierarchy(AREA))]))
     assert [r[0] for r in tree.records] == ["a1", "a2", "b1", "b2", "b3", "c"]
     of = AttributeLevels.from_codes(tree.space.attributes[0], tree.space.codes[:, 0])
@@ -390,8 +400,10 @@ def test_indistinguishable_columns_have_one_class() -> None:
 
 @pytest.mark.exhaustive
 def test_a_million_different_numbers_are_searched_in_seconds() -> None:
-    """A million in blocks of 2^6 = 64 leaves none over; from 2^7 on 64, 64, 64, 576 ... are. k = 60 is level 6, k = 65
-    needs 576 of them: level 10."""
+    """A million in blocks of 2^6 = 64 has no remainder; from 2^7 on the last block has 64, 64, 64, 576 ... values.
+
+    k = 60 is level 6, k = 65 needs 576 of them: level 10.
+    """
     n = 10**6
     number = encoded_table.NumericAttribute(np.arange(float(n)), True)
     code_table = EncodedTable((number,), np.arange(n, dtype=np.int32)[:, None], np.ones(n, np.int64), None, n)
@@ -443,7 +455,7 @@ def test_many_columns_of_many_values_are_told_apart() -> None:
 
 @pytest.fixture
 def sick(con: Any) -> Any:
-    """People whose ages, zip codes and sexes are independent, and a rare disease."""
+    """Create people whose ages, zip codes and sexes are independent, and who have a rare disease."""
     con.execute("""CREATE TABLE sick AS SELECT
         20 + i * 7 % 64 AS age, CASE WHEN i % 40 <> 3 THEN '021' || (30 + i * 13 % 9) END AS zip,
         ['F', 'M'][1 + i * 5 % 3 // 2] AS sex, ['Flu', 'Flu', 'Cold', 'HIV'][1 + i * 11 % 4] AS disease, i // 2 AS who
@@ -473,7 +485,7 @@ def test_release_meets_k_and_l_counted_in_sql(sick: Any, asked: dict[str, object
 
 
 def test_each_column_of_a_release_is_on_one_level(sick: Any) -> None:
-    """Ages stand in blocks of 2^i; so no two published intervals overlap, which Mondrian's do."""
+    """Ages are published in blocks of 2^i; so no two published intervals overlap, which Mondrian's do."""
     ends = "SELECT DISTINCT lower_bound(age) AS low, upper_bound(age) AS high FROM"
     overlap = "SELECT count(*) FROM x AS a JOIN x AS b ON a.low < b.low AND b.low <= a.high"
     for base, separate_result in (("incognito", True), ("mondrian", False)):

@@ -1,4 +1,4 @@
-"""MDAV on tables of many tuples, against a loop that looks at all records."""
+"""MDAV on tables of many tuples, compared with a loop that reads all records."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from dbanon.privacy_models.constraint import Constraint
 
 
 def random_encoded_table(draws: np.random.Generator, rows: int, kind: str) -> EncodedTable:
-    """Three numbers and a category: all different; on a grid, where many distances are equal; with NULLs and repeated
-    records."""
+    """Return three numbers and a category of one kind: all distinct, on a grid with ties, or with NULLs and repeats."""
     attributes: list[encoded_table.Attribute] = []
     columns = []
     for j in range(3):
@@ -33,7 +32,7 @@ def random_encoded_table(draws: np.random.Generator, rows: int, kind: str) -> En
 
 
 def plain_clusters(table: EncodedTable, k: int) -> list[list[int]]:
-    """Clusters of records in the order of the algorithm."""
+    """Return the clusters of records in the order of the algorithm."""
     codes = table.codes[table.tuple_of]
     units = [round(a.weight * 2**30) for a in table.attributes]
     places: list[Any] = []

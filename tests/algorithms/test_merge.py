@@ -1,4 +1,4 @@
-"""KACA and KAPP against plain loops over all classes, KACA's distance as the paper has it, and as a user types it."""
+"""KACA and KAPP compared with plain loops over all classes; KACA's distance as in the paper; called in SQL."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_published_classes_meet_model(people: Any, call: str, more: str) -> None
 
 
 def test_a_stub_leaves_more_classes(con: Any) -> None:
-    """One alone takes one of the eight at 1, not all of them."""
+    """A stub of one record takes one of the eight at distance 1, not all of them."""
     con.execute("CREATE TABLE few AS SELECT CASE WHEN i = 8 THEN 2 ELSE 1 END AS age FROM range(9) AS r (i)")
     for stub, sizes in (("false", [(9,)]), ("true", [(2,), (7,)])):
         call = f"SELECT size FROM kaca_classes('few', k=2, qi=['age'], split_donor := {stub}) ORDER BY ALL"
@@ -120,7 +120,7 @@ def test_centers_of_kapp_are_drawn_by_the_seed(people: Any) -> None:
 
 
 def test_vultures_move_to_points() -> None:
-    """Three heaps: no center of any is far from one, and the best place is better than a random one or a worse seed."""
+    """Three heaps: no center is far from its heap, and the best place is better than a random one or a worse seed."""
     heaps = [(0.1, 0.1), (0.9, 0.2), (0.5, 0.9)]
     draws = np.random.default_rng(5)
     points = np.clip(np.concatenate([draws.normal(heap, 0.03, (40, 2)) for heap in heaps]).T, 0, 1)

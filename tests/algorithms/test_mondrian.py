@@ -1,4 +1,4 @@
-"""Mondrian: tables cut by hand, and the plain recursion of the reference."""
+"""Mondrian on tables cut by hand, compared with the plain recursion of the reference."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ def classes(
     k: int = 2,
     persons: Sequence[str | None] | None = None,
 ) -> list[list[int]]:
-    """The classes as sorted lists of record numbers."""
+    """Return the classes as sorted lists of record numbers."""
     code_table = encoded(Table(records, attributes, k, persons))
     labels = by_row.run(algorithms.find("mondrian"), code_table.space, Constraint(k), {})
     return groups_of([int(label) for _, label in sorted(zip(code_table.order, labels, strict=True))])
 
 
 def column(*values: Value) -> list[list[Value]]:
-    """A table of one attribute."""
+    """Return a table of one attribute."""
     return [[value] for value in values]
 
 
-# Against the reference
+# Compared with the reference
 
 
 @MANY
 @given(tables(EIGHTHS))
 def test_the_partition_is_that_of_the_plain_recursion(table: Table) -> None:
-    """Eighths: differences of other floats are rounded, and the two sides round differently."""
+    """Multiples of 1/8: differences of other floats are rounded, and the two sides round differently."""
     code_table = encoded(table)
     labels = by_row.run(algorithms.find("mondrian"), code_table.space, Constraint(table.k), {})
     expected = reference.mondrian(code_table.records, table.attributes, table.k, code_table.persons)
@@ -133,9 +133,9 @@ def test_numbers_are_cut_at_the_lower_median_of_the_records() -> None:
 
 
 def test_the_widest_attribute_that_can_be_cut_is_cut() -> None:
-    """Both widths are 1: age first, at its lower median 24.
+    """Both widths are 1: age is first, at its lower median 24.
 
-    Then workclass is wider (1 against 0.1 and 0.25), but leaves one record alone, and so does age.
+    Then workclass is wider (1 compared with 0.1 and 0.25), but leaves one record alone, and so does age.
     """
     records: list[list[Value]] = [
         [20, "Private"],
@@ -189,7 +189,7 @@ def test_numbers_cut_next_to_missing_code() -> None:
 
 
 def relaxed(values: Sequence[Value], k: int = 2, persons: Sequence[str | None] | None = None) -> list[list[int]]:
-    """Classes of one number, relaxed."""
+    """Return the classes of one number in the relaxed mode."""
     code_table = encoded(Table(column(*values), [Number()], k, persons))
     labels = by_row.run(algorithms.find("mondrian"), code_table.space, Constraint(k), {"strict": False})
     return groups_of([int(label) for _, label in sorted(zip(code_table.order, labels, strict=True))])
@@ -204,14 +204,16 @@ def test_relaxed_cut_left_side_is_half_rounded_up() -> None:
 
 
 def test_cut_moves_from_half_to_nearest_valid_position() -> None:
-    """Of 1 2 2 2 2 2 2 3, half is four. Persons A, A, A, A | B, C, B, D: the left has one person, as with three; of
-    five, A and B, and on the right C, B, D."""
+    """Half of 1 2 2 2 2 2 2 3 is four records.
+
+    Persons A, A, A, A | B, C, B, D: the left has one person, as with three; of five, A and B, and on the right C, B, D.
+    """
     persons = ["A", "A", "A", "A", "B", "C", "B", "D"]
     assert relaxed([1, 2, 2, 2, 2, 2, 2, 3], persons=persons) == [[0, 1, 2, 3, 4], [5, 6, 7]]
 
 
 def test_relaxed_classes_of_different_numbers_are_below_twice_k() -> None:
-    """LeFevre et al. 2006: with one record a point no class has 2k or more."""
+    """LeFevre et al. 2006: with one record per point no class has 2k or more."""
     code_table = encoded(Table([[i * 7 % 97, i * 5 % 89] for i in range(97)], [Number(), Number()], 3))
     labels = by_row.run(algorithms.find("mondrian"), code_table.space, Constraint(3), {"strict": False})
     assert set(np.bincount(labels).tolist()) <= {3, 4, 5}
@@ -234,7 +236,7 @@ def test_relaxed_classes_meet_every_model_in_sql(con: Any) -> None:
 
 
 def test_the_fixture_in_sql(six: Any) -> None:
-    """Both widths are 1: age is cut at 29. Then Gov's width is 3/7, but neither side can be cut into twos."""
+    """Both widths are 1: age is cut at 29. Then Gov's width is 3/7, but neither side can be cut into pairs."""
     query = "SELECT size, age, workclass FROM mondrian_classes('six', k=2)"
     assert six.execute(query).fetchall() == [(3, "[25, 29]", "Gov"), (3, "[40, 55]", "*")]
     precision = "SELECT value FROM mondrian_metrics('six', k=2) WHERE metric = 'precision'"

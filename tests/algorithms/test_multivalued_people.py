@@ -16,7 +16,7 @@ Rows = list[list[int | None]]
 
 
 def shares(least: int, *columns: Rows) -> LinkedDiversity:
-    """One column a table."""
+    """Return the linked diversity of the columns, each in a table of its own."""
     stored_linked_values = []
     for table, rows in enumerate(columns):
         known_values = [[(position, v) for position, v in enumerate(own_row, 1) if v is not None] for own_row in rows]
@@ -30,7 +30,7 @@ def shares(least: int, *columns: Rows) -> LinkedDiversity:
 
 
 def plainly(least: int, people: list[int], *columns: Rows) -> bool:
-    """Whether of every column with published rows at least l values are held, each by at most 1/l of the people."""
+    """Return whether each column with published rows has at least l values, each of at most 1/l of the people."""
     for rows in columns:
         size = min(len(rows[p]) for p in people)
         stored_rows = [{v for v in rows[p][:size] if v is not None} for p in people]
@@ -48,7 +48,7 @@ def random_rows(rng: random.Random, people: int, values: int) -> Rows:
 
 
 def line(people: int) -> EncodedTable:
-    """People at 0, 1, 2, ..."""
+    """Return people at positions 0, 1, 2, ..."""
     return encode_table([NumericAttribute(np.arange(people, dtype=float), True)], [np.arange(people, dtype=np.int32)],
                  np.zeros(people, np.uint64), None)[0]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""objective = 'ncp': the least loss by shares of leaves, beside all partitions of small tables."""
+"""objective = 'ncp': the least loss by shares of leaves, compared with all partitions of small tables."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def metric_values(con: Any, call: str) -> dict[str, float]:
 
 
 def ncp(rows: Sequence[Row], groups: Sequence[Sequence[int]]) -> float:
-    """NCP of the classes: shares of the range and of all leaves, none for one value."""
+    """Return the NCP of the classes: shares of the range and of all leaves, 0 for one value."""
     ages = [age for age, _ in rows]
     reach = max(ages) - min(ages)
     total = 0.0

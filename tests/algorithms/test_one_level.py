@@ -1,4 +1,4 @@
-"""Full-domain algorithms publish one level of each column for all records, as climbed here from hierarchies."""
+"""Full-domain algorithms publish one level of each column for all records; levels are recomputed here."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ METRICS = ("precision", "ncp", "total_information_loss", "classes")
 
 
 def hierarchy(random_: random.Random, name: str) -> dict[str, str | None]:
-    """A hierarchy as parents by label: leaves stand on different depths, and nodes have one child or several."""
+    """Return a hierarchy as parents by label: leaves are at different depths, nodes have one child or several."""
     parents: dict[str, str | None] = {f"{name} all": None}
     level = [f"{name} all"]
     for depth in range(3):
@@ -45,7 +45,7 @@ def leaves(parents: dict[str, str | None]) -> list[str]:
 
 
 def line(parents: dict[str, str | None], value: str) -> list[str]:
-    """The value and the nodes above it."""
+    """Return the value and its ancestors, nearest first."""
     values = [value]
     while (above := parents[values[-1]]) is not None:
         values.append(above)
@@ -53,7 +53,7 @@ def line(parents: dict[str, str | None], value: str) -> list[str]:
 
 
 def table(seed: int) -> tuple[Any, dict[str, dict[str, str | None]], list[dict[str, Any]]]:
-    """A connection with table t and hierarchies y and z, the hierarchies, and the records of t."""
+    """Return a connection with table t and hierarchies y and z, the hierarchies, and the records of t."""
     random_ = random.Random(seed)
     trees = {name: hierarchy(random_, name) for name in "yz"}
     connection = duckdb.connect()
@@ -80,7 +80,7 @@ def table(seed: int) -> tuple[Any, dict[str, dict[str, str | None]], list[dict[s
 
 
 def said_at(parents: dict[str, str | None], values: list[str | None], level: int) -> list[str | None]:
-    """Return what values are published as on a level: their ancestors so many steps above, NULL as NULL."""
+    """Return the published form of the values at a level: the ancestor `level` steps up; NULL stays NULL."""
     lines = [None if v is None else line(parents, v) for v in values]
     return [None if up is None else up[min(level, len(up) - 1)] for up in lines]
 

@@ -1,4 +1,7 @@
-"""k-member of what other rules leave: WKMCA and the hybrid with one-pass k-means, against plain loops and in SQL."""
+"""k-member on the records that other rules do not take: WKMCA and the hybrid with one-pass k-means.
+
+Compared with plain loops and called in SQL.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ def clusters(name: str, made: EncodedTable, k: int, **options: object) -> list[l
 
 
 def with_values(made: EncodedTable) -> EncodedTable:
-    """The values of numbers are known: 1, 2, 3, ... of their places."""
+    """Return the table with known values of numbers: 1, 2, 3, ... in the order of their positions."""
     attributes = (
         replace(a, magnitudes=a.positions + 1) if isinstance(a, NumericAttribute) else a for a in made.attributes
     )
@@ -57,7 +60,10 @@ def test_wkmca_equals_plain_loop(table: Table) -> None:
 
 
 def plain_variation(made: EncodedTable, j: int) -> float:
-    """Standard deviation over mean of a number, entropy over the greatest of a category; record by record."""
+    """Return the variation of an attribute, record by record.
+
+    Standard deviation over mean of a number, entropy over the greatest possible entropy of a category.
+    """
     attribute = made.attributes[j]
     codes = [int(c) for c, n in zip(made.codes[:, j], made.counts, strict=True) for _ in range(int(n))]
     known_codes = [c for c in codes if c < attribute.values]
@@ -105,7 +111,7 @@ def test_published_classes_meet_model(people: Any, call: str, more: str) -> None
 
 
 def test_outliers_begin_no_cluster(people: Any) -> None:
-    """The one aged 500 is the seed of the first cluster of k-member, which 4 others far from it must join."""
+    """The record aged 500 is the seed of the first cluster of k-member, which 4 records far from it must join."""
     loss = "SELECT value FROM {}_metrics" + ASKED.format("{}") + " WHERE metric = 'precision'"
     with_, without = (
         people.execute(loss.format("wkmca", f", mode='deterministic', outliers={share}")).fetchone()[0]

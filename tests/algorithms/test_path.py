@@ -1,7 +1,7 @@
-"""The cut along a line is the best of all cuts: against a plain loop and against every cut, on random small tables.
+"""The cut along a line is the best of all cuts, compared with a plain loop and with every cut of small tables.
 
-The oracles read values, not codes: what a group publishes, what that loses (KACPC paper, Eq. 1), and, by the
-definitions in models.py, whether it meets what is asked.
+The oracles read values, not codes: the published cells of a group, their loss (KACPC paper, Eq. 1), and, by the
+definitions in models.py, whether the group meets the constraint.
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ Meets = Callable[[Sequence[int]], bool]
 
 
 def best_of_loop(rows: Sequence[int], most: int, loss: Loss, meets: Meets, penalty: float | None) -> float:
-    """The least loss of the rows cut into groups of up to `most` that meet the model; one that does not costs
-    `penalty` a record more (None: not allowed)."""
+    """Return the least loss of the rows cut into groups of up to `most` that meet the model.
+
+    A group that misses it costs `penalty` more per record (None: not allowed).
+    """
     best = [0.0] + [math.inf] * len(rows)
     for i in range(1, len(rows) + 1):
         for j in range(max(i - most, 0), i):
@@ -50,7 +52,7 @@ def best_of_loop(rows: Sequence[int], most: int, loss: Loss, meets: Meets, penal
 
 
 def best_of_all(rows: Sequence[int], most: int, loss: Loss, meets: Meets) -> float:
-    """The same by looking at every cut, without a penalty."""
+    """Return the least loss over every cut into groups of up to `most` that meet the model, without a penalty."""
     inner = range(1, len(rows))
     return min(
         sum(cost(group, loss, meets, None) for group in groups)
@@ -104,16 +106,16 @@ def cut_of(problem: KernelInputs, rows: Sequence[int], most: int, penalty: int, 
 
 
 def unit_of(problem: KernelInputs, weights: Sequence[float]) -> float:
-    """The integer loss of an attribute of weight 1."""
+    """Return the integer loss of an attribute of weight 1."""
     return max(int(u) / w for u, w in zip(problem.terms[:, 2], weights, strict=True))
 
 
-# --- tables whose loss is asked: any attribute, k alone ---------------------------------------------------------------
+# --- tables with a loss: any attribute, k alone -------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Column:
-    """An attribute, codes, and what a group of rows loses by it."""
+    """An attribute, its codes, and a function that returns the loss of a group of rows."""
 
     attribute: encoded_table.Attribute
     codes: encoded_table.Codes
@@ -121,7 +123,7 @@ class Column:
 
 
 def number(rng: random.Random, n: int) -> Column:
-    """Whole numbers, published as they are or on a grid, NULL as text or (bare) as NULL."""
+    """Return a column of whole numbers, with or without a grid; NULL is text or (bare) NULL."""
     pool: list[int | None] = [rng.randint(-20, 20) for _ in range(rng.randint(1, n))]
     values = [rng.choice([*pool, *[None] * rng.choice([0, 0, 1])]) for _ in range(n)]
     known_values = sorted({v for v in values if v is not None})
@@ -147,7 +149,7 @@ def number(rng: random.Random, n: int) -> Column:
 
 
 def category(rng: random.Random, n: int, heights: str, most: int = 14) -> Column:
-    """Values are any nodes but the root of a random tree: inner ones too, as min_level makes them."""
+    """Return a column with any nodes but the root of a random tree as values: inner nodes too, as with min_level."""
     above = [-1] + [rng.randrange(node) for node in range(1, rng.randint(2, most))]
     order = _preorder(above)
     parent = [-1 if above[old] < 0 else order.index(above[old]) for old in order]
@@ -243,8 +245,10 @@ def test_the_cut_loses_as_little_as_any(
 @pytest.mark.whole
 @pytest.mark.parametrize("seed", range(30))
 def test_runs_of_many_records_end_at_some_places_alone(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From a least of 2 * PLACES on: none of the cuts that end there loses less. With as many places as records (the
-    last seeds) they end anywhere, and every run is joined of two."""
+    """With at least 2 * PLACES records: no cut that ends at these places loses less.
+
+    With as many places as records (the last seeds) runs end anywhere, and every run is joined of two.
+    """
     rng = random.Random(f"places {seed}")
     places = rng.choice([1, 2, 3]) if seed < 20 else 64
     monkeypatch.setattr(optimal_cut, "MIN_CUT_PLACES", places)
@@ -288,7 +292,7 @@ def test_large_hierarchy_climbed_without_table() -> None:
     assert actual_partition.loss == pytest.approx(best_of_loop(range(40), 40, loss, lambda rows: len(rows) >= 3, None))
 
 
-# --- tables whose model is asked --------------------------------------------------------------------------------------
+# --- tables with a model ------------------------------------------------------------------------------------------
 
 
 def table_of(model: str, seed: int) -> tuple[model_tables.Case, encoded_table.EncodedTable, list[int], KernelInputs]:
@@ -298,13 +302,13 @@ def table_of(model: str, seed: int) -> tuple[model_tables.Case, encoded_table.En
 
 
 def strict(made: model_tables.Case) -> bool:
-    """Whether the kernel may ask for more than the model does: shares of beta go by persons, not by their values."""
+    """Return whether the kernel may be stricter than the model: shares of beta count persons, not their values."""
     return made.persons is not None and "beta" in made.asked
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_cut_run_meets_model_and_is_optimal(model: str) -> None:
-    """Persons, joint columns, NULLs; some rows of a table whose other rows only tell the distribution."""
+    """Persons, joint columns, NULLs; some rows of a table whose other rows only define the distribution."""
     ends, modes = [], set()
     for seed in range(40):
         code_table, built, order, problem = table_of(model, 60_000 + seed)
@@ -328,7 +332,7 @@ def test_every_cut_run_meets_model_and_is_optimal(model: str) -> None:
             if len(rows) < problem.min_records:
                 assert actual_partition.loss == math.inf, code_table
                 continue
-            # A run of too few is never made, whatever it costs.
+            # A run of too few records is never made, whatever the cost.
             few_case_few = case_few(problem.min_records, loss)
             expected = best_of_loop(rows, sizes, few_case_few, meets, penalty)
             if strict(code_table):
@@ -394,7 +398,7 @@ def test_cut_all_labels_the_runs_of_the_cut() -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_groups_hold_if_algorithms_agree(model: str) -> None:
-    """Random groups of every size, alike and unlike; for beta of persons the kernel asks for as much or more."""
+    """Random groups of every size, similar and dissimilar; for beta of persons the kernel is as strict or stricter."""
     result: dict[tuple[int, bool], int] = {}
     rng = random.Random(model)
     for seed in range(60):
@@ -405,7 +409,7 @@ def test_groups_hold_if_algorithms_agree(model: str) -> None:
             first = rng.randrange(built.rows - size + 1)
             rows = list(range(first, first + size)) if turn % 2 else rng.sample(range(built.rows), size)
             array = problem.item_of[rows].astype(np.int32)
-            # Where the number of records is all that counts, those who call see to it.
+            # Where only the number of records counts, the callers check it.
             stored_is_true = bool(is_valid_group(array, 0, size, *problem.model, *scratch)) and (
                 problem.mode > 0 or size >= problem.min_records
             )
@@ -450,8 +454,10 @@ def test_growing_group_holds_if_whole_group_does(model: str, tallies: int, monke
 
 @pytest.mark.parametrize("n", [31, 63, 127, 255])
 def test_all_records_may_be_in_runs_missing_model(n: int) -> None:
-    """No run holds: all lose what their runs lose and the penalty, twice all that can be lost. The sums of losses are
-    scaled to just below 2^62 where n is just below a power of two."""
+    """No run meets the model: all lose what their runs lose and the penalty, twice the greatest possible loss.
+
+    The sums of losses are scaled to just below 2^62 where n is just below a power of two.
+    """
     codes = np.arange(n, dtype=np.int32)
     attribute = encoded_table.NumericAttribute(np.arange(n).astype(np.float64), True)
     sensitive = (np.zeros(n, np.int32), 1, None)
@@ -473,7 +479,7 @@ def test_all_records_may_be_in_runs_missing_model(n: int) -> None:
 
 
 def test_groups_hold_from_any_place_of_the_line() -> None:
-    """The same records at the front, in the middle, in another order."""
+    """Equal records at the front, in the middle, and in another order."""
     for seed in range(60):
         _, built, _, problem = table_of("several", 63_000 + seed)
         rng = random.Random(seed)

@@ -1,4 +1,4 @@
-"""Dissimilarity trees and DHkmeans against plain loops over all records, by hand, and as a user types them."""
+"""Dissimilarity trees and DHkmeans compared with plain loops over all records, by hand, and called in SQL."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_dhkmeans_cuts_a_larger_table_as_the_plain_loop(seed: int) -> None:
 
 
 def test_pairs_share_sensitive_values() -> None:
-    """0 and 10 are farthest, by 1, and have other values; 0 and 8 have the same one: 0.8 + 1."""
+    """0 and 10 are farthest, by 1, and have different values; 0 and 8 have the same one: 0.8 + 1."""
     encoded_table = encoded(Table([(v,) for v in (0, 1, 2, 8, 9, 10)], [Number()], 2)).space
     values = np.array([0, 1, 0, 0, 1, 1], np.int32)
     encoded_table = replace(encoded_table, sensitive=(SensitiveColumn(values, np.array([3, 3, 0])),))
@@ -99,13 +99,13 @@ def test_pairs_share_sensitive_values() -> None:
     distances = PartDistances(encoded_table, "edges")
     sampling = _PairSampling(encoded_table, distances, {"seed": 0, "pairs": 100, "mode": "random"})
     part = partition_tree.TablePart(np.arange(6), encoded_table.starts, encoded_table.counts)
-    # 1 and 10 have the same value too, and are 9 apart.
+    # 1 and 10 have the same value too, at distance 9.
     selected_seeds = sampling.seeds(part, distances.codes(part.tuples))
     assert selected_seeds == [distances.point(encoded_table.codes[1]), distances.point(encoded_table.codes[5])]
 
 
 def test_siblings_swap_what_brings_both_closer() -> None:
-    """{a, d} and {b, c, e} are * both and lose 5; {d, e} is B and {a, b, c} A: 2 * 2/7 + 3 * 3/7."""
+    """{a, d} and {b, c, e} are both * and lose 5; {d, e} is B and {a, b, c} A: 2 * 2/7 + 3 * 3/7."""
     encoded_table = encoded(Table(letters("abcde"), LETTERS, 2)).space
     tree = dissimilarity_tree._DissimilarityTree(encoded_table, Constraint(2), PartDistances(encoded_table, "leaves"))
     one, other = np.array([0, 3]), np.array([1, 2, 4])

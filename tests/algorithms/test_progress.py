@@ -1,4 +1,4 @@
-"""Progress of clustering: a share that only grows and does not change the release."""
+"""Progress of clustering: a fraction that only grows and does not change the release."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_nested_progress_reports_share_of_total() -> None:
     full_progress_check.subtask(0.9, 1).advance(3)
     assert message == pytest.approx([0.5, 0.7, 1.0])
     assert as_progress_check(full_progress_check) is full_progress_check
-    as_progress_check(lambda: None).advance(1)  # nobody listens
+    as_progress_check(lambda: None).advance(1)  # a check without progress
 
 
 def test_check_of_part_equals_whole() -> None:
@@ -61,7 +61,7 @@ def test_progress_is_monotonic_and_release_unchanged(call: str) -> None:
     assert shares[0] < 0.3 and shares[-1] == pytest.approx(1.0, abs=MIN_REPORTED_FRACTION)
 
 
-# --- how long it will take --------------------------------------------------------------------------------------------
+# --- estimated time ---------------------------------------------------------------------------------------------------
 
 LARGE = [a.name for a in algorithms.algorithms() if "allow_slow" in {p.name for p in a.own}]
 COUNTED = (
@@ -74,7 +74,7 @@ GROWN = [name for name in LARGE if name not in COUNTED]
 
 
 def points(rows: int) -> EncodedTable:
-    """Records of three numbers, all different, and a sensitive column."""
+    """Return records of three numbers, all different, and a sensitive column."""
     draws = np.random.default_rng(3)
     numbers = [NumericAttribute(np.arange(float(rows)), True, magnitudes=np.arange(float(rows))) for _ in range(3)]
     columns = [draws.permutation(rows).astype(np.int32) for _ in numbers]
@@ -88,7 +88,7 @@ def options(name: str, **given: object) -> dict[str, object]:
 
 
 def in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Searches that come back often, so that small tables are judged, too."""
+    """Make searches report after few steps, so that small tables are tested, too."""
     monkeypatch.setattr(moving_centers, "STEPS_PER_CALL", 100)
     monkeypatch.setattr(kaca, "STEPS_PER_CALL", 100)
     monkeypatch.setattr(r_gather, "STEPS_PER_CALL", 100)
@@ -98,7 +98,7 @@ def in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_algorithms_of_superlinear_complexity_have_large() -> None:
-    """kacpc asks an index whose answers it has never to look for long."""
+    """kacpc uses an index whose queries never take long."""
     grows = re.compile(r"\^2|/ k|/ \(k")
     assert {a.name for a in algorithms.algorithms() if grows.search(a.complexity)} - {"kacpc"} == set(LARGE)
 

@@ -1,4 +1,4 @@
-"""r-gather against a plain loop, its radius against the least there is, and as a user types it."""
+"""r-gather compared with a plain loop, its radius with the least possible one; called in SQL."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def labels(made: EncodedTable, k: int, eps: float = 0.0) -> list[int]:
 
 
 def groups(found: list[int]) -> list[list[int]]:
-    """The records of each cluster, without those of -1."""
+    """Return the records of each cluster, without those of label -1."""
     return [[r for r, c in enumerate(found) if c == n] for n in range(max(found) + 1)]
 
 
@@ -107,8 +107,10 @@ def test_eps_radius_within_three_times_optimum(seed: int) -> None:
 
 
 def test_records_flow_to_centers_below_k() -> None:
-    """0, 3, 3, 6, 6, 9 with k = 3: within 3 all have two others. 0 marks both 3, 6 the others: both have three. With 3
-    once more 9 would have none to spare, and does not need any."""
+    """0, 3, 3, 6, 6, 9 with k = 3: within 3 all have two others.
+
+    0 marks both 3, 6 the others: both have three. With a further 3, 9 would have none to spare, and does not need any.
+    """
     actual_records = records(encoded(Table([[v] for v in (0, 3, 3, 6, 6, 9)], [Number()], 3)).space)
     actual_groups = groups(labels(actual_records, 3))
     assert [len(c) for c in actual_groups] == [3, 3]

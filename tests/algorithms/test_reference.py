@@ -1,4 +1,4 @@
-"""The reference implementation against published numbers and tables checked by hand."""
+"""The reference implementation compared with published numbers and tables checked by hand."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ AGE: list[Attribute] = [Number()]
 
 
 def column(*values: Value) -> list[list[Value]]:
-    """A table of one attribute."""
+    """Return a table of one attribute."""
     return [[value] for value in values]
 
 
@@ -321,9 +321,9 @@ def test_widths() -> None:
 
 
 def test_mondrian_cuts_the_widest_attribute_that_can_be_cut() -> None:
-    """Both widths are 1: age first, at its lower median 24.
+    """Both widths are 1: age is first, at its lower median 24.
 
-    Then workclass is wider (1 against 0.1 and 0.25), but leaves one record alone, and so does age.
+    Then workclass is wider (1 compared with 0.1 and 0.25), but leaves one record alone, and so does age.
     """
     records: list[list[Value]] = [
         [20, "Private"],
@@ -430,7 +430,7 @@ def source_table() -> list[dict[str, object]]:
 
 
 def true_release() -> list[dict[str, object]]:
-    """The published partition, in another order than the source."""
+    """Return the published partition, in another order than the source."""
     young = [{"age": "[25, 29]", "work": "Gov", "disease": disease} for disease in ("Cancer", "Flu", "Flu")]
     old = [{"age": "[40, 55]", "work": "*", "disease": disease} for disease in ("HIV", "Flu", "Cancer")]
     return [dict(row) for row in old + young]

@@ -1,4 +1,4 @@
-"""Clusters as runs of tuples: the same as one number a record, and no array a record where only k is asked."""
+"""Clusters as runs of tuples: equal to one label per record, without an array per record where only k is asked."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ counts = st.lists(st.integers(1, 5), min_size=1, max_size=6)
 
 
 def numbers(counts: list[int]) -> EncodedTable:
-    """One number a tuple, so many records of each."""
+    """Return a table of one number per tuple, with `counts[i]` records of tuple i."""
     codes = np.arange(len(counts), dtype=np.int32).reshape(-1, 1)
     attribute = NumericAttribute(np.arange(len(counts)).astype(np.float64), True)
     return EncodedTable((attribute,), codes, np.array(counts, np.int64), None, sum(counts))
@@ -69,7 +69,7 @@ def test_two_divisions_of_a_line_meet(first: list[int], seed: int) -> None:
 
 
 def test_suppressed_records_stay_suppressed_on_reassignment() -> None:
-    """Tuple 0 has records a b c d, of which b and c are left out; tuple 1 has e f g, of which e is."""
+    """Tuple 0 has records a b c d, of which b and c are suppressed; tuple 1 has e f g, of which e is."""
     previous = RunLengthLabels.from_labels(numbers([4, 3]), np.array([0, -1, -1, 0, -1, 1, 1]))
     following = previous.reassigned(
         RunLengthLabels.from_runs(np.array([0, 0, 1]), np.array([4, 5, 4]), np.array([1, 1, 2]))
@@ -88,7 +88,7 @@ def test_some_tuples_are_numbered_anew() -> None:
 )
 @pytest.mark.parametrize("more", [{}, {"max_suppressed_share": 0.1}, {"budget": algorithms.SearchBudget(50)}])
 def test_counts_equal_repeated_records(name: str, more: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where only k is asked, nobody makes an array a record."""
+    """With k alone, no array has one entry per record."""
     monkeypatch.setattr(EncodedTable, "tuple_of", property(lambda _: pytest.fail("an array a record")))
     monkeypatch.setattr(RunLengthLabels, "labels", lambda _: pytest.fail("an array a record"))
     monkeypatch.setattr(EncodedTable, "with_reference_rows", lambda *_: pytest.fail("an array a record"))
@@ -118,7 +118,7 @@ def test_an_algorithm_must_place_every_record() -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["kacpc", "kmember", "mondrian"])
 def test_memory_grows_with_tuples_not_records(name: str) -> None:
-    """50 million records of 20,000 tuples at k = 20,000: 400 MB for an array of numbers a record."""
+    """50 million records of 20,000 tuples at k = 20,000: an array of one number per record would take 400 MB."""
     script = f"""
         import resource, numpy as np
         from dbanon import algorithms

@@ -1,4 +1,4 @@
-"""SimDiv against a plain loop over all pairs, on rows worked out by hand, and what it publishes in SQL."""
+"""SimDiv compared with a plain loop over all pairs, rows worked out by hand, and its releases in SQL."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PAPER = simdiv.resolve_options(DEFAULTS | {"reproduce": "paper"})
 
 
 def diverse(made: EncodedTable, seed: int, columns: int = 1) -> EncodedTable:
-    """The space with sensitive columns, skewed, some NULL, and attributes of different influence."""
+    """Return the table with skewed sensitive columns, some NULL, and attributes of different influence."""
     rng = random.Random(seed)
     sensitive_columns = []
     for _ in range(columns):
@@ -155,8 +155,11 @@ COUNTRIES = encoded_table.CategoricalAttribute(np.array([-1, 0, 1, 1, 0, 4], np.
 
 
 def figure_9(ages: encoded_table.Attribute | None = None) -> EncodedTable:
-    """The six rows of the paper's Figure 9, in canonical order: 1 (75, Greenland, Leukemia), 2 (75, Canada, Rhinitis),
-    5 and 6 (77, Canada, Rhinitis), 3 (78, Belize, Leukemia), 4 (80, Belize, Leukemia)."""
+    """Return the six rows of the paper's Figure 9, in canonical order.
+
+    1 (75, Greenland, Leukemia), 2 (75, Canada, Rhinitis), 5 and 6 (77, Canada, Rhinitis), 3 (78, Belize, Leukemia), 4
+    (80, Belize, Leukemia).
+    """
     number = encoded_table.NumericAttribute(np.array([0.0, 2, 3, 5]), True, magnitudes=np.array([75.0, 77, 78, 80]))
     codes = [np.array([0, 0, 1, 1, 2, 3], np.int32), np.array([0, 1, 1, 1, 2, 2], np.int32)]
     disease = np.array([0, 1, 1, 1, 0, 0], np.int32)
@@ -180,17 +183,22 @@ NUMBERS = [1, 2, 5, 6, 3, 4]
     ],
 )
 def test_the_rows_of_figure_9(options: dict[str, Any], expected: list[set[int]]) -> None:
-    """Angles of (age, country code 0, 1, 2) are 0, 0.01333, 0.01299 twice, 0.02564, 0.025; their mean is 0.01499, and
-    records are ranked by how far they are from it: 2, 5, 6, 4, 3, 1. Slices (2, 5), (6, 4), (3, 1) give the centers 2,
+    """Angles of (age, country code 0, 1, 2) are 0, 0.01333, 0.01299 twice, 0.02564, 0.025; their mean is 0.01499.
+
+    Records are ranked by how far they are from it: 2, 5, 6, 4, 3, 1. Slices (2, 5), (6, 4), (3, 1) give the centers 2,
     6 (77 is new) and 3. The last record of each must have the other disease: 4 is nearer to 2 than 1 is, then 1, then
-    5. For similarity alone 5 is nearest to 2, then 4 to 6."""
+    5. For similarity alone 5 is nearest to 2, then 4 to 6.
+    """
     result = clusters_of(figure_9(), 2, USUAL | options)
     assert [{NUMBERS[r] for r in c} for c in result] == expected
 
 
 def test_figure_9c_raises_country_without_diversity() -> None:
-    """All stands one level up already: 75-80, North (code 0) and Central America (1). The cluster of 1 and 2 has both
-    diseases; those of 3 and 4 and of 5 and 6 have one each and publish America (0 to 1)."""
+    """All values are one level up already: 75-80, North (code 0) and Central America (1).
+
+    The cluster of 1 and 2 has both diseases; those of 3 and 4 and of 5 and 6 have one each and publish America (0 to
+    1).
+    """
     ages = encoded_table.CategoricalAttribute(np.array([-1, 0], np.int32), np.array([1], np.int32), influence=0.2)
     continents = encoded_table.CategoricalAttribute(
         np.array([-1, 0, 0], np.int32), np.array([1, 2], np.int32), influence=0.8
@@ -236,7 +244,7 @@ def test_reproduce_option_sets_defaults() -> None:
 
 
 def test_union_of_raised_clusters_meets_person_model() -> None:
-    """Two clusters of two persons each, the same two: raised they would be one class, with each person once."""
+    """Two clusters of the same two persons: raised they would be one class, with each person once."""
     number = encoded_table.NumericAttribute(np.arange(4.0), True)
     codes = np.array([[0], [1], [2], [3]], np.int32)
     sensitive = SensitiveColumn(np.array([0, 1, 0, 1], np.int32), np.array([2, 2, 0]))
@@ -266,7 +274,7 @@ TREES = "hierarchies := {'zip': E'1a;1;*\\n1b;1;*\\n2a;2;*\\n2b;2;*'}"
 
 @pytest.fixture
 def people(con: Any) -> Iterator[Any]:
-    """Twelve people of different ages, six with each disease."""
+    """Create twelve people of different ages, six with each disease."""
     con.execute("CREATE TABLE people (age INTEGER, zip VARCHAR, disease VARCHAR, n INTEGER)")
     rows = [(20 + i, f"{1 + i // 6}{'ab'[i % 2]}", "Flu" if i < 6 else "HIV", i) for i in range(12)]
     con.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", rows)

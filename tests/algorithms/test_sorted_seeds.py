@@ -1,4 +1,4 @@
-"""Systematic clustering and its relatives against plain loops over all records, and as a user types them."""
+"""Systematic clustering and its relatives compared with plain loops over all records, and called in SQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""objective = 'sse': the least squared distances to the mean of a class, beside all partitions of small tables."""
+"""objective = 'sse': the least squared distances to the class mean, compared with all partitions of small tables."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def metric_values(con: Any, call: str) -> dict[str, float]:
 
 
 def mixture(draw: random.Random, n: int, parts: int = 6) -> list[Row]:
-    """Records around some points, each with its own spread."""
+    """Return records around some points, each with its own spread."""
     around = [(draw.uniform(-50, 50), draw.uniform(-50, 50), draw.uniform(0.2, 9)) for _ in range(parts)]
     choices = [draw.choice(around) for _ in range(n)]
     return [(round(draw.gauss(x, s), 2), round(draw.gauss(y, s)), draw.choice("abc")) for x, y, s in choices]
 
 
 def minimal_share(rows: Sequence[Row], k: int, values: int = 1) -> float:
-    """The least share of squares of all partitions with so many records and distinct values of d in each class."""
+    """Return the least share of squares over all partitions into classes of k records and `values` values of d."""
     columns = list(zip(*rows, strict=True))[:2]
     return min(
         sse_share(columns, (Number(), Number()), groups)
@@ -168,7 +168,7 @@ def test_squares_of_a_category_are_refused(con: Any) -> None:
 
 @pytest.mark.parametrize("axes", [1, 2, 5])
 def test_the_neighbours_are_the_nearest_of_all(axes: int) -> None:
-    """With few axes exactly, by distance: which of those at one distance does not matter."""
+    """With few axes the search is exact, by distance; ties are interchangeable."""
     draws = np.random.default_rng(axes)
     rounded = np.round(draws.normal(size=(400, axes)), 1 if axes < 3 else 9)
     near = nearest_neighbours(rounded, 7, lambda: None)

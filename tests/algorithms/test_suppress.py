@@ -1,4 +1,4 @@
-"""`suppress`: at most so many records are left out, the others lose less by it, and all of it is told."""
+"""`suppress`: at most this share is suppressed, the other records lose less, and every suppression is reported."""
 
 from __future__ import annotations
 
@@ -120,11 +120,14 @@ def test_a_share_is_between_0_and_1(people: Any, share: str) -> None:
         people.execute(f"FROM kacpc{CALL.format(share)}")
 
 
-# --- algorithms that leave records out by a rule of their own ------------------------------------------------
+# --- algorithms that suppress records by a rule of their own -------------------------------------------------
 
 
 def halves(number: int, told: list[int]) -> Registered:
-    """Leaves out the first so many records, as far as it may, and halves the others; at most five by its own bound."""
+    """Return an algorithm that suppresses the first `number` records, as far as allowed, and halves the others.
+
+    By its own bound it suppresses at most five. `told` collects the `max_suppressed` of each call.
+    """
 
     def run(made: encoded_table.EncodedTable, limits: Constraint, options: Mapping[str, object], check: Check) -> Ints:
         told.append(int(str(options[MAX_SUPPRESSED])))
@@ -139,7 +142,7 @@ def halves(number: int, told: list[int]) -> Registered:
 
 
 def alternating(rows: int, values: list[int]) -> encoded_table.EncodedTable:
-    """A table of one number, 0 to rows - 1, and a sensitive column."""
+    """Create a table of one number, 0 to rows - 1, and a sensitive column."""
     code_table, _ = encoded_table.encode_table(
         (encoded_table.NumericAttribute(np.arange(rows, dtype=np.float64), True),),
         [np.arange(rows, dtype=np.int32)],
@@ -169,7 +172,7 @@ def test_suppressing_above_limit_is_defect() -> None:
 
 
 def test_suppressed_returned_if_rest_misses_model() -> None:
-    """The four records that go have all of a value."""
+    """The four records to be suppressed are all those of one value."""
     result = alternating(20, [1] * 4 + [0] * 16)
     labels = by_row.run(
         halves(4, []),
@@ -194,12 +197,12 @@ def test_fully_suppressed_table_is_one_cluster() -> None:
     assert labels.tolist() == [0] * 20
 
 
-# --- what was promised, on many random tables ---------------------------------------------------------------
+# --- guarantees, on many random tables ----------------------------------------------------------------------
 
 
 @st.composite
 def spaces(draw: st.DrawFn) -> tuple[encoded_table.EncodedTable, Constraint, float]:
-    """A table of one number and one flat category, with a sensitive column and perhaps a model."""
+    """Draw a table of one number and one flat category, with a sensitive column and perhaps a model."""
     rows = draw(st.integers(6, 40))
     rng = random.Random(draw(st.integers(0, 10**6)))
     number = np.array([rng.choice((rng.randrange(5), rng.randrange(40))) for _ in range(rows)])
@@ -231,11 +234,11 @@ def test_the_share_holds_the_loss_falls_and_the_models_are_met(
     code_table, constraint, share = case
     selected_algorithm = algorithms.find(algorithm)
     options = {p.name: p.default for p in selected_algorithm.own}
-    still = algorithms.Refinement(budget=algorithms.SearchBudget(0))  # who is left out is decided before a search
+    still = algorithms.Refinement(budget=algorithms.SearchBudget(0))  # suppressed records are chosen before a search
     leave = replace(still, max_suppressed_share=share)
     try:
         full_labels = by_row.run(selected_algorithm, code_table, constraint, options, refinement=still)
-    except Exception as error:  # the whole table does not meet the model: then it does not here either
+    except Exception as error:  # the whole table does not meet the model: then it fails here too
         with pytest.raises(type(error)):
             by_row.run(selected_algorithm, code_table, constraint, options, refinement=leave)
         return
@@ -264,5 +267,5 @@ def test_the_share_holds_the_loss_falls_and_the_models_are_met(
 
 
 def _distance(group: list[int], overall: list[int]) -> float:
-    """Half of what two distributions differ by."""
+    """Return half of the summed absolute differences of two distributions."""
     return sum(abs(group.count(v) / len(group) - overall.count(v) / len(overall)) for v in set(overall)) / 2

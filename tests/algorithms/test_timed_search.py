@@ -1,4 +1,4 @@
-"""improve='5s' searches once and is written down as moves: the same moves give the same release."""
+"""improve='5s' searches once and is stored as moves: the same moves give the same release."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_timed_release_equals_its_moves(con: Any, algorithm: str) -> None:
     assert end >= start
     assert result[-1][0] == 1
     assert [share for share, _ in result] == sorted(share for share, _ in result)
-    assert result[-1][1] == pytest.approx((end - start) / (1 - start), abs=1e-9)  # nothing but the search changed it
+    assert result[-1][1] == pytest.approx((end - start) / (1 - start), abs=1e-9)  # only the search changed it
 
 
 @pytest.mark.exhaustive
@@ -186,4 +186,4 @@ def test_ctrl_c_keeps_best_so_far() -> None:
     assert document["saved"] > 0
     assert document["same"]
     assert document["seconds"] < 120  # of ten minutes
-    assert done.stdout.splitlines()[1] == "interrupted"  # Ctrl-C is what it was before
+    assert done.stdout.splitlines()[1] == "interrupted"  # Ctrl-C works as before

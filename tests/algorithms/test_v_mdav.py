@@ -1,4 +1,4 @@
-"""V-MDAV against a plain loop over records."""
+"""V-MDAV compared with a plain loop over records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dbanon.privacy_models.constraint import Constraint
 
 
 def table(draws: np.random.Generator, rows: int, values: int, nulls: float) -> EncodedTable:
-    """Return two numbers and a category of so many different values, some of them NULL."""
+    """Return two numbers and a category with `values` distinct values, a share `nulls` of them NULL."""
     numbers = [NumericAttribute(np.arange(float(values)), True, weight) for weight in (1.0, 1.5)]
     tree = CategoricalAttribute(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32), 0.1)
     columns = [draws.integers(0, n, rows).astype(np.int32) for n in (values, values, 3)]

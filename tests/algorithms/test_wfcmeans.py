@@ -1,4 +1,4 @@
-"""WF-C-means: against plain loops over all records, by hand, and as a user types it."""
+"""WF-C-means compared with plain loops over all records, by hand, and called in SQL."""
 
 from __future__ import annotations
 
@@ -59,8 +59,10 @@ def test_large_table_equals_plain_loop(seed: int, monkeypatch: pytest.MonkeyPatc
 
 
 def test_distinguishing_column_weighs_more() -> None:
-    """Clusters {0, 2} and {8, 10}: of the first column 4 within and 64 between; of the other 50 and nothing. The shares
-    are 1 and 0, and the weights go from a half each halfway there."""
+    """Clusters {0, 2} and {8, 10}: of the first column 4 within and 64 between; of the other 50 and nothing.
+
+    The shares are 1 and 0, and each weight moves halfway there from one half.
+    """
     encoded_table = encoded(Table([(0, 0), (2, 10), (8, 5), (10, 5)], [Number(), Number()], 2)).space
     means = wfcmeans._WeightedMeans(encoded_table, np.array([0, 2]), lambda: None)
     means.nearest = np.array([0, 0, 1, 1])
@@ -71,8 +73,10 @@ def test_distinguishing_column_weighs_more() -> None:
 
 
 def test_small_cluster_moves_center_of_joined_cluster() -> None:
-    """Of {1 1}, {2}, {4}, {7 7 7} the second joins the first, whose center moves to 4/3. 4 is at 8/3 from it, at 3 from
-    7; it would be at 3 from both if the center had stayed."""
+    """Of {1 1}, {2}, {4}, {7 7 7} the second joins the first, whose center moves to 4/3.
+
+    4 is at 8/3 from it, at 3 from 7; it would be at 3 from both if the center had stayed.
+    """
     encoded_table = encoded(Table([(v,) for v in (1, 1, 2, 4, 7, 7, 7)], [Number()], 2)).space
     means = wfcmeans._WeightedMeans(encoded_table, np.array([4, 2, 3, 0]), lambda: None)
     means.nearest = np.array([3, 1, 2, 0])

@@ -1,4 +1,4 @@
-"""Python's own ways to ask about a release, and what it shows on a terminal."""
+"""Python's own ways to inspect a release, and its display on a terminal."""
 
 from __future__ import annotations
 

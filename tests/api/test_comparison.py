@@ -1,4 +1,4 @@
-"""Comparisons from Python: DataFrames in and out, and tables that keep runs so that a stopped comparison goes on."""
+"""Comparisons from Python: DataFrames in and out, and tables of runs that resume a stopped comparison."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def clinic(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def runs_made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """Every run on the whole table, as it is made."""
+    """Record every run on the whole table, as it is made."""
     result: list[tuple[str, int]] = []
     run = algorithms.run_algorithm
 

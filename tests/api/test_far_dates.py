@@ -1,4 +1,4 @@
-"""Releases with dates that Python does not have."""
+"""Releases with dates outside Python's range."""
 
 from __future__ import annotations
 

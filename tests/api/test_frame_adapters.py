@@ -1,4 +1,4 @@
-"""Frames of any library: the kind that came goes back, with its types and nothing that is no released row."""
+"""Frames of any library: the result is of the kind of the input, with its types and released rows only."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ TYPES = [
 
 
 def arrow() -> pa.Table:
-    """Twelve people."""
+    """Return an Arrow table of twelve people."""
     return pa.table({"age": AGES, "disease": ["Flu", "Cold", "HIV"] * 4})
 
 
 def typed() -> pa.Table:
-    """The same with a column of every type."""
+    """Return the twelve people with a column of every type."""
     table = arrow()
     for name, type_, value in TYPES:
         table = table.append_column(name, pa.array([value] * COUNT, type_))
@@ -46,7 +46,7 @@ def typed() -> pa.Table:
 
 
 def as_arrow(frame: Any) -> pa.Table:
-    """The rows of a frame of any kind."""
+    """Return the rows of a frame of any kind as Arrow."""
     if isinstance(frame, pd.DataFrame):
         return pa.Table.from_pandas(frame, preserve_index=False)
     if isinstance(frame, pa.RecordBatch):
@@ -62,7 +62,7 @@ def as_arrow(frame: Any) -> pa.Table:
 
 
 class Stream:
-    """Somebody's own frame, which can be read once."""
+    """A frame class of a third party that can be read once."""
 
     def __init__(self, table: pa.Table) -> None:
         self.reader = table.to_reader(max_chunksize=5)
@@ -98,7 +98,7 @@ KINDS: dict[str, tuple[Any, str, str]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:The inplace keyword")  # of pandas 3.1, about what DuckDB 1.5 does
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # a warning of pandas 3.1 about DuckDB 1.5
 @pytest.mark.parametrize("kind", KINDS)
 def test_output_frame_type_and_dtypes_match_input(kind: str) -> None:
     make, release, classes = KINDS[kind]
@@ -129,7 +129,7 @@ def test_output_frame_type_and_dtypes_match_input(kind: str) -> None:
     )
 
 
-# --- nothing that is no released row ------------------------------------------------------------------------
+# --- released rows only --------------------------------------------------------------------------------------
 
 
 def test_pandas_index_ignored_and_order_not_revealed() -> None:
@@ -240,7 +240,7 @@ def test_relation_without_python_scan_returned_elsewhere() -> None:
         assert con.sql("SELECT count(*) FROM duckdb_views() WHERE NOT internal").fetchall() == [(0,)]
 
 
-# --- what is no frame ---------------------------------------------------------------------------------------
+# --- inputs that are no frames -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("library", ["pandas", "pyarrow"])

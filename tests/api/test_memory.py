@@ -1,4 +1,4 @@
-"""memory and temp_directory: DuckDB keeps to them, in Python, in the shell and in commands."""
+"""memory and temp_directory: DuckDB respects them in Python, in the shell and in commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names that `import dbanon` gives."""
+"""The public names of `dbanon`."""
 
 from __future__ import annotations
 

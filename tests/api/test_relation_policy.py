@@ -1,4 +1,4 @@
-"""Relations of DuckDB and ibis that are given as data cannot get past the policy of the tables that they read."""
+"""DuckDB and ibis relations passed as data cannot bypass the policy of the tables that they read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dbanon import errors
 
 @pytest.fixture
 def clinic() -> Iterator[Any]:
-    """Patients with a policy, a view of them, and a table `t` without one."""
+    """Create patients with a policy, a view of them, and a table `t` without one."""
     with dbanon.connect() as con:
         con.execute("CREATE TABLE patients AS SELECT 'N' || i AS name, 20 + i % 5 AS age FROM range(60) t(i)")
         dbanon.declare(con, "patients", name="identifier", age="quasi")
@@ -93,6 +93,6 @@ def test_error_of_a_relation_shows_no_value(clinic: Any) -> None:
 
 
 def _failing() -> Iterator[Any]:
-    """Batches of which the second cannot be read."""
+    """Yield batches of which the second cannot be read."""
     yield pa.record_batch({"name": pa.array([1])})
     raise pa.ArrowInvalid("Could not convert 'CANARY1' with type str")

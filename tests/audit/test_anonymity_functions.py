@@ -30,7 +30,7 @@ TREE = "Flu;Infectious;*\nHIV;Infectious;*\nCancer;Oncology;*"
 
 
 def literal(value: object) -> str:
-    """A parameter's value as SQL."""
+    """Return a parameter's value as SQL."""
     if isinstance(value, dict):
         return "MAP {" + ", ".join(f"{literal(k)}: {literal(v)}" for k, v in value.items()) + "}"
     if isinstance(value, (list, tuple)):
@@ -44,7 +44,7 @@ def call(function: str, table: str = "t", equals: str = "=", **parameters: objec
 
 
 def rows(con: Any, function: str, table: str = "t", **parameters: object) -> list[dict[str, Any]]:
-    """The rows of one call."""
+    """Return the rows of one call."""
     cursor = con.execute(f"FROM {call(function, table, **parameters)}")
     names = [column[0] for column in cursor.description]
     assert names == (ALL if function == "anonymity" else WORST)
@@ -52,18 +52,18 @@ def rows(con: Any, function: str, table: str = "t", **parameters: object) -> lis
 
 
 def achieved(con: Any, function: str, table: str = "t", **parameters: object) -> float:
-    """The achieved value, which every row of a call about one sensitive column has."""
+    """Return the achieved value, which is equal in every row of a call about one sensitive column."""
     (result,) = {row["achieved"] for row in rows(con, function, table, **parameters)}
     return float(result)
 
 
 def summary(con: Any, table: str = "t", **parameters: object) -> dict[tuple[str, str | None], dict[str, Any]]:
-    """The rows of anonymity() by model and sensitive column."""
+    """Return the rows of anonymity() by model and sensitive column."""
     return {(row["model"], row["sensitive"]): row for row in rows(con, "anonymity", table, **parameters)}
 
 
 def values(con: Any, function: str, **parameters: object) -> dict[Any, float]:
-    """The value of each class of column g."""
+    """Return the value of each class of column g."""
     return {row["class"]["g"]: row["value"] for row in rows(con, function, qi=["g"], **parameters)}
 
 
@@ -78,7 +78,7 @@ def assert_refused(con: Any, query: str, match: str) -> None:
 
 @pytest.fixture
 def star(con: Any) -> Any:
-    """Six rows as a partition P* publishes them."""
+    """Create six rows as a partition P* publishes them."""
     con.execute(
         "CREATE TABLE t AS FROM (VALUES ('E1', 'Flu'), ('E1', 'Flu'), ('E1', 'Cancer'), ('E2', 'Flu'), "
         "('E2', 'Cancer'), ('E2', 'HIV')) AS v (g, disease)"
@@ -216,11 +216,11 @@ def sample(seed: int) -> Sample:
 
 
 def definitions(classes: Sequence[models.Class], column: int, joint: bool) -> dict[str, models.Achieved]:
-    """Return what each model is by its definition, by the name that anonymity() gives it."""
+    """Return the value of each model by its definition, under the name that anonymity() uses."""
     tree = [line.split(";") for line in TREE.split("\n")]
 
     def recursive(part: models.Class) -> int:
-        """The greatest l with r_1 < 2 (r_l + .. + r_m) in every part."""
+        """Return the greatest l with r_1 < 2 (r_l + .. + r_m) in every part."""
         parts = models.parts_of(part, column, joint)
         return min(
             (max((n for n in range(1, 9) if models.recursive([p], n, column).table < 2), default=0) for p in parts),
@@ -244,7 +244,7 @@ def definitions(classes: Sequence[models.Class], column: int, joint: bool) -> di
 
 @pytest.mark.parametrize("seed", range(16))
 def test_every_model_equals_its_definition(con: Any, seed: int) -> None:
-    """NULLs, persons, records of nobody known, and joint judgement among them."""
+    """Includes NULLs, persons, records of unknown persons, and joint judgement."""
     table = sample(seed)
     table.store(con)
     joint = seed % 4 >= 2
@@ -343,8 +343,10 @@ def test_many_values_need_no_more_memory_than_the_table(con: Any) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("seed", range(4))
 def test_the_values_are_those_of_pycanon(con: Any, seed: int) -> None:
-    """Of its measures those that are right: its recursive diversity begins at the least frequent value, and its
-    enhanced likeness is not judged value by value."""
+    """Compares the correct metrics only.
+
+    Its recursive diversity begins at the least frequent value, and its enhanced likeness is not judged value by value.
+    """
     canon = pytest.importorskip("pycanon.anonymity")
     rng = random.Random(f"canon {seed}")
     n = rng.randint(10, 80)

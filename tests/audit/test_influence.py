@@ -1,4 +1,4 @@
-"""Influence: against forests of repeated records, on planted tables, and as a table function and weights in SQL."""
+"""Influence compared with forests of repeated records, on planted tables, as a table function, and as weights in SQL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytest.importorskip("sklearn", reason="influence needs the extra learn")
 
 
 def table(records: list[tuple[int, ...]], positions: list[float] | None = None) -> EncodedTable:
-    """Records of codes, the last of which is the sensitive one."""
+    """Return records of codes, the last of which is the sensitive one."""
     columns = np.array(records, np.int32)
     numbers = [
         encoded_table.NumericAttribute(np.arange(columns[:, j].max() + 1.0), True) for j in range(columns.shape[1] - 1)
@@ -42,7 +42,7 @@ def table(records: list[tuple[int, ...]], positions: list[float] | None = None) 
 
 
 def random_rows(seed: int, n: int = 60) -> list[tuple[int, int, int, int]]:
-    """Three columns, of which the first decides the sensitive value nine times out of ten and the last is constant."""
+    """Return three columns: the first decides the sensitive value in 9 of 10 records, the last is constant."""
     rng = random.Random(seed)
     values = []
     for _ in range(n):
@@ -52,7 +52,7 @@ def random_rows(seed: int, n: int = 60) -> list[tuple[int, int, int, int]]:
 
 
 def plainly(made: EncodedTable, settings: influence_forest.ForestSettings) -> tuple[list[list[float]], list[float]]:
-    """Drops by tree and attribute, and accuracies, from trees that are fitted to the records one by one."""
+    """Return drops by tree and attribute, and accuracies, from trees fitted to the records one by one."""
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     of = made.sensitive[0]

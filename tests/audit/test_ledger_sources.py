@@ -25,7 +25,7 @@ SENSITIVE = ("risk", "disclosure", "exposure")
 
 
 def clinic(con: Any) -> None:
-    """A table with a policy, and a release `safe` of it."""
+    """Create a table with a policy, and a release `safe` of it."""
     con.execute(VISITS.format(name="visits"))
     dbanon.load_hierarchy(con, "zips", TREE)
     roles: dict[str, Any] = {"age": "quasi", "sex": "quasi", "zip": ("quasi", "zips"), "disease": "sensitive"}
@@ -35,7 +35,7 @@ def clinic(con: Any) -> None:
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Any]:
-    """One that no test changes."""
+    """Return a shared clinic that no test changes."""
     with dbanon.connect() as con:
         clinic(con)
         yield con
@@ -43,7 +43,7 @@ def shared() -> Iterator[Any]:
 
 @pytest.fixture
 def made(con: Any) -> Any:
-    """One that is the test's own, on a connection that was only attached."""
+    """Return a clinic of the test's own, on a connection that was only attached."""
     kept.state(con, clinic, clinic)
     return con
 
@@ -79,7 +79,7 @@ ODD = (
 
 
 def test_persons_are_counted_as_though_they_had_been_released(con: Any) -> None:
-    """`copy` is the person, released beside the rest: the ledger tells the same, whatever types the columns have."""
+    """`copy` repeats the person column and is released: the ledger gives equal results, whatever the column types."""
     con.execute(ODD)
     dbanon.create_release(
         con, "safe", "kacpc", "odd", k=5, person="who", qi=["age", "city"], sensitive=["d"],

@@ -1,4 +1,4 @@
-"""ml_utility: what a release keeps of what can be learned, planted and against another forest."""
+"""ml_utility: how much a release preserves for learning, on planted data and compared with another forest."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_decisive_attribute_kept_or_lost(con: Any) -> None:
     assert by["majority"]["accuracy"] < 0.6 and by["majority"]["balanced_accuracy"] == 0.5
     blind = metric_values(con, "blind")
     assert blind["source"] == by["source"] and abs(blind["release"]["kept"]) < 0.2
-    # Of a ward its side is all that decides: a release of sides keeps it whole.
+    # Only the side of a ward matters: a release of sides keeps it whole.
     assert metric_values(con, "sides", ", target = 'side'")["release"]["accuracy"] == 1
     assert metric_values(con, "sides")["source"]["tested"] == 660
 
@@ -121,7 +121,7 @@ def test_scores_close_to_reference_forest(seed: int) -> None:
 
 
 def plain_accuracy(labels: Sequence[int], guesses: Sequence[int], records: Sequence[int]) -> tuple[float, float]:
-    """Accuracy and balanced accuracy, record by record."""
+    """Return accuracy and balanced accuracy, computed record by record."""
     all_values = [(label, guess) for label, guess, n in zip(labels, guesses, records, strict=True) for _ in range(n)]
     shares = [
         sum(guess == one for label, guess in all_values if label == one) / sum(label == one for label, _ in all_values)
@@ -131,7 +131,7 @@ def plain_accuracy(labels: Sequence[int], guesses: Sequence[int], records: Seque
 
 
 def test_test_records_are_not_trained_on() -> None:
-    """Of each a record of the same label whose box holds them, while there is one, and no other."""
+    """Each record takes a record of the same label whose box holds it, while there is one, and no other."""
     draw = random.Random(2)
     for turn in range(60):
         boxes = sorted(
@@ -157,7 +157,7 @@ def test_test_records_are_not_trained_on() -> None:
 
 
 def test_overlapping_boxes_lose_their_share() -> None:
-    """Three times the records, three times as often: a narrow box does not lose those of a wide one."""
+    """The wide box has three times the records of the narrow one and loses three times as many."""
     rows = WeightedRecords(np.array([[1.0], [2.0]]), np.array([0, 0]), np.array([3000, 1000]))
     weighted_records = WeightedRecords(np.array([[1.5]]), np.array([0]), np.array([800]))
     people = ReleasedRecords(rows, np.array([[0.0, 5.0], [1.0, 2.0]])).remove_people(

@@ -1,4 +1,4 @@
-"""query_error: against a slow plain Python implementation, and what must hold of any release."""
+"""query_error compared with a slow plain Python implementation, and properties of any release."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def rows(con: Any, release: str = "rel", source: str = "src", more: str = "") ->
 
 
 def number(*parts: object) -> int:
-    """DuckDB's md5_number_lower of the parts, separated by colons."""
+    """Return DuckDB's md5_number_lower of the parts, separated by colons."""
     return int.from_bytes(hashlib.md5(":".join(map(str, parts)).encode()).digest()[8:], "little")
 
 
@@ -75,7 +75,10 @@ def slow(
     sanity: float = 0.001,
     most: int = 3,
 ) -> dict[tuple[str, int], list[float]]:
-    """Errors by (kind, predicates); every value is a number and every published value an interval, None is missing."""
+    """Return errors by (kind, predicates).
+
+    Every value is a number and every published value an interval; None is missing.
+    """
     count = len(steps)
     result: dict[tuple[str, int], list[float]] = {}
     for n in range(1, queries + 1):
@@ -166,7 +169,7 @@ def test_equals_slow_implementation(con: Any, seed: int, most: int) -> None:
         assert row["mean"] > 0
 
 
-# --- what must hold ---------------------------------------------------------------------------------------
+# --- properties -------------------------------------------------------------------------------------------
 
 EVERY_TYPE = """
     CREATE OR REPLACE TABLE src AS SELECT
@@ -245,7 +248,7 @@ def test_real_releases_in_every_form_and_a_file(con: Any, tmp_path: Path) -> Non
     coarse = rows(con, "safe", "people", "queries=60")
     assert coarse[0]["mean"] > result["text"][0]["mean"]
     con.execute("ALTER TABLE safe DROP born")
-    assert len(rows(con, "safe", "people", "queries=60")) == 4  # what is withheld is not asked about
+    assert len(rows(con, "safe", "people", "queries=60")) == 4  # withheld values are not queried
 
 
 def test_without_numbers_only_counts_queried(con: Any) -> None:

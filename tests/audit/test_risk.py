@@ -36,7 +36,7 @@ def rows(con: Any, call: str) -> list[dict[str, Any]]:
 
 
 def numbers(con: Any, call: str) -> dict[str, float]:
-    """Value by name; of several sensitive columns the last."""
+    """Return value by name; of several sensitive columns the last."""
     return {row["name"]: row["value"] for row in rows(con, call)}
 
 
@@ -46,7 +46,7 @@ def close(value: float) -> Any:
 
 @pytest.fixture
 def star(six: Any) -> Any:
-    """The six rows and the partition P* of them as it is published."""
+    """Create the six rows and their published partition P*."""
     dbanon.load_hierarchy(six, "work", WORK)
     six.execute("UPDATE dbanon.policy SET hierarchy = 'work' WHERE column_name = 'workclass'")
     six.execute(f"CREATE TABLE safe AS FROM (VALUES {STAR}) AS v (age, workclass, disease)")
@@ -104,7 +104,7 @@ def test_every_figure_names_its_classes(star: Any) -> None:
 
 @pytest.fixture
 def clinic(con: Any) -> Any:
-    """Six patients and two releases of them, from Figure 9 of the similarity-and-diversity paper."""
+    """Create six patients and two releases of them, from Figure 9 of the similarity-and-diversity paper."""
     con.execute(
         "CREATE TABLE six AS FROM (VALUES (75, 'Greenland', 'Leukemia'), (75, 'Canada', 'Rhinitis'), "
         "(78, 'Belize', 'Leukemia'), (80, 'Belize', 'Leukemia'), (77, 'Canada', 'Rhinitis'), "
@@ -182,7 +182,7 @@ def test_open_and_suppressed_values_are_vague(con: Any) -> None:
 
 
 def oracle(classes: dict[Any, list[str | None]], threshold: float) -> dict[str, float]:
-    """The numbers of sensitive values by class."""
+    """Return the numbers of sensitive values by class."""
     n = sum(map(len, classes.values()))
     sizes = [len(c) for c in classes.values()]
     counts = [Counter(v for v in c if v is not None) for c in classes.values()]
@@ -234,7 +234,10 @@ def test_equals_plain_python(con: Any, seed: int) -> None:
 
 
 def sampled_classes(con: Any, cells: Sequence[tuple[str, int]], sample: float, seed: int) -> set[tuple[str, int]]:
-    """The classes of a sample: of a table of the same published values in which each class exposes a value."""
+    """Return the classes that a sample draws.
+
+    They are read from a table with equal published values in which each class exposes a value.
+    """
     con.execute("CREATE OR REPLACE TABLE alike (a VARCHAR, b INTEGER, s VARCHAR)")
     con.executemany("INSERT INTO alike VALUES (?, ?, 'x')", cells)
     (row,) = rows(con, f"exposure('alike', qi=['a', 'b'], sensitive='s', sample={sample}, seed={seed})")
@@ -282,7 +285,7 @@ def test_full_sample_and_tiny_samples_have_classes(star: Any) -> None:
     assert {n["exposure"] for n in numbers_by_seed.values()} == {0, 1}
     with pytest.raises(duckdb.Error, match="sample must be a number above 0 and at most 1"):
         star.execute("FROM exposure('safe', source='six', sample=0)")
-    with pytest.raises(duckdb.Error):  # all numbers of risk are of all classes
+    with pytest.raises(duckdb.Error):  # all numbers of risk cover all classes
         star.execute("FROM risk('safe', source='six', sample := 0.5)")
 
 
@@ -318,7 +321,7 @@ def test_samples_lie_around_the_exposure_of_all_classes(con: Any) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_population_is_matched_as_by_hand(con: Any, seed: int) -> None:
-    """Intervals, nodes, masks, *, NULL and open ends against a plain loop over the population."""
+    """Intervals, nodes, masks, *, NULL and open ends compared with a plain loop over the population."""
     rng = random.Random(seed)
     tree = {"a1": "A", "a2": "A", "b1": "B", "b2": "B"}
     dbanon.load_hierarchy(con, "wards", [[leaf, node, "*"] for leaf, node in tree.items()])

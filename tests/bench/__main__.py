@@ -1,12 +1,12 @@
-"""Benchmarks: `python -m tests.bench`. Each figure stands beside a baseline measured in the same run.
+"""Benchmarks: `python -m tests.bench`. Each figure is next to a baseline measured in the same run.
 
 `first`: the first call after an install; `small`: whole statements on Adult; `large` (`--rows`): 1M rows and more;
 `bounded` (`--memory`): under a memory limit; `wide` (`--tables`): many columns, all records distinct; `improve`: least
-loss; `squares`: microaggregation; `streams`: every stream system beside FADS; `spark` (`--rows`): by Spark, which must
-be installed; `lossless`: `best` where most classes lose nothing, and with persons and a large k; `figures` (`--plot`):
-the papers' figures; `guide`: the guide to all algorithms; `own` (`--file`, `--hierarchies`, `--quasi`, `--sensitive`,
-`--numbers`, `--call`): what is lost on a table of yours. Anything else is a table of tests/bench/speed.py: statement,
-clustering alone, and a plain loop.
+loss; `squares`: microaggregation; `streams`: every stream algorithm compared with FADS; `spark` (`--rows`): by Spark,
+which must be installed; `lossless`: `best` where most classes lose nothing, and with persons and a large k; `figures`
+(`--plot`): the papers' figures; `guide`: the guide to all algorithms; `own` (`--file`, `--hierarchies`, `--quasi`,
+`--sensitive`, `--numbers`, `--call`): the loss on a table of yours. Any other name is a table of tests/bench/speed.py:
+statement, clustering alone, and a plain loop.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ GROUPS: dict[str, Callable[[argparse.Namespace], None]] = {
 
 
 def _names(given: str) -> list[str]:
-    """Names of columns, with commas between them."""
+    """Return the column names of a comma-separated list."""
     return [name.strip() for name in given.split(",") if name.strip()]
 
 
 def arguments() -> argparse.Namespace:
-    """Return what the command line says."""
+    """Return the parsed command line."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -101,7 +101,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Runs what was chosen and prints tables or JSON lines."""
+    """Run the chosen benchmarks and print tables or JSON lines."""
     given_arguments = arguments()
     if given_arguments.cases != ["own"] and not (data.DATA / "adult.csv").exists():
         sys.exit("the benchmarks resample Adult: shared/data/adult.csv is not beside this checkout")

@@ -1,4 +1,4 @@
-"""A measurement in a process of its own, so that its memory and what it has to load are its own."""
+"""Measurements in a process of their own, so that memory and loaded modules are measured separately."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ json.dump(found | {"peak_mb": round(peak)}, sys.stdout)
 
 
 class ProcessFailedError(Exception):
-    """A measurement that ended otherwise; the last line of what it said."""
+    """A measurement process failed; the message is the last line of its output."""
 
 
 def run(function: Any, *, installed: Path = ROOT, **given: Any) -> dict[str, Any]:
-    """Return the dict that a module's function returns in a process of its own, with `peak_mb`, its maximum memory.
+    """Run a module's function in a new process and return its dict, with `peak_mb`, the maximum memory in MB.
 
     Arguments must be JSON values. `installed` is the folder of the packages.
 
     Raises:
-        Failed: The process failed.
+        ProcessFailedError: The process failed.
     """
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(installed), *_others(installed)])}
     job = json.dumps([function.__module__, function.__name__, given], default=str)
@@ -52,29 +52,29 @@ def run(function: Any, *, installed: Path = ROOT, **given: Any) -> dict[str, Any
 
 
 def _others(installed: Path) -> list[str]:
-    """Return the other folders of the module path: with another DuckDB, for example."""
+    """Return the other folders of the module path, for example one with another DuckDB."""
     parts = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     return [p for p in parts if p and Path(p).resolve() not in (ROOT, installed)]
 
 
 class Clock:
-    """Seconds of clock and of CPU, all threads, since it began."""
+    """A clock of wall and CPU seconds of all threads since it was created."""
 
     def __init__(self) -> None:
         self._clock, self._cpu = time.perf_counter(), time.process_time()
 
     def read(self) -> tuple[float, float]:
-        """Seconds of clock, seconds of CPU."""
+        """Return (wall seconds, CPU seconds)."""
         return time.perf_counter() - self._clock, time.process_time() - self._cpu
 
 
 def table(*heads: str) -> str:
-    """The head of a Markdown table."""
+    """Return the head of a Markdown table."""
     return f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}"
 
 
 def row(*cells: object) -> str:
-    """A row of a Markdown table; fractions with as many digits as say something."""
+    """Return a row of a Markdown table; fractions are rounded to significant digits."""
     return f"| {' | '.join(_cell(c) for c in cells)} |"
 
 

@@ -1,4 +1,4 @@
-"""More rows than memory: statements under a memory limit, beside the same without one."""
+"""More rows than memory: statements under a memory limit, compared with runs without one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STATEMENTS = {
 
 
 def write(rows: int, values: int, database: str) -> dict[str, Any]:
-    """Makes a database with the table and its policy. `values` of a sensitive column more, where there are any."""
+    """Create a database with the table and its policy, and with a sensitive column of `values` values if positive."""
     import dbanon
     from tests.bench import data
 
@@ -36,7 +36,7 @@ def write(rows: int, values: int, database: str) -> dict[str, Any]:
 
 
 def measure(database: str, statement: str, memory: str | None) -> dict[str, Any]:
-    """Seconds of a statement on a database file, most bytes in the temporary directory, and a hash of what it made."""
+    """Return the seconds of a statement, the maximum bytes in the temporary directory, and a hash of the result."""
     import dbanon
 
     with (
@@ -60,7 +60,7 @@ def measure(database: str, statement: str, memory: str | None) -> dict[str, Any]
 
 
 class _Spilled(threading.Thread):
-    """Looks how many bytes lie in a directory, ten times a second."""
+    """A thread that records the maximum bytes in a directory, ten times a second."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(daemon=True)
@@ -72,7 +72,7 @@ class _Spilled(threading.Thread):
             for path in self.folder.rglob("*"):
                 try:
                     sizes += path.stat().st_blocks * 512
-                except FileNotFoundError:  # written back meanwhile
+                except FileNotFoundError:  # read back and deleted since
                     continue
             self.most = max(self.most, sizes)
 

@@ -1,4 +1,4 @@
-"""Tables for the benchmarks, made from a seed."""
+"""Tables for the benchmarks, generated from a seed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ QUASI = ("age", "workclass", "education", "marital_status", "race", "sex")
 
 
 def adult(rows: int | None) -> pd.DataFrame:
-    """Adult's six quasi-identifiers and occupation; with `rows`, resampled, then 20% of the cells of each column
-    redrawn from the column."""
+    """Return Adult's six quasi-identifiers and occupation.
+
+    With `rows`, records are resampled, then 20% of the cells of each column are redrawn from the column.
+    """
     source = pd.read_csv(DATA / "adult.csv")[[*QUASI, "occupation"]]
     if rows is None:
         return source
@@ -36,7 +38,7 @@ def adult(rows: int | None) -> pd.DataFrame:
 
 
 def resampled(rows: int, path: Path) -> None:
-    """Writes what `adult` gives for so many rows as Parquet, with numbers of values in memory instead of values."""
+    """Write `adult(rows)` as Parquet, holding value numbers instead of values in memory."""
     source = pd.read_csv(DATA / "adult.csv")[[*QUASI, "occupation"]]
     random = np.random.default_rng(1)
     pick = random.integers(0, len(source), rows).astype(np.int32)
@@ -52,7 +54,7 @@ def resampled(rows: int, path: Path) -> None:
 
 
 def many_values(rows: int, values: int, path: Path) -> None:
-    """Adult resampled, with a sensitive column `code` of so many values beside it."""
+    """Write Adult resampled, with an additional sensitive column `code` of `values` values."""
     resampled(rows, path)
     with duckdb.connect() as con:
         con.execute(f"CREATE TABLE t AS SELECT *, 'c' || hash(file_row_number) % {values} AS code FROM "
@@ -61,7 +63,7 @@ def many_values(rows: int, values: int, path: Path) -> None:
 
 
 def sparse(rows: int, path: Path) -> None:
-    """Eight quasi-identifiers of 10,000 values (`deep`, which have hierarchies), all tuples distinct."""
+    """Write eight quasi-identifiers of 10,000 values (`deep`, with hierarchies), all tuples distinct."""
     random = np.random.default_rng(4)
     pd.DataFrame({f"deep{j}": [f"{v:05d}" for v in random.integers(0, 10_000, rows)] for j in range(8)}).to_parquet(
         path
@@ -69,8 +71,10 @@ def sparse(rows: int, path: Path) -> None:
 
 
 def varied(rows: int, path: Path) -> None:
-    """Eight quasi-identifiers, all tuples distinct: three numbers, nearly all values of which are different, two
-    categories of 10,000 values (`deep`, which have hierarchies), three of 12."""
+    """Write eight quasi-identifiers, all tuples distinct.
+
+    Three numbers with nearly distinct values, two categories of 10,000 values (`deep`, with hierarchies), three of 12.
+    """
     random = np.random.default_rng(4)
     columns: dict[str, Any] = {f"number{j}": random.permutation(rows) // (j + 1) for j in range(3)}
     columns |= {f"deep{j}": [f"{v:05d}" for v in random.integers(0, 10_000, rows)] for j in range(2)}
@@ -79,7 +83,7 @@ def varied(rows: int, path: Path) -> None:
 
 
 def broad(rows: int, path: Path) -> None:
-    """Thirty quasi-identifiers, ten numbers and twenty categories of five values."""
+    """Write thirty quasi-identifiers: ten numbers and twenty categories of five values."""
     random = np.random.default_rng(5)
     columns: dict[str, Any] = {f"number{j}": random.integers(0, 40, rows) for j in range(10)}
     columns |= {f"few{j}": [f"v{v}" for v in random.integers(0, 5, rows)] for j in range(20)}
@@ -87,20 +91,20 @@ def broad(rows: int, path: Path) -> None:
 
 
 def mixed(rows: int) -> pd.DataFrame:
-    """Two continuous quasi-identifiers and four of Adult's categories."""
+    """Return two continuous quasi-identifiers and four of Adult's categories."""
     random = np.random.default_rng(2)
     table = adult(rows)[["workclass", "education", "marital_status", "race", "occupation"]]
     return table.assign(income=random.lognormal(10, 0.6, rows).round(2), height=random.normal(170, 12, rows))
 
 
 def continuous(rows: int) -> pd.DataFrame:
-    """Four continuous quasi-identifiers, all tuples distinct."""
+    """Return four continuous quasi-identifiers, all tuples distinct."""
     random = np.random.default_rng(3)
     return pd.DataFrame({f"x{j}": random.normal(size=rows) for j in range(4)})
 
 
 def load(con: Any, table: pd.DataFrame | Path) -> list[str]:
-    """Stores a table (or a Parquet file) as `t` with its policy; gives its quasi-identifiers."""
+    """Store a table (or a Parquet file) as `t` with its policy; return its quasi-identifiers."""
     if isinstance(table, Path):
         con.execute(f"CREATE TABLE t AS FROM '{table}'").fetchall()
     else:

@@ -1,6 +1,6 @@
 """The figures of the papers on Adult, each one statement of compare(); `--plot FOLDER` draws them.
 
-`python -m tests.bench figures` prints the statements and what they give. The table `adult` has the papers' columns and
+`python -m tests.bench figures` prints the statements and their results. The table `adult` has the papers' columns and
 hierarchies declared.
 """
 
@@ -51,7 +51,7 @@ NINE = (*data.QUASI, "occupation", "native_country", "relationship")
 
 
 def prepare(con: Any) -> None:
-    """The tables `adult` and `adult_nine` with their policies."""
+    """Create the tables `adult` and `adult_nine` with their policies."""
     con.execute(f"CREATE TABLE adult AS SELECT {', '.join(data.QUASI)} FROM read_csv('{data.DATA / 'adult.csv'}')")
     con.execute(f"CREATE TABLE adult_nine AS SELECT {', '.join(NINE)} FROM read_csv('{data.DATA / 'adult.csv'}')")
     for column in NINE:
@@ -66,7 +66,7 @@ def prepare(con: Any) -> None:
 
 
 def report(names: list[str], plots: str | None, as_json: bool) -> None:
-    """Prints what each statement gives, and draws it into a folder."""
+    """Print the result of each statement, and draw it into a folder."""
     con = dbanon.connect()
     prepare(con)
     for name in names or FIGURES:

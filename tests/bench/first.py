@@ -1,4 +1,4 @@
-"""The first call after an install, and the first one of every later process."""
+"""The first call after an install, and the first call of every later process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CALLS = {
 
 
 def process_times(call: str) -> dict[str, Any]:
-    """Seconds of clock and CPU of each step of a process that makes one call on Adult, and the call once more."""
+    """Return wall and CPU seconds of each step of a process that calls on Adult once, and then again."""
     result = {}
     clock = Clock()
     import duckdb
@@ -49,7 +49,7 @@ def process_times(call: str) -> dict[str, Any]:
 
 
 def installed(folder: Path) -> Path:
-    """The packages as an install leaves them: Python compiled, nothing of ours kept from calls."""
+    """Return a folder with the packages as an install leaves them: Python compiled, no cache of earlier calls."""
     for name in ("dbanon", "sql", "hierarchies", "tests"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     compileall.compile_dir(folder / "dbanon", quiet=2)
@@ -72,7 +72,7 @@ STEPS = ("import dbanon", "attach", "first call", "second call")
 
 
 def report(as_json: bool) -> None:
-    """Prints CPU seconds, and those of the clock in brackets."""
+    """Print CPU seconds, and wall seconds in brackets."""
     if not as_json:
         print("\nFirst call: CPU s (s of clock)\n")
         print(table("call", "process", *STEPS, "peak MB"))

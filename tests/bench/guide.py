@@ -1,7 +1,7 @@
-"""The guide to all algorithms, docs/algorithm-guide.md: facts of the registry, and what compare() measures on Adult.
+"""The guide to all algorithms, docs/algorithm-guide.md: facts of the registry, and measurements by compare() on Adult.
 
 `python -m tests.bench guide` measures all algorithms and prints the page; `python -m tests.support.generated` writes it
-again with the figures that it has. tests/test_bench_guide.py checks it against the registry and against Adult.
+again with the stored figures. tests/test_bench_guide.py checks it against the registry and against Adult.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ is. What to look at when you choose:
 
 @dataclass(frozen=True)
 class Figures:
-    """What was measured of one algorithm; None where it has no such figures."""
+    """The measurements of one algorithm; None where a figure does not apply."""
 
     precision: float | None
     ncp: float | None
@@ -59,7 +59,7 @@ UNKNOWN = Figures(None, None, None)
 
 
 def measurements(names: str = "'all'") -> dict[str, Figures]:
-    """Return what compare() says of each algorithm on Adult."""
+    """Return the figures that compare() reports for each algorithm on Adult."""
     with dbanon.connect() as con:
         con.execute(f"CREATE TABLE adult AS SELECT {', '.join(data.QUASI)}, occupation "
                     f"FROM read_csv('{data.DATA / 'adult.csv'}')")  # fmt: skip
@@ -77,7 +77,7 @@ def measurements(names: str = "'all'") -> dict[str, Figures]:
 
 
 def page(figures: Mapping[str, Figures]) -> str:
-    """The page."""
+    """Return the page."""
     parts = [INTRODUCTION]
     algorithms = {a.name: a for a in static_algorithms.algorithms()}
     for family in FAMILIES.values():
@@ -96,7 +96,7 @@ def _table(algorithms: list[Algorithm], figures: Mapping[str, Figures]) -> list[
 
 
 def _row(of: Algorithm, figures: Figures) -> tuple[str, ...]:
-    """One algorithm: facts of the registry around the figures."""
+    """Return the row of one algorithm: facts of the registry around the figures."""
     own_names = {p.name for p in of.own}
     seconds = "" if figures.seconds is None else f"{figures.seconds:.2g}"
     return (
@@ -113,7 +113,7 @@ def _row(of: Algorithm, figures: Figures) -> tuple[str, ...]:
 
 
 def _diversity(of: Algorithm) -> str:
-    """Return how it comes to meet models of sensitive values."""
+    """Return how the algorithm meets models of sensitive values."""
     models = [m for m in of.meets if m not in ("k", "person")]
     message = "merged" if not models else "own" if len(models) > 5 else f"some: {', '.join(models)}"
     texts = [f"{name} = {value}" for name, value in of.defaults.items() if name in ("l", "p", "alpha")]
@@ -121,14 +121,14 @@ def _diversity(of: Algorithm) -> str:
 
 
 def _closeness(of: Algorithm) -> str:
-    """Return how closely it publishes."""
+    """Return how closely the algorithm publishes."""
     values = ["levels" if of.family == "lattice" else "wider" if of.ability(Widening) else "close"]
     values += ["suppressed"] * (of.ability(Suppression) is not None)
     return ", ".join(values + ["or noise"] * (of.ability(NoiseRelease) is not None))
 
 
 def read(text: str) -> dict[str, Figures]:
-    """The figures of a page."""
+    """Return the figures of a page."""
     result = {}
     for name, *cells in re.findall(r"^\| `(\w+)` \| ([\d.]*) \| ([\d,]*) \| ([\d.e+-]*) \|", text, re.MULTILINE):
         precision, ncp, seconds = (float(cell.replace(",", "")) if cell else None for cell in cells)
@@ -137,5 +137,5 @@ def read(text: str) -> dict[str, Figures]:
 
 
 def report() -> None:
-    """Measures, and prints the page."""
+    """Measure, and print the page."""
     print(page(measurements()), end="")

@@ -46,7 +46,7 @@ ARX_OF_A_MILLION = (0.9951, "1.7")
 
 
 def loaded(rows: int | None) -> tuple[Any, list[str]]:
-    """A connection with the table t, ARX's hierarchies and roles; age is a number."""
+    """Return a connection with the table t, ARX's hierarchies and roles; age is a number."""
     con = dbanon.attach(duckdb.connect())
     con.register("made", data.adult(rows))
     con.execute("CREATE TABLE t AS FROM made")
@@ -60,7 +60,7 @@ def loaded(rows: int | None) -> tuple[Any, list[str]]:
 
 
 class Seen:
-    """The moves of the last search and the space of the last clustering."""
+    """The moves of the last search and the table of the last clustering."""
 
     def __init__(self) -> None:
         self.moves, self.space = 0, None
@@ -78,8 +78,10 @@ class Seen:
 
 
 def precision_of(rows: Sequence[Sequence[str]], counts: Sequence[int]) -> float:
-    """KACPC paper, Eq. 2, of the published values alone: age by its intervals, the others by the level of the label in
-    ARX's files."""
+    """Return the precision (KACPC paper, Eq. 2) of the published values alone.
+
+    Age counts by its intervals, the others by the level of the label in ARX's files.
+    """
     losses: list[Mapping[str, float] | None] = [None]
     for column in data.QUASI[1:]:
         with (data.DATA / "hierarchies" / "arx" / f"{column}.csv").open(encoding="utf-8") as file:
@@ -101,7 +103,7 @@ def precision_of(rows: Sequence[Sequence[str]], counts: Sequence[int]) -> float:
 
 
 def most_precision(space: EncodedTable, k: int, values: int) -> float:
-    """A precision that no release can exceed whose classes have k records and as many sensitive values.
+    """Return a precision that no release with classes of k records and `values` sensitive values can exceed.
 
     A record's class holds k - 1 others, so one that is at least as far as its (k-1)-th nearest; a class loses at least
     as much as any two of its records alone, since ranges and ancestors only grow. So each record loses at least the
@@ -134,7 +136,7 @@ def _pairs(term: Any) -> npt.NDArray[np.int64]:
 
 
 def measurements(rows: int | None, runs: int) -> Iterator[dict[str, Any]]:
-    """All figures: one document a method and what is asked."""
+    """Yield all figures: one document per method and constraint."""
     con, quasi = loaded(rows)
     visited = Seen()
     parameters = ASKED if rows is None else {"k=10": ASKED["k=10"]}
@@ -179,7 +181,7 @@ def measurements(rows: int | None, runs: int) -> Iterator[dict[str, Any]]:
 
 
 def report(runs: int, as_json: bool) -> None:
-    """Prints a table or JSON lines."""
+    """Print a table or JSON lines."""
     if not as_json:
         print("| data | asked | method | precision | NCP | query error | statement s | CPU s | moves |")
         print("|" + "---|" * 9)

@@ -1,4 +1,4 @@
-"""The large call: Adult resampled to so many rows; time, peak memory, and how both grow."""
+"""The large call: Adult resampled; time, peak memory, and the growth of both."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.bench.apart import Clock, row, table
 
 
 def write(rows: int, path: str) -> dict[str, Any]:
-    """Makes the table, in a process whose memory does not count."""
+    """Create the table, in a process whose memory does not count."""
     from tests.bench import data
 
     data.resampled(rows, Path(path))
@@ -23,8 +23,10 @@ def write(rows: int, path: str) -> dict[str, Any]:
 
 
 def measure(path: str, call: str, runs: int) -> dict[str, Any]:
-    """Medians of a whole statement and of DuckDB's GROUP BY of the same columns, kernels being compiled; the rows are
-    in a database in memory, as those of the release."""
+    """Return medians of a whole statement and of DuckDB's GROUP BY of the same columns, with compiled kernels.
+
+    Source rows and release are in a database in memory.
+    """
     import duckdb
 
     import dbanon
@@ -53,7 +55,7 @@ def measure(path: str, call: str, runs: int) -> dict[str, Any]:
 
 
 def measurements(sizes: Sequence[int], algorithms: Sequence[str], runs: int) -> Iterator[dict[str, Any]]:
-    """Yield one row per size and algorithm; `exponent`: of the growth since the size before, by CPU seconds."""
+    """Yield one row per size and algorithm; `exponent`: CPU growth since the previous size."""
     previous: dict[str, dict[str, Any]] = {}
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Tables on which a search can waste its time: most classes lose nothing, or persons are counted and k is large."""
+"""Tables on which a search can waste time: most classes lose nothing, or persons are counted and k is large."""
 
 from __future__ import annotations
 

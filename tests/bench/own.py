@@ -1,9 +1,9 @@
-"""Any table: what `best` and other algorithms lose on a file, by precision and by NCP, and what that takes.
+"""Any table: the loss of `best` and other algorithms on a file, by precision and by NCP, and the time.
 
     python -m tests.bench own --file people.csv --hierarchies folder --quasi age,zip,sex --sensitive disease
 
-A hierarchy is a file `COLUMN.csv` of the folder, as ARX writes it, a line a leaf. Numbers and dates without one (or
-named with `--numbers`) are published as intervals, other columns without one as themselves or `*`.
+A hierarchy is a file `COLUMN.csv` of the folder in ARX's format, one line per leaf. Numbers and dates without one (or
+named with `--numbers`) are published as intervals, other columns without one unchanged or as `*`.
 """
 
 from __future__ import annotations
@@ -38,8 +38,13 @@ QUICK = tuple(name for name in CALLS if "high" not in name)
 def load(
     con: Any, file: str, hierarchies: str | None, quasi: Sequence[str], sensitive: Sequence[str], numbers: Sequence[str]
 ) -> list[str]:
-    """Stores a file (CSV, Parquet) as `t` with its policy; gives its quasi-identifiers, which are all columns that are
-    not sensitive where none are named. ValueError for a column that it has not."""
+    """Store a file (CSV, Parquet) as `t` with its policy; return its quasi-identifiers.
+
+    Without `quasi`, all columns that are not sensitive are quasi-identifiers.
+
+    Raises:
+        ValueError: The file has no such column.
+    """
     import dbanon
 
     con.read_parquet(file).create("t") if file.endswith(".parquet") else con.read_csv(file).create("t")
@@ -60,8 +65,12 @@ def load(
 
 
 def measure(name: str, k: int, **given: Any) -> dict[str, Any]:
-    """Of one call: precision, NCP by cell, seconds of clock and CPU of the statement, kernels being compiled; beside it
-    the seconds of DuckDB's GROUP BY of the columns, the records and their tuples."""
+    """Measure one call with compiled kernels.
+
+    Returns:
+        Precision, NCP per cell, wall and CPU seconds of the statement, the seconds of DuckDB's GROUP BY of the columns,
+        and the numbers of records and tuples.
+    """
     import duckdb
 
     import dbanon
@@ -87,8 +96,10 @@ def measure(name: str, k: int, **given: Any) -> dict[str, Any]:
 
 
 def measurements(calls: Sequence[str], ks: Sequence[int], **given: Any) -> Iterator[dict[str, Any]]:
-    """Yield one row per k and call, each from a process of its own; `cpu_to_baseline`: CPU time relative to the first
-    call."""
+    """Yield one row per k and call, each from a process of its own.
+
+    `cpu_to_baseline`: CPU time relative to the first call.
+    """
     for k in ks:
         baseline = None
         for name in calls:

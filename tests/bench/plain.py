@@ -49,8 +49,10 @@ def _loop(
 
 
 def seconds(table: encoded_table.EncodedTable, k: int, most: float = 10.0) -> tuple[float | None, bool]:
-    """Time of a whole clustering (None where its tables would not fit), and whether it was extrapolated from the
-    clusters made in about `most` seconds."""
+    """Return the seconds of a whole clustering, and whether they were extrapolated.
+
+    The time is None if the tables would not fit in memory. It is extrapolated from the clusters made in `most` seconds.
+    """
     rows = distance.kacpc_distances(table, k, True)
     widths = np.array([a.values + 1 for a in table.attributes])
     if int((widths**2).sum()) > 2**26:

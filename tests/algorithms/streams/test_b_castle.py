@@ -1,4 +1,4 @@
-"""B-CASTLE against its plain loop, in any cuts, and a stream that was traced by hand."""
+"""B-CASTLE compared with its plain loop, in any split into calls, and with a stream traced by hand."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ def run(
 
 
 def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
-    """Of all kinds: with and without NULLs, persons with several records, sensitive columns, one attribute, few values
-    or all alike; short ones, and those in which no record may wait for more than a class needs."""
+    """Return a random stream, its model and the options of the algorithm.
+
+    Covers NULLs, persons with several records, sensitive columns, one attribute, few or constant values, short streams,
+    and a delta close to k.
+    """
     random = np.random.default_rng(seed)
     sensitive = int(random.integers(0, 3))
     came = random_arrivals(
@@ -59,7 +62,7 @@ def test_result_independent_of_batching(part: int) -> None:
 
 
 def of_numbers(values: list[int]) -> Arrivals:
-    """Numbers up to 10."""
+    """Return arrivals of one number from 0 to 10."""
     codes = np.array(values, np.int32)[:, None]
     return build_arrivals(
         [NumericAttribute(np.arange(11.0), integral=True)], codes, None, np.zeros((len(values), 0), np.int64)
@@ -71,10 +74,10 @@ def test_a_stream_traced_by_hand() -> None:
 
     1: 0 opens A; 2: 10 opens B. 3: 4 and 4: 6 join A, which they widen least. Each time 0 is farthest from the center
     of A, and B would lose more by it. 5: A is full, so only B is free, and 5 opens C. 6: 7 joins C, 7: 9 joins B; 0 is
-    due, and A leaves as class 0, 0-6, which is kept as the first. 8: 1 joins C, which with 0.6 is as good as A was, and
-    is full; 10 is due, and B leaves as class 1, 9-10, which loses 0.1. 9: 2 opens D, 10: 8 opens E, as with D it would
-    lose 0.6, more than tau, 0.35. 11: 3 joins D; 5 is due, and C leaves as class 2, 1-7, which is not kept. The stream
-    ends: D is class 3, 2-3, and 8 is alone.
+    due, and A is published as class 0, 0-6, which is stored as the first. 8: 1 joins C, which with 0.6 is as good as A
+    was, and is full; 10 is due, and B is published as class 1, 9-10, which loses 0.1. 9: 2 opens D, 10: 8 opens E, as
+    with D it would lose 0.6, more than tau, 0.35. 11: 3 joins D; 5 is due, and C is published as class 2, 1-7, which is
+    not stored. The stream ends: D is class 3, 2-3, and 8 is suppressed.
     """
     remaining = run(
         of_numbers([0, 10, 4, 6, 5, 7, 9, 1, 2, 8, 3]), StreamModel(2), {"delta": 6, "beta": 2, "mu": 2, "alpha": 3}
@@ -87,8 +90,11 @@ def test_a_stream_traced_by_hand() -> None:
 
 
 def test_clusters_that_are_k_records_together_are_merged() -> None:
-    """4, 10, 0, 3 and 7 open clusters, and two more come to that of 7. The 4 is due: with 3 it would lose 0.1, but be
-    two records short of four; with the three 7 it loses 0.3 and is four. The others are too few then."""
+    """4, 10, 0, 3 and 7 open clusters, and two more records join the cluster of 7.
+
+    The 4 is due: with 3 it would lose 0.1, but be two records short of four; with the three 7 it loses 0.3 and is four.
+    The remaining clusters are too small.
+    """
     options = {"delta": 6, "beta": 5, "mu": 2, "alpha": 8}
     remaining = run(of_numbers([4, 10, 0, 3, 7, 7, 7]), StreamModel(4), options)
     assert remaining.class_ids.tolist() == [0, SUPPRESSED, SUPPRESSED, SUPPRESSED, 0, 0, 0]

@@ -1,4 +1,4 @@
-"""CASTLE against its plain loop, in any cuts, and streams that were traced by hand."""
+"""CASTLE compared with its plain loop, in any split into calls, and with streams traced by hand."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ def run(
 
 
 def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
-    """Of all kinds: with and without NULLs, persons with several records, sensitive columns, one attribute, few values
-    or all alike; short ones, and those in which no record may wait for more than a class needs."""
+    """Return a random stream, its model and the options of the algorithm.
+
+    Covers NULLs, persons with several records, sensitive columns, one attribute, few or constant values, short streams,
+    and a delta close to k.
+    """
     random = np.random.default_rng(seed)
     sensitive = int(random.integers(0, 3))
     came = random_arrivals(
@@ -57,7 +60,7 @@ def test_result_independent_of_batching(part: int) -> None:
 
 
 def of_numbers(values: list[int], sensitive: list[int] | None = None) -> Arrivals:
-    """Numbers up to 10; sensitive values, if any."""
+    """Return arrivals of one number from 0 to 10, with the sensitive values if given."""
     attribute = NumericAttribute(np.arange(11.0), integral=True)
     codes = np.array(values, np.int32)[:, None]
     others = np.zeros((len(values), 0), np.int64) if sensitive is None else np.array(sensitive)[:, None]
@@ -69,15 +72,15 @@ def test_a_stream_traced_by_hand() -> None:
 
     1: 0 opens A. 2: 1 would widen it by all that was seen, which is more than no loss, so it opens B. 3: 10 widens B
     least, by 0.9, and there are two clusters, so it joins. 4: 2 joins B, which it does not widen. 5: 0 joins A; 1 is
-    due, and A leaves as class 0, 0-0, kept as the first. 6: 0 widens B, 1-10, which loses more than tau, so it opens C;
-    2 is due, and B leaves as class 1, 1-10, which loses 0.9: tau is 0.45, and it is not kept. 7: 9 opens D, as C with
-    it would lose 0.9. 8: 8, 9: 7 and 10: 6 join D; 6 is due in C, which is too small, and leaves with class 0. 11: 9
-    joins D; 7 is due, and D has five persons, so it is split: 9 and 9, then 8 and the nearest, 7; the 6 that is left
-    widens 7-8 least. Class 2, 9-9, loses 0 and is kept; class 3, 6-8, loses 0.2, which is not less than tau, 0.1.
-    12: 3 opens E. 13: 5 opens F, as 3-5 would lose 0.2. 14, 15 and 16: 5 joins F; 12 is due, E is too small and nothing
-    covers 3, of the two clusters not more than half are larger, so it is merged with F and split: the 3 and the oldest
-    5, then the two next; the last 5 joins the first of these. Class 4, 3-5, is not kept, class 5, 5-5, is.
-    17: 2 opens G. The stream ends, and it is suppressed.
+    due, and A is published as class 0, 0-0, stored as the first. 6: 0 widens B, 1-10, which loses more than tau, so it
+    opens C; 2 is due, and B is published as class 1, 1-10, which loses 0.9: tau is 0.45, and it is not stored. 7: 9
+    opens D, as C with it would lose 0.9. 8: 8, 9: 7 and 10: 6 join D; 6 is due in C, which is too small, and is
+    published with class 0. 11: 9 joins D; 7 is due, and D has five persons, so it is split: 9 and 9, then 8 and the
+    nearest, 7; the remaining 6 widens 7-8 least. Class 2, 9-9, loses 0 and is stored; class 3, 6-8, loses 0.2, which is
+    not less than tau, 0.1. 12: 3 opens E. 13: 5 opens F, as 3-5 would lose 0.2. 14, 15 and 16: 5 joins F; 12 is due, E
+    is too small and no stored class covers 3, of the two clusters not more than half are larger, so it is merged with F
+    and split: the 3 and the oldest 5, then the two next; the last 5 joins the first of these. Class 4, 3-5, is not
+    stored, class 5, 5-5, is. 17: 2 opens G. The stream ends, and it is suppressed.
     """
     came = of_numbers([0, 1, 10, 2, 0, 0, 9, 8, 7, 6, 9, 3, 5, 5, 5, 5, 2])
     remaining = run(came, StreamModel(2), {"delta": 4, "beta": 2, "mu": 2})

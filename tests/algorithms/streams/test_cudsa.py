@@ -1,4 +1,4 @@
-"""CUDSA against its plain loop, in any cuts, and a stream that was traced by hand; labels."""
+"""CUDSA compared with its plain loop, in any split into calls, and with a stream traced by hand; labels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run(
 
 
 def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
-    """Of all kinds: with and without labels, NULLs, persons with several records, sensitive columns, few values."""
+    """Return a random stream, its model and the options: labels, NULLs, several records per person, few values."""
     random = np.random.default_rng(seed)
     sensitive = int(random.integers(0, 3))
     came = random_arrivals(
@@ -86,8 +86,11 @@ def test_a_stream_traced_by_hand() -> None:
 
 
 def test_without_labels_the_loss_alone_counts() -> None:
-    """As above, but 0 takes 2 at 4, class 0, 0-2, which costs 0.4; 3 is due at 6 and takes 1, 1-3, which costs as
-    much; at 7 10 takes 9, and 5 is the last and suppressed."""
+    """The stream of the test above without labels.
+
+    0 takes 2 at 4, class 0, 0-2, which costs 0.4; 3 is due at 6 and takes 1, 1-3, which costs as much; at 7 10 takes 9,
+    and 5 is the last and suppressed.
+    """
     remaining = traced(None)
     assert remaining.class_ids.tolist() == [0, 0, 1, 2, 2, 1, -1]
     assert remaining.published_at.tolist() == [4, 4, 6, 7, 7, 6, 7]

@@ -17,7 +17,7 @@ def options(system: StreamAlgorithm) -> dict[str, object]:
 
 @SYSTEMS
 def test_a_stream_may_be_put_aside_after_its_last_record(system: StreamAlgorithm) -> None:
-    """The last call has no new record, and often none that waits: what leaves in it leaves at the last arrival."""
+    """The last call adds no record and often finds none pending: it publishes everything at the last arrival."""
 
     def run(some: Arrivals, before: StreamState | None, ends: bool) -> StreamState:
         return system.run(some, model, options(system), lambda: None, before, ends)

@@ -1,4 +1,4 @@
-"""Streams of numbers that a DOUBLE does not distinguish: what is published covers what it stands for, and no more."""
+"""Streams of numbers that a DOUBLE does not distinguish: published intervals cover their values and no more."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def connection(kind: str) -> Any:
 
 
 def insert(con: Any, kind: str, seed: int, first: int, last: int) -> None:
-    """Add records, some of which have no value."""
+    """Insert the records `first` to `last`; some have no value."""
     rng = random.Random(seed)
     values = [(r, rng.choice([None, *range(-12, 400)] if r > 9 else [r, -r]), rng.randrange(4)) for r in range(last)]
     rows = ", ".join(f"({r}, {'NULL' if i is None else i}, {b})" for r, i, b in values[first:])
@@ -50,7 +50,7 @@ def insert(con: Any, kind: str, seed: int, first: int, last: int) -> None:
 
 
 def published_rows(con: Any, query: str) -> list[tuple[Any, ...]]:
-    """Return what is published, without the numbers of classes."""
+    """Return the published rows without the class numbers."""
     con.execute(f"CREATE OR REPLACE TABLE result AS SELECT * EXCLUDE (class_id) FROM {query}")
     return sorted(con.execute("SELECT COLUMNS(*)::VARCHAR FROM result").fetchall(), key=repr)
 
@@ -75,7 +75,7 @@ def test_view_equals_function(system: str, kind: str) -> None:
 
 
 def check_covered(con: Any, view: str) -> None:
-    """Each published interval covers the value of its record; those of times end with whole days."""
+    """Assert that each published interval covers the value of its record; intervals of times end with whole days."""
     low, high = (f"s.a_{end}" for end in ("min", "max"))
     (ends,) = con.execute(f"SELECT any_value(typeof(a_min)) FROM {view}").fetchone()
     value = "CAST(t.a AS DATE)" if ends == "DATE" else "t.a"
@@ -99,7 +99,7 @@ def test_records_beyond_a_class_do_not_join_it() -> None:
 
 
 def test_gate_refuses_intervals_beyond_what_had_arrived(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it was: numbers that have one position are one value."""
+    """Numbers with the same position count as one value, as in earlier versions."""
     con = dbanon.connect()
     con.execute("CREATE TABLE b (r INTEGER, a BIGINT)")
     con.execute("INSERT INTO b SELECT i, -9223372036854775779 - (i * 5 % 18) FROM range(1, 6) AS v (i)")
@@ -111,7 +111,7 @@ def test_gate_refuses_intervals_beyond_what_had_arrived(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("system", ["castle", "fads", "swaf", "ubdsa"])
 def test_state_of_an_earlier_version_goes_on(system: str) -> None:
-    """Its classes have positions in place of exact values; they cover less than what was published, never more."""
+    """Its classes have positions instead of exact values; they cover less than the published intervals, never more."""
     con = connection("BIGINT")
     insert(con, "BIGINT", 3, 0, 40)
     streaming.create_stream(con, "s", system, "t", **CALL)
@@ -139,7 +139,7 @@ def test_state_of_an_earlier_version_goes_on(system: str) -> None:
 
 
 PUBLISHED_AS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    # Type, SQL of the value of i from -200 to 199, and how it is published.
+    # Type, SQL of the value of i from -200 to 199, and its published form.
     "whole": ("INTEGER", "i", {}),
     "whole on a grid": ("INTEGER", "i", {"rounding": {"a": 7}}),
     "whole on a grid between limits": ("INTEGER", "i", {"rounding": {"a": 10}, "top": {"a": 95}, "bottom": {"a": -33}}),

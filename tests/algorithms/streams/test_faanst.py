@@ -1,4 +1,4 @@
-"""FAANST in its modes against its plain loop, in any cuts, and a stream that was traced by hand."""
+"""FAANST in its modes compared with its plain loop, in any split into calls, and with a stream traced by hand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(
 
 
 def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
-    """Of all kinds: with and without NULLs, persons with several records, sensitive columns, few values; short ones."""
+    """Return a random stream, its model and the options: NULLs, several records per person, few values."""
     random = np.random.default_rng(seed)
     sensitive = int(random.integers(0, 3))
     came = random_arrivals(
@@ -71,12 +71,12 @@ def test_result_independent_of_batching(part: int) -> None:
 def test_a_stream_traced_by_hand(mode: str) -> None:
     """k = 2, mu = 3, delta = 4, one number, threshold 0.5.
 
-    3 records wait, which makes one cluster: 0, 10 and 4 leave as class 0, 0-10, which loses 1 and is not accepted. 2, 3
-    and 3 leave as class 1, 2-3, which loses 0.1 and is. At 9 the first, 2, leaves with it, and 9 and 8 as class 2. At
-    12 3 leaves with class 1, and 5 and 6 as class 3. Then 0, 1 and 0 are of one
-    person, too few to be clustered; at 16 the first is due, and leaves with the new 7 as class 4, 0-7; the other two
-    are suppressed when the stream ends. In the base mode the first is suppressed, and the last round makes one cluster
-    of the other two and the 7.
+    Three records are pending, which makes one cluster: 0, 10 and 4 are published as class 0, 0-10, which loses 1 and is
+    not accepted. 2, 3 and 3 are published as class 1, 2-3, which loses 0.1 and is accepted. At 9 the first, 2, is
+    published with it, and 9 and 8 as class 2. At 12 3 is published with class 1, and 5 and 6 as class 3. Then 0, 1 and
+    0 are of one person, too few to be clustered; at 16 the first is due, and is published with the new 7 as class 4,
+    0-7; the other two are suppressed when the stream ends. In the base mode the first is suppressed, and the last round
+    makes one cluster of the other two and the 7.
     """
     value = np.array([[0], [10], [4], [2], [3], [3], [2], [9], [8], [5], [6], [3], [0], [1], [0], [7]], np.int32)
     people = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 12, 12, 13])
@@ -98,6 +98,6 @@ def test_exclusive_parameters_raise() -> None:
     assert excluded_parameter({"delta": 10, "mu": 11}, 5) == ("mu", "at most 10, as more records never wait")
     assert excluded_parameter({"delta": 10, "mu": 10}, 10) is None
     came, model, options = case(1)
-    for mu in (2, 1000):  # nobody has to ask
+    for mu in (2, 1000):  # the function itself accepts them
         remaining = run(came, model, {**options, "mu": mu})
         refuse_broken(came, model, remaining, int(str(options["delta"])))

@@ -1,4 +1,4 @@
-"""FADS against its plain loop, in any cuts, and a stream that was traced by hand."""
+"""FADS compared with its plain loop, in any split into calls, and with a stream traced by hand."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ def run(
 
 
 def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
-    """Of all kinds: with and without NULLs, persons with several records, sensitive columns, one attribute, few values
-    or all alike; short ones, and those in which no record may wait for more than a class needs."""
+    """Return a random stream, its model and the options of the algorithm.
+
+    Covers NULLs, persons with several records, sensitive columns, one attribute, few or constant values, short streams,
+    and a delta close to k.
+    """
     random = np.random.default_rng(seed)
     sensitive = int(random.integers(0, 3))
     came = random_arrivals(
@@ -69,7 +72,7 @@ def test_a_stream_traced_by_hand() -> None:
     1: 0; 2: 4; 3: 1, and the 0 is due: with the 1 it is class 0, 0-1. 4: 5, with the 4 that is due class 1, 4-5. 5: 4;
     6: 10; 7: 8, and the 4 is due: class 0 was made four arrivals ago and is forgotten, class 1 covers 4 and loses 0.1,
     less than 4-8 would, so it is used again. 8: 9, with the 10 class 2, 9-10. 9: 3, with the 8 class 3, 3-8. 10: 9; 11:
-    0, of nobody who is known. The stream ends: class 2 is not too old for the 9, none covers 0.
+    0, of an unknown person. The stream ends: class 2 is not too old for the 9, none covers 0.
     """
     value = np.array([[0], [4], [1], [5], [4], [10], [8], [9], [3], [9], [0]], np.int32)
     people = np.append(np.arange(10), -1)
@@ -86,8 +89,10 @@ def test_a_stream_traced_by_hand() -> None:
 
 
 def test_sensitive_values_come_from_further_away() -> None:
-    """0 (x), 1 (x), 1 (NULL), 7 (y), 2 (x) of the person of the first: the nearest of another person is 1, and then the
-    nearest with another value, 7."""
+    """0 (x), 1 (x), 1 (NULL), 7 (y), 2 (x) of the person of the first.
+
+    The nearest of another person is 1, and then the nearest with another value, 7.
+    """
     value, people = np.array([[0], [1], [1], [7], [2]], np.int32), np.array([0, 1, 2, 3, 0])
     sensitive = np.array([[0], [0], [-1], [1], [0]])
     came = build_arrivals([NumericAttribute(np.arange(8.0), integral=True)], value, people, sensitive)

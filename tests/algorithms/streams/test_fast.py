@@ -1,4 +1,4 @@
-"""FAST against its plain loop, in any cuts, and a stream that was traced by hand."""
+"""FAST compared with its plain loop, in any split into calls, and with a stream traced by hand."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ def run(
 
 
 def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
-    """Of all kinds: with and without NULLs, persons with several records, sensitive columns, one attribute, few values
-    or all alike; short ones, and those in which no record may wait for more than a class needs."""
+    """Return a random stream, its model and the options of the algorithm.
+
+    Covers NULLs, persons with several records, sensitive columns, one attribute, few or constant values, short streams,
+    and a delta close to k.
+    """
     random = np.random.default_rng(seed)
     sensitive = int(random.integers(0, 3))
     came = random_arrivals(
@@ -81,9 +84,9 @@ def test_a_stream_traced_by_hand() -> None:
     """k = 2, delta = 5, lookahead = 2, reuse_window = 4, one number.
 
     1: 0; 2: 9; 3: 4; 4: 8; 5: 1, and the 0 is due: with 1 it is class 0, 0-1. Those up to 3 would be due before two
-    more have come: 9 leaves with 8 as class 1, 8-9, and 4 has nobody left and is suppressed. 6: 5; 7: 5; 8: 9; 9: 6;
-    10: 8, and the first 5 is due: class 2, 5-5. Of the 9, which would be due soon, class 1 was made too long ago; with
-    the 8 it is class 3, 8-9. 11: 9; the stream ends: 6 has 9 as its nearest, class 4, 6-9.
+    more have arrived: 9 is published with 8 as class 1, 8-9, and 4 has no partner and is suppressed. 6: 5; 7: 5; 8: 9;
+    9: 6; 10: 8, and the first 5 is due: class 2, 5-5. For the 9, which would be due soon, class 1 was made too long
+    ago; with the 8 it is class 3, 8-9. 11: 9; the stream ends: 6 has 9 as its nearest, class 4, 6-9.
     """
     value = np.array([[0], [9], [4], [8], [1], [5], [5], [9], [6], [8], [9]], np.int32)
     came = build_arrivals([NumericAttribute(np.arange(11.0), integral=True)], value, None, np.zeros((11, 0), np.int64))

@@ -1,4 +1,4 @@
-"""A stream that is put aside is taken up as it was, whatever numbers its nodes and persons have by then."""
+"""A stored stream state is restored unchanged, whatever numbers its nodes and persons have by then."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def left_by(
 
 
 def meaning(came: Arrivals) -> NumberMeaning:
-    """Names of nodes that tell attribute and number, hashes of persons that are not their numbers."""
+    """Return names of nodes made of attribute and number, and hashes of persons that differ from their numbers."""
     sizes = np.diff(came.places.first).tolist()
     names = [[f"{a} {i}" for i in range(size)] if size else None for a, size in enumerate(sizes)]
     people = (np.arange(int(came.people.max(initial=0)) + 1, dtype=np.uint64) * 7919) % 100_003
@@ -72,7 +72,7 @@ def test_stored_state_is_restored_unchanged(system: StreamAlgorithm) -> None:
 
 @SYSTEMS
 def test_nodes_identified_by_name(system: StreamAlgorithm) -> None:
-    """A leaf comes before the others: all have other numbers then, and put aside again they have their names."""
+    """A new leaf precedes the others, so all their numbers change; stored again, they have the same names."""
     came = random_arrivals(7, 300, values=20)
     one_meaning = meaning(came)
     put = save_state(system, left_by(system, came, StreamModel(3), None, False), one_meaning)

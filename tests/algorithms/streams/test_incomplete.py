@@ -1,4 +1,4 @@
-"""IDEA, K-VARP and IoT anonymity against their plain loops, in any cuts, and streams that were traced by hand."""
+"""IDEA, K-VARP and IoT anonymity compared with plain loops, in any split into calls, and with traced streams."""
 
 from __future__ import annotations
 
@@ -36,8 +36,11 @@ def plain_algorithm(name: str, came: Arrivals, model: StreamModel, options: dict
 
 
 def case(seed: int, name: str) -> tuple[Arrivals, StreamModel, dict[str, Any]]:
-    """Of all kinds: with and without NULLs, persons with several records, sensitive columns, one attribute, few values
-    or all alike; short ones, and those in which no record may wait for more than a class needs."""
+    """Return a random stream, its model and the options of the algorithm `name`.
+
+    Covers NULLs, persons with several records, sensitive columns, one attribute, few or constant values, short streams,
+    and a delta close to k.
+    """
     random = np.random.default_rng(seed)
     sensitive = int(random.integers(0, 3))
     came = random_arrivals(
@@ -49,7 +52,7 @@ def case(seed: int, name: str) -> tuple[Arrivals, StreamModel, dict[str, Any]]:
         values=1 if seed % 11 == 0 else int(random.integers(1, 8)),
         attributes_used=slice(0, 1) if seed % 7 == 0 else slice(None),
     )
-    if seed % 2:  # some lack most
+    if seed % 2:  # some records lack most attributes
         came.values[random.random(came.values.shape) < 0.4] = np.nan
     model = StreamModel(int(random.integers(2, 6)), (2,) * sensitive)
     delta = model.k + int(random.integers(0, 4 if seed % 5 == 0 else 40))
@@ -99,19 +102,19 @@ def test_result_independent_of_batching(name: str) -> None:
 
 
 def two_numbers(rows: list[tuple[int, int]]) -> Arrivals:
-    """Records of two numbers from 0 to 9; 10 is NULL. Everybody has one."""
+    """Return records of two numbers from 0 to 9, one person per record; 10 stands for NULL."""
     numbers = [NumericAttribute(np.arange(10.0), integral=True), NumericAttribute(np.arange(10.0), integral=True)]
     return build_arrivals(numbers, np.array(rows, np.int32), None, np.zeros((len(rows), 0), np.int64))
 
 
 def test_idea_traced_by_hand() -> None:
-    """k = 2, delta = 3; seen are 0 to 8 and 0 to 8 when the first is due, so each attribute counts half.
+    """k = 2, delta = 3; 0 to 8 and 0 to 8 have been seen when the first is due, so each attribute counts half.
 
     (0, 0) is due at 3. (8, 8) has both attributes and is far in both: 1 - 1 = 0. (0, -) has one, at no distance: 0.5.
-    So these leave as (0, 0), of which the second does not have the latter. At 5 (8, 8) is due: it has nobody like it
-    among (-, 1) and (2, 2): 0.5 - 0.5 * 7 / 8 = 0.0625 and 1 - 2 * 0.5 * 6 / 8 = 0.25; with (2, 2) it leaves as (2-8,
-    2-8), which loses 0.75, no less than theta, so it is not stored. At 6 all leave: (-, 1) may not be (0, 0), and with
-    (3, 1) it is (3, 1), which loses nothing.
+    So these are published as (0, 0); the second has no value of the second attribute. At 5 (8, 8) is due, and no
+    pending record is close to it: for (-, 1) and (2, 2) the similarity is 0.5 - 0.5 * 7 / 8 = 0.0625 and 1 - 2 * 0.5 *
+    6 / 8 = 0.25; with (2, 2) it is published as (2-8, 2-8), which loses 0.75, no less than theta, so it is not stored.
+    At 6 all are published: (-, 1) may not be (0, 0), and with (3, 1) it is (3, 1), which loses nothing.
     """
     came = two_numbers([(0, 0), (8, 8), (0, 10), (10, 1), (2, 2), (3, 1)])
     remaining = run("idea", came, StreamModel(2), {"delta": 4, "theta": 0.5, "max_stored_classes": 5})
@@ -123,9 +126,12 @@ def test_idea_traced_by_hand() -> None:
 
 
 def test_k_varp_traced_by_hand() -> None:
-    """k = 2, delta = 4. (0, 0) is due at 4, alone with its pattern. Of (1, -) and (-, 0), both half alike, the older is
-    merged: (0-1, *). At 6 (-, 0) is due and leaves with (-, 1): (NULL, 0-1) is stored. Then the stream ends, and (-, 2)
-    is alone: nobody waits but (5, 5), half alike: (*, 2-5)."""
+    """k = 2, delta = 4; patterns of missing values are merged.
+
+    (0, 0) is due at 4, alone with its pattern. Of (1, -) and (-, 0), both half similar, the older is merged: (0-1, *).
+    At 6 (-, 0) is due and is published with (-, 1): (NULL, 0-1) is stored. Then the stream ends, and (-, 2) is alone:
+    only (5, 5) is pending, half similar: (*, 2-5).
+    """
     came = two_numbers([(0, 0), (1, 10), (10, 0), (10, 2), (5, 5), (10, 1)])
     remaining = run("k_varp", came, StreamModel(2), {"delta": 4, "max_stored_classes": 5})
     assert remaining.class_ids.tolist() == [0, 0, 1, 2, 2, 1]
@@ -136,7 +142,7 @@ def test_k_varp_traced_by_hand() -> None:
 
 
 def test_iot_anonymity_merges_the_largest_partition() -> None:
-    """(0, 0) is due at 4: (1, -) is older, but of (-, 0) there are two."""
+    """(0, 0) is due at 4: (1, -) is older, but there are two of (-, 0)."""
     came = two_numbers([(0, 0), (1, 10), (10, 0), (10, 2), (5, 10)])
     remaining = run("iot_anonymity", came, StreamModel(2), {"delta": 4})
     assert remaining.class_ids.tolist()[:4] == [0, 1, 0, -1]
@@ -178,7 +184,7 @@ def test_maybe_match_publishes_known_value_over_null(con: Any) -> None:
 
 
 def test_gate_refuses_value_no_one_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A class of records that all lack it, published as though one had it."""
+    """A class of records that all lack a value, published as if one had it."""
     from dbanon.sqltext import resources, templates as filling
 
     con = dbanon.attach(duckdb.connect())

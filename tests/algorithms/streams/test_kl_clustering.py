@@ -1,4 +1,4 @@
-"""(k,l)-clustering against its plain loop, in any cuts, and a stream that was traced by hand."""
+"""(k,l)-clustering compared with its plain loop, in any split into calls, and with a stream traced by hand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def run(
 
 
 def case(seed: int) -> tuple[Arrivals, StreamModel, int]:
-    """Of all kinds: with and without NULLs, persons with several records, sensitive columns, few values; short ones."""
+    """Return a random stream, its model and the options: NULLs, several records per person, few values."""
     random = np.random.default_rng(seed)
     sensitive = int(random.integers(0, 3))
     came = random_arrivals(
@@ -30,7 +30,7 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, int]:
         sensitive=sensitive,
         values=int(random.integers(1, 9)),
     )
-    if seed % 5 == 1 and seed % 3:  # a few persons who come again and again
+    if seed % 5 == 1 and seed % 3:  # a few persons with many records each
         people = random.integers(-1, 12, came.n_records)
         came = Arrivals(came.places, came.values, people, came.sensitive, came.arrived)
     model = StreamModel(int(random.integers(2, 6)), (2,) * sensitive)
@@ -82,10 +82,10 @@ def test_a_stream_traced_by_hand() -> None:
     """k = 2, delta = 4, one number; sensitive values in brackets, of which two are needed.
 
     1: A 0 (x); 2: B 1 (x); 3: C 9 (y); 4: D 3 (y). With 4 the first is due: B is nearest to A but has its value, so D
-    (3) and A are a cluster and leave as 0-3, class 0. 5: A 5 (x) waits for D; record 2 is due: of B and C are made a
-    second cluster, class 1, 1-9. 6: D 6 (x): A and D have a record each but one value. 7: A 7 (y). 8: record 5 is due,
-    with D 8 (y) just come: it is suppressed; then 6 (x) of D and 7 (y) of A leave, class 2, 6-7. 9: an unknown person,
-    10: B. The stream ends: 8, 9 and 10 are suppressed.
+    (3) and A are a cluster and are published as 0-3, class 0. 5: A 5 (x) is pending for D; record 2 is due: B and C
+    form a second cluster, class 1, 1-9. 6: D 6 (x): A and D have one record each but one value. 7: A 7 (y). 8: record 5
+    is due, with D 8 (y) just arrived: it is suppressed; then 6 (x) of D and 7 (y) of A are published, class 2, 6-7. 9:
+    an unknown person, 10: B. The stream ends: 8, 9 and 10 are suppressed.
     """
     value = np.array([[0], [1], [9], [3], [5], [6], [7], [8], [2], [4]], np.int32)
     people = np.array([0, 1, 2, 3, 0, 3, 0, 3, -1, 1])

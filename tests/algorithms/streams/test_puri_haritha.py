@@ -1,4 +1,4 @@
-"""Puri-Haritha against its plain loop, in any cuts, and a stream that was traced by hand; ontologies."""
+"""Puri-Haritha compared with its plain loop, in any split into calls, and with a traced stream; ontologies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def run(
 
 
 def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
-    """With and without an ontology, NULLs, persons with several records, sensitive columns, few values; short ones."""
+    """Return a random stream, its model and the options: ontologies, NULLs, several records per person, few values."""
     random = np.random.default_rng(seed)
     sensitive = int(random.integers(0, 3))
     came = random_arrivals(
@@ -72,11 +72,11 @@ def test_a_stream_traced_by_hand() -> None:
     """k = 2, two kinds, delta = 5, beta = 1, the last group remembered; values 0 and 1 are of kind A, 2 of B.
 
     1: 6 (0) and 2: 4 (1) are in one group, of kind A alone, which has two of it; 3: 0 (0) opens another. 4: 9 (2) makes
-    the first lose 5/9 and the second 1; it joins the first, which leaves as class 0, 4-9, with 0, 1 and 2. 5: 2 (1)
-    joins 0; 6: 3 (2) joins both, which have the same values, and waits with them; 7: 8 (2) joins them and changes
-    nothing. 0 is due, and they leave as class 1, 0-8, with these values again. 8: 5 (0) and 9: 7 (1) wait. 10: 10 (0)
-    opens a group. The stream ends: 5 is due and there is no other kind, so it leaves with class 0, which covers it and
-    loses less than class 1, and so does 7; 10 is beyond both and suppressed.
+    the first lose 5/9 and the second 1; it joins the first, which is published as class 0, 4-9, with 0, 1 and 2. 5: 2
+    (1) joins 0; 6: 3 (2) joins both, which have the same values, and is pending with them; 7: 8 (2) joins them and
+    changes nothing. 0 is due, and they are published as class 1, 0-8, with these values again. 8: 5 (0) and 9: 7 (1)
+    are pending. 10: 10 (0) opens a group. The stream ends: 5 is due and there is no other kind, so it is published with
+    class 0, which covers it and loses less than class 1, and so is 7; 10 is beyond both and suppressed.
     """
     value = np.array([[6], [4], [0], [9], [2], [3], [8], [5], [7], [10]], np.int32)
     array = np.array([[0], [1], [0], [2], [1], [2], [2], [0], [1], [0]])
@@ -104,7 +104,7 @@ TREE = "flu;lung;*\ncold;lung;*\nasthma;lung;*\nulcer;gut;*\ngastritis;gut;*"
 
 
 def kinds(con: Any, more: str) -> int:
-    """The least number of kinds of a class when it is first published."""
+    """Return the least number of kinds in a class when it is first published."""
     return int(
         con.execute(
             "SELECT min(kinds) FROM (SELECT count(DISTINCT disease IN ('ulcer', 'gastritis')) AS kinds FROM ("

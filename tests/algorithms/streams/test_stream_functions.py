@@ -1,4 +1,4 @@
-"""The functions of streams: what leaves, how it is asked for, and a gate that refuses whatever breaks before it."""
+"""The functions of streams: published rows, arguments, and a gate that refuses faulty results."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_columns_may_have_the_names_that_a_statement_uses(con: Any) -> None:
 
 
 def spoiled(monkeypatch: pytest.MonkeyPatch, spoil: Callable[[StreamState], StreamState]) -> None:
-    """Return what systems give is spoiled before it is published."""
+    """Change the state that every stream algorithm returns with `spoil`, before it is published."""
     real = stream_algorithms.find
 
     def find(name: str) -> stream_algorithms.StreamAlgorithm:
@@ -154,7 +154,7 @@ def too_early(state: StreamState) -> StreamState:
 
 
 def in_pieces(state: StreamState) -> StreamState:
-    """The first class leaves in two parts, of which the first is too small."""
+    """Publish the first class in two parts, of which the first is too small."""
     members = np.flatnonzero(state.class_ids == state.class_ids[0])
     step = state.published_at.copy()
     step[members[1:]] += 1
@@ -162,7 +162,7 @@ def in_pieces(state: StreamState) -> StreamState:
 
 
 def left_out(state: StreamState) -> StreamState:
-    """The last class is left out: nothing is wrong with that."""
+    """Suppress the last class, which breaks no guarantee."""
     return replace(
         state,
         class_ids=np.where(state.class_ids == state.class_ids.max(), stream_algorithms.SUPPRESSED, state.class_ids),

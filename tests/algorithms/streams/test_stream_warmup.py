@@ -1,4 +1,4 @@
-"""`dbanon warmup` compiles all that functions of streams, and views that grow, call."""
+"""`dbanon warmup` compiles every kernel that functions of streams and stream views call."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_warmup_leaves_nothing_to_compile(con: Any, system: str) -> None:
     calls = [{}, {"sensitive": ["d"]}, {"sensitive": ["d"], "l": 2, "person": "p"}]
     with compile_events.listen(compiled.append):
         for number, extra in enumerate(calls):
-            if not extra and system in ("puri_haritha",):  # which asks for sensitive values
+            if not extra and system in ("puri_haritha",):  # this one needs sensitive values
                 continue
             call = shared | extra
             text = ", ".join(f"{name} := {value!r}" for name, value in call.items())

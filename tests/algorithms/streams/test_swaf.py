@@ -1,4 +1,4 @@
-"""SWAF against its plain loop, in any cuts, and a stream that was traced by hand."""
+"""SWAF compared with its plain loop, in any split into calls, and with a stream traced by hand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def run(
 
 
 def case(seed: int) -> tuple[Arrivals, StreamModel, int]:
-    """Of all kinds: with and without NULLs, persons with several records, sensitive columns, few values; short ones."""
+    """Return a random stream, its model and the options: NULLs, several records per person, few values."""
     random = np.random.default_rng(seed)
     sensitive = int(random.integers(0, 3))
     came = random_arrivals(
@@ -66,11 +66,11 @@ def test_most_records_join_a_region_that_was_published_before() -> None:
 def test_a_stream_traced_by_hand() -> None:
     """k = 2, delta = 5, one number.
 
-    1, 9, 2 and 8 are cut at the median: up to 2, and from 8. 4 stands with the latter, beyond what it spans. At 5 the
-    1 is due: its region is published first with 1 and 2, class 0. At 6 the 9: with 8, class 1, 8-9. At 9 the 4 is due,
-    which 8-9 does not cover: the region is published again with the oldest, 4 and 3, from 3 to its greatest record that
-    waits, class 2, 3-9. At 10 the same for 0, with 2: class 3, 0-2. The stream ends: 9, 8 and 1 join these one by one;
-    a NULL of an unknown person stands in the root alone and is suppressed.
+    1, 9, 2 and 8 are cut at the median: up to 2, and from 8. 4 belongs to the latter, beyond what it spans. At 5 the 1
+    is due: its region is published first with 1 and 2, class 0. At 6 the 9: with 8, class 1, 8-9. At 9 the 4 is due,
+    which 8-9 does not cover: the region is published again with the oldest, 4 and 3, from 3 to its greatest pending
+    record, class 2, 3-9. At 10 the same for 0, with 2: class 3, 0-2. The stream ends: 9, 8 and 1 join these one by one;
+    a NULL of an unknown person is alone in the root and suppressed.
     """
     value = np.array([[1], [9], [2], [8], [4], [0], [2], [3], [9], [8], [1], [10]], np.int32)
     people = np.append(np.arange(11), -1)

@@ -1,4 +1,4 @@
-"""UBDSA against its plain loop, in any cuts, and a stream that was traced by hand."""
+"""UBDSA compared with its plain loop, in any split into calls, and with a stream traced by hand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def run(
 
 
 def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
-    """Of all kinds: with and without NULLs, persons with several records, sensitive columns, few values; short ones."""
+    """Return a random stream, its model and the options: NULLs, several records per person, few values."""
     random = np.random.default_rng(seed)
     sensitive = int(random.integers(0, 3))
     came = random_arrivals(
@@ -69,14 +69,15 @@ def test_equal_records_published_as_soon_as_enough() -> None:
 
 
 def test_a_stream_traced_by_hand() -> None:
-    """k = 2, delta = 4, one number, theta = 0.3, at most two open clusters, a store of one class; width 10 from 2 on.
+    """k = 2, delta = 4, one number, theta = 0.3, at most two open clusters, one stored class; width 10 from 2 on.
 
-    1: 0 opens A; 2: 10 would make A lose 1 and opens B. 3: 2 joins A, which loses 0.2 and leaves, class 0, 0-2. 4:
-    1 leaves with it at once. 5: 6 would make B lose 0.4 and opens C; 10 is due, and B and C leave, class 1, 6-10.
-    6: class 1 covers 9 but loses 0.4, so it opens D; 7: 9 of the same person joins it. 8: 3 opens E. 9: 3 of an
-    unknown person joins E, which has one person; record 6 is due, alone in D with record 7, and leaves with class
-    1. 10: 5 would cost 0.8 in D and 3 * 0.2 in E, which has two persons with it and leaves, class 2, 3-5; record 7
-    is due, which class 2 does not cover, and no other is open: it is suppressed, as is the 8 that comes last.
+    1: 0 opens A; 2: 10 would make A lose 1 and opens B. 3: 2 joins A, which loses 0.2 and is published, class 0, 0-2.
+    4: 1 is published with it at once. 5: 6 would make B lose 0.4 and opens C; 10 is due, and B and C are published,
+    class 1, 6-10. 6: class 1 covers 9 but loses 0.4, so it opens D; 7: 9 of the same person joins it. 8: 3 opens E. 9:
+    3 of an unknown person joins E, which has one person; record 6 is due, alone in D with record 7, and is published
+    with class 1. 10: 5 would cost 0.8 in D and 3 * 0.2 in E, which has two persons with it and is published, class 2,
+    3-5; record 7 is due, which class 2 does not cover, and no other is open: it is suppressed, as is the 8 that arrives
+    last.
     """
     value = np.array([[0], [10], [2], [1], [6], [9], [9], [3], [3], [5], [8]], np.int32)
     people = np.array([0, 1, 2, 3, 4, 5, 5, 6, -1, 7, 8])

@@ -1,4 +1,4 @@
-"""Attacks on classes, by linkage, by reconstruction, by downcoding: planted people, nobody planted, calibration."""
+"""Attacks on classes by linkage, reconstruction and downcoding: planted victims, none planted, calibration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VALUES = ["Flu", "HIV", "Cancer", "Lymphoma"]
 
 
 def block(age: int, sex: str, *diseases: str) -> list[tuple[Any, ...]]:
-    """People of one class."""
+    """Return people of one class."""
     return [(age + i % 10, sex, disease) for i, disease in enumerate(diseases)]
 
 
@@ -28,7 +28,7 @@ def clinic(con: Any) -> Any:
     return declared(con)
 
 
-# --- planted people, and nobody planted -------------------------------------------------------------------
+# --- victims planted, and none planted -------------------------------------------------------------------
 
 PLANTED = {
     "homogeneity": (["HIV", "HIV", "HIV", "HIV"], "", "HIV", 1.0, range(4)),
@@ -75,7 +75,7 @@ def test_more_facts_expose_more(clinic: Any) -> None:
     assert by_facts[:3] == [set(), set(), {("F", "Flu"), ("F", "HIV"), ("F", "Cancer")}]
     assert by_facts[3] == by_facts[2] | {("M", v) for v in VALUES}
     rows = attack(clinic, "background", more="known_negatives=1, threshold=0.7")
-    # Flu among those who have no HIV: 3 of 4; without the release, 4 of 8 who have no HIV.
+    # Flu among those without HIV: 3 of 4; without the release, 4 of the 8 without HIV.
     (flu,) = (r for r in rows if r["guess"] == "Flu")
     assert (flu["confidence"], flu["records"], flu["note"]) == (0.75, 4, "who do not have: HIV")
     assert flu["prior"] == pytest.approx(4 / 7)
@@ -93,7 +93,7 @@ def test_person_fitting_two_classes_is_not_named(clinic: Any) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", PLANTED)
 def test_confidence_in_classes_is_the_share_of_right_guesses(clinic: Any, kind: str) -> None:
-    """Over real releases of random tables, by what each person of the source really has."""
+    """Over real releases of random tables, compared with the true values of each person."""
     by_confidence: dict[float, list[float]] = defaultdict(lambda: [0, 0])
     node = {"Flu": "Infectious", "HIV": "Infectious", "Cancer": "Oncology", "Lymphoma": "Oncology"}
     clinic.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'id'")
@@ -113,7 +113,7 @@ def test_confidence_in_classes_is_the_share_of_right_guesses(clinic: Any, kind: 
                 )
     assert sum(n_attempts for _, n_attempts in by_confidence.values()) > 300
     for confidence, (hits, n_attempts) in by_confidence.items():
-        # Rounded to tenths, and Mondrian's classes do not overlap: what is stated is what is so.
+        # Rounded to tenths, and Mondrian's classes do not overlap: the stated value is exact.
         assert abs(hits / n_attempts - confidence) <= 0.06, (kind, confidence, hits, n_attempts)
 
 
@@ -223,7 +223,10 @@ def test_linkage_tries_a_sample_of_the_register(clinic: Any) -> None:
 def told_by_majority(
     people: list[tuple[Any, ...]], safe: list[tuple[Any, ...]], shown: Callable[[tuple[Any, ...], Any, Any], bool]
 ) -> tuple[float, float, float, int]:
-    """The shares guessed right by the release, by the most frequent value, by the raw data, and how many are asked."""
+    """Return three shares of right guesses and the number of people.
+
+    The guesses are made from the release, from the most frequent value, and from the raw data.
+    """
     common = Counter(value for *_, value in safe if value is not None)
 
     def most(held: Counter[Any]) -> Any:
@@ -245,7 +248,7 @@ def told_by_majority(
 
 @pytest.mark.parametrize("seed", range(12))
 def test_majority_is_right_as_often_as_a_plain_loop_says(clinic: Any, seed: int) -> None:
-    """Classes overlap in this release, some of the people are left out of it, and some have no value."""
+    """Classes overlap in this release, some of the people are suppressed, and some have no value."""
     rng = random.Random(seed)
     plant(clinic, [(*p[:2], rng.choice([p[2], None, p[2]])) for p in random_people(seed, 90, VALUES, [4, 2, 2, 1])])
     clinic.execute("DELETE FROM safe WHERE age = '[30, 39]' AND sex = 'F'")
@@ -316,7 +319,7 @@ def test_reconstruction_names_exactly_the_planted_people(clinic: Any) -> None:
 
 @pytest.mark.exhaustive
 def test_reconstruction_confidence_is_share_of_hits(clinic: Any) -> None:
-    """An attacker draws a value of each published one and a disease as frequent as in the class, many times."""
+    """An attacker draws a value of each published cell and a disease as frequent as in the class, many times."""
     stated = hits = tried_number = 0.0
     rng = random.Random(5)
     for seed in range(20):
@@ -376,7 +379,7 @@ def test_an_unlikely_child_that_must_be_occupied_is_guessed(clinic: Any) -> None
 
 @pytest.mark.parametrize("size", [2, 3, 5])
 def test_confidence_of_downcoding_is_the_share_of_right_guesses(con: Any, size: int) -> None:
-    """Classes of values drawn alike; by published interval and by published node."""
+    """Classes of uniformly drawn values; by published interval and by published node."""
     rng = random.Random(size)
     tree = [[f"a{i}", "A", "*"] for i in range(6)] + [["b1", "B", "*"], ["b2", "B", "*"]]
     dbanon.load_hierarchy(con, "wards", tree)

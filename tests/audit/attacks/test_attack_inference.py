@@ -1,4 +1,4 @@
-"""Minimality and prediction: planted people, nobody planted, calibration, and what they are computed with."""
+"""Minimality and prediction: planted victims, none planted, calibration, and the computations behind them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def clinic(con: Any) -> Any:
 
 
 def by_counting(sizes: Sequence[int], limits: Sequence[int], held: int) -> list[Fraction] | None:
-    """The posterior by looking at every way to have so many of the value on the sides."""
+    """Return the posterior by enumerating every distribution of `held` records with the value over the sides."""
     total, sums = 0, [0] * len(sizes)
     for counts in itertools.product(*(range(n + 1) for n in sizes)):
         if sum(counts) == held and any(x > limit for x, limit in zip(counts, limits, strict=True)):
@@ -69,7 +69,7 @@ def test_the_posterior_of_large_classes_stays_a_chance() -> None:
 
 
 def minimal(con: Any, women: Sequence[str], men: Sequence[str]) -> None:
-    """A class of which the two sexes were not told apart."""
+    """Create a class that contains both sexes."""
     plant(con, [*((10, "F", d) for d in women), *((10, "M", d) for d in men)])
     con.execute("UPDATE safe SET sex = '*'")
 
@@ -77,7 +77,7 @@ def minimal(con: Any, women: Sequence[str], men: Sequence[str]) -> None:
 def test_avoided_cut_names_planted_people(clinic: Any) -> None:
     minimal(clinic, ["HIV", "HIV", "HIV", "HIV"], OTHERS[:16])
     (row,) = attack(clinic, "minimality", more="alpha=0.5, k=4")
-    # Of 4 among 20 with HIV only the women can have too many: 3 or all 4 of them.
+    # Of 4 among 20 with HIV only the women can exceed the limit: 3 or all 4 of them.
     three, four = math.comb(4, 3) * 16, 1
     assert row["confidence"] == pytest.approx((3 * three + 4 * four) / (4 * (three + four)))
     assert (row["guess"], row["prior"], row["observed"], row["records"]) == ("HIV", 0.2, 1, 4)
@@ -114,7 +114,7 @@ def test_medians_nodes_and_missing_cut_like_mondrian(con: Any) -> None:
     con.execute("CREATE TABLE r AS SELECT '[1, 13]' AS age, '*' AS ward, s FROM t")
     extra_options = "qi=['age', 'ward'], hierarchies={'ward': 'wards'}, sensitive=['s'], alpha=0.5, k=4, threshold=0"
     rows_of = {r["note"].split(":")[0]: r["records"] for r in attack(con, "minimality", "r", "t", extra_options)}
-    # Eight records up to the lower median could have four of three HIV at most: nothing forbids that cut.
+    # The eight records up to the lower median may have four HIV, and there are only three: that cut is allowed.
     assert rows_of == {"ward A": 4, "ward B": 12}
     assert summary(con, "minimality", "r", "t", extra_options)["contradicted"]["value"] == 1
     con.execute("UPDATE t SET age = NULL WHERE ward = 'a1'")
@@ -124,7 +124,7 @@ def test_medians_nodes_and_missing_cut_like_mondrian(con: Any) -> None:
 
 
 def test_confidence_of_minimality_is_the_share_of_right_guesses(con: Any) -> None:
-    """An algorithm that cuts whenever k and alpha allow it, on many small groups whose diseases depend on nothing."""
+    """An algorithm that cuts whenever k and alpha allow it, on many small groups with independent diseases."""
     rng = random.Random(7)
     rows, output = [], []
     for group in range(1500):
@@ -164,7 +164,7 @@ def test_confidence_of_minimality_is_the_share_of_right_guesses(con: Any) -> Non
 
 @pytest.mark.exhaustive
 def test_a_release_of_mondrian_can_be_attacked(clinic: Any) -> None:
-    """Real classes: what is judged is never contradicted, since Mondrian cuts whatever it may."""
+    """Real classes: the data never contradict a conclusion, since Mondrian cuts whatever it may."""
     clinic.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'id'")
     checked_number = 0.0
     for seed in range(6):
@@ -180,7 +180,7 @@ def test_a_release_of_mondrian_can_be_attacked(clinic: Any) -> None:
 
 
 def planned(size: int, seed: int = 1) -> list[tuple[Any, ...]]:
-    """People whose disease follows from decade and sex."""
+    """Return people whose disease depends on decade and sex."""
     rng = random.Random(seed)
     rows = [(rng.randrange(40), rng.choice("MF")) for _ in range(size)]
     values = ["Flu", "HIV", "Cancer", "Lymphoma"]
@@ -323,7 +323,7 @@ def test_without_scikit_learn_the_extra_is_named(clinic: Any, monkeypatch: pytes
 
 
 def test_shares_of_few_records_are_drawn_to_the_whole() -> None:
-    """Labels that follow from features keep their share, labels that do not have that of everybody."""
+    """Labels that follow from features keep their share; other labels have the overall share."""
     features = np.repeat(np.arange(40.0), 2)[:, None]
     labels = np.tile([0, 1], 40)
     array = np.array([[3.0], [99.0]])
@@ -340,7 +340,10 @@ def test_shares_of_few_records_are_drawn_to_the_whole() -> None:
 
 @pytest.mark.parametrize(("follows", "off"), [(0.0, 0.04), (1.0, 0.08)])
 def test_small_class_guesses_are_not_overconfident(follows: float, off: float) -> None:
-    """A forest on a hundred classes of three votes for whatever they happen to have. It may be too modest a bit."""
+    """A forest on a hundred classes of three predicts the values that they happen to have.
+
+    It may be slightly too modest.
+    """
     stated = hits = tried_number = 0.0
     for seed in range(8):
         rng = np.random.default_rng(seed)

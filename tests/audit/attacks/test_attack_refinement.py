@@ -1,4 +1,4 @@
-"""Refinement: planted classes, nothing planted, releases at a least, hostile ones."""
+"""Refinement: planted classes, none planted, releases of minimal loss, hostile ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def clinic(con: Any) -> Any:
 
 
 def publish(con: Any, *classes: tuple[str, str, Sequence[int | None]]) -> None:
-    """Tables people and safe of classes: sex and age as they are published, and the ages."""
+    """Create tables people and safe of classes: the published sex and age, and the ages."""
     con.execute("DELETE FROM people")
     con.execute("DELETE FROM safe")
     number = itertools.count()
@@ -45,18 +45,18 @@ MEN = ("M", "[20, 60]", (20, 41, 60))
 
 
 def metric_values(con: Any, more: str = QI) -> dict[str, float]:
-    """The numbers of the summary that are no attribute's."""
+    """Return the numbers of the summary that belong to no attribute."""
     rows = con.execute(
         f"FROM attack_summary('safe', kind='refinement', source='people', {more}) WHERE attribute IS NULL"
     ).fetchall()
     return {row[0]: row[2] for row in rows}
 
 
-# --- planted, and nothing planted --------------------------------------------------------------------------------
+# --- planted, and none planted -----------------------------------------------------------------------------------
 
 
 def test_values_of_a_cheaper_class_are_ruled_out(clinic: Any) -> None:
-    """A woman of 25 to 30 loses 5/40 in the one class and 20/40 in the other, which can spare one."""
+    """A woman of 25 to 30 loses 5/40 in one class and 20/40 in the other, which can spare one."""
     publish(clinic, ("F", "[20, 40]", (20, 33, 38, 40)), ("F", "[25, 30]", (25, 27, 30)), MEN)
     (row,) = (r for r in attack(clinic, "refinement", more=QI) if r["attribute"] == "age")
     assert (row["class"], row["guess"]) == ({"sex": "F", "age": "[20, 40]"}, "not 25 to 30")
@@ -72,8 +72,11 @@ def test_values_of_a_cheaper_class_are_ruled_out(clinic: Any) -> None:
 
 
 def test_class_grows_until_another_is_cheaper(clinic: Any) -> None:
-    """With one record more, the class of 5/40 may lose below (30 + 3 * 5) / 4 / 40, which is from 25 to 36 and from 19
-    on; with two more below (2 * 30 + 3 * 5) / 5 / 40, which is just not from 25 to 40. Others end at 31 and 39."""
+    """The class of 5/40 grows by one or two records until the other class is cheaper.
+
+    With one record more it may lose below (30 + 3 * 5) / 4 / 40, which is from 25 to 36 and from 19 on; with two more
+    below (2 * 30 + 3 * 5) / 5 / 40, which is just not from 25 to 40. Others end at 31 and 39.
+    """
     others = [("M", f"[20, {end}]", (20, 21, end)) for end in (31, 39)]
     publish(clinic, ("F", "[10, 40]", (10, 12, 15, 35, 40)), ("F", "[25, 30]", (25, 27, 30)), *others, MEN)
     clinic.execute("UPDATE safe SET age = '[20, 50]' WHERE age = '[20, 60]'")
@@ -88,7 +91,7 @@ def test_class_grows_until_another_is_cheaper(clinic: Any) -> None:
 
 
 def test_bounds_are_taken_together(clinic: Any) -> None:
-    """From 20 to 30 there is one record at most, and somebody is 20: so nobody is 21 to 30."""
+    """From 20 to 30 there is one record at most, and one person is 20: so none is 21 to 30."""
     men = ("M", "[20, 33]", (20, 21, 33))
     publish(clinic, ("F", "[20, 40]", (20, 35, 38, 39, 40)), ("F", "[25, 30]", (25, 27, 30)), men, MEN)
     (row,) = (r for r in attack(clinic, "refinement", more=QI) if r["class"]["sex"] == "F")
@@ -102,9 +105,9 @@ def test_class_without_spare_filled_from_nested_one(clinic: Any) -> None:
     assert metric_values(clinic)["examined"] == metric_values(clinic)["fewer"] == 0
     publish(clinic, wide_values, cheap, ("F", "[32, 39]", (32, 33, 36, 39)), MEN)
     (row,) = (r for r in attack(clinic, "refinement", more=QI) if r["class"]["age"] == "[20, 40]")
-    # What goes out saves 7/40, the loss of what comes in: less than that is lost from 25 to 30 alone.
+    # The removed records save 7/40, the loss of the added ones: less than the loss from 25 to 30 alone.
     assert (row["guess"], row["observed"]) == ("not 25 to 30", 1)
-    # Whoever fits the class that can spare a record may as well be in the wide one.
+    # Anyone who fits the class that can spare a record may also be in the wide one.
     assert metric_values(clinic) | {"several": 8, "fewer": 3, "placed": 3, "placed_right": 1} == metric_values(clinic)
 
 
@@ -118,7 +121,7 @@ def test_sensitive_value_inferred_from_remaining_class(clinic: Any) -> None:
     assert (row["guess"], row["confidence"], row["observed"]) == ("HIV", 1, 1)
     assert (row["class"]["age"], row["who"], row["records"]) == ("[25, 30]", ["4", "5", "6"], 3)
     assert row["prior"] == pytest.approx(5 / 7)
-    # Nobody tells which class the three with HIV are in: both have it.
+    # The class of the three with HIV cannot be determined: both have it.
     (row,) = (r for r in attack(clinic, "refinement", more=extra_options) if r["attribute"] == "age")
     assert row["observed"] is None
     assert metric_values(clinic, extra_options)["placed_right"] is None
@@ -148,7 +151,7 @@ def test_a_guess_that_is_wrong_is_shown_to_be(clinic: Any) -> None:
 
 
 def test_contradicting_class_reveals_nothing(clinic: Any) -> None:
-    """Somebody is 25 for sure, and nobody should be."""
+    """One person is certainly 25, although the inference says that none is."""
     publish(clinic, ("F", "[25, 45]", (25, 33, 38, 45)), ("F", "[22, 30]", (22, 27, 30)), MEN)
     assert [r for r in attack(clinic, "refinement", more=QI) if r["attribute"] == "age"] == []
     assert metric_values(clinic)["contradicted"] == 1
@@ -169,11 +172,11 @@ def test_nodes_and_missing_values_are_ruled_out(con: Any) -> None:
     assert row["observed"] == 1
 
 
-# --- what is so of every release at a least ----------------------------------------------------------------------
+# --- properties of every release of minimal loss -----------------------------------------------------------------
 
 
 def by_counting(size: int, low: int, high: int, spans: Sequence[Span]) -> np.ndarray[Any, Any] | None:
-    """The most records between two places by looking at every way to have so many at the values."""
+    """Return the most records between two places, over all distributions of the records over the values."""
     width, maximum = high - low, None
     for counts in itertools.product(range(size + 1), repeat=width):
         if sum(counts) != size:
@@ -213,7 +216,7 @@ Person = tuple[int, str, int]
 
 
 def published_values(people: Sequence[Person]) -> tuple[str, str]:
-    """Return what a class publishes of ages and wards."""
+    """Return the published ages and wards of a class."""
     ages, wards = {p[0] for p in people}, {p[1] for p in people}
     nodes = {w[0].upper() for w in wards}
     ward = wards.pop() if len(wards) == 1 else nodes.pop() if len(nodes) == 1 else "*"
@@ -221,14 +224,14 @@ def published_values(people: Sequence[Person]) -> tuple[str, str]:
 
 
 def class_loss(people: Sequence[Person], range_: int) -> float:
-    """Return what all records of a class lose."""
+    """Return the summed loss of the records of a class."""
     ages = [p[0] for p in people]
     ward = published_values(people)[1]
     return len(people) * ((max(ages) - min(ages)) / range_ + {"*": 1.0, "A": 0.5, "B": 0.5}.get(ward, 0.0))
 
 
 def moves(classes: list[list[Person]], k: int) -> Iterator[dict[int, list[Person]]]:
-    """Every change that is looked at: records go over, and a third class fills up what they left."""
+    """Yield every change examined: records move to a second class, and a third class replaces them."""
     for c, d in itertools.permutations(range(len(classes)), 2):
         for size in range(1, len(classes[c]) - k + 3):
             for removed_combination in itertools.combinations(classes[c], size):
@@ -246,7 +249,7 @@ def moves(classes: list[list[Person]], k: int) -> Iterator[dict[int, list[Person
 
 
 def at_a_least(seed: int, k: int, size: int) -> list[list[Person]]:
-    """Classes of random people, of which no such change lowers the loss."""
+    """Return classes of random people whose loss no such change lowers."""
     rng = random.Random(seed)
     people = [(rng.randrange(rng.choice([3, 12, 12])), rng.choice(TREE)[0], i) for i in range(size)]
     classes = [people[i : i + k] for i in range(0, size - k + 1, k)]
@@ -274,7 +277,7 @@ ENDS = {"*": (-np.inf, np.inf), "A": (0, 1), "B": (2, 4)} | {leaf: (i, i) for i,
 
 
 def test_inferences_hold_under_optimality() -> None:
-    """The search of the test shares nothing with the attack, and knows of every change that it thinks of."""
+    """The search of the test shares no code with the attack, and includes every change that the attack considers."""
     columns = [KnownColumn(is_number=True), KnownColumn(is_number=False, nodes=NODES)]
     number, ruled_out = 0, 0
     for seed in range(70):
@@ -332,7 +335,7 @@ def test_releases_of_the_ledger_are_attacked_by_their_k(visits: Any) -> None:
         numbers[name] = {row[0]: row[2] for row in rows if row[1] is None}
         for row in visits.execute(f"FROM attack('{name}', kind='refinement', threshold=0)").fetchall():
             assert 0 <= row[4] <= 1 and 0 <= row[5] <= 1 and (row[6] is None or 0 <= row[6] <= 1)
-    # Classes of best overlap, and its search left little that was cheaper; those of Mondrian never overlap.
+    # Classes of `best` overlap, and its search left little that was cheaper; those of Mondrian never overlap.
     assert numbers["best"]["several"] > numbers["best"]["placed"] > 0
     assert numbers["best"]["placed_right"] > 0.9
     assert numbers["mondrian"]["several"] == 0
@@ -340,7 +343,7 @@ def test_releases_of_the_ledger_are_attacked_by_their_k(visits: Any) -> None:
 
 
 def test_guesses_do_not_depend_on_the_records_behind_a_release(visits: Any) -> None:
-    """Of the same release, another table of people that it covers as tightly."""
+    """The release is fixed; another source table that it covers as tightly gives equal guesses."""
     columns = "attribute, class, records, guess, confidence, prior"
     call = "attack('{}', kind='refinement', source='{}', qi=['age', 'sex', 'ward', 'zip'], sensitive=[], k=3, "
     call += "hierarchies={{'zip': 'zips'}})"
@@ -418,7 +421,7 @@ def test_every_value_type_shown_unchanged(con: Any, type_: str, value: str, gues
 
 
 def test_weights_are_part_of_the_loss(clinic: Any) -> None:
-    """A class of both sexes is cheaper than one of twenty years where sex weighs little."""
+    """A class of both sexes is cheaper than one of twenty years where sex has a small weight."""
     publish(clinic, ("F", "[20, 40]", (20, 33, 38, 40)), ("*", "[25, 30]", (25, 27, 30)), MEN)
     clinic.execute("UPDATE people SET sex = 'F' WHERE sex = '*'")
     dbanon.declare(clinic, "people", sex="quasi", age="quasi", id="sensitive")

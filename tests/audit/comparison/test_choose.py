@@ -1,5 +1,4 @@
-"""tradeoffs(): each row says what the functions say of the release that its statement makes, and the frontier is
-right."""
+"""tradeoffs(): each row agrees with the functions applied to the release of its statement; the frontier is right."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ import dbanon
 
 @pytest.fixture
 def people(con: Any) -> Any:
-    """people(age, city, disease, who), of whom one disease is rare."""
+    """Create people(age, city, disease, who) with one rare disease."""
     rng = random.Random(5)
     con.execute("CREATE TABLE people (age INTEGER, city VARCHAR, disease VARCHAR, who INTEGER)")
     rows = [(rng.randint(20, 60), rng.choice("abcdef"), rng.choice(["Flu", "Flu", "HIV", "TB"]), i) for i in range(300)]
@@ -128,7 +127,7 @@ def test_progress_independent_of_earlier_comparison(people: Any) -> None:
         con.execute("CREATE TABLE t AS SELECT range % 50 AS age, range % 7 AS city FROM range(300)")
         text = "'t', k := {}, qi := ['age', 'city']"
         con.execute(f"PREPARE compared AS FROM compare({text.format([3, 4])}, algorithms := ['kacpc', 'mondrian'])")
-        # Clusters that are known are not made again, and nothing is told of them.
+        # Known clusters are not computed again, and no progress is reported for them.
         selected_queries = [f"FROM tradeoffs({text.format(k)})" for k in ([3, 4], [5, 6])]
         for query in ("EXECUTE compared", "EXECUTE compared", *selected_queries):
             result.clear()

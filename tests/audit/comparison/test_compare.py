@@ -1,6 +1,7 @@
-"""compare(): the same figures as releases have, runs that share one encoded table, and what is refused as a row.
+"""compare(): figures equal those of releases, runs share one encoded table, refusals are rows.
 
-That its figures are those of NAME_metrics on random tables is held in tests/release/plan/test_metrics.py."""
+That its figures are those of NAME_metrics on random tables is checked in tests/release/plan/test_metrics.py.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +15,14 @@ import pytest
 import dbanon
 from dbanon.algorithms.base.cluster_metrics import CLUSTER_METRICS
 
-NAMES = [name for name in CLUSTER_METRICS if name != "query_error"]  # which has a test of its own
+NAMES = [name for name in CLUSTER_METRICS if name != "query_error"]  # it has a test of its own
 
 QI = "qi := ['age', 'city']"
 
 
 @pytest.fixture
 def people(con: Any) -> Any:
-    """people(age, city, disease, who) of 240 rows; records of one person are alike in nothing."""
+    """Create people(age, city, disease, who) of 240 rows; records of one person have nothing in common."""
     rng = random.Random(4)
     con.execute("CREATE TABLE people (age INTEGER, city VARCHAR, disease VARCHAR, who INTEGER)")
     rows = [
@@ -46,7 +47,7 @@ def released_metrics(con: Any, algorithm: str, table: str, options: str) -> dict
 @pytest.mark.parametrize("persons", ["", ", person := 'who'"])
 @pytest.mark.parametrize("algorithm", ["kacpc", "datafly", "simdiv", "ldiversity_mondrian", "best"])
 def test_figures_match_releases_with_persons(people: Any, algorithm: str, persons: str) -> None:
-    """Algorithms that publish more than clusters span, leave records out, read sensitive values or search."""
+    """Algorithms that publish more than clusters span, suppress records, read sensitive values or search."""
     options = f"{QI}, sensitive := ['disease']{persons}, suppress := 0.05"
     call = f"'people', k := [4], algorithms := '{algorithm}', metrics := {NAMES}, {options}"
     actual_rows = rows(people, f"FROM compare({call})")
@@ -61,7 +62,7 @@ def test_figures_match_releases_with_persons(people: Any, algorithm: str, person
 
 
 def test_extra_columns_of_algorithms_change_no_other(people: Any) -> None:
-    """Values of numbers, sensitive values, influence: each run is what it would be alone."""
+    """Values of numbers, sensitive values, influence: each run equals a run on its own."""
     people.execute("ALTER TABLE people ADD born DATE")
     people.execute("UPDATE people SET born = DATE '1950-01-01' + (who * 37 % 9000)::INTEGER")
     names = ["best", "wkmca", "kmember", "simdiv", "organized", "eld", "kacpc"]
@@ -98,7 +99,7 @@ def test_every_combination_is_a_row_in_the_order_of_the_call(people: Any) -> Non
 
 
 def test_sample_is_own_table_and_nested(people: Any) -> None:
-    """Its ranges are those of its records, whatever order the table is in."""
+    """Its ranges are those of its records, in any order of the table."""
     first = rows(
         people, f"FROM compare('people', k := 3, sample_sizes := [30, 90], metrics := 'information_loss', {QI})"
     )

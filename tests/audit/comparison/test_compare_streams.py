@@ -1,4 +1,4 @@
-"""compare() of stream systems: the figures are those of NAME_metrics, beside algorithms of tables in one statement."""
+"""compare() of stream algorithms: figures equal NAME_metrics, next to table algorithms in one statement."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ARRIVING = f"delta := 60, order_by := 'ts', {QI}"
 
 @pytest.fixture
 def events(con: Any) -> Any:
-    """events(age, city, born, disease, who, note, ts) of 500 rows, some at a time; NULLs among the ages and cities."""
+    """Create events(age, city, born, disease, who, note, ts) of 500 rows, some simultaneous; some cells are NULL."""
     rng = random.Random(8)
     con.execute(
         "CREATE TABLE events (age INTEGER, city VARCHAR, disease VARCHAR, who INTEGER, note VARCHAR, ts INTEGER)"
@@ -47,9 +47,9 @@ def released_metrics(con: Any, system: str, options: str, table: str = "events")
 @pytest.mark.parametrize("sensitive", ["sensitive := 'disease', l := 2", ""])
 @pytest.mark.parametrize("persons", ["person := 'who'", ""])
 def test_figures_are_those_of_the_streams_metrics(events: Any, persons: str, sensitive: str) -> None:
-    """All systems on one encoding, of which two look up what sensitive values are of."""
+    """All stream algorithms on one encoding; two of them read sensitive values."""
     options = ", ".join(part for part in ("k := 5", ARRIVING, persons, sensitive) if part)
-    names = [name for name in SYSTEMS if sensitive or name != "puri_haritha"]  # which asks for l itself
+    names = [name for name in SYSTEMS if sensitive or name != "puri_haritha"]  # it requires l itself
     result = compared(events, f"'events', algorithms := {names}, metrics := {NAMES}, {options}")
     for name in names:
         expected = released_metrics(events, name, options)
@@ -59,7 +59,7 @@ def test_figures_are_those_of_the_streams_metrics(events: Any, persons: str, sen
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_class_loss_matches_rows(events: Any, name: str) -> None:
-    """Measures of tables, from the rows that left alone."""
+    """Metrics of tables, computed from the published rows only."""
     options = f"k := 4, {ARRIVING}, sensitive := 'disease', l := 2"
     metrics = ["classes", "class_size_greatest", "class_size_average", "discernibility", "suppressed", "risk_highest"]
     mapping = dict(
@@ -122,7 +122,7 @@ def test_randomized_systems_run_with_successive_seeds(events: Any) -> None:
 
 
 def test_metrics_null_when_everything_suppressed(con: Any) -> None:
-    """One person after another: nobody is hidden among others in time."""
+    """One person after another: no one is ever hidden among others in time."""
     con.execute("CREATE TABLE events AS SELECT range // 100 AS who, range % 7 AS age, range AS ts FROM range(600)")
     options = "k := 5, delta := 10, order_by := 'ts', qi := 'age', person := 'who'"
     metrics = [
@@ -142,7 +142,7 @@ def test_metrics_null_when_everything_suppressed(con: Any) -> None:
             compared(con, f"'events', algorithms := '{name}', metrics := {metrics}, {options}", "metric, mean")
         )
         if mapping == {None: None}:
-            continue  # asks for l
+            continue  # requires l
         assert {m: mapping[m] for m in metrics[:5]} == {
             "suppression": 1, "average_loss": 1, "classes": 0, "records": 600, "suppressed": 600,
         }, name  # fmt: skip

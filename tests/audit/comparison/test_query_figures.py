@@ -1,4 +1,4 @@
-"""The query error that compare() measures from codes is the one that query_error() finds by asking the release."""
+"""The query error that compare() computes from codes equals the one that query_error() measures on the release."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TREE = "north,coast,*\nsouth,coast,*\nhill,inland,*\nvalley,inland,*\nlake,inlan
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_error_of_a_release_is_found_from_codes(con: Any, seed: int) -> None:
-    """Numbers, decimals, floats, dates and months, categories with and without a hierarchy, NULLs, records left out."""
+    """Numbers, decimals, floats, dates, months, categories with and without a hierarchy, NULLs, suppressed records."""
     rnd = random.Random(seed)
     nulls = rnd.choice([0, 0.1])
 

@@ -1,4 +1,4 @@
-"""Plots say what they show: a panel a measure, every algorithm in the legend, told apart without colours too."""
+"""Plots are complete: one panel per metric, every algorithm in the legend, distinguishable without colours."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(algorithm: str, k: int, metric: str, mean: float | None, n: int = 1000, 
 
 
 def texts(figure: Any) -> list[str]:
-    """All that can be read."""
+    """Return all text of a figure."""
     return [text.get_text() for text in figure.findobj(lambda a: hasattr(a, "get_text"))]
 
 
