@@ -1,4 +1,4 @@
-"""Shared fixtures: attached connections, the six-row fixture of the algorithm reference, and the data of the papers."""
+"""Shared fixtures: attached connections, the six-row fixture of the algorithm reference, and the papers' data."""
 
 from __future__ import annotations
 
@@ -46,8 +46,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what is not an everyday test: those marked exhaustive, those that are slow, and of a sweep all cases
-    but one, which follows from the name of the test alone."""
+    """Deselect tests that do not run every day.
+
+    These are tests marked exhaustive, slow ones, and all cases of a sweep but one, which depends only on the test's
+    name.
+    """
     if config.getoption("exhaustive") or all("::" in argument for argument in config.args):
         return
     part, parts = map(int, (config.getoption("part") or "0/1").split("/"))
@@ -74,7 +77,7 @@ def _test_of(item: pytest.Item) -> str:
 
 @pytest.fixture
 def con(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """A plain DuckDB connection in memory, attached; one of its own where a file makes macros or functions."""
+    """Provide an attached in-memory connection; tests of files that create macros or functions get one of their own."""
     if _OWN.search(_text(request.path)):
         connection = duckdb.connect()
         dbanon.attach(connection)
@@ -96,7 +99,7 @@ def _text(path: Path) -> str:
 
 @pytest.fixture
 def six(con: Any) -> Any:
-    """The connection with the six-row table `six(rid, age, workclass, disease)` and its policy."""
+    """Provide the connection with the six-row table `six(rid, age, workclass, disease)` and its policy."""
     con.execute("CREATE TABLE six (rid INTEGER, age INTEGER, workclass VARCHAR, disease VARCHAR)")
     con.executemany("INSERT INTO six VALUES (?, ?, ?, ?)", FIXTURE_ROWS)
     dbanon.declare(
@@ -107,7 +110,7 @@ def six(con: Any) -> Any:
 
 @pytest.fixture(scope="session")
 def data() -> Path:
-    """The folder of the papers' data sets; tests that need it are skipped where it is absent."""
+    """Return the folder of the papers' data sets; tests that need it are skipped where it is absent."""
     if not (DATA / "adult.csv").exists():
         pytest.skip("the papers' data sets (Adult and others) are not beside this checkout")
     return DATA
@@ -115,7 +118,7 @@ def data() -> Path:
 
 @pytest.fixture
 def adult(con: Any, data: Path) -> Any:
-    """The connection with Adult's 30,162 complete rows, the KACPC paper's roles and its hierarchies."""
+    """Provide the connection with Adult's 30,162 complete rows, the KACPC paper's roles and its hierarchies."""
     con.execute(f"CREATE TABLE adult AS FROM '{data / 'adult.csv'}'")
     roles: dict[str, Any] = {"age": "quasi", "occupation": "sensitive", "salary": "sensitive"}
     for column in ("workclass", "education", "marital_status", "race", "sex"):

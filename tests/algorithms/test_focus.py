@@ -20,7 +20,7 @@ K = 5
 def table_of(
     seed: int, n_equal: int, n_distinct: int, persons: bool
 ) -> tuple[EncodedTable, KernelInputs, PackedClasses]:
-    """Return records with one repeated pair of values and records of random pairs, in classes along the first column."""
+    """Return records with one repeated pair of values and records of random pairs, in classes by the first column."""
     draws = np.random.default_rng(seed)
     columns = [
         np.concatenate((np.full(n_equal, 3 + j), draws.integers(0, 20, n_distinct))).astype(np.int32) for j in range(2)

@@ -1,4 +1,4 @@
-"""Influence compared with forests of repeated records, on planted tables, as a table function, and as weights in SQL."""
+"""Influence compared with forests of repeated records, on planted tables, as a table function and as weights."""
 
 from __future__ import annotations
 

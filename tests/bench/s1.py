@@ -1,8 +1,8 @@
 """The tables of Majeed et al. 2024, as far as they can be rebuilt: `python -m tests.bench.s1`.
 
 Tables 4 to 6 and Figures 10 to 14 (attacks, disclosure D, exposure E, distortion DM, infeasible classes IQR) for SimDiv
-and the methods it is compared with, our numbers beside the paper's, and whether the claimed order holds: the proposed
-method best on each. What could not be rebuilt is said first.
+and the methods it is compared with, our numbers next to the paper's, and whether the claimed order holds: the proposed
+method best on each. The parts that could not be rebuilt are listed first.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ NOT_REBUILT = """What could not be rebuilt:
 
 @dataclass(frozen=True)
 class Case:
-    """One data set: the query that makes the table t, its roles, l, and what differs from the paper's."""
+    """One data set: the query that makes the table t, its roles, l, and differences from the paper's data."""
 
     title: str
     query: str
@@ -118,7 +118,7 @@ HIERARCHIES = {
 
 
 def load(con: Any, case: Case) -> None:
-    """Stores the table t with hierarchies and roles."""
+    """Store the table t with hierarchies and roles."""
     con.execute(f"CREATE OR REPLACE TABLE t AS {case.query}")
     con.execute("DELETE FROM dbanon.hierarchy; DELETE FROM dbanon.policy")
     roles: dict[str, Any] = {case.sensitive: "sensitive"}
@@ -136,7 +136,7 @@ def load(con: Any, case: Case) -> None:
 
 
 def _rows(column: str, values: Sequence[Any]) -> list[list[str]]:
-    """Rows of a hierarchy as lists of labels from the value up."""
+    """Return rows of a hierarchy as lists of labels from the value up."""
     if column in HIERARCHIES:
         rows = [line.split(";") for line in HIERARCHIES[column].splitlines()]
         return [row for row in rows if row[0] in values]
@@ -158,7 +158,7 @@ def _rows(column: str, values: Sequence[Any]) -> list[list[str]]:
 
 
 def measure(con: Any, case: Case, ks: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Rows of k, method and all measures."""
+    """Yield one row per k and method with all metrics."""
     con.execute("FROM influence('t')").fetchall()
     scores = dict(con.execute("SELECT attribute, influence FROM influence('t')").fetchall())
     mean = statistics.mean(scores.values()) or 1.0
@@ -180,7 +180,7 @@ def measure(con: Any, case: Case, ks: Sequence[int]) -> Iterator[dict[str, Any]]
 
 
 def attacked(con: Any, case: Case, k: int) -> Iterator[dict[str, Any]]:
-    """Rows of attack and method: success, and that of the two floors."""
+    """Yield one row per attack and method: its success, and the success of the two baselines."""
     for method, algorithm in METHODS.items():
         con.execute(
             f"CREATE OR REPLACE TABLE safe AS FROM {algorithm}('t', k := {k}{_extra_arguments(method, case)})"
@@ -194,7 +194,7 @@ def attacked(con: Any, case: Case, k: int) -> Iterator[dict[str, Any]]:
 
 
 def _extra_arguments(method: str, case: Case) -> str:
-    """Further arguments of a method."""
+    """Return further arguments of a method."""
     return PROPOSED.get(method, f", l := {case.l}" if METHODS[method] in ("eld", "ldiversity_mondrian") else "")
 
 
@@ -259,14 +259,17 @@ _ATTACKED = {
 
 
 def paper(case: str, metric: str, method: str, k: int) -> float | None:
-    """The number of Table 5 or 6."""
+    """Return the number of Table 5 or 6."""
     numbers = {"DM": _DM, "IQR": _IQR}.get(metric, {}).get(case, {}).get(method)
     return float(numbers.split()[KS.index(k)]) if numbers and k in KS else None
 
 
 def summary(case: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """For each measure and all forms of the proposed method: in how many k it is best (alone, or with others), and by
-    how much it improves on the others on average, in percent."""
+    """Summarize each metric and all forms of the proposed method.
+
+    States in how many k it is best (alone, or with others), and by how much it improves on the others on average, in
+    percent.
+    """
     values = {(r["k"], r["method"]): r for r in rows}
     ks = sorted({k for k, _ in values})
     for metric in METRICS:
@@ -289,7 +292,7 @@ def summary(case: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, 
 
 
 def main() -> None:
-    """Runs the chosen data sets and prints tables or JSON lines."""
+    """Run the chosen data sets and print tables or JSON lines."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.s1", description=__doc__)
     parser.add_argument("cases", nargs="*", choices=[*CASES, []], help="data sets (default: all)")
     parser.add_argument("-k", type=int, action="append", help="k (default: the paper's sixteen)")

@@ -1,4 +1,4 @@
-"""The small call: whole statements on Adult, warm, beside DuckDB's GROUP BY of the same columns."""
+"""The small call: whole statements on Adult, warm, compared with DuckDB's GROUP BY of the same columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STATEMENTS = {
 
 
 def measure(runs: int) -> dict[str, Any]:
-    """Medians of seconds of clock and CPU of each statement: on Adult, and on its first 60 rows."""
+    """Yield median wall and CPU seconds of each statement on Adult and on its first 60 rows."""
     import duckdb
 
     import dbanon

@@ -1,4 +1,4 @@
-"""Releases by Spark, on two threads of this machine, beside DuckDB's of the same table."""
+"""Releases by Spark, on two threads of this machine, compared with DuckDB's release of the same table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.bench.apart import Clock, row, table
 
 
 def by_duckdb(path: str, call: str) -> dict[str, Any]:
-    """Seconds of CREATE TABLE AS, kernels being compiled, and what the release loses."""
+    """Return the seconds of CREATE TABLE AS with compiled kernels, and the loss of the release."""
     import duckdb
 
     import dbanon
@@ -38,7 +38,7 @@ def by_duckdb(path: str, call: str) -> dict[str, Any]:
 
 
 def by_spark(path: str, call: str, cell: int | None) -> dict[str, Any]:
-    """Seconds of a release to a file, in a session that has made a small one, and what it loses."""
+    """Return the seconds of a release to a file and its loss, in a session that has made a small release before."""
     from pyspark.sql import SparkSession
 
     import dbanon.spark
@@ -76,7 +76,7 @@ def by_spark(path: str, call: str, cell: int | None) -> dict[str, Any]:
 
 
 def tasks(log: Path, begun: float, ended: float) -> dict[str, float]:
-    """Of tasks that ended in a time, by the log of events: megabytes that were shuffled, and seconds of all threads."""
+    """Return the megabytes shuffled and the thread seconds of tasks that ended in a period, from the event log."""
     shuffled, seconds = 0, 0.0
     for file in log.iterdir():
         for line in file.read_text().splitlines():
@@ -88,7 +88,7 @@ def tasks(log: Path, begun: float, ended: float) -> dict[str, float]:
 
 
 def measurements(sizes: Sequence[int], call: str = "kacpc", cell: int | None = None) -> Iterator[dict[str, Any]]:
-    """Yield one row per size; `exponent`: of the growth since the size before."""
+    """Yield one row per size; `exponent`: growth since the previous size."""
     previous: dict[str, Any] = {}
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Speed and precision: `kacpc`, its clustering alone, and all algorithms beside baselines of the same run.
+"""Speed and precision: `kacpc`, its clustering alone, and all algorithms, compared with baselines of the same run.
 
 A case runs in a process of its own: the whole statement (CREATE TABLE AS FROM kacpc) and the clustering alone, median
 of several runs with the label cache cleared, the compiled O(n^2 / k) loop over the same tuples (extrapolated, marked ~,
@@ -33,7 +33,7 @@ CASES: dict[str, tuple[str, Callable[[], Any]]] = {
 
 
 class Watch:
-    """Times the clustering inside the statement, and keeps the space it saw."""
+    """A timer of the clustering inside a statement, which keeps the encoded table."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -49,13 +49,16 @@ class Watch:
 
 
 def write(case: str, path: str) -> dict[str, Any]:
-    """Makes the table of a case."""
+    """Create the table of a case."""
     CASES[case][1]().to_parquet(path)
     return {}
 
 
 def measure(case: str, k: int, runs: int, path: str) -> dict[str, Any]:
-    """All figures of one case, in this process, which only reads the table: its memory is that of the statements."""
+    """Return all figures of one case.
+
+    This process only reads the table, so that its memory is that of the statements.
+    """
     con = dbanon.attach(duckdb.connect())
     quasi = data.load(con, Path(path))
     watch = Watch()
@@ -95,8 +98,11 @@ def measure(case: str, k: int, runs: int, path: str) -> dict[str, Any]:
 
 
 def compare(case: str, ks: list[int], runs: int) -> None:
-    """All algorithms on one case, in this process: precision and time of a statement, beside DuckDB's GROUP BY and
-    kacpc, as a row per k. CPU seconds, so that other processes do not count."""
+    """Compare all algorithms on one case, in this process, as one row per k.
+
+    Precision and time of a statement are next to those of DuckDB's GROUP BY and kacpc. Times are CPU seconds, so that
+    other processes do not count.
+    """
     con = dbanon.attach(duckdb.connect())
     quasi = ", ".join(f'"{c}"' for c in data.load(con, CASES[case][1]()))
 
@@ -125,7 +131,7 @@ def compare(case: str, ks: list[int], runs: int) -> None:
 
 
 def profile(case: str, k: int, runs: int, algorithm: str) -> None:
-    """Return where a statement's time goes, by step."""
+    """Return the seconds of each step of a statement."""
     con = dbanon.attach(duckdb.connect())
     data.load(con, CASES[case][1]())
     statement = f"CREATE OR REPLACE TABLE safe AS FROM {algorithm}('t', k={k})"
@@ -136,7 +142,7 @@ def profile(case: str, k: int, runs: int, algorithm: str) -> None:
 
 
 def measurements(case: str, ks: Sequence[int], runs: int) -> Iterator[dict[str, Any]]:
-    """The figures of a case for each k, every one from a fresh process; another one makes the table."""
+    """Yield the figures of a case for each k, each from a new process; a further process creates the table."""
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "t.parquet")
         apart.run(write, case=case, path=path)

@@ -30,7 +30,7 @@ K = (3, 4, 5, 10)
 
 
 def mixture(rows: int, axes: int) -> pd.DataFrame:
-    """Twenty normal distributions, each with its own spread along each axis."""
+    """Return twenty normal distributions, each with its own spread along each axis."""
     draws = np.random.default_rng(7)
     middle, lognormal = draws.normal(0, 5, (20, axes)), draws.lognormal(0, 0.7, (20, axes))
     integers = draws.integers(0, 20, rows)
@@ -39,7 +39,7 @@ def mixture(rows: int, axes: int) -> pd.DataFrame:
 
 
 def loaded(name: str) -> Any:
-    """A connection with the table t, all of whose columns are quasi-identifiers; the kernels are compiled."""
+    """Return a connection with the table t, all of whose columns are quasi-identifiers; kernels are compiled."""
     con = dbanon.attach(duckdb.connect())
     made = mixture(*MIXTURES[name]) if name in MIXTURES else pd.read_csv(_path(name))
     con.register("made", made)
@@ -76,7 +76,7 @@ def measurements(names: Sequence[str] = (*TABLES, *MIXTURES), asked: Sequence[in
 
 
 def report(as_json: bool) -> None:
-    """Prints a table or JSON lines."""
+    """Print a table or JSON lines."""
     if not as_json:
         print("| table | method | " + " | ".join(f"k = {k}" for k in K) + " |")
         print("|---|---|" + "---|" * len(K))

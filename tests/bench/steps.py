@@ -1,9 +1,9 @@
-"""Where the time of one statement goes: planning, then every step of its plan, the clustering and the writing.
+"""The time of one statement by step: planning, every step of its plan, the clustering and the writing.
 
-DuckDB's profile tells the CPU seconds of each operator. A step of our plan is a materialized relation of the statement,
-so the operators below its definition are the step's; relations that are not materialized are part of the steps that
-read them. What is above all steps is the result and, where there is a table, writing it. DuckDB times operators with
-the clock, on each thread: beside other processes only their shares count.
+DuckDB's profile reports the CPU seconds of each operator. A step of our plan is a materialized relation of the
+statement, so the operators below its definition are the step's; relations that are not materialized are part of the
+steps that read them. The operators above all steps are the result and, where there is a table, writing it. DuckDB times
+operators with the wall clock, on each thread: if other processes run, only the shares are meaningful.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _WRITERS = ("CREATE_TABLE", "COPY", "INSERT")
 
 @dataclass
 class Step:
-    """CPU seconds of a step's operators, the rows it holds, and its operators with what they are and do."""
+    """CPU seconds of a step's operators, the rows it holds, and its operators with their kind and task."""
 
     seconds: float = 0.0
     rows: int = 0
@@ -39,8 +39,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Profile:
-    """Seconds of a statement: `clock` and `cpu` of all of it, run without a profile; `planning` by part; `steps` in
-    the order of the plan; `clustering`: parts of the clustering function, which is most of the step `answer`."""
+    """Seconds of a statement.
+
+    `clock` and `cpu` are those of the whole statement, run without a profile; `planning` is by part; `steps` are in the
+    order of the plan; `clustering`: parts of the clustering function, which is most of the step `answer`.
+    """
 
     clock: float
     cpu: float
@@ -50,8 +53,10 @@ class Profile:
 
 
 def profile(con: Any, statement: str, runs: int = 3) -> Profile:
-    """The profile of a statement on an attached connection whose kernels are compiled; medians of several runs, the
-    label cache cleared before each."""
+    """Return the profile of a statement on an attached connection whose kernels are compiled.
+
+    Values are medians of several runs; the label cache is cleared before each.
+    """
     spent = [_spent(con, statement) for _ in range(runs)]
     values = [_profiled(con, statement) for _ in range(runs)]
     middle = sorted(values, key=lambda each: sum(step.seconds for step in each[1].values()))[runs // 2]
@@ -64,7 +69,7 @@ def profile(con: Any, statement: str, runs: int = 3) -> Profile:
 
 
 def _spent(con: Any, statement: str) -> tuple[float, float]:
-    """Seconds of clock and CPU of a statement."""
+    """Return wall and CPU seconds of a statement."""
     dbanon.clear_cache(con)
     clock, cpu = time.perf_counter(), time.process_time()
     con.execute(statement).fetchall()
@@ -72,7 +77,7 @@ def _spent(con: Any, statement: str) -> tuple[float, float]:
 
 
 def _profiled(con: Any, statement: str) -> tuple[dict[str, float], dict[str, Step], dict[str, float]]:
-    """Planning, steps and clustering of one run."""
+    """Return planning, steps and clustering of one run."""
     dbanon.clear_cache(con)
     with tempfile.TemporaryDirectory() as folder, _watched() as watched:
         file = Path(folder) / "profile.json"
@@ -98,7 +103,7 @@ def _profiled(con: Any, statement: str) -> tuple[dict[str, float], dict[str, Ste
 
 
 def _reported_values(told: Mapping[str, Any], part: str, total: str) -> float:
-    """A phase's seconds, as DuckDB 2.0 says them or as 1.5 does."""
+    """Return the seconds of a phase, in the format of DuckDB 2.0 or of 1.5."""
     if isinstance(told.get(part), dict):
         return float(told[part][total])
     return float(told.get({"optimizer": "all_optimizers"}.get(part, part), 0.0))
@@ -106,7 +111,7 @@ def _reported_values(told: Mapping[str, Any], part: str, total: str) -> float:
 
 @contextmanager
 def _watched() -> Iterator[dict[str, float]]:
-    """Seconds of the planner and of the clustering function's parts while statements run."""
+    """Measure the seconds of the planner and of the clustering function's parts while statements run."""
     spent = dict.fromkeys(("planning", "reading groups into a space", "clustering", "writing parts"), 0.0)
 
     def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -132,7 +137,7 @@ def _watched() -> Iterator[dict[str, float]]:
 
 
 def _steps(told: Mapping[str, Any]) -> dict[str, Step]:
-    """The steps of a profile, in the order in which the plan defines them."""
+    """Return the steps of a profile, in the order in which the plan defines them."""
     result: dict[str, Step] = {}
 
     def walk(node: Mapping[str, Any], of: str) -> None:
@@ -160,7 +165,7 @@ def _steps(told: Mapping[str, Any]) -> dict[str, Step]:
 
 
 def by_kind(steps: Mapping[str, Step]) -> dict[str, Step]:
-    """The steps; those that exist once for each column summed, as `each column: tree`."""
+    """Return the steps; those that exist once per column are summed, as `each column: tree`."""
     result: dict[str, Step] = {}
     for name, step in steps.items():
         _, several, kind = name.rpartition(": ")
@@ -182,7 +187,7 @@ def _count(step: Step, node: Mapping[str, Any], kind: str) -> None:
 
 
 def report(found: Profile, least: float = 0.01, heaviest: int = 3) -> Iterator[str]:
-    """Lines of a profile: planning, steps with a share of at least `least`, the heaviest operators of the slowest."""
+    """Yield lines of a profile: planning, steps with a share of at least `least`, and the heaviest operators."""
     steps = by_kind(found.steps)
     executed = sum(step.seconds for step in steps.values())
     planned = sum(found.planning.values())

@@ -1,4 +1,4 @@
-"""Streams: Adult record by record, every system beside FADS, and whole statements beside GROUP BY."""
+"""Streams: Adult record by record, every stream algorithm compared with FADS, and statements with GROUP BY."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ BASELINE = "fads"
 
 
 def measure(setting: str, rows: int | None) -> dict[str, Any]:
-    """By system: CPU seconds of clustering alone and of the statement, and measures. `rows`: Adult resampled."""
+    """Yield CPU seconds of clustering alone and of the statement, and metrics, by stream algorithm.
+
+    With `rows`, Adult is resampled.
+    """
     import duckdb
 
     import dbanon
@@ -62,7 +65,7 @@ def measure(setting: str, rows: int | None) -> dict[str, Any]:
 
 
 def report(as_json: bool, rows: int | None = None) -> None:
-    """Print one row per system and a setting."""
+    """Print one row per stream algorithm and setting."""
     for setting in SETTINGS:
         result = apart.run(measure, setting=setting, rows=rows)
         if as_json:

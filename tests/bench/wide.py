@@ -1,4 +1,4 @@
-"""Wide and sparse tables: many columns, hierarchies of many values, no two records alike."""
+"""Wide and sparse tables: many columns, hierarchies of many values, all records distinct."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CASES: dict[str, tuple[str, Callable[[Any, Path], None], tuple[str, ...]]] = {
 
 
 def write(case: str, path: str) -> dict[str, Any]:
-    """Makes the table."""
+    """Create the table."""
     from tests.bench import data
 
     CASES[case][1](data, Path(path))
@@ -33,7 +33,7 @@ def write(case: str, path: str) -> dict[str, Any]:
 
 
 def measure(path: str, algorithm: str) -> dict[str, Any]:
-    """Seconds of one statement, kernels being compiled, and its precision."""
+    """Return the seconds of one statement with compiled kernels, and its precision."""
     import duckdb
 
     import dbanon

@@ -1,4 +1,4 @@
-"""The commands do what the Python functions do; a mistake is one line and exit code 1."""
+"""The commands match the Python functions; a mistake is one line and exit code 1."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_releases_of_a_database_without_any(tmp_path: Path) -> None:
 
 
 def misused(*arguments: str) -> str:
-    """Return what is said of arguments that click refuses."""
+    """Return the message about arguments that click refuses."""
     result = run(*arguments)
     assert result.exit_code == 2
     return result.output

@@ -1,4 +1,4 @@
-"""`dbanon compare` and `dbanon tradeoffs`: tables, JSON, plots, and runs that are kept."""
+"""`dbanon compare` and `dbanon tradeoffs`: tables, JSON, plots, and stored runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dbanon demo` fits one screen, ends with statements that work, and says when it compiles."""
+"""`dbanon demo` fits one screen, ends with statements that work, and reports compilation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dbanon.release.key_metrics import MAX_KEY_METRICS, key_metric_positions, sh
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """Return what the demo printed, and the database that it made."""
+    """Return the output of the demo, and the database that it made."""
     path = str(tmp_path_factory.mktemp("demo") / "demo.duckdb")
     result = CliRunner().invoke(main, ["demo", "--database", path])
     assert result.exit_code == 0, result.output
@@ -59,7 +59,7 @@ def test_compiling_notice_once_on_stderr(
     def twice(n: int) -> int:
         return 2 * n
 
-    result = numba.njit(twice)  # a kernel that no disk has
+    result = numba.njit(twice)  # a kernel that is not cached on disk
     with common.show_progress(False):
         assert result(3) == 6 and result(3.0) == 6.0
     out, err = capsys.readouterr()

@@ -68,7 +68,7 @@ def test_unclassified_error_exits_with_failed() -> None:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A database that no test changes."""
+    """Create a database that no test changes."""
     path = tmp_path_factory.mktemp("outcomes") / "clinic.duckdb"
     with dbanon.connect(path) as con:
         con.execute(
@@ -157,7 +157,7 @@ def test_ctrl_c_at_a_question_ends_with_130_and_no_with_1() -> None:
         try:
             raise KeyboardInterrupt
         except KeyboardInterrupt:
-            raise click.Abort from None  # what click makes of it
+            raise click.Abort from None  # the type that click converts it to
 
     def no() -> None:
         raise click.Abort
@@ -189,7 +189,7 @@ def test_k_options_equal_in_all_commands_with_json() -> None:
 
 
 def only(text: str) -> Any:
-    """The one document of an answer; NaN is none."""
+    """Parse text as exactly one JSON document; NaN is invalid."""
 
     def refuse(word: str) -> None:
         raise ValueError(word)

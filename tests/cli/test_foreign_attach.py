@@ -1,4 +1,4 @@
-"""--attach: commands read another database beside the one that they open, and say no password."""
+"""--attach: commands read another database in addition to the opened one, and print no password."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def clinic(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ward(tmp_path: Path) -> Path:
-    """A database of SQLite with patients."""
+    """Create a SQLite database with patients."""
     needs_scanner("sqlite")
     path = tmp_path / "the ward's.sqlite"
     with sqlite3.connect(path) as con:
@@ -109,7 +109,7 @@ def test_missing_database_is_one_error(clinic: Path, tmp_path: Path, command: st
     assert str(errors.NotAttachedError("a", "sqlite", "no.")).startswith(
         "a could not be attached as a database of sqlite: no."
     )
-    with dbanon.connect(clinic) as con:  # which is closed again
+    with dbanon.connect(clinic) as con:  # it is closed again
         assert con.execute("SELECT 1").fetchall() == [(1,)]
 
 

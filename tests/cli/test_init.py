@@ -1,4 +1,4 @@
-"""dbanon init: what is accepted is written, as a whole or not at all."""
+"""dbanon init: an accepted policy is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROPOSED = [
 
 @pytest.fixture
 def clinic(tmp_path: Path) -> Path:
-    """A database with a table of a column of every role, and no policy."""
+    """Create a database with a table that has a column of every role, and no policy."""
     path = tmp_path / "clinic.duckdb"
     with dbanon.connect(path) as con:
         con.execute(
@@ -40,7 +40,7 @@ def run(*arguments: object, answers: str = "") -> Result:
 
 
 def policy_rows(path: Path) -> list[tuple[Any, ...]]:
-    """The policy, in the order of the table's columns."""
+    """Return the policy, in the order of the table's columns."""
     with dbanon.connect(path) as con:
         rows = con.execute("SELECT column_name, role, hierarchy FROM dbanon.policy").fetchall()
     order = [name for name, _, _ in PROPOSED]
@@ -162,7 +162,7 @@ MESSY = (
 
 @pytest.fixture
 def messy(tmp_path: Path) -> Path:
-    """A table with codes for missing values, zip codes, dates, a number that one person has, a decimal comma."""
+    """Create a table with codes for missing values, zip codes, dates, a unique number, and a decimal comma."""
     path = tmp_path / "messy.duckdb"
     with dbanon.connect(path) as con:
         con.execute(f"CREATE TABLE visits AS SELECT {MESSY} FROM range(2000) AS r (i)")

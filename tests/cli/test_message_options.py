@@ -1,4 +1,4 @@
-"""The command line speaks its own language, every pointer in a message leads somewhere, and Ctrl-C is one line."""
+"""Command-line messages name options, every pointer in a message resolves, and Ctrl-C prints one line."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from dbanon.views import materialize
 
 
 def shown_text(path: str, message: str, **given: Any) -> str:
-    """A message as the user of a command reads it."""
+    """Return a message as the user of a command reads it."""
     command: click.Command = main
     for name in path.split():
         assert isinstance(command, click.Group)
@@ -90,7 +90,7 @@ def test_suggested_commands_can_be_typed(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def pointers(text: str) -> list[str]:
-    """Return what a message points to and is not there."""
+    """Return the targets of a message's pointers that do not exist."""
     lost_texts = []
     tables = set(re.findall(r"dbanon\.(\w+)", resources.sql("source/schema.sql")))
     functions = {*table_functions(), "f", "query"}
@@ -165,7 +165,7 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def interrupted(monkeypatch: pytest.MonkeyPatch, where: tuple[Any, str], *order: str) -> None:
-    """Runs a command that Ctrl-C ends at a moment."""
+    """Run a command that Ctrl-C ends at a given moment."""
     real = getattr(*where)
 
     def pressed(*given: Any, **named: Any) -> Any:

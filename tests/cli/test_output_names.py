@@ -1,4 +1,4 @@
-"""Whatever the output of `dbanon anonymize` is called, it is written or refused with one clear error."""
+"""Any output name of `dbanon anonymize` is written or refused with one clear error."""
 
 from __future__ import annotations
 

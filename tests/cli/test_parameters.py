@@ -1,4 +1,4 @@
-"""Parameters on the command line: `-k 10` is `-p k=10`, what is no SQL literal is text, and nothing is evaluated."""
+"""Parameters on the command line: `-k 10` is `-p k=10`, other values than SQL literals are text, none is evaluated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dbanon anonymize` of a table publishes no more than its policy allows, whatever its options and parameters say."""
+"""`dbanon anonymize` of a table publishes no more than its policy allows, with any options and parameters."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _clinic(path: Path) -> None:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
-    """A database with the clinic: tables with the policy, and views without."""
+    """Create a database with the clinic: tables with the policy, and views without."""
     return kept.file(tmp_path / "clinic.duckdb", _clinic)
 
 

@@ -38,19 +38,19 @@ def _clinic(path: Path) -> None:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
-    """A database with the clinic."""
+    """Create a database with the clinic."""
     return kept.file(tmp_path / "clinic.duckdb", _clinic)
 
 
 @pytest.fixture
 def people(tmp_path: Path) -> Path:
-    """The rows of the clinic as a file."""
+    """Write the rows of the clinic to a file."""
     return write_people(tmp_path)
 
 
 @pytest.fixture
 def policy(tmp_path: Path) -> Path:
-    """The policy of the clinic as a file, with its hierarchy as another."""
+    """Write the policy of the clinic to a file, with its hierarchy in another."""
     return write_policy(tmp_path)
 
 
@@ -183,7 +183,7 @@ def test_policy_file_with_rows_of_several_tables(database: Path, people: Path) -
     assert_released(anonymize(people, ["--policy", str(file)], None))
 
 
-# --- one thing said twice --------------------------------------------------------------------------------------------
+# --- duplicate settings ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`dbanon stream`: a streaming view read on, and lines in, lines out."""
+"""`dbanon stream`: reading a streaming view further, and lines in, lines out."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def event(i: int) -> dict[str, Any]:
 
 
 def clinic(path: Path, last: int) -> Path:
-    """A database with a streaming view that has read nothing yet, and a source of so many rows."""
+    """Create a database with a streaming view that has read nothing yet, and a source of `last` rows."""
     return kept.file(path, _clinic, last)
 
 

@@ -1,4 +1,4 @@
-"""`dbanon warmup` compiles what calls need, says what it did, and has nothing to do afterwards."""
+"""`dbanon warmup` compiles the kernels that calls need, reports them, and does nothing the second time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""max_level keeps records apart whose values would have to climb higher; min_level lifts every value."""
+"""max_level separates records whose values would have to climb higher; min_level lifts every value."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def run(name: str, made: encoded_table.EncodedTable, k: int, names: tuple[str, .
 def two_branches(
     columns: list[int], level: int, persons: list[int] | None = None, ties: list[int] | None = None
 ) -> encoded_table.EncodedTable:
-    """Tree 0 * > 1 A > (2, 3), 4 B > (5, 6), values 2, 3, 5, 6 with codes 0 to 3, NULL 4."""
+    """Return the tree 0 * > 1 A > (2, 3), 4 B > (5, 6) with values 2, 3, 5, 6 of codes 0 to 3, NULL 4."""
     tree = encoded_table.CategoricalAttribute(
         np.array([-1, 0, 1, 1, 0, 4, 4], np.int32), np.array([2, 3, 5, 6], np.int32), 1.0, level
     )
@@ -110,7 +110,7 @@ def flat(*values: Value) -> Category:
 
 
 def limited(made: Encoded, levels: list[int | None]) -> encoded_table.EncodedTable:
-    """The space with a max_level for the categories among the attributes."""
+    """Return the table with a max_level for the categories among the attributes."""
     attributes = tuple(
         replace(a, max_level=level) if isinstance(a, encoded_table.CategoricalAttribute) else a
         for a, level in zip(made.space.attributes, levels, strict=True)
@@ -119,7 +119,7 @@ def limited(made: Encoded, levels: list[int | None]) -> encoded_table.EncodedTab
 
 
 def ceiling(attribute: Category, value: Value, level: int) -> Node | None:
-    """The highest node that a value may be published as; None for NULL."""
+    """Return the highest node that a value may be published as; None for NULL."""
     if value is None:
         return None
     leaf = attribute.tree.leaf(str(value))
@@ -168,7 +168,7 @@ def test_no_value_climbs_higher_than_max_level(data: st.DataObject, name: str) -
 
 @pytest.fixture
 def staff(con: Any) -> Any:
-    """staff(age, workclass) of seven rows, with its policy."""
+    """Create staff(age, workclass) of seven rows, with its policy."""
     con.execute("CREATE TABLE staff (age INTEGER, workclass VARCHAR)")
     con.executemany("INSERT INTO staff VALUES (?, ?)", STAFF)
     dbanon.declare(con, "staff", age="quasi", workclass=("quasi", "adult_workclass"))
@@ -184,7 +184,7 @@ def test_no_record_is_published_above_max_level_in_sql(staff: Any) -> None:
     separate_rows = [("Gov", 3), ("Private", 2), ("Self-emp", 2)]
     for name in NAMES:
         if algorithms.find(name).defaults or "sensitive" in algorithms.find(name).reads:
-            continue  # of sensitive values, which staff has none of
+            continue  # of sensitive values; staff has none
         actual_classes = classes(staff, f"{name}_classes('staff', k=2, max_level := {{'workclass': 1}})")
         if algorithms.find(name).family == "lattice":  # one level for all records, and Private is one step below *
             actual_classes = sorted(("Private" if value == "*" else value, size) for value, size in actual_classes)

@@ -1,4 +1,4 @@
-"""Tables are cut into cells of so many tuples, which are clustered one by one."""
+"""Tables are cut into cells of a number of tuples, which are clustered one by one."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_cell_cut_narrows_most_and_keeps_subtrees() -> None:
 
 
 def grid(draws: np.random.Generator, rows: int) -> encoded_table.EncodedTable:
-    """Two numbers, and three categories under two nodes; a sensitive value, which some algorithms look at."""
+    """Return two numbers, three categories under two nodes, and a sensitive value, which some algorithms read."""
     tree = encoded_table.CategoricalAttribute(np.array([-1, 0, 1, 1, 0, 4], np.int32), np.array([2, 3, 5], np.int32))
     numbers = [encoded_table.NumericAttribute(np.arange(50.0), True, magnitudes=np.arange(50.0)) for _ in range(2)]
     columns = [draws.integers(0, n, rows).astype(np.int32) for n in (50, 50, 3)]
@@ -89,7 +89,7 @@ def test_clusters_stay_in_cells_clustered_separately(name: str) -> None:
     labels = run(name, actual_grid, constraint, 60)
     for cell in result:
         rows = actual_grid.rows_of(cell)
-        if name != "best":  # whose search goes on in the whole table
+        if name != "best":  # its search continues in the whole table
             assert not set(labels[rows]) & set(np.delete(labels, rows))
             alone = run(name, actual_grid.subset(cell), constraint, None)
             assert len(set(zip(labels[rows], alone, strict=True))) == len(set(alone))
@@ -120,8 +120,10 @@ def test_models_and_persons_hold_in_cells(name: str) -> None:
 
 
 def test_clusters_of_two_cells_with_equal_values_gated_together() -> None:
-    """Values x and y below 10, where all is published as [0, 9]: in either cell two of four people have x. In both
-    there are five, four of whom have x."""
+    """Values x and y below 10, where all is published as [0, 9].
+
+    In each cell two of four people have x. The two cells together have five people, four of whom have x.
+    """
     remaining_rows = [(0, 0, 0), (1, 1, 0), (2, 2, 1), (3, 3, 1)]  # number, person, value
     right = [(6, 2, 0), (7, 4, 0), (8, 0, 1), (9, 1, 1)]
     above = [(20 + i, 10 + i, 2 + i // 4) for i in range(8)]

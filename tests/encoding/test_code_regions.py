@@ -1,4 +1,4 @@
-"""Gathering by parts of the attributes against the tree, on ragged hierarchies."""
+"""Gathering by parts of the attributes compared with the tree, on ragged hierarchies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dbanon.encoding.tuple_index import TupleIndex
 
 
 def ragged(rng: random.Random, nodes: int, depth: int) -> CategoricalAttribute:
-    """A hierarchy in which leaves have any depth, and some inner nodes are values."""
+    """Return a hierarchy in which leaves have any depth, and some inner nodes are values."""
     parent, line = [-1], [0]
     while len(parent) < nodes:
         line = line[: rng.randint(1, min(len(line), depth))]
@@ -29,7 +29,7 @@ def ragged(rng: random.Random, nodes: int, depth: int) -> CategoricalAttribute:
 
 
 def sparse(rng: random.Random, attributes: int, rows: int) -> EncodedTable:
-    """A space in which few tuples repeat."""
+    """Return a table in which few tuples repeat."""
     choices: list[Attribute] = []
     columns = []
     for _ in range(attributes):
@@ -59,7 +59,7 @@ def sparse(rng: random.Random, attributes: int, rows: int) -> EncodedTable:
 
 
 def groups(space: EncodedTable, k: int, by_parts: bool) -> list[tuple[int, list[tuple[int, int]]]]:
-    """Seed and members of all groups."""
+    """Return seed and members of all groups."""
     index = TupleIndex(space, list(distance.kacpc_distances(space, k, True)))
     taken_cluster_gatherer = ClusterGatherer(index, index.distance_sum_query(), 1)
     assert ClusterGatherer.uses_partitions(index, 1) == by_parts
@@ -75,7 +75,7 @@ def groups(space: EncodedTable, k: int, by_parts: bool) -> list[tuple[int, list[
 
 
 def records_by_tuple(members: Ints) -> list[tuple[int, int]]:
-    """Records by tuple."""
+    """Return records by tuple."""
     tuples, of = np.unique(members[:, 0], return_inverse=True)
     return list(zip(tuples.tolist(), np.bincount(of.reshape(-1), members[:, 1]).astype(int).tolist(), strict=True))
 
@@ -124,7 +124,7 @@ def test_parts_answer_for_dissimilar_unique_tuples(
 
 @pytest.mark.parametrize("values", [3, 5000])
 def test_hierarchy_regions_are_subtrees_or_root_children(values: int) -> None:
-    """A flat hierarchy is parted evenly; where 100 subtrees are too many, those above them are kept whole."""
+    """A flat hierarchy is split evenly; where 100 subtrees are too many, those above them are kept whole."""
     flat = CategoricalAttribute(np.array([-1, *[0] * values], np.int32), np.arange(1, values + 1, dtype=np.int32))
     deep = CategoricalAttribute(
         np.array([-1, *(n for i in range(10) for n in (0, *[1 + i * 11] * 10))], np.int32),

@@ -1,4 +1,4 @@
-"""The index of the tuples that are left, against sums and sorts by hand."""
+"""The index of the remaining tuples, compared with sums and sorts by hand."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MANY = settings(max_examples=examples(150), deadline=None)
     ids=["tables", "mixed", "boxes", "blocks", "parts", "whole parts"],
 )
 def ways(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Every test runs with all attributes by table, with some on axes, with all numbers on axes, and by parts."""
+    """Run every test with all attributes by table, with some on axes, with all numbers on axes, and by parts."""
     with pytest.MonkeyPatch.context() as patch:
         for (module, name), value in request.param.items():
             patch.setattr(module, name, value)
@@ -50,7 +50,7 @@ def ways(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @st.composite
 def spaces(draw: st.DrawFn) -> EncodedTable:
-    """Small spaces of numbers and categories, with NULLs, repeated tuples and weights."""
+    """Draw small tables of numbers and categories, with NULLs, repeated tuples and weights."""
     attributes: list[NumericAttribute | CategoricalAttribute] = []
     columns = []
     rows = draw(st.integers(1, 40))
@@ -74,13 +74,13 @@ def spaces(draw: st.DrawFn) -> EncodedTable:
 
 
 def path(parent: list[int], node: int) -> list[int]:
-    """Nodes from the root down to a node, for sorting in preorder."""
+    """Return nodes from the root down to a node, for sorting in preorder."""
     return [*(path(parent, parent[node]) if parent[node] >= 0 else []), node]
 
 
 @dataclass
 class Plain:
-    """The same questions, answered by looking at every tuple that is left."""
+    """An index with the same queries, which reads every remaining tuple."""
 
     space: EncodedTable
     tables: list[distance.DistanceTable]
@@ -117,7 +117,7 @@ def both(space: EncodedTable) -> tuple[TupleIndex, Plain]:
 @MANY
 @given(spaces(), st.data())
 def test_index_answers_equal_plain_sort(space: EncodedTable, data: st.DataObject) -> None:
-    """Questions, taking and putting back in any order; ties go to the first tuple."""
+    """Random order of queries, removals and restores; ties are resolved to the first tuple."""
     fast, plain_result = both(space)
     sums = fast.distance_sum_query()
     tuples = st.integers(0, len(space.counts) - 1)
@@ -148,7 +148,7 @@ def test_index_answers_equal_plain_sort(space: EncodedTable, data: st.DataObject
 
 
 def records_by_tuple(members: list[tuple[int, int]]) -> dict[int, int]:
-    """Records of each tuple of a cluster."""
+    """Return the records of each tuple of a cluster."""
     counts: dict[int, int] = {}
     for t, count in members:
         counts[t] = counts.get(t, 0) + count
@@ -189,7 +189,7 @@ def test_batch_clustering_equals_single_queries(space: EncodedTable, k: int, sig
 @MANY
 @given(spaces(), st.integers(2, 5), st.sampled_from([1, -1]))
 def test_compiled_and_single_steps_give_same_labels(space: EncodedTable, k: int, sign: int) -> None:
-    """A model that says it does not just count records takes the loop over single questions."""
+    """A model that does not only count records uses the loop over single queries."""
 
     class Slow(Constraint):
         def counts_records(self, space: EncodedTable) -> bool:
@@ -215,7 +215,7 @@ def test_compiled_and_single_steps_give_same_labels(space: EncodedTable, k: int,
 
 
 def test_memory_is_linear_in_the_tuples() -> None:
-    """Nodes: at most two a tuple in boxes, and one a tuple and level in the trie."""
+    """Nodes: at most two per tuple in boxes, and one per tuple and level in the trie."""
     codes = np.stack([np.arange(4000), np.arange(4000)[::-1]], axis=1).astype(np.int32)
     attributes = (NumericAttribute(np.arange(4000.0), True), NumericAttribute(np.arange(4000.0), True))
     space = EncodedTable(attributes, codes, np.ones(4000, np.int64), None, 4000)

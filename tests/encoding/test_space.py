@@ -1,4 +1,4 @@
-"""The space of a table: canonical order, counts, persons, and trees by preorder numbers."""
+"""Encoded tables: canonical order, counts, persons, and trees by preorder numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def codes(*values: int) -> encoded_table.Codes:
 
 
 def numbers(count: int) -> NumericAttribute:
-    """An attribute of `count` distinct values, without memory for them."""
+    """Return an attribute of `count` distinct values, without memory for them."""
     return NumericAttribute(np.broadcast_to(np.float64(0), count), True)
 
 
@@ -97,7 +97,7 @@ def test_the_order_is_that_of_codes_then_ties(table: Table) -> None:
 @SOME
 @given(tables(), st.randoms(use_true_random=False), st.sampled_from(["kacpc", "mondrian"]))
 def test_classes_do_not_depend_on_the_physical_order(table: Table, rng: Any, name: str) -> None:
-    """Each row has its own tie, as rows that differ in anything published do; the same rows meet in a class."""
+    """Each row has its own tie, as rows with different published cells do; equal rows are in one class."""
     n = len(table.records)
     shuffled = rng.sample(range(n), n)
     ties = rng.sample(range(1000), n)
@@ -175,7 +175,7 @@ def test_subset_keeps_attributes_and_total() -> None:
     ("persons", "counted"), [([1, 2, 3], False), ([1, 2, 1], True), ([1, 2, -1], True), ([-1, -1, -1], True)]
 )
 def test_persons_are_counted_unless_each_has_one_record(persons: list[int], counted: bool) -> None:
-    """Then k records are k persons, and the shorter ways for records are taken."""
+    """Then k records are k persons, and the faster code for records is used."""
     result, _ = small_encoded_table([0, 1, 2], sizes=[3], persons=persons)
     assert (result.persons is not None) == counted
 
@@ -185,7 +185,7 @@ def test_persons_are_counted_unless_each_has_one_record(persons: list[int], coun
 
 @pytest.fixture
 def workclass() -> CategoricalAttribute:
-    """0 * > 1 Private, 2 Self-emp > (3, 4), 5 Gov > (6, 7, 8), 9 not-work > 10; values 1, 6, 8, 10."""
+    """Return 0 * > 1 Private, 2 Self-emp > (3, 4), 5 Gov > (6, 7, 8), 9 not-work > 10; values 1, 6, 8, 10."""
     return CategoricalAttribute(codes(-1, 0, 0, 2, 2, 0, 5, 5, 5, 0, 9), codes(1, 6, 8, 10), 2.0, 1)
 
 
@@ -203,7 +203,7 @@ def test_lowest_common_ancestors(workclass: CategoricalAttribute) -> None:
 
 
 def test_pruning_keeps_occurring_values_and_one_child_nodes(workclass: CategoricalAttribute) -> None:
-    """Left: * > Private, Gov > (Federal, State), not-work > Without-pay."""
+    """The remaining tree is * > Private, Gov > (Federal, State), not-work > Without-pay."""
     pruned = workclass.pruned
     assert pruned.parent.tolist() == [-1, 0, 0, 2, 2, 0, 5]
     assert pruned.node.tolist() == [1, 3, 4, 6]

@@ -1,4 +1,4 @@
-"""No error that comes out of our functions quotes a cell of the source, DuckDB's own among them."""
+"""No error of a dbanon function quotes a cell of the source, including errors that DuckDB raises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mistake is one clear error: no rows, and the connection and the database stay as they were."""
+"""A mistake is one clear error: no rows, and connection and database are unchanged."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _raised: set[str] = set()
 
 @pytest.fixture(scope="module", autouse=True)
 def watched() -> Iterator[None]:
-    """Notes which exception classes are built."""
+    """Record which exception classes are built."""
     real = DbanonError.__init__
 
     def note(self: DbanonError, *args: object) -> None:
@@ -46,7 +46,7 @@ def watched() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def opened() -> Iterator[Any]:
-    """A connection with eight patients, two per person, of which many columns are difficult."""
+    """Create a connection with eight patients, two per person, with many difficult columns."""
     con = dbanon.attach(duckdb.connect())
     con.execute(
         """
@@ -93,14 +93,14 @@ def opened() -> Iterator[Any]:
 
 @pytest.fixture
 def con(opened: Any) -> Iterator[Any]:
-    """The same; asserts afterwards that neither the connection nor the database changed."""
+    """Provide `opened`; assert afterwards that neither the connection nor the database changed."""
     old_state = state(opened)
     yield opened
     assert state(opened) == old_state
 
 
 def state(con: Any) -> list[Any]:
-    """All tables with their rows and the session's place."""
+    """Return all tables with their rows, and the session's current schema."""
     tables = con.execute("SELECT schema_name, table_name FROM duckdb_tables() ORDER BY ALL").fetchall()
     views = con.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1").fetchall()
     rows = [con.execute(f'SELECT t::VARCHAR FROM "{s}"."{t}" AS t').fetchall() for s, t in tables]
@@ -109,8 +109,10 @@ def state(con: Any) -> list[Any]:
 
 
 def mistake(con: Any, arguments: str, *says: str, table: str = "patients", kinds: Sequence[str] | None = None) -> str:
-    """Asserts that the functions fail and say all this; gives the last text. Every day one mistake is made with one of
-    them and the next one with another, where `kinds` does not name them."""
+    """Assert that the functions fail with all given texts; return the last message.
+
+    Without `kinds`, each everyday mistake is tried with one function, and successive mistakes with different ones.
+    """
     text = ""
     for function in kinds or one_of(KINDS, arguments):
         query = f"FROM {function}('{table}'{', ' if arguments else ''}{arguments})"
@@ -394,7 +396,7 @@ def test_top_and_bottom_are_finite(con: Any, column: str, setting: str, value: s
 
 @pytest.fixture
 def declared(opened: Any) -> Iterator[Any]:
-    """The patients with a policy, which is gone afterwards, and a table of moments."""
+    """Give the patients a policy, which is removed afterwards, and create a table of moments."""
     opened.execute(
         "CREATE TABLE moments AS SELECT TIME '08:00' + INTERVAL (i) HOUR AS clock, DATE '2000-01-01' + i * 400 AS day, "
         "i::DOUBLE AS pay, i + 10 AS age FROM (SELECT i::INTEGER AS i FROM range(9) AS r (i))"
@@ -741,7 +743,7 @@ SAMPLES: dict[str, Any] = {p: ["aa"] for p in LISTS} | {
 
 
 def test_messages_state_problem_and_remedy() -> None:
-    """Every message ends as a sentence, and those that can be helped have a hint or a list of what is accepted."""
+    """Every message ends as a sentence, and avoidable errors have a hint or a list of accepted values."""
     for name, kind in documented_errors().items():
         parameters = message_fields(kind.message) or [
             p for p in inspect.signature(kind.__init__).parameters if p != "self"

@@ -1,4 +1,4 @@
-"""Tables that nobody would make on purpose: whatever a call does with them, a failure is one error of ours."""
+"""Unusual tables: with any call on them, a failure is one error of dbanon."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ CALLS = (
 
 
 def fails_well(con: Any, call: str) -> None:
-    """The call gives rows, or an error that says who refuses what: never one of Python or of DuckDB's insides."""
+    """Assert that the call returns rows, or a dbanon error: never one of Python or of DuckDB's internals."""
     try:
         con.execute(f"FROM {call}").fetchall()
     except duckdb.Error as error:

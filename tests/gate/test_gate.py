@@ -1,4 +1,4 @@
-"""The release gate holds: whatever breaks before it, a query fails and gives no row."""
+"""The release gate refuses any fault before it: the query fails and returns no row."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ ROWS = [
 ]
 ZIPS = [[z, z[:4] + "*", z[:3] + "**", "*"] for z in ("02138", "02139", "02141", "10001", "10002")]
 
-# --- breaking the clustering: a registered function that spoils the answer of the real one ------------------
+# --- breaking the clustering: a registered function that changes the answer of the real one -----------------
 
 _spoil: Callable[[Parts], Parts | None] | None = None
 _calls = 0
 
 
 def _spoiled_cluster(request: Any, rows: Any, *domains: Any) -> Any:
-    """dbanon_cluster with `_spoil` applied to its parts."""
+    """Run dbanon_cluster and apply `_spoil` to its parts."""
     global _calls
     answer = _real_cluster(request, rows, *domains)
     if len(request) == 0:
@@ -74,7 +74,7 @@ _real_cluster = cluster.dbanon_cluster
 
 @pytest.fixture
 def spoil(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Parts], Parts | None]], None]:
-    """Chooses what happens to the parts from now on."""
+    """Choose the change that is applied to the parts from now on."""
 
     def choose(how: Callable[[Parts], Parts | None]) -> None:
         monkeypatch.setitem(globals(), "_spoil", how)
@@ -84,7 +84,7 @@ def spoil(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Parts], Parts 
 
 @pytest.fixture
 def people(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A connection whose clustering can be spoiled, with thirteen people and their policy."""
+    """Create a connection with changeable clustering, with thirteen people and their policy."""
     monkeypatch.setattr(cluster, "dbanon_cluster", _spoiled_cluster)
     monkeypatch.setitem(globals(), "_calls", 0)
     con = pool.take()
@@ -97,7 +97,10 @@ def people(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def only(parts: Parts, place: int, **changed: Any) -> Parts:
-    """The parts with one of them changed. They come in the canonical order: the first is the person of age 21."""
+    """Return the parts with one of them changed.
+
+    They are in canonical order: the first is the person of age 21.
+    """
     return [part | changed if i == place else part for i, part in enumerate(parts)]
 
 
@@ -158,7 +161,7 @@ CORE = ("*", "one column", "count(*)", "LIMIT 1", "EXISTS", "a filter", "a join"
 
 
 def shapes(function: str) -> tuple[str, ...]:
-    """All shapes for the release, those of the promise for what is said about it."""
+    """Return all statement shapes for the release, and the core shapes for its classes and metrics."""
     return tuple(SHAPES) if function == "kacpc" else CORE
 
 
@@ -171,7 +174,7 @@ def shaped(shape: str, function: str, call: str = CALL) -> str:
 
 
 def refuses(con: Any, query: str, says: str = REFUSED) -> str:
-    """Asserts that the query gives an error and no row, and that the connection works; gives the error's text."""
+    """Assert that the query fails without a row and that the connection still works; return the error's text."""
     with pytest.raises(duckdb.Error, match=says) as caught:
         con.execute(query).fetchall()
     assert con.execute("SELECT 42").fetchall() == [(42,)]
@@ -247,7 +250,7 @@ def test_a_refused_release_writes_nothing(people: Any, spoil: Any, function: str
 
 
 def _rows_in(path: Path) -> int:
-    """Rows of a file that may not exist or may be unfinished."""
+    """Return the rows of a file that may not exist or may be unfinished."""
     if not path.exists() or path.stat().st_size < 16:
         return 0 if not path.exists() else len(path.read_bytes().strip(b"[]\r\n\tPAR1"))
     if path.suffix == ".csv":
@@ -305,7 +308,7 @@ MANY = 100_000
 
 
 def _plant(answer: Any) -> Any:
-    """The answer as it is, but the last record is in a class of its own."""
+    """Return the answer with the last record in a class of its own."""
     parts = answer[0].as_py()["parts"]
     last, alone = dict(parts[-1]), max(part["cluster"] for part in parts) + 1
     single = last | {"cluster": alone, "first": last["last"]}
@@ -347,12 +350,12 @@ def test_one_planted_row_blocks_large_release(monkeypatch: pytest.MonkeyPatch, t
     con.close()
 
 
-# --- breaking the generalization: the text of the plan is spoiled -------------------------------------------
+# --- breaking the generalization: the text of the plan is changed -------------------------------------------
 
 
 @pytest.fixture
 def rewrite(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """From now on plans have `old` replaced by `new` once, where the released rows are made."""
+    """Replace `old` by `new` once in later plans, where the released rows are made."""
     real = plan.release_sql
 
     def choose(*swaps: tuple[str, str]) -> None:
@@ -371,7 +374,7 @@ def rewrite(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 def publish(column: str, values: str, where: str = "true") -> tuple[str, str]:
-    """A swap that publishes something else, everywhere or in some classes."""
+    """Return a replacement that publishes other values, everywhere or in some classes."""
     return f"g.{column}", f"CASE WHEN {where} THEN {values} ELSE g.{column} END AS {column}"
 
 
@@ -380,7 +383,7 @@ FIRST = "(SELECT min(p0) FROM generalized WHERE p0 LIKE '[21%')"
 
 
 def first(values: str) -> tuple[str, str]:
-    """Publishes another age for the class [21, 23], which is a class of its own then."""
+    """Publish another age for the class [21, 23], which is a class of its own then."""
     return publish("p0", values, f"g.p0 = {FIRST}")
 
 
@@ -510,7 +513,7 @@ def test_typed_bounds_without_original_refused(people: Any, rewrite: Any, interv
     for swap in (
         publish("low0", "22", low),
         publish("high0", "22", high),
-        # A struct without a low end leaves as NULL, which is true of every value.
+        # A struct without a low end is published as NULL, which is true of every value.
         *([publish("low0", "NULL", low)] if intervals == "bounds" else []),
         publish("high0", "NULL", high),
         publish("low0", "99", low),
@@ -585,7 +588,7 @@ def test_k_rows_of_too_few_persons_are_refused(people: Any, spoil: Any) -> None:
         assert SMALL in refuses(people, shaped("*", function, call))
 
 
-# --- what passes ---------------------------------------------------------------------------------------------
+# --- accepted releases ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -633,7 +636,7 @@ def test_one_class_of_everything_passes(people: Any, spoil: Any) -> None:
 
 @pytest.fixture
 def algorithm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[registry.AlgorithmFunction], Any]]:
-    """Registers an algorithm `broken` and gives a connection that has it."""
+    """Register an algorithm `broken` and return a connection that has it."""
     open_result: list[Any] = []
     caches = (functions.table_functions, frame_references._function_name_pattern)
 
@@ -689,7 +692,7 @@ def test_raising_algorithm_gives_no_row(algorithm: Any) -> None:
             con.execute(f"SELECT count(*) FROM broken{ending}('t', k := 5, qi := ['a'])").fetchall()
 
 
-# --- how often it clusters ------------------------------------------------------------------------------------
+# --- number of clusterings ------------------------------------------------------------------------------------
 
 
 def n_clusterings(con: Any) -> int:
@@ -737,7 +740,7 @@ def test_changed_data_or_parameters_cluster_again(people: Any) -> None:
     assert run(", qi := ['zip', 'age']") == 5
     assert run(", qi := ['zip']") == 6
     assert run(", prune_unused := false") == 7
-    assert run(", person := 'person'") == 7  # where everybody has one record, persons change nothing
+    assert run(", person := 'person'") == 7  # with one record per person, persons change nothing
     people.execute("UPDATE people SET person = 'p1' WHERE pid = 2")
     assert run(", person := 'person'") == 8
     people.execute("FROM kacpc('people', k := 4)").fetchall()
@@ -813,13 +816,13 @@ def test_concurrent_threads_cluster_once(algorithm: Any) -> None:
 
 
 def test_shared_computation_ends_after_labels_cached() -> None:
-    """A caller that comes just as a computation ends must find either the flight or the labels."""
+    """A caller that arrives just as a computation ends must find either the computation or the labels."""
     cache = label_cache.LabelCache()
     late: list[threading.Thread] = []
     labels = np.zeros(1, np.int32)
 
     class Lock:
-        """A lock that starts a late caller each time the first caller gives it back after computing."""
+        """A lock that starts a late caller each time the first caller releases it after computing."""
 
         def __init__(self) -> None:
             self.inner = threading.Lock()

@@ -44,7 +44,7 @@ MEASURED_ELSEWHERE = (
 
 
 def rows_of(con: Any, query: str, parameters: Sequence[Any] | None = None) -> list[Row]:
-    """The rows of a query as dicts."""
+    """Return the rows of a query as dicts."""
     con.execute(query, parameters) if parameters else con.execute(query)
     names = [column[0] for column in con.description]
     return [dict(zip(names, row, strict=True)) for row in con.fetchall()]
@@ -52,7 +52,7 @@ def rows_of(con: Any, query: str, parameters: Sequence[Any] | None = None) -> li
 
 @pytest.fixture
 def trees(con: Any) -> Any:
-    """The connection with the hierarchy `cities`."""
+    """Provide the connection with the hierarchy `cities`."""
     dbanon.load_hierarchy(con, "cities", CITIES)
     return con
 
@@ -105,7 +105,7 @@ TYPES = {
 
 
 def random_table(seed: int) -> Table:
-    """Types mixed, with NULLs, duplicates and few or many distinct values; feasible."""
+    """Return a feasible table of mixed types, with NULLs, duplicates and few or many distinct values."""
     rnd = random.Random(seed)
     n = rnd.randint(2, 28)
     nulls = rnd.choice([0, 0, 0.15, 0.5])
@@ -137,19 +137,19 @@ def random_table(seed: int) -> Table:
 
 
 def write(con: Any, rows: Sequence[Row], types: dict[str, str] = TYPES, name: str = "t") -> None:
-    """The rows as a table, in this order."""
+    """Write the rows to a table, in this order."""
     con.execute(f"CREATE OR REPLACE TABLE {name} ({', '.join(f'{n} {t}' for n, t in types.items())})")
     places = ", ".join(["(" + ", ".join("?" * len(types)) + ")"] * len(rows))
     con.execute(f"INSERT INTO {name} VALUES {places}", [row[n] for row in rows for n in types])
 
 
 def three(con: Any, table: Table) -> tuple[list[Row], list[Row], list[Row]]:
-    """Release, classes and metrics."""
+    """Return release, classes and metrics."""
     return tuple(rows_of(con, f"FROM {table.call(e)}") for e in ("", "_classes", "_metrics"))  # type: ignore[return-value]
 
 
 def check_three(table: Table, release: list[Row], classes: list[Row], metrics: list[Row]) -> None:
-    """Everything that can be recomputed from the released rows agrees."""
+    """Assert that everything that can be recomputed from the released rows agrees."""
     qi = table.qi
     unchanged = ("uid", "disease", "note")
     if not table.person:
@@ -164,7 +164,7 @@ def check_three(table: Table, release: list[Row], classes: list[Row], metrics: l
     assert all(key_of[r["class_id"]] == tuple(r[name] for name in qi) for r in release)
     assert sorted(key_of) == list(range(1, len(key_of) + 1))
 
-    # rows are in the order of class_id and then of what is published
+    # rows are ordered by class_id and then by the published values
     def place(row: Row) -> tuple[Any, ...]:
         return (row["class_id"], *((row[n] is None, row[n] if row[n] is not None else 0) for n in unchanged))
 
@@ -337,7 +337,7 @@ MIXED_CALL = (
 
 
 def fingerprints(con: Any, call: str = MIXED_CALL) -> list[str]:
-    """Release, classes and metrics as texts that do not depend on the session, in their order."""
+    """Return release, classes and metrics as texts that do not depend on the session, in their order."""
     con.execute("BEGIN")
     release = con.execute(f"SELECT * REPLACE (epoch_us(seen) AS seen) FROM kacpc{call}").fetchall()
     classes = con.execute(f"SELECT * EXCLUDE (seen) FROM kacpc_classes{call}").fetchall()
@@ -516,7 +516,7 @@ def test_a_file_is_released_like_the_table(con: Any, tmp_path: Path, ending: str
 
 
 def ends(published: str) -> tuple[Fraction, Fraction]:
-    """The ends of `25` or `[25, 29]`."""
+    """Return the ends of `25` or `[25, 29]`."""
     match = re.fullmatch(r"\[(\S+), (\S+)\]", published)
     low, high = match.groups() if match else (published, published)
     return Fraction(low), Fraction(high)
@@ -624,7 +624,7 @@ def test_clusters_with_equal_values_form_one_class(con: Any) -> None:
     assert (metrics["clusters"], metrics["classes"], metrics["k"]) == (5, 1, 20)
 
 
-# --- nothing more than declared comes out ----------------------------------------------------------------------
+# --- only declared columns are published -----------------------------------------------------------------------
 
 SECRET = "SECRET-4711"
 
@@ -770,7 +770,7 @@ def test_a_class_of_nulls_publishes_null_and_a_mixed_one_a_star(con: Any) -> Non
     assert one == [("*",)]
 
 
-# --- what a data set of the papers gives ---------------------------------------------------------------------
+# --- results on a data set of the papers ---------------------------------------------------------------------
 
 
 def test_adult_is_released_truly(adult: Any, data: Path) -> None:

@@ -25,7 +25,7 @@ FIGURES = "SELECT metric, value, better"
 
 @pytest.fixture(scope="module")
 def opened() -> Iterator[Any]:
-    """Forty people, and twenty people with visits."""
+    """Create forty people, and twenty people with visits."""
     with duckdb.connect() as con:
         dbanon.attach(con)
         con.execute(

@@ -24,8 +24,10 @@ _cuts: list[int] | None = None
 
 
 def _broken_cluster(request: Any, rows: Any, *domains: Any) -> Any:
-    """In place of dbanon_cluster: neighbours by the first quasi-identifier, in threes or cut at `_cuts`, whatever the
-    models ask."""
+    """Cluster neighbours by the first quasi-identifier, in threes or cut at `_cuts`, ignoring all models.
+
+    Replaces dbanon_cluster.
+    """
     if len(request) == 0:
         return pa.array([], udf_cluster.ANSWER_TYPE)
     groups = sorted(rows.to_pylist()[0], key=lambda group: group["c0"])
@@ -38,7 +40,7 @@ def _broken_cluster(request: Any, rows: Any, *domains: Any) -> Any:
 
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A connection whose clustering meets k = 3 and nothing else."""
+    """Create a connection whose clustering meets k = 3 and nothing else."""
     monkeypatch.setattr(udf_cluster, "dbanon_cluster", _broken_cluster)
     con = dbanon.attach(duckdb.connect())
     for name, rows in (("infectious", INFECTIOUS), ("illness", ILLNESS), ("cause", CAUSE)):
@@ -69,7 +71,7 @@ REFUSED: list[tuple[str, Asked]] = [
 
 
 def people(con: Any, *columns: Sequence[Value], persons: Sequence[Value] = ()) -> dict[str, object]:
-    """Creates a table of people of age 1, 2, ... with these sensitive columns; gives the arguments of a call."""
+    """Create people of age 1, 2, ... with these sensitive columns; return the arguments of a call."""
     names = ["disease", "cause"][: len(columns)]
     types = {"age": "INTEGER", **dict.fromkeys(names, "VARCHAR")} | ({"person": "VARCHAR"} if persons else {})
     ages = range(1, len(columns[0]) + 1)
@@ -79,7 +81,7 @@ def people(con: Any, *columns: Sequence[Value], persons: Sequence[Value] = ()) -
 
 
 def refuses(con: Any, arguments: Mapping[str, object], model: str, column: str = "disease") -> None:
-    """Asserts that the gate stops the release and all that is said about it, because of this model."""
+    """Assert that the gate refuses the release, its classes and its metrics because of this model."""
     for kind in KINDS:
         with pytest.raises(duckdb.Error, match=f"release gate refused the result.*do not meet {model} on {column}"):
             con.execute(f"SELECT count(*) FROM {call_of(kind, arguments)}").fetchall()
@@ -119,7 +121,10 @@ def test_the_gate_tells_joint_from_independent(broken: Any) -> None:
 
 
 def test_the_gate_counts_persons(broken: Any) -> None:
-    """All three of the first class have Flu, though 3 of its 4 records tell it; of two values one is nobody's."""
+    """All three persons of the first class have Flu, but only 3 of its 4 records.
+
+    In the second table one of two values belongs to an unknown person only.
+    """
     diseases = ["Flu", "HIV", "Flu", "Flu"] + ["HIV", "Flu", "Cancer", "HIV"] * 2
     four = ["p1", "p1", "p2", "p3"]
     persons = [*four, "p4", "p5", "p6", "p7", "p8", "p9", "p10", "p11"]
@@ -139,7 +144,7 @@ def test_the_gate_is_strict_about_c(broken: Any) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_the_gate_decides_what_the_definitions_decide(broken: Any, monkeypatch: pytest.MonkeyPatch, model: str) -> None:
-    """Runs of random length in the order of age, which is different for everybody."""
+    """Runs of random length in the order of age; all ages are distinct."""
     ends = set()
     for seed in range(GATE_CASES):
         rng = random.Random(f"gate {model} {seed}")

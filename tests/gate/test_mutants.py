@@ -1,4 +1,4 @@
-"""One line of the plan is wrong, and the release gate notices: each mutant must be refused, whatever it spoils."""
+"""Mutants of one line of the plan: the release gate must refuse each of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CALL = "('people', k := 3, suppress := 0.1)"
 
 @pytest.fixture(scope="module")
 def people() -> Iterator[Any]:
-    """Forty people of whom the policy lets out less than it knows."""
+    """Create forty people and a policy that does not publish every column."""
     with duckdb.connect() as con:
         dbanon.attach(con)
         con.execute("""
@@ -53,19 +53,19 @@ def people() -> Iterator[Any]:
 
 @pytest.fixture
 def spoil(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], None]:
-    """Changes one text of one template."""
+    """Replace one text in one template."""
     return partial(broken_template.change, monkeypatch)
 
 
 def refusal_message(con: Any, function: str, call: str = CALL) -> str:
-    """Whether a call fails without a row, and what the gate says."""
+    """Assert that a call fails without a row; return the gate's message."""
     with pytest.raises(duckdb.Error, match=REFUSED) as caught:
         con.execute(f"FROM {function}{call}").fetchall()
     return str(caught.value)
 
 
 def both(con: Any, function: str, call: str = CALL) -> None:
-    """Of a table, which is read twice, and of a view, whose rows are kept as they came."""
+    """Assert that a call is refused for a table, which is read twice, and for a view, whose rows are stored as read."""
     refusal_message(con, function, call)
     refusal_message(con, function, call.replace("people", "persons"))
 
@@ -228,7 +228,7 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def spoiled(column: template_columns.QuasiColumn, **changed: Any) -> Any:
-    """A column that reads, or is published, otherwise; `grid.step` is a field of a field."""
+    """Return a column that is read or published differently; `grid.step` is a field of a field."""
     for name in [name for name in changed if "." in name]:
         outer, inner = name.split(".")
         changed[outer] = replace(changed.get(outer, getattr(column, outer)), **{inner: changed.pop(name)})

@@ -1,4 +1,4 @@
-"""Releases of noise: what is drawn, that columns are shuffled, the gate of their own, and what is refused."""
+"""Noise releases: the drawn noise, shuffled columns, their own gate, and refusals."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ RKA = Noise("release = 'noise'", 1.0)
 MR = Noise("noise_epsilon = 1", 1.0, by_column=True, categories=False)
 KEY = b"key"
 
-# --- what is drawn ------------------------------------------------------------------------------------------
+# --- drawn noise --------------------------------------------------------------------------------------------
 
 
 def numbers(values: list[float | None], integral: bool = True) -> encoded_table.EncodedTable:
-    """The space of one numeric column."""
+    """Return the table of one numeric column."""
     known_values = sorted({v for v in values if v is not None})
     positions = np.array([v - known_values[0] for v in known_values])
     codes = np.array([len(known_values) if v is None else known_values.index(v) for v in values], np.int32)
@@ -43,7 +43,7 @@ def numbers(values: list[float | None], integral: bool = True) -> encoded_table.
 
 
 def words(values: list[str | None]) -> encoded_table.EncodedTable:
-    """The space of one category without a hierarchy."""
+    """Return the table of one category without a hierarchy."""
     known_values = sorted({v for v in values if v is not None})
     tree = encoded_table.CategoricalAttribute(
         np.array([-1] + [0] * len(known_values), np.int32), np.arange(1, len(known_values) + 1, dtype=np.int32)
@@ -54,7 +54,7 @@ def words(values: list[str | None]) -> encoded_table.EncodedTable:
 
 
 def chances(monkeypatch: pytest.MonkeyPatch, of: Callable[[str, int], list[float]]) -> None:
-    """Chooses the random numbers."""
+    """Replace the random numbers by chosen ones."""
     monkeypatch.setattr(noises, "uniforms", lambda key, name, count: np.array(of(name, count)))
 
 
@@ -132,7 +132,7 @@ def test_whatever_the_table(table: Table, seed: int, epsilon: float, by_column: 
 
 
 def test_range_noise_hides_values_beyond_double_precision() -> None:
-    """Beside -2^50, which is left out, 0 and 0.1 are at one place: each is hidden as a value of its own."""
+    """Next to -2^50, which is suppressed, 0 and 0.1 have one position: each gets noise as a value of its own."""
     actual_numbers = numbers([-(2.0**50), 0.0, 0.1], integral=False)
     assert actual_numbers.attributes[0].positions[1] == actual_numbers.attributes[0].positions[2]
     noisy_records = noises.draw_noisy_records(actual_numbers, np.array([-1, 0, 1]), MR, KEY)
@@ -141,7 +141,7 @@ def test_range_noise_hides_values_beyond_double_precision() -> None:
 
 @pytest.mark.exhaustive
 def test_laplace_and_its_scale() -> None:
-    """The middle of the absolute noise is ln 2 scales, and it is as often below as above."""
+    """The median of the absolute noise is ln 2 scales, and it is as often negative as positive."""
     actual_numbers = numbers([float(v) for v in range(40_000)])
     for epsilon in (0.5, 2.0):
         # Clusters of eight neighbours in the middle of the range: nothing is cut off at its ends.
@@ -149,13 +149,13 @@ def test_laplace_and_its_scale() -> None:
         noisy_records = noises.draw_noisy_records(actual_numbers, labels, Noise("", epsilon), KEY)
         noise = np.sort(noisy_records.position[:, 0].reshape(-1, 8)) - np.arange(40_000).reshape(-1, 8)
         assert abs(noise.mean()) < 0.2 / epsilon
-        # Shuffled: seats have nothing to do with values, so the noise is looked at by the mean of each cluster.
+        # Shuffled: seats are independent of values, so the noise is measured by the mean of each cluster.
         means = noisy_records.position[:, 0].reshape(-1, 8).mean(axis=1) - (np.arange(5_000) * 8 + 3.5)
         assert (means**2).mean() == pytest.approx(2 * (7 / epsilon) ** 2 / 8, rel=0.1)
 
 
 def test_seats_have_nothing_to_do_with_values() -> None:
-    """With next to no noise, the seat of the k-th value of a cluster is uniform, independent from column to column."""
+    """With almost no noise, the seat of the k-th value of a cluster is uniform, independently in each column."""
     columns = [np.arange(60_000, dtype=np.int32), np.arange(60_000, dtype=np.int32)]
     attribute = encoded_table.NumericAttribute(np.arange(60_000.0), integral=False)
     code_table, _ = encoded_table.encode_table(
@@ -174,7 +174,7 @@ def test_seats_have_nothing_to_do_with_values() -> None:
 def test_categories_are_drawn_as_often_as_the_mechanism_says() -> None:
     values = ["a"] * 3 + ["b"] * 2 + ["c"]
     actual_words = words(values * 20_000)
-    # Canonical order is by value: the clusters are made of three, two and one of each.
+    # Canonical order is by value: the clusters have three, two and one of each.
     codes = np.repeat(actual_words.codes[:, 0], actual_words.counts)
     labels = np.concatenate([np.arange(int((codes == c).sum())) // n for c, n in ((0, 3), (1, 2), (2, 1))])
     for epsilon in (1.0, 2.0):
@@ -214,7 +214,7 @@ CALL = "('sick', k := 4, release := 'noise'{})"
 
 @pytest.fixture
 def sick(con: Any) -> Any:
-    """300 people with a number, a decimal, a date and two categories, one with a hierarchy; some are NULL."""
+    """Create 300 people with a number, a decimal, a date and two categories, one with a hierarchy; some are NULL."""
     con.execute(
         """
         CREATE TABLE sick AS SELECT
@@ -256,7 +256,7 @@ def test_a_release_of_values(sick: Any) -> None:
     assert all(r["born"].day == 1 for r in out)  # the grid of dates is the month
     assert {r["zip"] for r in out} <= {z[0] for z in ZIPS}
     assert {r["sex"] for r in out} <= {"f", "m", None}
-    # It is noise: no row is that of a record, but by chance.
+    # Noise: a row equals that of a record only by chance.
     counts = Counter((r["age"], r["pay"], r["sex"], r["zip"], r["disease"]) for r in raw)
     assert sum((r["age"], r["pay"], r["sex"], r["zip"], r["disease"]) in counts for r in out) < 10
     order = [r["class_id"] for r in out]
@@ -284,7 +284,7 @@ def test_noise_reproducible_per_table(sick: Any) -> None:
     assert rows(sick, "FROM rka('turned', k => 4, release => 'noise')") == first
     assert rows(sick, f"FROM rka{CALL.format(', seed := 7')}") != first
     assert rows(sick, f"FROM rka{CALL.format(', epsilon := 2')}") != first
-    # One sensitive value is another: so is all the noise, which nobody draws without the table.
+    # One changed sensitive value changes all the noise, so it cannot be drawn without the table.
     sick.execute("UPDATE turned SET disease = 'Flu' WHERE pid = 7")
     other = rows(sick, "FROM rka('turned', k := 4, release := 'noise')")
     ages = [[r["age"] for r in actual_first] for actual_first in (first, other)]
@@ -388,7 +388,7 @@ def test_less_noise_is_nearer(sick: Any) -> None:
 
 @pytest.mark.exhaustive
 def test_mr_mondrian_imitates_the_paper(sick: Any) -> None:
-    """Ages below zero, as in Figure 8 of Majeed et al. 2024; categories stay those of Mondrian's classes."""
+    """Ages below zero, as in Figure 8 of Majeed et al. 2024; categories are published as in Mondrian's classes."""
     out = rows(sick, "FROM mr_mondrian('sick', k := 4, noise_epsilon := 1)")
     assert min(r["age"] for r in out if r["age"] is not None) < 0
     classes = rows(sick, "FROM mr_mondrian_classes('sick', k := 4)")
@@ -452,7 +452,7 @@ def test_noise_for_unprotected_values_raises(con: Any) -> None:
     with pytest.raises(duckdb.Error, match="no rows"):
         con.execute("FROM rka('none', k = 2, qi = ['a'], release = 'noise')")
     actual_rows = con.execute("FROM rka('few', k = 3, qi = ['a', 'b'], release = 'noise')").fetchall()
-    assert [r[1:] for r in actual_rows] == [(1.5, 1)] * 3  # a constant column is what it is
+    assert [r[1:] for r in actual_rows] == [(1.5, 1)] * 3  # a constant column is unchanged
     con.execute("CREATE TABLE many AS SELECT i AS a, i % 2 AS s FROM range(100_000) AS r (i)")
     actual_rows = con.execute(
         "SELECT count(*), count(DISTINCT class_id) FROM rka('many', k = 50, qi = ['a'], sensitive = ['s'], "
@@ -504,7 +504,7 @@ _real = cluster.dbanon_cluster
 
 
 def _spoiled(request: Any, tuples: Any, *domains: Any) -> Any:
-    """dbanon_cluster with `_how` applied to its answer."""
+    """Run dbanon_cluster and apply `_how` to its answer."""
     answer = _real(request, tuples, *domains)
     if len(request) == 0 or _how is None:
         return answer
@@ -515,7 +515,7 @@ def _spoiled(request: Any, tuples: Any, *domains: Any) -> Any:
 
 @pytest.fixture
 def people(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Thirteen people, and clustering that can be spoiled."""
+    """Create thirteen people and changeable clustering."""
     monkeypatch.setattr(cluster, "dbanon_cluster", _spoiled)
     con = dbanon.attach(duckdb.connect())
     con.execute("CREATE TABLE people (pid INTEGER, person VARCHAR, age INTEGER, zip VARCHAR, born DATE, disease TEXT)")
@@ -533,17 +533,17 @@ NOISY = {
 
 
 def noisy(found: dict[str, Any]) -> dict[str, Any]:
-    """The first seat with a noisy age."""
+    """Return the first seat with a noisy age."""
     return next(seat for seat in found["drawn"] if seat["position"][0] is not None)
 
 
 def seats(found: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
-    """The answer with that seat changed."""
+    """Return the answer with that seat changed."""
     return {**found, "drawn": [change(seat) if seat == noisy(found) else seat for seat in found["drawn"]]}
 
 
 def elsewhere(found: dict[str, Any]) -> dict[str, Any]:
-    """A zip that no record of the class has."""
+    """Return a zip that no record of the class has."""
     stored_result: dict[int, set[int]] = {}
     for seat in found["drawn"]:
         stored_result.setdefault(seat["cluster"], set()).add(seat["code"][1])
@@ -599,7 +599,7 @@ def test_no_outer_query_gets_past_the_gate(people: Any, monkeypatch: pytest.Monk
 
 
 def test_numbers_beyond_what_may_be_are_refused(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The SQL keeps numbers within the column; were it not for that, the gate would."""
+    """The SQL keeps numbers within the column; without it, the gate would refuse them."""
     from dbanon.sqltext import templates
 
     real = templates._templates().loader
@@ -612,7 +612,7 @@ def test_numbers_beyond_what_may_be_are_refused(people: Any, monkeypatch: pytest
 
 
 class _One:
-    """A loader of templates of which one is another."""
+    """A loader of templates that replaces one template."""
 
     def __init__(self, real: Any, name: str, text: str) -> None:
         self.real, self.name, self.text = real, name, text

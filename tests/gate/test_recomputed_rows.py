@@ -1,7 +1,7 @@
 """Released rows, classes and metrics, recomputed in Python from the source: row by row, and in their order.
 
 Every record has a note of its own, which is published as a sensitive value. So each released row belongs to one record,
-and all that it may say follows from the records that are in its class.
+and its expected cells follow from the records of its class.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Record(NamedTuple):
 
 
 def records() -> list[Record]:
-    """Hundred records of twenty people, with NULLs, codes for missing values and values beyond top and bottom."""
+    """Return 100 records of twenty people, with NULLs, codes for missing values and values beyond top and bottom."""
     actual_records = []
     for i in range(100):
         age = None if i % 13 == 0 else CODE if i % 11 == 0 else 18 + i * 7 % 50
@@ -79,7 +79,7 @@ def people() -> Any:
 
 
 def age_of(values: Sequence[int]) -> tuple[tuple[float, float], str]:
-    """The ends of the published range of some ages, and its text."""
+    """Return the ends of the published range of some ages, and its text."""
     minimum, maximum = min(values), max(values)
     low = BOTTOM if minimum <= BOTTOM else TOP if minimum >= TOP else max(minimum // GRID * GRID, BOTTOM)
     high = TOP if maximum >= TOP else BOTTOM if maximum <= BOTTOM else min(maximum // GRID * GRID + GRID - 1, TOP)
@@ -90,19 +90,19 @@ def age_of(values: Sequence[int]) -> tuple[tuple[float, float], str]:
 
 
 def born_of(values: Sequence[datetime.date]) -> tuple[tuple[float, float], str]:
-    """The months of the first and the last birthday, and their text."""
+    """Return the months of the first and the last birthday, and their text."""
     low, high = (f"{day:%Y-%m}" for day in (min(values), max(values)))
     number = tuple(float(month.replace("-", "")) for month in (low, high))
     return (number[0], number[1]), low if low == high else f"[{low}, {high}]"
 
 
 def zip_of(values: Sequence[str]) -> str:
-    """The lowest node above all of them."""
+    """Return the lowest node above all of them."""
     return next(node for level, node in enumerate(ZIPS[values[0]]) if all(ZIPS[v][level] == node for v in values))
 
 
 def published_rows(column: str, values: Sequence[Any]) -> tuple[tuple[float, float, bool, str], str | None]:
-    """Return what a class publishes of a column, and what orders it: numbers by their ends, texts by their bytes."""
+    """Return the published text of a column in a class, and its sort key: ends of numbers, or bytes of texts."""
     filled_values = [v for v in values if v is not None]
     nowhere = (math.inf, math.inf)
     if len(filled_values) < len(values):
@@ -121,7 +121,7 @@ def published_rows(column: str, values: Sequence[Any]) -> tuple[tuple[float, flo
 
 
 def expected(classes: Sequence[Sequence[Record]]) -> list[list[Any]]:
-    """The released rows of records that are in these classes."""
+    """Return the released rows of records that are in these classes."""
     actual_values = []
     for one_class in classes:
         values = [
@@ -192,7 +192,7 @@ def test_released_rows_follow_from_source_and_classes_in_order(people: Any, case
 
 @pytest.mark.parametrize("function", ["kacpc", "mondrian"])
 def test_equal_records_are_released_as_they_are(con: Any, function: str) -> None:
-    """Seven ages of ten records each, two of them alike: every class is one age, and nothing has to be generalized."""
+    """Seven ages of ten records each, two of them equal: every class is one age, and nothing is generalized."""
     rows = [(age, ("Flu", "HIV", "Cold", "TB", "Cut")[i % 5]) for age in range(20, 27) for i in range(10)]
     con.execute("CREATE TABLE alike (age INTEGER, disease VARCHAR)")
     con.executemany("INSERT INTO alike VALUES (?, ?)", [list(row) for row in rows])
@@ -205,7 +205,7 @@ def test_equal_records_are_released_as_they_are(con: Any, function: str) -> None
 
 @pytest.mark.parametrize("function", ["kacpc", "mondrian"])
 def test_records_of_one_person_count_as_one(con: Any, function: str) -> None:
-    """Six people of three records each, whose own ages are nearer to each other than to those of anybody else."""
+    """Six people of three records each, whose own ages are nearer to each other than to those of another person."""
     con.execute("CREATE TABLE stays AS SELECT i // 3 AS who, 20 + i // 3 * 10 + i % 3 AS age FROM range(18) AS r (i)")
     dbanon.declare(con, "stays", who="person", age="quasi")
     classes = con.execute(f"SELECT size, persons FROM {function}_classes('stays', k := 3)").fetchall()
@@ -220,7 +220,7 @@ def test_null_is_no_value_of_its_column(con: Any) -> None:
 
 
 def test_clusters_of_another_model_are_not_reused(con: Any) -> None:
-    """Of each age there are three records with two diseases: enough for l = 2, and not for l = 3."""
+    """Each age has three records with two diseases: enough for l = 2, and not for l = 3."""
     disease = "['Flu', 'HIV', 'TB'][1 + (i + i // 3) % 3 % 2 + i // 24]"
     con.execute(f"CREATE TABLE t AS SELECT i // 3 AS age, {disease} AS disease FROM range(27) AS r (i)")
     dbanon.declare(con, "t", age="quasi", disease="sensitive")

@@ -1,4 +1,4 @@
-"""The lattice family, traced by hand: nobody is left out."""
+"""The lattice family, traced by hand, without suppression."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tables traced by hand are made of: letters, which have a hierarchy, and numbers.
+"""Building blocks of the tables traced by hand: letters, which have a hierarchy, and numbers.
 
 Letters: * > A (a, b, c), B (d, e), f, g.
 """
@@ -22,10 +22,10 @@ Traced = dict[str, tuple[Sequence[Attribute], list[list[Value]], Groups]]
 
 
 def letters(text: str) -> list[list[Value]]:
-    """Records of one letter each."""
+    """Return records of one letter each."""
     return [[letter] for letter in text]
 
 
 def numbers(*values: int) -> list[list[Value]]:
-    """Records of one number each."""
+    """Return records of one number each."""
     return [[value] for value in values]

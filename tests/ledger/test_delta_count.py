@@ -15,7 +15,7 @@ SUBTRACTED = r"refresh: 1 sets of records .* who also has version 1 could subtra
 
 @pytest.fixture
 def con() -> Iterator[Any]:
-    """Twenty-seven patients in classes of five or more."""
+    """Create twenty-seven patients in classes of five or more."""
     with dbanon.connect() as con:
         con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, age INTEGER, disease VARCHAR)")
         rows = [[i, 20 + i, "HIV" if i % 2 else "Flu"] for i in range(27)]

@@ -1,4 +1,4 @@
-"""Ledgers with hashes of records that an earlier version made."""
+"""Ledgers with hashes of records by an earlier version of dbanon."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dbanon.runtime.session import find_session
 
 @pytest.fixture
 def earlier() -> Iterator[Any]:
-    """A connection whose ledger has the hashes of format 1, which earlier versions made."""
+    """Create a connection whose ledger has the hashes of format 1, which earlier versions wrote."""
     with dbanon.connect() as connection:
         connection.execute(
             "CREATE TABLE p AS SELECT i::DOUBLE AS id, 20 + i % 30 AS age,"

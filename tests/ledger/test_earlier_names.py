@@ -21,7 +21,7 @@ It has a release `safe` with two versions, a streaming view `seen`, a hierarchy,
 
 @pytest.fixture
 def database(tmp_path: Path) -> str:
-    """The path of a database with the exported tables."""
+    """Return the path of a database with the exported tables."""
     path = str(tmp_path / "earlier.duckdb")
     with duckdb.connect(path) as con:
         con.execute((EXPORTED / "schema.sql").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""The hash of a table's lines is that of the same sentence in SQL, which keeps all lines in memory."""
+"""The hash of a table's lines equals that of one SQL expression, which keeps all lines in memory."""
 
 from __future__ import annotations
 

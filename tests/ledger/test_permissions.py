@@ -81,7 +81,7 @@ def con(tmp_path: Path) -> Iterator[Any]:
 def test_one_release_created_and_others_checked_against_it(con: Any) -> None:
     first = release_requests.fulfil_request(
         con, "alice", "kacpc", "patients", {"k": 5}
-    )  # as 'safe' is: it tells nothing more
+    )  # as for 'safe': it reveals nothing more
     assert first.release == ("asked", "kacpc_patients_k5")
     assert con.execute("SELECT composition IS NOT NULL FROM dbanon.release WHERE name = 'kacpc_patients_k5'").fetchall()
     con.execute("INSERT INTO patients SELECT 100 + i, 'x', 30, 'F', 'flu' FROM range(10) AS r (i)")

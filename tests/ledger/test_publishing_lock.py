@@ -60,7 +60,7 @@ OLD: dict[str, Operation] = {
 
 
 def fill(con: Any) -> None:
-    """People and their visits, and what a reader may ask for."""
+    """Create people, their visits, and permissions of readers."""
     con.execute(
         "CREATE TABLE p AS SELECT i AS id, 18 + i * 7 % 60 AS age, ['flu', 'hiv', 'cold'][1 + i % 3] AS "
         "disease FROM range(120) AS r (i); CREATE TABLE visits AS SELECT id, id * 7 % 4 AS month FROM p"
@@ -72,7 +72,7 @@ def fill(con: Any) -> None:
 
 
 def release(con: Any) -> None:
-    """Releases, a stream, and a source that has changed since."""
+    """Create releases, a stream, and a source that has changed since."""
     con.execute("CREATE TABLE q AS FROM p")
     con.execute("CREATE TABLE q_visits AS FROM visits")
     dbanon.declare(con, "q", id="person", age="quasi", disease="sensitive")
@@ -95,7 +95,7 @@ def outcome(operation: Operation, con: Any) -> str:
 
 
 def ledgers(con: Any) -> list[list[tuple[Any, ...]]]:
-    """Return what the ledgers say, apart from times."""
+    """Return the ledgers' contents, apart from times."""
     return [
         con.execute(query).fetchall()
         for query in (
@@ -112,7 +112,7 @@ def ledgers(con: Any) -> list[list[tuple[Any, ...]]]:
 
 @dataclass
 class Databases:
-    """Files without and with releases, and each of them after one operation."""
+    """Database files without and with releases, and each of them after one operation."""
 
     folder: Path
     results: dict[Path, str] = field(default_factory=dict)
@@ -121,7 +121,7 @@ class Databases:
         return Path(shutil.copy(self.folder / f"{state}.duckdb", self.folder / f"{name}.duckdb"))
 
     def serial(self, state: str, first: str, second: str) -> tuple[list[str], Any]:
-        """Outcomes and ledgers of one operation after the other."""
+        """Return outcomes and ledgers of one operation after the other."""
         new_path = self.folder / f"{state} {first}.duckdb"
         if new_path not in self.results:
             path = self.copy(state, "serial")
@@ -178,7 +178,7 @@ def test_concurrent_publications_are_serialized(databases: Databases, state: str
 
 @pytest.fixture
 def released(con: Any) -> Iterator[Any]:
-    """A connection with a table, of which something is released."""
+    """Create a connection with a table that has a release."""
     con.execute("CREATE TABLE p AS SELECT i AS id, 20 + i % 5 AS age FROM range(40) AS r (i)")
     dbanon.declare(con, "p", id="person", age="quasi")
     con.execute("INSERT INTO dbanon.permission (source, algorithms, k) VALUES ('p', ['kacpc'], 10)")
@@ -226,7 +226,7 @@ def test_dropped_table_is_made_again(released: Any) -> None:
 
 
 def test_lost_turn_refuses_the_commit(released: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """FORCE CHECKPOINT ends the transactions of all connections, that of the row too."""
+    """FORCE CHECKPOINT ends the transactions of all connections, including that of the lock row."""
     real = publishing_lock.check_rows_held
 
     def lose(function: str, name: str) -> None:

@@ -1,4 +1,4 @@
-"""The ledger keeps hashes of every version: what was changed since is known and not given out."""
+"""The ledger keeps hashes of every version: later changes are detected and not revealed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CHANGES = {
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with a release, whose values are awkward to write as text."""
+    """Create a database with a release whose values are awkward to write as text."""
     path = tmp_path_factory.mktemp("made") / "clinic.duckdb"
     with dbanon.connect(path) as con:
         con.execute(
@@ -55,7 +55,7 @@ def clinic(made: Path, tmp_path: Path) -> Path:
 
 
 def of_releases(con: Any) -> list[str]:
-    """Return what the doctor says of releases."""
+    """Return the doctor's findings about releases."""
     return [p.problem for p in doctor.problems(con) if p.kind == "release"]
 
 
@@ -78,7 +78,7 @@ def test_every_change_of_a_release_is_refused_and_named(clinic: Path, change: st
 
 
 def test_unchanged_release_reports_no_change(clinic: Path, tmp_path: Path) -> None:
-    """Other zones and calendars, a file that is written anew, threads that need not keep an order."""
+    """Other time zones and calendars, a rewritten file, threads that need not keep an order."""
     with dbanon.connect(clinic) as con:
         con.execute("SET TimeZone = 'Asia/Tokyo'; SET Calendar = 'japanese'; SET threads = 4")
         con.execute("SET preserve_insertion_order = false; VACUUM; FORCE CHECKPOINT")
@@ -113,7 +113,7 @@ def test_earlier_release_unknown_until_refreshed(clinic: Path, tmp_path: Path) -
 
 
 def test_error_during_hashing_is_raised(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not that the transaction was aborted by it, nor that somebody else had changed the release."""
+    """The error does not report an aborted transaction, or that another connection has changed the release."""
 
     def full(header: str, lines: Any) -> str:
         return str(lines.aggregate("error('no memory is left')").fetchall())

@@ -40,11 +40,11 @@ class Visits:
         self.con = dbanon.connect(self.path)
 
     def prune(self) -> None:
-        """Delete the rows that have left."""
+        """Delete the published rows."""
         self.con.execute('DELETE FROM v WHERE x NOT IN (SELECT x FROM dbanon."waiting main.s")')
 
     def run(self, steps: str) -> list[str]:
-        """Execute statements and words; return what each refresh read, or the name of its error."""
+        """Execute statements and words; return the rows read by each refresh, or the name of its error."""
         done = []
         for step in steps.split("; "):
             word, _, rest = step.partition(" ")
@@ -69,7 +69,7 @@ class Visits:
             return type(error).__name__
 
     def check_nothing_is_lost(self) -> None:
-        """Every record was read once: those that are published or pending have values of their own."""
+        """Assert that every record was read once: published and pending records have distinct values."""
         values = 'SELECT x FROM s WHERE x IS NOT NULL UNION ALL SELECT x FROM dbanon."waiting main.s"'
         count, different = self.con.execute(f"SELECT count(*), count(DISTINCT x) FROM ({values})").fetchone()
         arrived, suppressed = self.con.execute("SELECT arrived, suppressed FROM stream_status()").fetchone()
@@ -79,7 +79,7 @@ class Visits:
 
 REFUSED, NOT_APPENDED = "PrunedWithoutOrderError", "SourceNotAppendOnlyError"
 SEQUENCES = {
-    # Steps, what each refresh reads, and whether all records have been read at the end.
+    # Steps, the rows that each refresh reads, and whether all records have been read at the end.
     "all are pruned": (
         "insert 40; create; refresh flush; prune; CHECKPOINT; reopen; insert 20; refresh; refresh pruned; insert 9; "
         "refresh; refresh pruned flush",
@@ -158,7 +158,7 @@ def test_refresh_reads_every_row_once(tmp_path: Path, case: str) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_refresh_after_random_sequences_loses_no_row(tmp_path: Path, seed: int) -> None:
-    """Every refresh reads all rows that were added, or is refused and says so."""
+    """Every refresh reads all added rows, or is refused with a message."""
     rng, visits = random.Random(seed), Visits(tmp_path / "v.duckdb")
     visits.run("insert 30; create")
     changes = ["prune", "CHECKPOINT", "reopen", "DELETE FROM v WHERE t % 7 = 3 AND x NOT IN "
@@ -235,7 +235,7 @@ def test_a_null_after_pruning_is_an_error_of_the_refresh(tmp_path: Path) -> None
 def test_ledger_without_marks_continues_or_explains(
     tmp_path: Path, before: str, after: str, expected: list[str]
 ) -> None:
-    """As an earlier version wrote it: without the column, and with a hash of one row."""
+    """In the format of an earlier version: without the column, and with a hash of one row."""
     visits = Visits(tmp_path / "v.duckdb")
     done = visits.run(f"insert 40; create; {before}")
     hash_of_row = "(SELECT md5(row(t, age, x)::VARCHAR) FROM v ORDER BY rowid DESC LIMIT 1)"
@@ -248,7 +248,7 @@ def test_ledger_without_marks_continues_or_explains(
 
 
 def test_rows_with_equal_values_that_moved_are_noticed(tmp_path: Path) -> None:
-    """One row is deleted and another one with the values of the last row is added: the number of rows is the same."""
+    """One row is deleted and one with the values of the last row is added: the number of rows is unchanged."""
     visits = Visits(tmp_path / "v.duckdb")
     visits.run("INSERT INTO v VALUES (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c'), (3, 3, 'c'), (3, 3, 'c')")
     visits.create(delta=3)

@@ -1,1 +1,1 @@
-"""Faults that are planted to see that the tests notice them."""
+"""Planted faults that check whether the tests notice them."""

@@ -1,8 +1,8 @@
-"""Plants faults, one at a time, in a copy of the project and says which of them the tests notice.
+"""Plant faults, one at a time, in a copy of the project and report which of them the tests notice.
 
     python -m tests.mutations [NAME ...] [--whole] [--jobs N]
 
-Each fault (tests/mutations/faults.py) is tried with the tests that promise the opposite; `--whole` runs all everyday
+Each fault (tests/mutations/faults.py) is tried with the tests that check the opposite; `--whole` runs all everyday
 tests instead. The exit code is 1 where a fault survives or no longer fits the code.
 """
 
@@ -26,7 +26,7 @@ COPIED = ("dbanon", "sql", "hierarchies", "tests", "docs", "README.md", "pyproje
 
 
 def copy(to: Path) -> Path:
-    """A copy of the project's files, with what was compiled: kernels are the same but for one."""
+    """Copy the project's files and its compiled kernels, of which a fault changes at most a few."""
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
@@ -37,7 +37,7 @@ def copy(to: Path) -> Path:
 
 
 def run(tree: Path, tests: tuple[str, ...]) -> tuple[bool, str]:
-    """Whether the tests pass in a tree, and the end of what they print."""
+    """Return whether the tests pass in a tree, and the end of their output."""
     command = [
         sys.executable,
         "-m",
@@ -56,19 +56,19 @@ def run(tree: Path, tests: tuple[str, ...]) -> tuple[bool, str]:
     done = subprocess.run(
         command, cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)}, capture_output=True, text=True, check=False
     )
-    if done.returncode not in (0, 1, 2):  # 2: interrupted, as by a module that no longer imports
+    if done.returncode not in (0, 1, 2):  # 2: interrupted, for example by a module that no longer imports
         raise RuntimeError(f"pytest ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
     return done.returncode == 0, done.stdout[-400:]
 
 
 def forget_compiled(tree: Path) -> None:
-    """Kernels that call a changed one are compiled with it, and Numba does not see that it changed."""
+    """Delete kernels that call a changed one: they are compiled with it, and Numba does not detect the change."""
     for path in (tree / "dbanon" / "kernels").rglob("*.nb[ic]"):
         path.unlink()
 
 
 def run_fault(name: str, fault: Fault, tree: Path, whole: bool) -> tuple[str, str, float]:
-    """The name of a fault, what came of it, and the seconds that it took."""
+    """Return the name of a fault, its outcome, and the seconds that it took."""
     began = time.monotonic()
     file = tree / fault.file
     old_text = file.read_text("utf-8")
@@ -110,7 +110,7 @@ def main() -> int:
             run(tree, ("tests",) if args.whole else named_values) if args.whole or named_values else (True, "")
         )
         trees.put(tree)
-        if not passed:  # a test that fails anyway notices nothing
+        if not passed:  # a test that fails anyway detects nothing
             print(f"the tests fail without any fault:\n{end}")
             return 1
 

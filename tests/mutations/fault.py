@@ -1,4 +1,4 @@
-"""One fault: a text of a file, what is put in its place, and what notices it."""
+"""One fault: a text of a file, its replacement, and the tests that notice it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Fault:
-    """A text of a file, what is put in its place, and test files (or tests) of which one fails then.
+    """A text of a file, its replacement, and test files (or tests) of which one must fail.
 
     `old` occurs once in its file; a fault that no longer fits the code fails the run. A fault that is `harmless`
     changes nothing that is published; the reason is stated, and no test is run.

@@ -1,4 +1,4 @@
-"""Faults that somebody could make one day, each with the everyday tests that must notice it.
+"""Faults that a developer could introduce, each with the everyday tests that must notice it.
 
 Faults of one topic are in a file of their own; `FAULTS` has all of them by name.
 """
@@ -14,7 +14,7 @@ from .spark_faults import SPARK_FAULTS
 __all__ = ["FAULTS", "ROOT", "Fault"]
 
 _FAULTS = {
-    # What is published of a class
+    # Published values of a class
     "an interval of a grid ends one too late": Fault(
         "dbanon/source/type_families.py",
         "({grid} - 1 - {rest})",
@@ -196,7 +196,7 @@ _FAULTS = {
         "left(value, n + 1)",
         ("tests/policy/hierarchies/test_hierarchy.py",),
     ),
-    # Measures
+    # Metrics
     "precision is the loss": Fault(
         "sql/release/metrics/precision.sql", "1 - sum(", "sum(", ("tests/release/plan/test_metrics.py",)
     ),
@@ -271,7 +271,7 @@ _FAULTS = {
         '        if cursor.execute(f"SELECT id FROM {table}").fetchall() == [(1,)]:',
         ("tests/ledger/test_publishing_lock.py",),
     ),
-    # Views that grow
+    # Streaming views
     "a row that was read may be gone": Fault(
         "dbanon/views/stream_refresh.py",
         "    if n_rows != entry.source_rows:",
@@ -317,7 +317,7 @@ _FAULTS = {
         "elif not expected:",
         ("tests/runtime/test_drafts.py",),
     ),
-    # Words of a user
+    # User input
     "a quote in a name ends the name": Fault(
         "dbanon/sqltext/quote.py",
         """'"' + name.replace('"', '""') + '"'""",
@@ -354,7 +354,7 @@ _FAULTS = {
         "raise click.exceptions.Exit(0) if True else exit_error(",
         ("tests/cli/test_cli.py",),
     ),
-    # What is known of a release, and what goes out
+    # Reports and exports of a release
     "a table of other rows is taken for the release": Fault(
         "dbanon/audit/release_lookup.py",
         'hashes.version_changes(call.cursor, entry, endings=("",))',

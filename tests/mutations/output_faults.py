@@ -1,4 +1,4 @@
-"""Faults in what is written after the release gate: tables, files and the check of what was written."""
+"""Faults in output written after the release gate: tables, files and the check of written output."""
 
 from __future__ import annotations
 

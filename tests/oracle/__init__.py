@@ -1,1 +1,1 @@
-"""The slow, obviously correct answers that the fast code is tested against."""
+"""Slow, obviously correct reference implementations that the fast code is tested against."""

@@ -1,7 +1,7 @@
-"""The slow, obviously correct answers of the assign family: record by record, every distance and center anew.
+"""Slow reference implementations of the assign family: every distance and center is recomputed for every record.
 
 Nothing here is shared with the package. Records are in canonical order; the first centers (`seeds`) and the order in
-which moved records are dealt out are arguments. Centers are lists of one entry an attribute: a place (an integer) of a
+which moved records are dealt are arguments. Centers are lists of one entry per attribute: a position (an integer) of a
 number, a node of a tree, None for NULL.
 """
 
@@ -20,8 +20,10 @@ ROUNDS = 30
 
 
 class Table:
-    """Records as spots: places of numbers and leaves of trees, in units of 2^-s (project rule: s is the largest for
-    which records * sum of weights * 2^s stays below 2^62)."""
+    """Records as positions of numbers and leaves of trees, in units of 2^-s.
+
+    By a project rule, s is the largest for which records * sum of weights * 2^s stays below 2^62.
+    """
 
     def __init__(self, records: Sequence[Record], attributes: Sequence[Attribute], modes: bool) -> None:
         self.attributes, self.modes = attributes, modes
@@ -38,11 +40,11 @@ class Table:
         self.spots: list[Center] = [[column[r] for column in columns] for r in range(len(records))]
 
     def distance(self, record: int, center: Center) -> int:
-        """The distance of k-member; a NULL is at distance 1 from every value and 0 from a NULL."""
+        """Return the distance of k-member; a NULL is at distance 1 from every value and 0 from a NULL."""
         return self.apart(self.spots[record], center)
 
     def apart(self, one: Center, other: Center) -> int:
-        """The distance of two centers."""
+        """Return the distance of two centers."""
         total = 0
         for a, b, unit, attribute in zip(one, other, self.units, self.attributes, strict=True):
             if a == b:
@@ -57,7 +59,7 @@ class Table:
         return total
 
     def center(self, members: Sequence[int]) -> Center:
-        """Means, rounded; modes (ties: the first in leaf order, NULL last) or lowest common ancestors."""
+        """Return means, rounded; modes (ties: the first in leaf order, NULL last) or lowest common ancestors."""
         result: Center = []
         for j, attribute in enumerate(self.attributes):
             column = [self.spots[r][j] for r in members]
@@ -85,7 +87,7 @@ class Table:
 
 
 def adjust(table: Table, clusters: list[list[int]], centers: Sequence[Center], k: int, order: Sequence[int]) -> None:
-    """ADJUST (three-variants paper, Figure 4); ties of farthest: the first record leaves."""
+    """Apply ADJUST (three-variants paper, Figure 4); of tied farthest records the first is removed."""
     moved_values = set()
     for c, cluster in enumerate(clusters):
         while len(cluster) > k:
@@ -99,7 +101,7 @@ def adjust(table: Table, clusters: list[list[int]], centers: Sequence[Center], k
 
 
 def one_pass(table: Table, seeds: Sequence[int]) -> tuple[list[list[int]], list[Center]]:
-    """The clusters of OKA before it adjusts them, and their centers."""
+    """Return the clusters of OKA before it adjusts them, and their centers."""
     clusters = [[seed] for seed in seeds]
     centers = [table.center(cluster) for cluster in clusters]
     for r in range(len(table.spots)):
@@ -111,7 +113,7 @@ def one_pass(table: Table, seeds: Sequence[int]) -> tuple[list[list[int]], list[
 
 
 def oka(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
-    """OKA."""
+    """Return the clusters of OKA."""
     clusters, centers = one_pass(table, seeds)
     adjust(table, clusters, centers, k, order)
     return clusters
@@ -123,7 +125,7 @@ Assign: TypeAlias = Callable[[list[Center]], list[list[int]]]
 def _rounds(
     table: Table, seeds: Sequence[int], assign: Assign, rounds: int = ROUNDS
 ) -> tuple[list[list[int]], list[Center]]:
-    """Figure 1: until no center changes or the centers are those of an earlier round, or for ROUNDS."""
+    """Repeat until no center changes, the centers recur, or `rounds` rounds are done (Figure 1)."""
     centers = [table.center([seed]) for seed in seeds]
     earlier = [centers]
     while True:
@@ -143,7 +145,7 @@ def _to_nearest(table: Table, centers: list[Center]) -> list[list[int]]:
 
 
 def no1(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
-    """Three-variants paper, Figure 4."""
+    """Return the clusters of Algorithm No. 1 (three-variants paper, Figure 4)."""
 
     def assign(centers: list[Center]) -> list[list[int]]:
         clusters = _to_nearest(table, centers)
@@ -154,7 +156,7 @@ def no1(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> lis
 
 
 def no2(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
-    """Three-variants paper, Figure 3."""
+    """Return the clusters of Algorithm No. 2 (three-variants paper, Figure 3)."""
 
     def assign(centers: list[Center]) -> list[list[int]]:
         clusters: list[list[int]] = [[] for _ in centers]
@@ -167,20 +169,22 @@ def no2(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> lis
 
 
 def kmeans(table: Table, seeds: Sequence[int], rounds: int = ROUNDS) -> tuple[list[list[int]], list[Center]]:
-    """k-means without any adjustment, and the centers that its clusters were made with."""
+    """Return the clusters of k-means without any adjustment, and the centers that they were formed with."""
     return _rounds(table, seeds, lambda centers: _to_nearest(table, centers), rounds)
 
 
 def no3(table: Table, k: int, seeds: Sequence[int], order: Sequence[int], rounds: int = ROUNDS) -> list[list[int]]:
-    """Three-variants paper, Figure 2."""
+    """Return the clusters of Algorithm No. 3 (three-variants paper, Figure 2)."""
     clusters, centers = kmeans(table, seeds, rounds)
     adjust(table, clusters, centers, k, order)
     return clusters
 
 
 def plus_plus(table: Table, number: int, draw: Callable[[list[int]], int]) -> list[int]:
-    """Seeds of k-means++, after a first one that is drawn from equal chances; `draw` takes the chances of all records.
-    Once all records lie on seeds, the others are spread evenly over the table."""
+    """Return the seeds of k-means++, after a first one that is drawn with equal chances.
+
+    `draw` takes the chances of all records. Once all records lie on seeds, the others are spread evenly over the table.
+    """
     everybody = range(len(table.spots))
     seeds = [draw([1 for _ in everybody])]
     while len(seeds) < number:

@@ -1,4 +1,4 @@
-"""Coarse cells again, plainly: all tuples of a cell are looked at one by one for each cut."""
+"""Coarse cells, implemented plainly: for each cut all tuples of a cell are read one by one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ UNEVEN = 8
 
 
 def cells(space: EncodedTable, most: int, enough: Callable[[list[int]], bool]) -> list[list[int]]:
-    """The tuples of cells, first codes first."""
+    """Return the tuples of the cells, first codes first."""
 
     def cut(tuples: list[int]) -> list[list[int]]:
         if len(tuples) <= most:
@@ -40,8 +40,11 @@ def cells(space: EncodedTable, most: int, enough: Callable[[list[int]], bool]) -
 
 
 def _begin(attribute: Attribute, own: list[int]) -> int | None:
-    """The code with which the second side begins: NULL, or that of the most even cut between two different values, of a
-    category between different children of what is above all."""
+    """Return the code with which the second side begins.
+
+    It is that of NULL, or of the most even cut between two different values, for a category between different children
+    of the lowest common ancestor.
+    """
     different = sorted(set(own))
     if len(different) < 2:
         return None
@@ -57,7 +60,7 @@ def _begin(attribute: Attribute, own: list[int]) -> int | None:
 
 
 def _child(attribute: Attribute, code: int, own: list[int]) -> int:
-    """The node on the way from the lowest common ancestor down to a value, or the ancestor where that is the value."""
+    """Return the child of the lowest common ancestor that is above a value, or the ancestor if it is the value."""
     assert not isinstance(attribute, NumericAttribute)
     lines = [attribute.path_to_root(int(attribute.node[c]))[::-1] for c in (*own, code)]
     depth = 0

@@ -1,5 +1,7 @@
-"""A cover by repeated full-domain generalization, looked at record by record: the slow form of
-`dbanon.algorithms.optimizing.generalization_covers`."""
+"""A cover by repeated full-domain generalization, computed record by record.
+
+The slow form of `dbanon.algorithms.optimizing.generalization_covers`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ Lost = Callable[[int, int, int], int]
 
 @dataclass(frozen=True)
 class Table:
-    """So many records, the highest level of each attribute, and what a group needs."""
+    """The records, the highest level of each attribute, and the requirements of a group."""
 
     records: int
     top: Node
@@ -26,21 +28,21 @@ class Table:
     least: int
 
     def groups(self, node: Node, left: Sequence[int]) -> list[list[int]]:
-        """Groups of enough records on a node."""
+        """Return groups of enough records on a node."""
         result: dict[tuple[object, ...], list[int]] = {}
         for record in left:
             result.setdefault(tuple(self.label(record, j, level) for j, level in enumerate(node)), []).append(record)
         return [group for group in result.values() if len(group) >= self.least]
 
     def gain(self, node: Node, left: Sequence[int], worth: int) -> tuple[int, int]:
-        """Worth of the records in groups of enough, less what they lose; and their worth alone."""
+        """Return the worth of the records in groups of enough, less their loss; and their worth alone."""
         covered_records = [record for group in self.groups(node, left) for record in group]
         total = sum(self.lost(record, j, level) for record in covered_records for j, level in enumerate(node))
         return len(covered_records) * worth - total, len(covered_records) * worth
 
 
 def cover(table: Table, worth: int, dearer: float, few: float, dearest: float) -> list[list[list[int]]]:
-    """The groups of each turn; last, what is left."""
+    """Return the groups of each turn; the last are the remaining records."""
     maximum = max(sum(table.lost(r, j, level) for j, level in enumerate(table.top)) for r in range(table.records))
     turns, remaining_numbers = [], list(range(table.records))
     while len(remaining_numbers) >= 2 * table.least and worth <= dearest * maximum:
@@ -56,7 +58,7 @@ def cover(table: Table, worth: int, dearer: float, few: float, dearest: float) -
 
 
 def descended(table: Table, left: Sequence[int], worth: int) -> tuple[Node, int]:
-    """The best node of a way down on which each step gains most."""
+    """Return the best node of a descent on which each step gains most."""
     node = best = table.top
     gained = 0
     while any(node):
@@ -71,7 +73,7 @@ def descended(table: Table, left: Sequence[int], worth: int) -> tuple[Node, int]
 
 
 def climbed(table: Table, node: Node, gained: int, left: Sequence[int], worth: int) -> tuple[Node, int]:
-    """From there, one attribute up, or one up and another down, as long as that gains more."""
+    """Climb from a node: one attribute up, or one up and another down, as long as that gains more."""
     while gained > 0:
         near = []
         for i in range(len(node)):
@@ -86,5 +88,5 @@ def climbed(table: Table, node: Node, gained: int, left: Sequence[int], worth: i
 
 
 def down(node: Node, j: int) -> Node:
-    """The node with one attribute a level lower."""
+    """Return the node with one attribute a level lower."""
     return (*node[:j], node[j] - 1, *node[j + 1 :])

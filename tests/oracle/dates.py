@@ -1,4 +1,4 @@
-"""Published dates in plain Python: the text of an interval under a grid of the calendar, and what a text says."""
+"""Published dates in plain Python: the text of an interval under a calendar grid, and the interval of a text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
 
 
 def cell(day: date, grid: str) -> tuple[date, date]:
-    """The first and the last day of the grid's cell that a day is in."""
+    """Return the first and the last day of the grid's cell that a day is in."""
     if grid == "week":
         monday = day - timedelta(days=day.weekday())
         return monday, monday + timedelta(days=6)
@@ -24,7 +24,7 @@ def cell(day: date, grid: str) -> tuple[date, date]:
 
 
 def text(days: list[date], grid: str, top: date | None = None, bottom: date | None = None) -> str:
-    """Return what is published of some days: of whole months, quarters or years these, else days."""
+    """Return the published text of some days: whole months, quarters or years if possible, else days."""
     coded_minimums = [d if top is None else min(d, top) for d in days]
     coded_minimums = [d if bottom is None else max(d, bottom) for d in coded_minimums]
     low, high = cell(min(coded_minimums), grid)[0], cell(max(coded_minimums), grid)[1]
@@ -68,7 +68,7 @@ def _period_name(day: date, unit: str) -> str:
 
 
 def ends(said: str) -> tuple[date | None, date | None]:
-    """The first and the last day that a published text says; an open end is none."""
+    """Return the first and the last day of a published text; None for an open end."""
     first, _, last = said.strip("[]").partition(", ")
     last = last or first
     low = None if first.startswith("<=") else _days(first.removeprefix(">="))[0]
@@ -77,7 +77,7 @@ def ends(said: str) -> tuple[date | None, date | None]:
 
 
 def _days(named: str) -> tuple[date, date]:
-    """The days of a day, a month, a quarter or a year."""
+    """Return the days of a day, a month, a quarter or a year."""
     if quarter := re.fullmatch(r"(\d{4})-Q([1-4])", named):
         year, last = int(quarter[1]), int(quarter[2]) * 3
         return date(year, last - 2, 1), date(year, last, calendar.monthrange(year, last)[1])

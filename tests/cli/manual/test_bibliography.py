@@ -33,7 +33,7 @@ READ = [
 
 @pytest.fixture(scope="module")
 def texts() -> dict[Path, str]:
-    """All that may cite, each text on one line."""
+    """Return all texts that may cite, each on one line."""
     return {path: re.sub(r"\s+(?:-- )?", " ", documents.text(path)) for path in [*READ, documents.README]}
 
 

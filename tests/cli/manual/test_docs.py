@@ -1,4 +1,4 @@
-"""The documentation is true: its statements run, its links lead somewhere, the manual is that of the code."""
+"""The documentation is true: statements run, links resolve, and the manual matches the code."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ DATABASE = "dbanon_demo.duckdb"
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demo database with fewer patients."""
+    """Create the demo database with fewer patients."""
     return documents.small_demo(tmp_path_factory.mktemp("docs") / DATABASE)
 
 
 class Reader:
-    """Somebody who types what a page shows, in the folder of a database."""
+    """A simulated reader who types the commands of a page, in the folder of a database."""
 
     def __init__(self, database: str = DATABASE) -> None:
         self.database = database
         self.names: dict[str, Any] = {"dbanon": dbanon, "con": dbanon.connect(database), "__name__": "page"}
 
     def save(self, file: str, code: str) -> None:
-        """Writes a file that a page shows."""
+        """Write a file that a page shows."""
         Path(file).parent.mkdir(parents=True, exist_ok=True)
         Path(file).write_text(code, encoding="utf-8")
 
@@ -61,7 +61,7 @@ class Reader:
             assert language == "text", f"a block of {language or 'no language'} is run by no test"
 
     def run(self, program: str, *given: str) -> None:
-        """Types a command."""
+        """Run a command."""
         if program == "alembic":
             from alembic.config import main as alembic
 
@@ -74,7 +74,7 @@ class Reader:
 
 @pytest.fixture
 def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Return what a report asks of a release is asked once, in however many ways a page shows how to get it."""
+    """Cache the sections of a report, in however many ways a page shows how to create it."""
     real, known_values = report._sections, dict[Any, Any]()
 
     def sections(asking: Any, before: Any, population: str | None) -> Any:
@@ -107,12 +107,12 @@ def test_the_code_of_a_page_runs_in_order(
         else:
             reader.type(step.language, step.code)
     reader.names["con"].close()
-    for step in steps:  # what a page makes is no module of another page
+    for step in steps:  # modules of one page are not visible to another page
         sys.modules.pop(Path(step.file).stem, None)
 
 
 def test_tutorial_output_matches_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables stand below the statements that give them, and what mends the file is what profile() says."""
+    """Result tables follow their statements, and the repairs of the file are those that profile() proposes."""
     monkeypatch.chdir(tmp_path)
     reader = Reader("clinic.duckdb")
     steps = documents.steps(documents.ROOT / "docs" / "tutorial.md")
@@ -138,7 +138,7 @@ def test_tutorial_output_matches_page(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def unquoted(statement: str) -> str:
-    """A statement without quotes, blanks and the place of its table."""
+    """Return a statement without quotes, blanks and the place of its table."""
     return re.sub(r'clinic\.main\.|[\s";]', "", statement.replace('"', ""))
 
 
@@ -155,7 +155,7 @@ def unquoted(statement: str) -> str:
     ],
 )
 def test_nightly_job_exits_with_code_of_failure(codes: list[int], ends: int, calls: list[str], tmp_path: Path) -> None:
-    """The script of the page, with a `dbanon` that notes what it is given and ends as it is told."""
+    """The script of the page, with a `dbanon` that records its arguments and exits with a chosen code."""
     steps = documents.steps(documents.ROOT / "docs" / "how-to" / "nightly-job.md")
     (script,) = (step.code for step in steps if step.file == "nightly.sh")
     by_hand = {line for step in steps if step.language == "sh" and not step.file for line in step.code.splitlines()}
@@ -190,7 +190,7 @@ def test_links_of_a_page_lead_to_a_file_and_a_heading(page: Path) -> None:
 def test_paths_named_on_pages_exist() -> None:
     for page in [documents.README, documents.CONTRIBUTING, *documents.GUIDES]:
         for path in re.findall(r"`((?:dbanon|docs|hierarchies|sql|tests)/[^`\s]*)`", documents.text(page)):
-            present_part = re.split(r"NAME|FAMILY", path)[0]  # of what a reader adds, the folder
+            present_part = re.split(r"NAME|FAMILY", path)[0]  # of the parts that a reader replaces, the folder
             assert (documents.ROOT / present_part).exists(), f"{page.name}: {path}"
 
 

@@ -1,4 +1,4 @@
-"""The manual is whole: everything has a page, every example runs, every error says what its page says."""
+"""The manual is complete: every function has a page, every example runs, every error matches its page."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def linked() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def made(linked: dict[str, str]) -> dict[str, str]:
-    """The pages without the links to the bibliography."""
+    """Return the pages without the links to the bibliography."""
     link = r"\[([^\]]*)\]\((?:\.\./)?bibliography\.md#[^)]*\)"
     return {path: re.sub(link, r"\1", page) for path, page in linked.items()}
 
@@ -141,7 +141,7 @@ def test_links_lead_somewhere(linked: dict[str, str]) -> None:
                 assert result in linked, f"{path}: {target}"
 
 
-# --- what the pages say is so ------------------------------------------------------------------------------------
+# --- statements of the pages are true ----------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")

@@ -22,13 +22,13 @@ pytestmark = pytest.mark.whole
 
 
 def blocks(language: str) -> list[str]:
-    """The README's code blocks of one language, in order."""
+    """Return the README's code blocks of one language, in order."""
     return [code for result, code in documents.blocks(documents.README) if result == language]
 
 
 @pytest.fixture(scope="module")
 def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demo database."""
+    """Create the demo database."""
     path = tmp_path_factory.mktemp("demo") / "dbanon_demo.duckdb"
     demo.create_demo(path).close()
     return path
@@ -36,7 +36,7 @@ def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demo database with fewer patients."""
+    """Create the demo database with fewer patients."""
     return documents.small_demo(tmp_path_factory.mktemp("small") / "dbanon_demo.duckdb")
 
 
@@ -136,7 +136,7 @@ def test_generated_sections_are_current(page: Path) -> None:
 
 
 def test_common_parameters_are_in_the_documentation() -> None:
-    """Own parameters of an algorithm are on its page of the manual."""
+    """An algorithm's own parameters are on its page of the manual."""
     text = "\n".join(documents.text(page) for page in documents.GUIDES)
     common = {p.name for a in algorithms() for p in a.parameters if p not in a.own}
     for name in common | {p.name for s in streams() for p in s.parameters}:

@@ -1,4 +1,4 @@
-"""The shell: what it offers, how it writes results, what its commands do, and that it stays when a query is stopped."""
+"""The shell: completion, output of results, dot commands, and stopped queries."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_script_is_statements_and_dot_commands() -> None:
 
 @pytest.fixture(scope="module")
 def names() -> Any:
-    """Return what is known in a small clinic."""
+    """Return the names that are known in a small clinic."""
     with dbanon.connect() as con:
         con.execute('CREATE TABLE patients (pid INTEGER, age INTEGER, zip VARCHAR, disease VARCHAR, "odd name" DATE)')
         con.execute("CREATE TABLE wards (ward VARCHAR, beds INTEGER)")
@@ -95,7 +95,7 @@ def names() -> Any:
 
 
 def offered(text: str, names: Any, *, asked: bool = False) -> list[str]:
-    """Completions at the mark `|`."""
+    """Return the completions at the mark `|`."""
     previous, following = text.split("|")
     return [c.text for c in completions(previous, following, names, is_requested=asked)]
 
@@ -203,7 +203,7 @@ def written_text(
     limit: int | None = None,
     watched: bool = True,
 ) -> str:
-    """Return what a result looks like."""
+    """Return the written text of a result."""
     out = io.StringIO()
     names = tuple(columns.split())
     kinds = tuple(types.split()) or ("VARCHAR",) * len(names)
@@ -213,7 +213,7 @@ def written_text(
 
 
 def on_screen(con: Any, query: str, mode: str = "table") -> list[str]:
-    """Return what a person sees of a statement on a terminal of 80 columns."""
+    """Return the output of a statement on a terminal of 80 columns."""
     screen = io.StringIO()
     shell = Shell(con, screen, io.StringIO(), mode=mode, watched=True, dot_command=run_dot_command)
     shell.console.width = 80
@@ -240,11 +240,11 @@ def test_release_shows_quasi_identifiers_first_untruncated() -> None:
         assert "│ [1926, 1929] │" in head[4] and "0.3 │" in head[4]
         assert max(map(cell_len, head)) <= 80
         assert re.search(r"8 columns, [4-7] shown", head[-1])
-        # What is asked for by name stands where it was asked for; a table that is no release, too.
+        # Columns asked for by name keep their positions, also of a table that is no release.
         selection = on_screen(con, f"SELECT ward, age FROM kacpc('people', k=4, {roles})")
         assert re.findall(r"\w+", selection[1]) == ["ward", "age"]
         assert re.findall(r"\w+", on_screen(con, "SELECT ward, age FROM people")[1]) == ["ward", "age"]
-        # What leaves is in the order of the source, and has all digits.
+        # Exported rows are in the order of the source, and have all digits.
         csv = on_screen(con, f"FROM kacpc('people', k=4, {roles})", "csv")
         assert csv[0] == "ward,score,illness,note,born,age,room,class_id"
         assert "0.30000000000000004" in csv[1]
@@ -335,13 +335,13 @@ def test_values_are_shown_as_sql_shows_them() -> None:
 
 
 def memory_shell(con: Any, *, mode: str = "csv", watched: bool = False) -> Any:
-    """A shell that writes into memory."""
+    """Return a shell that writes into memory."""
     return Shell(con, io.StringIO(), io.StringIO(), mode=mode, watched=watched, dot_command=run_dot_command)
 
 
 @pytest.fixture
 def shell(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A shell with eight patients."""
+    """Create a shell with eight patients."""
     with dbanon.connect() as con:
         con.execute("CREATE TABLE patients AS SELECT i AS pid, 20 + i AS age, 'Flu' AS disease FROM range(8) AS r (i)")
         con.execute("CREATE VIEW old AS FROM patients WHERE age > 25")
@@ -352,7 +352,7 @@ def shell(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def out(shell: Any) -> str:
-    """Return what was written since the last time."""
+    """Return the output since the previous call."""
     text = shell.console.file.getvalue()
     shell.console.file.seek(0)
     shell.console.file.truncate()
@@ -360,7 +360,7 @@ def out(shell: Any) -> str:
 
 
 def error_output(shell: Any) -> str:
-    """The errors since the last time."""
+    """Return the error output since the previous call."""
     text = shell.errors.file.getvalue()
     shell.errors.file.seek(0)
     shell.errors.file.truncate()
@@ -586,7 +586,7 @@ def test_history_private_and_skips_leading_blank(tmp_path: Path, monkeypatch: py
 
 
 def ran(*arguments: str, given: str = "", code: str = MAIN) -> subprocess.CompletedProcess[str]:
-    """`dbanon shell` in a process of its own, without a terminal."""
+    """Run `dbanon shell` in a process of its own, without a terminal."""
     return subprocess.run(
         [sys.executable, "-c", code, "shell", *arguments],
         input=given,
@@ -658,7 +658,7 @@ ON_TERMINAL = "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n" + 
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[tuple[Callable[[str], None], Callable[[str, float], str], Any]]:
-    """`dbanon shell` on a pseudo terminal: send keys, read until a text appears, the process."""
+    """Run `dbanon shell` on a pseudo terminal: send keys, read until a text appears, the process."""
     pytest.importorskip("prompt_toolkit", reason="the extra dbanon[shell] is not installed")
     pty = pytest.importorskip("pty", reason="pseudo terminals are not of this system")
     ours, theirs = pty.openpty()

@@ -1,4 +1,4 @@
-"""`dbt build` on a project: releases, tests, seeds, what is refused, and what dbt writes down.
+"""`dbt build` on a project: releases, tests, seeds, refusals, and the artifacts of dbt.
 
 dbt runs in a process of its own, once for all tests of a project.
 """
@@ -75,7 +75,7 @@ def model(query: str, **config: object) -> str:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with the package, in a schema of its own."""
+    """Create a project with the package, in a schema of its own."""
     dbt.python()
     folder = tmp_path_factory.mktemp("clinic")
     quoted = "SELECT * FROM kacpc({{ dbanon.name(ref('patients')) }}, k=10, l=2)"
@@ -120,7 +120,7 @@ models:
 
 @pytest.fixture(scope="module")
 def ran(project: Path) -> dict[str, dbt.Ran]:
-    """Return what dbt came to, command by command."""
+    """Return the results of dbt, command by command."""
     commands = {
         "deps": "deps",
         "first": "build",
@@ -183,7 +183,7 @@ def test_docs_are_generated(project: Path, ran: dict[str, dbt.Ran]) -> None:
 
 
 def test_dbt_artifacts_contain_no_source_cell(project: Path, ran: dict[str, dbt.Ran]) -> None:
-    """Names are put together in SQL, so that the text of no model has one."""
+    """Names are put together in SQL, so that the text of no model contains one."""
     written_paths = [path for folder in ("target", "logs") for path in (project / folder).rglob("*") if path.is_file()]
     assert len(written_paths) > 10
     assert [path for path in written_paths if b"gibson" in path.read_bytes()] == []
@@ -217,7 +217,7 @@ REFUSED = {
 
 @pytest.fixture(scope="module")
 def refused(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, dbt.Ran]]:
-    """A project of mistakes, and what dbt came to."""
+    """Run dbt on a project of mistakes, and return its results."""
     dbt.python()
     folder = tmp_path_factory.mktemp("mistakes")
     named_text = PROFILE.replace("{module: dbanon.dbt}", "{module: dbanon.dbt, alias: anon}").replace(
@@ -259,7 +259,7 @@ def test_mistakes_are_errors_of_their_model(refused: Any) -> None:
 
 @pytest.mark.exhaustive
 def test_second_model_of_table_checked_against_first(refused: Any) -> None:
-    """Two threads would make them at once."""
+    """Two threads would create them at once."""
     assert [refused[1]["run"].nodes[name][0] for name in ("one", "two")] == ["success", "success"]
     assert "beside other releases of the same people, candidate sets fall below k" in refused[1]["run"].text
 

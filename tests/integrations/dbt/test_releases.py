@@ -1,4 +1,4 @@
-"""Models materialized as `anonymized`, without dbt: their versions, and the calls that are refused."""
+"""Models materialized as `anonymized`, without dbt: their versions, and refused calls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def opened() -> Iterator[Any]:
 
 @pytest.fixture
 def clinic(opened: Any) -> Iterator[Any]:
-    """Forty patients with a person key, and no release."""
+    """Create forty patients with a person key, and no release."""
     opened.execute(
         "CREATE TABLE patients AS SELECT i AS id, 20 + i AS age, ['Flu', 'HIV', 'Cold'][1 + i % 3] AS disease "
         "FROM range(40) AS r (i)"
@@ -43,7 +43,7 @@ def clinic(opened: Any) -> Iterator[Any]:
 
 
 def run(con: Any, query: str = CALL, name: str = "safe", *, full_refresh: bool = False, **config: Any) -> list[str]:
-    """Return what one run of a model warns of."""
+    """Return the warnings of one run of a model."""
     model = DbtModel.from_config(("memory", "main", name), query, config, full_refresh=full_refresh)
     with contextlib.closing(Connection(con.cursor())) as connection:
         return create_next_version(connection, model)
@@ -78,7 +78,7 @@ def test_run_with_small_differences_refused_keeps_old_version(clinic: Any) -> No
         run(clinic)
     assert versions(clinic) == [(1, "first", 40)]
     assert clinic.execute("FROM safe ORDER BY ALL").fetchall() == old_rows
-    run(clinic, refresh="hold")  # those two wait, and there is no new version
+    run(clinic, refresh="hold")  # those two are deferred, and there is no new version
     assert [(version, records) for version, _, records in versions(clinic)] == [(1, 40)]
 
 

@@ -1,4 +1,4 @@
-"""The dbt package is there, with the command that names or copies it."""
+"""The dbt package is installed, with the command that names or copies it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_package_has_the_version_of_dbanon() -> None:
 def test_macros_have_documentation_and_valid_jinja(path: Path) -> None:
     text = path.read_text()
     assert re.match(r"\{#- [A-Z].*\. -#\}\n", text)
-    for tag in ("materialization", "test"):  # dbt's own, which are macros to it
+    for tag in ("materialization", "test"):  # dbt's own functions, which are macros to it
         text = re.sub(rf"\{{% {tag} (\w+).*%\}}", r"{% macro \1() %}", text).replace(f"end{tag} %}}", "endmacro %}")
     jinja2.Environment(extensions=["jinja2.ext.do"], autoescape=False).parse(text)
 

@@ -18,13 +18,13 @@ from harlequin.plugins import load_adapter
 
 
 def connected(path: Path | str, **options: Any) -> Any:
-    """A connection of the adapter that is registered as `dbanon`."""
+    """Return a connection of the adapter that is registered as `dbanon`."""
     return load_adapter("dbanon")((str(path),), no_init=True, **options).connect()
 
 
 @pytest.fixture
 def clinic(tmp_path: Path) -> Iterator[Any]:
-    """A database with twelve patients."""
+    """Create a database with twelve patients."""
     con = connected(tmp_path / "clinic.duckdb")
     con.execute("CREATE TABLE patients AS SELECT range % 3 AS ward, range % 2 AS disease FROM range(12)")
     yield con
@@ -32,7 +32,7 @@ def clinic(tmp_path: Path) -> Iterator[Any]:
 
 
 def fetched(con: Any, query: str, limit: int | None = None) -> list[Any]:
-    """The rows that Harlequin would show."""
+    """Return the rows that Harlequin would show."""
     cursor = con.execute(query)
     if limit is not None:
         cursor = cursor.set_limit(limit)

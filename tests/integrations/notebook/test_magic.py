@@ -30,7 +30,7 @@ def con() -> Iterator[Any]:
 
 @pytest.fixture
 def shell(con: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
-    """A shell with the extension, whose variable `con` is a connection."""
+    """Create an IPython shell with the extension, whose variable `con` is a connection."""
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.chdir(tmp_path)
     from IPython.testing.globalipapp import get_ipython, start_ipython
@@ -44,7 +44,7 @@ def shell(con: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator
 
 
 def error_text(shell: Any, capsys: pytest.CaptureFixture[str], code: str) -> str:
-    """Return what a cell that fails shows."""
+    """Return the output of a cell that fails."""
     capsys.readouterr()
     assert not shell.run_cell(code).success
     captured = capsys.readouterr()

@@ -1,4 +1,4 @@
-"""The notebook of the documentation shows what its cells give."""
+"""The notebook of the documentation shows the output of its cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No reader can read what certificates omit: names, codes, labels and keys of a policy that are not published."""
+"""Readers cannot read anything that certificates omit: unpublished names, codes, labels and keys of a policy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PRIVATE: dict[str, Any] = {
 
 
 def clinic_of_canaries(path: Path) -> Path:
-    """A database with one release and two permissions; all that is not published is named canary."""
+    """Create a database with one release and two permissions; all unpublished names contain "canary"."""
     with dbanon.connect(path) as con:
         con.execute(
             "CREATE TABLE patients AS SELECT i AS canary_person, 'canary_name_' || i AS canary_identifier, "
@@ -127,14 +127,14 @@ def test_readers_see_no_canary(server: Server) -> None:
     for statement in (*STATEMENTS, *_attach()):
         try:
             answer = json.dumps([[str(c) for c in row] for row in client.rows(statement)])
-        except Exception as error:  # what the reader is told of a refusal
+        except Exception as error:  # the message of a refusal that the reader sees
             answer = str(error).split("\n\nLINE ")[0]
         own_count = statement.count(CANARY)  # a name that the reader wrote himself may be repeated
         assert answer.lower().count(CANARY) <= own_count, (statement, answer)
 
 
 def _attach() -> list[str]:
-    """Return what ATTACH asks, word for word."""
+    """Return the SQL that ATTACH sends, word for word."""
     from dbanon.integrations.quack.reader_process import CATALOG_QUERIES
 
     return list(CATALOG_QUERIES)

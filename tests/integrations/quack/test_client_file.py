@@ -1,4 +1,4 @@
-"""DuckDB's own command line, with the file of `dbanon client`, asks a server as if dbanon were in it."""
+"""DuckDB's own command line, with the file of `dbanon client`, queries a server as if dbanon were installed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ README = Path(__file__).resolve().parents[3] / "README.md"
 
 
 def command_line() -> str:
-    """The official command line of the DuckDB that runs."""
+    """Return the official command line of the running DuckDB."""
     spec = importlib.util.find_spec("duckdb_cli")
     path = None if spec is None or spec.origin is None else Path(spec.origin).with_name("duckdb")
     if path is None or not path.exists():
@@ -39,7 +39,7 @@ def command_line() -> str:
 
 
 class Shell:
-    """The command line with a client's file."""
+    """A running command line with a client's file."""
 
     def __init__(self, server: Server, folder: Path) -> None:
         self.server, self.file = server, folder / f"{server.role}.sql"
@@ -103,7 +103,7 @@ def test_parameters_are_understood_in_every_spelling(custodian: Shell) -> None:
 
 
 def test_the_tour_of_the_readme_can_be_typed(custodian: Shell) -> None:
-    """As it stands, but for statements about tables of the server, which are given to it as a text."""
+    """Unchanged, except that statements about tables of the server are passed to it as text."""
     tour = README.read_text(encoding="utf-8").partition("## A five-minute tour")[2].partition("### From a CSV")[0]
     blocks = re.findall(r"```sql\n(.*?)```", tour, re.DOTALL)
     statements = [s.strip() for block in blocks for s in block.split(";") if s.strip()]

@@ -1,5 +1,7 @@
-"""A reader asks for a release: the first asking makes it, later ones get that very release, and no other is made beside
-it that nobody compared."""
+"""Requests of readers for releases: the first request creates a release, later ones get the same one.
+
+No further release is made that has not been compared with the earlier ones.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ pytestmark = pytest.mark.whole
 
 
 def permitting(path: Path, *rows: str) -> Path:
-    """The clinic with visits, and with permissions: `source, algorithms, k, parameters, reader, max_requests`."""
+    """Create the clinic with visits and permissions: `source, algorithms, k, parameters, reader, max_requests`."""
     with dbanon.connect(clinic(path)) as con:
         con.execute("CREATE TABLE visits AS SELECT i AS vid, i % 11 AS hour FROM range(80) AS r (i)")
         con.execute(
@@ -99,7 +101,7 @@ def test_composing_request_refused_and_attempts_limited(server: Server, client: 
     ((why,),) = rows_of(server.database, "SELECT refusal FROM dbanon.release_request WHERE algorithm = 'mondrian'")
     assert "asked.kacpc_visits_k20 version 1" in why
     assert "cannot be released" in client.error("FROM mondrian('visits', k=12)")
-    client.error("FROM mondrian('visits', k=13)")  # the fourth call, which is not tried any more
+    client.error("FROM mondrian('visits', k=13)")  # the fourth call, which is not attempted any more
     assert len(rows_of(server.database, ASKED)) == 3
     with dbanon.connect(server.database) as con:
         con.execute("DELETE FROM dbanon.release_request WHERE algorithm = 'mondrian'")

@@ -1,4 +1,4 @@
-"""A second check plans a reader's statement where nothing but the published tables exists."""
+"""A second check plans a reader's statement in a database with the published tables only."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def con() -> Iterator[Any]:
 
 
 def is_accepted(plans: PlanChecker, statement: str) -> bool:
-    """Whether the second check accepts a statement; errors of DuckDB refuse too."""
+    """Return whether the second check accepts a statement; errors of DuckDB refuse too."""
     cursor = plans.cursor()
     try:
         plans.check(cursor, statement)
@@ -63,7 +63,7 @@ def is_accepted(plans: PlanChecker, statement: str) -> bool:
 
 
 def first_check(con: Any, statement: str, module: Any = statement_checker) -> Any:
-    """Return what the first check lets run, or None."""
+    """Return the statement that the first check permits, or None."""
 
     def read(query: str, values: list[object]) -> Any:
         return con.execute(query, values).fetchall()[0][0]
@@ -103,13 +103,13 @@ def test_second_check_refuses_what_a_broken_first_check_accepts(
     )  # dataclasses look their module up
     exec(compile(text, "broken", "exec"), broken_module_type.__dict__)
     accepted = [first_check(con, statement, broken_module_type) for statement in HOSTILE[name]]
-    # The options of a sample have an unknown form, which the first check refuses all the same.
+    # The options of a sample have an unknown form, which the first check refuses as well.
     assert any(accepted) or name == "readers: samples", "the statements do not show the fault"
     assert [s for s in HOSTILE[name] if is_accepted(plans, s)] == []
     assert [result.text for result in accepted if result and is_accepted(plans, result.text)] == []
 
 
-# --- random statements: what one check accepts, the other one judges -------------------------------------------------
+# --- random statements: statements that one check accepts are passed to the other ------------------------------------
 
 SCALARS: list[Callable[[random.Random, int], str]] = [
     lambda r, d: r.choice(["1", "'x'", "n", "age", "NULL", "DATE '2020-01-01'"]),

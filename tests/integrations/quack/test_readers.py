@@ -1,4 +1,4 @@
-"""A reader gets what was published from a process that has nothing else, however hard he tries."""
+"""A reader gets published rows only, from a process that has nothing else, whatever they try."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ def test_answering_process_lacks_database_and_environment(server: Server) -> Non
 
 
 def _memory(pid: int) -> bytes:
-    """Return what a process has in its memory that it can write to."""
+    """Return the writable memory of a process."""
     contents = []
     with Path(f"/proc/{pid}/mem").open("rb", 0) as memory:
         for line in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8").splitlines():

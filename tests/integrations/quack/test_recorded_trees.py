@@ -1,4 +1,4 @@
-"""The first check refuses hostile trees of DuckDB 1.5, which were recorded: on any DuckDB the tests can read them."""
+"""The first check refuses hostile trees of DuckDB 1.5, recorded so that tests on any DuckDB can read them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PassedError(Exception):
 
 
 def read(query: str, values: list[object]) -> str:
-    """Answer the first question of the check, for the tree; there is a second only for an accepted tree."""
+    """Return the recorded tree for the first query of the check; a second query occurs only for an accepted tree."""
     if "json_deserialize_sql" in query:
         raise PassedError
     return json.dumps(TREES[str(values[0])])
@@ -57,7 +57,7 @@ def test_the_trees_are_as_recorded() -> None:
 
 
 def recorded_answers() -> dict[str, Any]:
-    """The trees as this DuckDB gives them."""
+    """Return the trees as this DuckDB returns them."""
     with duckdb.connect() as con:
         ask = "SELECT json_serialize_sql(?)"
         return {s: json.loads(con.execute(ask, [s]).fetchall()[0][0]) for s in (*STATEMENTS, ORDINARY)}

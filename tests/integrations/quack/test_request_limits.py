@@ -1,4 +1,4 @@
-"""Requests that wait for a release are limited in time and number."""
+"""Pending requests for a release are limited in time and number."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def test_long_or_deep_statements_refused(con: Any, statement: str) -> None:
 
 @only_known
 def test_unknown_node_field_refused(con: Any) -> None:
-    """What another DuckDB adds to a tree, we cannot judge."""
+    """Fields that another DuckDB adds to a tree cannot be checked."""
 
     def read(query: str, values: list[object]) -> Any:
         value = con.execute(query, values).fetchall()[0][0]
@@ -116,7 +116,8 @@ def test_allowed_functions_exist_and_are_deterministic(con: Any) -> None:
     assert present_values >= function_allowlist.FUNCTIONS
     for name, stability, has_side_effects, kind, parameters in rows:
         if name in function_allowlist.FUNCTIONS and kind in ("scalar", "aggregate"):
-            # DuckDB 2.0.1, which serves nobody, counts what goes by the time zone of a session to those of a query
+            # DuckDB 2.0.1, which is not used for serving, counts functions of the session's time zone as consistent
+            # within a query
             in_query = not KNOWN and stability == "CONSISTENT_WITHIN_QUERY" and parameters
             assert (stability == "CONSISTENT" or in_query) and not has_side_effects, name
 

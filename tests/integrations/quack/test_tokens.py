@@ -1,4 +1,4 @@
-"""Tokens are shown once, kept hashed, and end when they are told to."""
+"""Tokens are shown once, stored as hashes, and can be revoked."""
 
 from __future__ import annotations
 

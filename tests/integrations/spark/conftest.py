@@ -1,4 +1,4 @@
-"""One Spark for all tests, two threads of this machine, a task tried four times; skipped where there is none."""
+"""One Spark session for all tests, two threads of this machine, four attempts per task; skipped without Spark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A session of Spark with two threads."""
+    """Create a Spark session with two threads."""
     sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed: pip install 'dbanon[spark]'")
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java, which is not installed")

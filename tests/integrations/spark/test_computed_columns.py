@@ -1,4 +1,4 @@
-"""Columns of a DataFrame that are computed from other columns of the table that its policy is about."""
+"""Columns of a DataFrame computed from other columns of the table that its policy describes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from dbanon import errors
 
-pytestmark = pytest.mark.filterwarnings("default")  # pyspark warns of its own
+pytestmark = pytest.mark.filterwarnings("default")  # pyspark raises warnings of its own
 
 TABLE = frozenset({"name", "pid", "age", "disease", "note"})
 ROLES = {"name": "identifier", "pid": "person", "age": "quasi", "disease": "sensitive"}

@@ -1,4 +1,4 @@
-"""Tasks of a Spark executor, without Spark: parts of a table are assigned as DuckDB releases tables."""
+"""Tasks of a Spark executor, without Spark: parts of a table are clustered as DuckDB releases tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ POLICY: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def clinic() -> Any:
-    """160 records, of which some are alike, with NULLs."""
+    """Return 160 records, some of them equal, with NULLs."""
     draw = random.Random(7)
     rows = [
         (
@@ -60,14 +60,14 @@ def spark_call(con: Any, function: str, **parameters: Any) -> PortableCall:
 
 
 def kinds(con: Any, of: CallPlanner, where: str = "true") -> tuple[pa.Table, pa.Array]:
-    """The rows that are read, each once, and how often each is there."""
+    """Return the distinct rows of the source, and the count of each."""
     columns = ", ".join(of.read_columns)
     rows = con.sql(f"SELECT {columns}, count(*) AS n FROM t WHERE {where} GROUP BY ALL").to_arrow_table()
     return rows.drop_columns("n"), rows.column("n")
 
 
 def larger(con: Any, of: CallPlanner, persons: bool = False) -> LargerTable:
-    """The values of the whole table."""
+    """Return the values of the whole table."""
     size = "count(DISTINCT name)" if persons else "count(*)"
     values = {
         name: con.sql(f"SELECT {name} AS value, {size} AS size FROM t GROUP BY ALL").to_arrow_table()
@@ -77,7 +77,7 @@ def larger(con: Any, of: CallPlanner, persons: bool = False) -> LargerTable:
 
 
 def rows_of(dealt: pa.Table) -> Counter[tuple[str, ...]]:
-    """Return what would be published, without class numbers."""
+    """Return the published rows, without class numbers."""
     counts: Counter[tuple[str, ...]] = Counter()
     for row in dealt.to_pylist():
         if row["published"] is not None:
@@ -99,12 +99,12 @@ def released_rows(con: Any, function: str, **parameters: Any) -> Counter[tuple[s
 
 
 def countable_row(row: Iterable[Any]) -> tuple[str, ...]:
-    """A row that can be counted."""
+    """Return a row that can be counted."""
     return tuple(map(repr, row))
 
 
 def needed(name: str) -> dict[str, Any]:
-    """Arguments without which a function refuses the call."""
+    """Return arguments without which a function refuses the call."""
     return {"allow_slow": True} if any(p.name == "allow_slow" for p in algorithms.find(name).parameters) else {}
 
 

@@ -1,4 +1,4 @@
-"""Executors that die in the middle of a release: real ones, processes of their own, which a local session has not."""
+"""Executors that fail in the middle of a release: real processes, which a local session does not have."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROWS = 6000
 
 
 def hashes(table: Any) -> dict[str, list[Any]]:
-    """By class: how many rows it has, and a hash of them."""
+    """Return the number of rows of each class, and a hash of them."""
     classes: dict[int, list[str]] = defaultdict(list)
     for row in table.to_pylist():
         classes[row["class_id"]].append(repr(tuple(row.values())))
@@ -33,7 +33,7 @@ def hashes(table: Any) -> dict[str, list[Any]]:
 
 
 def executors(port: str) -> list[int]:
-    """The executors of the driver at a port."""
+    """Return the executors of the driver at a port."""
     numbers = []
     for place in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -45,7 +45,7 @@ def executors(port: str) -> list[int]:
 
 
 def main() -> None:
-    """Releases a table twice, the second time with an executor that is killed; prints both."""
+    """Release a table twice, the second time with an executor that is killed; print both."""
     from pyspark.sql import SparkSession
 
     import dbanon.spark

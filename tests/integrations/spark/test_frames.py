@@ -1,4 +1,4 @@
-"""DataFrames of Spark: the release of one part is DuckDB's, parts keep the promise, and the gate stands before rows."""
+"""DataFrames of Spark: the release of one part is DuckDB's, parts keep the guarantees, and the gate checks all rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ import dbanon.spark
 from dbanon import errors
 from dbanon.release.plan import plan
 
-pytestmark = pytest.mark.filterwarnings("default")  # pyspark warns of its own
+pytestmark = pytest.mark.filterwarnings("default")  # pyspark raises warnings of its own
 
 CITIES = [[city, country, "*"] for city, country in (("Oslo", "NO"), ("Bergen", "NO"), ("Lund", "SE"), ("Umea", "SE"))]
 POLICY: dict[str, Any] = {"age": "quasi", "city": ("quasi", "cities"), "sex": "quasi", "disease": "sensitive"}
@@ -52,7 +52,7 @@ def people(spark: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def beside() -> Any:
-    """The same rows in DuckDB."""
+    """Create a DuckDB connection with the rows of `people`."""
     with dbanon.connect() as con:
         people = random_table(400)
         con.register("given", people)
@@ -101,7 +101,7 @@ def test_measures_are_those_of_duckdb(people: Any, beside: Any, given: dict[str,
 
 
 def released_rows(spark: Any, rows: pa.Table, function: str, **given: Any) -> pa.Table:
-    """A release that is the same however many partitions the rows come in."""
+    """Return a release that is independent of the number of partitions of the rows."""
     arrow_tables = [
         dbanon.spark.anonymize(spark.createDataFrame(rows).repartition(n), function, **{**GIVEN, **given}).toArrow()
         for n in (1, 7)
@@ -111,7 +111,7 @@ def released_rows(spark: Any, rows: pa.Table, function: str, **given: Any) -> pa
 
 
 def by_duckdb(rows: pa.Table, function: str, **given: Any) -> Counter[str]:
-    """The records of DuckDB's release."""
+    """Return the records of DuckDB's release."""
     with dbanon.connect() as con:
         con.register("given", rows)
         con.execute("CREATE TABLE people AS FROM given")
@@ -122,7 +122,7 @@ def by_duckdb(rows: pa.Table, function: str, **given: Any) -> Counter[str]:
 
 
 def check(rows: pa.Table, out: pa.Table, k: int, values: int = 1) -> None:
-    """Classes are those of what is published, have k records and so many diseases, and every record is in one."""
+    """Assert that classes match the published cells and have k records and `values` diseases; none is missing."""
     frame = out.to_pandas()
     groups = frame.groupby(["age", "city", "sex"], dropna=False)
     assert groups.size().min() >= k and groups["disease"].nunique().min() >= values
@@ -204,7 +204,7 @@ def test_release_staged_before_replacing_target(spark: Any, people: Any, tmp_pat
     from dbanon.integrations.spark import release
 
     def leaking(of: Any, placed: Any) -> Any:
-        """One record leaves in a class of its own."""
+        """Publish one record in a class of its own."""
         from pyspark.sql import functions as fn
 
         columns, _ = plan.published_names(of.spec)
@@ -286,7 +286,7 @@ def test_processes_run_the_python_that_calls(spark: Any, people: Any, tmp_path: 
     monkeypatch.setattr(spark.sparkContext, "pythonExec", "/there/is/no/python")
     assert row_counts(dbanon.spark.anonymize(people, "mondrian", k=5, **GIVEN).toArrow()) == wanted
     assert spark.sparkContext.pythonExec == "/there/is/no/python"
-    bare_path = tmp_path / "python"  # the same, without what is installed
+    bare_path = tmp_path / "python"  # the same, without the installed packages
     bare_path.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
     bare_path.chmod(0o755)
     monkeypatch.setenv("PYSPARK_PYTHON", str(bare_path))
@@ -326,7 +326,7 @@ def test_unsupported_spark_input_raises(spark: Any, people: Any) -> None:
 
 
 def test_killed_process_changes_nothing(spark: Any) -> None:
-    """Processes that anonymize parts are killed while they do: their tasks are tried again."""
+    """Processes that anonymize parts are killed while they run: their tasks are tried again."""
     df = spark.createDataFrame(random_table(2000, 4))
     wanted = row_counts(dbanon.spark.anonymize(df, "mondrian", k=4, max_partition=120, **GIVEN).toArrow())
     killed: list[int] = []
@@ -352,7 +352,7 @@ def test_killed_process_changes_nothing(spark: Any) -> None:
 
 
 def workers() -> list[int]:
-    """Processes of Spark that run Python at the moment: children of their daemon that take time."""
+    """Return the current Python processes of Spark: children of their daemon that use CPU time."""
     numbers = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):

@@ -22,7 +22,7 @@ def test_the_code_of_the_page_runs(spark: Any, tmp_path: Path, monkeypatch: pyte
                 con.execute(step.code)
         else:
             assert step.language == "python"
-            # Spark's own process stays in the folder that it began in.
+            # Spark's own process remains in the folder that it started in.
             code = step.code.replace('"patients.parquet"', repr(str(tmp_path / "patients.parquet")))
             exec(compile(code, "page", "exec"), names)
     assert names["safe"].columns[-1] == "class_id" and names["safe"].count() > 100

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-pytestmark = pytest.mark.filterwarnings("default")  # pyspark warns of its own
+pytestmark = pytest.mark.filterwarnings("default")  # pyspark raises warnings of its own
 
 POLICY = {"age": "quasi", "city": "quasi", "disease": "sensitive"}
 GROUPS = ((20, "Oslo"), (50, "Lund"), (80, "Turku"))
@@ -20,14 +20,14 @@ Row = tuple[Any, ...]
 
 
 def distant_groups(each: int) -> list[Row]:
-    """Groups of records that lie far apart, and one of records without an age."""
+    """Create distant groups of records, and one of records without an age."""
     draw = random.Random(5)
     rows: list[Row] = [(a + draw.randrange(9), c, draw.choice("xyz")) for a, c in GROUPS for _ in range(each)]
     return rows + [(None, "Oslo", "x")] * each
 
 
 def divided(spark: Any, rows: Sequence[Row], function: str, most: int, **given: Any) -> dict[int, Counter[Row]]:
-    """The records of each part."""
+    """Return the records of each part."""
     from pyspark.sql import functions as fn
 
     from dbanon.integrations.spark import partitioning

@@ -1,4 +1,4 @@
-"""The gate of releases on Spark refuses what the policy or the models forbid, whatever made it."""
+"""The gate of releases on Spark refuses rows that violate the policy or the models, whatever made them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from dbanon import errors
 
-pytestmark = pytest.mark.filterwarnings("default")  # pyspark warns of its own
+pytestmark = pytest.mark.filterwarnings("default")  # pyspark raises warnings of its own
 
 ROLES = {"age": "quasi", "disease": "sensitive", "ward": "insensitive", "shift": "insensitive"}
 K = 4
@@ -20,7 +20,7 @@ ROWS = 24
 
 @pytest.fixture(scope="module")
 def made(spark: Any) -> Any:
-    """A release of 24 records before it is judged."""
+    """Return a release of 24 records before the gate."""
     from dbanon.integrations.spark import release
     from dbanon.integrations.spark.given_policy import PolicySource
     from dbanon.integrations.spark.policy_input import prepare_call
@@ -40,12 +40,12 @@ def made(spark: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def rows(made: Any) -> list[dict[str, Any]]:
-    """The released rows, in their order."""
+    """Return the released rows, in their order."""
     return [row.asDict() for row in made.released.collect()]
 
 
 def frame(made: Any, rows: list[dict[str, Any]]) -> Any:
-    """Released rows in one partition."""
+    """Return released rows in one partition."""
     values = [tuple(row.values()) for row in rows]
     return made.released.sparkSession.createDataFrame(values, made.released.schema).coalesce(1)
 
@@ -70,24 +70,24 @@ def test_classes_of_all_partitions_are_numbered_on(spark: Any) -> None:
 
 
 def smallest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows without all but k - 1 of their first class."""
+    """Return the rows with only k - 1 of the first class."""
     first = rows[0]["class_id"]
     own_rows = [row for row in rows if row["class_id"] == first]
     return [*own_rows[: K - 1], *(row for row in rows if row["class_id"] != first)]
 
 
 def backwards(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows in reverse."""
+    """Return the rows in reverse."""
     return rows[::-1]
 
 
 def mixed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of classes in turn."""
+    """Return the rows of classes in turn."""
     return sorted(rows, key=lambda row: (row["disease"], row["ward"], row["shift"], row["class_id"]))
 
 
 def with_rare_ward(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows with a ward that only one has."""
+    """Return the rows with a ward that only one has."""
     return [{**rows[0], "ward": "0"}, *rows[1:]]
 
 
@@ -116,7 +116,7 @@ def test_classes_below_k_are_refused(made: Any, rows: Any) -> None:
 
 
 def spoiled(made: Any, **own: Any) -> Any:
-    """The release of other values: columns by name."""
+    """Return the release with other values: columns by name."""
     from pyspark.sql import functions as fn
 
     struct = fn.col("own")

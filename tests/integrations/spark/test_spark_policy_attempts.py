@@ -1,4 +1,4 @@
-"""Attempts to publish more of a DataFrame than the policy that is given with it allows; most need no Spark."""
+"""Attempts to publish more of a DataFrame than its policy allows; most need no Spark."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FINE = [[zip_code, f"{zip_code}!", "*"] for zip_code, *_ in HIERARCHY]
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A database with `patients`, its policy, views, and the same table in another schema."""
+    """Create a database with `patients`, its policy, views, and the same table in another schema."""
     path = tmp_path_factory.mktemp("clinic") / "clinic.duckdb"
     with dbanon.connect(path) as con:
         clinic(con)
@@ -52,7 +52,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def patients(database: Path) -> pa.Table:
-    """The rows of `patients`."""
+    """Return the rows of `patients`."""
     with dbanon.connect(database, read_only=True) as con:
         return con.sql("FROM patients").to_arrow_table()
 
@@ -66,7 +66,7 @@ def plan(
     hierarchies: Any = None,
     **parameters: Any,
 ) -> CallPlanner:
-    """Return what a process of Spark plans of a call, as `dbanon.spark.anonymize` hands it on."""
+    """Return the plan of a call in a Spark process, as `dbanon.spark.anonymize` sends it."""
     given_given_policy = given_policy(PolicySource(name, policy, hierarchies or {}), columns.slice(0, 0))
     if given_given_policy.by_column:
         parameters["hierarchies"] = dict(given_given_policy.by_column)
@@ -86,7 +86,7 @@ def plan(
 
 
 def release(planned: CallPlanner, rows: pa.Table) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Columns and rows that a process releases of a table as one part."""
+    """Return the columns and rows that a process releases of a table as one part."""
     assigned_values = planned.assign_classes(
         rows.select(planned.read_columns), pa.repeat(1, len(rows)), None
     ).to_pylist()
@@ -244,7 +244,7 @@ def test_hierarchies_of_roles_by_column_are_given(patients: pa.Table) -> None:
 
 @pytest.fixture(scope="module")
 def frame(spark: Any, patients: pa.Table) -> Any:
-    """The rows of `patients` in Spark, as a temporary view and a view over it."""
+    """Create `patients` in Spark, as a temporary view and a view over it."""
     df = spark.createDataFrame(patients)
     df.createOrReplaceTempView("patients")
     spark.sql("CREATE OR REPLACE TEMP VIEW over_patients AS SELECT * FROM patients")

@@ -1,4 +1,4 @@
-"""The SQLAlchemy example of the documentation runs as it stands."""
+"""The SQLAlchemy example of the documentation runs unchanged."""
 
 from __future__ import annotations
 

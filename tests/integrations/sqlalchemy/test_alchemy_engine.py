@@ -25,7 +25,7 @@ PART = sa.select(sa.func.count()).select_from(anonymized(sa.select(Patient).wher
 
 @pytest.fixture(scope="module")
 def clinic(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The URL of a file with the clinic, its policy declared."""
+    """Return the URL of a file with the clinic, its policy declared."""
     url = f"duckdb:///{tmp_path_factory.mktemp('alchemy') / 'clinic.duckdb'}"
     engine = install(sa.create_engine(url))
     Base.metadata.create_all(engine)

@@ -1,4 +1,4 @@
-"""Alembic sees anonymized views as what they are: made, replaced and dropped by migrations, no tables to be dropped."""
+"""Alembic creates, replaces and drops anonymized views by migrations, and does not take them for tables to drop."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dbanon.sqlalchemy import migration
 
 
 def model(*, k: int = 2, kept: int = 2, view: bool = True) -> type[DeclarativeBase]:
-    """A table with a plain view and a materialized one."""
+    """Return a table with a plain view and a materialized one."""
 
     class Base(DeclarativeBase):
         pass
@@ -57,7 +57,7 @@ def engine(tmp_path: Path) -> Iterator[Any]:
 
 
 def proposed(engine: Any, base: Any, *, upgrade: bool = True, helped: bool = True, **options: Any) -> str:
-    """The script that autogenerate writes, without its comments."""
+    """Return the script that autogenerate writes, without its comments."""
     with engine.connect() as connection:
         parameters = {"include_object": migration.include_object(connection)} if helped else {}
         context = MigrationContext.configure(
@@ -69,7 +69,7 @@ def proposed(engine: Any, base: Any, *, upgrade: bool = True, helped: bool = Tru
 
 
 def run(engine: Any, script: str) -> None:
-    """Runs a script as `alembic upgrade` does."""
+    """Run a script as `alembic upgrade` does."""
     with engine.begin() as connection:
         context = MigrationContext.configure(connection)
         space: dict[str, Callable[..., None]] = {}
@@ -98,7 +98,7 @@ def test_a_migration_makes_replaces_and_drops_anonymized_views(engine: Any) -> N
     assert "op.drop_anonymized_view('kept', materialized=True)" in back
 
     run(engine, first)
-    assert proposed(engine, base) == "pass"  # the release waits for rows
+    assert proposed(engine, base) == "pass"  # the release is deferred until there are rows
     fill(engine)
     second = proposed(engine, base)
     assert "op.create_anonymized_view('kept'" in second and "'safe'" not in second

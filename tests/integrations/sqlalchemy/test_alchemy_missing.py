@@ -1,4 +1,4 @@
-"""Codes for missing values on the model: written to the policy, read back, and told where a query has none."""
+"""Codes for missing values on the model: written to the policy, read back, and reported where a query has none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The policy is declared on the model, once, and written, compared and read back."""
+"""The policy is declared once, on the model, and written, compared and read back."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from dbanon.sqlalchemy import (
 
 @pytest.fixture
 def engine() -> Iterator[Any]:
-    """The clinic's tables in memory, without a policy."""
+    """Create the clinic's tables in memory, without a policy."""
     result = install(sa.create_engine("duckdb:///:memory:"))
     for table in Base.metadata.sorted_tables:
         table.create(result)

@@ -1,4 +1,4 @@
-"""Tables, queries and views in SQLAlchemy refuse every parameter that would loosen the policy of what they read."""
+"""Tables, queries and views in SQLAlchemy refuse every parameter that would loosen the policy of their sources."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from dbanon.sqlalchemy import AnonymizedView, anonymized
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The clinic, with views over its table."""
+    """Create the clinic, with views over its table."""
     actual_clinic_engine = clinic_engine(tmp_path_factory.mktemp("attempts"))
     yield actual_clinic_engine
     actual_clinic_engine.dispose()
 
 
 def forbidden_rows(engine: Any, source: Any, parameters: Any, algorithm: str = "mondrian") -> list[str]:
-    """Return what the policy forbids of the rows that a call returns."""
+    """Return the rows of a call that the policy forbids."""
     with Session(engine) as session:
         result = session.execute(sa.select(anonymized(source, algorithm, k=K, **parameters)))
         columns, rows = list(result.keys()), result.fetchall()
@@ -51,7 +51,7 @@ SOURCES: dict[str, Callable[[], Any]] = {
 @pytest.mark.whole
 @pytest.mark.parametrize("source", SOURCES)
 def test_sources_refuse_every_looser_parameter(engine: Any, source: str) -> None:
-    """An error at the construction is dbanon's own, one of the planner arrives as one of DuckDB."""
+    """An error at the construction is dbanon's own, one of the planner is raised as one of DuckDB."""
     for attempt in sample_cases(ATTEMPTS, 16 if source in ("class", "query") else 32):
         with pytest.raises((errors.DbanonError, sa.exc.DBAPIError), match=REFUSAL):
             forbidden_rows(engine, SOURCES[source](), attempt.parameters)
@@ -238,7 +238,7 @@ def test_columns_without_a_role_cannot_be_published(engine: Any, query: str) -> 
 
 
 def mapped_view(parameters: Any, *, materialized: bool, source: Any = None, view: str = "SafePatient") -> Any:
-    """A class over the release of `patients`, in a base of its own."""
+    """Return a class over the release of `patients`, in a base of its own."""
 
     class Own(DeclarativeBase):
         pass
@@ -254,7 +254,7 @@ def mapped_view(parameters: Any, *, materialized: bool, source: Any = None, view
 
 
 def read(engine: Any, view: str) -> list[str]:
-    """Return what the policy forbids of the rows of a view, which is then dropped."""
+    """Return the rows of a view that the policy forbids; drop the view."""
     with engine.connect() as connection:
         result = connection.execute(sa.text(f"FROM {view}"))
         columns, rows = list(result.keys()), result.fetchall()
@@ -285,7 +285,7 @@ def test_mapped_views_are_within_the_policy(engine: Any, materialized: bool) -> 
 
 
 def roles(connection: Any) -> dict[str, str]:
-    """The roles in the database, by column."""
+    """Return the roles in the database, by column."""
     rows = connection.execute(sa.text("SELECT column_name, role FROM dbanon.policy")).all()
     return {row[0]: row[1] for row in rows}
 

@@ -30,7 +30,7 @@ ALGORITHMS = [a.name for a in algorithms()]
 
 @pytest.fixture(scope="module", params=["file", "memory"])
 def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The clinic."""
+    """Create the clinic."""
     file = tmp_path_factory.mktemp("alchemy") / "clinic.duckdb"
     result = install(sa.create_engine(f"duckdb:///{file}" if request.param == "file" else "duckdb:///:memory:"))
     Base.metadata.create_all(result)
@@ -54,7 +54,7 @@ def rows(session: Session, source: Any) -> list[Any]:
 
 
 def bound_columns(session: Session, call: str) -> list[str]:
-    """The columns that DuckDB binds for a call."""
+    """Return the columns that DuckDB binds for a call."""
     return [row[0] for row in session.execute(sa.text(f"DESCRIBE FROM {call}"))]
 
 

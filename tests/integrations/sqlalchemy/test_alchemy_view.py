@@ -1,4 +1,4 @@
-"""Anonymized views are mapped, made with the tables, and read only."""
+"""Anonymized views are mapped, created with the tables, and read only."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dbanon.sqlalchemy import (
 
 @pytest.fixture(params=["file", "memory"])
 def engine(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Any]:
-    """The clinic, made by create_all alone."""
+    """Create the clinic, by create_all alone."""
     url = f"duckdb:///{tmp_path / 'clinic.duckdb'}" if request.param == "file" else "duckdb:///:memory:"
     result = install(sa.create_engine(url))
     Base.metadata.create_all(result)
@@ -111,7 +111,7 @@ def test_a_materialized_view_has_versions_and_a_status(engine: Any) -> None:
 
 
 def persons(k: int) -> tuple[Any, Any, Any]:
-    """A base of its own, its class of persons, and the materialized view of them."""
+    """Return a new base, its class of persons, and the materialized view of them."""
 
     class Local(DeclarativeBase):
         pass
@@ -132,7 +132,7 @@ def persons(k: int) -> tuple[Any, Any, Any]:
 @pytest.mark.filterwarnings("ignore:safe_person. all 5 records are in one class")
 @pytest.mark.exhaustive
 def test_mapped_release_accepts_refresh_options() -> None:
-    """Of ten patients in two classes one is erased: their class goes. Nothing is made where nothing has changed."""
+    """One of ten patients in two classes is erased: the class is removed. Without changes nothing is made."""
     mine, theirs = (inspect.signature(f).parameters.values() for f in (AnonymizedView.refresh, dbanon.refresh_release))
     assert [str(p) for p in mine if p.kind == p.KEYWORD_ONLY] == [str(p) for p in theirs if p.kind == p.KEYWORD_ONLY]
 

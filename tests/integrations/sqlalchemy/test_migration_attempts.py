@@ -1,4 +1,4 @@
-"""Migrations with op.create_anonymized_view refuse what would loosen the policy of their source."""
+"""Migrations with op.create_anonymized_view refuse parameters that would loosen the policy of their source."""
 
 from __future__ import annotations
 

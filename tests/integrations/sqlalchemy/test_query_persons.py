@@ -1,4 +1,4 @@
-"""A query over tables with a policy is counted by the people of these tables, whatever it joins."""
+"""A query over tables with a policy is counted by the people of these tables, with any joins."""
 
 from __future__ import annotations
 

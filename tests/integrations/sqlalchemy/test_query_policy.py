@@ -1,4 +1,4 @@
-"""A query is judged by what it reads in the transaction that runs it, through views with a policy of their own too."""
+"""A query is checked by the tables that it reads in its transaction, also through views with a policy."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_an_error_of_the_query_is_reported_as_its_own(engine: Any) -> None:
 
 
 def rows_of(element: Any) -> str:
-    """The temporary table that will hold the rows of an anonymized query."""
+    """Return the temporary table that will hold the rows of an anonymized query."""
     return next(str(e.rows) for e in visitors.iterate(element) if isinstance(e, QueryName))
 
 

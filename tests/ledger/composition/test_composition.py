@@ -1,4 +1,4 @@
-"""composition(): who is narrowed by two releases together, against a plain oracle."""
+"""composition(): people narrowed by two releases together, compared with a plain oracle."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def con() -> Iterator[Any]:
 
 
 def visits(con: Any, seed: int) -> None:
-    """Visits of persons, some of nobody known; age and ward are known from elsewhere."""
+    """Create visits of persons, some of unknown persons; age and ward are known from elsewhere."""
     rng = random.Random(seed)
     con.execute("CREATE OR REPLACE TABLE visits (person INTEGER, age INTEGER, ward VARCHAR, disease VARCHAR)")
     rows = []
@@ -36,7 +36,7 @@ def visits(con: Any, seed: int) -> None:
 
 
 def classes_of(con: Any, name: str) -> tuple[dict[str, set[int]], dict[int, set[str]]]:
-    """The classes of each person, and the diseases of each class."""
+    """Return the classes of each person, and the diseases of each class."""
     rows = con.execute(
         "SELECT m.person_key, m.class_id FROM dbanon.membership AS m WHERE m.release = ? AND m.class_id IS NOT NULL "
         "AND m.person_key IS NOT NULL",
@@ -52,7 +52,7 @@ def classes_of(con: Any, name: str) -> tuple[dict[str, set[int]], dict[int, set[
 
 
 def oracle(con: Any, a: str, b: str, k: int, l: int) -> list[tuple[Any, ...]]:  # noqa: E741
-    """Every person and pair of classes whose common persons are fewer than k, or common diseases fewer than l."""
+    """Return every person and pair of classes with fewer than k common persons or l common diseases."""
     people_a, values_a = classes_of(con, a)
     people_b, values_b = classes_of(con, b)
     values = []
@@ -116,7 +116,7 @@ def test_composition_refuse_leaves_nothing(con: Any) -> None:
 
 @pytest.mark.exhaustive
 def test_composition_lists_people_in_one_version_only(con: Any) -> None:
-    """One went and one came, each alone in a class beside those who are in both; five went who are a class."""
+    """One person was removed and one added, each in a class with people of both versions; five removed are a class."""
     patients(con)
     dbanon.create_release(con, "a", "kacpc", "patients", k=5, withhold=["size"])
     full_value = con.execute("SELECT class_id FROM a GROUP BY ALL ORDER BY min(age)").fetchall()[0][0]

@@ -1,7 +1,7 @@
 """Random sequences of releases, subtracted from each other by a reader who knows which records are whose.
 
-Between two releases every key, every value or every age can change, and a few people come or go. The test keeps its own
-list of who was in which release, by numbers that the package never sees.
+Between two releases every key, every value or every age can change, and a few people are added or removed. The test
+keeps its own list of the people of each release, by numbers that the package never sees.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _VALUES = ("flu", "cold", "gout", "asthma", "hiv", "cancer")
 
 @dataclass
 class Clinic:
-    """People by their true numbers, and how their keys and values are written at the moment."""
+    """People by their true numbers, and the current spelling of their keys and values."""
 
     rnd: random.Random
     people: dict[int, tuple[int, int, int, int]] = field(default_factory=dict)
@@ -70,7 +70,7 @@ def write(connection: Any, clinic: Clinic) -> None:
 
 
 def is_published(connection: Any, name: str, how: str, key: str | None) -> bool:
-    """Try to publish the table; return whether it was."""
+    """Try to publish the table; return whether it was published."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -84,7 +84,7 @@ def is_published(connection: Any, name: str, how: str, key: str | None) -> bool:
 
 
 def too_few(one: set[int], other: set[int]) -> bool:
-    """Whether two releases differ by people who are too few."""
+    """Return whether the difference of two releases consists of too few people."""
     return any(0 < len(side) < K for side in (one - other, other - one))
 
 

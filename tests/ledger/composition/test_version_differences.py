@@ -1,4 +1,4 @@
-"""Releases of the same people, one after another: what a reader of all of them can subtract, by the definitions."""
+"""Releases of the same people, one after another: differences that a reader of all of them can compute."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def con() -> Iterator[Any]:
 
 
 def patients(con: Any, count: int = 30, key: str = "PRIMARY KEY", person: bool = False) -> None:
-    """Patients of 20 to 49 years with alternating diseases."""
+    """Create patients of 20 to 49 years with alternating diseases."""
     con.execute(f"CREATE TABLE patients (pid INTEGER {key}, age INTEGER, disease VARCHAR)")
     con.executemany("INSERT INTO patients VALUES (?, ?, ?)", [(i, 20 + i, DISEASES[i % 4]) for i in range(count)])
     declared(con, "patients", person)
@@ -88,7 +88,7 @@ def test_person_in_one_release_only_is_found(con: Any) -> None:
 
 @pytest.mark.exhaustive
 def test_the_first_version_is_held_against_the_third(con: Any) -> None:
-    """A class of ten goes, nine of them and another come back: each step alone shows ten people."""
+    """A class of ten is removed, nine of them and another are added: each step alone shows ten people."""
     patients(con, 40)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=10)
     con.execute("CREATE TABLE went AS FROM patients WHERE age < 30")
@@ -106,7 +106,7 @@ def test_the_first_version_is_held_against_the_third(con: Any) -> None:
 
 @pytest.mark.exhaustive
 def test_equal_class_sums_warned_or_refused(con: Any) -> None:
-    """Four come, two of them in their twenties; the classes of the twenties become one, of another name."""
+    """Four are added, two of them in their twenties; the classes of the twenties become one, with a new label."""
     con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, age INTEGER, disease VARCHAR)")
     con.executemany(
         "INSERT INTO patients VALUES (?, ?, ?)", [(i, 20 + i + 40 * (i // 8), DISEASES[i % 2]) for i in range(16)]
@@ -187,12 +187,12 @@ MODELS = {"l": 2, "t": 0.4, "alpha": 0.6, "p": 2, "beta": 3.0}
 
 
 def rare(con: Any) -> None:
-    """Six more patients of 60 to 65 years, who all have the same disease."""
+    """Insert six more patients of 60 to 65 years, who all have the same disease."""
     con.execute("INSERT INTO patients SELECT 100 + i, 60 + i, 'Rare' FROM range(6) AS r (i)")
 
 
 def missed_in(monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """The parameters that sets of records miss, as they are found."""
+    """Collect the parameters that sets of records miss, as they are found."""
     missed_values: set[str] = set()
     separate_small_differences = version_differences.small_differences
 
@@ -207,7 +207,7 @@ def missed_in(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 @pytest.mark.exhaustive
 def test_removed_people_keep_models_of_earlier_versions(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Six who went are enough for k, and what is left has no model of its own, or nobody of their disease."""
+    """Six removed people are enough for k; the remaining ones have no model of their own, or none has their disease."""
     patients(con)
     rare(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=4, **MODELS)
@@ -226,7 +226,7 @@ def test_removed_people_keep_models_of_earlier_versions(con: Any, monkeypatch: p
 @pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
 def test_version_meets_model_of_first_for_its_people(con: Any) -> None:
-    """Six of one disease may come to a version without l; four of one disease may not go from those who had l = 2."""
+    """Six of one disease may be added to a version without l; four of one disease may not leave one with l = 2."""
     patients(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=4, l=2)
     rare(con)
@@ -242,7 +242,7 @@ def test_version_meets_model_of_first_for_its_people(con: Any) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("key", ["PRIMARY KEY", ""])
 def test_erasure_removes_whole_class(con: Any, key: str) -> None:
-    """Six classes of five. One of the first is erased, one of the third changed; four and four stay out."""
+    """Six classes of five. One record of the first is erased, one of the third changed; four of each stay withheld."""
     patients(con, 30, key)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     classes = con.execute("SELECT class_id, list(disease) FROM safe GROUP BY ALL").fetchall()
@@ -260,14 +260,14 @@ def test_erasure_removes_whole_class(con: Any, key: str) -> None:
     ).fetchall() == [(8, 0)]
     messages = con.execute("SELECT value FROM certificate('safe') WHERE item = 'held back since an erasure'").fetchall()
     assert messages == [("8",)]
-    # The two who came or changed are to come; the eight stay out, whoever comes with them.
+    # The two added or changed records are still to be published; the eight stay withheld, whatever is added.
     assert con.execute("SELECT status, added, removed FROM release_status()").fetchall() == [("stale", 2, 0)]
     con.execute("INSERT INTO patients SELECT 200 + i, 60 + i, 'Flu' FROM range(4) AS r (i)")
     assert con.execute("FROM refresh_problems('safe')").fetchall() == []
     assert dbanon.refresh_release(con, "safe").records == 26
     assert con.execute("SELECT count(*) FROM patients").fetchall() == [(34,)]
     assert con.execute("SELECT status FROM release_status()").fetchall() == [("fresh",)]
-    # Nobody has the first version any more: they may come back.
+    # The first version is forgotten: they may be published again.
     dbanon.forget_release(con, "safe", 1)
     with pytest.warns(dbanon.DisclosureWarning, match="clustered anew"):
         release = dbanon.refresh_release(con, "safe", refresh="recluster", allow_small_differences=True)
@@ -286,7 +286,7 @@ def test_erasure_of_everything_refused(con: Any) -> None:
 
 
 class World:
-    """Patients who come, go and change, and what was published of them: for the checker, who is where with what."""
+    """Patients who are added, removed and changed, and the published versions as person, label and cluster."""
 
     def __init__(self, con: Any, seed: int) -> None:
         self.con, self.rng = con, random.Random(seed)
@@ -328,7 +328,7 @@ class World:
             con.execute(f"DELETE FROM patients WHERE {text}")
 
     def release(self, composition: str) -> str:
-        """Some release, published if it is allowed; tells how it went."""
+        """Publish some release if it is allowed; return the outcome."""
         rng, con = self.rng, self.con
         elsewhere = ["other", "part"] if composition == "refuse" else []
         choice = rng.choice(["keep", "keep", "keep", "keep", "recluster", "replace", "again", *elsewhere])
@@ -368,8 +368,10 @@ Version = dict[Any, tuple[Any, Any]]
 
 
 def exposed(versions: Sequence[dict[Any, tuple[Any, Any]]]) -> list[Any]:
-    """Differences that show fewer than k people or l diseases, by all sums of versions with signs: of everybody, of
-    each label, of each kept cluster."""
+    """Return differences that show fewer than k people or l diseases, over all signed sums of versions.
+
+    Sums are of all people, of each label, and of each kept cluster.
+    """
     sets: list[list[set[Any]]] = [[set(v) for v in versions]]
     for place in (0, 1):
         labels = {value[place] for v in versions for value in v.values()}
@@ -393,7 +395,7 @@ def exposed(versions: Sequence[dict[Any, tuple[Any, Any]]]) -> list[Any]:
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
 @pytest.mark.parametrize("seed", range(WORLDS))
 def test_no_sum_of_releases_shows_fewer_than_k_or_l(con: Any, seed: int) -> None:
-    """What is allowed by default under one name, and what composition = 'refuse' allows under several."""
+    """Releases allowed by default under one name, and with composition = 'refuse' under several."""
     world = World(con, seed)
     composition = ["warn", "refuse"][seed % 2]
     ends = [world.release(composition)]
@@ -402,7 +404,7 @@ def test_no_sum_of_releases_shows_fewer_than_k_or_l(con: Any, seed: int) -> None
         went = list(world.went)
         world.change()
         ends.append(world.release(composition))
-        if ends[-1] == "refused":  # else the next would be, too
+        if ends[-1] == "refused":  # otherwise the next release would be refused, too
             world.went = went
             con.execute("DELETE FROM patients")
             con.execute("INSERT INTO patients FROM before")
@@ -413,10 +415,15 @@ def test_no_sum_of_releases_shows_fewer_than_k_or_l(con: Any, seed: int) -> None
 
 
 class Drawn:
-    """Versions that are drawn at random instead of being made, held against each other as those that are made."""
+    """Randomly drawn versions, without an algorithm, compared by the checker like real versions."""
 
     def __init__(self, con: Any, person: bool) -> None:
-        """`person`: people have several records. One real release says what its people and values are known by."""
+        """Publish one real release, whose ledger identifies the people and values.
+
+        Args:
+            con: The connection.
+            person: Whether people have several records.
+        """
         patients(con, 8, person=person, key="" if person else "PRIMARY KEY")
         self.made = dbanon.create_release(con, "safe", "kacpc", "patients", k=K, l=L)
         self.person = person
@@ -443,7 +450,7 @@ class Drawn:
         }
 
     def change(self, rng: random.Random) -> None:
-        """Nobody, one or a class goes, and comes back perhaps; one or several come."""
+        """Remove no one, one person or a class, perhaps restore them; add one or several people."""
         choice = rng.choice(["none", "class", "class", "back", "back", "some", "some", "one", "many", "many"])
         last = self.versions[-1] if self.versions else {}
         if choice == "class" and last:
@@ -461,7 +468,7 @@ class Drawn:
             self.there |= {(pid, rng.choice(DISEASES[:2])) for pid in pids}
 
     def clusters(self, rng: random.Random, records: set[Any], first: int) -> Version:
-        """Clusters of k people and l diseases or more, some with the same label; nothing where they are too few."""
+        """Return clusters of k people and l diseases or more, some with equal labels; nothing if there are too few."""
         rest, groups = sorted(records), []
         rng.shuffle(rest)
         while rest:
@@ -479,7 +486,7 @@ class Drawn:
         return {r: (label, (self.lineage, i)) for i, label, group in pairs for r in group}
 
     def version(self, rng: random.Random) -> bool:
-        """Draws a version, and whether it is one that may be published beside the earlier ones; then it is."""
+        """Draw a version, and publish it if the checker allows it next to the earlier ones; return whether it does."""
         how = "keep" if self.versions and rng.random() < 0.6 else "recluster"
         sampled_values: Version = {}
         if how == "keep":
@@ -498,7 +505,7 @@ class Drawn:
         return not told
 
     def store(self, entry: LedgerEntry, drawn: Version) -> None:
-        """Writes who is in a version, in the form of the ledger's own."""
+        """Write the members of a version in the form of the ledger's own."""
         columns = {"person_key": [str(pid) for pid, _ in drawn]}
         columns["row_hash"] = [pid * 10 + DISEASES.index(disease) for pid, disease in drawn]
         columns["class_id"] = columns["label_hash"] = [label for label, _ in drawn.values()]
@@ -521,7 +528,7 @@ def meets(records: Collection[Any]) -> bool:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("person", [False, True])
 def test_no_published_sum_isolates_fewer_than_k_or_l(con: Any, person: bool) -> None:
-    """Sequences of up to ten versions with any clusters at all, of which what is exposed is counted out."""
+    """Sequences of up to ten versions with any clusters, whose exposed sets are enumerated."""
     sampled_drawn, ends = Drawn(con, person), []
     for seed in range(SEQUENCES):
         rng = random.Random(seed)
@@ -531,7 +538,7 @@ def test_no_published_sum_isolates_fewer_than_k_or_l(con: Any, person: bool) -> 
             old_values = sampled_drawn.there, sampled_drawn.went
             sampled_drawn.change(rng)
             ends.append(sampled_drawn.version(rng))
-            if not ends[-1]:  # else the next would be refused, too
+            if not ends[-1]:  # otherwise the next would be refused, too
                 sampled_drawn.there, sampled_drawn.went = old_values
             if len(sampled_drawn.versions) == 7:  # 2187 sums
                 break

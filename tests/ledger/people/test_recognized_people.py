@@ -1,4 +1,4 @@
-"""Versions of the same people whose keys, values or records are written otherwise, and versions of other people."""
+"""Versions of the same people with other keys, values or record spellings, and versions of other people."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def declare(connection: Any, *, role: str = "person", table: str = "p") -> None:
 
 
 def publish(connection: Any, name: str, source: str = "p", **options: Any) -> list[str]:
-    """Publish a release; return the warnings of it beside others."""
+    """Publish a release; return its warnings compared with other releases."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         dbanon.create_release(connection, name, "mondrian", source, k=10, l=2, **options)
@@ -182,7 +182,7 @@ def test_stream_refused_next_to_refusing_release(people: Any) -> None:
         dbanon.create_stream(people, "s", "fads", "p", k=5, delta=50, order_by="id")
 
 
-# --- what chance explains -----------------------------------------------------------------------------------
+# --- coincidental matches -----------------------------------------------------------------------------------
 
 
 def test_different_people_rarely_taken_for_same() -> None:

@@ -1,4 +1,4 @@
-"""Sources of the same people that are called differently, sources that cannot be determined, and unrelated ones."""
+"""Sources of the same people with different names, sources that cannot be determined, and unrelated ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PEOPLE = (
 
 @pytest.fixture
 def ward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A database in a folder with a table, a file of the same people, and a file of others."""
+    """Create a database in a folder with a table, a file of the same people, and a file of others."""
     monkeypatch.chdir(tmp_path)
     with dbanon.connect(tmp_path / "ward.duckdb") as con:
         con.execute(f"CREATE TABLE p AS {PEOPLE.format(seed=1)}")
@@ -35,7 +35,7 @@ def ward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def release_warnings(con: Any, name: str, source: str, composition: str = "refuse", k: int = 5) -> list[str]:
-    """The warnings of a release of a source, which gets its roles in the call or a policy."""
+    """Return the warnings of a release of a source, whose roles are in the call or in a policy."""
     if Path(source).exists():
         parameters: dict[str, Any] = {"qi": ["age"], "sensitive": ["disease"], "person": "id"}
     else:
