@@ -1,4 +1,4 @@
-"""Algorithms that look at sensitive values again, record by record and as plainly as they are described."""
+"""Algorithms that read sensitive values, implemented plainly, record by record."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from oracle.sorted_seeds import fill
 
 
 def diversity(values: Sequence[int], different: int) -> float:
-    """Entropy of some values over the greatest that as many of so many different ones can have."""
+    """Return the entropy of some values over the greatest entropy of as many values of `different` kinds."""
     parts = min(len(values), different)
     if parts < 2:
         return 0.0
@@ -21,8 +21,10 @@ def diversity(values: Sequence[int], different: int) -> float:
 def loukides_shao(
     table: Plain, k: int, columns: Sequence[Sequence[int]], threshold: float, weight: float, whole: int
 ) -> list[list[int]]:
-    """Clusters grow by the record of the least loss and the greatest diversity together, until a record loses too much;
-    those of clusters of fewer than k records go where the whole loss grows least."""
+    """Grow clusters by the record with the least sum of loss and lack of diversity, until it exceeds the threshold.
+
+    Records of clusters with fewer than k records join the cluster where the whole loss grows least.
+    """
 
     def cost(cluster: Sequence[int], r: int) -> tuple[float, ...]:
         score = _score(table, cluster, r, columns, weight, whole)
@@ -54,8 +56,11 @@ def _score(
 def mckl(
     table: Plain, k: int, columns: Sequence[Sequence[int]], least: int, order: Sequence[int], spare: int
 ) -> list[list[int]]:
-    """Clusters of the next record in the order and the nearest ones, as long as no value has more than k / least; what
-    is left goes where the whole loss grows least and no value has more than its share, or stays out."""
+    """Form clusters of the next record in the order and its nearest ones; no value may have more than k / least.
+
+    Each remaining record joins the cluster where the whole loss grows least and no value exceeds its share, or is
+    suppressed.
+    """
     remaining_numbers, clusters = list(range(len(table.rows))), []
 
     def can_join(cluster: Sequence[int], r: int) -> bool:
@@ -87,18 +92,18 @@ def mckl(
 
 
 def _has_room(values: Sequence[int], value: int, least: int) -> bool:
-    """Whether a value has no more than its share of the records of a cluster, rounded up."""
+    """Return whether a value has at most its share of the records of a cluster, rounded up."""
     return value < 0 or values.count(value) <= math.ceil(len(values) / least)
 
 
 def _is_even(values: Sequence[int], k: int, least: int) -> bool:
-    """Whether no value has more than its share of k records, and no more values than needed are rounded up."""
+    """Return whether no value exceeds its share of k records, and no more values than needed are rounded up."""
     counts = [values.count(v) for v in set(values)]
     return max(counts) <= math.ceil(k / least) and sum(c > k // least for c in counts) <= k % least
 
 
 def first_alike(table: Plain, columns: Sequence[Sequence[int]], r: int) -> int:
-    """The first record with the same values: records that are alike come one after another."""
+    """Return the first record with equal values; equal records are consecutive."""
     everybody = range(len(table.rows))
     return next(
         s for s in everybody if table.rows[s] == table.rows[r] and all(column[s] == column[r] for column in columns)
@@ -106,7 +111,7 @@ def first_alike(table: Plain, columns: Sequence[Sequence[int]], r: int) -> int:
 
 
 def knn_gs(table: Plain, k: int, groups: Sequence[int], each: int) -> list[list[int]]:
-    """The first record left and the nearest ones of each group; what is left goes to the nearest seed."""
+    """Form clusters of the first unassigned record and the nearest of each group; leftovers join the nearest seed."""
     remaining_numbers, clusters = list(range(len(table.rows))), []
     while len(remaining_numbers) >= k:
         seed = remaining_numbers[0]
@@ -139,7 +144,7 @@ def knn_gs(table: Plain, k: int, groups: Sequence[int], each: int) -> list[list[
 def merge_small_parts(
     parts: Sequence[Sequence[int]], k: int, apart: Callable[[int, int], int]
 ) -> list[tuple[int, list[int]]]:
-    """Parts with their number; the first of fewer than k records becomes part of the nearest one, again and again."""
+    """Repeatedly merge the first part of fewer than k records into the nearest one; parts keep their numbers."""
     one_parts = {p: list(part) for p, part in enumerate(parts) if part}
     while len(one_parts) > 1 and any(len(part) < k for part in one_parts.values()):
         small = next(p for p in sorted(one_parts) if len(one_parts[p]) < k)
@@ -155,9 +160,11 @@ def pppc(
     parts: Sequence[tuple[int, Sequence[int]]],
     away: Callable[[int, int], int],
 ) -> list[list[int]]:
-    """In each part clusters of a record of each of the most frequent kinds: the nearest to the center first, then those
-    of the least loss; what is left goes where the whole loss of a cluster of the part grows least. `away`: distance of
-    a record to the center of a part."""
+    """Form clusters in each part, of one record of each of the most frequent kinds.
+
+    The record nearest to the center is first, then those of the least loss; each remaining record joins the cluster of
+    its part whose whole loss grows least. `away`: distance of a record to the center of a part.
+    """
     result: list[list[int]] = []
     for number, part in parts:
         remaining_parts, clusters = list(part), []
@@ -190,7 +197,7 @@ def _by_frequency(kinds: Sequence[int], left: Sequence[int], part: Sequence[int]
 
 
 def medoids(table: Plain, first: Sequence[int]) -> tuple[list[list[int]], list[int]]:
-    """Parts around records, which become those nearest to all of their part, 20 times at most."""
+    """Return parts around medoids, which move to the record nearest to all of their part, 20 times at most."""
     centers = list(first)
     for done in range(21):
         parts: list[list[int]] = [[] for _ in centers]
@@ -208,7 +215,7 @@ def medoids(table: Plain, first: Sequence[int]) -> tuple[list[list[int]], list[i
 def s_cpm(
     table: Plain, k: int, columns: Sequence[Sequence[int]], parts: Sequence[Sequence[int]], penalty: float
 ) -> list[list[int]]:
-    """In each part the smallest cluster is merged with the one for which the whole loss and the penalty grow least."""
+    """Merge the smallest cluster of each part with the one for which the whole loss and the penalty grow least."""
     result: list[list[int]] = []
     for part in parts:
         clusters = [[r] for r in part]

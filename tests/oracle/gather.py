@@ -1,4 +1,4 @@
-"""KNN, KMCSSA and GCCG again, record by record and as plainly as they are described."""
+"""KNN, KMCSSA and GCCG, implemented plainly, record by record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _nearest(table: Plain, seed: int, left: Sequence[int], records: int) -> list
 
 
 def knn(table: Plain, k: int) -> list[list[int]]:
-    """The first record that is left and its nearest; leftovers by least growth of the whole loss."""
+    """Cluster the first unassigned record with its nearest ones; leftovers join by least growth of the whole loss."""
     remaining_numbers, clusters = list(range(len(table.rows))), []
     while len(remaining_numbers) >= k:
         seed = remaining_numbers.pop(0)
@@ -28,7 +28,7 @@ def knn(table: Plain, k: int) -> list[list[int]]:
 
 
 def kmcssa(table: Plain, k: int) -> list[list[int]]:
-    """The closest record that is left and its nearest; leftovers to the nearest seed."""
+    """Cluster the closest unassigned record with its nearest ones; leftovers join the nearest seed."""
     everybody = list(range(len(table.rows)))
     far = {r: sum(table.distance(r, s) for s in everybody) for r in everybody}
     remaining_people, clusters = sorted(everybody, key=lambda r: (far[r], r)), []
@@ -48,8 +48,10 @@ def _to_nearest(table: Plain, clusters: list[list[int]], left: Sequence[int]) ->
 
 
 def multilevel(space: EncodedTable, table: Plain, k: int, levels: int, coarser: int) -> list[list[int]]:
-    """MDAV on averages of neighbouring numbers, and within each group on less coarse ones; no NULLs among numbers
-    count. Which of equal records is where does not matter."""
+    """Run MDAV on averages of neighbouring numbers, and within each group on less coarse ones.
+
+    There are no NULLs among numbers. Equal records are interchangeable.
+    """
     groups = [list(range(len(table.rows)))]
     for level in range(levels):
         above = levels - 1 - level
@@ -91,8 +93,10 @@ def _averages(space: EncodedTable, table: Plain, length: int) -> tuple[list[tupl
 
 
 def gccg(space: EncodedTable, table: Plain, k: int, parts: int) -> list[list[int]]:
-    """Centers are the middle ones of each k in a row by score; each takes its nearest that are no centers. Parts of
-    fewer than k records are joined with the next."""
+    """Cluster around centers, the middle records of each k in a row by score, with their nearest other records.
+
+    Parts of fewer than k records are joined with the next.
+    """
     n = len(table.rows)
 
     def score(r: int) -> float:

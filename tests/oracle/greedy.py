@@ -1,4 +1,4 @@
-"""k-member, k-members, GAA-CP, IKAC and MDAV again, record by record and as plainly as they are described."""
+"""k-member, k-members, GAA-CP, IKAC and MDAV, implemented plainly, record by record."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ Row = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Plain:
-    """A space record by record: codes of every canonical row, and one loss function an attribute on sets of codes."""
+    """A table by record: codes of every canonical row, and one loss function per attribute on sets of codes."""
 
     rows: list[Row]
     losses: list[Callable[[set[int]], int]]
 
     def loss(self, members: Sequence[int]) -> int:
-        """Return what a record loses in a cluster."""
+        """Return the loss of one record in a cluster."""
         return sum(loss({self.rows[m][j] for m in members}) for j, loss in enumerate(self.losses))
 
     def distance(self, a: int, b: int) -> int:
-        """Return what two records lose together; nothing on an attribute where they are equal."""
+        """Return the loss of two records together; 0 on an attribute where they are equal."""
         return sum(
             0 if self.rows[a][j] == self.rows[b][j] else loss({self.rows[a][j], self.rows[b][j]})
             for j, loss in enumerate(self.losses)
@@ -31,7 +31,13 @@ class Plain:
 
 
 def plain_table(space: EncodedTable, unit: float, heights: str) -> Plain:
-    """`unit`: what a lost attribute of weight 1 counts, a power of two; `heights`: edges or leaves."""
+    """Return the plain form of an encoded table.
+
+    Args:
+        space: The encoded table.
+        unit: The loss of a lost attribute of weight 1, a power of two.
+        heights: edges or leaves.
+    """
     rows = [
         tuple(int(c) for c in codes)
         for codes, n in zip(space.codes, space.counts.tolist(), strict=True)
@@ -67,7 +73,7 @@ def _loss(space: EncodedTable, j: int, unit: float, heights: str) -> Callable[[s
 
 
 def _height(parent: list[int], node: int) -> int:
-    """Edges down to the deepest leaf."""
+    """Return the number of edges down to the deepest leaf."""
     below = [n for n, p in enumerate(parent) if p == node]
     return 1 + max(_height(parent, n) for n in below) if below else 0
 
@@ -79,8 +85,10 @@ def greedy(
     kept: Sequence[Sequence[int]] = (),
     aside: Sequence[int] = (),
 ) -> list[list[int]]:
-    """Clusters of a seed and the records that cost least; leftovers, and records that stand aside, by least growth of
-    the whole loss. Some clusters are kept as they are."""
+    """Return clusters of a seed and the records that cost least.
+
+    Leftovers and reserved records join by least growth of the whole loss. Some clusters are kept unchanged.
+    """
     present_values = {*aside, *(r for c in kept for r in c)}
     remaining_numbers, clusters = (
         [r for r in range(len(table.rows)) if r not in present_values],
@@ -102,14 +110,16 @@ def greedy(
 
 
 def hybrid(table: Plain, k: int, passed: Sequence[Sequence[int]], away: Callable[[int, int], int]) -> list[list[int]]:
-    """Of the clusters of one-pass k-means that have k records the k nearest to the center stay; the others are
-    clustered by k-member. `away`: distance of a record to the center of a cluster."""
+    """Keep the k records nearest to the center in each one-pass k-means cluster of k or more; cluster the others.
+
+    The others are clustered by k-member. `away`: distance of a record to the center of a cluster.
+    """
     kept_values = [sorted(c, key=lambda r: (away(r, i), -r))[:k] for i, c in enumerate(passed) if len(c) >= k]
     return greedy(table, k, far(table, 0), kept_values)
 
 
 def wkmca(table: Plain, k: int, outliers: int) -> list[list[int]]:
-    """k-member, with those farthest from all others aside; losses are weighted already."""
+    """Run k-member with the records farthest from all others reserved; losses are weighted already."""
     everybody = range(len(table.rows))
     distance_totals = {r: sum(table.distance(r, s) for s in everybody) for r in everybody}
     aside = sorted(everybody, key=lambda r: (-distance_totals[r], r))[:outliers]
@@ -117,7 +127,7 @@ def wkmca(table: Plain, k: int, outliers: int) -> list[list[int]]:
 
 
 def far(table: Plain, reference: int) -> Callable[[list[int]], int]:
-    """Seeds farthest from the seed before; the first from the reference."""
+    """Return a function that returns the seed farthest from the seed before; the first from the reference."""
     last = [reference]
 
     def seed(left: list[int]) -> int:
@@ -128,7 +138,10 @@ def far(table: Plain, reference: int) -> Callable[[list[int]], int]:
 
 
 def ikac(table: Plain, k: int, first: int) -> list[list[int]]:
-    """Seeds with the greatest summed distance to all earlier ones; k - 1 nearest; leftovers to the nearest seed."""
+    """Cluster seeds with the greatest summed distance to all earlier ones, and their k - 1 nearest records.
+
+    Leftovers join the nearest seed.
+    """
     remaining_numbers, clusters, seeds = list(range(len(table.rows))), [], []
     while len(remaining_numbers) >= k:
         seed = (
@@ -146,8 +159,11 @@ def ikac(table: Plain, k: int, first: int) -> list[list[int]]:
 
 
 def mdav(space: EncodedTable, k: int, unit: int = 2**30) -> list[list[int]]:
-    """MDAV-generic by range: squared differences of numbers, 0 or 1 for categories and NULL. Means are of places that
-    are rounded to multiples of 2^-s, with s the largest for which all of them together stay below 2^62."""
+    """Return the clusters of MDAV-generic by range.
+
+    Distances are squared differences of numbers, 0 or 1 for categories and NULL. Means are of positions that are
+    rounded to multiples of 2^-s, with s the largest for which all of them together stay below 2^62.
+    """
     rows = plain_table(space, 1, "edges").rows
     left, clusters = list(range(len(rows))), []
 
@@ -212,7 +228,7 @@ def _scaled(attribute: NumericAttribute) -> list[float]:
 
 
 def eld(table: Plain, values: Sequence[int | None], k: int, least: int, first: int) -> list[list[int]]:
-    """Clusters that grow until they have k records and so many different values; leftovers by least growth."""
+    """Grow clusters until they have k records and `least` values; leftovers join by least growth."""
 
     def different(rows: Sequence[int]) -> int:
         return len({values[r] for r in rows} - {None})

@@ -1,4 +1,4 @@
-"""Full-domain generalization again: every combination of levels is looked at, record by record."""
+"""Full-domain generalization: every combination of levels is examined, record by record."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Node = tuple[int, ...]
 
 
 class Lattice:
-    """The levels of a space without persons: of each attribute and level the block of every record."""
+    """The levels of a table without persons: the block of every record by attribute and level."""
 
     def __init__(self, space: EncodedTable, k: int) -> None:
         self.k = k
@@ -31,25 +31,25 @@ class Lattice:
             self.numbers.append(numbers)
 
     def nodes(self) -> Iterator[Node]:
-        """All combinations of levels that join something, by their places."""
+        """Yield all combinations of levels that join something, as level positions."""
         return itertools.product(*(range(len(levels)) for levels in self.blocks))
 
     def classes(self, node: Sequence[int]) -> list[tuple[object, ...]]:
-        """The class of every record."""
+        """Return the class of every record."""
         return list(zip(*(levels[i] for levels, i in zip(self.blocks, node, strict=True)), strict=True))
 
     def out(self, node: Sequence[int]) -> set[int]:
-        """Records in classes of fewer than k."""
+        """Return the records in classes of fewer than k."""
         classes = self.classes(node)
         sizes = Counter(classes)
         return {r for r, c in enumerate(classes) if sizes[c] < self.k}
 
     def sum(self, node: Node) -> int:
-        """The sum of the levels."""
+        """Return the sum of the levels."""
         return sum(self.numbers[j][i] for j, i in enumerate(node))
 
     def partition(self, node: Sequence[int]) -> list[list[int]]:
-        """The classes that are published, as records."""
+        """Return the published classes, as records."""
         classes, out = self.classes(node), self.out(node)
         groups: dict[object, list[int]] = {}
         for r, c in enumerate(classes):
@@ -58,7 +58,7 @@ class Lattice:
         return sorted(groups.values())
 
     def datafly(self, most: int) -> list[list[int]]:
-        """The attribute of the most different values is raised until few enough are out."""
+        """Raise the attribute with the most distinct values until at most `most` records are outside of classes."""
         node = [0] * len(self.blocks)
         while len(self.out(node)) > most:
             higher = [j for j, levels in enumerate(self.blocks) if node[j] + 1 < len(levels)]
@@ -68,7 +68,7 @@ class Lattice:
 
 
 def _levels(attribute: Attribute, codes: list[int]) -> Iterator[list[object]]:
-    """The blocks of a column, level by level; the top is one block."""
+    """Yield the blocks of a column, level by level; the top is one block."""
     if isinstance(attribute, NumericAttribute):
         level = 0
         while 2**level < attribute.values:

@@ -1,4 +1,4 @@
-"""KACA and KAPP again, class by class and as plainly as it is described."""
+"""KACA and KAPP, implemented plainly, class by class."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Path: TypeAlias = tuple[object, ...]
 
 
 def kaca(space: EncodedTable, k: int, beta: float, stub: bool = False) -> list[list[int]]:
-    """Rows of each class. The smallest class that is too small (ties: the first) is united with the nearest."""
+    """Return the rows of each class; the smallest class below k (ties: the first) is united with the nearest."""
     scale = 2.0 ** (62 - math.frexp(space.total * sum(a.weight for a in space.attributes))[1])
     row = count()
     rows = [[next(row) for _ in range(n)] for n in space.counts.tolist()]
@@ -83,8 +83,11 @@ def _common(one: list[Path], other: list[Path]) -> list[Path]:
 def kapp(
     table: Plain, values: Sequence[Sequence[int]], k: int, number: int, rounds: int, t: float | None
 ) -> list[list[int]]:
-    """Rows of each class; `values`: sensitive codes by column and row. Fuzzy centers begin at the first values and
-    those farthest from all before."""
+    """Return the rows of each class.
+
+    `values`: sensitive codes by column and row. Fuzzy centers begin at the first values and those farthest from all
+    before.
+    """
     everybody = range(len(table.rows))
     points = sorted({tuple(column[r] for column in values) for r in everybody})
     maximums = [max(max(point[s] for point in points), 1) for s in range(len(values))]
@@ -137,7 +140,7 @@ def _merge_until_close(table: Plain, values: Sequence[Sequence[int]], classes: l
 
 
 def _plus(numbers: Iterable[float]) -> float:
-    """One after another: `sum` makes up for what is rounded, from some version of Python on."""
+    """Add one after another: `sum` compensates for rounding from some version of Python on."""
     return reduce(add, numbers, 0.0)
 
 

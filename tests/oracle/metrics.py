@@ -1,4 +1,4 @@
-"""Measures of a release as plain loops over its records, from the definitions of the papers.
+"""Metrics of a release as plain loops over its records, from the definitions of the papers.
 
 Nothing is shared with the package. Records are lists of original values, groups (classes, or clusters as formed) lists
 of record numbers. NULL is None: a group of NULLs loses nothing, one that mixes NULL and values all of the attribute.
@@ -20,7 +20,7 @@ Groups = Sequence[Sequence[int]]
 
 @dataclass(frozen=True)
 class Number:
-    """A number, as a float or (dates) days: `step` of its type or None, how ends are snapped, and its codings."""
+    """A number, as a float or (dates) days: the `step` of its type or None, rounding of ends, and its codings."""
 
     step: float | None = None
     low: Callable[[Any], Any] = lambda v: v
@@ -34,7 +34,7 @@ class Number:
         return value if self.top is None else min(value, self.top)
 
     def ends(self, values: Sequence[Any]) -> tuple[Any, Any]:
-        """The published interval of some values."""
+        """Return the published interval of some values."""
         coded_values = [self.coded(v) for v in values]
         low, high = self.low(min(coded_values)), self.high(max(coded_values))
         return (
@@ -45,7 +45,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Category:
-    """A category; values rise `level` steps before anything else."""
+    """A category; values are raised `level` steps before anything else."""
 
     tree: reference.Tree
     level: int = 0
@@ -65,13 +65,13 @@ Attribute = Number | Category
 
 
 def span(low: Any, high: Any) -> float:
-    """high - low; of dates in days."""
+    """Return high - low; of dates in days."""
     width = high - low
     return float(width.days if isinstance(width, datetime.timedelta) else width)
 
 
 def published_span(attribute: Attribute, parts: Sequence[Sequence[Any]]) -> float:
-    """From the least to the greatest end that is published; a group with NULLs publishes none."""
+    """Return the span from the least to the greatest published end; a group with NULLs publishes none."""
     ends = [attribute.ends(part) for part in parts if None not in part] if isinstance(attribute, Number) else []
     return span(min(low for low, _ in ends), max(high for _, high in ends)) if ends else 0.0
 
@@ -99,7 +99,10 @@ def total_loss(
     kind: str,
     bare: bool = False,
 ) -> float:
-    """Three-variants paper, Eq. 1-2 (edges); the NCP form (leaves); review, Eq. 7 as a sum (numbers)."""
+    """Return the total loss of a partition.
+
+    Three-variants paper, Eq. 1-2 (edges); the NCP form (leaves); review, Eq. 7 as a sum (numbers).
+    """
     total = []
     for j, a in enumerate(attributes):
         if kind != "numbers" or isinstance(a, Number):
@@ -110,9 +113,9 @@ def total_loss(
 
 
 def square_error(attribute: Attribute, column: Sequence[Any], part: Sequence[Any], unit: float | None = None) -> float:
-    """Three-variants paper, Eq. 4, of one attribute and group: over the column's range; 0 or 1 from a category's mode.
+    """Return the square error of one attribute and group (three-variants paper, Eq. 4).
 
-    `unit` instead of the range: the raw form.
+    Over the column's range; 0 or 1 from a category's mode. `unit` instead of the range: the raw form.
     """
     known_parts = [v for v in part if v is not None]
     if isinstance(attribute, Category):
@@ -132,7 +135,10 @@ def square_error(attribute: Attribute, column: Sequence[Any], part: Sequence[Any
 
 
 def z_scores(attribute: Number, column: Sequence[Any]) -> list[tuple[float, float]]:
-    """Places of a column on two axes: z-scores (0 where NULL), and whether it is NULL, one standard deviation off."""
+    """Return the positions of a column on two axes.
+
+    The axes are the z-score (0 where NULL), and whether it is NULL, at one standard deviation.
+    """
     coded_values = [None if v is None else attribute.coded(v) for v in column]
     minimum = min(v for v in coded_values if v is not None)
     places = [math.nan if v is None else span(minimum, v) for v in coded_values]
@@ -143,7 +149,7 @@ def z_scores(attribute: Number, column: Sequence[Any]) -> list[tuple[float, floa
 
 
 def sse_share(columns: Sequence[Sequence[Any]], attributes: Sequence[Attribute], groups: Groups) -> float:
-    """100 SSE / SST, of the numbers that vary; every column counts the same."""
+    """Return 100 SSE / SST of the numbers that vary; every column has equal weight."""
     shares = []
     for attribute, column in zip(attributes, columns, strict=True):
         if isinstance(attribute, Number) and len({attribute.coded(v) for v in column if v is not None}) > 1:
@@ -154,7 +160,7 @@ def sse_share(columns: Sequence[Sequence[Any]], attributes: Sequence[Attribute],
 
 
 def _around(places: Sequence[tuple[float, float]]) -> float:
-    """Summed squared distances to the mean."""
+    """Return the summed squared distances to the mean."""
     means = [math.fsum(axis) / len(places) for axis in zip(*places, strict=True)]
     return math.fsum((x - m) ** 2 for place in places for x, m in zip(place, means, strict=True))
 
@@ -162,7 +168,10 @@ def _around(places: Sequence[tuple[float, float]]) -> float:
 def divergence(
     records: Sequence[Sequence[Any]], attributes: Sequence[Attribute], groups: Groups, bare: bool = False
 ) -> float:
-    """Review, Eq. 11, in nats: records of a group are spread evenly over the cells of what it publishes."""
+    """Return the divergence (review, Eq. 11) in nats.
+
+    Records of a group are spread evenly over the cells that it publishes.
+    """
     columns = list(zip(*records, strict=True))
     density = Counter[tuple[Any, ...]]()
     distinct = Counter(tuple(r) for r in records)
@@ -179,7 +188,7 @@ def divergence(
 def _region(
     attribute: Attribute, part: Sequence[Any], column: Sequence[Any], bare: bool
 ) -> tuple[float, Callable[[Any], bool]]:
-    """Return the number of cells that a group covers, and which values lie in it."""
+    """Return the number of cells that a group covers, and the values within them."""
     known_parts = [v for v in part if v is not None]
     everything = [v for v in column if v is not None]
     null = len(everything) < len(column)
@@ -215,7 +224,7 @@ def measures(
     suffix: str = "",
     bare: bool = False,
 ) -> dict[str, float]:
-    """Every measure of a partition of released records: nothing else counts."""
+    """Return every metric of a partition of released records; suppressed records do not count."""
     columns = list(zip(*records, strict=True))
     n, numbers = len(records), [isinstance(a, Number) for a in attributes]
     plain_total = sum(len(c) ** 2 for c in classes)
@@ -259,12 +268,12 @@ def measures(
 
 
 def month_low(day: datetime.date) -> datetime.date:
-    """The first of the month."""
+    """Return the first of the month."""
     return day.replace(day=1)
 
 
 def month_high(day: datetime.date) -> datetime.date:
-    """The last of the month."""
+    """Return the last of the month."""
     return (day.replace(day=1) + datetime.timedelta(32)).replace(day=1) - datetime.timedelta(1)
 
 
@@ -272,7 +281,10 @@ __all__ = ["Category", "Number", "measures", "month_high", "month_low"]
 
 
 def n_linked(records: Sequence[Sequence[str | None]]) -> int:
-    """Released records, each its pseudonyms by column, of which another record has one, too, in whichever column."""
+    """Return the number of released records of which a pseudonym occurs in another record, in any column.
+
+    Records are lists of their pseudonyms by column.
+    """
     count = 0
     for i, own_part in enumerate(records):
         others = {p for j, of in enumerate(records) if j != i for p in of if p is not None}

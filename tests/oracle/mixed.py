@@ -1,4 +1,4 @@
-"""r-gather and the crossing of clusters again, record by record and as plainly as it is described."""
+"""r-gather and the crossover of clusters, implemented plainly, record by record."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ Clusters = list[list[int]]
 
 
 def radius(table: Plain, clusters: Sequence[Sequence[int]]) -> int:
-    """The greatest distance of a record to the best center of its cluster, any record."""
+    """Return the greatest distance of a record to the best center of its cluster; any record can be a center."""
     everybody = range(len(table.rows))
     return max(min(max(table.distance(c, r) for r in cluster) for c in everybody) for cluster in clusters)
 
 
 def centers(table: Plain, k: int, widest: int) -> tuple[int, list[int]]:
-    """The limit that bisection finds, and its centers; nobody is left out."""
+    """Return the limit that bisection finds, and its centers; no record is suppressed."""
     everybody = range(len(table.rows))
     low = max(sorted(table.distance(r, s) for s in everybody)[k - 1] for r in everybody) - 1
     high, limit = widest, low + 1
@@ -33,7 +33,7 @@ def centers(table: Plain, k: int, widest: int) -> tuple[int, list[int]]:
 
 
 def flowing(table: Plain, k: int, limit: int) -> list[int] | None:
-    """Centers that lie apart, if each can have k records within the limit: a matching of places with records."""
+    """Return centers with k records each within the limit: a matching of places with records; None if impossible."""
     selection: list[int] = []
     for r in range(len(table.rows)):
         if all(table.distance(r, c) > limit for c in selection):
@@ -54,7 +54,7 @@ def flowing(table: Plain, k: int, limit: int) -> list[int] | None:
 
 
 def spread_clusters(table: Plain, k: int, spare: int, widest: int) -> list[list[int]]:
-    """Clusters with at most so many left out, which come last."""
+    """Return clusters with at most `spare` suppressed records, which are last."""
     everybody = range(len(table.rows))
 
     def tried(limit: int) -> list[list[int]] | None:
@@ -86,7 +86,7 @@ Pair = Callable[[int, int], tuple[int, int]]
 
 
 def ga(table: Plain, start: Sequence[Sequence[int]], k: int, generations: int, patience: int, pair: Pair) -> Clusters:
-    """Clusters that are crossed two at a time, by the rank of what a record loses in them."""
+    """Cross clusters two at a time, selected by the rank of a record's loss in them."""
     clusters, idle = [sorted(c) for c in start], 0
     for _ in range(generations):
         if idle == patience:
@@ -114,13 +114,13 @@ def _crossed_clusters(table: Plain, pool: list[int], k: int) -> Clusters:
 
 
 def in_turn(idle: int, number: int) -> tuple[int, int]:
-    """1 and 2, 1 and 3, 2 and 3, 1 and 4 ..., and from the beginning."""
+    """Yield 1 and 2, 1 and 3, 2 and 3, 1 and 4 ..., and restart from the beginning."""
     pairs = [(i, j) for j in range(number) for i in range(j)]
     return pairs[idle % len(pairs)]
 
 
 def by_rank(draw: Callable[[], float]) -> Pair:
-    """Drawn in proportion to the rank."""
+    """Draw in proportion to the rank."""
 
     def rank(number: int) -> int:
         target = int(draw() * (number * (number + 1) // 2))

@@ -1,13 +1,13 @@
-"""Privacy models by their definitions: what a published table achieves, slowly, and in exact fractions.
+"""Privacy models by their definitions: the value that a published table achieves, in exact fractions.
 
 Nothing here is shared with the package. A table is a list of classes, a class a list of records, a record its sensitive
-values and its person. Persons are what is counted: the size of a class is its distinct persons, and a value is there
-as often as distinct persons of the class have it. A record of nobody known (None) never counts. Where a table tells no
-persons, every record is a person of its own (`alone`), and that is counting records.
+values and its person. Persons are counted: the size of a class is its distinct persons, and a value occurs as often as
+distinct persons of the class have it. A record of an unknown person (None) never counts. In a table without persons,
+every record is a person of its own (`alone`), and that is counting records.
 
-The distribution of a class or of the table is over its distinct (person, value) pairs. A sensitive NULL (None)
-is left out by distinct, entropy and recursive diversity and by p-sensitivity; for t-closeness, alpha and
-beta it is a category like any other.
+The distribution of a class or of the table is over its distinct (person, value) pairs. A sensitive NULL (None) is
+ignored by distinct, entropy and recursive diversity and by p-sensitivity; for t-closeness, alpha and beta it is a
+category like any other.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ SLACK = Fraction(1, 10**9)
 
 @dataclass(frozen=True)
 class Achieved:
-    """What every class achieves, and the worst of them."""
+    """The achieved value of every class, and the worst of them."""
 
     classes: tuple[Number, ...]
     table: Number
 
 
 def alone(classes: Iterable[Iterable[Sequence[Value]]]) -> list[list[Record]]:
-    """Classes of records without persons: each record is a person of its own."""
+    """Return classes of records without persons: each record is a person of its own."""
     return [[(values, (i, j)) for j, values in enumerate(part)] for i, part in enumerate(classes)]
 
 
@@ -46,7 +46,7 @@ def alone(classes: Iterable[Iterable[Sequence[Value]]]) -> list[list[Record]]:
 
 
 def size(part: Class) -> int:
-    """Distinct persons."""
+    """Return the number of distinct persons."""
     return len({person for _, person in part} - {None})
 
 
@@ -58,25 +58,28 @@ def persons_by_value(part: Class, column: int) -> dict[Value, int]:
 
 
 def shares(part: Class, column: int) -> Shares:
-    """The distribution over distinct (person, value) pairs, NULL a category."""
+    """Return the distribution over distinct (person, value) pairs, NULL a category."""
     counts = persons_by_value(part, column)
     total = sum(counts.values())
     return {value: Fraction(count, total) for value, count in counts.items()}
 
 
 def persons_by_known_value(part: Class, column: int) -> dict[Value, int]:
-    """Return the number of distinct persons that have each value but NULL."""
+    """Return the number of distinct persons that have each value except NULL."""
     return {value: count for value, count in persons_by_value(part, column).items() if value is not None}
 
 
 def table_shares(classes: Sequence[Class], column: int) -> Shares:
-    """The distribution of the whole table: a pair that is in two classes is one pair."""
+    """Return the distribution of the whole table: a pair that is in two classes is one pair."""
     return shares([record for part in classes for record in part], column)
 
 
 def parts_of(part: Class, column: int, joint: bool) -> list[Class]:
-    """Return what a model of one sensitive column must hold in: the class, or in joint mode its records of equal other
-    sensitive values. Records of nobody known never count, so a part of only these is none."""
+    """Return the parts in which a model of one sensitive column must hold.
+
+    They are the class, or in joint mode its records of equal other sensitive values. Records of unknown persons never
+    count, so a part of only these is none.
+    """
     split: dict[tuple[Value, ...], list[Record]] = {}
     for values, person in part:
         others = tuple(value for i, value in enumerate(values) if i != column) if joint else ()
@@ -92,8 +95,10 @@ def _achieved(
     measure: Callable[[Class], Number],
     most: Number = math.inf,
 ) -> Achieved:
-    """The worst part of every class, and the worst class. A class of nobody achieves nothing: 0, or the most there
-    can be."""
+    """Return the worst part of every class, and the worst class.
+
+    A class of unknown persons only achieves nothing: 0, or the greatest possible value.
+    """
     nothing: Number = 0 if worst is min else most
     by_class = tuple(worst([measure(p) for p in parts_of(part, column, joint)] or [nothing]) for part in classes)
     return Achieved(by_class, worst(by_class))
@@ -103,13 +108,13 @@ def _achieved(
 
 
 def k(classes: Sequence[Class]) -> Achieved:
-    """k-anonymity (Samarati and Sweeney 1998)."""
+    """Return the k of k-anonymity (Samarati and Sweeney 1998)."""
     sizes = tuple(size(part) for part in classes)
     return Achieved(sizes, min(sizes))
 
 
 def distinct_l(classes: Sequence[Class], column: int = 0, joint: bool = False) -> Achieved:
-    """Distinct l-diversity (Machanavajjhala et al. 2006): how many values."""
+    """Return the l of distinct l-diversity (Machanavajjhala et al. 2006): the number of values."""
     return _achieved(classes, column, joint, min, lambda part: len(persons_by_known_value(part, column)))
 
 
@@ -118,7 +123,7 @@ p = distinct_l
 
 
 def entropy_l(classes: Sequence[Class], column: int = 0, joint: bool = False) -> Achieved:
-    """Entropy l-diversity (Machanavajjhala et al. 2006): exp of the entropy; 0 where all values are NULL."""
+    """Return the l of entropy l-diversity (Machanavajjhala et al. 2006): exp of the entropy; 0 if all are NULL."""
 
     def measure(part: Class) -> float:
         counts = persons_by_known_value(part, column).values()
@@ -130,7 +135,10 @@ def entropy_l(classes: Sequence[Class], column: int = 0, joint: bool = False) ->
 
 
 def recursive(classes: Sequence[Class], least: int, column: int = 0, joint: bool = False) -> Achieved:
-    """Recursive (c, l)-diversity (Machanavajjhala et al. 2006): r_1 / (r_l + .. + r_m), which must be below c."""
+    """Return r_1 / (r_l + .. + r_m), which must be below c.
+
+    Recursive (c, l)-diversity (Machanavajjhala et al. 2006).
+    """
 
     def measure(part: Class) -> Number:
         ranked_values = sorted(persons_by_known_value(part, column).values(), reverse=True)
@@ -140,7 +148,7 @@ def recursive(classes: Sequence[Class], least: int, column: int = 0, joint: bool
 
 
 def alpha(classes: Sequence[Class], column: int = 0, joint: bool = False) -> Achieved:
-    """(alpha, k)-anonymity (Wong et al. 2006): the greatest share of the persons that has one value."""
+    """Return the greatest share of the persons with one value: (alpha, k)-anonymity (Wong et al. 2006)."""
 
     def measure(part: Class) -> Fraction:
         return Fraction(max(persons_by_value(part, column).values()), size(part))
@@ -149,7 +157,7 @@ def alpha(classes: Sequence[Class], column: int = 0, joint: bool = False) -> Ach
 
 
 def beta(classes: Sequence[Class], column: int = 0, joint: bool = False, enhanced: bool = False) -> Achieved:
-    """beta-likeness (Cao and Karras 2012): the greatest (p - q) / q of a value with p > q, else 0.
+    """Return the greatest (p - q) / q of a value with p > q, else 0: beta-likeness (Cao and Karras 2012).
 
     Enhanced: no gain may be above -ln q either; infinite where one is.
     """
@@ -169,14 +177,14 @@ def beta(classes: Sequence[Class], column: int = 0, joint: bool = False, enhance
 
 
 def t_equal(classes: Sequence[Class], column: int = 0, joint: bool = False) -> Achieved:
-    """t-closeness (Li, Li and Venkatasubramanian 2007), all values equally far apart."""
+    """Return the t of t-closeness (Li, Li and Venkatasubramanian 2007) with all values equally far apart."""
     return _closeness(classes, column, joint, equal)
 
 
 def t_ordered(
     classes: Sequence[Class], column: int = 0, joint: bool = False, order: Sequence[str] | None = None
 ) -> Achieved:
-    """t-closeness, values as far apart as their ranks among the values of the table.
+    """Return the t of t-closeness with distances by the ranks of values among the values of the table.
 
     The order is that of numbers or texts, or the order given; NULL ranks last.
     """
@@ -191,7 +199,7 @@ def t_ordered(
 
 
 def t_hierarchical(classes: Sequence[Class], rows: Rows, column: int = 0, joint: bool = False) -> Achieved:
-    """t-closeness, values as far apart as their lowest common ancestor is high; ARX rows, leaf first."""
+    """Return the t of t-closeness with the height of the lowest common ancestor as distance; ARX rows, leaf first."""
     return _closeness(classes, column, joint, lambda share, whole: hierarchical(share, whole, rows))
 
 
@@ -208,12 +216,12 @@ def _closeness(
 
 
 def equal(share: Shares, whole: Shares) -> Fraction:
-    """Half the sum of |p - q|."""
+    """Return half the sum of |p - q|."""
     return sum((abs(share.get(value, Fraction(0)) - q) for value, q in whole.items()), Fraction(0)) / 2
 
 
 def ordered_distance(share: Shares, whole: Shares, ranked: Sequence[Value]) -> Fraction:
-    """The sum of |(p_1 - q_1) + .. + (p_i - q_i)| over i < m, divided by m - 1; 0 for a single value."""
+    """Return the sum of |(p_1 - q_1) + .. + (p_i - q_i)| over i < m, divided by m - 1; 0 for a single value."""
     off = [share.get(value, Fraction(0)) - whole[value] for value in ranked]
     moved_differences = [abs(sum(off[:i], Fraction(0))) for i in range(1, len(off))]
     return sum(moved_differences, Fraction(0)) / max(len(moved_differences), 1)
@@ -222,8 +230,8 @@ def ordered_distance(share: Shares, whole: Shares, ranked: Sequence[Value]) -> F
 def hierarchical(share: Shares, whole: Shares, rows: Rows) -> Fraction:
     """Return the hierarchical distance: moving mass at an inner node costs Hsub(node) / Hsub(root).
 
-    Extra (p - q) goes up the tree, and at a node the positive extra of its children meets the negative. A node is its
-    path of labels from the root, Hsub the edges down to its deepest leaf; NULL is a leaf right below the root.
+    Extra (p - q) is moved up the tree, and at a node the positive extra of its children offsets the negative. A node is
+    its path of labels from the root, Hsub the edges down to its deepest leaf; NULL is a leaf right below the root.
     """
     root = (rows[0][-1],)
     leaves: dict[Value, tuple[Value, ...]] = {row[0]: tuple(reversed(row)) for row in rows}
@@ -278,7 +286,7 @@ ORACLES: dict[tuple[str, str], Oracle] = {
 """Model and form. The definition of a model that is not here is `ORACLE` in its own test, tests/models/test_NAME.py."""
 
 
-# What a call asks for
+# The constraint of a call
 
 
 def unmet(
@@ -287,7 +295,7 @@ def unmet(
     orders: Sequence[Sequence[str] | None] = (None,),
     trees: Sequence[Rows | None] = (None,),
 ) -> list[str]:
-    """The parameters (k, l, t, alpha, p, beta) whose model does not hold on every class.
+    """Return the parameters (k, l, t, alpha, p, beta) whose model does not hold on every class.
 
     `asked`: parameters by their names in SQL; `orders` and `trees`: the leaf order and the hierarchy of each sensitive
     column, None where it has none.
@@ -307,7 +315,7 @@ def first_meets(
     orders: Sequence[Sequence[str] | None] = (None,),
     trees: Sequence[Rows | None] = (None,),
 ) -> bool:
-    """Whether the first class meets all that is asked; the others are only there for the distribution of the table."""
+    """Return whether the first class meets the constraint; the others only define the distribution of the table."""
     joint = asked.get("multi_sensitive", "independent") == "joint"
     return k(classes).classes[0] >= asked["k"] and all(
         _holds(name, classes, asked, i, joint, orders[i], trees[i], of_first=True)

@@ -1,4 +1,4 @@
-"""All partitions of a few records: what no search can be better than."""
+"""All partitions of a few records: the lower bound of every search."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 
 def partitions(left: Sequence[int], k: int) -> Iterator[list[list[int]]]:
-    """All partitions into groups of at least k."""
+    """Yield all partitions into groups of at least k."""
     if not left:
         yield []
         return

@@ -1,4 +1,4 @@
-"""Dissimilarity trees and DHkmeans again, record by record."""
+"""Dissimilarity trees and DHkmeans, implemented plainly, record by record."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ Enough = Callable[[list[int]], bool]
 
 
 class Points:
-    """Records of a space without persons as points; `pairs` are the same records, `unit` what an attribute of weight 1
-    counts."""
+    """Records of a table without persons as points.
+
+    `pairs` are the same records, `unit` is the loss of an attribute of weight 1.
+    """
 
     def __init__(self, space: EncodedTable, pairs: Plain, unit: float) -> None:
         self.space, self.pairs, self.unit = space, pairs, unit
@@ -25,7 +27,7 @@ class Points:
         return self.average([record])
 
     def average(self, members: Sequence[int]) -> Point:
-        """Means, rounded, and modes."""
+        """Return means, rounded, and modes."""
         result: Point = []
         for j, attribute in enumerate(self.space.attributes):
             column = [self.pairs.rows[r][j] for r in members]
@@ -55,7 +57,7 @@ class Points:
 
 
 def dissimilarity_tree(points: Points, k: int) -> list[list[int]]:
-    """The clusters, after swaps."""
+    """Return the clusters, after swaps."""
     return _tree(points, k, list(range(len(points.pairs.rows))))
 
 
@@ -109,7 +111,7 @@ def _swapped(pairs: Plain, one: list[int], other: list[int]) -> None:
 def dhkmeans(
     points: Points, k: int, enough: Enough, sensitive: Sequence[Sequence[int]], pairs: int, rounds: int
 ) -> list[list[int]]:
-    """In the deterministic mode. `sensitive`: columns by record."""
+    """Return the clusters in the deterministic mode; `sensitive`: columns by record."""
     actual_members, queue = [], [list(range(len(points.pairs.rows)))]
     while queue:
         members = queue.pop(0)

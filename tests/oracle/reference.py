@@ -1,9 +1,9 @@
-"""The slow, obviously correct answers that the fast code is tested against.
+"""Slow, obviously correct reference implementations that the fast code is tested against.
 
-Nothing here is shared with the package: the rules are written down a second time, as plain loops.
-Records are lists of values in canonical order (the index is the order), and every tie goes to the
-first. "KACPC paper" is the paper on k-anonymity by center point clustering; "project rule" marks what
-the papers leave open. Values: numbers are int or float, categories are text, NULL is None.
+Nothing here is shared with the package: the rules are written down a second time, as plain loops. Records are lists of
+values in canonical order (the index is the order), and ties are resolved to the first. "KACPC paper" is the paper on
+k-anonymity by center point clustering; "project rule" marks rules that the papers leave open. Values: numbers are int
+or float, categories are text, NULL is None.
 """
 
 from __future__ import annotations
@@ -57,15 +57,19 @@ class Tree:
                 self.children[parent].append(child)
 
     def leaf(self, label: str) -> Node:
-        """The leaf of that label; KeyError if the tree has none."""
+        """Return the leaf of that label.
+
+        Raises:
+            KeyError: The tree has no such leaf.
+        """
         return self._leaves[label]
 
     def is_leaf(self, node: Node) -> bool:
-        """Whether the node came as the leaf of a row."""
+        """Return whether the node is the leaf of a row."""
         return self._leaves.get(node[-1]) == node
 
     def leaf_order(self) -> list[str]:
-        """The leaf labels depth-first, children in file order."""
+        """Return the leaf labels depth-first, children in file order."""
 
         def walk(node: Node) -> list[str]:
             if self.is_leaf(node):
@@ -75,15 +79,15 @@ class Tree:
         return walk(self.root)
 
     def depth(self, node: Node) -> int:
-        """Edges from the root; depth(root) = 0."""
+        """Return the edges from the root; depth(root) = 0."""
         return len(node) - 1
 
     def leaves(self, node: Node) -> int:
-        """The number of leaves at or below the node; leaves(leaf) = 1."""
+        """Return the number of leaves at or below the node; leaves(leaf) = 1."""
         return self._below[node]
 
     def lca(self, a: Node, b: Node) -> Node:
-        """The lowest common ancestor; a node is an ancestor of itself."""
+        """Return the lowest common ancestor; a node is an ancestor of itself."""
         while a != b:
             if len(a) >= len(b):
                 a = a[:-1]
@@ -93,33 +97,33 @@ class Tree:
 
     @property
     def levels(self) -> int:
-        """H_levels: the number of nodes on the longest path from the root to a leaf."""
+        """Return H_levels: the number of nodes on the longest path from the root to a leaf."""
         return max((len(leaf) for leaf in self._leaves.values()), default=1)
 
     def htop(self, node: Node) -> int:
-        """H_levels - depth: the height in the distance (KACPC paper, Eq. 4); H(TC) = htop(root)."""
+        """Return H_levels - depth: the height in the distance (KACPC paper, Eq. 4); H(TC) = htop(root)."""
         return self.levels - self.depth(node)
 
     def hsub(self, node: Node) -> int:
-        """Edges on the longest path down to a leaf; hsub(leaf) = 0."""
+        """Return the edges on the longest path down to a leaf; hsub(leaf) = 0."""
         return max((1 + self.hsub(child) for child in self.children[node]), default=0)
 
     def hloss(self, node: Node) -> int:
-        """The height in Eloss (KACPC paper, Eq. 1): 1 for every leaf; project rule: else htop."""
+        """Return the height in Eloss (KACPC paper, Eq. 1): 1 for every leaf; project rule: else htop."""
         return 1 if self.is_leaf(node) else self.htop(node)
 
     def pruned(self, present: Iterable[str]) -> Tree:
-        """The tree without absent leaves and without inner nodes left empty; one-child nodes stay.
+        """Return the tree without absent leaves and without empty inner nodes; one-child nodes stay.
 
-        KACPC paper, worked example of Eq. 4-5: its numbers need the leaves that occur, and no others.
-        The order of children is that of the whole tree (rows go in depth-first).
+        KACPC paper, worked example of Eq. 4-5: its numbers need the leaves that occur, and no others. The order of
+        children is that of the whole tree (rows are in depth-first order).
         """
         wanted = set(present)
         return Tree([self.leaf(label)[::-1] for label in self.leaf_order() if label in wanted])
 
 
 def flat(values: Iterable[Value]) -> Tree:
-    """The tree of a category without a hierarchy: its values right under `*`, in sorted text order."""
+    """Return the tree of a category without a hierarchy: its values right under `*`, in sorted text order."""
     return Tree([[label, "*"] for label in sorted(set(_labels(values)))])
 
 
@@ -145,7 +149,7 @@ Attribute: TypeAlias = Number | Category
 
 
 def _numbers(column: Iterable[Value]) -> list[int | float]:
-    """The non-NULL values of a numeric column."""
+    """Return the non-NULL values of a numeric column."""
     numbers: list[int | float] = []
     for value in column:
         if isinstance(value, str):
@@ -156,7 +160,7 @@ def _numbers(column: Iterable[Value]) -> list[int | float]:
 
 
 def _labels(column: Iterable[Value]) -> list[str]:
-    """The non-NULL values of a categorical column."""
+    """Return the non-NULL values of a categorical column."""
     labels: list[str] = []
     for value in column:
         if value is not None and not isinstance(value, str):
@@ -171,7 +175,7 @@ def _column(records: Sequence[Record], j: int) -> list[Value]:
 
 
 def _lca(tree: Tree, labels: Sequence[str]) -> Node:
-    """The lowest common ancestor of one or more leaves."""
+    """Return the lowest common ancestor of one or more leaves."""
     node = tree.leaf(labels[0])
     for label in labels:
         node = tree.lca(node, tree.leaf(label))
@@ -179,10 +183,10 @@ def _lca(tree: Tree, labels: Sequence[str]) -> Node:
 
 
 def _span(part: Sequence[Value], column: Sequence[Value]) -> float | int:
-    """max - min of a part of a numeric column, exact if the column is all int.
+    """Return max - min of a part of a numeric column, exact if the column is all int.
 
-    With a float in the column both ends are halved, so that the span cannot overflow. Spans are only ever
-    divided by spans of the same column.
+    With a float in the column both ends are halved, so that the span cannot overflow. Spans are only ever divided by
+    spans of the same column.
     """
     values = _numbers(part)
     if all(isinstance(value, int) for value in _numbers(column)):
@@ -194,7 +198,7 @@ def _span(part: Sequence[Value], column: Sequence[Value]) -> float | int:
 
 
 def _people(count: int, k: int, persons: Persons | None) -> list[Hashable | None]:
-    """Return whom each record counts for: its person, None for nobody; without persons, itself.
+    """Return the person that each record counts for; None if unknown; without persons, the record itself.
 
     Project rule: a table that cannot fill one class is an error, not an empty release.
     """
@@ -207,7 +211,7 @@ def _people(count: int, k: int, persons: Persons | None) -> list[Hashable | None
 
 
 def _enough(part: Iterable[int], people: Persons, k: int) -> bool:
-    """k-anonymity of one group: at least k distinct persons; None never counts."""
+    """Return whether one group has at least k distinct persons; None never counts."""
     return len({people[r] for r in part} - {None}) >= k
 
 
@@ -215,7 +219,7 @@ def _enough(part: Iterable[int], people: Persons, k: int) -> bool:
 
 
 def dist(tree: Tree, v: Node, g: Node) -> float:
-    """KACPC paper, Eq. 4: the distance from v up to its ancestor g.
+    """Return the distance from v up to its ancestor g (KACPC paper, Eq. 4).
 
     (H(g) (H(g) - H(v))) ^ (H(g) / H(TC)) * leaves(g) / leaves(root), H = htop.
     """
@@ -225,16 +229,16 @@ def dist(tree: Tree, v: Node, g: Node) -> float:
 
 
 def dist_c(tree: Tree, a: str, b: str) -> float:
-    """KACPC paper, Eq. 5: DistC(a, b) = Dist(a, g) Dist(b, g), g the lowest common ancestor."""
+    """Return DistC(a, b) = Dist(a, g) Dist(b, g), g the lowest common ancestor (KACPC paper, Eq. 5)."""
     g = tree.lca(tree.leaf(a), tree.leaf(b))
     return dist(tree, tree.leaf(a), g) * dist(tree, tree.leaf(b), g)
 
 
 def positions(column: Sequence[Value]) -> dict[int | float, int | float]:
-    """The position of every distinct number: its offset from the least (KACPC paper, Eq. 3, before / D).
+    """Return the position of every distinct number: its offset from the least (KACPC paper, Eq. 3, before / D).
 
-    Project rule: if all are int, in steps of the greatest common divisor of the offsets; if any is float,
-    half the offset, as a float.
+    Project rule: if all are int, in steps of the greatest common divisor of the offsets; if any is float, half the
+    offset, as a float.
     """
     values = _numbers(column)
     integers = [value for value in values if isinstance(value, int)]
@@ -247,10 +251,10 @@ def positions(column: Sequence[Value]) -> dict[int | float, int | float]:
 
 
 def largest(attribute: Attribute, column: Sequence[Value]) -> float:
-    """M_j, the largest distance on an attribute; also what NULL against a value costs (project rule).
+    """Return M_j, the largest distance on an attribute; also the cost of NULL against a value (project rule).
 
-    A number: 1.0 (Eq. 3 is normalized). A category: the largest DistC of two values that occur. If no two
-    values differ by that measure: 1.0 if a NULL occurs, else 0.0.
+    A number: 1.0 (Eq. 3 is normalized). A category: the largest DistC of two values that occur. If no two values differ
+    by that distance: 1.0 if a NULL occurs, else 0.0.
     """
     if isinstance(attribute, Number):
         worst = 1.0 if max(positions(column).values(), default=0) > 0 else 0.0
@@ -263,7 +267,7 @@ def largest(attribute: Attribute, column: Sequence[Value]) -> float:
 
 
 def fitted(records: Sequence[Record], attributes: Sequence[Attribute]) -> list[Attribute]:
-    """The attributes with every tree pruned to the values that occur in the records."""
+    """Return the attributes with every tree pruned to the values that occur in the records."""
     result: list[Attribute] = []
     for j, attribute in enumerate(attributes):
         if isinstance(attribute, Category):
@@ -273,10 +277,10 @@ def fitted(records: Sequence[Record], attributes: Sequence[Attribute]) -> list[A
 
 
 def scale(records: Sequence[Record], attributes: Sequence[Attribute], k: int) -> int:
-    """The exponent s: distances are integers, multiples of 2^-s (project rule).
+    """Return the exponent s: distances are integers, multiples of 2^-s (project rule).
 
-    The largest s with floor(n/k) * sum(M_j weight_j) * 2^s < 2^62, so that any sum of distances to all
-    centroids fits 64 bits; 0 if all distances are 0.
+    The largest s with floor(n/k) * sum(M_j weight_j) * 2^s < 2^62, so that any sum of distances to all centroids fits
+    64 bits; 0 if all distances are 0.
     """
     bound = 0.0
     for j, attribute in enumerate(attributes):
@@ -286,10 +290,10 @@ def scale(records: Sequence[Record], attributes: Sequence[Attribute], k: int) ->
 
 
 def places(column: Sequence[Value], weight: float, s: int) -> dict[Value, int]:
-    """Integer places of numbers: the distance of two numbers is the difference of their places.
+    """Return integer places of numbers: the distance of two numbers is the difference of their places.
 
-    Project rule: integer positions keep equal steps of U = round(weight 2^s / R) if U >= 2^24 (R is the
-    largest position); else, and for floats, every position is rounded by itself.
+    Project rule: integer positions keep equal steps of U = round(weight 2^s / R) if U >= 2^24 (R is the largest
+    position); else, and for floats, every position is rounded by itself.
     """
     position = positions(column)
     reach = max(position.values(), default=0)
@@ -303,7 +307,7 @@ def places(column: Sequence[Value], weight: float, s: int) -> dict[Value, int]:
 
 
 def measure(attribute: Attribute, column: Sequence[Value], s: int) -> Measure:
-    """The integer distance of two values of an attribute, NULL included (KACPC paper, Eq. 3 and 5).
+    """Return the integer distance of two values of an attribute, NULL included (KACPC paper, Eq. 3 and 5).
 
     Project rules: rounded half to even, once; NULL against NULL is 0, NULL against a value costs M_j.
     """
@@ -337,7 +341,7 @@ def _between_labels(attribute: Attribute, column: Sequence[Value], s: int) -> Me
 def kacpc_distance(
     records: Sequence[Record], attributes: Sequence[Attribute], k: int, prune: bool = True
 ) -> Callable[[Record, Record], int]:
-    """KACPC paper, Eq. 6: DistR is the sum of the attributes' distances; here an exact integer."""
+    """Return DistR, the sum of the attributes' distances (KACPC paper, Eq. 6); here an exact integer."""
     used = fitted(records, attributes) if prune else list(attributes)
     s = scale(records, used, k)
     measures = [measure(attribute, _column(records, j), s) for j, attribute in enumerate(used)]
@@ -352,9 +356,9 @@ def kacpc_distance(
 
 
 def modal_value(attribute: Attribute, column: Sequence[Value]) -> Value:
-    """The most frequent value (KACPC paper, Algorithm 1).
+    """Return the most frequent value (KACPC paper, Algorithm 1).
 
-    Project rule: ties go to the smallest number or the first in leaf order; NULL can win, but loses ties.
+    Project rule: ties are resolved to the smallest number or the first in leaf order; NULL can win, but loses ties.
     """
     count = Counter(column)
     if isinstance(attribute, Number):
@@ -365,7 +369,7 @@ def modal_value(attribute: Attribute, column: Sequence[Value]) -> Value:
 
 
 def modal_record(records: Sequence[Record], attributes: Sequence[Attribute]) -> list[Value]:
-    """The modal value of every attribute; the record need not exist."""
+    """Return the modal value of every attribute; the record need not exist."""
     return [modal_value(attribute, _column(records, j)) for j, attribute in enumerate(attributes)]
 
 
@@ -376,11 +380,11 @@ def kacpc(
     persons: Persons | None = None,
     prune: bool = True,
 ) -> list[list[int]]:
-    """KACPC paper, Algorithm 1: clusters in the order made, records in the order added, centroid first.
+    """Return clusters in the order made, records in the order added, centroid first (KACPC paper, Algorithm 1).
 
-    The first centroid is the record nearest to the modal record; each later one has the least summed
-    distance to all earlier centroids. A centroid takes the k - 1 nearest records left (with persons: the
-    nearest until the cluster holds k of them). Records left at the end go to the nearest centroid.
+    The first centroid is the record nearest to the modal record; each later one has the least summed distance to all
+    earlier centroids. A centroid takes the k - 1 nearest unassigned records (with persons: the nearest until the
+    cluster holds k of them). Leftover records join the nearest centroid.
     """
     people = _people(len(records), k, persons)
     if not records:
@@ -403,7 +407,7 @@ def kacpc(
 
 
 def _gather(centroid: int, unassigned: Sequence[int], far: Sequence[int], people: Persons, k: int) -> list[int]:
-    """The centroid and the nearest unassigned records, until there are enough."""
+    """Return the centroid and the nearest unassigned records, until there are enough."""
     cluster = [centroid]
     others = sorted((r for r in unassigned if r != centroid), key=lambda r: (far[r], r))
     while not _enough(cluster, people, k):
@@ -417,7 +421,7 @@ def _join_nearest(
     records: Sequence[Record],
     distance: Callable[[Record, Record], int],
 ) -> None:
-    """Every leftover, in order, joins the cluster of its nearest centroid; ties: the earlier cluster."""
+    """Add every leftover, in order, to the cluster of its nearest centroid; ties: the earlier cluster."""
     for r in leftovers:
         far = [distance(records[r], records[cluster[0]]) for cluster in clusters]
         clusters[far.index(min(far))].append(r)
@@ -427,10 +431,10 @@ def _join_nearest(
 
 
 def width(attribute: Attribute, part: Sequence[Value], column: Sequence[Value]) -> float:
-    """The normalized width of an attribute in a part (LeFevre et al., ICDE 2006), before weighting.
+    """Return the normalized width of an attribute in a part (LeFevre et al., ICDE 2006), before weighting.
 
-    A number: range in the part / range in the table. A category: leaves under the lowest common ancestor /
-    leaves of the declared tree, 0 for a single value. Project rule: NULLs among values 1, only NULLs 0.
+    A number: range in the part / range in the table. A category: leaves under the lowest common ancestor / leaves of
+    the declared tree, 0 for a single value. Project rule: NULLs among values 1, only NULLs 0.
     """
     if None in part:
         return 0.0 if all(value is None for value in part) else 1.0
@@ -443,10 +447,10 @@ def width(attribute: Attribute, part: Sequence[Value], column: Sequence[Value]) 
 
 
 def _side(attribute: Attribute, part: Sequence[Value]) -> Callable[[Value], Hashable]:
-    """Return which side of the cut a value goes to (LeFevre et al., strict partitioning).
+    """Return a function that returns the side of the cut for a value (LeFevre et al., strict partitioning).
 
-    A number: at most the lower median of the part's records, or more. A category: the child of the lowest
-    common ancestor, n-way. Project rule: NULLs among values: NULL or not.
+    A number: at most the lower median of the part's records, or more. A category: the child of the lowest common
+    ancestor, n-way. Project rule: NULLs among values: NULL or not.
     """
     if None in part:
         return lambda value: value is None
@@ -460,7 +464,7 @@ def _side(attribute: Attribute, part: Sequence[Value]) -> Callable[[Value], Hash
 
 
 def _cut_sides(part: Sequence[int], attribute: Attribute, column: Sequence[Value]) -> list[list[int]]:
-    """The non-empty sides of a part, cut on one attribute."""
+    """Return the non-empty sides of a part, cut on one attribute."""
     side = _side(attribute, [column[r] for r in part])
     sides: dict[Hashable, list[int]] = {}
     for r in part:
@@ -469,10 +473,10 @@ def _cut_sides(part: Sequence[int], attribute: Attribute, column: Sequence[Value
 
 
 def _relaxed_cuts(part: Sequence[int], column: Sequence[Value]) -> list[list[list[int]]]:
-    """Cuts of a number within the records that equal the lower median (LeFevre et al., relaxed partitioning).
+    """Yield cuts of a number within the records that equal the lower median (LeFevre et al., relaxed partitioning).
 
-    The left side gets half of the records, rounded up; project rule: then 1, 2, 4, ... fewer and more, and at last
-    none and all of those that equal the median.
+    The left side gets half of the records, rounded up; project rule: then 1, 2, 4, ... fewer and more, and finally none
+    and all of those that equal the median.
     """
     sorted_parts = sorted(part, key=lambda r: (_numbers([column[r]])[0], r))
     values = _numbers([column[r] for r in sorted_parts])
@@ -492,7 +496,7 @@ def _first_cut(
     k: int,
     strict: bool,
 ) -> list[list[int]]:
-    """The first allowable cut, widest attribute first, ties to the earlier; [] if there is none.
+    """Return the first allowable cut, widest attribute first, ties to the earlier; [] if there is none.
 
     Allowable: at least two sides, all of them large enough. Attributes of width 0 are not tried.
     """
@@ -519,9 +523,10 @@ def mondrian(
     persons: Persons | None = None,
     strict: bool = True,
 ) -> list[list[int]]:
-    """Multidimensional Mondrian, strict or relaxed (LeFevre, DeWitt, Ramakrishnan, ICDE 2006): sorted classes.
+    """Return the sorted classes of multidimensional Mondrian, strict or relaxed.
 
-    Cut the table as long as an allowable cut exists; a part without one is a class.
+    Cut the table as long as an allowable cut exists; a part without one is a class (LeFevre, DeWitt, Ramakrishnan, ICDE
+    2006).
     """
     people = _people(len(records), k, persons)
     if not records:
@@ -540,10 +545,10 @@ def mondrian(
 
 
 def loss(attribute: Attribute, part: Sequence[Value], column: Sequence[Value]) -> float:
-    """The loss of one record of a class on one attribute (KACPC paper, Eq. 1), from 0 to 1.
+    """Return the loss of one record of a class on one attribute (KACPC paper, Eq. 1), from 0 to 1.
 
-    A number: range in the class / range in the table. A category: (hloss(g) - 1) / (H_levels - 1) in the
-    declared tree. Project rule: a class of only NULLs loses 0, NULLs among values lose 1.
+    A number: range in the class / range in the table. A category: (hloss(g) - 1) / (H_levels - 1) in the declared tree.
+    Project rule: a class of only NULLs loses 0, NULLs among values lose 1.
     """
     if None in part:
         return 0.0 if all(value is None for value in part) else 1.0
@@ -561,9 +566,9 @@ def eloss_precision(
     clusters: Sequence[Sequence[int]],
     shown: Sequence[Sequence[int]] | None = None,
 ) -> float:
-    """KACPC paper, Eq. 2: 1 - sum of Eloss / (records * attributes); 1.0 for an empty table.
+    """Return 1 - sum of Eloss / (records * attributes) (KACPC paper, Eq. 2); 1.0 for an empty table.
 
-    `shown`: the range of a number is that of the intervals which these clusters publish, not that of the table.
+    `shown`: the range of a number is that of the published intervals of these clusters, not that of the table.
     """
     total = 0.0
     for j, attribute in enumerate(attributes):
@@ -590,8 +595,8 @@ def check_release(
 ) -> None:
     """Assert that a published table is a k-anonymous generalization of its source.
 
-    As many rows; at least k rows of every combination of published quasi-identifiers; and the rows can be
-    paired off so that each published row covers its source row and repeats its unchanged columns.
+    As many rows; at least k rows of every combination of published quasi-identifiers; and the rows can be paired so
+    that each published row covers its source row and repeats its unchanged columns.
     """
     assert len(released) == len(source), f"{len(source)} rows in, {len(released)} out"
     sizes = Counter(tuple(row[name] for name in quasi) for row in released)
@@ -612,22 +617,22 @@ def _stands_for(
     kinds: dict[str, Attribute],
     unchanged: Sequence[str],
 ) -> bool:
-    """Whether the released row may be the source row."""
+    """Return whether the released row may be the source row."""
     return all(_same(public[name], original[name]) for name in unchanged) and all(
         covers(public[name], original[name], attribute) for name, attribute in kinds.items()
     )
 
 
 def _same(a: object, b: object) -> bool:
-    """Equality in which NaN equals NaN."""
+    """Return whether two values are equal; NaN equals NaN."""
     return a == b or (a != a and b != b)
 
 
 def covers(public: object, original: object, attribute: Attribute) -> bool:
-    """Whether a published text covers a value.
+    """Return whether a published text covers a value.
 
-    `*` covers everything; NULL covers NULL; a label covers the leaves at or below it; `25` and `[25, 29]`
-    cover the numbers they contain.
+    `*` covers everything; NULL covers NULL; a label covers the leaves at or below it; `25` and `[25, 29]` cover the
+    numbers they contain.
     """
     if public == "*":
         return True
@@ -643,7 +648,7 @@ def covers(public: object, original: object, attribute: Attribute) -> bool:
 
 
 def _contains(public: str, original: int | float) -> bool:
-    """Whether `25` or `[25, 29]` contains a number; text of another form contains nothing.
+    """Return whether `25` or `[25, 29]` contains a number; text of another form contains nothing.
 
     An int is compared exactly, a float with the floats that the text denotes.
     """
@@ -657,7 +662,7 @@ def _contains(public: str, original: int | float) -> bool:
 
 
 def first_unmatched(edges: Sequence[Sequence[int]]) -> int | None:
-    """The first left vertex that no matching can serve together with those before it; None if all can be.
+    """Return the first left vertex that no matching can serve together with those before it; None if all can be.
 
     Bipartite matching by augmenting paths (Berge 1957): edges[i] are the right vertices i may take.
     """
@@ -669,7 +674,7 @@ def first_unmatched(edges: Sequence[Sequence[int]]) -> int | None:
 
 
 def _augment(start: int, edges: Sequence[Sequence[int]], holds: dict[int, int]) -> bool:
-    """Give start a right vertex, moving others to another one if needed; breadth-first."""
+    """Match `start` to a right vertex, moving others to another one if needed; breadth-first."""
     owner = {right: remaining for remaining, right in holds.items()}
     reached_from: dict[int, int] = {}
     queue = [start]
@@ -686,7 +691,7 @@ def _augment(start: int, edges: Sequence[Sequence[int]], holds: dict[int, int]) 
 
 
 def _shift(free: int, reached_from: dict[int, int], holds: dict[int, int]) -> None:
-    """Everyone on the path takes the vertex reached next, from the free one back to the start."""
+    """Match every vertex on the path to the vertex reached next, from the free one back to the start."""
     right: int | None = free
     while right is not None:
         remaining = reached_from[right]

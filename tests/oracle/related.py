@@ -1,6 +1,6 @@
-"""Related tables, plainly: whom a reader can still mean who knows all quasi-identifiers of a person, in all tables.
+"""Related tables: people that a reader who knows all quasi-identifiers of a person cannot exclude.
 
-Nothing but published rows is read, and what the reader knows. Texts are understood by rules of this module alone.
+Only published rows and the reader's knowledge are used. Texts are read by rules of this module alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Kind = str | Mapping[str, Sequence[str]]
 
 
 def look_alikes(people: Mapping[int, Row], tables: Sequence[Mapping[int, Sequence[Row]]]) -> Counter[object]:
-    """Return the number of people that are published alike in all tables, by what is published of them."""
+    """Return the number of people with equal published rows in all tables, by these rows."""
     return Counter(
         (visited, *(_sorted(table.get(person, ())) for table in tables)) for person, visited in people.items()
     )
@@ -28,8 +28,10 @@ def candidates(
     tables: Sequence[Mapping[int, Sequence[Row]]],
     kinds: Sequence[Sequence[Kind]],
 ) -> set[int]:
-    """The pseudonyms that can be the person of whom a row and all rows of the other tables are known: what is published
-    of them covers what is known, every published row a known row of its own."""
+    """Return the pseudonyms that can be the person of a known row and all known rows of the other tables.
+
+    The published cells cover the known ones, each published row a known row of its own.
+    """
     own_part, rows = known
     return {
         person
@@ -44,7 +46,7 @@ def _sorted(rows: Sequence[Row]) -> tuple[Row, ...]:
 
 
 def _fits(published: Sequence[Row], known: Sequence[Row], kinds: Sequence[Kind]) -> bool:
-    """Whether all published rows can stand for different known rows: a matching, found by augmenting paths."""
+    """Return whether the published rows can be matched to different known rows, by augmenting paths."""
     used: dict[int, int] = {}
 
     def place(at: int, tried: set[int]) -> bool:
@@ -64,7 +66,7 @@ def _covers_row(published: Row, known: Row, kinds: Sequence[Kind]) -> bool:
 
 
 def covers(published: object, value: object, kind: Kind) -> bool:
-    """Whether a published text can stand for a value."""
+    """Return whether a published text covers a value."""
     if published == "*":
         return True
     if published is None or value is None:
@@ -80,7 +82,7 @@ def covers(published: object, value: object, kind: Kind) -> bool:
 
 
 def _days(text: str) -> tuple[date, date]:
-    """The first and the last day of a day, a month or a year."""
+    """Return the first and the last day of a day, a month or a year."""
     parts = [int(part) for part in text.split("-")]
     if len(parts) == 3:
         return date(*parts), date(*parts)

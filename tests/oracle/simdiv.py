@@ -1,4 +1,4 @@
-"""SimDiv again, record by record and as plainly as it is described; similarities of all pairs, no groups."""
+"""SimDiv, implemented plainly, record by record, with similarities of all pairs and no groups."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STEP = 2**40
 
 
 class Plain:
-    """The records of a space in canonical order: vectors, codes, sensitive codes."""
+    """The records of an encoded table in canonical order: vectors, codes, sensitive codes."""
 
     def __init__(self, space: EncodedTable, scale: str) -> None:
         values = [t for t, n in enumerate(space.counts.tolist()) for _ in range(n)]
@@ -47,7 +47,7 @@ class Plain:
 
     @staticmethod
     def scaled(vector: list[float]) -> list[float]:
-        """Squares of large numbers would overflow."""
+        """Scale a vector: squares of large numbers would overflow."""
         greatest = max(abs(x) for x in vector)
         return [x / greatest for x in vector] if greatest else vector
 
@@ -59,7 +59,7 @@ class Plain:
 
 
 def diversity(values: Sequence[int], kinds: int | None) -> float:
-    """Shannon index; with `kinds` over ln(min(kinds, size))."""
+    """Return the Shannon index; with `kinds` divided by ln(min(kinds, size))."""
     shares = [n / len(values) for n in Counter(values).values()]
     index = -sum(p * math.log(p) for p in shares)
     if kinds is None:
@@ -136,7 +136,7 @@ def clusters(space: EncodedTable, k: int, options: Mapping[str, Any]) -> list[li
 def raised_clusters(
     space: EncodedTable, groups: list[list[int]], k: int, options: Mapping[str, Any]
 ) -> list[list[tuple[int, int]]]:
-    """First and last code by attribute that each cluster is published with."""
+    """Return the first and last code by attribute that each cluster is published with."""
     table = Plain(space, "raw")
     influence = [a.weight if options["influence"] == "weights" else a.influence for a in space.attributes]
     mean = sum(influence) / len(influence)

@@ -1,4 +1,4 @@
-"""Systematic clustering and its relatives again, record by record and as plainly as they are described."""
+"""Systematic clustering and its relatives, implemented plainly, record by record."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from oracle.greedy import Plain
 
 
 def growth(table: Plain, cluster: Sequence[int], record: int) -> int:
-    """By how much the whole loss of a cluster grows."""
+    """Return the growth of the whole loss of a cluster with one more record."""
     return (len(cluster) + 1) * table.loss([*cluster, record]) - len(cluster) * table.loss(cluster)
 
 
 def fill(table: Plain, k: int, clusters: list[list[int]], rows: Sequence[int]) -> list[list[int]]:
-    """Row after row joins the cluster of fewer than k records whose whole loss grows least, later on any."""
+    """Add row after row to the cluster of fewer than k records whose whole loss grows least, later to any."""
     for r in rows:
         sample_clusters = [c for c in clusters if len(c) < k] or clusters
         min(sample_clusters, key=lambda c: (growth(table, c, r), clusters.index(c))).append(r)
@@ -21,29 +21,31 @@ def fill(table: Plain, k: int, clusters: list[list[int]], rows: Sequence[int]) -
 
 
 def systematic(table: Plain, k: int) -> list[list[int]]:
-    """Seeds are every k-th record from the middle one of the first k on."""
+    """Cluster around every k-th record from the middle one of the first k on."""
     n = len(table.rows)
     seeds = [(k + 1) // 2 - 1 + i * k for i in range(n // k)]
     return fill(table, k, [[s] for s in seeds], [r for r in range(n) if r not in seeds])
 
 
 def combined(table: Plain, k: int, values: Sequence[Sequence[int]], a: int, b: int) -> list[list[int]]:
-    """Groups of k in a row, of records sorted by the first a quasi-identifiers and b sensitive columns; the first
-    record of each is a seed."""
+    """Return groups of k in a row, of records sorted by the first a quasi-identifiers and b sensitive columns.
+
+    The first record of each is a seed.
+    """
     rows = sorted(range(len(table.rows)), key=lambda r: (table.rows[r][:a], [v[r] for v in values[:b]], r))
     seeds = [rows[i * k] for i in range(len(rows) // k)]
     return fill(table, k, [[s] for s in seeds], [r for r in rows if r not in seeds])
 
 
 def organized(table: Plain, k: int, values: Sequence[Sequence[int]], a: int) -> list[list[int]]:
-    """Groups of k in a row; the last records go where the whole loss grows least."""
+    """Return groups of k in a row; the last records join where the whole loss grows least."""
     rows = sorted(range(len(table.rows)), key=lambda r: (table.rows[r][:a], [v[r] for v in values[:a]], r))
     number = len(rows) // k
     return fill(table, k, [rows[i * k : i * k + k] for i in range(number)], rows[number * k :])
 
 
 def adaptive(table: Plain, k: int) -> list[list[int]]:
-    """Seeds are those of systematic clustering; records join while they cost no more than on average so far."""
+    """Cluster around the seeds of systematic clustering; records join while they cost at most the average so far."""
     n = len(table.rows)
     remaining_numbers, clusters, added, cost = list(range(n)), [], 0, 0.0
     for seed in [(k + 1) // 2 - 1 + i * k for i in range(n // k)]:

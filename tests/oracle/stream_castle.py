@@ -1,4 +1,4 @@
-"""CASTLE and B-CASTLE, written down as their steps are: clusters are lists of their records."""
+"""CASTLE and B-CASTLE, implemented step by step as described: clusters are lists of their records."""
 
 from __future__ import annotations
 
@@ -11,8 +11,15 @@ from oracle.stream_common import Plain, Span
 
 
 class Castle:
-    """A stream: `out` and `step` by record, `classes` what each class publishes, `kept` those that may be published
-    again. `open` are clusters in the order in which they were opened."""
+    """A stream.
+
+    Attributes:
+        out: Published class by record.
+        step: Step of publication by record.
+        classes: Published values of each class.
+        kept: Classes that may be published again.
+        open: Clusters in the order in which they were opened.
+    """
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, beta: int, mu: int) -> None:
         self.plain, self.k, self.need, self.beta = Plain(came), k, need, beta
@@ -35,7 +42,7 @@ class Castle:
                 self._due(x)
 
     def _tau(self) -> float:
-        """The mean of the last losses, added up in the order of their places in a ring."""
+        """Return the mean of the last losses, summed in the order of their places in a ring."""
         ring = self.losses[: self.mu]
         for i, lost_result in enumerate(self.losses[self.mu :]):
             ring[i % self.mu] = lost_result
@@ -45,7 +52,7 @@ class Castle:
         return total / len(ring) if ring else 0.0
 
     def _more(self, cluster: list[int], record: int) -> float:
-        """Enlargement: by how much the loss of a cluster grows, attribute by attribute."""
+        """Return the enlargement: the growth of a cluster's loss, attribute by attribute."""
         plain_result, total = self.plain, 0.0
         old_span, new_span = plain_result.span(cluster), plain_result.span([*cluster, record])
         for a in range(plain_result.width):
@@ -55,7 +62,7 @@ class Castle:
         return total
 
     def _free(self) -> list[list[int]]:
-        """The clusters that a record may join."""
+        """Return the clusters that a record may join."""
         return self.open
 
     def _select(self, t: int) -> None:
@@ -90,7 +97,7 @@ class Castle:
         self._output(sorted(cluster))
 
     def _away(self, cluster: list[int], other: list[int]) -> float:
-        """By how much the loss of a cluster grows with another."""
+        """Return the growth of a cluster's loss with another cluster."""
         return self.plain.loss(self.plain.span(cluster + other)) - self.plain.loss(self.plain.span(cluster))
 
     def _output(self, cluster: list[int]) -> None:
@@ -124,8 +131,10 @@ class Castle:
         return pieces
 
     def _piece(self, rest: list[int]) -> list[int]:
-        """The oldest record of a known person with its nearest, of each person the oldest; nothing where these are not
-        enough for a class."""
+        """Return the oldest record of a known person with its nearest, of each person the oldest.
+
+        The list is empty if these are not enough for a class.
+        """
         plain_result = self.plain
         free = [r for i, r in enumerate(rest) if plain_result.persons([r]) - plain_result.persons(rest[:i])]
         if not free:
@@ -144,7 +153,7 @@ class Castle:
 
 
 class BCastle(Castle):
-    """B-CASTLE: clusters are full with `alpha` records, and what leaves is not split."""
+    """B-CASTLE: clusters are full with `alpha` records, and a published cluster is not split."""
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, beta: int, mu: int, alpha: int) -> None:
         self.alpha = alpha
@@ -170,7 +179,7 @@ class BCastle(Castle):
                 best.append(x)
 
     def _center(self, cluster: list[int]) -> list[float]:
-        """The mean of numbers, the category that is nearest to all, or NULL, of records from the last to the first."""
+        """Return the mean of numbers, the category nearest to all, or NULL, of records from the last to the first."""
         plain_result, center = self.plain, list[float]()
         for a in range(plain_result.width):
             known_values = [v for r in cluster if not isnan(v := plain_result.values[r][a])]
@@ -193,7 +202,7 @@ class BCastle(Castle):
         return total
 
     def _away(self, cluster: list[int], other: list[int]) -> float:
-        """The correlation distance: nearer where both are nearer to k records together."""
+        """Return the correlation distance, which is smaller if both together are nearer to k records."""
         return super()._away(cluster, other) + abs(len(cluster) + len(other) - self.k) / self.k
 
     def _split(self, cluster: list[int]) -> list[list[int]]:

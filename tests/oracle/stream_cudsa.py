@@ -1,4 +1,4 @@
-"""CUDSA, written down as its steps are."""
+"""CUDSA, implemented step by step as described."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from oracle.stream_common import Plain, Span
 
 
 class Cudsa:
-    """A stream: `out` and `step` by record, `classes` what each class publishes, `kept` the store."""
+    """A stream: `out` and `step` by record, `classes` with published values, `kept` the stored classes."""
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], options: Mapping[str, object]) -> None:
         self.plain, self.k, self.need = Plain(came), k, need

@@ -1,4 +1,4 @@
-"""FAANST, written down as its steps are."""
+"""FAANST, implemented step by step as described."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from oracle.stream_common import Plain, Span
 
 
 class Faanst:
-    """A stream: `out` and `step` by record, `classes` what each class publishes, `kept` those that are accepted."""
+    """A stream: `out` and `step` by record, `classes` with published values, `kept` the accepted classes."""
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], options: dict[str, object]) -> None:
         self.plain, self.k, self.need = Plain(came), k, need

@@ -1,4 +1,4 @@
-"""FADS and FAST, written down as their steps are."""
+"""FADS and FAST, implemented step by step as described."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from oracle.stream_common import Plain, Span
 
 
 class Fads:
-    """A stream: `out` and `step` by record, `classes` what each class publishes, `kept` those that may be published
-    again."""
+    """A stream: `out` and `step` by record, `classes` with published values, `kept` the reusable classes."""
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, reuse_window: int) -> None:
         self.plain, self.k, self.need, self.life = Plain(came), k, need, reuse_window
@@ -30,7 +29,7 @@ class Fads:
             self._publish(self.window[0])
 
     def _round(self) -> None:
-        """The oldest record is due."""
+        """Publish the oldest record, which is due."""
         self._publish(self.window[0])
 
     def _publish(self, x: int) -> None:
@@ -50,7 +49,7 @@ class Fads:
             self._leave([x], SUPPRESSED if minimum is None else minimum)
 
     def _group(self, x: int) -> list[int]:
-        """The record and the nearest of k - 1 other persons, and of others with sensitive values that these lack."""
+        """Return the record and the nearest of k - 1 other persons, and of others with missing sensitive values."""
         plain_result = self.plain
         others = sorted(
             set(self.window) - {x},
@@ -78,7 +77,7 @@ class Fads:
 
 
 class Fast(Fads):
-    """FAST: a round is held, for all that would be due before `ahead` more records come."""
+    """FAST: one round processes all records that would be due before `ahead` more records arrive."""
 
     def __init__(
         self, came: Arrivals, k: int, need: Sequence[int], delta: int, reuse_window: int, lookahead: int

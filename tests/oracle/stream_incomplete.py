@@ -1,4 +1,4 @@
-"""IDEA, K-VARP and IoT anonymity, written down as their steps are."""
+"""IDEA, K-VARP and IoT anonymity, implemented step by step as described."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from oracle.stream_common import Plain, Span
 
 
 class _Window:
-    """A stream whose oldest record leaves when it is due: `out` and `step` by record, `classes` what each publishes,
-    `kept` those of the store."""
+    """A stream whose oldest record is published when it is due.
+
+    `out` and `step` by record, `classes` with published values, `kept` the stored classes.
+    """
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, store: int) -> None:
         self.plain, self.k, self.need, self.store = Plain(came), k, need, store
@@ -34,7 +36,7 @@ class _Window:
         raise NotImplementedError
 
     def group(self, x: int, others: Sequence[int], away: Callable[[int], float]) -> list[int]:
-        """The record and the nearest of k - 1 other persons, and of others with sensitive values that these lack."""
+        """Return the record and the nearest of k - 1 other persons, and of others with missing sensitive values."""
         plain_result = self.plain
         others = sorted(others, key=lambda r: (away(r), r))
         group = [x]
@@ -58,7 +60,7 @@ class _Window:
             self.window.remove(r)
 
     def make(self, group: Sequence[int], spans: list[Span], *, is_stored: bool) -> None:
-        """A new class leaves."""
+        """Publish a new class."""
         if is_stored:
             self.kept = [*self.kept, len(self.classes)][-self.store :] if self.store else []
         self.leave(group, len(self.classes))
@@ -66,7 +68,7 @@ class _Window:
 
 
 class Idea(_Window):
-    """IDEA."""
+    """IDEA, with similarity by common attributes."""
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, store: int, theta: float) -> None:
         self.theta = theta
@@ -87,7 +89,7 @@ class Idea(_Window):
             self.leave([x], SUPPRESSED)
 
     def _similar(self, x: int, y: int) -> float:
-        """The share of attributes that both have, less the distance on these."""
+        """Return the share of attributes that both have, less the distance on these."""
         plain_result, both, far = self.plain, 0.0, 0.0
         for a, (one, other) in enumerate(zip(plain_result.values[x], plain_result.values[y], strict=True)):
             if not isnan(one) and not isnan(other):
@@ -99,7 +101,7 @@ class Idea(_Window):
         return all(isnan(v) or low <= v <= high for (low, high), v in zip(spans, self.plain.values[x], strict=True))
 
     def _span(self, group: Sequence[int]) -> list[Span]:
-        """Return what those that have a value span of each attribute."""
+        """Return the span of each attribute over the records that have a value."""
         spans = []
         for a in range(self.plain.width):
             known_groups = [r for r in group if not isnan(self.plain.values[r][a])]

@@ -1,4 +1,4 @@
-"""(k,l)-clustering, written down as its steps are."""
+"""(k,l)-clustering, implemented step by step as described."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from oracle.stream_common import Plain, Span
 
 
 class KLClustering:
-    """A stream: `out` and `step` by record, `classes` what each class publishes, `clusters` the persons of each."""
+    """A stream: `out` and `step` by record, `classes` with published values, `clusters` the persons of each."""
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int) -> None:
         self.plain, self.k, self.need = Plain(came), k, need

@@ -1,4 +1,4 @@
-"""Puri-Haritha, written down as its steps are."""
+"""Puri-Haritha, implemented step by step as described."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from oracle.stream_common import Plain, Span
 
 
 class PuriHaritha:
-    """A stream: `out` and `step` by record, `classes` what each class publishes, `kept` those to be used again."""
+    """A stream: `out` and `step` by record, `classes` with published values, `kept` the reusable classes."""
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], options: Mapping[str, object]) -> None:
         self.plain, self.k, self.need = Plain(came), k, need

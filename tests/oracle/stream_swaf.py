@@ -1,4 +1,4 @@
-"""SWAF, written down as its steps are: a tree of objects, of which each knows its records that wait."""
+"""SWAF, implemented step by step as described: a tree of regions, each with its pending records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from oracle.stream_common import Plain, Span
 
 
 class Region:
-    """`spans`: of a number the ends between which it lies, of a category its node, twice."""
+    """A region of the tree; `spans`: for a number the ends that limit it, for a category its node, twice."""
 
     def __init__(self, above: Region | None, spans: list[Span]) -> None:
         self.above, self.spans = above, spans
@@ -22,7 +22,7 @@ class Region:
 
 
 class Swaf:
-    """A stream: `out` and `step` by record, `classes` what each class publishes, `kept` those that regions publish."""
+    """A stream: `out` and `step` by record, `classes` with published values, `kept` the classes of regions."""
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int) -> None:
         self.plain, self.k, self.need = Plain(came), k, need
@@ -89,7 +89,7 @@ class Swaf:
             self._specialize(child)
 
     def _cut(self, region: Region, a: int) -> tuple[Callable[[int], object], dict[object, Span]]:
-        """Return which part a record belongs to (None: none), and what parts span."""
+        """Return a function that maps a record to its part (None: no part), and the spans of the parts."""
         value = [v[a] for v in self.plain.values]
         known_values = sorted(value[r] for r in region.waiting if not isnan(value[r]))
         spans: dict[object, Span] = {}

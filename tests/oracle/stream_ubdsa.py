@@ -1,4 +1,4 @@
-"""UBDSA, written down as its steps are."""
+"""UBDSA, implemented step by step as described."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Cluster:
 
 
 class Ubdsa:
-    """A stream: `out` and `step` by record, `classes` what each class publishes, `kept` the store."""
+    """A stream: `out` and `step` by record, `classes` with published values, `kept` the stored classes."""
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], options: Mapping[str, object]) -> None:
         self.plain, self.k, self.need = Plain(came), k, need

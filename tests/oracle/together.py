@@ -1,6 +1,6 @@
-"""What readers see of rows that share pseudonyms, by trying every way to lay one component over another.
+"""Rows that readers cannot distinguish among rows that share pseudonyms, by every overlay of two components.
 
-Nothing is shared with the package. A row is a label, how many records it is, and a pseudonym or None in each column.
+Nothing is shared with the package. A row is a label, its number of records, and a pseudonym or None in each column.
 Slow: for components of a few rows.
 """
 
@@ -13,7 +13,7 @@ Row = tuple[str, int, tuple[str | None, ...]]
 
 
 def components(rows: Sequence[Row]) -> list[list[Row]]:
-    """Rows that share pseudonyms, directly or by way of others."""
+    """Return the components: rows that share pseudonyms, directly or through other rows."""
     values: list[list[Row]] = []
     for row in rows:
         touched = [c for c in values if any(set(row[2]) & set(other[2]) - {None} for other in c)]
@@ -22,7 +22,7 @@ def components(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def laid_over(one: Sequence[Row], other: Sequence[Row]) -> Iterator[dict[Row, Row]]:
-    """Every way to give the pseudonyms of `one` other names such that its rows are those of `insensitive`."""
+    """Yield every renaming of the pseudonyms of `one` such that its rows are those of `other`, as pairs of rows."""
     if sorted(r[:2] for r in one) != sorted(r[:2] for r in other):
         return
     for order in permutations(other):
@@ -41,7 +41,7 @@ def laid_over(one: Sequence[Row], other: Sequence[Row]) -> Iterator[dict[Row, Ro
 
 
 def equal_rows(rows: Sequence[Row]) -> dict[Row, set[Row]]:
-    """Of each row all rows that a reader cannot tell from it but by the pseudonyms themselves."""
+    """Return for each row all rows that a reader can only distinguish from it by the pseudonyms themselves."""
     parts = components(rows)
     values_by_row: dict[Row, set[Row]] = {row: set() for row in rows}
     for one in parts:

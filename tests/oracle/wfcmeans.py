@@ -1,4 +1,4 @@
-"""WF-C-means again, record by record."""
+"""WF-C-means, implemented plainly, record by record."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ UNIT = 2**30
 
 
 class Clusters:
-    """`spots`: records as places of numbers, 0 to UNIT, None for NULL; `declared`: weights of columns."""
+    """Weighted fuzzy clusters.
+
+    `spots`: records as positions of numbers, 0 to UNIT, None for NULL; `declared`: weights of columns.
+    """
 
     def __init__(self, spots: Sequence[Spot], declared: Sequence[float], seeds: Sequence[int]) -> None:
         self.spots, self.declared = spots, declared
@@ -59,13 +62,13 @@ class Clusters:
 
 
 def mean(spots: Sequence[Spot]) -> Spot:
-    """Rounded to whole places."""
+    """Return the mean, rounded to whole positions."""
     columns = [[x for x in column if x is not None] for column in zip(*spots, strict=True)]
     return tuple((2 * sum(c) + len(c)) // (2 * len(c)) if c else None for c in columns)
 
 
 def wfcmeans(spots: Sequence[Spot], declared: Sequence[float], k: int, seeds: Sequence[int], rounds: int) -> list[int]:
-    """The cluster of every record."""
+    """Return the cluster of every record."""
     clusters = Clusters(spots, declared, seeds)
     all_numbers = range(len(seeds))
     for done in range(rounds):

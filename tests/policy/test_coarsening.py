@@ -1,5 +1,4 @@
-"""`coarsen`: interval ends on a grid, and inner nodes of every n-th level only, in whatever a call asks for beside
-it."""
+"""`coarsen`: interval ends on a grid, and inner nodes of every n-th level only, with any other settings."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ PAIRS = ["a11", "a12", "a21", "a22", "b11", "b11", "c11", "c2"]
 
 
 def rows(con: Any, values: list[Any], type_: str = "VARCHAR") -> None:
-    """Creates t(place), a row per value, and the hierarchy `places`."""
+    """Create t(place), one row per value, and the hierarchy `places`."""
     con.execute(f"CREATE OR REPLACE TABLE t (place {type_})")
     con.executemany("INSERT INTO t VALUES (?)", [(v,) for v in values])
     dbanon.load_hierarchy(con, "places", PLACES)
@@ -119,7 +118,7 @@ def test_max_level_overrides_round_or_raises(con: Any) -> None:
 
 
 def test_inner_node_value_published_on_round_level(con: Any) -> None:
-    """With escape the value a1 (2) is no leaf. A reader cannot tell it from a generalized one."""
+    """With escape the value a1 (2) is no leaf. A reader cannot distinguish it from a generalized one."""
     rows(con, ["a1", "a1", "a", "a", "b11", "b11"])
     escaped = f"k := 2, {TREE}, escape_labels := true"
     assert [c[:2] for c in classes(con, escaped)] == [("a", 2), ("a1", 2), ("b11", 2)]
@@ -271,7 +270,7 @@ def test_default_date_grid_not_loosened_tree_has_levels(con: Any) -> None:
 
 
 def random_paths(rng: random.Random) -> list[list[str]]:
-    """Leaves up to the root of a ragged tree."""
+    """Return paths from the leaves up to the root of a ragged tree."""
     paths, inner = [["*"]], set()
     for number in range(1, rng.randint(4, 30)):
         above = rng.randrange(max(0, len(paths) - 8), len(paths))
@@ -282,7 +281,7 @@ def random_paths(rng: random.Random) -> list[list[str]]:
 
 @pytest.mark.parametrize("seed", range(16))
 def test_published_nodes_on_round_levels_cover_values(con: Any, seed: int) -> None:
-    """A value is beside what was published for it: an inner node above it, nearest to what is published without."""
+    """A value next to its published cell: an inner node above it, nearest to the cell published without coarsening."""
     rng = random.Random(seed)
     paths = random_paths(rng)
     lines = {path[0]: path for path in paths}
@@ -316,7 +315,7 @@ def test_published_nodes_on_round_levels_cover_values(con: Any, seed: int) -> No
 
 @pytest.mark.parametrize("seed", range(20))
 def test_an_algorithm_weighs_the_loss_that_is_published(seed: int) -> None:
-    """What the climbs by hand give, in all heights, for classes of all pairs of values."""
+    """Losses equal those of climbs by hand, with all heights, for classes of all pairs of values."""
     rng = random.Random(seed)
     paths = random_paths(rng)
     lines = sorted(path[::-1] for path in paths)
@@ -417,7 +416,7 @@ def test_a_materialized_view_and_its_refresh_keep_round(con: Any) -> None:
 
 
 def test_release_readers_accept_rounded_nodes(con: Any) -> None:
-    """kl_divergence by hand: 6 records of * over 9 leaves are 2/3 a cell, b11 gets its 2 and 2/3 of the 6."""
+    """kl_divergence by hand: 6 records of * over 9 leaves are 2/3 per cell, b11 gets its 2 and 2/3 of the 6."""
     rows(con, PAIRS)
     call = (
         f"FROM kacpc_metrics('t', k := 2, qi := ['place'], {TREE}, coarsen := {{'place': 3}}, "

@@ -1,4 +1,4 @@
-"""top and bottom beside a grid: what a class beyond them, or across them, publishes."""
+"""top and bottom in addition to a grid: published cells of a class beyond or across them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AGES = (3, 5, 7, 12, 14, 16, 88, 93, 96, 99, 101, 104)
     ],
 )
 def test_class_beyond_top_or_bottom_publishes_bound(con: Any, settings: str, expected: list[str]) -> None:
-    """3, 5 and 7 are <=10, though the cell of 10 on the grid reaches to 19; 99, 101 and 104 are >=95."""
+    """3, 5 and 7 are <=10, though the cell of 10 on the grid reaches 19; 99, 101 and 104 are >=95."""
     con.execute(f"CREATE TABLE people AS SELECT unnest({list(AGES)}) AS age")
     call = f"kacpc('people', k := 3, qi := ['age'], rounding := {{'age': 10}}, {settings})"
     rows = con.execute(f"SELECT age, class_id FROM {call} GROUP BY ALL ORDER BY class_id").fetchall()

@@ -1,4 +1,4 @@
-"""The policy as a table: what a row means, how it is written, that a call can only tighten it, and what is reported."""
+"""The policy as a table: its rows, writing it, tightening by calls, and reported problems."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COLUMNS = ("rid", "person", "age", "sex", "ward", "disease", "region", "note", "
 
 @pytest.fixture(scope="module")
 def open_clinic() -> Iterator[Any]:
-    """An attached plain connection with the table `patients` and hierarchies of its wards."""
+    """Provide an attached plain connection with the table `patients` and hierarchies of its wards."""
     with duckdb.connect() as connection:
         dbanon.attach(connection)
         connection.execute(f"CREATE TABLE patients AS {PATIENTS}")
@@ -42,20 +42,20 @@ def open_clinic() -> Iterator[Any]:
 
 @pytest.fixture
 def clinic(open_clinic: Any) -> Any:
-    """The same with an empty policy."""
+    """Provide `open_clinic` with an empty policy."""
     open_clinic.execute("DELETE FROM dbanon.policy")
     return open_clinic
 
 
 def insert(connection: Any, *rows: tuple[Any, ...], columns: str = "table_name, column_name, role") -> None:
-    """INSERT INTO dbanon.policy."""
+    """Insert rows into dbanon.policy."""
     for row in rows:
         places = ", ".join("?" for _ in row)
         connection.execute(f"INSERT INTO dbanon.policy ({columns}) VALUES ({places})", row)
 
 
 def published_columns(connection: Any, arguments: str = "k=2", source: str = "patients") -> list[str]:
-    """Names of the released columns."""
+    """Return the names of the released columns."""
     result = connection.execute(f"FROM kacpc('{source}', {arguments})")
     names = [column[0] for column in result.description]
     assert len(result.fetchall()) >= 2
@@ -64,13 +64,13 @@ def published_columns(connection: Any, arguments: str = "k=2", source: str = "pa
 
 
 def values(connection: Any, column: str, arguments: str = "k=3") -> set[Any]:
-    """The distinct released values of a column."""
+    """Return the distinct released values of a column."""
     rows = connection.execute(f"SELECT DISTINCT {column} FROM kacpc('patients', {arguments})").fetchall()
     return {row[0] for row in rows}
 
 
 def problems(connection: Any) -> list[tuple[Any, ...]]:
-    """Rows of policy_problems() without the database."""
+    """Return the rows of policy_problems() without the database."""
     return [row[1:] for row in connection.execute("FROM policy_problems()").fetchall()]
 
 
@@ -341,7 +341,7 @@ def test_declare_of_an_unknown_table_is_an_error(clinic: Any) -> None:
         dbanon.declare(clinic, "patient", age="quasi")
 
 
-# --- what a call may do -------------------------------------------------------------------------------------
+# --- permitted calls ------------------------------------------------------------------------------------------
 
 PARAMETERS = {
     "qi": "qi := ['age', 'region']",
@@ -441,7 +441,7 @@ def test_an_unknown_column_of_a_call_names_the_parameter(clinic: Any, parameter:
 
 
 def both(connection: Any, column: str, declared: dict[str, Any], asked: str) -> set[Any]:
-    """Released values where a setting is declared, which must be those where the call gives it."""
+    """Return the released values with a declared setting; assert that they equal those with the setting in the call."""
     base: Any = ("quasi", "wards") if column == "ward" else "quasi"
     dbanon.declare(connection, "patients", **{column: base})
     from_call = values(connection, column, f"k := 3, {asked}")
@@ -750,7 +750,7 @@ def test_dropping_a_table_leaves_reported_orphans(clinic: Any) -> None:
 
 
 def test_a_row_of_a_schema_that_has_no_such_table_is_an_orphan(clinic: Any) -> None:
-    """Such a row says nothing about main.patients, so its author must hear of it."""
+    """Such a row has no effect on main.patients, so its author must be informed."""
     insert(clinic, ("patients", "age", "identifier", "mian"), columns="table_name, column_name, role, schema_name")
     with pytest.raises(duckdb.Error, match="for table 'patients' in schema 'mian' match no table"):
         published_columns(clinic, "k=2, qi=['age']")
@@ -758,7 +758,7 @@ def test_a_row_of_a_schema_that_has_no_such_table_is_an_orphan(clinic: Any) -> N
 
 
 def test_a_row_about_a_table_of_another_database_is_an_orphan(con: Any, tmp_path: Path) -> None:
-    """A policy lives in its table's database: elsewhere it has no effect, so its author must hear of it."""
+    """A policy is stored in its table's database: elsewhere it has no effect, so its author must be informed."""
     con.execute(f"ATTACH '{tmp_path / 'c.duckdb'}' AS clinic")
     con.execute(f"CREATE TABLE clinic.main.patients AS {PATIENTS}")
     insert(con, ("clinic.main.patients", "age", "identifier"))
@@ -782,14 +782,17 @@ def test_policy_problems_reads_every_attached_database(con: Any, tmp_path: Path)
 
 
 def repeats(connection: Any) -> list[tuple[str, str, bool]]:
-    """Table, column and whether there is a statement, of the identifiers that policy_problems reports as repeated."""
+    """Return the identifiers that policy_problems reports as repeated.
+
+    Each is its table, its column and whether there is a statement.
+    """
     rows = connection.execute("FROM policy_problems()").fetchall()
     return [(row[2], row[3], row[5] is not None) for row in rows if "occur in more than one row" in row[4]]
 
 
 @pytest.fixture
 def stays(clinic: Any) -> Any:
-    """Six people with ten stays each; `person` is declared as no more than an identifier."""
+    """Create six people with ten stays each; `person` is only declared as an identifier."""
     clinic.execute("""
         CREATE OR REPLACE TABLE stays AS
         SELECT 'P' || p AS patient, p * 10 + v AS stay, ['Ann', 'Bob'][1 + p % 2] AS name, 20 + p AS age
@@ -976,7 +979,7 @@ def test_rare_sensitive_values_are_published_and_counted(clinic: Any) -> None:
 
 @pytest.fixture
 def visits(clinic: Any) -> Any:
-    """Six people with ten visits each, in `visits`."""
+    """Create six people with ten visits each, in `visits`."""
     clinic.execute("""
         CREATE OR REPLACE TABLE visits AS
         SELECT p AS person, v AS visit, 20 + p AS age, CASE WHEN p = 0 THEN 'inn' ELSE 'home' END AS stay

@@ -1,4 +1,4 @@
-"""dbanon.relation says by which columns rows are about people: no call need say it, and none may say otherwise."""
+"""dbanon.relation states the columns that link rows to people: calls need not repeat it, and cannot change it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import dbanon
 
 @pytest.fixture
 def opened() -> Iterator[Any]:
-    """Twelve people with two visits each, related by keys of different names."""
+    """Create twelve people with two visits each, related by keys of different names."""
     with duckdb.connect() as con:
         dbanon.attach(con)
         con.execute("CREATE TABLE people AS SELECT i AS id, 20 + i AS age FROM range(12) AS r (i)")
@@ -65,7 +65,7 @@ def test_contradicting_call_refused(opened: Any) -> None:
 def test_a_relation_of_the_open_transaction_is_not_ignored(opened: Any) -> None:
     opened.execute("BEGIN")
     opened.execute("INSERT INTO dbanon.relation (table_name, entity_name, key) VALUES ('labs', 'people', ['id'])")
-    assert opened.execute("FROM kacpc('visits', k := 3, entity := 'people')").fetchall()  # it is about others
+    assert opened.execute("FROM kacpc('visits', k := 3, entity := 'people')").fetchall()  # it is about other people
     opened.execute("DELETE FROM dbanon.relation WHERE table_name = 'visits'")
     with pytest.raises(duckdb.Error, match="the policy of visits changed after this statement was planned"):
         opened.execute("FROM kacpc('visits', k := 3, entity := 'people')").fetchall()

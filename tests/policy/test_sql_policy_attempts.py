@@ -1,4 +1,4 @@
-"""A table function refuses every parameter that would loosen the policy, and what it returns is within the policy."""
+"""A table function refuses every parameter that would loosen the policy, and its result is within the policy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ import dbanon
 
 
 def forbidden_rows(con: Any, attempt: Attempt, table: str = "patients", algorithm: str = "mondrian") -> list[str]:
-    """Return what the policy forbids of the rows that a call returns."""
+    """Return the rows of a call that the policy forbids."""
     query = f"FROM {algorithm}('{table}', k := {K}{attempt.sql_arguments})"
     result = con.execute(query, dict(attempt.parameters) or None)
     rows = result.fetchall()

@@ -1,5 +1,7 @@
-"""What is true of every registered privacy model: its arrays, its SQL and its definition in plain Python agree; a table
-that can meet it does, and gate, certificate, `anonymity` and the documentation know it."""
+"""Properties of every registered privacy model: its arrays, SQL and definition in plain Python agree.
+
+A table that can meet the model does; gate, certificate, `anonymity` and the documentation know it.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ TABLES = 30
 
 
 def oracle(model: PrivacyModel, form: ModelForm) -> Oracle:
-    """The definition of a form, which shares nothing with the package."""
+    """Return the definition of a form, which shares nothing with the package."""
     oracle_for_known = models.ORACLES.get((model.name, form.name))
     if oracle_for_known is None:
         oracle_for_known = importlib.import_module(f"test_{model.name}").ORACLE
@@ -47,13 +49,13 @@ def oracle(model: PrivacyModel, form: ModelForm) -> Oracle:
 
 
 def call_parameters(model: PrivacyModel, form: ModelForm) -> dict[str, Any]:
-    """Parameters that ask for a form: of whole numbers for 2, of others for 0.4."""
+    """Return parameters that require a form: 2 for whole numbers, 0.4 for others."""
     selected_mapping = {model.form_parameter: form.name} if model.form_parameter else {}
     return {model.parameter: 2 if isinstance(model.parameters[0].kind, Integer) else 0.4, **selected_mapping}
 
 
 def table_of(model: PrivacyModel, form: ModelForm, seed: int) -> tuple[Case, list[list[int]]]:
-    """A random table of which a form is asked, and a random grouping of its records."""
+    """Return a random table with a form as its constraint, and a random grouping of its records."""
     actual_case = case("hierarchical t" if form.value_order == "hierarchy" else "p", seed)
     kept_values_by_name = {name: value for name, value in actual_case.asked.items() if name in ("k", "multi_sensitive")}
     actual_case = replace(
@@ -67,7 +69,7 @@ def table_of(model: PrivacyModel, form: ModelForm, seed: int) -> tuple[Case, lis
 
 
 def defined(made: Case, of: ModelRequirement, classes: Sequence[Class]) -> models.Achieved:
-    """Return what classes achieve by the definition."""
+    """Return the values that classes achieve by the definition."""
     column = made.columns[of.sensitive]
     joint = made.asked.get("multi_sensitive") == "joint"
     return oracle(of.privacy_model, of.form_definition)(
@@ -87,7 +89,7 @@ def test_arrays_and_definition_agree(model: PrivacyModel, form: ModelForm) -> No
             expected = defined(encoded_table, one_model, encoded_table.classes(groups))
             for group, value in zip(groups, expected.classes, strict=True):
                 if models.size(encoded_table.classes([group])[0]) == 0:
-                    continue  # nobody is known: no class of a release
+                    continue  # no person is known: no class of a release
                 rows = np.array(sorted(place[record] for record in group))
                 assert float(limits.worst_measure(space, rows, one_model)) == pytest.approx(float(value), abs=1e-9), (
                     seed,
@@ -99,7 +101,7 @@ def test_arrays_and_definition_agree(model: PrivacyModel, form: ModelForm) -> No
 
 @every_form
 def test_sql_and_definition_agree(model: PrivacyModel, form: ModelForm) -> None:
-    """The macro of the model's file on counts of classes."""
+    """Checks the macro of the model's file on counts of classes."""
     with duckdb.connect() as con:
         for seed in range(TABLES):
             encoded_table, groups = table_of(model, form, seed)
@@ -126,12 +128,12 @@ def test_sql_and_definition_agree(model: PrivacyModel, form: ModelForm) -> None:
 
 
 def _macro_sql(model: PrivacyModel, call: str, **values: object) -> Sql:
-    """Return what a macro of the model's file gives."""
+    """Return the value of a macro of the model's file."""
     return fill_text(f"{{% import '{model.sql_file}' as model %}}{{{{ {call} }}}}", values)
 
 
 def _counts(con: Any, made: Case, of: ModelRequirement, classes: Sequence[Class]) -> None:
-    """Tables of what classes hold of a sensitive column, and of its hierarchy."""
+    """Create tables of the counts of a sensitive column by class, and of its hierarchy."""
     column, type_ = made.columns[of.sensitive], made.columns[of.sensitive].type
     stored_values = [
         (i, v, n) for i, part in enumerate(classes) for v, n in models.persons_by_value(part, of.sensitive).items()
@@ -153,7 +155,7 @@ def _counts(con: Any, made: Case, of: ModelRequirement, classes: Sequence[Class]
 
 
 def _nodes(rows: Sequence[Sequence[str]]) -> tuple[list[tuple[str, str | None, str]], list[tuple[str, int]]]:
-    """Nodes (node, parent, label) and leaves (label, place) of a hierarchy of ARX rows."""
+    """Return nodes (node, parent, label) and leaves (label, place) of a hierarchy of ARX rows."""
     lines = [tuple(reversed(row)) for row in rows]
     all_lines = sorted({line[:n] for line in lines for n in range(1, len(line) + 1)})
     nodes = [("/".join(n), "/".join(n[:-1]) if len(n) > 1 else None, n[-1]) for n in all_lines]
@@ -228,7 +230,7 @@ _cuts: list[int] = []
 
 
 def _neighbours(request: Any, rows: Any, *domains: Any) -> Any:
-    """In place of dbanon_cluster: neighbours by the first quasi-identifier, whatever the models ask."""
+    """Cluster neighbours by the first quasi-identifier, ignoring all models; replaces dbanon_cluster."""
     if len(request) == 0:
         return pa.array([], cluster.ANSWER_TYPE)
     groups = sorted(rows.to_pylist()[0], key=lambda group: group["c0"])
@@ -245,7 +247,7 @@ MIXED = "SELECT i AS age, ['Flu', 'HIV', 'Cancer'][1 + i % 3] AS disease FROM ra
 
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A connection whose clustering looks at no model."""
+    """Create a connection whose clustering ignores all models."""
     monkeypatch.setattr(cluster, "dbanon_cluster", _neighbours)
     con = dbanon.attach(duckdb.connect())
     con.execute(f"CREATE TABLE people AS {PEOPLE}")
@@ -343,7 +345,7 @@ def test_model_measured_on_any_table(model: PrivacyModel, form: ModelForm) -> No
                     assert display[2] == pytest.approx(expected, abs=1e-9), (seed, encoded_table.sensitive)
 
 
-# --- what is said of it --------------------------------------------------------------------------------------------
+# --- documentation of the models -----------------------------------------------------------------------------------
 
 
 def test_model_parameters_in_registered_order() -> None:

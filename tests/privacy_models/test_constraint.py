@@ -16,7 +16,7 @@ A, B, C, UNKNOWN = 0, 1, 2, -1
 
 
 def space_of(counts: Sequence[int], persons: Sequence[int] | None = None) -> EncodedTable:
-    """Tuples of one number with these counts; the person of every row."""
+    """Return tuples of one number with these counts; the person of every row."""
     codes = np.arange(len(counts), dtype=np.int32).reshape(-1, 1)
     people = None if persons is None else np.array(persons, np.int64)
     number = NumericAttribute(np.arange(len(counts), dtype=np.float64), True)

@@ -1,4 +1,4 @@
-"""Delta-disclosure privacy (Brickell and Shmatikov 2008): its definition, and what is its own."""
+"""Delta-disclosure privacy (Brickell and Shmatikov 2008): its definition and its particular properties."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def ORACLE(  # noqa: N802
     order: Sequence[str] | None,
     tree: Rows | None,
 ) -> Achieved:
-    """The greatest |ln(p / q)| over all values of the table, NULL one of them; infinite where p is 0."""
+    """Return the greatest |ln(p / q)| over all values of the table, NULL one of them; infinite where p is 0."""
     full_table_shares = models.table_shares(classes, column)
 
     def measure(part: Class) -> Number:
@@ -49,7 +49,7 @@ def test_share_bounded_both_ways_and_never_vanishes() -> None:
 
 @pytest.fixture(scope="module")
 def db() -> Any:
-    """Ages 1 to 8: of the older four three have HIV, of the younger one."""
+    """Create ages 1 to 8: of the older four three have HIV, of the younger one."""
     with duckdb.connect() as con:
         dbanon.attach(con)
         diseases = ["Flu", "Flu", "Flu", "HIV", "Flu", "HIV", "HIV", "HIV"]
@@ -83,7 +83,7 @@ def test_search_keeps_delta_without_kernel_support(db: Any, improve: int) -> Non
 
 
 def test_impossible_delta_is_reported(db: Any) -> None:
-    """Judged within equal values of the other column, a disease that never comes with a cause is missing."""
+    """Judged within equal values of the other column, a disease that never occurs with a cause is missing."""
     table_of(db, {"age": "INTEGER", "disease": "VARCHAR", "cause": "VARCHAR"}, [(1, "a", "x"), (2, "b", "y")] * 4, "u")
     arguments = {
         "k": 2,

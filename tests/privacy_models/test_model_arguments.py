@@ -22,7 +22,7 @@ ROWS = """
 
 @pytest.fixture(scope="module")
 def people() -> Iterator[Any]:
-    """An attached connection with six people and a hierarchy."""
+    """Provide an attached connection with six people and a hierarchy."""
     con = dbanon.attach(duckdb.connect())
     con.execute(f"CREATE TABLE people AS FROM (VALUES {ROWS}) AS p (rid, age, disease, cause, score)")
     dbanon.load_hierarchy(con, "infectious", INFECTIOUS)
@@ -36,7 +36,7 @@ BASE = "'people', k := 2, qi := ['age']"
 def refusal_message(
     con: Any, written: str, function: str = "kacpc", sensitive: str = ", sensitive := ['disease']"
 ) -> str:
-    """The error of a call."""
+    """Return the error of a call."""
     with pytest.raises(duckdb.Error) as caught:
         con.execute(f"FROM {function}({BASE}{sensitive}, {written})").fetchall()
     assert con.execute("SELECT 42").fetchall() == [(42,)]
@@ -44,7 +44,7 @@ def refusal_message(
 
 
 def released_rows(con: Any, written: str, sensitive: str = ", sensitive := ['disease']") -> list[tuple[Any, ...]]:
-    """The rows of a call."""
+    """Return the rows of a call."""
     rows = con.execute(f"FROM kacpc({BASE}{sensitive}, {written})").fetchall()
     assert len(rows) == 6
     return list(rows)
@@ -162,7 +162,7 @@ def test_uncovered_value_error_does_not_quote_it(people: Any) -> None:
 
 
 NOT_MET: list[tuple[str, str, str, str]] = [
-    # asked, the model as named, the most, which then works
+    # parameter, the named model, the stated maximum, and the parameter that then works
     ("l := 4", "l = 4", "l = 3", "l := 3"),
     ("p := 9", "p = 9", "p = 3", "p := 3"),
     ("l := 3, diversity := 'entropy'", "l = 3, diversity = 'entropy'", "l = 2", "l := 2, diversity := 'entropy'"),
@@ -189,7 +189,7 @@ def test_impossible_parameter_states_maximum(
 
 
 def _released_or_left_out(people: Any, algorithm: str, works: str) -> int:
-    """Return the number of records that a call releases or, by a rule of its algorithm, leaves out."""
+    """Return the number of records that a call releases or suppresses by a rule of its algorithm."""
     call = f"({BASE}, sensitive := ['disease'], {works})"
     left_out = f"SELECT value::INTEGER FROM {algorithm}_metrics{call} WHERE metric = 'suppressed'"
     rows = people.execute(f"FROM {algorithm}{call}").fetchall()
@@ -216,7 +216,7 @@ def test_unsatisfiable_value_is_reported(people: Any) -> None:
     ],
 )
 def test_suggested_share_is_rounded_to_be_accepted(people: Any, asked: Asked, most: str) -> None:
-    """Two of three have Flu; who is at work has HIV, and who is at home has not."""
+    """Two of three have Flu; a person at work has HIV, and one at home does not."""
     con = dbanon.attach(people.cursor())
     rows = "('Flu', 'home'), ('Flu', 'home'), ('HIV', 'work'), ('Flu', 'home'), ('Flu', 'home'), ('HIV', 'work')"
     con.execute(

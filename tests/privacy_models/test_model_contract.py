@@ -1,5 +1,7 @@
-"""Every algorithm meets every privacy model on the classes that it publishes, or says what cannot be met: thousands of
-random tables below SQL, dozens in SQL, all judged by the definitions in models.py."""
+"""Every algorithm meets every privacy model on its published classes, or names the unmet one.
+
+Thousands of random tables below SQL and dozens in SQL are judged by the definitions in models.py.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ SQL_CASES = 65
 
 
 def clustered(made: Case, algorithm: str) -> list[list[int]]:
-    """Records of each class that a reader sees."""
+    """Return the records of each published class."""
     built, order = encoded(made)
     selected_algorithm = algorithms.find(algorithm)
     names = tuple(f"q{j}" for j in range(len(made.attributes)))
@@ -63,7 +65,7 @@ def clustered(made: Case, algorithm: str) -> list[list[int]]:
 
 
 def contract(made: Case, algorithm: str) -> str:
-    """Asserts that an algorithm meets what is asked, or says that it cannot be met; tells which."""
+    """Assert that an algorithm meets the constraint or reports that it cannot be met; return which."""
     expected = cannot(made, range(len(made.records)))
     if "k" in expected:
         return "k"
@@ -86,13 +88,13 @@ def test_classes_meet_model_or_whole_table_misses(algorithm: str, model: str) ->
     assert ends["released"] > 0, ends
 
 
-# --- the most that a table allows -----------------------------------------------------------------------------------
+# --- the maximum of a table -----------------------------------------------------------------------------------------
 
 FORMS = {"l": ("diversity", "c"), "t": ("ground_distance",), "alpha": (), "p": (), "beta": ("likeness",)}
 
 
 def achieved(made: Case, groups: Sequence[Sequence[int]], name: str, column: int) -> models.Achieved:
-    """Return what classes measure by the model of a parameter, in the form that the case asks for."""
+    """Return the values of classes by the model of a parameter, in the form of the case."""
     classes, joint, parameters = made.classes(groups), made.asked.get("multi_sensitive") == "joint", made.asked
     if name in ("l", "p"):
         kind = parameters.get("diversity", "distinct") if name == "l" else "distinct"
@@ -111,7 +113,7 @@ def achieved(made: Case, groups: Sequence[Sequence[int]], name: str, column: int
 
 
 def bounds(made: Case) -> Asked | None:
-    """Return what the case asks for, moved to exactly what the whole table has; None where that cannot be asked for."""
+    """Return the constraint, moved to the exact values of the whole table; None where these cannot be requested."""
     everything = [range(len(made.records))]
     moves: Asked = {}
     for name in FORMS:
@@ -131,7 +133,7 @@ def bounds(made: Case) -> Asked | None:
 @pytest.mark.parametrize("model", [model for model in MODELS if model != "k"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_whole_table_value_is_strictest_accepted(algorithm: str, model: str) -> None:
-    """More is an error that names the most there is, and asking for that works."""
+    """A stricter value is an error that names the maximum, and requesting the maximum works."""
     tried_number = 0
     for seed in range(20_000, 20_024):
         actual_case = case(model, seed)
@@ -169,7 +171,7 @@ def accepted_bound(made: Case, algorithm: str, name: str) -> float:
 
 
 def the_most(error: Exception) -> tuple[str, float]:
-    """The parameter and the value that an error says is the most that can be asked for."""
+    """Return the parameter and the maximum that an error states."""
     match = re.search(r"the most that they allow is (?:(c) above|(\w+) =) (\S+)\. Hint", str(error))
     assert match, str(error)
     value = float(match[3])
@@ -181,7 +183,7 @@ def the_most(error: Exception) -> tuple[str, float]:
 
 @pytest.fixture(scope="module")
 def db() -> Iterator[Any]:
-    """One attached connection with the hierarchies."""
+    """Provide one attached connection with the hierarchies."""
     con = duckdb.connect()
     dbanon.attach(con)
     for name, rows in (("area", AREA), ("illness", ILLNESS), ("cause", CAUSE)):
@@ -197,7 +199,7 @@ def rows_of(con: Any, query: str) -> list[dict[str, Any]]:
 
 
 def contract_in_sql(con: Any, made: Case, algorithm: str, nulls: str, told: bool) -> str:
-    """Asserts the same of the three calls; `told`: the release tells which record is which, in a column of its own."""
+    """Assert the contract for the three calls; `told`: the release has a column that identifies each record."""
     quasi = stored(con, made)
     arguments = arguments_of(made, quasi) | {"nulls": nulls} | complete_parameters(algorithm)
     if told:
@@ -206,7 +208,7 @@ def contract_in_sql(con: Any, made: Case, algorithm: str, nulls: str, told: bool
     try:
         rows = rows_of(con, f"FROM {call_of(algorithm, arguments)}")
     except duckdb.Error as error:
-        own_keys = algorithms.find(algorithm).defaults.keys()  # a model that the algorithm asks for by itself
+        own_keys = algorithms.find(algorithm).defaults.keys()  # a model that the algorithm requires by itself
         assert blamed(error) in cannot(made, keeps) | own_keys, f"{made}, nulls: {nulls}: {error}"
         return "infeasible"
     about = f"{made}, nulls: {nulls}"
@@ -244,7 +246,7 @@ METRICS = {"l": "l_diversity", "t": "t_closeness", "alpha": "alpha", "p": "p_sen
 
 
 def measures(made: Case, classes: list[list[int]]) -> dict[str, float]:
-    """The metrics of the models that are asked for."""
+    """Return the metrics of the models in the constraint."""
     mapping = {"k": float(models.k(made.classes(classes)).table)}
     for name, metric in METRICS.items():
         for i, column in enumerate(made.sensitive) if name in made.asked else ():

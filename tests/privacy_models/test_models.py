@@ -72,7 +72,7 @@ def test_diversity_ignores_null_others_count_it() -> None:
 
 
 def test_persons_counted_and_unknown_never_count() -> None:
-    """A has Flu twice and HIV, B Flu; whose the Cancer is nobody knows. In the other class A has Flu again."""
+    """A has Flu twice and HIV, B Flu; the person with Cancer is unknown. In the other class A has Flu again."""
     first = [(("Flu",), "A"), (("Flu",), "A"), (("HIV",), "A"), (("Flu",), "B"), (("Cancer",), None)]
     classes = [first, [(("Flu",), "A"), (("HIV",), "C")]]
     assert models.k(classes).classes == (2, 2)
@@ -94,7 +94,7 @@ def test_joint_is_within_equal_values_of_the_other_columns() -> None:
 
 
 def test_distance_is_minimal_transport_work() -> None:
-    """Six grains each: of all ways of pairing them the one with the least mean distance."""
+    """Six grains each: the pairing with the least mean distance."""
     rng = random.Random(2)
     order = ["TB", "Flu", "HIV", "Stroke", "Cancer", None]
     for _ in range(30):
@@ -116,7 +116,7 @@ def test_distance_is_minimal_transport_work() -> None:
 
 
 def _height_above(a: Value, b: Value) -> Fraction:
-    """Hsub of the lowest common ancestor in ILLNESS, as a share of the root's 3."""
+    """Return Hsub of the lowest common ancestor in ILLNESS, as a share of the root's 3."""
     if a == b:
         return Fraction(0)
     lines = {row[0]: row[1:] for row in ILLNESS} | {None: ["*"]}
@@ -129,7 +129,7 @@ def _height_above(a: Value, b: Value) -> Fraction:
 
 @pytest.fixture(scope="module")
 def db() -> Iterator[Any]:
-    """One attached connection with the hierarchy."""
+    """Provide one attached connection with the hierarchy."""
     con = duckdb.connect()
     dbanon.attach(con)
     dbanon.load_hierarchy(con, "infectious", INFECTIOUS)
@@ -201,7 +201,7 @@ def test_the_worked_values_decide_in_sql(db: Any, algorithm: str, asked: Asked, 
 
 @pytest.mark.parametrize("algorithm", ["kacpc", "mondrian"])  # random seeds may begin twice in one class
 def test_salaries_are_ranked_as_numbers_in_sql(db: Any, algorithm: str) -> None:
-    """As texts 10 and 11 come before 3."""
+    """As texts 10 and 11 precede 3."""
     rows = [(f"P{i}", values[0]) for i, part in enumerate(SALARIES, 1) for values, _ in part]
     table_of(db, {"class": "VARCHAR", "salary": "INTEGER"}, rows, "salaries")
     parameters = {"k": 3, "qi": ["class"], "sensitive": ["salary"], "ground_distance": "ordered"}

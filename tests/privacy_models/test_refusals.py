@@ -18,7 +18,7 @@ from dbanon.kernels.model_gathering import earth_movers_distance
 
 
 def closeness(whole: list[int], counts: list[int], emd: str = "ordered") -> tuple[float, float]:
-    """The distance of a class as the clustering measures it, in arrays and in its kernel; NULL is the last count."""
+    """Return the distance of a class as computed in the clustering's arrays and kernel; NULL is the last count."""
     sensitive = encoded_table.SensitiveColumn(np.empty(0, np.int32), np.array(whole))
     model = demanded(t=0.5, ground_distance=emd)
     measurement = model.measure(sensitive, np.array([counts]), np.array([sum(counts)]))
@@ -46,7 +46,7 @@ def test_ranks_use_released_values() -> None:
 
 @pytest.mark.parametrize("algorithm", ["kacpc", "best", "mondrian"])
 def test_suppressed_values_have_no_rank(con: Any, algorithm: str) -> None:
-    """Five people far away, with pays of their own, may be left out: pay has five ranks then, else ten."""
+    """Five people far away, with unique pays, may be suppressed: pay has five ranks then, else ten."""
     con.execute(
         "CREATE TABLE t AS SELECT CASE WHEN i < 95 THEN i ELSE i * 1000 END AS age, "
         "CASE WHEN i < 95 THEN i * 7 % 5 ELSE 1000 + i END AS pay FROM range(100) AS r (i)"

@@ -1,4 +1,4 @@
-"""The certificate says what was released, and its SQL computes every number anew in a plain DuckDB."""
+"""The certificate describes the release, and its SQL recomputes every number in a plain DuckDB."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TREE = [["Flu", "airway", "*"], ["Cold", "airway", "*"], ["TB", "airway", "*"], 
 
 
 def build(path: Path, rows: int = 240, seed: int = 3) -> Any:
-    """A clinic in a file: visits of people, two sensitive columns, columns with awkward names."""
+    """Create a clinic in a file: visits of people, two sensitive columns, columns with awkward names."""
     con = dbanon.connect(path)
     con.execute(
         "CREATE TABLE visits (pid INTEGER, name VARCHAR, age INTEGER, size VARCHAR, records VARCHAR, "
@@ -54,7 +54,7 @@ def numbers(con: Any, name: str) -> list[tuple[str, str, str, str]]:
 
 
 def recomputed(path: Path, lines: list[tuple[str, str, str, str]]) -> int:
-    """Runs every SQL of a certificate in a DuckDB without dbanon; how many were not only looked up."""
+    """Run every SQL of a certificate in a DuckDB without dbanon; return how many were not mere lookups."""
     with duckdb.connect(path, read_only=True) as plain_con:
         for section, element, value, sql in lines:
             rows = plain_con.execute(sql).fetchall()
@@ -216,7 +216,7 @@ def test_a_release_that_is_gone_or_unknown(tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_no_name_ends_a_comment_of_the_sql_in_a_certificate(tmp_path: Path) -> None:
-    """Who runs the SQL to compute the numbers anew runs that and nothing else."""
+    """Running the SQL to recompute the numbers runs nothing else."""
     end = "\r\u2028\x0b\x85*/\n"
     column = f"d{end}CREATE TABLE pwned AS SELECT 1; -- \x1b[2J"
     path = tmp_path / "clinic.duckdb"

@@ -1,4 +1,4 @@
-"""A published CSV contains nothing that a spreadsheet executes, and reads back as what was released."""
+"""A published CSV contains nothing that a spreadsheet executes, and reads back as the release."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SIGNS = "=+-@\uff1d\uff0b\uff0d\uff20"
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A release whose texts, column names and blobs begin as formulas do, next to negative numbers."""
+    """Create a release whose texts, column names and blobs begin like formulas, next to negative numbers."""
     path = tmp_path_factory.mktemp("hostile") / "hostile.duckdb"
     with dbanon.connect(path) as con:
         con.execute(

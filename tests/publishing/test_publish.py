@@ -1,4 +1,4 @@
-"""Published files contain the release and what belongs to it, and no byte of anything else."""
+"""Published files contain the release and its documents, and no byte of anything else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMES = ("Quintessa", "Zebulon", "Wilhelmina", "Xanthippe")
 
 @pytest.fixture(scope="module")
 def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A clinic whose raw values can be told from everything that is published."""
+    """Create a clinic whose raw values are distinguishable from everything that is published."""
     path = tmp_path_factory.mktemp("clinic") / "clinic.duckdb"
     r = random.Random(5)
     with dbanon.connect(path) as con:
@@ -59,7 +59,7 @@ def files(target: Path) -> list[Path]:
 
 
 def raw() -> list[bytes]:
-    """Return bytes that must be in no file: names, keys, notes, zip codes, and names of withheld columns and nodes."""
+    """Return bytes that no file may contain: names, keys, notes, zip codes, and names of withheld columns and nodes."""
     words = [*NAMES, "PKEY", "NOTE", "7ZIP", "UNUSED", "wardbook", "secretnote", "clinic", "pid", "zips"]
     return [w.encode() for w in words]
 
@@ -74,7 +74,7 @@ def leaks(folder: Path) -> list[str]:
 
 @pytest.fixture(params=["path", "connection", "uncompressed"])
 def source(request: pytest.FixtureRequest, clinic: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The database as a path, and as connections that have just read all of its raw data."""
+    """Return the database as a path, and as connections that have just read all of its raw data."""
     if request.param == "path":
         yield clinic
         return
@@ -104,7 +104,7 @@ def column(folder: Path, to: str, name: str) -> list[str]:
 
 
 def open_connection(folder: Path, to: str) -> Any:
-    """A plain DuckDB as a recipient has it, in the folder of the files."""
+    """Return a recipient's plain DuckDB, in the folder of the files."""
     if to.endswith(".duckdb"):
         return duckdb.connect(folder / to, read_only=True)
     con = duckdb.connect()
@@ -335,7 +335,7 @@ def test_file_rows_in_release_order_under_any_settings(tmp_path: Path) -> None:
 
 
 def test_release_after_erasure_can_be_published(tmp_path: Path) -> None:
-    """Nine are held back, which is not the same as left out for a NULL."""
+    """Nine are withheld, which is not the same as dropped for a NULL."""
     with dbanon.connect() as con:
         con.execute(
             "CREATE TABLE patients AS SELECT i AS pid, 20 + i // 2 AS age, 'Flu' AS disease FROM range(40) r (i)"
@@ -357,7 +357,7 @@ def test_release_after_erasure_can_be_published(tmp_path: Path) -> None:
 
 
 def test_overwritten_file_removes_previous_certificate(clinic: Path, tmp_path: Path) -> None:
-    """Certificates were called out_certificate.txt once; that of another file, or a text of the user, stays."""
+    """Certificates were called out_certificate.txt once; one of another file, or a text of the user, stays."""
     out, old = tmp_path / "out.csv", tmp_path / "out_certificate.txt"
     dbanon.publish(clinic, "safe_patients", out)
     old.write_text((tmp_path / "out_certificate.csv.txt").read_text())
@@ -371,7 +371,7 @@ def test_overwritten_file_removes_previous_certificate(clinic: Path, tmp_path: P
 
 
 def test_enumeration_published_with_occurring_values(tmp_path: Path) -> None:
-    """Its type lists all values, those of nobody too; the order of the others stays, as ordered distances go by it."""
+    """The source type has values that no row has; the order of the others is kept, for ordered distances."""
     with dbanon.connect() as con:
         con.execute("CREATE TYPE stage AS ENUM ('late', 'unseen''1', 'early')")
         con.execute(

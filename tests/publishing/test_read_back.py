@@ -83,7 +83,7 @@ def test_a_certificate_with_other_lines_is_removed(
 def test_a_changed_release_is_refused_by_the_file_alone(
     clinic: Path, blind: str, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where nothing compares the tables with the ledger before they are written."""
+    """Also where the tables are not compared with the ledger before they are written."""
     copy = tmp_path / "copy.duckdb"
     copy.write_bytes(clinic.read_bytes())
     with duckdb.connect(copy) as plain_con:

@@ -24,7 +24,7 @@ HOSTILE = {'a"b; --': "INTEGER", "source\n-- x\n\ny": "VARCHAR", "💊: tree": "
 
 
 def explained_statement(con: Any, function: str, *positional: object, **named: object) -> tuple[str, str]:
-    """Return what a call of a function is explained as, and what it runs."""
+    """Return the explained text of a call, and the statement that it runs."""
     current = session.find_session(con)
     current.explained_statements = []
     mapping = dict(zip(table_functions()[function].positional, positional, strict=True))
@@ -39,7 +39,7 @@ def explained_statement(con: Any, function: str, *positional: object, **named: o
 
 
 def relations(query: str) -> list[tuple[str, str]]:
-    """Every relation of a WITH clause, nested ones too: its name, and the comment above it."""
+    """Yield every relation of a WITH clause, nested ones too: its name, and the comment above it."""
     result = spaced_words(query)
     words = [word.upper() for _, word in result]
     named_values = []

@@ -1,4 +1,4 @@
-"""inference: the values that narrow what a class publishes are found, all of them and no others."""
+"""inference: the values that narrow the published cells of a class are found, all of them and no others."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CLINIC = """
 
 @pytest.fixture
 def clinic(con: Any) -> Any:
-    """An attached connection with the table `clinic` and its policy; `age` weighs most."""
+    """Provide an attached connection with the table `clinic` and its policy; `age` weighs most."""
     con.execute(CLINIC)
     age = {"role": "quasi", "weight": 1000}
     dbanon.declare(con, "clinic", pid="identifier", sex="quasi", age=age, disease="sensitive")
@@ -42,7 +42,7 @@ def clinic(con: Any) -> Any:
 
 
 def inferred(connection: Any, arguments: str, table: str = "clinic") -> list[tuple[Any, ...]]:
-    """The rows of inference."""
+    """Return the rows of inference."""
     rows: list[tuple[Any, ...]] = connection.execute(f"FROM inference('{table}', {arguments})").fetchall()
     return rows
 
@@ -101,7 +101,7 @@ def test_support_counts_persons_if_known(clinic: Any) -> None:
 
 
 def test_contradicting_record_elsewhere_ends_inference(clinic: Any) -> None:
-    """What is narrowed is what all records with the value tell, not those of the class alone."""
+    """A narrowed cell must follow from all records with the value, not only from those of the class."""
     clinic.execute("UPDATE clinic SET disease = 'Prostate cancer' WHERE pid = 7")
     assert [row for row in inferred(clinic, "k=4, min_records=3") if row[4] == "sex"] == []
 
@@ -298,7 +298,7 @@ class Asked:
 
     @property
     def sql(self) -> str:
-        """The arguments, without support."""
+        """Return the arguments, without support."""
         values = [f"k := {self.k}", f"qi := {list(self.qi)}", f"sensitive := {list(self.unchanged)}"]
         values.append(f"intervals := '{self.intervals}', nulls := '{self.nulls}'")
         named_columns_by_column = {column: column for column in ("city", "job") if column in self.qi}
@@ -311,13 +311,13 @@ class Asked:
         return ", ".join(values)
 
     def end(self, column: str, which: str) -> Value:
-        """Top or bottom of a column."""
+        """Return top or bottom of a column."""
         return getattr(self, which) if column == "age" else None
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What a class publishes for one quasi-identifier: its text, what it covers, and the width of a range."""
+    """The published cell of a class for one quasi-identifier: its text, its coverage, and the width of a range."""
 
     shown: str | None
     covered: frozenset[Value]
@@ -329,12 +329,12 @@ def key(value: Value) -> float:
 
 
 def read(text: str, like: Value) -> Value:
-    """An end of an interval, without its mark."""
+    """Return an end of an interval, without its mark."""
     return type(like)(text.removeprefix(">=").removeprefix("<="))
 
 
 def published_ends(row: Row, column: str, form: str, like: Value) -> tuple[Value, Value] | None:
-    """Both ends of a published range; None where it covers all."""
+    """Return both ends of a published range; None where it covers all."""
     if form == "bounds":
         pair = row[f"{column}_min"], row[f"{column}_max"]
         return None if pair[0] is None else pair
@@ -353,7 +353,7 @@ def published_ends(row: Row, column: str, form: str, like: Value) -> tuple[Value
 
 
 def number_scope(row: Row, column: str, asked: Asked, values: Iterable[Value]) -> Scope | None:
-    """None where the class publishes that it has only NULLs."""
+    """Return the scope of a number; None where the class publishes that it has only NULLs."""
     kept_values = set(values)
     filled_values = kept_values - {None}
     minimum, maximum = min(filled_values), max(filled_values)
@@ -389,7 +389,7 @@ def tree_scope(row: Row, column: str, values: Iterable[Value]) -> Scope | None:
 
 
 def narrowed_scope(scope: Scope, taken: set[Value]) -> tuple[list[str | None], int] | None:
-    """Return what remains of a scope, and how many values; None where that is not less."""
+    """Return the narrowed scope and its number of values; None where nothing is narrowed."""
     remaining_result = taken & scope.covered
     filled_values = sorted(remaining_result - {None})
     nulls = [None] if None in remaining_result else []
@@ -412,7 +412,7 @@ def narrowed_scope(scope: Scope, taken: set[Value]) -> tuple[list[str | None], i
 
 
 def expected(table: Sequence[Row], released: Sequence[Row], asked: Asked) -> list[tuple[Any, ...]]:
-    """The rows of inference, from the table and its release."""
+    """Return the rows of inference, from the table and its release."""
     kept_rows = [row for row in table if asked.nulls == "keep" or all(row[q] is not None for q in asked.qi)]
     assert len(kept_rows) == len(released)
     actual_values = []
@@ -437,7 +437,7 @@ def expected(table: Sequence[Row], released: Sequence[Row], asked: Asked) -> lis
 
 
 def random_call(dice: random.Random) -> tuple[list[Row], Asked]:
-    """A random table and a random call on it."""
+    """Return a random table and a random call on it."""
     holes = dice.choice([0.0, 0.0, 0.15])
     rows = dice.randint(6, 40)
 

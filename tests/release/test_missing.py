@@ -1,4 +1,4 @@
-"""Codes for missing values, `missing_codes = ['NA', 999]`: what they stand for is NULL wherever the source is read."""
+"""Codes for missing values, `missing_codes = ['NA', 999]`, are NULL wherever the source is read."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CODES = {"age": [999], "town": ["NA", "?"], "disease": ["-"], "ward": [""]}
 
 @pytest.fixture
 def both(con: Any) -> Any:
-    """The table `coded` with codes, declared so, and `plain`, the same with NULL in their place."""
+    """Create the table `coded` with declared codes, and `plain`, which has NULL in their place."""
     con.execute(CODED)
     con.execute(PLAIN)
     dbanon.declare(con, "coded", **{c: {"role": r, "missing_codes": CODES.get(c)} for c, r in ROLES.items()})
@@ -92,7 +92,7 @@ def test_call_adds_codes_but_removes_none(both: Any) -> None:
 
 
 def test_codes_of_all_columns_exclude_person(con: Any) -> None:
-    """Person 999 is a person; named for the column, a code is nobody, who counts no more than NULL does."""
+    """Person 999 is a person; as a code of that column it is an unknown person, who counts no more than NULL."""
     con.execute("CREATE TABLE t AS SELECT 996 + i AS pid, 30 AS age FROM range(4) AS r (i)")
     call = "kacpc_metrics('t', k := {}, qi := ['age'], person := 'pid', missing_codes := {})"
     assert ("k", 4.0) in rows(con, "SELECT metric, value FROM " + call.format(4, "['999']"))
@@ -153,7 +153,7 @@ def _insert_values(con: Any, type_: str, values: list[str]) -> None:
 
 @pytest.mark.parametrize(("type_", "values", "code", "hits"), TYPES)
 def test_code_is_column_value_of_any_type(con: Any, type_: str, values: list[str], code: str, hits: int) -> None:
-    """Both the plan and the gate, which reads codes by itself; as a quasi-identifier and as it is."""
+    """Both the plan and the gate, which reads codes by itself; as a quasi-identifier and unchanged."""
     _insert_values(con, type_, values)
     call = f"('t', k := 2, qi := ['x', 'n'], sensitive := ['u'], missing_codes := [{text(code)}])"
     released_rows = rows(con, f"SELECT count(*) - count(u) FROM kacpc{call}")
@@ -187,7 +187,7 @@ def test_many_codes_of_a_column_are_all_read(con: Any) -> None:
     assert actual_rows == [(200,)]
 
 
-# --- what is given -----------------------------------------------------------------------------------------------
+# --- given codes -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("given", ["true", "[NULL]", "['NA', NULL]", "[['NA']]", "{'age': [true]}", "{'age': [NULL]}"])
@@ -266,7 +266,7 @@ FAULTS: dict[str, Callable[[str, str, Any], Sql]] = {
 def test_the_gate_notices_codes_that_are_read_otherwise(
     both: Any, monkeypatch: pytest.MonkeyPatch, what: str, column: str, source: str
 ) -> None:
-    """Of every role, of a table and of a view, whose codes are those of the call; a person alike."""
+    """For every role, of a table and of a view with codes in the call; for a person, too."""
     both.execute("CREATE VIEW seen AS FROM coded")
     roles = "person := 'pid', qi := ['age', 'town'], sensitive := ['disease'], insensitive := ['ward']"
     codes = "missing_codes := {'age': ['999'], 'town': ['NA', '?'], 'disease': ['-'], 'ward': ['']}"
@@ -305,11 +305,11 @@ def test_the_gate_reads_persons_by_itself(both: Any, monkeypatch: pytest.MonkeyP
         rows(both, "FROM kacpc('coded', k := 3)")
 
 
-# --- what else reads the source --------------------------------------------------------------------------------------
+# --- other readers of the source -------------------------------------------------------------------------------------
 
 
 def test_hierarchies_and_problems_do_not_ask_for_codes(both: Any) -> None:
-    """A code is in no hierarchy and need not be; what is no value of its column is a problem of the policy."""
+    """A code is in no hierarchy and need not be; one that is no value of its column is a problem of the policy."""
     dbanon.load_hierarchy(both, "towns", [["Rome", "*"], ["Oslo", "*"], ["Bonn", "*"]])
     dbanon.declare(both, "coded", town={"role": "quasi", "hierarchy": "towns", "missing_codes": ["NA", "?"]})
     assert rows(both, "FROM uncovered_values('coded', 'town')") == []
@@ -380,7 +380,7 @@ def test_audit_uses_codes_of_release(both: Any, call: str) -> None:
 @pytest.mark.parametrize("codes", [["?", "-", ""], {"town": ["?"], "DISEASE": "-", "ward": [""]}])
 @pytest.mark.filterwarnings("ignore::dbanon.errors.warnings.DisclosureWarning")  # both tables are about the same people
 def test_a_release_is_audited_with_the_codes_of_its_call(both: Any, codes: Any) -> None:
-    """The ledger knows them, beside those of the policy."""
+    """The ledger has them, in addition to those of the policy."""
     dbanon.create_release(both, "safe", "kacpc", "plain", k=4)
     dbanon.declare(
         both, "coded", town={"role": "quasi", "missing_codes": "NA"}, disease="sensitive", ward="insensitive"
@@ -418,7 +418,7 @@ def test_a_key_is_read_as_it_is(con: Any) -> None:
 
 
 def _before_codes(path: Path) -> list[Any]:
-    """A database as it was made before policies had codes, with a release of then."""
+    """Create a database from before policies had codes, with a release of that time."""
     with dbanon.connect(path) as con:
         con.execute("CREATE TABLE t AS SELECT i AS pid, i % 7 AS age FROM range(40) AS r (i)")
         dbanon.declare(con, "t", pid="identifier", age="quasi")
@@ -456,7 +456,7 @@ def test_code_changes_in_open_transaction_detected(both: Any) -> None:
 
 
 def test_review_counts_values_after_codes(both: Any) -> None:
-    """Of the policy, and of the call that makes the first release."""
+    """Codes of the policy, and of the call that makes the first release."""
     findings = "SELECT * FROM policy_review('{}')"
     expected = [[str(cell).replace("plain", "coded") for cell in row] for row in rows(both, findings.format("plain"))]
     assert [[str(cell) for cell in row] for row in rows(both, findings.format("coded"))] == expected

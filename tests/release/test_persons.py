@@ -1,4 +1,4 @@
-"""Real people who come back: 101,766 hospital stays of 71,518 patients with diabetes."""
+"""Real people with several records: 101,766 hospital stays of 71,518 patients with diabetes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ K = 10
 
 @pytest.fixture
 def stays(con: Any, data: Path) -> Any:
-    """The connection with the table `stays`; patient_nbr tells the patients apart and is no more than an identifier."""
+    """Provide the connection with the table `stays`; patient_nbr identifies patients and has the role identifier."""
     file = data / "diabetes130.parquet"
     if not file.exists():
         pytest.skip("the stays of patients with diabetes (diabetes130.parquet) are not beside this checkout")
@@ -35,8 +35,11 @@ def stays(con: Any, data: Path) -> Any:
 
 
 def classes(connection: Any, algorithm: str, arguments: str) -> list[tuple[int, int, int, int]]:
-    """Records, distinct patients, distinct sensitive values of every class, and source rows with other sensitive
-    values, by a join of the release with the source: the number of the stay is published for this."""
+    """Return four numbers of every class, by a join of the release with the source.
+
+    Records, distinct patients, distinct sensitive values, and source rows with other sensitive values. The number of
+    the stay is published for the join.
+    """
     rows: list[tuple[int, int, int, int]] = connection.execute(f"""
         SELECT
             count(*), count(DISTINCT s.patient_nbr), count(DISTINCT r.readmitted),

@@ -16,7 +16,7 @@ CALL = "('t', k := 3, influence := 'weights'{})"
 
 @pytest.fixture
 def people(con: Any) -> Any:
-    """Sixty records: some ages are NULL, each third record is there twice, two are far off."""
+    """Create sixty records: some ages are NULL, each third record occurs twice, two are far off."""
     con.execute(
         """
         CREATE TABLE t AS
@@ -68,11 +68,11 @@ def test_of_duplicates_one_stays(people: Any) -> None:
     assert rows(people, f"FROM simdiv{CALL.format(', drop_duplicates := true')}") == expected
     both = metrics(people, ", drop_duplicates := true, bounds := {'age': [0, 120]}")
     assert (both["dropped:bounds"], both["dropped:duplicate"]) == (1, 15)
-    # One of each person: nobody who has the same values is lost.
+    # One record of each person: no person with equal values is lost.
     people.execute("UPDATE t SET person = pid::VARCHAR")
     actual_metrics = metrics(people, ", drop_duplicates := true, person := 'person'")
     assert (actual_metrics["records"], actual_metrics["dropped:duplicate"]) == (60, 0)
-    # What else is published tells records apart.
+    # Other published columns distinguish the records.
     dbanon.declare(people, "t", pid="insensitive")
     extra_options = ", drop_duplicates := true, insensitive := ['pid'], allow_rare := ['pid']"
     assert metrics(people, extra_options)["dropped:duplicate"] == 0

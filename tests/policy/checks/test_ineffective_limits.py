@@ -1,4 +1,4 @@
-"""policy_problems() names columns that undo a limit of another column, by values, and no independent columns."""
+"""policy_problems() names columns whose values undo a limit of another column, and no independent columns."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ YEAR = {"role": "quasi", "rounding": "year"}
 
 
 def undone(con: Any) -> set[tuple[str, str]]:
-    """Limited columns, each with the column that undoes its limit."""
+    """Return limited columns, each with the column that undoes its limit."""
     rows = con.execute("SELECT column_name, problem FROM policy_problems()").fetchall()
     values = ((column, re.search(r"is undone by the column (\w+),", problem)) for column, problem in rows)
     return {(column, match[1]) for column, match in values if match}
 
 
 def people(con: Any, columns: str, rows: int = 2000) -> None:
-    """A table of people whose ages are up to 104 in an order that has nothing to do with the rest."""
+    """Create a table of people of ages up to 104, in an order that is independent of the other columns."""
     con.execute(
         f"CREATE TABLE p AS SELECT *, {columns} FROM (SELECT i, 20 + (hash(i) % 85)::INTEGER AS age, "
         f"hash(i, 7) AS noise FROM range({rows}) AS r (i))"

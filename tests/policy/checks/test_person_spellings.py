@@ -1,4 +1,4 @@
-"""Ids of persons that differ only by their spelling are reported, and calls that count persons by them warn."""
+"""Person ids that differ only by spelling are reported, and calls that count persons by them warn."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def people(con: Any, person: str) -> None:
 
 
 def reported(con: Any) -> list[list[str]]:
-    """Return what policy_problems, policy_review and profile say of spellings."""
+    """Return the findings of policy_problems, policy_review and profile about spellings."""
     queries = (
         "SELECT problem FROM policy_problems()",
         "SELECT finding FROM policy_review('t') WHERE topic = 'problem'",

@@ -1,4 +1,4 @@
-"""policy_review() says what a release would publish and what stands out, and its statements change that."""
+"""policy_review() lists what a release would publish, flags anomalies, and returns statements that change it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def changes(rows: Rows, topic: str, column: str | None = None) -> str:
 
 @pytest.fixture
 def clinic(con: Any) -> Any:
-    """Visits of 50 persons; the ward of every tenth visit is its own."""
+    """Create visits of 50 persons; the ward of every tenth visit is unique."""
     con.execute(
         "CREATE TABLE t AS SELECT i // 4 AS patient, i AS visit, 20 + i % 50 AS age, "
         "DATE '1950-01-01' + i::INT AS born, "

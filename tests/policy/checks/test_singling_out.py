@@ -17,7 +17,7 @@ MEASURES = ("k", "k_full_record", "unique_by_unchanged_columns")
 
 @pytest.fixture
 def goods(con: Any) -> Any:
-    """Ten products and ten shops, each with twenty of 200 records, and two records for each combination."""
+    """Create ten products and ten shops, each with twenty of 200 records, and two records per combination."""
     con.execute(
         "CREATE TABLE t AS SELECT 20 + i % 5 AS age, i % 10 AS product, i // 10 % 10 AS shop, i AS income, "
         "i // 4 AS who FROM range(200) AS r (i)"

@@ -1,4 +1,4 @@
-"""Words of the vocabulary that mean different things in different languages: each is resolved, or a test fails."""
+"""Vocabulary words with several meanings in different languages: each ambiguity is resolved, or a test fails."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dbanon.policy.column_names.hint_words import VOCABULARY
 from dbanon.policy.column_names.hints import TREATMENT_BY_KIND, all_matches, best_matches, is_ambiguous
 
 RESOLVED = {
-    # What withholds a column wins, where a word stands for both.
+    # A match that withholds a column has priority, where a word has both meanings.
     "generalized, withheld": "cep",
     # The values decide, else the column is withheld.
     "position, unchanged": "lon",
@@ -45,7 +45,7 @@ wins, or taken out of the vocabulary of the language in which it is rare."""
 
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
-    """The vocabulary is read again in each test."""
+    """Read the vocabulary again in each test."""
     caches = (hints._vocabulary, hints._stem_pattern, all_matches, hints._word_kinds)
     for cached in caches:
         cached.cache_clear()
@@ -55,7 +55,7 @@ def fresh() -> Iterator[None]:
 
 
 def listed_words() -> set[str]:
-    """Every word of the vocabulary without its signs, as names are compared with it."""
+    """Return every word of the vocabulary without its signs, as names are compared with it."""
     all_words = (
         word for listed_value in VOCABULARY.values() for word in listed_value.split() if not word.endswith(":")
     )
@@ -63,12 +63,12 @@ def listed_words() -> set[str]:
 
 
 def groups(found: tuple[hints.VocabularyMatch, ...]) -> set[str]:
-    """Return how columns are published that matches speak for."""
+    """Return the ways of publishing that matches propose for columns."""
     return {"position" if match.kind == "coordinate" else TREATMENT_BY_KIND.get(match.kind, "none") for match in found}
 
 
 def collisions() -> dict[str, str]:
-    """Words that are published in one way by one match and in another by another, with what they are taken for."""
+    """Return words that two matches publish in different ways, with the meanings."""
     return {
         word: ", ".join(sorted(groups(best_matches(word))))
         for word in listed_words()

@@ -1,4 +1,4 @@
-"""Hierarchies as tables: files in and out, the views on them, builders, what is refused, and what a reader sees."""
+"""Hierarchies as tables: files in and out, views, builders, refusals, and the published labels."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from dbanon.sqltext.resources import shipped_hierarchies
 
 @pytest.fixture(scope="module")
 def open_store() -> Iterator[Any]:
-    """An attached plain connection in memory."""
+    """Provide an attached plain connection in memory."""
     with duckdb.connect() as connection:
         yield dbanon.attach(connection)
 
 
 @pytest.fixture
 def store(open_store: Any) -> Any:
-    """The same without hierarchies and policy."""
+    """Provide `open_store` without hierarchies and policy."""
     open_store.execute("DELETE FROM dbanon.hierarchy")
     open_store.execute("DELETE FROM dbanon.policy")
     return open_store
@@ -37,19 +37,19 @@ def text(value: str) -> str:
 
 
 def table(connection: Any, values: list[Any], type_: str = "VARCHAR") -> None:
-    """The table `t (v)` of these values."""
+    """Create the table `t (v)` of these values."""
     connection.execute(f"CREATE OR REPLACE TABLE t (v {type_})")
     connection.executemany("INSERT INTO t VALUES (?)", [[value] for value in values])
 
 
 def paths(connection: Any, name: str) -> list[tuple[str, ...]]:
-    """Rows of a stored hierarchy, leaf first, in leaf order."""
+    """Return the rows of a stored hierarchy, leaf first, in leaf order."""
     rows = connection.execute("SELECT path FROM dbanon.hierarchy_path WHERE name = ?", [name]).fetchall()
     return [tuple(path) for (path,) in rows]
 
 
 def built(connection: Any, call: str) -> list[tuple[str, ...]]:
-    """Inserts the rows of a builder under the name h and gives its paths."""
+    """Insert the rows of a builder under the name h and return its paths."""
     connection.execute("DELETE FROM dbanon.hierarchy WHERE name = 'h'")
     connection.execute(f"INSERT INTO dbanon.hierarchy FROM {call}")
     assert connection.execute("FROM hierarchy_problems()").fetchall() == []
@@ -59,7 +59,7 @@ def built(connection: Any, call: str) -> list[tuple[str, ...]]:
 def published_rows(
     connection: Any, k: int, arguments: str = "hierarchies := {'v': 'h'}", source: str = "t"
 ) -> list[Any]:
-    """The released values of v, sorted."""
+    """Return the released values of v, sorted."""
     rows = connection.execute(f"SELECT v FROM kacpc({text(source)}, k := {k}, qi := ['v'], {arguments})").fetchall()
     return sorted((row[0] for row in rows), key=str)
 
@@ -94,7 +94,7 @@ FILES = {"workclass": WORKCLASS, "hostile": HOSTILE, "root": [("*",)], "not star
 
 
 def write(path: Path, rows: list[tuple[str, ...]]) -> Path:
-    """An ARX file with every field quoted."""
+    """Write an ARX file with every field quoted."""
     lines = (";".join('"' + field.replace('"', '""') + '"' for field in row) for row in rows)
     path.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="")
     return path
@@ -104,7 +104,7 @@ def write(path: Path, rows: list[tuple[str, ...]]) -> Path:
 def test_a_file_survives_loading_and_saving_from_python(
     store: Any, tmp_path: Path, rows: list[tuple[str, ...]]
 ) -> None:
-    """The leaves are in the order of the file, as far as branches that come apart allow."""
+    """The leaves are in the order of the file, as far as divided branches allow."""
     dbanon.load_hierarchy(store, "h", write(tmp_path / "in.csv", rows))
     expected = [tuple(reversed(Tree(rows).leaf(label))) for label in Tree(rows).leaf_order()]
     assert paths(store, "h") == expected
@@ -293,7 +293,7 @@ def test_unknown_hierarchies_are_one_error_with_a_suggestion(store: Any, tmp_pat
 
 
 def random_rows(seed: int) -> list[tuple[str, ...]]:
-    """Leaf-first rows of a ragged tree in random order, with inner labels that recur in several branches."""
+    """Return leaf-first rows of a ragged tree in random order, with inner labels that recur in several branches."""
     chance = random.Random(seed)
     above: list[tuple[str, ...]] = []
 
@@ -373,7 +373,7 @@ def test_rows_can_be_written_by_hand(store: Any) -> None:
     assert published_rows(store, 4) == ["any"] * 6
 
 
-# --- what a reader sees -------------------------------------------------------------------------------------
+# --- published labels ---------------------------------------------------------------------------------------
 
 
 def test_equal_labels_in_different_branches_are_told_apart(store: Any) -> None:
@@ -389,7 +389,7 @@ def test_equal_labels_in_different_branches_are_told_apart(store: Any) -> None:
 
 
 def test_pathlike_label_not_confused_with_path(store: Any) -> None:
-    """Two nodes of one name would let a reader take one class for another."""
+    """Two nodes of one name would let a reader confuse two classes."""
     rows = [("a", "X", "A", "*"), ("b", "X", "B", "*"), ("c", "A > X", "*")]
     with pytest.raises(dbanon.DbanonError, match="two inner nodes would be published under one name"):
         dbanon.load_hierarchy(store, "h", rows)
@@ -718,7 +718,7 @@ def test_a_calendar_reaches_as_far_as_dates_do(store: Any) -> None:
 @pytest.mark.parametrize("algorithm", ["kacpc", "mondrian"])
 @pytest.mark.parametrize("t", [0, 0.3, 0.5])
 def test_missing_value_distance_matches_gate(store: Any, algorithm: str, t: float) -> None:
-    """Ten of 20 are sick and the others missing: a class of the sick alone is 0.5 away from all."""
+    """Ten of 20 are sick and the others missing: a class of only the sick is 0.5 away from the table."""
     store.execute("INSERT INTO dbanon.hierarchy (name, node, label) VALUES ('h', 's', 'sick')")
     store.execute("CREATE OR REPLACE TABLE t AS SELECT i AS age, IF(i < 10, 'sick', NULL) AS v FROM range(20) AS r (i)")
     asked_text = (
@@ -733,7 +733,7 @@ def test_missing_value_distance_matches_gate(store: Any, algorithm: str, t: floa
     assert classes > 1 or t < 0.5
 
 
-# --- trees that are none ------------------------------------------------------------------------------------
+# --- invalid trees ------------------------------------------------------------------------------------------
 
 BROKEN = {
     "two roots": ([("r", None, "*"), ("q", None, "?"), ("a", "r", "a"), ("b", "q", "b")], "2 roots", "one root"),

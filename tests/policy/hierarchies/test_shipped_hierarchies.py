@@ -32,7 +32,7 @@ def read(name: str) -> list[list[str]]:
 
 
 def parents(name: str) -> dict[str, list[str]]:
-    """Each leaf with its labels above it, up to the root."""
+    """Return each leaf with its labels above it, up to the root."""
     return {row[0]: row[1:] for row in read(name)}
 
 

@@ -1,4 +1,4 @@
-"""profile() finds what is wrong with the cells of a messy file, and the statement that it gives mends it."""
+"""profile() finds malformed cells of a messy file, and the statement that it returns repairs them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Found = dict[str, list[tuple[str, str | None]]]
 
 
 def found_problems(con: Any, table: str = "t") -> Found:
-    """The problems of each column that has any, each with the statement that mends it."""
+    """Return the problems of each column that has any, each with the statement that repairs it."""
     rows = con.execute(f"SELECT column_name, problems, repairs FROM profile({text(table)})").fetchall()
     assert all(len(problems) == len(repairs) for _, problems, repairs in rows)
     return {name: list(zip(problems, repairs, strict=True)) for name, problems, repairs in rows if problems}
 
 
 def mend(con: Any, table: str = "t") -> Found:
-    """Runs every statement that is given, once; what was found."""
+    """Run every returned statement once; return the problems found."""
     previous = found_problems(con, table)
     for statement in dict.fromkeys(s for each_value in previous.values() for _, s in each_value if s is not None):
         con.execute(statement)
@@ -30,7 +30,7 @@ def mend(con: Any, table: str = "t") -> Found:
 
 
 def column(con: Any, values: list[str | None], name: str = "x") -> str | None:
-    """The problem of a column of texts, beside a column that makes 20 rows of it."""
+    """Return the problem of a column of texts, next to a column that extends it to 20 rows."""
     query = f"SELECT {identifier(name)}, i FROM (SELECT unnest(?) AS {identifier(name)}), range(20) r (i)"
     con.execute(f"CREATE OR REPLACE TABLE t AS {query}", [values])
     message = found_problems(con).get(name, [])
@@ -183,7 +183,7 @@ def test_codes_added_to_existing_policy(con: Any) -> None:
 
 
 def test_declared_codes_repaired_with_surrounding_text(con: Any) -> None:
-    """They would fit no value of the new type, so the policy has them no more."""
+    """The codes would not fit the new type, so they are removed from the policy."""
     con.execute(
         "CREATE TABLE t AS SELECT CASE WHEN i % 9 = 0 THEN 'NA' WHEN i % 7 = 0 THEN '?' "
         "ELSE strftime(DATE '1950-01-01' + (i * 37)::INTEGER, '%d.%m.%Y') END AS x FROM range(200) r (i)"

@@ -1,4 +1,4 @@
-"""Labels of PostgreSQL Anonymizer propose roles, and never that a column is published as it is."""
+"""Labels of PostgreSQL Anonymizer propose roles, and never that a column is published unchanged."""
 
 from __future__ import annotations
 
@@ -40,8 +40,10 @@ def test_a_label_means_a_role_or_nothing(provider: str, label: str, role: str | 
 
 
 def test_rows_of_labels_become_a_policy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The extension that takes such labels is not installed: what the catalog would hold stands for it. The query of
-    the catalog itself is asked, and has no labels."""
+    """The extension that uses such labels is not installed, so the catalog's content is simulated.
+
+    The query of the catalog itself runs, and finds no labels.
+    """
     with postgres.running() as server, dbanon.connect() as con:
         dbanon.load_extension(con, "postgres")
         con.execute(f"ATTACH '{server.conninfo()}' AS pg (TYPE postgres)")

@@ -1,4 +1,4 @@
-"""Columns that identify people are never proposed for publication, whatever their names say besides."""
+"""Columns that identify people are never proposed for publication, whatever else their names suggest."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def table(con: Any, names: tuple[str, ...], value: str, rows: int = 400) -> None
 def test_columns_named_by_an_id_word_are_withheld(con: Any, shape: str) -> None:
     table(con, IDENTIFIERS, UNIQUE.get(shape) or REPEATED[shape.removeprefix("repeated ")])
     actual_roles = roles(con)
-    if shape == "repeated five":  # `numero` before another word may say how many
+    if shape == "repeated five":  # `numero` before another word may mean a count
         actual_roles = {name: role for name, role in actual_roles.items() if hints.hints_from_name(name).count is None}
     assert {name: role for name, role in actual_roles.items() if role in PUBLISHED} == {}
 

@@ -1,4 +1,4 @@
-"""profile(): its numbers are those of the definitions, its proposals are sensible, and no table is too odd for it."""
+"""profile(): numbers equal their definitions, proposals are sensible, and odd tables work."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROLES = ("identifier", "person", "quasi", "sensitive", "insensitive", "withheld"
 
 
 def profiled(con: Any, table: str = "t") -> dict[str, dict[str, Any]]:
-    """The rows of a call by column."""
+    """Return the rows of a call by column."""
     cursor = con.execute(f"FROM profile({text(table)})")
     names = [column[0] for column in cursor.description]
     assert names == COLUMNS
@@ -48,7 +48,7 @@ def close(number: float) -> Any:
 
 
 def unique(rows: Sequence[tuple[Any, ...]], places: Sequence[int]) -> float:
-    """Share of rows that nothing else equals in some places."""
+    """Return the share of rows that are unique in some columns."""
     counts = Counter(tuple(row[i] for i in places) for row in rows)
     return sum(n for n in counts.values() if n == 1) / len(rows)
 
@@ -171,7 +171,7 @@ def test_meaningless_names_suggest_nothing(name: str) -> None:
 
 @pytest.fixture
 def clinic(con: Any) -> Any:
-    """A table with a column of every role."""
+    """Create a table with a column of every role."""
     con.execute(
         "CREATE TABLE t AS SELECT 'n' || i AS name, 4000 + i // 3 AS patient_nbr, i AS visit, "
         "['F', 'M'][i % 2 + 1] AS sex, ['MA', 'CT', 'NY'][i % 3 + 1] AS whence, (i * 7) % 60 + 20 AS age, "

@@ -1,4 +1,4 @@
-"""Unknown columns are withheld: no name, text, number or day of a person is proposed to be published."""
+"""Unknown columns are withheld: no name, text, number or day of a person is proposed for publication."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ENGLISH = {
 
 
 def visits(con: Any, table: str, columns: dict[str, str], rows: int = 1000) -> None:
-    """Ten visits of each patient, so that every value belongs to ten records."""
+    """Create ten visits of each patient, so that every value belongs to ten records."""
     text = ", ".join(f"{sql} AS {identifier(name)}" for name, sql in columns.items())
     con.execute(
         f"CREATE TABLE {table} AS SELECT {text} FROM (SELECT i, {list(GIVEN)}[i // 10 % 10 + 1] AS given, "

@@ -1,4 +1,4 @@
-"""One database for the tests of pseudonyms: 300 patients and their policy, and the key in the environment."""
+"""One database for the tests of pseudonyms: 300 patients, their policy, and the key in the environment."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def opened() -> Iterator[Any]:
 
 @pytest.fixture
 def con(opened: Any) -> Any:
-    """The patients, with pseudonyms, ages and diseases published."""
+    """Provide the patients, with pseudonyms, ages and diseases published."""
     opened.execute(PATIENTS)
     opened.execute("DELETE FROM dbanon.policy")
     dbanon.declare(opened, "patients", patient={"role": "pseudonym", "settings": {"length": 12, "prefix": "P-"}},

@@ -69,7 +69,7 @@ def test_gate_refuses_what_is_no_key(monkeypatch: pytest.MonkeyPatch, reference:
 
 
 def _of_another_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The key is looked for in the default place, whatever the policy says."""
+    """Look for the key in the default place, whatever the policy says."""
     real = secret_keys.find_key
     monkeypatch.setenv("OWN_KEY", OTHER)
     monkeypatch.setattr(
@@ -78,7 +78,7 @@ def _of_another_place(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All calls and views share one scope."""
+    """Make all calls and views share one scope."""
     monkeypatch.setattr(resolve, "_pseudonym_scope", lambda publication, view: "call")
 
 

@@ -1,4 +1,4 @@
-"""Rows that a pseudonym links are judged by person: by the classes of all of them, and by all of their values."""
+"""Rows linked by a pseudonym are judged by person: by the classes of all of them, and by all of their values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VISITS = "SELECT * FROM mondrian('visits', k=10)"
 
 @pytest.fixture
 def visits(opened: Any) -> Any:
-    """Two visits of each of 200 persons, both at one age."""
+    """Create two visits of each of 200 persons, both at one age."""
     opened.execute("""CREATE OR REPLACE TABLE visits AS SELECT i AS patient, j AS visit, 20 + i % 4 AS age,
         ['Flu', 'HIV', 'Cold'][1 + (i // 4 + j) % 3] AS disease, 'w' || i % 2 AS ward
         FROM range(200) AS r (i), range(2) AS s (j)""")
@@ -75,7 +75,7 @@ def test_a_null_pseudonym_among_single_rows_is_published(con: Any, call: str, se
 
 
 def test_nulls_are_not_linked_to_each_other(visits: Any) -> None:
-    """Two rows without a pseudonym are no person with two rows, as everybody else is one."""
+    """Two rows without a pseudonym are not one person with two rows; all others have one row."""
     visits.execute("INSERT INTO visits SELECT NULL, j, 20, 'Flu', 'w0' FROM range(2) AS r (j)")
     assert_refused(visits, VISITS, "2 persons of visits are alone by their linked rows")
     visits.execute("DELETE FROM visits WHERE visit = 1 AND patient < 36 AND patient % 4 = 0")
@@ -97,7 +97,7 @@ def test_value_without_pseudonym_as_rare_as_single_row(con: Any) -> None:
 
 
 def test_the_model_holds_for_linked_rows(visits: Any) -> None:
-    """Twenty persons who alone have three visits share a trail and are told apart by it from others of their class."""
+    """Only twenty persons have three visits; their trail distinguishes them from others of their class."""
     assert visits.sql("FROM mondrian('visits', k=10, l=2)").fetchall()
     visits.execute(
         "INSERT INTO visits SELECT patient, 3, age, disease, ward FROM visits "
@@ -112,7 +112,7 @@ def test_the_model_holds_for_linked_rows(visits: Any) -> None:
 
 
 def test_a_share_is_bounded_over_all_rows_of_a_person(visits: Any) -> None:
-    """The first hundred have HIV at one of their visits, half of them in each class; of all two hundred half have."""
+    """The first hundred have HIV at one of their visits, half of them in each class; in total, half of 200 have it."""
     visits.execute("""UPDATE visits SET age = CASE WHEN visit = 0 THEN 20 WHEN patient < 100 THEN 21 ELSE 22 END,
         disease = CASE WHEN patient < 100 AND patient % 2 = visit THEN 'HIV'
                        WHEN patient % 2 = 0 THEN 'Flu' ELSE 'Cold' END""")

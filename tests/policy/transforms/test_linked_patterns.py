@@ -1,4 +1,4 @@
-"""Rows that share pseudonyms of several columns: no two are held alike that every way to lay them over tells apart."""
+"""Rows that share pseudonyms of several columns: rows count as equal only if some overlay makes them equal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dbanon.gate import linked_patterns
 
 
 def made_up(r: random.Random, most: int = 7, columns: int = 2) -> list[oracle.Row]:
-    """Components of a few rows, many of which are like others."""
+    """Return components of a few rows, many of which are similar to others."""
     rows: list[oracle.Row] = []
     shapes = [
         [
@@ -49,7 +49,7 @@ def test_rows_of_one_number_equal_in_every_overlay(seed: int) -> None:
                 assert other in expected[row]
                 same += 1
             assert (actual_numbers[i][-1] == actual_numbers[j][-1]) <= any(other in expected[a] for a in rows)
-        # Nothing is lost but places that could be changed within a component.
+        # Only positions that could be exchanged within a component are lost.
         component = next(c for c in oracle.components(rows) if row in c)
         assert len({actual_numbers[rows.index(a)][-1] for a in component}) == 1
         laid = {rows.index(b) for a in component for b in expected[a]}
@@ -69,7 +69,7 @@ def test_renamed_reordered_components_are_equal() -> None:
 
 
 def test_components_exceed_classes_of_rows() -> None:
-    """Two persons of a household: one twice in a and one in b, or one in a and b and one in a. Classes are the same."""
+    """Two persons of a household: one twice in a and one in b, or one in a and b and one in a. Classes are equal."""
     one = [("a", 1, ("h1", "p1", "v1")), ("a", 1, ("h1", "p1", "v2")), ("b", 1, ("h1", "p2", "v3"))]
     other = [("a", 1, ("h2", "p3", "v4")), ("b", 1, ("h2", "p3", "v5")), ("a", 1, ("h2", "p4", "v6"))]
     actual_numbers = numbers([*one, *other])

@@ -1,4 +1,4 @@
-"""Versions of a view have the same pseudonyms, two views have not; who can be followed through them is judged so."""
+"""Versions of a view share pseudonyms, two views do not; the release is judged by who can be followed."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_shared_scope_checked_against_all_views(own: Any) -> None:
 
 @pytest.mark.exhaustive
 def test_values_of_linked_versions_count_together(own: Any) -> None:
-    """Both values of a ward are those of many; who alone went from one to the other is followed by that."""
+    """Both values of a ward are those of many; a person who alone changed from one to the other can be followed."""
     own.execute("ALTER TABLE patients ADD COLUMN ward VARCHAR")
     own.execute("UPDATE patients SET ward = IF(patient % 2 = 0, 'a', 'b')")
     dbanon.declare(own, "patients", ward="insensitive")
@@ -91,7 +91,7 @@ def test_values_of_linked_versions_count_together(own: Any) -> None:
 
 @pytest.mark.parametrize("change", ["scope", "view"])
 def test_other_pseudonyms_hide_no_difference(own: Any, change: str) -> None:
-    """Pseudonyms are no part of what a record is known by: without one person another view would tell who went."""
+    """Records are not known by their pseudonyms: without one person another view would reveal who was removed."""
     dbanon.create_release(own, "safe", "kacpc", "patients", k=10)
     own.execute("DELETE FROM patients WHERE patient = 1000")
     if change == "scope":
@@ -102,7 +102,7 @@ def test_other_pseudonyms_hide_no_difference(own: Any, change: str) -> None:
 
 @pytest.fixture
 def houses(own: Any) -> Any:
-    """Patients, each of a household of one, and a release of them; as many came since."""
+    """Create patients, each in a household of one, and a release of them; as many were added since."""
     own.execute("ALTER TABLE patients ADD COLUMN house INTEGER; DELETE FROM patients WHERE patient >= 1280")
     own.execute("UPDATE patients SET house = patient")
     dbanon.declare(own, "patients", patient="person", house="pseudonym")
@@ -113,7 +113,7 @@ def houses(own: Any) -> Any:
 
 
 def test_households_are_not_followed_from_version_to_version(houses: Any) -> None:
-    """Persons are not alone by their trails, and readers follow households, whose trails may be like no other."""
+    """Persons are not unique by their trails, but readers follow households, whose trails may be unique."""
     houses.execute("UPDATE patients SET house = patient // 28 * 28 + patient % 14 WHERE patient < 2000")
     with pytest.raises(errors.LinkedVersionsNotAnonymousError, match="pseudonyms of house are not of one person each"):
         dbanon.refresh_release(houses, "safe")

@@ -1,4 +1,4 @@
-"""Pseudonyms of several columns: unlike ones for equal values, persons counted by one, judged by all that is linked."""
+"""Pseudonyms of several columns: different ones for equal values, persons counted by one, judged by all links."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CALL = "SELECT * FROM mondrian('stays', k=10)"
 
 @pytest.fixture
 def stays(opened: Any) -> Any:
-    """Two stays of each of 200 patients at one age, each stay of two days."""
+    """Create two stays of each of 200 patients at one age, each stay of two days."""
     opened.execute("""CREATE OR REPLACE TABLE stays AS SELECT i AS patient, 2 * i + j AS stay, 20 + i % 4 AS age,
         ['Flu', 'HIV', 'Cold'][1 + (i // 4 + j) % 3] AS disease, 'w' || i % 2 AS ward
         FROM range(200) AS r (i), range(2) AS s (j), range(2) AS t (d)""")
@@ -93,7 +93,7 @@ def test_columns_share_pseudonyms_only_if_declared(stays: Any) -> None:
 
 
 def test_shared_scope_links_columns(stays: Any) -> None:
-    """A mother is a patient, too: who had her as a mother hangs together with her."""
+    """A mother is a patient, too: her children are linked with her."""
     stays.execute("ALTER TABLE stays ADD COLUMN mother INTEGER")
     stays.execute("UPDATE stays SET mother = patient + 1000")
     scoped = {"role": "pseudonym", "settings": {"scope": "study"}}
@@ -132,7 +132,7 @@ def test_linked_values_count_as_one(stays: Any) -> None:
 
 
 def test_model_applies_to_every_position_in_component(stays: Any) -> None:
-    """Twenty patients have a stay of three days, and HIV in it: of their class a third has, of their like all."""
+    """Twenty patients have a stay of three days, and HIV: a third of their class has HIV, but all with three days."""
     call = "FROM mondrian('stays', k=10, l=2)"
     assert stays.sql(call).fetchall()
     stays.execute("INSERT INTO stays SELECT DISTINCT patient, stay, age, disease, ward FROM stays "
@@ -159,7 +159,7 @@ Visit = tuple[int, int | None, int | None, int, str]
 
 
 def visits(r: random.Random) -> list[Visit]:
-    """Households of two kinds, each three or four times; now and then something of one of them is another."""
+    """Return households of two kinds, each three or four times; occasionally one value of one of them differs."""
     rows: list[Visit] = []
     for kind in range(2):
         shape = [(r.randrange(2), r.choice([None, 0, 1, 2]), r.choice([20, 21])) for _ in range(r.randrange(1, 5))]
@@ -182,7 +182,7 @@ def visits(r: random.Random) -> list[Visit]:
 
 
 def is_alone(shown: list[tuple[int, int, int | None, int | None]], k: int) -> bool:
-    """Whether something hangs together as fewer than k others do: (class, patient, visit, household) of records."""
+    """Return whether some component is equal to fewer than k: (class, patient, visit, household) of records."""
     names = [(age, *(None if n is None else f"{c}{n}" for c, n in zip("pvh", of, strict=True))) for age, *of in shown]
     rows = [(str(age), size, links) for (age, *links_), size in Counter(names).items() for links in [tuple(links_)]]
     equal_result, parts = oracle.equal_rows(rows), oracle.components(rows)
@@ -192,7 +192,7 @@ def is_alone(shown: list[tuple[int, int, int | None, int | None]], k: int) -> bo
 
 @pytest.mark.parametrize("seed", range(80))
 def test_gate_refuses_rows_every_overlay_distinguishes(opened: Any, seed: int) -> None:
-    """A release is refused if and only if some component is like fewer than k, where the patient is shown."""
+    """A release is refused if and only if some component equals fewer than k, where the patient is shown."""
     r = random.Random(seed)
     table = visits(r)
     opened.execute("CREATE OR REPLACE TABLE calls (patient INTEGER, visit INTEGER, house INTEGER, age INTEGER, "
@@ -219,7 +219,7 @@ def test_gate_refuses_rows_every_overlay_distinguishes(opened: Any, seed: int) -
 
 
 def test_gate_checks_rows_the_algorithm_accepted(stays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pseudonyms of a column that are those of another, or of no scope of its own, are not what the policy says."""
+    """Pseudonyms that are those of another column, or of a shared scope, violate the policy."""
     monkeypatch.setattr(transformed_columns, "column_scope", lambda scope, _: scope)
     assert_refused(stays, CALL, "release gate refused the result")
     monkeypatch.undo()
@@ -235,7 +235,7 @@ def test_gate_counts_persons_by_policy_column(stays: Any, monkeypatch: pytest.Mo
 
 
 def test_unknown_persons_are_not_overlooked(opened: Any) -> None:
-    """Nobody is known to be alone whose person is missing, but readers see a household like no other."""
+    """A missing person cannot be counted as unique, but readers see a unique household."""
     opened.execute("CREATE OR REPLACE TABLE homes AS SELECT i AS who, i // 2 AS house, 20 AS age FROM range(80) r(i)")
     opened.execute("DELETE FROM dbanon.policy")
     dbanon.declare(opened, "homes", who="person", house="pseudonym", age="quasi")
@@ -255,7 +255,7 @@ def test_household_does_not_hide_members(opened: Any) -> None:
     assert opened.sql("FROM mondrian('homes', k=6)").fetchall()
 
 
-# --- the measure --------------------------------------------------------------------------------------------
+# --- the metric ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -279,7 +279,7 @@ def test_linked_counts_records_sharing_pseudonym(opened: Any, seed: int) -> None
 
 @pytest.mark.parametrize("seed", range(12))
 def test_linked_is_of_the_records_that_are_released(opened: Any, seed: int) -> None:
-    """By the identifiers of the source, whose pseudonyms nobody looks at here; records without one are not linked."""
+    """Counted by the identifiers of the source, not by pseudonyms; records without one are not linked."""
     r = random.Random(seed)
     often = [1, r.choice([1, 2]), r.choice([2, 3])]
     rows = [(20 + i % 2, i) for i in range(60) for _ in range(often[i // 20])] + [(21, None)] * 20

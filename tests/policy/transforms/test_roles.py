@@ -1,4 +1,4 @@
-"""Pseudonyms, masks and shifted dates as roles of the policy: what leaves, what a call may change, what is refused."""
+"""Pseudonyms, masks and shifted dates as policy roles: published values, permitted changes, refusals."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_dates_of_a_person_are_shifted_alike_and_never_stay(con: Any) -> None:
 
 
 def _scope(con: Any, query: str) -> str:
-    """The scope that a plan names."""
+    """Return the scope that a plan names."""
     plan = dbanon.explain(con, query)
     return str(json.loads(plan.split("dbanon_shift(")[1].split(", '")[1].split("')")[0])["scope"])
 
@@ -169,7 +169,7 @@ def test_transform_declarations_validated(con: Any) -> None:
 
 
 def test_earlier_policy_keeps_fingerprint(con: Any) -> None:
-    """A column that says nothing changes no policy; releases are not stale by it."""
+    """An empty column changes no policy, so it makes no release stale."""
     from dbanon.source import stored_policy
     from dbanon.sqltext.quote import text
 

@@ -13,7 +13,7 @@ import dbanon
 
 @pytest.fixture(scope="session")
 def clinic(tmp_path_factory: Any) -> Iterator[Any]:
-    """The connection, the path of its database and both pages of the release `safe`."""
+    """Return the connection, the path of its database and both pages of the release `safe`."""
     path = tmp_path_factory.mktemp("clinic") / "clinic.duckdb"
     con = build(path)
     dbanon.create_release(con, "safe", "mondrian", SOURCE, k=5, alpha=0.9)

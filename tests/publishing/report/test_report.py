@@ -1,4 +1,4 @@
-"""A report says what its SQL gives, tells recipients no more than the certificate does, and is the same each time."""
+"""A report matches its SQL, reveals to recipients no more than the certificate, and is reproducible."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_class_sizes_and_leading_values_by_hand(clinic: Any) -> None:
 
 
 def covers(published: Any, value: Any) -> bool:
-    """Whether a published text may stand for a value; months for dates."""
+    """Return whether a published text may represent a value; months for dates."""
     if published == "*" or published is None or value is None:
         return published == "*" or published is value
     low, _, high = published.strip("[]").partition(", ")

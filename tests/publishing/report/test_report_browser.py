@@ -1,4 +1,4 @@
-"""A report in a browser: nothing is wider than a phone, all texts can be read, nothing is asked of a network."""
+"""A report in a browser: it fits a phone, all texts are readable, and no network is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports of releases of every form, of hostile names, of what has changed, and of what is no release."""
+"""Reports of releases of every form, with hostile names, after changes, and of tables that are no releases."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_every_form_of_release_has_correct_report(call: dict[str, Any], tmp_path
 
 
 def test_guesses_about_no_one_reported_as_such() -> None:
-    """Numbers that are 0 are left out of the table."""
+    """Numbers that are 0 are omitted from the table."""
     result_sentences = attacks._result_sentences(
         [("age", "guesses", 17, "how many"), ("age", "observed", 0.5, "how many of them are right")]
     )

@@ -1,4 +1,4 @@
-"""Dates under a grid of the calendar: whole months, quarters and years are published by name, and read back as days."""
+"""Dates under a calendar grid: whole months, quarters and years are published by name, and read back as days."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def con() -> Iterator[Any]:
 
 
 def people(con: Any, type_: str = "DATE", first: date = date(1920, 1, 5), seed: int = 3) -> dict[int, date]:
-    """A table people (uid, born), and its days by uid."""
+    """Create people(uid, born); return the days by uid."""
     rng = random.Random(seed)
     born = {uid: first + timedelta(days=rng.randrange(30_000)) for uid in range(60)}
     con.execute(f"CREATE OR REPLACE TABLE people (uid INTEGER, born {type_})")
@@ -42,7 +42,7 @@ def people(con: Any, type_: str = "DATE", first: date = date(1920, 1, 5), seed: 
 
 
 def released_rows(con: Any, grid: str, *, k: int = 6, more: str = "") -> list[tuple[int, str, int]]:
-    """uid, born and class_id of every released row, in the order of the release."""
+    """Return uid, born and class_id of every released row, in the order of the release."""
     call = f"kacpc('people', k := {k}, qi := ['born'], insensitive := ['uid'], allow_rare := ['uid'], "
     return con.execute(f"SELECT uid, born, class_id FROM {call}rounding := {{'born': '{grid}'}}{more})").fetchall()
 
@@ -104,7 +104,7 @@ def test_years_that_have_not_four_digits_are_published_as_days(con: Any) -> None
 
 
 def pairs(con: Any) -> list[tuple[str, str]]:
-    """Texts that are published under every grid and bound, and the same in days, as they were published before."""
+    """Return texts published under every grid and bound, and their equivalents in days, as published formerly."""
     result = {}
     people(con)
     for grid in sample_cases(GRIDS[:1:-1], 3):
@@ -115,7 +115,7 @@ def pairs(con: Any) -> list[tuple[str, str]]:
 
 
 def in_days(text: str) -> str:
-    """A text with the days that it says; an open end is its bound."""
+    """Return a text with its days spelled out; an open end is its bound."""
     first, pair, last = text.strip("[]").partition(", ")
     names = [first, last] if pair else [first]
     values = [(name, name.lstrip("<>=")) for name in names]
@@ -149,7 +149,7 @@ def test_functions_read_years_like_their_days(con: Any) -> None:
 
 
 def test_requested_value_distinguishes_years_from_numbers(con: Any) -> None:
-    """`[1926, 1934]` is published of birth years that are numbers, too: nothing but what is asked says which."""
+    """`[1926, 1934]` is also published for birth years that are numbers: only the requested type distinguishes them."""
     read = con.execute(
         "SELECT lower_bound('[1926, 1934]'), lower_date('[1926, 1934]'), covers('[1926, 1934]', 1934), "
         "covers('[1926, 1934]', 1935), covers('[1926, 1934]', DATE '1934-12-31'), covers('[1926, 1934]', DATE "
@@ -183,7 +183,7 @@ def test_birth_years_and_birth_dates_publish_equal_texts(con: Any) -> None:
 
 
 def spoiled(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
-    """From now on plans publish one text in place of another."""
+    """Make plans publish one text instead of another."""
     real = plan.release_sql
 
     def statement(request: plan.ReleaseSpec) -> str:
@@ -242,7 +242,7 @@ def test_the_gate_refuses_years_beyond_top(con: Any, monkeypatch: pytest.MonkeyP
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
 @pytest.mark.parametrize("how", sample_cases(["keep", "recluster"]))
 def test_versions_with_days_and_years_are_compared(con: Any, how: str) -> None:
-    """Whoever has both versions can subtract the one who came, however the years are spelled."""
+    """A reader of both versions can subtract the one who was added, however the years are spelled."""
     con.execute(
         "CREATE TABLE people AS SELECT i AS uid, make_date(1926 + i // 4 * 4, 3, 1) AS born, 'd' || (i % 4) AS ill "
         "FROM range(12) r(i)"

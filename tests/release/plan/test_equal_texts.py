@@ -1,4 +1,4 @@
-"""Unchanged values that one release of DuckDB orders, or returns, in another way alone than inside a row."""
+"""Unchanged values that a DuckDB version orders or returns differently alone and inside a row."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CALLS = (
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", VALUES)
 def test_unchanged_values_are_published_as_they_read(con: Any, kind: str, form: str) -> None:
-    """Instants of one time in two zones, and zeros of either sign."""
+    """One instant in two time zones, and zeros of either sign."""
     first, second = (FORMS[form].format(value) for value in VALUES[kind])
     con.execute(f"""CREATE TABLE t AS SELECT v.v, range::INTEGER AS age FROM range(6)
         JOIN (SELECT unnest([0, 1]) AS i, unnest([{first}, {second}]) AS v) AS v ON v.i = range % 2""")

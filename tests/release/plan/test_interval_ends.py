@@ -19,7 +19,7 @@ NINES = 10**38 - 1
 
 
 def table(con: Any, type_: str, values: Sequence[object], times: int = 2) -> None:
-    """A table t(uid, v) with every value so many times."""
+    """Create a table t(uid, v) with every value `times` times."""
     con.execute(f"CREATE OR REPLACE TABLE t (uid INTEGER, v {type_})")
     rows = [(i, str(v)) for i, v in enumerate(list(values) * times)]
     con.execute(f"INSERT INTO t VALUES {', '.join(['(?, ?)'] * len(rows))}", [x for row in rows for x in row])
@@ -31,7 +31,7 @@ def ends(text: str) -> tuple[str, str]:
 
 
 def intervals(con: Any, call: str) -> dict[str, list[tuple[str, str]]]:
-    """The published ends of each value, as texts."""
+    """Return the published ends of each value, as texts."""
     result: dict[str, list[tuple[str, str]]] = {}
     for value, text in con.execute(f"SELECT t.v::VARCHAR, r.v FROM {call} AS r JOIN t USING (uid)").fetchall():
         result.setdefault(value, []).append(ends(text))
@@ -56,7 +56,7 @@ NEAR: list[tuple[str, list[int], int]] = [
 
 
 def scaled(number: int, scale: int) -> str:
-    """A number of steps as a decimal text."""
+    """Return a number of steps as a decimal text."""
     digits = str(abs(number)).rjust(scale + 1, "0")
     full_digits, fraction = digits[: len(digits) - scale], digits[len(digits) - scale :]
     return ("-" if number < 0 else "") + full_digits + ("." + fraction if scale else "")
@@ -97,7 +97,7 @@ def test_near_records_of_great_numbers_are_near(con: Any) -> None:
 
 
 def exact(grid: str, closed: int, low_limit: int, high_limit: int) -> Callable[[Fraction], tuple[Fraction, Fraction]]:
-    """Ends of a value on a grid; those of integers are the first and the last of a cell."""
+    """Return the ends of a value on a grid; those of integers are the first and the last of a cell."""
     size = Fraction(grid)
 
     def snap(value: Fraction) -> tuple[Fraction, Fraction]:
@@ -141,7 +141,7 @@ def test_ends_on_a_grid_are_those_of_exact_arithmetic(con: Any, case: Any) -> No
 
 @pytest.mark.parametrize("type_", ["DOUBLE", "FLOAT"])
 def test_a_grid_of_floats_is_finite_and_covers(con: Any, type_: str) -> None:
-    """Where numbers are further apart than the grid, they are their own ends; ends beyond the type are its limits."""
+    """Where floats are further apart than the grid, they are their own ends; ends beyond the type are its limits."""
     text = "1.7976931348623157e308" if type_ == "DOUBLE" else "3.4028235e38"
     table(con, type_, ["-" + text, "-8", "-0.3", "0", "1e-40", "0.7", "16777216", "1e16", "1e30", text])
     for grid in ("1e-320", "0.1", "1e16", "1e308"):
@@ -178,7 +178,7 @@ def test_grid_beyond_type_refused(con: Any, type_: str, grid: str) -> None:
 
 
 def test_ends_of_a_call_are_held_exactly_to_large_grids(con: Any) -> None:
-    """A top begins a cell of the declared grid and a bottom ends one, wherever doubles cannot tell them from others."""
+    """A top begins a cell of the declared grid and a bottom ends one, also where doubles cannot distinguish them."""
     half, wide_result, steps = 2 * 10**38, 10**36, 10**20
     for type_, grid, values, fits, cuts in (
         ("UHUGEINT", half, [1, 2, half, half + 1], f"top := {{'v': '{half}'}}", f"top := {{'v': '{half + 1}'}}"),
@@ -208,21 +208,21 @@ MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
 
 
 def civil(day: int) -> tuple[int, int]:
-    """Year (1 BC is 0) and month of a day: the calendar repeats every 146,097 days."""
+    """Return year (1 BC is 0) and month of a day: the calendar repeats every 146,097 days."""
     shift, inner_result = divmod(day - date(2000, 1, 1).toordinal() + date(1970, 1, 1).toordinal(), 146_097)
     present_fromordinal = date.fromordinal(date(2000, 1, 1).toordinal() + inner_result)
     return present_fromordinal.year + 400 * shift, present_fromordinal.month
 
 
 def first_day(month: int) -> int:
-    """Day on which a month begins, counted from January of the year 0."""
+    """Return the day on which a month begins, counted from January of the year 0."""
     year, place = divmod(month, 12)
     shift, inner_result = divmod(year - 2000, 400)
     return date(2000 + inner_result, place + 1, 1).toordinal() - date(1970, 1, 1).toordinal() + 146_097 * shift
 
 
 def cell(grid: str, day: int) -> tuple[int, int]:
-    """First and last day of the cell that a day is in, or of all days there are."""
+    """Return the first and last day of the cell that a day is in, or of all possible days."""
     if grid in MONTHS:
         year, place = civil(day)
         begin = (year * 12 + place - 1) // MONTHS[grid] * MONTHS[grid]
@@ -259,7 +259,7 @@ def test_the_day_of_an_instant_is_not_rounded(con: Any) -> None:
 
 @pytest.mark.parametrize("type_", ["DOUBLE", "FLOAT"])
 def test_ends_on_a_grid_of_fractions_are_its_decimals(con: Any, type_: str) -> None:
-    """3 * 0.1 is 0.30000000000000004 as a DOUBLE: what is published is 0.3."""
+    """3 * 0.1 is 0.30000000000000004 as a DOUBLE: the published text is 0.3."""
     con.execute(f"CREATE TABLE t AS SELECT i AS uid, (i * 0.0137 - 2)::{type_} AS v FROM range(300) AS r (i)")
     for grid in ("0.1", "0.3", "0.05", "0.007", "2.5"):
         call = f"kacpc('t', k := 5, qi := ['v'], sensitive := ['uid'], rounding := {{'v': {grid}}})"

@@ -1,4 +1,4 @@
-"""The measures of a release: published numbers, small tables worked out by hand, plain loops over random ones."""
+"""The metrics of a release: published numbers, small tables worked out by hand, plain loops over random ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMES = [name for name in CLUSTER_METRICS if name != "query_error"]
 
 
 def metric_values(con: Any, call: str) -> dict[str, float]:
-    """The measures of a call, by name."""
+    """Return the metrics of a call, by name."""
     return dict(con.execute(f"SELECT metric, value FROM {call}").fetchall())
 
 
@@ -37,7 +37,7 @@ def test_the_published_partition_has_the_published_numbers(six: Any) -> None:
     expected = {
         "precision": 0.466667,  # 1 - 6.4 / 12
         "information_loss": 6.4,  # 3 (4/30 + 1/2) + 3 (15/30 + 1)
-        "total_information_loss": 6.4,  # the tree is balanced enough: the same
+        "total_information_loss": 6.4,  # the tree is balanced enough: an equal value
         "ncp": 6.185714,  # 3 (4/30 + 3/7) + 3 (15/30 + 1)
         "gcp": 0.515476,
         "numeric_information_loss": 1.9,
@@ -59,8 +59,11 @@ def test_the_published_partition_has_the_published_numbers(six: Any) -> None:
 
 
 def test_divergence_of_the_published_partition(six: Any) -> None:
-    """On workclass alone, seeds in canonical order: Private, Private and Self-emp-inc (the first of three that cost
-    all), then the three of Gov. Each Gov value: 3/6/3 + 3/6/7 = 5/21, the others 1/14."""
+    """On workclass alone, seeds in canonical order.
+
+    Private, Private and Self-emp-inc (the first of three that cost all), then the three of Gov. Each Gov value: 3/6/3 +
+    3/6/7 = 5/21, the others 1/14.
+    """
     call = "('six', k=3, qi=['workclass'], mode := 'deterministic', with_kl_divergence := true)"
     assert sorted(six.execute("SELECT workclass, size FROM kmembers_random_classes" + call.replace(
         ", with_kl_divergence := true", "")).fetchall()) == [("*", 3), ("Gov", 3)]  # fmt: skip
@@ -83,8 +86,10 @@ def test_suppressed_records_count_n_in_discernibility(con: Any) -> None:
 
 
 def test_clusters_with_equal_values_form_one_class(con: Any) -> None:
-    """{20, 21} and {28, 29} both publish [20, 29]. Around 24.5: 20.25 + 12.25 + 12.25 + 20.25; by themselves 0.5 each.
-    The range is 9."""
+    """{20, 21} and {28, 29} both publish [20, 29], so the range is 9.
+
+    Around 24.5: 20.25 + 12.25 + 12.25 + 20.25; by themselves 0.5 each.
+    """
     con.execute("CREATE TABLE t AS SELECT unnest([20, 21, 28, 29]) AS age")
     message = metric_values(
         con, "mondrian_metrics('t', k=2, qi=['age'], rounding := {'age': 10}, with_kl_divergence := true)"
@@ -147,8 +152,11 @@ def test_a_constant_number_has_no_square_error(con: Any) -> None:
 
 
 def test_the_share_of_squares_is_the_average_of_the_columns(con: Any) -> None:
-    """Of x 0.5 + 0.5 of 26 is left, of y all, and c is constant. The class of 1 and NULL is half the squared distance
-    of the two: of 1 to the mean, -1/3, on one axis, and of NULL, one standard deviation off, on the other."""
+    """Of x 0.5 + 0.5 of 26 remains, of y all, and c is constant.
+
+    The class of 1 and NULL is half the squared distance of the two: of 1 to the mean, -1/3, on one axis, and of NULL,
+    one standard deviation off, on the other.
+    """
     con.execute("CREATE TABLE t AS FROM (VALUES (0, 0, 1), (1, 1, 1), (5, 0, 1), (6, 1, 1)) AS v (x, y, c)")
     message = metric_values(con, "mdav_metrics('t', k=2, qi=['x', 'y', 'c'], weights := {'y': 0.001})")
     assert message["sse_share"] == pytest.approx(100 * (1 / 26 + 1) / 2)
@@ -170,8 +178,10 @@ def test_an_open_end_reaches_to_the_last_value(con: Any) -> None:
 
 
 def test_unbalanced_hierarchy_distinguishes_measures(con: Any) -> None:
-    """* > a, b > (c, d > (e, f)). A class of a and one of {e, f} under d: its own subtree is 1 of 3 edges deep, it has
-    2 of 4 leaves, and it stands on level 2 of 4: 1 of 3 from the root down."""
+    """* > a, b > (c, d > (e, f)). A class of a and one of {e, f} under d.
+
+    Its own subtree is 1 of 3 edges deep, it has 2 of 4 leaves, and it is on level 2 of 4: 1 of 3 from the root down.
+    """
     dbanon.load_hierarchy(con, "h", [["a", "*"], ["c", "b", "*"], ["e", "d", "b", "*"], ["f", "d", "b", "*"]])
     con.execute("CREATE TABLE t AS SELECT unnest(['a', 'a', 'e', 'f']) AS v")
     message = metric_values(
@@ -190,7 +200,7 @@ def test_unbalanced_hierarchy_distinguishes_measures(con: Any) -> None:
     assert message["kl_divergence"] == pytest.approx(0.5 * np.log(0.25 / (0.5 / 3)))
 
 
-# --- against plain loops --------------------------------------------------------------------------------------------
+# --- compared with plain loops --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(300, 312))
@@ -220,7 +230,7 @@ def _snap(width: int) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_random_release_metrics_equal_plain_loops(con: Any, seed: int) -> None:
-    """Types mixed, NULLs, records left out, persons, weights, typed bounds, grids, codings, levels; any algorithm."""
+    """Mixed types, NULLs, suppression, persons, weights, typed bounds, grids, codings, levels; any algorithm."""
     rnd = random.Random(seed)
     n, nulls = rnd.randint(4, 40), rnd.choice([0, 0.1, 0.4])
     dbanon.load_hierarchy(con, "cities", [TREE.leaf(label)[::-1] for label in TREE.leaf_order()])
@@ -290,12 +300,12 @@ def _with_divergence(call: str) -> str:
 
 
 def _flat(attribute: Any, column: Sequence[Any]) -> Any:
-    """A category without a hierarchy has the values of its column."""
+    """Return the tree of the column's values for a category without a hierarchy."""
     return attribute if attribute is not None else Category(reference.flat(column))
 
 
 def _kinds(rnd: random.Random) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return how columns are generalized, for the reference and for the call."""
+    """Return the generalization of columns, for the reference and for the call."""
     options: dict[str, Any] = {name: {} for name in ("rounding", "top", "bottom", "min_level", "weights")}
     options["hierarchies"] = {"city": "'cities'"}
     age = Number(1.0)

@@ -1,4 +1,4 @@
-"""A call for related tables that cannot be answered is one clear error, and what is refused tells no cell."""
+"""Invalid calls for related tables are one clear error, and refusals reveal no cell."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BY_ID = "key := 'id'"
 
 @pytest.fixture(scope="module")
 def opened() -> Iterator[Any]:
-    """Twelve people with two rows each, and tables of which something is wrong."""
+    """Create twelve people with two rows each, and tables with faults."""
     with duckdb.connect() as con:
         dbanon.attach(con)
         con.execute("CREATE TABLE p AS SELECT i AS id, 20 + i AS age, i // 2 AS home, 'x' AS s FROM range(12) AS r (i)")

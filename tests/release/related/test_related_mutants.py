@@ -1,4 +1,4 @@
-"""One line of the path of related tables is wrong, and the gate notices, in every form in which rows leave."""
+"""Mutants of one line of related tables: the gate refuses each of them, in every form of the output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ORDERED = "(ORDER BY n.pseudonym ASC, {{ marks(t, sql('r.')) }} ASC, {{ told(t, 
 
 @pytest.fixture(scope="module")
 def opened() -> Iterator[Any]:
-    """Thirty people with visits, of whom the policy lets out less than it knows."""
+    """Create thirty people with visits and a policy that does not publish every column."""
     with duckdb.connect() as con:
         dbanon.attach(con)
         clinic(con, 7, 30)
@@ -37,7 +37,7 @@ def opened() -> Iterator[Any]:
 
 @pytest.fixture
 def spoil(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], None]:
-    """Changes one text of one template."""
+    """Replace one text in one template."""
     return partial(broken_template.change, monkeypatch)
 
 

@@ -17,7 +17,7 @@ PEOPLE = f"kacpc('patients', k := 3, children := 'visits', {KEY})"
 
 @pytest.fixture(scope="module")
 def opened() -> Iterator[tuple[Any, Clinic]]:
-    """Twenty-five people with visits."""
+    """Create twenty-five people with visits."""
     with duckdb.connect() as con:
         dbanon.attach(con)
         yield con, clinic(con, 3, 25)

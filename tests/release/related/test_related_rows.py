@@ -1,4 +1,4 @@
-"""The rows of related tables, and their metrics, as they follow by hand from six patients with two visits each."""
+"""The rows of related tables, and their metrics, derived by hand from six patients with two visits each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIRST, SECOND = {"Flu": "1970-01", "HIV": "1980-02"}, {"Flu": "1970-06", "HIV": 
 
 @pytest.fixture
 def opened() -> Iterator[Any]:
-    """Two visits of each patient: all of one disease have them in the same two months."""
+    """Create two visits of each patient: all of one disease have them in the same two months."""
     with duckdb.connect() as con:
         dbanon.attach(con)
         con.execute("CREATE TABLE patients (id INTEGER, age INTEGER)")
