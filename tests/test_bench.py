@@ -1,4 +1,4 @@
-"""The benchmark's parts: tables, processes of their own, what lies in a directory meanwhile."""
+"""The benchmark's parts: tables, separate processes, and the bytes of a directory during a run."""
 
 from __future__ import annotations
 
@@ -53,8 +53,11 @@ def test_growth_reported_as_exponent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_table_of_ones_own_is_measured(tmp_path: Path) -> None:
-    """Two zip codes of one region and two ages, three records each: in classes of three nothing is lost, in one of six
-    half of the levels of zip codes (two of its three leaves) and all of the ages."""
+    """Two zip codes of one region and two ages, three records each.
+
+    In classes of three nothing is lost, in one of six half of the levels of zip codes (two of its three leaves) and all
+    of the ages.
+    """
     (tmp_path / "zip.csv").write_text("12;1*;*\n13;1*;*\n20;2*;*\n")
     pd.DataFrame({"zip": ["12", "13"] * 3, "age": [30, 40] * 3, "name": list("abcdef")}).to_csv(
         tmp_path / "people.csv", index=False

@@ -1,4 +1,4 @@
-"""The papers' figures: the statements that the documentation shows are those that are run, and they can be."""
+"""The papers' figures: the documented statements are those of the benchmark, and they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guide to the algorithms says of every algorithm what the registry says, and what compare() measures on Adult."""
+"""The guide to the algorithms agrees with the registry, and with the measurements of compare() on Adult."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark's bound is one: no partition of a few records has more precision."""
+"""The benchmark's bound is valid: no partition of a few records has more precision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of the similarity-and-diversity paper's tables: the numbers it prints beside ours, and who is best."""
+"""The benchmark of the similarity-and-diversity paper's tables: the paper's numbers, ours, and the best method."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_paper_has_number_for_every_method_and_k() -> None:
 
 
 def rows(proposed: tuple[float, float], others: tuple[float, float]) -> list[dict[str, Any]]:
-    """Two k: values of the proposed forms and of the others."""
+    """Return rows of two k, with values of the proposed forms and of the others."""
     return [
         {"k": k, "method": method} | dict.fromkeys(s1.METRICS, (proposed if method in s1.PROPOSED else others)[i])
         for i, k in enumerate((2, 5))

@@ -1,4 +1,4 @@
-"""The benchmark's profile of a statement: every second is in one step, and the steps are those that are explained."""
+"""The benchmark's profile of a statement: every second is in one step, and the steps are the explained ones."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ TEST_FOLDERS = {"bench", "mutations", "oracle", "support", "hand_traced", "uncha
 
 
 def imported(path: Path) -> set[str]:
-    """Return the whole names that a file imports anywhere in it, for its types too."""
+    """Return the qualified names that a file imports anywhere in it, including those for types."""
     values: set[str] = set()
     for node in ast.walk(ast.parse((PACKAGE / path).read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):

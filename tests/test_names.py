@@ -1,4 +1,4 @@
-"""A reader who has never seen the code understands names and docstrings (CONTRIBUTING.md, "Names and sentences")."""
+"""Names and docstrings are understandable without knowing the code (CONTRIBUTING.md, "Names and sentences")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions fit a page, and their parameters can be remembered."""
+"""Functions fit a page, and have few parameters."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 
 def is_kernel(path: Path) -> bool:
-    """Whether a file has compiled loops, which numba wants whole."""
+    """Return whether a file has compiled loops, which numba requires in one function."""
     return "kernels" in path.relative_to(PACKAGE).parts
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef]:
-    """The functions of a file, methods and inner ones too."""
+    """Return the functions of a file, methods and inner ones too."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef):
             yield node
@@ -42,7 +42,7 @@ def lines(function: ast.FunctionDef) -> int:
 
 
 def is_command(function: ast.FunctionDef) -> bool:
-    """Whether it is a command of the command line: its parameters are the options that the user sees."""
+    """Return whether a function is a command of the command line: its parameters are the user's options."""
     names = [ast.unparse(d.func if isinstance(d, ast.Call) else d) for d in function.decorator_list]
     return any(name.rpartition(".")[2] == "command" for name in names)
 
@@ -60,7 +60,7 @@ def parameters(function: ast.FunctionDef) -> int:
 
 
 def beyond(measure: Callable[[ast.FunctionDef], int], limit: int, files: list[Path]) -> dict[str, int]:
-    """The functions that measure more than a limit."""
+    """Return the functions whose metric exceeds a limit."""
     all_values = {
         f"{path.relative_to(PACKAGE)}:{f.lineno} {f.name}": measure(f) for path in files for f in functions(path)
     }

@@ -1,4 +1,4 @@
-"""The list of slow tests names tests that there are, and it is made of what pytest says."""
+"""The list of slow tests contains existing tests only, and is made from pytest's durations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Releases are what they were: the recorded hashes of the small tables hold, and what changes is seen."""
+"""Releases are reproducible: the recorded hashes of the small tables are unchanged, and changes are reported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_answers_equal_recorded_hashes(group: str) -> None:
-    """In a process of its own, as the command is used; a change that is meant is recorded anew."""
+    """In a process of its own, like the command; record the hashes again after an intended change."""
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, "-m", "tests.unchanged", "--group", group]
     ran = subprocess.run(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True)

@@ -25,7 +25,7 @@ def db() -> Iterator[Any]:
 
 
 def outgoing(con: Any, algorithm: str, call: dict[str, Any]) -> list[Any]:
-    """Return what a materialized view of the call would hold: the release, its classes, the measures that go out."""
+    """Return the content of a materialized view of the call: the release, its classes, and the published metrics."""
     text = "".join(f", {name} := ${name}" for name in call)
     queries = [f"{algorithm}{ending}('t'{text})" for ending in ("", "_classes", "_metrics")]
     queries[2] = f"(SELECT metric, value FROM {queries[2]} WHERE published)"
@@ -49,7 +49,7 @@ CALL: dict[str, Any] = {"k": 5, "qi": ["age", "sex"], "sensitive": ["disease"]}
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("algorithm", ["kacpc", "mondrian", "simdiv"])
 def test_suppressed_record_values_change_nothing_published(db: Any, algorithm: str) -> None:
-    """Who else had 500, 5,000 or 60,000 for the age of the outlier would have to publish something else."""
+    """If another record had 500, 5,000 or 60,000 for the age of the outlier, nothing else would be published."""
     own_options = {"influence": "weights"} if algorithm == "simdiv" else {}
     values = [
         published_frames(db, [*PEOPLE, (age, "M", "Flu")], algorithm, suppress=0.12, **CALL, **own_options)
@@ -78,7 +78,7 @@ def test_dropped_record_counts_only_by_number(
 
 @pytest.mark.parametrize("intervals", ["text", "bounds"])
 def test_every_value_under_a_star_is_unknown(db: Any, intervals: str) -> None:
-    """One class of ten holds a NULL and publishes `*`: what its greatest number is, the loss of others must not say."""
+    """One class of ten holds a NULL and publishes `*`: the loss of the others must not reveal its greatest number."""
     near = [(20 + i, "F", "Flu") for i in range(20)]
     result = []
     for far in (200, 900):
@@ -91,7 +91,7 @@ def test_every_value_under_a_star_is_unknown(db: Any, intervals: str) -> None:
 
 
 def test_every_inner_value_of_a_class_is_unknown(db: Any) -> None:
-    """Classes keep their ends, and what lies between them is another in each table."""
+    """Classes keep their ends, and the values between them differ in each table."""
     values = [
         published_frames(db, [(age, "M", "Flu") for age in (20, *inner, 29, 60, *other, 69)], "mondrian", **CALL)
         for inner, other in [((21, 22, 23), (61, 62, 63)), ((28, 28, 20), (68, 64, 60)), ((22, 24, 27), (60, 60, 60))]
@@ -101,7 +101,7 @@ def test_every_inner_value_of_a_class_is_unknown(db: Any) -> None:
 
 
 def test_clusters_with_equal_values_not_distinguished(db: Any) -> None:
-    """With a grid of ten, four records are two clusters or one; the class and its measures are the same."""
+    """With a grid of ten, four records are two clusters or one; the class and its metrics are equal."""
     values = [
         published_frames(db, [(age, "M", "x") for age in ages], "mondrian", k=2, qi=["age"], rounding={"age": 10})
         for ages in ((20, 20, 20, 29), (20, 21, 28, 29), (21, 21, 28, 28))
@@ -111,7 +111,7 @@ def test_clusters_with_equal_values_not_distinguished(db: Any) -> None:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_range_never_widened_to_suppressed_value(db: Any, seed: int) -> None:
-    """Clusters of little diversity publish more than their records span: as far as released records go."""
+    """Clusters of low diversity publish more than their records span: as far as released records reach."""
     rnd = random.Random(seed)
     rows = [(rnd.randint(20, 40), "M", "Flu") for _ in range(40)] + [(1_000 + seed, "M", "Flu")]
     release, _, measures = published_frames(
@@ -124,7 +124,7 @@ def test_range_never_widened_to_suppressed_value(db: Any, seed: int) -> None:
 
 @pytest.mark.parametrize("call", ["rka('t', release := 'noise', %s)", "mr_mondrian('t', noise_epsilon := 1, %s)"])
 def test_noise_is_drawn_from_the_range_of_the_released_records(con: Any, call: str) -> None:
-    """An outlier of 1,000,000 that is left out would give noise of that scale, or numbers that are cut there."""
+    """A suppressed outlier of 1,000,000 would give noise of that scale, or numbers that are cut there."""
     con.execute("CREATE TABLE t AS SELECT 20 + i % 30 AS age FROM range(60) AS r (i) UNION ALL SELECT 1000000")
     query = call % "k := 5, qi := ['age'], suppress := 0.12"
     ages = [row[0] for row in con.execute(f"SELECT age FROM {query}").fetchall()]
@@ -199,7 +199,7 @@ def _text(value: Any) -> str | None:
 
 
 def _ends(cells: tuple[Any, ...]) -> tuple[float, float] | None:
-    """The ends of a published interval in any of its forms; None for `*` and NULL."""
+    """Return the ends of a published interval in any of its forms; None for `*` and NULL."""
     if len(cells) == 1 and isinstance(cells[0], dict):
         cells = (cells[0]["low"], cells[0]["high"])
     if len(cells) == 2:
@@ -218,7 +218,7 @@ def _number(ends: tuple[float, float] | None, intervals: str, cell: Any, whole: 
 
 
 def _node(label: Any, tree: Sequence[Sequence[str]], form: str) -> float:
-    """The loss of a published node in a hierarchy."""
+    """Return the loss of a published node in a hierarchy."""
     if _text(label) is None or label in {line[0] for line in tree}:
         return 0.0
     under = [line for line in tree if label in line]

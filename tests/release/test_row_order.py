@@ -1,4 +1,4 @@
-"""The same rows in another order, read by another number of threads, give the same release, classes and metrics."""
+"""Rows in another order, or read by another number of threads, give the same release, classes and metrics."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ARRAYS = ["[1, 2]", "[1, NULL]", "[2, 1]", "[NULL, NULL]"]
 
 
 def answers(type_: str, values: list[str], order: int) -> list[Any]:
-    """All that a call gives, as text, of the rows in one of several orders."""
+    """Return the release, classes and metrics of a call as text, for the rows in one of several orders."""
     rows = [f"({i // 4}, {values[i * 7 // 2 % len(values)]}::{type_})" for i in range(24)]
     random.Random(order).shuffle(rows)
     con = dbanon.attach(duckdb.connect(config={"threads": 1 + 3 * (order % 2)}))

@@ -74,7 +74,7 @@ def test_sql_escapes_as_python_does() -> None:
 
 
 def test_every_form_of_the_signs_is_escaped() -> None:
-    """Spreadsheets take full-width and small forms for the signs in some languages: all that NFKC makes one of them."""
+    """Spreadsheets accept full-width and small forms of the signs in some languages: all that NFKC maps to one."""
     forms = [chr(c) for c in range(0x110000) if unicodedata.normalize("NFKC", chr(c)) in ("=", "+", "-", "@")]
     assert len(forms) > 10
     assert all(csv_formulas.escape_cell(form + "1").startswith("'") for form in forms)

@@ -1,4 +1,4 @@
-"""A run that is killed leaves the files of before, or files whose certificate says that they are not its own."""
+"""A killed run leaves the earlier files, or files that are not those of their certificate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dbanon.runtime import atomic_write
 
 
 class Killed(BaseException):
-    """What stands for a kill: nothing is cleared up after it."""
+    """A simulated kill, after which nothing is cleaned up."""
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def killed(at: int) -> Iterator[list[str]]:
-    """Ends all before the file with this number is renamed; gives the names of those that were."""
+    """Stop before the file with this number is renamed; yield the names of the renamed files."""
     done: list[str] = []
 
     def moved(draft: Path, final: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_csv_and_a_parquet_file_of_one_name_share_nothing(clinic: Any, tmp_pat
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_every_change_of_a_published_file_is_seen(clinic: Any, form: str, tmp_path: Path) -> None:
-    """Also of names that would be patterns."""
+    """Also for names that would be patterns."""
     target = tmp_path / f"out [1]*.{form}"
     output = dbanon.publish(clinic, "safe3", target, classes=True)
     for path in output:

@@ -1,4 +1,4 @@
-"""The interpreter ends without a word, whatever was left open: DuckDB reports each of its objects that outlives it."""
+"""The interpreter exits silently with open objects: DuckDB reports each of its objects that outlives it."""
 
 from __future__ import annotations
 
@@ -52,5 +52,5 @@ print(len(raw.execute("FROM kacpc('patients', k := 5, qi := ['age'])").df()))
 @pytest.mark.parametrize("script", [MAPPED, FRAMES], ids=["mapped view", "DataFrame of an engine"])
 def test_open_engines_end_silently_at_exit(script: str) -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
-    assert done.stdout.endswith("10\n")  # DuckDB shows how far it is where it takes long
+    assert done.stdout.endswith("10\n")  # DuckDB shows a progress bar for long statements
     assert done.stderr == ""

@@ -1,4 +1,4 @@
-"""Files: a call reads what the connection may read, the file of that name and no other, and fetches nothing."""
+"""Files: a call reads only files that the connection may read, by their exact name, and downloads nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def attached() -> Any:
 
 
 def file_calls(connection: Any, path: Path) -> Iterator[Callable[[], Any]]:
-    """Every way to name a file in a call."""
+    """Return every way to name a file in a call."""
     yield lambda: dbanon.load_hierarchy(connection, "x", path)
     for query in (
         f"FROM hierarchy_from_file('x', '{path}')",

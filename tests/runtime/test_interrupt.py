@@ -1,4 +1,4 @@
-"""A long clustering stops within a second of Ctrl-C or `interrupt()`, and the connection goes on."""
+"""A long clustering stops within a second of Ctrl-C or `interrupt()`, and the connection remains usable."""
 
 from __future__ import annotations
 

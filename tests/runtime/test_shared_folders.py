@@ -1,4 +1,4 @@
-"""A folder that another user can change, itself or on the way to it, is found."""
+"""Folders that another user can change, directly or through a parent folder, are detected."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.skipif(os.name == "nt", reason="Windows has no such mo
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of compiled kernels that nobody else can write, as far as it is below this test's own folder."""
+    """Create a folder of compiled kernels that only this user can write, as far as it is in the test's folder."""
     folder = tmp_path / "own" / "cache"
     folder.mkdir(parents=True, mode=0o755)
     for path in (tmp_path, tmp_path / "own", folder):

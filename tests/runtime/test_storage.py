@@ -23,7 +23,7 @@ READ_BY_1_4 = 67
 
 
 def storage_version(path: Path) -> int:
-    """As the header of a database file has it."""
+    """Return the storage version in the header of a database file."""
     header = path.read_bytes()[8:20]
     assert header[:4] == b"DUCK"
     return int.from_bytes(header[4:12], "little")
@@ -92,7 +92,7 @@ def test_a_variant_is_published_for_duckdb_1_5_only(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("type_", ["TIMESTAMPTZ_NS", "TIMESTAMPTZ_NS[]", "STRUCT(variant INTEGER, s TIMESTAMPTZ_NS)"])
 def test_type_only_duckdb_2_reads_is_refused(type_: str) -> None:
-    """DuckDB 2.0 writes it to older files without a word, and older versions then read nothing of the table."""
+    """DuckDB 2.0 writes it to older files without an error, and older versions then read nothing of the table."""
     with pytest.raises(errors.StorageVersionTooOldError, match="TIMESTAMPTZ_NS"):
         runtime_storage_version.check_column_types("publish", {"seen": type_}, "v1.5.0")
     runtime_storage_version.check_column_types("publish", {"seen": type_}, "v2.0.0")
@@ -108,14 +108,14 @@ def test_other_types_need_no_newer_version(type_: str) -> None:
 
 @pytest.fixture
 def newer(tmp_path: Path) -> Path:
-    """A database that says of itself that a DuckDB wrote it which is not there yet."""
+    """Create a database whose header names a future DuckDB version."""
     path = tmp_path / "newer.duckdb"
     duckdb.connect(path).close()
     one_bytearray = bytearray(path.read_bytes())
     checksum, previous = struct.unpack_from("<QQ", one_bytearray)
     struct.pack_into("<I", one_bytearray, 12, 1234)  # the version, in the first word after the checksum
     following = struct.unpack_from("<Q", one_bytearray, 8)[0]
-    for word in (previous, following):  # the checksum adds up the words of a block, each for itself
+    for word in (previous, following):  # the checksum adds up the words of a block, each on its own
         checksum ^= word * 0xBF58476D1CE4E5B9 % 2**64
     struct.pack_into("<Q", one_bytearray, 0, checksum)
     path.write_bytes(one_bytearray)

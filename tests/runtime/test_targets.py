@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with a release."""
+    """Create a database with a release."""
     path = tmp_path_factory.mktemp("made") / "clinic.duckdb"
     path.with_name("raw.csv").write_text(RAW)
     with contextlib.chdir(path.parent), dbanon.connect(path) as con:
@@ -50,7 +50,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def clinic(made: Path, folder: Path) -> Any:
-    """The same, and a file beside it that a view reads."""
+    """Return a copy of that database, next to a file that a view reads."""
     (folder / "raw.csv").write_text(RAW)
     shutil.copy(made, "clinic.duckdb")
     with dbanon.connect("clinic.duckdb") as con:

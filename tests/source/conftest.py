@@ -1,4 +1,4 @@
-"""A clinic in PostgreSQL, one server for all tests of a process that need one."""
+"""A clinic in PostgreSQL; one server serves all tests of a process that need one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def opened(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The clinic's DuckDB file; as a connection that was only attached, which costs the same."""
+    """Provide the clinic's DuckDB file, as a connection that was only attached, which is as fast."""
     with dbanon.connect(tmp_path_factory.mktemp("clinic") / "clinic.duckdb") as con:
         dbanon.load_extension(con, "postgres")
         yield con
@@ -28,7 +28,7 @@ def opened(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture
 def clinic(opened: Any, server: Server) -> Iterator[Any]:
-    """The same with a database of PostgreSQL as `pg`, which has patients alone, and nothing in the schema dbanon."""
+    """Provide the clinic with a PostgreSQL database `pg`, which has only patients, and an empty schema dbanon."""
     opened.execute(f"ATTACH '{server.conninfo()}' AS pg (TYPE postgres)")
     run_statements(
         opened,

@@ -1,4 +1,4 @@
-"""The policy that applies to a source, for every kind of source and place of the call."""
+"""The policy that applies to a source, for every kind of source and location of the call."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ ASK = "k=5, qi=['age'], sensitive=['name']"
 
 
 def attached() -> Any:
-    """A plain DuckDB connection with the table functions on it."""
+    """Provide a plain DuckDB connection with the table functions attached."""
     return dbanon.attach(duckdb.connect())
 
 
 @pytest.fixture(params=[dbanon.connect, attached], ids=["connect", "attach"])
 def clinic(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """Patients with a policy, and a table `t` of other people without one."""
+    """Create patients with a policy, and a table `t` of other people without one."""
     con = request.param()
     con.execute("CREATE TABLE patients AS SELECT 'N' || i AS name, 20 + i % 5 AS age FROM range(60) t(i)")
     dbanon.declare(con, "patients", name="identifier", age="quasi")
@@ -204,7 +204,7 @@ def test_view_of_a_release_is_a_source_next_to_policies(clinic: Any) -> None:
 
 @pytest.mark.parametrize("name", ["ΠΕΛΑΤΕΣ", "KİŞİLER", "Straße", "Ünal"])
 def test_policy_of_other_letters_is_found(name: str) -> None:
-    """DuckDB's catalog takes only ASCII letters of another case for the same."""
+    """DuckDB's catalog ignores case for ASCII letters only."""
     with dbanon.connect() as con:
         con.execute(f'CREATE TABLE "{name}" AS SELECT \'N\' || i AS "{name}", 20 + i % 5 AS age FROM range(60) t(i)')
         dbanon.declare(con, f'"{name}"', **{name: "identifier", "age": "quasi"})

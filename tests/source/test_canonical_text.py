@@ -1,4 +1,4 @@
-"""Canonical texts: one text for a value, whatever type holds it."""
+"""Canonical texts: one text per value, in any type that holds it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_no_two_rows_of_texts_have_one_longer_text() -> None:
 
 
 def test_the_hash_of_a_row_never_changes() -> None:
-    """The ledger keeps it: another hash of the same row would need a new format number."""
+    """The ledger stores it: another hash of the same row would need a new format number."""
     parts = ["'it''s'", "1.50::DECIMAL(9,2)", "NULL::INTEGER", "DATE '1969-12-31'", "{'a': ['x', NULL]}"]
     with duckdb.connect() as connection:
         full_text = ";".join(str(text(connection, "hashed", part)) for part in parts)

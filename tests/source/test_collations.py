@@ -1,4 +1,4 @@
-"""Columns whose collation takes several texts for one person or one value."""
+"""Columns whose collation equates several texts of one person or one value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Releases in PostgreSQL: the copy is that of a version in the ledger, whatever ends in between."""
+"""Releases in PostgreSQL: the copy is that of a version in the ledger, whatever interrupts the delivery."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COME = "INSERT INTO patients SELECT {0} + i, 'new', 30, 'f', 'Flu' FROM generate
 
 @pytest.fixture
 def ward(clinic: Any) -> Any:
-    """The clinic with a policy of its patients."""
+    """Provide the clinic with a policy of its patients."""
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     return clinic
 
@@ -41,7 +41,7 @@ def rows(con: Any, query: str) -> list[Any]:
 
 
 def tables(con: Any, database: str = "pg") -> list[str]:
-    """Return what PostgreSQL itself has beside the patients."""
+    """Return the tables that PostgreSQL itself has in addition to the patients."""
     query = (
         "SELECT relname::text AS name FROM pg_class WHERE relkind = ''r'' AND relnamespace = ''public''::regnamespace"
     )
@@ -50,7 +50,7 @@ def tables(con: Any, database: str = "pg") -> list[str]:
 
 
 def shown_version(con: Any) -> Any:
-    """The version that the copy in PostgreSQL says it is."""
+    """Return the version that the copy in PostgreSQL states."""
     query = "SELECT value FROM public.safe_certificate WHERE item = ''version''"
     return rows(con, f"FROM postgres_query('pg', '{query}')")[0][0]
 
@@ -62,7 +62,7 @@ def assert_refused(con: Any, query: str, *said: str) -> None:
     assert rows(con, "FROM releases()") == []
 
 
-# --- what is there -------------------------------------------------------------------------------------------
+# --- delivered tables ----------------------------------------------------------------------------------------
 
 
 def test_a_release_is_made_refreshed_and_dropped_in_postgres(ward: Any) -> None:

@@ -1,4 +1,4 @@
-"""Tables of MySQL as sources, in MariaDB: whole names, DuckDB's own comparisons, and what a view of it reads."""
+"""MySQL tables as sources, in MariaDB: qualified names, DuckDB's comparisons, and views of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def opened(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture
 def clinic(opened: Any, server: Server) -> Iterator[Any]:
-    """The clinic's DuckDB file with the server as `my`, whose database clinic has patients alone."""
+    """Provide the clinic's DuckDB file with the server as `my`, whose database clinic has only patients."""
     opened.execute(f"ATTACH '{server.params(database='mysql')}' AS empty (TYPE mysql)")
     run_statements(
         opened,
@@ -73,7 +73,7 @@ def refusal_message(con: Any, query: str) -> str:
 
 
 def sent(server: Server, since: int) -> str:
-    """Return what the server was asked since its log had so many bytes, but for catalogs."""
+    """Return the server's queries after the first `since` bytes of its log, without those of catalogs."""
     with server.log.open(encoding="utf-8", errors="replace") as log:
         log.seek(since)
         return "".join(line.rstrip() + "\n" for line in log if "`patients`" in line and "Execute" in line)
@@ -144,7 +144,7 @@ def test_nothing_created_in_mysql(clinic: Any, server: Server) -> None:
         assert rows(other, "FROM mysql_query('my', 'SHOW TABLES')") == [("patients",)]
 
 
-# --- whose policy it is --------------------------------------------------------------------------------------
+# --- the applicable policy -----------------------------------------------------------------------------------
 
 
 def test_policy_found_under_any_attached_name(clinic: Any, server: Server) -> None:
@@ -318,7 +318,7 @@ def test_view_text_names_its_sources(text: str, read: set[tuple[str, str]] | Non
 
 
 def test_values_mysql_equates_are_counted_separately(clinic: Any, server: Server) -> None:
-    """Its collations know neither capitals nor blanks at the end; what DuckDB let it count would be wrong."""
+    """Its collations ignore case and trailing blanks; counts that DuckDB left to it would be wrong."""
     run_statements(
         clinic,
         "UPDATE clinic.patients SET disease = 'flu' WHERE disease = 'Flu' AND id > 150",
@@ -333,7 +333,7 @@ def test_values_mysql_equates_are_counted_separately(clinic: Any, server: Server
         "FROM kacpc_metrics('{}', k=10, qi=['age'], sensitive=['disease'], l=2, missing_codes=['m'], nulls='drop')",
         "SELECT label, parent FROM hierarchy_flat('d', '{}', 'disease')",
     ):
-        wanted = [row[:-1] for row in rows(clinic, query.format("copied"))]  # profile mends each in its own way
+        wanted = [row[:-1] for row in rows(clinic, query.format("copied"))]  # profile repairs each in its own way
         for source in ("my.clinic.patients", "seen_here"):
             got = [row[:-1] for row in rows(clinic, query.format(source))]
             assert str(got).replace("my.clinic.patients", "copied").replace("seen_here", "copied") == str(wanted), query

@@ -1,4 +1,4 @@
-"""Tables of SQLite, PostgreSQL and MySQL: the policy in DuckDB holds, and what reads them needs one of its own."""
+"""Tables of SQLite, PostgreSQL and MySQL: the policy in DuckDB applies, and views of them need one of their own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Ward:
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres", "mysql"])
 def ward(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ward]:
-    """Patients in a database of another system that is attached as `ward`, with their policy in DuckDB."""
+    """Attach patients in another database system as `ward`, with their policy in DuckDB."""
     system = request.param
     needs_scanner(system)
     folder = tmp_path_factory.mktemp("ward")
@@ -51,7 +51,7 @@ def ward(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def _database(system: str, folder: Path, stack: ExitStack) -> tuple[str, str, dict[str, str]]:
-    """Return what ATTACH is given, the name of the table, and queries of the system's own functions."""
+    """Return the argument of ATTACH, the name of the table, and queries of the system's own functions."""
     if system == "sqlite":
         file = str(folder / "ward.sqlite")
         own_options = {

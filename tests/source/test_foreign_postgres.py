@@ -1,4 +1,4 @@
-"""Tables of PostgreSQL as sources: the policy in DuckDB is about one database, whatever that is called here."""
+"""PostgreSQL tables as sources: the policy in DuckDB belongs to one database, under any attached name."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_nothing_created_in_postgres(clinic: Any, server: Server) -> None:
         assert rows(other, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'public'") == [("patients",)]
 
 
-# --- whose policy it is --------------------------------------------------------------------------------------
+# --- the applicable policy -----------------------------------------------------------------------------------
 
 
 def insert_policy(con: Any, table: str = "pg.public.patients") -> None:
@@ -130,7 +130,7 @@ def test_two_policies_of_one_table_are_refused(clinic: Any) -> None:
     clinic.execute("ATTACH ':memory:' AS second")
     clinic.execute("USE second")
     dbanon.attach(clinic.raw.cursor().execute("USE second"))
-    assert len(rows(clinic, "FROM kacpc('pg.public.patients', k=10)")) == 300  # where the session is changes nothing
+    assert len(rows(clinic, "FROM kacpc('pg.public.patients', k=10)")) == 300  # the current schema has no effect
     clinic.execute(
         "INSERT INTO second.dbanon.policy (table_name, column_name, role) VALUES ('pg.patients', 'age', 'insensitive')"
     )
@@ -310,7 +310,7 @@ def test_a_release_is_of_one_moment_while_others_write(clinic: Any, server: Serv
 
 
 def test_source_read_once_completely(clinic: Any, server: Server) -> None:
-    """Two readings in one statement can be of two moments, and PostgreSQL compares texts in another way than DuckDB."""
+    """Two reads in one statement can see two states, and PostgreSQL compares texts differently from DuckDB."""
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     log = Path(server.folder / "log")
     old_size = log.stat().st_size

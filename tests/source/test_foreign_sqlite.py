@@ -1,4 +1,4 @@
-"""Tables of SQLite as sources: its types bind no value, and DuckDB reads it on several threads unless told not to."""
+"""SQLite tables as sources: its types do not restrict values, and DuckDB reads it on several threads by default."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A database of SQLite with patients, and a view of them."""
+    """Create a SQLite database with patients, and a view of them."""
     path = tmp_path / "ward.sqlite"
     write(
         path,
@@ -45,7 +45,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ward(opened: Any, file: Path) -> Iterator[Any]:
-    """The clinic's DuckDB file with that database attached as `ward`, read on one thread."""
+    """Provide the clinic's DuckDB file with that database attached as `ward`, read on one thread."""
     opened.execute(ONE_THREAD)
     opened.execute(f"ATTACH '{file}' AS ward (TYPE sqlite)")
     yield opened
@@ -111,8 +111,10 @@ def test_on_several_threads_a_source_is_refused(ward: Any) -> None:
 
 
 def test_a_release_is_of_one_moment_while_others_write(ward: Any, file: Path) -> None:
-    """A writer changes the first and the last record at once. Read on several threads they differ: that is what is
-    refused."""
+    """A writer changes the first and the last record at once.
+
+    Read on several threads they differ, which is refused.
+    """
     write(
         file,
         "PRAGMA journal_mode = wal",

@@ -1,4 +1,4 @@
-"""The version of the schema `dbanon`, and how an older one is brought to it."""
+"""The version of the schema `dbanon`, and the migration of an older one."""
 
 from __future__ import annotations
 

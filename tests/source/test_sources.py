@@ -21,14 +21,14 @@ ROLES = "k=3, qi=['age', 'sex'], sensitive=['disease']"
 
 @pytest.fixture
 def clinic(con: Any) -> Any:
-    """An attached plain connection with the table `patients` of twelve rows."""
+    """Provide an attached plain connection with the table `patients` of twelve rows."""
     con.execute(f"CREATE TABLE patients AS {ROWS}")
     return con
 
 
 @pytest.fixture(scope="module")
 def steady() -> Iterator[Any]:
-    """The same for tests that leave it as it was."""
+    """Provide a shared clinic for tests that do not change it."""
     with duckdb.connect() as connection:
         dbanon.attach(connection)
         connection.execute(f"CREATE TABLE patients AS {ROWS}")
@@ -44,7 +44,7 @@ def quoted(name: str) -> str:
 
 
 def release(connection: Any, source: str, arguments: str = ROLES) -> list[tuple[Any, ...]]:
-    """The released rows of a source."""
+    """Return the released rows of a source."""
     return connection.execute(f"FROM kacpc({literal(source)}, {arguments})").fetchall()
 
 
@@ -254,7 +254,7 @@ def test_a_file_needs_no_writable_database(tmp_path: Path) -> None:
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    """A database file with the table `patients` and without the schema `dbanon`."""
+    """Create a database file with the table `patients` and without the schema `dbanon`."""
     with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
         connection.execute(f"CREATE TABLE patients AS {ROWS}")
     return str(tmp_path / "clinic.duckdb")
@@ -440,7 +440,7 @@ MAKE_TEMPORARY = {
 
 
 def make_temporary(connection: Any, kind: str, name: str) -> None:
-    """A temporary relation of five rows."""
+    """Create a temporary relation of five rows."""
     if kind == "frame":
         connection.register(name, connection.execute("FROM memory.main.patients LIMIT 5").df())
     else:
@@ -494,7 +494,7 @@ def test_temporary_table_ignores_other_schema(clinic: Any) -> None:
 
 @pytest.fixture
 def wrapped() -> Any:
-    """A connection of dbanon.connect with the table `patients`."""
+    """Provide a connection of dbanon.connect with the table `patients`."""
     with dbanon.connect() as connection:
         connection.execute(f"CREATE TABLE patients AS {ROWS}")
         yield connection
@@ -685,7 +685,7 @@ def test_anonymize_does_not_modify_dataframe(steady: Any) -> None:
     assert frame.equals(old_copy)
 
 
-# --- what is no source --------------------------------------------------------------------------------------
+# --- invalid sources ----------------------------------------------------------------------------------------
 
 REFUSED = [
     "(select 1)", "(FROM patients)", "SELECT * FROM patients", "FROM patients", "patients; drop table patients",

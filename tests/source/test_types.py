@@ -116,7 +116,7 @@ CATEGORIES: dict[str, list[str]] = {
 
 
 def fill(con: Any, type_: str, values: Sequence[str], times: int = 2) -> None:
-    """A table t(uid, v, own) with every value some times; own is the value again, published unchanged."""
+    """Create t(uid, v, own) with every value `times` times; own repeats the value and is published unchanged."""
     con.execute(f"CREATE OR REPLACE TABLE t (uid INTEGER, v {type_}, own {type_})")
     rows = [(i, v, v) for i, v in enumerate(values * times)]
     con.execute(f"INSERT INTO t VALUES {', '.join(['(?, ?, ?)'] * len(rows))}", [x for row in rows for x in row])
@@ -129,7 +129,7 @@ def released_rows(con: Any, arguments: str, columns: str = "uid, v", algorithm: 
 
 
 def interval(text: str) -> tuple[str, str]:
-    """The ends of `25`, `[25, 29]`, `<=5`, `[5, >=9]` as texts; of `2020-03` and `[2019, 2020]` the days."""
+    """Return the ends of `25`, `[25, 29]`, `<=5`, `[5, >=9]` as texts; of `2020-03` and `[2019, 2020]` the days."""
     if re.fullmatch(r"\[?\d{4}(-(\d\d|Q\d))?(, \d{4}(-(\d\d|Q\d))?\])?", text):
         low, high = dates.ends(text)
         return str(low), str(high)
@@ -138,7 +138,7 @@ def interval(text: str) -> tuple[str, str]:
 
 
 def assert_covered(con: Any, type_: str, rows: Sequence[tuple[Any, ...]], whole_days: bool = False) -> None:
-    """Asserts in SQL that every published interval holds the value that the table has."""
+    """Assert in SQL that every published interval holds the value of the table."""
     con.execute("CREATE OR REPLACE TEMP TABLE shown (uid INTEGER, low VARCHAR, high VARCHAR)")
     con.executemany("INSERT INTO shown VALUES (?, ?, ?)", [(row[0], *interval(row[1])) for row in rows])
     cast = f"::{type_}"
@@ -265,7 +265,7 @@ def test_zoned_timestamp_release_equal_in_every_zone(con: Any) -> None:
                     f"'{intervals}'",
                     f"uid, {columns}, class_id",
                 ))  # fmt: skip
-        # published unchanged, and as a person: the instant counts, not how the session writes it
+        # published unchanged, and as a person: the instant is compared, not its text in the session
         answer.append(
             released_rows(con, "k := 3, qi := ['age'], sensitive := ['uid', 'v']", "uid, age, epoch_us(v), class_id")
         )
@@ -469,7 +469,7 @@ def quoted(name: str) -> str:
 
 
 def release_named_columns(con: Any, names: Sequence[str], role: str) -> None:
-    """Releases a table whose columns have these names and one role, beside ordinary ones."""
+    """Release a table whose columns have these names and one role, next to ordinary ones."""
     type_ = "VARCHAR" if role == "category" else "INTEGER"
     con.execute(
         f"CREATE OR REPLACE TABLE t (v INTEGER, {', '.join(f'{quoted(n)} {type_}' for n in names)}, plain VARCHAR)"

@@ -1,4 +1,4 @@
-"""Hostile names are only names: nothing is executed, nothing else is read, and the results are right."""
+"""Hostile names are only names: nothing is executed, no other object is read, and the results are right."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ HOSTILE = [
 
 
 def hostile(names: Sequence[str] = HOSTILE) -> list[str]:
-    """Every day the first of them, another one in each part of the suite."""
+    """Return the everyday cases: the first of them, and another one in each part of the suite."""
     return sample_cases(names, len(names))
 
 
@@ -78,7 +78,7 @@ def text(value: str) -> str:
 
 @pytest.fixture
 def guarded(con: Any) -> Iterator[Any]:
-    """The connection with a canary table; asserts that it is untouched and that nothing new came up."""
+    """Provide the connection with a canary table; assert that it is untouched and that no object was added."""
     con.execute(f"CREATE TABLE canary AS SELECT '{SECRET}' AS s")
     yield con
     assert con.execute("FROM canary").fetchall() == [(SECRET,)]
@@ -86,7 +86,7 @@ def guarded(con: Any) -> Iterator[Any]:
 
 
 def fails(con: Any, query: str, *parameters: Any) -> str:
-    """The text of the error that a query must give; it says no secret."""
+    """Return the error text of a query that must fail; assert that it contains no secret."""
     with pytest.raises(duckdb.Error) as caught:
         con.execute(query, *parameters).fetchall()
     message = str(caught.value)
@@ -97,7 +97,7 @@ def fails(con: Any, query: str, *parameters: Any) -> str:
 
 
 def people(con: Any, table: str, age: str = '"age"', zip_: str = '"zip"', s: str = '"s"', name: str = '"name"') -> None:
-    """A table of twelve people with these column names."""
+    """Create a table of twelve people with these column names."""
     con.execute(
         f"CREATE OR REPLACE TABLE {table} AS SELECT 'n' || i AS {name}, i // 3 AS {age}, "
         f"['a1', 'a2', 'b1', 'b2'][1 + i % 4] AS {zip_}, 's' || i % 2 AS {s} FROM range(12) AS r (i)"
@@ -105,7 +105,7 @@ def people(con: Any, table: str, age: str = '"age"', zip_: str = '"zip"', s: str
 
 
 def rows_under_plain_names(con: Any, arguments: str = "qi := ['age', 'zip'], sensitive := ['s']") -> list[Any]:
-    """Return what the same people give under ordinary names."""
+    """Return the release of the same people with ordinary names."""
     people(con, "ordinary")
     return [con.execute(f"FROM kacpc{e}('ordinary', k := 3, {arguments})").fetchall() for e in KINDS]
 
@@ -182,7 +182,7 @@ def test_hostile_column_names_are_released_rightly(guarded: Any) -> None:
 
 
 def test_hostile_column_names_in_messages_not_executed(guarded: Any) -> None:
-    """Messages are parts of the statement, so a name must not get out of them."""
+    """Messages are parts of the statement, so a name must not end their quotes."""
     for name in hostile():
         guarded.execute(
             f"CREATE OR REPLACE TABLE t AS SELECT i AS a, NULL::INTEGER AS {quoted(name)}, "
@@ -289,7 +289,7 @@ def test_source_is_single_relation_name(guarded: Any, source: str) -> None:
 
 
 def test_a_source_reads_no_other_table_than_the_one_named(guarded: Any, tmp_path: Path) -> None:
-    """A table that is called like an expression or a file is still only that table."""
+    """A table with the name of an expression or a file is still only that table."""
     for name in ("(SELECT s FROM canary)", "query('FROM canary')", "canary; DROP TABLE canary", "x.csv", "*"):
         people(guarded, quoted(name))
         rows = guarded.execute(f"SELECT DISTINCT age FROM kacpc({text(quoted(name))}, k := 12, qi := ['age'])")

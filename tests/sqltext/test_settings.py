@@ -175,7 +175,7 @@ def test_every_duckdb_setting_tested_or_excluded_with_reason(con: Any) -> None:
 
 @pytest.fixture(scope="module")
 def clinic() -> Any:
-    """A table with persons, a release of it, a materialized one, and what is said of them."""
+    """Create a table with persons, a release of it, a materialized one, and the functions about them."""
     con = dbanon.attach(duckdb.connect())
     con.execute(TABLE)
     con.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_prefix('zip', 't', 'zip', keep := [1])")
@@ -232,7 +232,7 @@ def test_no_setting_alone_changes_a_release(clinic: Any) -> None:
 
 
 def release_outputs(folder: Path, settings: dict[str, str]) -> list[Any]:
-    """A release that is made, refreshed, certified and given out under settings."""
+    """Return the outputs of a release that is made, refreshed, certified and published under settings."""
     with dbanon.connect(folder / "clinic.duckdb") as con:
         con.execute(TABLE)
         setting(con, settings)

@@ -31,20 +31,20 @@ SPARED = shadowed_literals.LITERALS
 
 @pytest.fixture(scope="module")
 def visited() -> Iterator[Any]:
-    """The connection that is asked all statements."""
+    """Provide the connection that runs all statements."""
     with open_connection() as con:
         yield con
 
 
 @pytest.fixture(scope="module")
 def answers(visited: Any) -> Callable[[str], Any]:
-    """Return what it answers to a statement by name, as it was when it was asked first."""
+    """Return a function that returns the first answer to a statement by its name."""
     return cache(lambda name: answer(visited, STATEMENTS[name]))
 
 
 @pytest.fixture
 def plans(visited: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Return what it would run for every statement, and does not."""
+    """Return the SQL planned for every statement, without running it."""
     result: dict[str, str] = {}
     plain_call_sql = plan.call_sql
 
@@ -59,14 +59,14 @@ def plans(visited: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 def parsed(query: str) -> Any:
-    """DuckDB's syntax tree."""
+    """Return DuckDB's syntax tree."""
     document = json.loads(duckdb.execute("SELECT json_serialize_sql(?)", [query]).fetchall()[0][0])
     assert not document["error"], (document["error_message"], query[-300:])
     return document["statements"]
 
 
 def calls(tree: Any) -> Iterator[tuple[str, str]]:
-    """Yield where a function is looked up, and its name."""
+    """Yield the schema in which a function is looked up, and its name."""
     if isinstance(tree, Mapping):
         if tree.get("class") in ("FUNCTION", "WINDOW"):
             # DuckDB 1.5 reads whole names of window functions and forgets the database
@@ -102,7 +102,7 @@ def test_every_planned_function_is_qualified(plans: dict[str, str]) -> None:
 
 
 def leave_macros(con: Any, database: str) -> set[str]:
-    """Macros with the names of all of DuckDB's functions, which are given; it does not allow some."""
+    """Create macros with the names of all of DuckDB's functions that it allows; return the names."""
     query = (
         "SELECT DISTINCT function_name FROM duckdb_functions() WHERE (database_name, schema_name) = ('system', 'main')"
     )
@@ -135,7 +135,7 @@ SMALL = "CREATE TABLE t AS SELECT i AS pid, i % 5 AS age, i % 2 AS sex, 'flu' AS
 
 
 def reported_outputs(folder: Path) -> dict[str, Any]:
-    """Return what commands, the shell and functions of Python say of a database with the table `t`."""
+    """Return the outputs of commands, the shell and Python functions about a database with the table `t`."""
     path, parameters = folder / "clinic.duckdb", {}
     (folder / "dots.sql").write_text(".tables\n.tables t\n.schema t\nFROM policy_problems();\n")
     for name, words in {
@@ -225,7 +225,7 @@ def test_a_materialized_view_is_not_made_of_a_bent_literal() -> None:
 
 
 def test_function_list_not_read_without_shadowing_macro(con: Any) -> None:
-    con.execute("CREATE MACRO list_value(a) AS TABLE SELECT 1 AS x; CREATE MACRO mine(a) AS a")  # these bend nothing
+    con.execute("CREATE MACRO list_value(a) AS TABLE SELECT 1 AS x; CREATE MACRO mine(a) AS a")  # these change no plan
     parameters = []
     with session.builtin_cursor(con) as cursor:
 

@@ -1,4 +1,4 @@
-"""Statements that are meant to be read: what templates leave in them, and what of it runs."""
+"""Readable statements: comments that templates keep, and the SQL that runs."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ texts = st.one_of(
 
 
 def duckdb_starts(query: str) -> list[int]:
-    """Offsets in bytes of DuckDB's tokens, without comments."""
+    """Return the offsets in bytes of DuckDB's tokens, without comments."""
     return [start for start, kind in duckdb.tokenize(query) if kind != duckdb.token_type.comment]
 
 

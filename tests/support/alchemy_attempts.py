@@ -44,12 +44,12 @@ VIEWS = (
 
 
 def public_columns(*names: str) -> list[Any]:
-    """Columns of a Table whose model publishes all."""
+    """Return columns of a Table whose model publishes all."""
     return [sa.Column(name, sa.String, info=quasi() if name == "age" else sensitive()) for name in names]
 
 
 def clinic_engine(folder: Path) -> Any:
-    """An engine of a database with the table, its policy and the views."""
+    """Return an engine of a database with the table, its policy and the views."""
     result = install(sa.create_engine(f"duckdb:///{folder / 'clinic.duckdb'}"))
     with result.connect() as connection:
         clinic(attach(raw_connection(connection)))

@@ -74,7 +74,7 @@ class PublishedPatient(AnonymizedView, Base):
 
 
 def patients(count: int, first: int = 1) -> list[Patient]:
-    """Made-up patients, the same every time."""
+    """Return fictitious patients, identical in every run."""
     dice = random.Random(first)
     return [
         Patient(
@@ -94,7 +94,7 @@ def patients(count: int, first: int = 1) -> list[Patient]:
 
 
 def fill(engine: Any) -> None:
-    """Three wards, 60 patients, two visits each."""
+    """Insert three wards, 60 patients, two visits each."""
     dice = random.Random(0)
     with Session(engine) as session:
         session.add_all([Ward(id=i, name=f"ward {i}") for i in range(3)])

@@ -1,4 +1,4 @@
-"""Algorithms that a test can run, and their defaults that a test may not want."""
+"""Algorithms that a test can run, and parameters that replace unwanted defaults."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PLAIN = [
 
 
 def complete_parameters(name: str) -> dict[str, object]:
-    """Parameters with which an algorithm leaves nobody out and sets nobody aside."""
+    """Return parameters with which an algorithm suppresses and reserves no record."""
     selected_algorithm = algorithms.find(name)
     out: dict[str, object] = {"suppress": 0} if selected_algorithm.ability(Suppression) else {}
     return out | {p.name: 0 for p in selected_algorithm.own if p.name == "outliers"}

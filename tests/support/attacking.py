@@ -18,7 +18,7 @@ TREE = [
 
 
 def attack(con: Any, kind: str, release: str = "safe", source: str = "people", more: str = "") -> list[dict[str, Any]]:
-    """The rows of one attack."""
+    """Return the rows of one attack."""
     cursor = con.execute(f"FROM attack('{release}', kind='{kind}', source='{source}'{', ' if more else ''}{more})")
     assert [column[0] for column in cursor.description] == ROWS
     return [dict(zip(ROWS, row, strict=True)) for row in cursor.fetchall()]
@@ -27,7 +27,7 @@ def attack(con: Any, kind: str, release: str = "safe", source: str = "people", m
 def summary(
     con: Any, kind: str, release: str = "safe", source: str = "people", more: str = ""
 ) -> dict[str, dict[str, Any]]:
-    """The summary of one attack by name; of several attributes the last."""
+    """Return the summary of one attack by name; of several attributes the last."""
     query = f"FROM attack_summary('{release}', kind='{kind}', source='{source}'{', ' if more else ''}{more})"
     cursor = con.execute(query)
     assert [column[0] for column in cursor.description] == SUMMARY
@@ -35,12 +35,12 @@ def summary(
 
 
 def exposed(found: Iterable[dict[str, Any]]) -> set[str]:
-    """Everybody whom an attack names."""
+    """Return every person whom an attack names."""
     return {person for row in found for person in row["who"]}
 
 
 def plant(con: Any, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Tables people(id, age, sex, disease) and safe(age, sex, disease): ages in tens, sex as it is, by classes."""
+    """Create people(id, age, sex, disease) and safe(age, sex, disease): ages in tens, sex unchanged, by classes."""
     con.execute("CREATE OR REPLACE TABLE people (id INTEGER, age INTEGER, sex VARCHAR, disease VARCHAR)")
     con.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", [(i, *row) for i, row in enumerate(rows)])
     con.execute(
@@ -50,7 +50,7 @@ def plant(con: Any, rows: Sequence[tuple[Any, ...]]) -> None:
 
 
 def declared(con: Any) -> Any:
-    """The connection with the policy of the planted people."""
+    """Provide the connection with the policy of the planted people."""
     import dbanon
 
     con.execute("CREATE TABLE people (id INTEGER, age INTEGER, sex VARCHAR, disease VARCHAR)")
@@ -60,11 +60,11 @@ def declared(con: Any) -> Any:
 
 
 def random_people(seed: int, size: int, diseases: Sequence[str], weights: Sequence[float]) -> list[tuple[Any, ...]]:
-    """People whose diseases depend on nothing."""
+    """Return people whose diseases are independent of everything."""
     rng = random.Random(seed)
     return [(rng.randrange(40), rng.choice("MF"), rng.choices(diseases, weights)[0]) for _ in range(size)]
 
 
 def is_calibrated(stated: float, hits: float, tried: float) -> bool:
-    """Whether a share of hits is what was stated, within four standard deviations of a binomial."""
+    """Return whether a share of hits equals the stated one, within four standard deviations of a binomial."""
     return abs(hits / tried - stated) <= 4 * math.sqrt(max(stated * (1 - stated), 1 / tried) / tried)

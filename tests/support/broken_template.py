@@ -11,7 +11,7 @@ from dbanon.sqltext import resources, templates
 
 
 def change(monkeypatch: pytest.MonkeyPatch, name: str, old: str, new: str) -> None:
-    """Changes one text of one template."""
+    """Replace one text in one template."""
     assert old in resources.sql(name), "the mutant no longer applies"
     wrapped = templates._templates.__wrapped__()
     real = resources.sql

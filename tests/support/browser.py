@@ -1,6 +1,6 @@
-"""A page in a real browser without a window: how it lies at some widths, its contrasts, what it asks for.
+"""A page in a real headless browser: its layout at some widths, its contrasts, and its requests.
 
-The page runs no script of its own, and its policy forbids any. It lies in a frame of a page that measures it.
+The page runs no script of its own, and its policy forbids any. It is shown in a frame of a page that measures it.
 """
 
 from __future__ import annotations
@@ -79,14 +79,14 @@ addEventListener('load', () => {
 
 @dataclass(frozen=True)
 class Seen:
-    """What was measured at each width, and what the browser's console said."""
+    """The measurements at each width, and the messages of the browser's console."""
 
     at: dict[int, dict[str, Any]]
     console: list[str]
 
 
 def find_browser() -> str:
-    """The browser; the test is skipped where there is none."""
+    """Return the browser; the test is skipped where there is none."""
     path = next((path for name in NAMES if (path := shutil.which(name))), None)
     if path is None:
         pytest.skip(f"no browser on the PATH: none of {', '.join(NAMES)}")
@@ -94,7 +94,7 @@ def find_browser() -> str:
 
 
 def look(page: str, folder: Path, widths: tuple[int, ...] = (360, 1100), *, dark: bool = False) -> Seen:
-    """Shows a page at some widths, in pixels, in a new profile in `folder`."""
+    """Show a page at some widths, in pixels, in a new profile in `folder`; return the measurements."""
     frames = "".join(
         f'<iframe style="border:0;width:{width}px;height:900px" srcdoc="{html.escape(page)}"></iframe>'
         for width in widths

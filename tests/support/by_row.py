@@ -1,4 +1,4 @@
-"""Clusters as the number of every canonical record, whatever form they have."""
+"""Clusters as the number of every canonical record, in any representation."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dbanon.encoding.encoded_table import Ints
 
 
 def run(*given: Any, **named: Any) -> Ints:
-    """`cluster.run`, its clusters by record."""
+    """Run `cluster.run` and return its clusters by record."""
     return algorithms.run_algorithm(*given, **named).labels()
 
 
 def labels(found: RunLengthLabels | Ints) -> Ints:
-    """Return what an algorithm gave, by record."""
+    """Return the labels of an algorithm, by record."""
     return found.labels() if isinstance(found, RunLengthLabels) else found

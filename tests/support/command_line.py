@@ -1,4 +1,4 @@
-"""Calls of the command line in the process of the test, with the attempts of `policy_attempts` as words."""
+"""Calls of the command line in the test's process, with the attempts of `policy_attempts` as arguments."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def toml(path: Path, columns: Mapping[str, Any]) -> Path:
 
 
 def literal(value: Any) -> str:
-    """A value of a parameter as SQL writes it."""
+    """Return a parameter's value as SQL."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{literal(k)}: {literal(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list):
@@ -52,12 +52,12 @@ def literal(value: Any) -> str:
 
 
 def as_parameters(attempt: Attempt) -> list[str]:
-    """An attempt as `-p NAME=VALUE`."""
+    """Return an attempt as `-p NAME=VALUE`."""
     return [word for name, value in attempt.parameters.items() for word in ("-p", f"{name}={literal(value)}")]
 
 
 def as_options(attempt: Attempt, folder: Path) -> list[str]:
-    """An attempt as options, as far as there are any; hierarchies are files."""
+    """Return an attempt as options, as far as there are any; hierarchies are files."""
     mapping = dict(attempt.parameters)
     words: list[str] = []
     files = {column: text for column, text in mapping.get("hierarchies", {}).items() if ";" in text}
@@ -94,7 +94,7 @@ QUASI_KEEPS_SETTINGS: tuple[tuple[str, ...], ...] = (
 
 
 def anonymize(source: Path, words: Sequence[str], table: str | None = "patients") -> Ran:
-    """Run `dbanon anonymize`; the result, and what is wrong with the rows (None: nothing was written)."""
+    """Run `dbanon anonymize`; return the result, and the problems of the rows (None: nothing was written)."""
     out = source.with_name("out") / "safe.parquet"
     named_values = [] if table is None else ["--table", table]
     call = ["anonymize", str(source), *named_values, "-k", str(K), "--algorithm", "mondrian", "-o", str(out), "--force"]
@@ -112,7 +112,7 @@ def anonymize(source: Path, words: Sequence[str], table: str | None = "patients"
 
 
 def assert_refused(ran: Ran, says: str = REFUSAL) -> None:
-    """The command ended with one line that says why, and wrote nothing."""
+    """Assert that the command ended with one line that states the reason, and wrote nothing."""
     result, found = ran
     assert found is None and result.exit_code in (1, 2, 3), result.output
     assert re.search(says, result.output), result.output
@@ -120,13 +120,13 @@ def assert_refused(ran: Ran, says: str = REFUSAL) -> None:
 
 
 def assert_released(ran: Ran) -> None:
-    """The command published rows, and the policy allows all of them."""
+    """Assert that the command published rows, and that the policy allows all of them."""
     assert ran[0].exit_code == 0, ran[0].output
     assert ran[1] == []
 
 
 def stream(people: Path, words: Sequence[str]) -> Ran:
-    """Run `dbanon stream --from --to`; the result, and what is wrong with the rows (None: there are none)."""
+    """Run `dbanon stream --from --to`; return the result, and the problems of the rows (None: there are none)."""
     out = people.with_name("left.ndjson")
     call = ["stream", "--from", str(people), "--to", str(out), "-k", str(K), "-p", "delta=60", "--types", "zip=string"]
     result = CliRunner().invoke(main, [*call, "-p", "allow_rare=ward", *words])

@@ -35,7 +35,7 @@ print("\\n" + json.dumps(told))
 
 @cache
 def python() -> str:
-    """A Python that has dbt-duckdb; the test is skipped where there is none."""
+    """Return a Python that has dbt-duckdb; the test is skipped where there is none."""
     name_text = os.environ.get("DBANON_DBT_PYTHON")
     if name_text:
         return name_text
@@ -50,7 +50,7 @@ def python() -> str:
 
 @dataclass(frozen=True)
 class Ran:
-    """What one command of dbt came to: by node its status and its message."""
+    """The results of one dbt command: by node its status and its message."""
 
     success: bool
     error: str
@@ -60,7 +60,7 @@ class Ran:
 
 
 def run(project: Path, *commands: str) -> list[Ran]:
-    """Runs commands such as `build --full-refresh` one after the other, in one process."""
+    """Run commands such as `build --full-refresh` one after the other, in one process."""
     arguments_text = json.dumps([shlex.split(command) for command in commands])
     environment = os.environ | {
         "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",

@@ -1,4 +1,4 @@
-"""The pages that people read: the README and docs/, with their code, headings and links."""
+"""The documentation pages: the README and docs/, with their code, headings and links."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BLOCK = re.compile(
 
 @dataclass(frozen=True)
 class Step:
-    """A code block: the file that it is shown as (a line before it says so), and the table right below it as cells."""
+    """A code block, with its file name (from the line before it) and the cells of the table right below it."""
 
     file: str
     language: str
@@ -37,7 +37,7 @@ class Step:
 
 
 def small_demo(path: Path) -> Path:
-    """Makes the demo database with 1,000 patients."""
+    """Create the demo database with 1,000 patients."""
     return kept.file(path, _small_demo)
 
 
@@ -48,17 +48,17 @@ def _small_demo(path: Path) -> None:
 
 
 def text(page: Path) -> str:
-    """The Markdown of a page."""
+    """Return the Markdown of a page."""
     return page.read_text(encoding="utf-8")
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
-    """The code blocks of a page in order, those in lists too, each with its language."""
+    """Return the code blocks of a page in order, those in lists too, each with its language."""
     return [(step.language, step.code) for step in steps(page)]
 
 
 def steps(page: Path) -> list[Step]:
-    """The code blocks of a page in order."""
+    """Return the code blocks of a page in order."""
     return [
         Step(matche["file"] or "", matche["language"], textwrap.dedent(matche["code"]), _cells(matche["table"] or ""))
         for matche in _BLOCK.finditer(text(page))
@@ -71,19 +71,19 @@ def _cells(table: str) -> list[list[str]]:
 
 
 def statements(code: str) -> list[str]:
-    """The SQL statements of a code block; each ends a line."""
+    """Return the SQL statements of a code block; each ends a line."""
     return [s.strip() for s in re.split(r";\s*$", code, flags=re.MULTILINE) if s.strip()]
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors that headings get: lower case, no punctuation, dashes for blanks."""
+    """Return the anchors of headings: lower case, no punctuation, dashes for blanks."""
     headings = re.findall(r"^#+ (.+)$", _without_code(page), re.MULTILINE)
     words = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings)
     return {re.sub(r"[^\w\- ]", "", word).strip().replace(" ", "-") for word in words}
 
 
 def links(page: Path) -> list[str]:
-    """The targets of a page's links to files and headings of the project."""
+    """Return the targets of a page's links to files and headings of the project."""
     targets = re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", _without_code(page)))
     return [target for target in targets if not re.match(r"\w+:", target)]
 

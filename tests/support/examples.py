@@ -1,6 +1,6 @@
-"""Runs the examples of the manual. `python -m tests.support.examples NAME ...` records the messages of these errors.
+"""The examples of the manual. `python -m tests.support.examples NAME ...` records the messages of these errors.
 
-Without names it records the messages of all. Look at what changes in `dbanon/manual/error_messages.toml`.
+Without names it records the messages of all. Check the changes in `dbanon/manual/error_messages.toml`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ROWS = 200
 
 
 class Demo:
-    """The demo database with fewer patients, made once; statements that ran are undone before others run."""
+    """The demo database with fewer patients, made once; statements are undone before others run."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -47,7 +47,7 @@ class Demo:
         self.before: tuple[str, ...] | None = ()
 
     def ready(self, before: tuple[str, ...]) -> Any:
-        """The connection after some statements and no others."""
+        """Return the connection after these statements and no others."""
         if self.before != before:
             self._undo()
             self.before = None
@@ -89,7 +89,7 @@ class Demo:
 
 
 def ran(database: Demo, shown: Example) -> str:
-    """Return what an example gives or says."""
+    """Return the output or message of an example."""
     con = database.ready(shown.setup)
     if shown.language == "sh":
         return CliRunner().invoke(main, shlex.split(shown.code.removeprefix("dbanon "))).output
@@ -106,13 +106,13 @@ def ran(database: Demo, shown: Example) -> str:
 
 
 def words(shown: object) -> str:
-    """Text on one line, so that it is found however it was wrapped."""
+    """Return text on one line, so that it is found in any wrapping."""
     return " ".join(str(shown).split())
 
 
 @contextlib.contextmanager
 def record_messages() -> Iterator[dict[str, list[str]]]:
-    """The texts of the errors that are built meanwhile, by the names of their classes, the latest first."""
+    """Record the texts of errors built inside the block, by the names of their classes, the latest first."""
     texts: dict[str, list[str]] = {}
     real = DbanonError.__init__
 
@@ -126,7 +126,7 @@ def record_messages() -> Iterator[dict[str, list[str]]]:
 
 
 def message(output: str, texts: list[str]) -> str:
-    """The message in the output of an example that is one of these texts, with what the query filled in."""
+    """Return the message in the output of an example that is one of these texts, with the values of the query."""
     for text in texts:
         parts = templates._PLACEHOLDER.split(text)[::2]
         if match := re.search(".*?".join(re.escape(re.sub(r"\s+", " ", part)) for part in parts), output):

@@ -1,8 +1,8 @@
-"""The parts of pages that are made from the registered algorithms and streams.
+"""The parts of pages that are generated from the registered algorithms and streams.
 
 `python -m tests.support.generated` writes them again, with the manual and the messages that list algorithms. It
-measures nothing: the guide keeps its figures, and an algorithm without any has empty cells until
-`python -m tests.bench guide` measures it.
+measures nothing: the guide keeps its figures, and an algorithm without any has empty cells until `python -m tests.bench
+guide` measures it.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ MESSAGES = ("UnknownAlgorithmError", "NotASingleCallError")
 
 
 def by_family() -> Mapping[str, list[Algorithm]]:
-    """The algorithms by the title of their family, in the order of the pages."""
+    """Return the algorithms by the title of their family, in the order of the pages."""
     return {
         family.title: [a for a in algorithms.algorithms() if a.family == family.name] for family in FAMILIES.values()
     }
 
 
 def names_line(title: str, names: Iterable[str]) -> str:
-    """A list item: a title and names of functions, in lines of at most 120 characters."""
+    """Return a list item: a title and names of functions, in lines of at most 120 characters."""
     text = f"- {title}: " + ", ".join(f"`{name}`" for name in names)
     return textwrap.fill(text, 120, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def algorithm_table() -> str:
-    """The table of docs/algorithms.md: what each algorithm does, and its source."""
+    """Return the table of docs/algorithms.md: the description of each algorithm, and its source."""
     rows = []
     for members in by_family().values():
         for a in members:
@@ -55,7 +55,7 @@ def algorithm_table() -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """A generated part of a page: the text before it, the text after it, and what is between them."""
+    """A generated part of a page: the text before it, the text after it, and the text between them."""
 
     before: str
     after: str
@@ -71,7 +71,7 @@ class Section:
 
 
 def sections() -> dict[Path, list[Section]]:
-    """The generated sections by page."""
+    """Return the generated sections by page."""
     families = "\n".join(names_line(title, [a.name for a in members]) for title, members in by_family().items())
     systems = names_line("Each system is three functions, as an algorithm is", [s.name for s in streams.streams()])
     return {
@@ -84,7 +84,7 @@ def sections() -> dict[Path, list[Section]]:
 
 
 def pages() -> dict[Path, str]:
-    """The pages with generated parts, as they should be."""
+    """Return the pages with generated parts, as they should be."""
     mapping = {DOCS / "algorithm-guide.md": guide.page(guide.read((DOCS / "algorithm-guide.md").read_text("utf-8")))}
     for path, result in sections().items():
         mapping[path] = functools.reduce(lambda page, section: section.put(page), result, path.read_text("utf-8"))
@@ -92,7 +92,7 @@ def pages() -> dict[Path, str]:
 
 
 def main() -> None:
-    """Write everything that is made from the registry."""
+    """Write everything that is generated from the registry."""
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
     shutil.rmtree(MANUAL)

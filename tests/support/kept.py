@@ -1,4 +1,4 @@
-"""What several tests begin with is made for the first of them; each gets a copy of its own, to do with as it likes."""
+"""Initial states shared by several tests: made for the first of them, and copied for every test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _states: dict[Hashable, tuple[Path, Any]] = {}
 
 
 def file(path: Path, make: Callable[..., Any], *given: Hashable) -> Path:
-    """Puts at a path the database that `make(path, *given)` makes and closes."""
+    """Put the database that `make(path, *given)` makes and closes at a path."""
     named_values = make, path.name, *given
     if named_values not in _states:
         kept_place = _place(path.name)
@@ -23,9 +23,10 @@ def file(path: Path, make: Callable[..., Any], *given: Hashable) -> Path:
 
 
 def state(connection: Any, named: Hashable, make: Callable[[Any], Any]) -> Any:
-    """Brings a database in memory, attached and still empty, to a state, and gives what making it gave.
+    """Bring an attached, empty in-memory database to a state; return the value that `make` returned.
 
-    `make` creates tables and writes into those of the schema dbanon, and does nothing else; `named` tells it apart.
+    `make` creates tables and writes into those of the schema dbanon, and does nothing else; `named` identifies the
+    state.
     """
     con = getattr(connection, "raw", connection)
     if named not in _states:

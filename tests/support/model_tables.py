@@ -1,5 +1,4 @@
-"""Random tables with sensitive columns and what is asked of them, in three forms: for the checker in models.py, for the
-clustering, and for SQL."""
+"""Random tables with sensitive columns and a constraint, in three forms: for models.py, the clustering, and SQL."""
 
 from __future__ import annotations
 
@@ -47,7 +46,7 @@ CAUSE = [["work", "Accident", "*"], ["home", "Accident", "*"], ["other", "*"]]
 
 @dataclass(frozen=True)
 class Column:
-    """A sensitive column: its values in their order, and its hierarchy, which then tells the order."""
+    """A sensitive column: its values in their order, and its hierarchy, which then defines the order."""
 
     type: str
     values: tuple[Value, ...]
@@ -84,7 +83,7 @@ ASKS: dict[str, Callable[[random.Random], Asked]] = {
 
 
 def _several(rng: random.Random) -> Asked:
-    """Two or three models; a later one of a kind replaces the earlier."""
+    """Return two or three models; a later one of a kind replaces the earlier."""
     parameters: Asked = {}
     for name in rng.sample([name for name in ASKS if name != "k"], rng.choice([2, 3])):
         extra = ASKS[name](rng)
@@ -101,7 +100,7 @@ MODELS = {**ASKS, "several": _several}
 
 @dataclass(frozen=True)
 class Case:
-    """A random table and what is asked of it."""
+    """A random table and its constraint."""
 
     name: str
     attributes: list[reference.Attribute]
@@ -132,35 +131,38 @@ class Case:
         return [column.order for column in self.columns]
 
     def block(self, record: int) -> tuple[str | None, ...]:
-        """Return what a record may be published as at the most, of the columns that have a max_level."""
+        """Return the highest nodes that a record may be published as, for the columns with a max_level."""
         lines = {row[0]: row for row in AREA}
         values = [(self.records[record][j], level) for j, level in enumerate(self.max_levels) if level is not None]
         return tuple(None if v is None else lines[str(v)][min(level, len(lines[str(v)]) - 1)] for v, level in values)
 
     def blocks(self, records: Sequence[int]) -> list[list[int]]:
-        """Records that no max_level keeps apart."""
+        """Return records that no max_level separates."""
         result: dict[tuple[str | None, ...], list[int]] = {}
         for record in records:
             result.setdefault(self.block(record), []).append(record)
         return list(result.values())
 
     def classes(self, groups: Sequence[Sequence[int]]) -> list[Class]:
-        """Groups of record numbers as the checker takes them."""
+        """Return groups of record numbers in the form of models.py."""
         persons = range(len(self.records)) if self.persons is None else self.persons
         return [[(self.values[r], persons[r]) for r in group] for group in groups]
 
     def unmet(self, groups: Sequence[Sequence[int]]) -> list[str]:
-        """Return what does not hold on these classes."""
+        """Return the parameters whose model these classes miss."""
         return models.unmet(self.classes(groups), self.asked, self.orders, self.trees)
 
     def meets(self, group: Sequence[int]) -> bool:
-        """Whether what is asked holds on this class of the table."""
+        """Return whether this class of the table meets the constraint."""
         rest = sorted(set(range(len(self.records))) - set(group))
         return models.first_meets(self.classes([group, rest]), self.asked, self.orders, self.trees)
 
 
 def case(model: str, seed: int, least_k: int = 1) -> Case:
-    """8 to 60 records of few different values; skewed sensitive values, in half of the tables in homogeneous runs."""
+    """Return a case of 8 to 60 records with few distinct values.
+
+    Sensitive values are skewed, in half of the tables in homogeneous runs.
+    """
     rng = random.Random(f"{model} {seed}")
     parameters = MODELS[model](rng)
     attributes, name_text, pools = _quasi(rng)
@@ -187,7 +189,10 @@ def case(model: str, seed: int, least_k: int = 1) -> Case:
 
 
 def _quasi(rng: random.Random) -> tuple[list[reference.Attribute], list[bool], list[list[Value]]]:
-    """Attributes, whether they have a hierarchy of a name, and what their columns are drawn from; NULL never first."""
+    """Return the quasi-identifiers.
+
+    Attributes, whether each has a named hierarchy, and the values of each column; NULL is never first.
+    """
     attributes: list[reference.Attribute] = []
     name_text: list[bool] = []
     pools: list[list[Value]] = []
@@ -219,7 +224,7 @@ def _sensitive(rng: random.Random, column: Column, n: int) -> list[Value]:
 
 
 def encoded(made: Case) -> tuple[encoded_table.EncodedTable, list[int]]:
-    """The space of a case, and its canonical order."""
+    """Return the encoded table of a case, and its canonical order."""
     columns = [encoded_column(a, [r[j] for r in made.records]) for j, a in enumerate(made.attributes)]
     quasi = [
         (replace(a, max_level=level) if isinstance(a, encoded_table.CategoricalAttribute) else a, codes)
@@ -245,13 +250,13 @@ def encoded(made: Case) -> tuple[encoded_table.EncodedTable, list[int]]:
 
 
 def constraint(made: Case) -> Constraint:
-    """Return what is asked, as the package has it."""
+    """Return the constraint in the form of the package."""
     model_requirements = model_request.model_requirements("a test", "t", made.asked, made.sensitive)
     return Constraint(made.asked["k"], model_requirements, made.asked.get("multi_sensitive") == "joint")
 
 
 def demanded(**options: object) -> ModelRequirement:
-    """Return what parameters ask of the first sensitive column."""
+    """Return the requirements of parameters on the first sensitive column."""
     return model_request.model_requirements("a test", "t", options, ["s"])[0]
 
 
@@ -259,7 +264,7 @@ def demanded(**options: object) -> ModelRequirement:
 
 
 def literal(value: object) -> str:
-    """A value as SQL."""
+    """Return a value as SQL."""
     if value is None:
         return "NULL"
     if isinstance(value, str):
@@ -270,7 +275,7 @@ def literal(value: object) -> str:
 
 
 def table_of(con: Any, columns: Mapping[str, str], rows: Sequence[Sequence[Value]], name: str = "t") -> None:
-    """Creates a table of these columns with these rows."""
+    """Create a table of these columns with these rows."""
     con.execute(f"CREATE OR REPLACE TABLE {name} ({', '.join(f'{c} {type_}' for c, type_ in columns.items())})")
     con.execute(f"INSERT INTO {name} VALUES " + ", ".join(f"({', '.join(map(literal, row))})" for row in rows))
 
@@ -280,7 +285,7 @@ def call_of(function: str, arguments: Mapping[str, object], name: str = "t") -> 
 
 
 def stored(con: Any, made: Case) -> list[str]:
-    """Creates the table of a case; gives the names of its quasi-identifiers."""
+    """Create the table of a case; return the names of its quasi-identifiers."""
     quasi = [f"q{j}" for j in range(len(made.attributes))]
     types = ["BIGINT" if isinstance(a, Number) else "VARCHAR" for a in made.attributes]
     columns = {"rid": "INTEGER", **dict(zip(quasi, types, strict=True)), "person": "INTEGER"}
@@ -292,7 +297,7 @@ def stored(con: Any, made: Case) -> list[str]:
 
 
 def arguments_of(made: Case, quasi: list[str]) -> dict[str, object]:
-    """The arguments of a call that asks for what the case asks."""
+    """Return the arguments of a call with the constraint of the case."""
     hierarchies = {q: "area" for q, name_text in zip(quasi, made.named, strict=True) if name_text}
     if made.asked.get("ground_distance") in ("ordered", "hierarchical"):
         hierarchies |= {name: str(SENSITIVE[name].hierarchy) for name in made.sensitive if SENSITIVE[name].hierarchy}
@@ -308,8 +313,10 @@ def arguments_of(made: Case, quasi: list[str]) -> dict[str, object]:
 
 
 def blamed(error: Exception) -> str | None:
-    """The parameter that an error says cannot be met, `max_level` where it is what keeps records apart; None if it says
-    something else."""
+    """Return the parameter that an error names as impossible; None for another error.
+
+    It is `max_level` where that separates the records.
+    """
     if "k must be " in str(error):
         return "k"
     if re.search(r"max_level of .* separates \d+ records into groups that cannot meet k = ", str(error)):
@@ -319,7 +326,7 @@ def blamed(error: Exception) -> str | None:
 
 
 def grouped(made: Case, order: Sequence[int], labels: Sequence[int]) -> list[list[int]]:
-    """Records of each class that a reader sees: clusters that publish the same values are one."""
+    """Return the records of each published class: clusters with equal published values are one."""
     table = Table(made.records, made.attributes)
     classes: dict[tuple[Any, ...], list[int]] = {}
     for members in groups_of(labels):

@@ -1,4 +1,4 @@
-"""A MariaDB server of the tests' own, and what makes patients in it."""
+"""A MariaDB server of the tests' own, and functions that create patients in it."""
 
 from __future__ import annotations
 
@@ -28,30 +28,33 @@ ROLES = {"id": "person", "name": "identifier", "age": "quasi", "sex": "quasi", "
 
 @dataclass(frozen=True)
 class Server:
-    """A server that runs, in its folder."""
+    """A running server, in its folder."""
 
     folder: Path
 
     def params(self, user: str = "root", database: str | None = "clinic") -> str:
-        """Return what ATTACH takes for it."""
+        """Return the argument of ATTACH for it."""
         default = "" if database is None else f" database={database}"
         return f"socket={self.folder / 's'} user={user}{default}"
 
     @property
     def log(self) -> Path:
-        """Return where the server writes all statements that it gets."""
+        """Return the file in which the server logs all statements."""
         return self.folder / "statements"
 
 
 @contextlib.contextmanager
 def running() -> Iterator[Server]:
-    """A server in a folder of its own, as long as it is needed. Skips the test where MariaDB is not installed."""
+    """Run a server in a folder of its own inside the block.
+
+    The test is skipped where MariaDB is not installed.
+    """
     needs_scanner("mysql")
     install, serve = _program("mariadb-install-db"), _program("mariadbd")
     folder = Path(tempfile.mkdtemp(prefix="my"))
     path, log = folder / "data", folder / "errors"
     as_owner: list[str] = []
-    if os.geteuid() == 0:  # which MariaDB does not run as
+    if os.geteuid() == 0:  # MariaDB does not run as root
         owner = next((n for n in ("mysql", "nobody") if n in {u.pw_name for u in pwd.getpwall()}), None)
         if owner is None or shutil.which("runuser") is None:
             pytest.skip("MariaDB does not run as root, and there is no other user to run it as")
@@ -93,7 +96,7 @@ def _await(process: subprocess.Popen[bytes], socket: Path, log: Path) -> None:
 
 
 def _program(name: str) -> str:
-    """A program of MariaDB; Debian keeps that of the server out of the way."""
+    """Return a program of MariaDB; Debian installs the server's outside of PATH."""
     path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
     if path is None:
         pytest.skip(f"no MariaDB server is installed: there is no {name}")
@@ -101,7 +104,7 @@ def _program(name: str) -> str:
 
 
 def run_statements(con: Any, *statements: str, database: str = "my") -> None:
-    """Runs statements in MariaDB; DuckDB then looks anew at what there is."""
+    """Run statements in MariaDB; DuckDB then reads its catalog again."""
     for statement in statements:
         con.execute("CALL mysql_execute(?, ?)", [database, statement])
     con.execute("CALL mysql_clear_cache()")

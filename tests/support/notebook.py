@@ -1,8 +1,8 @@
-"""The notebook of the documentation: its cells are here, its outputs are what they gave.
+"""The notebook of the documentation: its cells are here, its outputs are their results.
 
     (cd tests && python -m support.notebook)
 
-writes docs/notebook.ipynb anew.
+rewrites docs/notebook.ipynb.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ CELLS: tuple[tuple[str, str], ...] = (
 
 
 def run_notebook() -> Any:
-    """The notebook, run in a folder of its own beside a small demo."""
+    """Return the notebook, run in a folder of its own next to a small demo."""
     import nbformat
     from nbclient import NotebookClient
 
@@ -72,7 +72,7 @@ def run_notebook() -> Any:
 
 
 def outputs(notebook: Any) -> list[list[dict[str, Any]]]:
-    """Return what the cells of a notebook show; a bar that has gone is nothing."""
+    """Return the visible outputs of a notebook's cells, without removed progress bars."""
     return [
         [dict(shown_output) for shown_output in cell.outputs if shown_output.get("data") != {"text/plain": ""}]
         for cell in notebook.cells

@@ -1,4 +1,4 @@
-"""Statements that between them run every kind of SQL there is, on a table with everything that a session could bend."""
+"""Statements that together run every kind of SQL, on a table with everything that a session could change."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ STATEMENTS = {
 
 
 def hospital(con: Any) -> Any:
-    """The connection with the table, its hierarchy, a release of it and two materialized ones."""
+    """Provide the connection with the table, its hierarchy, a release of it and two materialized ones."""
     con.execute(HOSPITAL)
     dbanon.attach(con)
     con.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_prefix('zip', 'stays', 'zip', keep := [3, 1])")
@@ -113,7 +113,7 @@ def hospital(con: Any) -> Any:
 
 
 def answer(con: Any, query: str) -> Any:
-    """Return what a statement gives: its rows, or its error."""
+    """Return the result of a statement: its rows, or its error."""
     try:
         return con.execute(query).fetchall()
     except duckdb.Error as error:
@@ -122,7 +122,7 @@ def answer(con: Any, query: str) -> Any:
 
 @contextlib.contextmanager
 def open_connection() -> Iterator[Any]:
-    """A connection of `hospital`, closed at the end."""
+    """Provide a connection of `hospital`, closed at the end."""
     con = duckdb.connect()
     try:
         yield hospital(con)

@@ -1,28 +1,28 @@
 """Attempts to publish more than a policy allows, for the tests of every interface.
 
-The rule under test: a call can only tighten the policy of a table, through whichever interface it comes.
+The rule under test: a call can only tighten the policy of a table, through any interface.
 
 - `clinic(con)` creates the table `patients` with its policy and hierarchy on an attached connection.
 - `ATTEMPTS` are parameters of a call that the policy forbids: every interface refuses each of them with an error of
-  dbanon (`dbanon.errors.DbanonError`, or what the interface makes of it), and writes nothing.
+  dbanon (`dbanon.errors.DbanonError`, or the interface's form of it), and writes nothing.
 - `BOUNDS_ATTEMPTS` are more of them, for the algorithms that have the parameter `bounds`.
 - `PERMITTED` are parameters that the policy allows: the call returns rows without `problems`.
-- `problems(columns, rows)` lists what rows of a release publish although the policy of `patients` forbids it. An empty
-  list is the only accepted result, whatever the call was.
+- `problems(columns, rows)` lists the cells of a release that the policy of `patients` forbids. An empty
+  list is the only accepted result, for any call.
 - `POLICY` and `HIERARCHY` are the declared roles and the hierarchy as Python values, for an interface with a policy of
-  its own (a model, a file, a DataFrame); `rows_sql()` gives the rows of the table.
+  its own (a model, a file, a DataFrame); `rows_sql()` returns a query for the rows of the table.
 - `TABLE_SPELLINGS` are other names of the same table; `VIEWS` read it and have no policy, so that they are refused.
 
 A test of an interface runs `ATTEMPTS` and `PERMITTED` through it (`support.scale.sample_cases` in the everyday suite):
 
     def test_sql_refuses_looser_parameters(con):
         clinic(con)
-        for attempt in some(ATTEMPTS):
+        for attempt in sample_cases(ATTEMPTS):
             with pytest.raises(duckdb.Error, match=REFUSAL):
                 con.execute(f"FROM mondrian('patients', k := 5{attempt.sql_arguments})", attempt.parameters)
 
 Values that identify a person contain `CANARY`. Every person has one record for each ward, with equal
-quasi-identifiers, so that a class of too few persons is seen in its records.
+quasi-identifiers, so that a class of too few persons is visible in its records.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Attempt:
 
 
 def rows_sql() -> str:
-    """Return a query for the rows of `patients`: N_PERSONS persons with a record for each ward."""
+    """Return a query for the rows of `patients`: N_PERSONS persons with one record for each ward."""
     zips = ", ".join(f"'{z}'" for z in (*ZIPS, MISSING_ZIP))
     wards = ", ".join(f"'{ward}'" for ward in WARDS)
     return f"""
@@ -118,7 +118,7 @@ def clinic(con: Any) -> None:
     dbanon.declare(con, "patients", **POLICY)
 
 
-# --- what a call asks for --------------------------------------------------------------------------------------------
+# --- parameters of a call --------------------------------------------------------------------------------------------
 
 REFUSAL = "would loosen|has no column|in two roles|does not fit|lies within a cell|must be|has a policy"
 """What the errors of `ATTEMPTS` say: other errors are faults of the test."""
@@ -228,7 +228,7 @@ PERMITTED: tuple[Attempt, ...] = (
 """Parameters that the policy allows."""
 
 
-# --- what was published ----------------------------------------------------------------------------------------------
+# --- published rows --------------------------------------------------------------------------------------------------
 
 _WITHHELD = re.compile("CANARY(NAME|PID|NOTE)")
 _MONTH = r"(?:<=|>=)?\d{4}(?:-\d\d)?"
@@ -239,7 +239,7 @@ _QUASI = re.compile(r"(age|born|zip|sex|weight_kg)(_min|_max)?|class_id")
 
 
 def problems(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, is_split: bool = False) -> list[str]:
-    """List what a release of `patients` publishes although its policy forbids it, without repetitions.
+    """List the cells of a release of `patients` that its policy forbids, without repetitions.
 
     Args:
         columns: Names of the released columns, in any case.
@@ -267,7 +267,7 @@ def problems(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, is_split:
 
 
 def _is_allowed(name: str, cell: Any) -> bool:
-    """Whether the policy allows a cell of a quasi-identifier; whatever else is a column passes."""
+    """Return whether the policy allows a cell of a quasi-identifier; other columns always pass."""
     column, _, end = name.partition("_m") if name.endswith(("_min", "_max")) else (name, "", "")
     if column not in _CHECKS:
         return True
@@ -288,7 +288,7 @@ def _is_allowed(name: str, cell: Any) -> bool:
 
 
 def _age(value: Any, is_low: bool | None) -> bool:
-    """Whether an end of an interval of ages is one of the grid; a single age never is, but for top and bottom."""
+    """Return whether an end of an interval of ages is on the grid; a single age never is, except top and bottom."""
     text = str(value).removesuffix(".0")
     if text in {None: ("<=18", ">=90"), True: ("<=18", "18"), False: (">=90", "90")}[is_low]:
         return True
@@ -298,12 +298,12 @@ def _age(value: Any, is_low: bool | None) -> bool:
 
 
 def _born(value: Any, is_low: bool | None) -> bool:
-    """Whether a typed end of an interval is the first or last day of a month."""
+    """Return whether a typed end of an interval is the first or last day of a month."""
     return bool((value if is_low else value + timedelta(days=1)).day == 1)
 
 
 def _weight(value: Any, is_low: bool | None) -> bool:
-    """Whether a weight is a multiple of the grid, alone or as an end of an interval."""
+    """Return whether a weight is a multiple of the grid, alone or as an end of an interval."""
     try:
         return float(value) % 10 == 0
     except ValueError:
@@ -311,7 +311,7 @@ def _weight(value: Any, is_low: bool | None) -> bool:
 
 
 def _zip(value: Any, is_low: bool | None) -> bool:
-    """Whether a zip code is published as a label of the declared hierarchy."""
+    """Return whether a zip code is published as a label of the declared hierarchy."""
     return str(value) in _LABELS
 
 

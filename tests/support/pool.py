@@ -1,7 +1,7 @@
-"""Attached connections that tests share: attaching costs more than most tests do.
+"""Attached connections that tests share: attaching costs more than most tests.
 
-A connection goes to the next test where nothing of the last one is left in it, and is closed where anything may be:
-another setting, another database, a transaction that cannot be ended.
+A connection is reused by the next test if nothing of the last one remains in it, and closed otherwise: after another
+setting, another database, or a transaction that cannot be ended.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _catalog: list[Any] = []
 
 
 def take() -> Any:
-    """A plain DuckDB connection in memory, attached, with an empty policy."""
+    """Return a plain DuckDB connection in memory, attached, with an empty policy."""
     if _free:
         return _free.pop()
     connection = duckdb.connect()
@@ -31,7 +31,7 @@ def take() -> Any:
 
 
 def give(connection: Any) -> None:
-    """Takes a connection back, for the next test or to close it."""
+    """Reset a connection for the next test, or close it."""
     try:
         clean = _is_clean(connection)
     except duckdb.Error:

@@ -31,7 +31,7 @@ _PORT = "5499"
 
 
 def needs_scanner(name: str) -> None:
-    """Skips a test where DuckDB has no extension for another system."""
+    """Skip a test where DuckDB has no extension for another system."""
     with duckdb.connect(config={"autoinstall_known_extensions": False}) as con:
         try:
             dbanon.load_extension(con, name)
@@ -41,24 +41,27 @@ def needs_scanner(name: str) -> None:
 
 @dataclass(frozen=True)
 class Server:
-    """A server that runs, in its folder."""
+    """A running server, in its folder."""
 
     folder: Path
 
     def conninfo(self, database: str = "postgres") -> str:
-        """Return what ATTACH takes for one of its databases."""
+        """Return the argument of ATTACH for one of its databases."""
         return f"host={self.folder} port={_PORT} user=postgres dbname={database}"
 
 
 @contextlib.contextmanager
 def running() -> Iterator[Server]:
-    """A server in a folder of its own, as long as it is needed. Skips the test where PostgreSQL is not installed."""
+    """Run a server in a folder of its own inside the block.
+
+    The test is skipped where PostgreSQL is not installed.
+    """
     needs_scanner("postgres")
     initdb = _program("initdb")
     folder = Path(tempfile.mkdtemp(prefix="pg"))
     path = folder / "data"
     as_owner: list[str] = []
-    if os.geteuid() == 0:  # which PostgreSQL does not run as
+    if os.geteuid() == 0:  # PostgreSQL does not run as root
         owner = next((n for n in ("postgres", "nobody") if n in {u.pw_name for u in pwd.getpwall()}), None)
         if owner is None or shutil.which("runuser") is None:
             pytest.skip("PostgreSQL does not run as root, and there is no other user to run it as")
@@ -79,7 +82,7 @@ def running() -> Iterator[Server]:
 
 
 def _program(name: str) -> Path:
-    """A program of PostgreSQL; Debian keeps those of the server out of the way."""
+    """Return a program of PostgreSQL; Debian installs the server's outside of PATH."""
     path = shutil.which(name)
     places = [Path(path)] if path else sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
     if not places:
@@ -88,5 +91,5 @@ def _program(name: str) -> Path:
 
 
 def run_statements(con: Any, statements: str, database: str = "pg") -> None:
-    """Runs statements in PostgreSQL."""
+    """Run statements in PostgreSQL."""
     con.execute("CALL postgres_execute(?, ?)", [database, statements])

@@ -19,7 +19,7 @@ PATIENTS = """
 
 
 def assert_refused(con: Any, query: str, match: str) -> None:
-    """The query fails with a message that has no cell of the source and nothing of the key."""
+    """Assert that the query fails with a message that contains no cell of the source and nothing of the key."""
     with pytest.raises(Exception, match=match) as caught:
         con.sql(query).fetchall()
     assert SECRET not in str(caught.value) and "555-00" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""Random people with random rows about them, and what a release publishes of them."""
+"""Random people with random rows about them, and the published rows of a release."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS: tuple[tuple[Kind, ...], ...] = (("number", ZIPS), ("date", CODES), ("numb
 
 @dataclass(frozen=True)
 class Clinic:
-    """People by key, and of each what every table has."""
+    """People by key, each with the rows of every table."""
 
     people: dict[int, Row]
     visits: dict[int, list[Row]]
@@ -29,7 +29,7 @@ class Clinic:
 
 
 def clinic(con: Any, seed: int, people: int, most: int = 6) -> Clinic:
-    """Makes patients, visits and labs, with their policy: rows in no order, NULLs, people without rows."""
+    """Create patients, visits and labs, with their policy: rows in no order, NULLs, people without rows."""
     draw = random.Random(seed)
 
     def maybe(value: object) -> object:
@@ -70,7 +70,7 @@ def clinic(con: Any, seed: int, people: int, most: int = 6) -> Clinic:
 
 
 def rows_by_pseudonym(con: Any, table: str, columns: str, call: str) -> dict[int, list[Row]]:
-    """The rows that a call gives, some columns of them, by pseudonym."""
+    """Return some columns of a call's rows, by pseudonym."""
     groups: dict[int, list[Row]] = defaultdict(list)
     for pseudonym, *row in con.execute(f"SELECT {columns} FROM {call.replace('TABLE', repr(table))}").fetchall():
         groups[pseudonym].append(tuple(row))

@@ -1,4 +1,4 @@
-"""Admissions to be released and reported, and a report as its reader finds it."""
+"""Admissions to be released and reported, and a report as its reader sees it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOWNS = ("Wexbury", "Pommelton", "Dunfrith")
 
 
 class Page(HTMLParser):
-    """What a reader finds on a page: facts, tables, queries, tags, texts."""
+    """The visible content of a page: facts, tables, queries, tags, texts."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ def dateless(page: str) -> str:
 
 
 def build(path: Path | str, rows: int = 160) -> Any:
-    """Admissions: people who come back, towns and diseases that no word of a report is."""
+    """Create admissions: people with several stays, towns and diseases whose names are no words of a report."""
     con = dbanon.connect(path)
     con.execute(
         f"CREATE TABLE {SOURCE} (pid INTEGER, surname VARCHAR, born DATE, town VARCHAR, weight DECIMAL(6, 2), "
@@ -103,7 +103,7 @@ def same(said: str, value: Any) -> bool:
 
 
 def check_numbers(page: Page, con: Any) -> int:
-    """Every number that has a query is what the query gives; how many there are."""
+    """Assert that every number with a query equals the query's result; return how many there are."""
     checked = 0
     for (section, element), (message, number) in page.facts.items():
         if number is not None:

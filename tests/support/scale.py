@@ -14,25 +14,25 @@ _PART = "DBANON_PART"
 
 
 def choose(exhaustive: bool, part: int) -> None:
-    """For this process, before the tests are read."""
+    """Choose the number of cases of this process, before the tests are read."""
     os.environ[_EXHAUSTIVE] = "1" if exhaustive else ""
     os.environ[_PART] = str(part)
 
 
 def examples(many: int) -> int:
-    """Return the number of random tables that a test tries that tries so many at most."""
+    """Return the number of random tables for a test that tries at most `many`."""
     return many if os.environ.get(_EXHAUSTIVE) else max(many // 10, 1)
 
 
 def sample_cases(values: Sequence[T], share: int = 8) -> list[T]:
-    """Of the values of a loop one in so many, others in each part of the suite; all of them if all is to run."""
+    """Return one in `share` values of a loop, others in each part of the suite; all values if all is to run."""
     if os.environ.get(_EXHAUSTIVE):
         return list(values)
     return list(values[int(os.environ.get(_PART, "0")) % min(share, len(values)) :: share])
 
 
 def one_of(values: Sequence[T], case: str) -> list[T]:
-    """Of the values of a loop in every case of a sweep one, another in other cases; all of them if all is to run."""
+    """Return one value of a loop, a different one in each case of a sweep; all values if all is to run."""
     if os.environ.get(_EXHAUSTIVE):
         return list(values)
     return [values[(crc32(case.encode()) + int(os.environ.get(_PART, "0"))) % len(values)]]

@@ -1,4 +1,4 @@
-"""A clinic that is served by a real server, and clients that ask it."""
+"""A clinic served by a real server, and clients that query it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KNOWN = duckdb.__version__.startswith(extension.SUPPORTED_VERSION)
 
 
 def needs_quack() -> None:
-    """Skips a test where DuckDB's protocol is not there to be tested."""
+    """Skip a test where DuckDB's remote protocol is not available."""
     with duckdb.connect() as con:
         try:
             extension.load(con, "serve")
@@ -39,7 +39,7 @@ SECRETS = ("Guinevere Pendragon", "Perceval of Wales")
 
 
 def clinic(path: Path) -> Path:
-    """A database of sixty patients with one release, `safe`, and one table that nobody published."""
+    """Create a database of sixty patients with one release, `safe`, and one unpublished table."""
     return kept.file(path, _clinic)
 
 
@@ -95,12 +95,12 @@ class Server:
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
     def child(self) -> int:
-        """The process that answers."""
+        """Return the process id of the process that answers."""
         ages_text = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text(encoding="ascii")
         return int(ages_text.split()[0])
 
     def stop(self) -> int:
-        """The exit code after SIGTERM."""
+        """Return the exit code after SIGTERM."""
         self.process.terminate()
         assert self.process.stdout is not None
         self.said += self.process.stdout.read()
@@ -119,7 +119,7 @@ def serving(database: Path, role: str, *options: str) -> Iterator[Server]:
 
 
 class Client:
-    """A plain DuckDB that asks a server."""
+    """A plain DuckDB that queries a server."""
 
     def __init__(self, server: Server, token: str | None = None) -> None:
         self.server, self.token = server, token or server.token
@@ -131,14 +131,14 @@ class Client:
         return list(result.fetchall())
 
     def error(self, statement: str) -> str:
-        """Return what a statement is refused with."""
+        """Return the error with which a statement is refused."""
         with pytest.raises(duckdb.Error) as caught:
             self.rows(statement)
         return str(caught.value).split("\n\nLINE ")[0]
 
 
 def together(many: int, asked: Any) -> list[Any]:
-    """Return what so many threads get that ask at once: answers, or errors."""
+    """Return the answers or errors of `many` threads that ask at once."""
     result: list[Any] = []
 
     def one() -> None:
@@ -156,7 +156,7 @@ def together(many: int, asked: Any) -> list[Any]:
 
 
 def until(condition: Any, seconds: float = 20.0) -> None:
-    """Waits for something to become true."""
+    """Wait until a condition becomes true."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not come about"

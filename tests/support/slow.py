@@ -1,9 +1,9 @@
-"""The tests that take half a second and more: they are run in turn, not every day.
+"""The tests that take half a second or more, which run in turn, not every day.
 
     python -m pytest --exhaustive --durations=0 -vv > durations.txt   # or the everyday ones: --turn 1/1
     python -m tests.support.slow durations.txt
 
-writes the list, tests/slow.txt, anew. It has a test a line, without its cases.
+rewrites the list, tests/slow.txt. It has one line per test, without its cases.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _CALL = re.compile(r"^\s*([\d.]+)s call\s+(\S+?::\w+)")
 
 @cache
 def listed_tests() -> frozenset[str]:
-    """The tests of the list, as `path::name`."""
+    """Return the tests of the list, as `path::name`."""
     return frozenset(LIST.read_text("utf-8").split())
 
 
 def slow(durations: Iterable[str]) -> list[str]:
-    """The slow tests of what pytest says of durations.
+    """Return the slow tests of pytest's durations.
 
     >>> slow(["0.71s call     tests/a/test_b.py::test_c[1]", "0.20s call     tests/a/test_b.py::test_d"])
     ['tests/a/test_b.py::test_c']

@@ -1,4 +1,4 @@
-"""Sixty people, on whom it is tested what an algorithm publishes as a user calls it."""
+"""Sixty people, on whom the releases of an algorithm are tested as a user calls it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FOUR = "['Flu', 'Cold', 'Ache', 'HIV'][1 + (i // 5) % 4]"
 
 
 def people(con: Any, *, disease: str = ONE_RARE, oldest: int | None = None) -> Any:
-    """A connection with people(age, sex, town, disease), of whom the last one may be `oldest`, far from the others."""
+    """Create people(age, sex, town, disease), of whom the last one may be `oldest`, far from the others."""
     age = "20 + (i * 7) % 41" if oldest is None else f"CASE WHEN i = 59 THEN {oldest} ELSE 20 + (i * 7) % 41 END"
     con.execute(f"""CREATE TABLE people AS
         SELECT {age} AS age, ['F', 'M'][1 + i % 2] AS sex, ['a', 'b', 'c'][1 + i % 3] AS town, {disease} AS disease
@@ -22,7 +22,10 @@ def people(con: Any, *, disease: str = ONE_RARE, oldest: int | None = None) -> A
 
 
 def all_are_in_classes(con: Any, call: str, more: str, *, classes: int, values: int) -> None:
-    """They are published in classes of at least five, in at least so many, of at least so many diseases each."""
+    """Assert that all people are in classes of at least five.
+
+    There are at least `classes` classes, each with at least `values` diseases.
+    """
     sizes = con.execute(f"SELECT size, len(disease) FROM {call}_classes{ASKED.format(more)}").fetchall()
     assert sum(size for size, _ in sizes) == 60
     assert min(size for size, _ in sizes) >= 5
@@ -31,7 +34,7 @@ def all_are_in_classes(con: Any, call: str, more: str, *, classes: int, values: 
 
 
 def drawn_by_the_seed(con: Any, call: str) -> None:
-    """The same seed publishes the same, and some others do not."""
+    """Assert that equal seeds publish equal rows, and some other seeds do not."""
     one, same = (con.execute(f"FROM {call}{ASKED.format(', seed=1')}").fetchall() for _ in range(2))
     others = [con.execute(f"FROM {call}{ASKED.format(f', seed={seed}')}").fetchall() for seed in range(2, 6)]
     assert one == same

@@ -1,4 +1,4 @@
-"""Random streams, and what must hold of whatever left."""
+"""Random streams, and guarantees that every published row must meet."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ def random_arrivals(
     values: int = 9,
     attributes_used: slice = slice(None),
 ) -> Arrivals:
-    """Records of two numbers and two categories: many are alike, so that ties matter. `persons`: some have several
-    records, and some records have none; `sensitive`: columns of three values and NULL."""
+    """Return records of two numbers and two categories; many are equal, so that ties matter.
+
+    `persons`: some have several records, and some records have none; `sensitive`: columns of three values and NULL.
+    """
     random = np.random.default_rng(seed)
     attributes: list[Attribute] = [
         NumericAttribute(np.cumsum(random.integers(1, 4, values)).astype(float), integral=True),
@@ -42,10 +44,10 @@ def random_arrivals(
 
 
 def refuse_broken(came: Arrivals, model: StreamModel, left: StreamState, delta: int, *, maybe: bool = False) -> None:
-    """AssertionError unless what left keeps the promise of a stream that has ended: each record left once, in time,
-    covered by its class, and every class had k persons and enough sensitive values when it was first published.
+    """Assert that the published records keep the guarantees of a stream that has ended.
 
-    `maybe`: a NULL may stand in a class of values.
+    Each record is published once, in time, covered by its class, and every class had k persons and enough sensitive
+    values when it was first published. `maybe`: a NULL may be in a class of values.
     """
     assert (left.class_ids != PENDING).all()
     assert (left.class_ids >= SUPPRESSED).all()
@@ -115,13 +117,13 @@ def random_cuts(seed: int, records: int) -> list[int]:
 
 
 def assert_equal_states(one: StreamState, other: StreamState) -> None:
-    """AssertionError unless the same records left with the same classes at the same time."""
+    """Assert that equal records were published with equal classes at equal times."""
     for name in ("class_ids", "published_at", "lows", "highs", "made_at", "reusable"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), name)
 
 
 def check_plain_loop(left: StreamState, plain: Any, seed: int) -> None:
-    """Refuse a state that differs from that of the plain loop of its algorithm, in what left, when, and as what."""
+    """Assert that the state equals that of the algorithm's plain loop in records, times and published values."""
     assert (left.class_ids.tolist(), left.published_at.tolist()) == (plain.out, plain.step), seed
     classes = [list(zip(*c, strict=True)) for c in zip(left.lows.tolist(), left.highs.tolist(), strict=True)]
     assert classes == plain.classes, seed
@@ -131,7 +133,7 @@ def check_plain_loop(left: StreamState, plain: Any, seed: int) -> None:
 def check_cuts(
     name: str, run: Callable[..., StreamState], seed: int, came: Arrivals, model: StreamModel, options: Any
 ) -> None:
-    """Refuse a stream that publishes otherwise where it is put aside at random places and goes on from its state."""
+    """Assert that a stream stored and restored at random positions publishes the same."""
 
     def go_on(some: Arrivals, before: StreamState | None, ends: bool) -> StreamState:
         return run(some, model, options, before, ends)

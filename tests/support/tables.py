@@ -24,7 +24,7 @@ SOME = settings(MANY, max_examples=examples(100))
 
 @dataclass(frozen=True)
 class Table:
-    """Records in any order, their attributes, their persons (None: unknown) and what a call asks for."""
+    """Records in any order, their attributes, their persons (None: unknown) and the constraint of a call."""
 
     records: Sequence[Record]
     attributes: Sequence[Attribute]
@@ -35,7 +35,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Encoded:
-    """The space of a table, and its records and persons in canonical order."""
+    """The encoded form of a table, and its records and persons in canonical order."""
 
     space: encoded_table.EncodedTable
     order: list[int]
@@ -44,7 +44,7 @@ class Encoded:
 
 
 def encoded(table: Table) -> Encoded:
-    """The table as the package sees it."""
+    """Return the table as the package sees it."""
     kinds: list[encoded_table.Attribute] = []
     columns: list[encoded_table.Codes] = []
     for j, attribute in enumerate(table.attributes):
@@ -62,7 +62,7 @@ def encoded(table: Table) -> Encoded:
 def encoded_column(
     attribute: Attribute, column: Sequence[Value]
 ) -> tuple[encoded_table.Attribute, encoded_table.Codes]:
-    """The attribute of a column, and the code of every value: ascending, or in leaf order, NULL last."""
+    """Return the attribute of a column, and the code of every value: ascending, or in leaf order, NULL last."""
     if isinstance(attribute, Category):
         return _encoded_labels(attribute, column)
     values = sorted({value for value in column if value is not None})
@@ -93,7 +93,7 @@ def _encoded_labels(
 
 
 def preorder(tree: reference.Tree) -> list[Node]:
-    """All nodes, parents before children, children in file order."""
+    """Return all nodes, parents before children, children in file order."""
 
     def walk(node: Node) -> list[Node]:
         return [node, *(below for child in tree.children[node] for below in walk(child))]
@@ -102,7 +102,7 @@ def preorder(tree: reference.Tree) -> list[Node]:
 
 
 def parents(tree: reference.Tree) -> encoded_table.Codes:
-    """The preorder number of every node's parent, -1 for the root."""
+    """Return the preorder number of every node's parent, -1 for the root."""
     nodes = preorder(tree)
     return np.array([nodes.index(node[:-1]) if len(node) > 1 else -1 for node in nodes], np.int32)
 
@@ -113,7 +113,7 @@ def _person_numbers(persons: Persons) -> encoded_table.Ints:
 
 
 def labels_of(clusters: Sequence[Sequence[int]], records: int) -> list[int]:
-    """The number of each record's cluster, for clusters in the order made."""
+    """Return the number of each record's cluster, for clusters in the order made."""
     labels = [-1] * records
     for number, cluster in enumerate(clusters):
         for record in cluster:
@@ -122,7 +122,7 @@ def labels_of(clusters: Sequence[Sequence[int]], records: int) -> list[int]:
 
 
 def groups_of(labels: Sequence[int]) -> list[list[int]]:
-    """The records of each label, as sorted lists in a sorted list."""
+    """Return the records of each label, as sorted lists in a sorted list."""
     groups: dict[int, list[int]] = {}
     for record, label in enumerate(labels):
         groups.setdefault(label, []).append(record)
@@ -133,7 +133,7 @@ def groups_of(labels: Sequence[int]) -> list[list[int]]:
 
 
 def stored(con: Any, table: Table) -> str:
-    """Creates the table t(rid, q0, q1, ...) and gives the arguments of a call that publishes it."""
+    """Create the table t(rid, q0, q1, ...) and return the arguments of a call that publishes it."""
     columns, hierarchies = [], []
     for j, attribute in enumerate(table.attributes):
         if isinstance(attribute, Category):
@@ -156,7 +156,7 @@ def stored(con: Any, table: Table) -> str:
 def published_classes(
     table: Table, records: Sequence[Record], clusters: Sequence[Sequence[int]]
 ) -> dict[tuple[Any, ...], int]:
-    """The classes that a reader sees, with their sizes: clusters of equal published values are one."""
+    """Return the published classes with their sizes: clusters of equal published values are one."""
     classes: dict[tuple[Any, ...], int] = {}
     for cluster in clusters:
         values = tuple(
@@ -193,7 +193,7 @@ FLOATS = st.one_of(
 
 @st.composite
 def trees(draw: st.DrawFn, most: int = 12) -> reference.Tree:
-    """A ragged tree of up to `most` nodes below the root, one-child nodes among them."""
+    """Draw a ragged tree of up to `most` nodes below the root, one-child nodes among them."""
     above = [draw(st.integers(0, i)) for i in range(draw(st.integers(0, most)))]
     paths: list[list[str]] = [["*"]]
     for number, parent in enumerate(above, 1):
@@ -205,7 +205,7 @@ def trees(draw: st.DrawFn, most: int = 12) -> reference.Tree:
 
 @st.composite
 def columns(draw: st.DrawFn, floats: st.SearchStrategy[float]) -> tuple[Attribute, list[Value]]:
-    """An attribute and the few values that its column is made of, so that ties are common."""
+    """Draw an attribute and the few values that its column is made of, so that ties are common."""
     weight = draw(WEIGHTS)
     attribute: Attribute
     values: st.SearchStrategy[Value]
@@ -220,7 +220,7 @@ def columns(draw: st.DrawFn, floats: st.SearchStrategy[float]) -> tuple[Attribut
 
 @st.composite
 def tables(draw: st.DrawFn, floats: st.SearchStrategy[float] = FLOATS) -> Table:
-    """A table of up to 30 records and 4 attributes whose model can be met; often n = k or n < 2k."""
+    """Draw a table of up to 30 records and 4 attributes whose model can be met; often n = k or n < 2k."""
     result = draw(st.lists(columns(floats), min_size=1, max_size=4))
     k = draw(st.integers(1, 6))
     n = k + draw(st.one_of(st.just(0), st.integers(0, k), st.integers(0, 24)))
@@ -236,7 +236,7 @@ def tables(draw: st.DrawFn, floats: st.SearchStrategy[float] = FLOATS) -> Table:
 
 
 def large(seed: int) -> Table:
-    """A table of some hundred records with many duplicates and ties."""
+    """Return a table of some hundred records with many duplicates and ties."""
     rng = random.Random(seed)
     attributes: list[Attribute] = []
     pools: list[list[Value]] = []

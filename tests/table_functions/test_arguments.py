@@ -25,7 +25,7 @@ from dbanon.table_functions.registry import table_functions
 
 @pytest.fixture(scope="module")
 def bound() -> Iterator[Callable[..., list[str]]]:
-    """Bound texts of the arguments of a call, as the macros of `dbanon.udf.install` collect them."""
+    """Return bound texts of the arguments of a call, as the macros of `dbanon.udf.install` collect them."""
     slots = ["a1", "a2", "a3"]
     capture = arguments.capture_sql(slots, arguments.CAPTURED)
     connection = duckdb.connect()
@@ -497,7 +497,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 @MANY
 @given(TEXT)
 def test_every_text_round_trips_as_value(plain: Any, value: str) -> None:
-    """The NUL character too, and JSON documents."""
+    """Including the NUL character and JSON documents."""
     assert plain.execute(f"SELECT {quote.text(value)}").fetchall() == [(value,)]
     assert plain.execute(f"SELECT {quote.literal(value)} || 'x'").fetchall() == [(value + "x",)]
     actual_value = plain.execute(f"SELECT {quote.as_json({value: [value, 1, None]})}").fetchall()[0][0]

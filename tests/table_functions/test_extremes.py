@@ -1,4 +1,4 @@
-"""Arguments and tables at the ends of what can be written: each ends soon, with our error or a right answer."""
+"""Extreme arguments and tables: each call ends soon, with an error of dbanon or a right answer."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ten() -> Any:
 
 
 def swept() -> list[tuple[TableFunction, Parameter]]:
-    """Each parameter of numbers, once with each kind, in the first function that has it."""
+    """Yield each numeric parameter, once with each kind, in the first function that has it."""
     result: dict[tuple[str, str], tuple[TableFunction, Parameter]] = {}
     for function in table_functions().values():
         for parameter in function.parameters:
@@ -56,14 +56,14 @@ NUMERIC = (
 
 
 def extremes(parameter: Parameter) -> list[Any]:
-    """Values for a parameter: one a place where it might break; as a whole, in a list, or of a column."""
+    """Yield values for a parameter near every limit; as a whole, in a list, or of a column."""
     kind = parameter.kind
     inner = kind.kind if isinstance(kind, parameter_types.PerColumn) else kind
     if not isinstance(inner, NUMERIC):
         return [2**127, "\0"]
     values: list[Any] = [*NUMBERS, *WORDS]
     if isinstance(inner, parameter_types.MoveCount):
-        values.remove(2**31 - 1)  # so many moves are made, until somebody stops them
+        values.remove(2**31 - 1)  # this number of moves is made until the call is interrupted
     if isinstance(inner, parameter_types.Interval):
         values = [[low, 90] for low in values] + [[1, "x"]]
     if isinstance(inner, parameter_types.Integers):
@@ -72,7 +72,7 @@ def extremes(parameter: Parameter) -> list[Any]:
 
 
 def call_arguments(function: TableFunction, parameter: Parameter, value: Any) -> dict[str, Any]:
-    """The arguments of a call that is about one parameter."""
+    """Return the arguments of a call that tests one parameter."""
     names = {p.name for p in function.parameters}
     alone: dict[str, Any] = {"k": 2, "delta": 20, "order_by": ["age"]}
     arguments = {p.name: alone.get(p.name, [10]) for p in function.parameters if p.required and p.name != "kind"}
@@ -106,7 +106,7 @@ def test_extreme_parameter_values_end_soon(ten: Any, function: TableFunction, pa
 
 
 def ours(error: duckdb.Error) -> bool:
-    """Whether an error is one that we raise: DuckDB gives it out as an invalid input, and calls it nothing else."""
+    """Return whether dbanon raised an error: DuckDB reports it as an invalid input, and nothing else as one."""
     text = str(error)
     return text.startswith("Invalid Input Error: ") and "Python exception" not in text and "Error: " not in text[21:]
 

@@ -63,7 +63,7 @@ DATES = {
 
 @pytest.fixture(scope="module")
 def con() -> Iterator[Any]:
-    """One attached connection for all, in which tests leave no table of a common name."""
+    """Provide one attached connection for all tests, which must not keep tables of common names in it."""
     connection = dbanon.attach(duckdb.connect())
     yield connection
     connection.close()
@@ -250,7 +250,7 @@ def test_stored_hierarchy_node_covers_its_leaves(con: Any) -> None:
                 assert one(con, f"covers('{name}', '{leaf}', 'wards')") is (name in covering), (name, leaf)
     assert one(con, "covers('A', 'no leaf', 'wards')") is False
     assert one(con, "covers('[25, 29]', 27, 'wards')") is True
-    # Columns of the caller that are called as those of the catalog.
+    # Columns of the caller with the names of those of the catalog.
     con.execute(
         "CREATE OR REPLACE TABLE t AS SELECT 'A' AS name, 'a2' AS leaf, 'wards' AS path, 'A' AS label, 'x' AS n"
     )

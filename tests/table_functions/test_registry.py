@@ -1,4 +1,4 @@
-"""A table function is one object beside what it runs: a module that declares it is all that it takes."""
+"""A table function is one object next to its implementation: declaring it in a module is enough."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ FUNCTIONS = (
 
 @pytest.fixture
 def feature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Puts modules into a folder of features for a test."""
+    """Put modules into a folder of features for a test."""
     monkeypatch.setattr(dbanon.audit, "__path__", [*dbanon.audit.__path__, str(tmp_path)])
     caches = (table_functions, frame_references._function_name_pattern)
 

@@ -1,4 +1,4 @@
-"""Every form of SQL that a DuckDB user knows works over the table functions, on a connection that was only attached."""
+"""Every form of SQL that DuckDB users know works over the table functions, on a connection that was only attached."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FORMS = ("=", ":=", "=>")
 
 
 class Case(NamedTuple):
-    """A parameter, a value that changes the answer, and what else the call needs for that."""
+    """A parameter, a value that changes the answer, and the other arguments that the call needs."""
 
     parameter: str
     value: str
@@ -53,7 +53,7 @@ class Case(NamedTuple):
 
 
 def free(parameter: str, value: str, others: str, function: str = "kacpc", k: int = 3) -> Case:
-    """The same of a table without a policy, where a call says what the columns are."""
+    """Return a case on a table without a policy, where a call declares the columns."""
     if "qi := " not in others:
         others += (", " if others else "") + "qi := ['age', 'sex']"
     return Case(parameter, value, others, function, k, "guests")
@@ -73,7 +73,7 @@ OF_MODELS = (
 
 
 def of_models() -> list[Case]:
-    """The parameters of the privacy models; of a model that is not named above a small bound."""
+    """Return the parameters of the privacy models, with a small bound for those not listed above."""
     named_cases_by_parameter = {case.parameter: case for case in OF_MODELS}
     return [named_cases_by_parameter.get(p.name) or Case(p.name, "0.1") for p in registry.parameters()]
 
@@ -131,26 +131,26 @@ def prepare(connection: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Any]:
-    """One attached plain connection for the tests that only read."""
+    """Provide one attached plain connection for the tests that only read."""
     with duckdb.connect() as connection:
         yield prepare(dbanon.attach(connection))
 
 
 @pytest.fixture
 def own(con: Any) -> Any:
-    """An attached plain connection that a test may change."""
+    """Provide an attached plain connection that a test may change."""
     return prepare(con)
 
 
 def answer(connection: Any, query: str, parameters: Any = None) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Column names and rows of a query."""
+    """Return column names and rows of a query."""
     result = connection.execute(query, parameters)
     names = [column[0] for column in result.description]
     return names, result.fetchall()
 
 
 def call(case: Case, form: str | None) -> str:
-    """The call of a case with its parameter in one form, or without it."""
+    """Return the call of a case with its parameter in one form, or without it."""
     arguments = [f"'{case.table}'"]
     if form is not None:
         arguments.append(f"{case.parameter} {form} {case.value}")
@@ -354,7 +354,7 @@ def test_hostile_prepared_structs_read_fully_or_refused(own: Any, name: str) -> 
     try:
         actual_answer = answer(own, query, [[name], {name: 2}])
     except duckdb.Error as error:
-        # DuckDB 1 shows a quote within a name as it is: one name may look like two, neither of which is a column.
+        # DuckDB 1 shows a quote within a name unescaped: one name may look like two, neither of which is a column.
         refusals = ["cannot read the argument weights", *(["has no column"] if duckdb.__version__ < "2" else [])]
         assert any(refusal in str(error) for refusal in refusals)
     else:
@@ -380,7 +380,7 @@ def test_prepared_statement_sees_later_rows(own: Any) -> None:
 
 
 def test_prepared_statement_follows_changed_policy(own: Any) -> None:
-    """Whether it is planned again or refused: nothing that is withheld now may come out."""
+    """It may be planned again or refused, but must not return a column that is withheld now."""
     own.execute("PREPARE p AS FROM kacpc('people', k := 3)")
     assert "region" in answer(own, "EXECUTE p")[0]
     own.execute("DELETE FROM dbanon.policy WHERE column_name = 'region'")
@@ -459,7 +459,7 @@ def test_a_view_follows_the_table_and_the_policy(own: Any) -> None:
     assert answer(own, "FROM safe") == answer(own, "FROM kacpc('people', k=3)")
     own.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'region'")
     assert "region" not in answer(own, "FROM kacpc('people', k=3)")[0]
-    try:  # a view keeps the columns that it was made with
+    try:  # a view keeps its original columns
         assert "region" not in answer(own, "FROM safe")[0]
     except duckdb.Error as error:
         assert "safe" in str(error) or "column" in str(error)
@@ -501,7 +501,7 @@ def test_a_view_of_another_database_works(tmp_path: Path, con: Any) -> None:
 
 
 def released_rows(connection: Any) -> list[dict[str, Any]]:
-    """The release at k = 3 as dictionaries."""
+    """Return the release at k = 3 as dictionaries."""
     names, rows = answer(connection, "FROM kacpc('people', k := 3)")
     return [dict(zip(names, row, strict=True)) for row in rows]
 
@@ -546,7 +546,7 @@ def test_joins_subqueries_and_ctes(shared: Any) -> None:
 
 
 def test_correlated_subquery_and_lateral_share_release(shared: Any) -> None:
-    """DuckDB evaluates these for all outer rows at once: what is called once a statement may see several rows."""
+    """DuckDB evaluates these for all outer rows at once: a function called once per statement may see several rows."""
     ids = Counter(row["class_id"] for row in released_rows(shared))
     count = "SELECT count(*) AS n FROM kacpc('people', k=3) WHERE class_id = t.i"
     result = answer(shared, f"SELECT t.i, ({count}) FROM (VALUES (1), (2), (99)) AS t (i)")[1]

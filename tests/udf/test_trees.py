@@ -1,4 +1,4 @@
-"""The function that reads hierarchies, beside the view that tells the same in SQL and beside plain loops."""
+"""The function that reads hierarchies, compared with the SQL view of the same and with plain loops."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 
 def read(con: Any, values: Sequence[str], *, stored: bool = True, escape: bool = False, min_level: int = 0) -> Any:
-    """Return what the function makes of the hierarchy `h` and of values."""
+    """Return the function's result for the hierarchy `h` and the values."""
     request = json.dumps({"escape": escape, "names": True, "trees": [[7, stored, min_level]]})
     rows = (
         "(SELECT list(struct_pack(tree := 7, node := node, parent := parent, label := label) ORDER BY position, node) "
@@ -31,8 +31,10 @@ def store(con: Any, rows: Sequence[tuple[str, str | None, str, int]]) -> None:
 
 
 def random_hierarchy(seed: int) -> list[tuple[str, str | None, str, int]]:
-    """A random hierarchy, its rows in any order: chains, forks, equal labels in different places, equal places among
-    siblings."""
+    """Return a random hierarchy with its rows in any order.
+
+    It has chains, forks, equal labels in different places, and equal places among siblings.
+    """
     draw = random.Random(seed)
     rows: list[tuple[str, str | None, str, int]] = [("root", None, "*", 0)]
     used: dict[str, set[str]] = {}

@@ -1,12 +1,13 @@
-"""Whether releases are what they were: `python -m tests.unchanged`.
+"""Check that releases are unchanged: `python -m tests.unchanged`.
 
 A release is reproducible from version to version: the same rows, parameters and seed give the same bytes.
-`recorded.json` keeps a hash of what every algorithm and function, views, commands and error messages gave, one line a
-case; this command asks anew and prints what differs (exit code 1). A hash that changes must be meant: record it
-anew with `--record` (or only cases whose names have a TEXT: `--record TEXT`), and say why in the same commit.
+`recorded.json` has a hash of the result of every algorithm and function, of views, commands and error messages, one
+line per case; this command runs them again and prints the differences (exit code 1). A changed hash must be intended:
+record it again with `--record` (or only cases whose names have a TEXT: `--record TEXT`), and give the reason in the
+same commit.
 
-`--small` leaves out Adult and runs in some 40 CPU seconds; `--group NAME` runs one group; `--show TEXT` prints the rows
-of the cases whose names have TEXT, to be compared with those of another version.
+`--small` omits Adult and runs in some 40 CPU seconds; `--group NAME` runs one group; `--show TEXT` prints the rows of
+the cases whose names have TEXT, to be compared with those of another version.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ LEARNED = re.compile(r"simdiv(?!.*influence := 'weights')|influence\('|weights :
 
 
 def on_small(asked: Callable[..., Iterator[str]], safe: bool = False, refused: bool = False) -> Iterator[Answer]:
-    """Statements about the small tables; with `safe` there is a release of that name."""
+    """Yield the answers to statements about the small tables; with `safe` there is a release of that name."""
     con = tables.small()
     if safe:
         con.execute("CREATE TABLE safe AS FROM kacpc('clinic', k := 4)")
@@ -42,7 +43,7 @@ def on_small(asked: Callable[..., Iterator[str]], safe: bool = False, refused: b
 
 
 def on_adult(asked: Callable[..., Iterator[str]], safe: bool = False) -> Iterator[Answer]:
-    """Statements about Adult."""
+    """Yield the answers to statements about Adult."""
     con = tables.adult()
     if safe:
         con.execute("CREATE TABLE safe AS FROM kacpc('adult', k := 10)")
@@ -74,7 +75,7 @@ ADULT: dict[str, Callable[[], Iterator[Answer]]] = {
 
 
 def selected_groups(small: bool, group: str | None) -> dict[str, Callable[[], Iterator[Answer]]]:
-    """The groups to run; says so where Adult is not there."""
+    """Return the groups to run; print a notice where Adult is missing."""
     groups = dict(GROUPS if small else GROUPS | MORE | ADULT)
     if group is not None:
         groups = {group: (GROUPS | MORE | ADULT)[group]}
@@ -85,7 +86,7 @@ def selected_groups(small: bool, group: str | None) -> dict[str, Callable[[], It
 
 
 def learner() -> str:
-    """The version of scikit-learn, or that there is none."""
+    """Return the version of scikit-learn, or "none"."""
     try:
         return importlib.metadata.version("scikit-learn")
     except importlib.metadata.PackageNotFoundError:
@@ -99,13 +100,13 @@ def digest(lines: Lines) -> str:
 def asked_anew(
     groups: dict[str, Callable[[], Iterator[Answer]]], forests: bool, only: str, show: bool
 ) -> dict[str, str]:
-    """The hashes of cases whose names have `only`; a case that raises has the error instead."""
+    """Return the new hashes of cases whose names have `only`; a case that raises has the error instead."""
     result: dict[str, str] = {}
     for group, answers in groups.items():
         clock = sum(os.times()[:4])
         for case, lines in answers():
             name = f"{group}: {case}"
-            remaining = only not in name and group != "views"  # whose cases build on each other
+            remaining = only not in name and group != "views"  # their cases depend on each other
             if remaining or (not forests and LEARNED.search(case)):
                 continue
             if name in result:
@@ -123,7 +124,7 @@ def asked_anew(
 
 
 def recorded_answers() -> dict[str, Any]:
-    """Return what is on disk: the hashes, and the scikit-learn that they were made with."""
+    """Return the recorded hashes, and the version of scikit-learn that they were made with."""
     if not RECORDED.exists():
         return {"scikit-learn": learner(), "hashes": {}}
     kept_document: dict[str, Any] = json.loads(RECORDED.read_text("utf-8"))
@@ -131,7 +132,7 @@ def recorded_answers() -> dict[str, Any]:
 
 
 def record(found: dict[str, str], only: str) -> int:
-    """Writes the hashes of cases whose names have `only`, and says which cases raised, of which it writes none."""
+    """Write the hashes of cases whose names have `only`, and report cases that raised, which are not written."""
     old_hashes = recorded_answers()["hashes"]
     broken_errors_by_name = {name: error for name, error in found.items() if not re.fullmatch("[0-9a-f]{32}", error)}
     groups = {name.split(": ")[0] for name in found}
@@ -149,7 +150,7 @@ def record(found: dict[str, str], only: str) -> int:
 
 
 def compare(found: dict[str, str], before: dict[str, str]) -> int:
-    """Prints what differs; the exit code."""
+    """Print the differences; return the exit code."""
     differing = 0
     for name in sorted(found.keys() | before.keys()):
         was, current_result = before.get(name), found.get(name)

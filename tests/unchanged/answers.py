@@ -1,4 +1,4 @@
-"""An answer as text: columns, types and rows, in the order in which they come."""
+"""Answers as text: columns, types and rows, in the order in which they are returned."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Answer: TypeAlias = tuple[str, Callable[[], Lines]]
 
 
 def statements(con: Any, asked: Callable[..., Iterator[str]], refused: bool = False) -> Iterator[Answer]:
-    """The answers of a connection; of statements that are to be refused, the messages."""
+    """Yield the answers of a connection; for statements that are to be refused, the messages."""
     names = [name for (name,) in con.execute("SELECT name FROM algorithms()").fetchall()]
     for sql in asked(names) if inspect.signature(asked).parameters else asked():
         yield sql, partial(refusal if refused else rows, con, sql)
 
 
 def rows(con: Any, sql: str, without: tuple[str, ...] = ()) -> Lines:
-    """Names and types of the columns, then the rows as they come; `without` columns that may differ."""
+    """Return names and types of the columns, then the rows in order; `without` columns that may differ."""
     cursor = con.execute(sql)
     kept_values = [i for i, column in enumerate(cursor.description) if column[0] not in without]
     head = [f"{cursor.description[i][0]} {cursor.description[i][1]}" for i in kept_values]
@@ -30,7 +30,7 @@ def rows(con: Any, sql: str, without: tuple[str, ...] = ()) -> Lines:
 
 
 def refusal(con: Any, sql: str) -> Lines:
-    """The message of a statement that must fail, without the place in the statement that DuckDB appends."""
+    """Return the message of a statement that must fail, without the position that DuckDB appends."""
     try:
         con.execute(sql).fetchall()
     except duckdb.Error as error:
@@ -39,7 +39,7 @@ def refusal(con: Any, sql: str) -> Lines:
 
 
 def cell(value: Any) -> str:
-    """A value as text: doubles exactly, keys of maps in order."""
+    """Return a value as text: doubles exactly, keys of maps in order."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key}: {cell(value[key])}" for key in sorted(value)) + "}"
     if isinstance(value, list | tuple):

@@ -168,7 +168,7 @@ def own_statements() -> Iterator[str]:
 
 
 def functions() -> Iterator[str]:
-    """Functions about policies, hierarchies and tables, and those that read published values."""
+    """Yield functions about policies, hierarchies and tables, and those that read published values."""
     yield "FROM profile('clinic')"
     yield "FROM profile('six')"
     yield "FROM hierarchies()"
@@ -194,7 +194,7 @@ def functions() -> Iterator[str]:
 
 
 def measure_statements() -> Iterator[str]:
-    """Measures, risks, errors and attacks, on the table `safe` made of `clinic`."""
+    """Yield metrics, risks, errors and attacks, on the table `safe` made of `clinic`."""
     for name in MEASURES:
         sensitive = "" if name == "k_anonymity" else f", sensitive := {SENSITIVE}"
         yield f"FROM {name}('free', qi := ['sex', 'zip']{sensitive})"
@@ -218,7 +218,7 @@ def measure_statements() -> Iterator[str]:
 
 
 def forest_statements() -> Iterator[str]:
-    """Yield what forests say."""
+    """Yield statements whose results depend on forests."""
     yield "FROM influence('clinic', trees := 20)"
     yield "FROM influence('free', trees := 9, qi := ['age', 'job'], sensitive := ['score'], influence := 'mean')"
     yield "FROM kacpc('clinic', k := 4, weights := 'influence')"
@@ -226,7 +226,7 @@ def forest_statements() -> Iterator[str]:
 
 
 def error_statements() -> Iterator[str]:
-    """Mistakes, whose messages are the answer."""
+    """Yield mistakes, whose messages are the answer."""
     yield "FROM kacpc('six')"
     yield "FROM kacpc('six', k := 1)"
     yield "FROM kacpc('six', k := 7)"
@@ -281,7 +281,7 @@ def adult_options() -> Iterator[str]:
 
 
 def adult_judged() -> Iterator[str]:
-    """On the table `safe` made of `adult`."""
+    """Yield statements on the table `safe` made of `adult`."""
     yield "FROM profile('adult')"
     yield "FROM anonymity('adult')"
     yield "FROM risk('safe', source := 'adult')"

@@ -27,7 +27,7 @@ IN_CERTIFICATE = re.compile(r"released at|library \w+")
 
 
 def views() -> Iterator[Answer]:
-    """A release made, its source changed, refreshed, joined by a second one, and published."""
+    """Yield a release that is made, refreshed after changes, joined by a second one, and published."""
     con = tables.small()
     with tempfile.TemporaryDirectory() as folder:
         yield (
@@ -58,7 +58,7 @@ def views() -> Iterator[Answer]:
 
 
 def release_lines(con: Any, release: Any) -> Lines:
-    """A release: what is said of it, its three tables, ledger and members."""
+    """Return the lines of a release: its description, its three tables, ledger and members."""
     texts = [str((release.name, release.version, release.records, release.classes, release.composition))]
     for ending in ("", "_classes", "_metrics"):
         texts += rows(con, f"FROM {release.name}{ending}")
@@ -67,8 +67,10 @@ def release_lines(con: Any, release: Any) -> Lines:
 
 
 def certified(con: Any, release: str) -> Lines:
-    """A certificate as text, without what may differ; and each of its numbers with what its SQL gives: how that is
-    written is free."""
+    """Return a certificate as text, without parts that may differ.
+
+    Each number is followed by the result of its SQL, whose own text is not compared.
+    """
     text = dbanon.certificate(con, release).split("how to compute the numbers anew")[0]
     lines = [line for line in text.splitlines() if not IN_CERTIFICATE.search(line)]
     for section, element, value, sql in con.execute("FROM certificate($1)", [release]).fetchall():
@@ -78,7 +80,10 @@ def certified(con: Any, release: str) -> Lines:
 
 
 def file_lines(con: Any, file: Path) -> Lines:
-    """The files to hand out, read back; the certificate without what may differ, hashes of files with it."""
+    """Return the published files, read back.
+
+    The certificate is without the parts that may differ, including hashes of files.
+    """
     names = []
     for path in dbanon.publish(con, "seen", file, classes=True):
         names.append(path.name)
@@ -91,8 +96,10 @@ def file_lines(con: Any, file: Path) -> Lines:
 
 
 def commands() -> Iterator[Answer]:
-    """The command line: its help (that of each command is in docs/manual), a table anonymized from file to file, a
-    policy proposed."""
+    """Yield cases of the command line: its help, an anonymized file, and a proposed policy.
+
+    The help of each command is in docs/manual.
+    """
     yield "--help", lambda: command("--help")
     with tempfile.TemporaryDirectory() as folder:
         yield "anonymize", partial(from_file_to_file, Path(folder))
@@ -100,20 +107,20 @@ def commands() -> Iterator[Answer]:
 
 
 def command(*arguments: str, folder: Path | None = None) -> Lines:
-    """Return what `dbanon` prints, lines without trailing blanks."""
+    """Return the output of `dbanon`, lines without trailing blanks."""
     package = str(Path(dbanon.__file__).parents[1])
     path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
     ran = subprocess.run(
         [sys.executable, "-m", "dbanon", *arguments],
         capture_output=True, text=True, cwd=folder, env=os.environ | {"PYTHONPATH": path, "NO_COLOR": "1"},
     )  # fmt: skip
-    if ran.returncode and "policy" not in arguments:  # it exits with 1 where something is wrong in the policy
+    if ran.returncode and "policy" not in arguments:  # it exits with 1 if the policy has a problem
         raise RuntimeError(f"dbanon {' '.join(arguments)}: {ran.stderr}")
     return [line.rstrip() for line in (ran.stdout + ran.stderr).splitlines()]
 
 
 def from_file_to_file(folder: Path) -> Lines:
-    """`dbanon anonymize`, what it prints and writes."""
+    """Return the output and the files of `dbanon anonymize`."""
     con = tables.small()
     con.execute(f"COPY six TO '{folder / 'six.csv'}'")
     con.close()
@@ -129,7 +136,7 @@ def from_file_to_file(folder: Path) -> Lines:
 
 
 def proposed(folder: Path) -> Lines:
-    """`dbanon init --yes`, and the policy that it writes."""
+    """Return the output of `dbanon init --yes`, and the policy that it writes."""
     file = folder / "clinic.duckdb"
     with dbanon.connect(file) as con:
         con.execute(tables.CLINIC)

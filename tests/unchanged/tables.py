@@ -1,4 +1,4 @@
-"""The tables of the recorded releases, made by arithmetic alone, so that they are the same everywhere and always."""
+"""The tables of the recorded releases, made by arithmetic alone, so that they are identical everywhere."""
 
 from __future__ import annotations
 
@@ -55,8 +55,10 @@ RAGGED = [["cook", "Hands", "*"], ["smith", "Hands", "*"], ["nurse", "Care", "Se
 
 
 def small() -> Any:
-    """A connection with `six`, `clinic` (NULLs, eight types, several rows a person), and their policies; `declared` is
-    `clinic` with a policy that says more, and `free` without one."""
+    """Create `six`, `clinic` (NULLs, eight types, several rows per person), and their policies.
+
+    `declared` is `clinic` with a more detailed policy, and `free` is without one.
+    """
     con = dbanon.attach(duckdb.connect())
     con.execute(SIX)
     con.execute(CLINIC)
@@ -90,7 +92,7 @@ def small() -> Any:
 
 
 def adult() -> Any:
-    """A connection with the 30,162 complete records of Adult, the KACPC paper's roles and its hierarchies."""
+    """Create the 30,162 complete records of Adult, the KACPC paper's roles and its hierarchies."""
     con = dbanon.attach(duckdb.connect())
     con.execute(f"CREATE TABLE adult AS FROM '{DATA / 'adult.csv'}'")
     roles: dict[str, Any] = {"age": "quasi", "occupation": "sensitive", "salary": "sensitive"}

@@ -1,4 +1,4 @@
-"""A release is whole at every moment: for readers, after a kill, and when two change it at once."""
+"""A release is complete at every moment: for readers, after a kill, and when two processes change it at once."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def patients(con: Any) -> None:
 
 
 def complete_version(con: Any) -> int | None:
-    """Asserts that there is one whole release or none; its version."""
+    """Assert that there is one complete release or none; return its version."""
     rows = con.execute("SELECT version, records FROM dbanon.release WHERE status = 'published'").fetchall()
     tables = con.execute(
         "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND table_name <> 'patients' ORDER BY 1"
@@ -103,7 +103,7 @@ def complete_version(con: Any) -> int | None:
 @pytest.mark.exhaustive
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_killed_process_leaves_complete_release(tmp_path: Path) -> None:
-    """The first process tells how long a round takes, the others are killed somewhere in their first two."""
+    """The first process measures the duration of a round; the others are killed somewhere in their first two."""
     rng = random.Random(7)
     path = tmp_path / "clinic.duckdb"
     with dbanon.connect(path) as con:
@@ -187,7 +187,7 @@ def test_readers_never_see_a_mixture(tmp_path: Path) -> None:
 
 
 def at_once(works: list[Any]) -> list[Any]:
-    """The results, or errors, of functions that start together."""
+    """Return the results, or errors, of functions that start together."""
     results: list[Any] = [None] * len(works)
     start = threading.Barrier(len(works))
 
@@ -252,7 +252,7 @@ def test_concurrent_creates_make_one_release(tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_second_writer_is_notified(tmp_path: Path) -> None:
-    """A transaction that already changed the release makes the other one wait for nothing: it is refused."""
+    """A transaction that already changed the release does not block the other one, which is refused."""
     con = dbanon.connect(tmp_path / "clinic.duckdb")
     patients(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)

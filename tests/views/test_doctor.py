@@ -1,4 +1,4 @@
-"""The doctor finds what is not well, and nothing where all is well."""
+"""The doctor finds every problem, and nothing in a healthy database."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def quoted(name: str) -> str:
 
 
 def assert_consistent(con: Any, name: str, schema: str = "main", database: str = "memory") -> None:
-    """Asserts that three tables, ledger and membership of a release agree."""
+    """Assert that three tables, ledger and membership of a release agree."""
     text = f"{quoted(database)}.{quoted(schema)}."
     records = con.execute(f"SELECT count(*) FROM {text}{quoted(name)}").fetchall()[0][0]
     size = con.execute(f"SELECT sum(size) FROM {text}{quoted(name + '_classes')}").fetchall()[0][0]
@@ -73,7 +73,7 @@ def assert_consistent(con: Any, name: str, schema: str = "main", database: str =
     assert records == size == metric == ledger[0][1] == members
 
 
-# --- what is made ----------------------------------------------------------------------------------------
+# --- created objects -------------------------------------------------------------------------------------
 
 
 def test_three_tables_a_ledger_row_and_a_membership_are_made(con: Any) -> None:
@@ -126,7 +126,7 @@ def test_roles_resolved_once_even_after_timed_search(con: Any, monkeypatch: pyte
     count(Call, "source")
     con.on_review = lambda lines: None
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5, improve="50ms")
-    # The source is looked up before the publishing turn for the database of its ledger, and resolved within.
+    # The source is looked up before the publishing lock for the database of its ledger, and resolved within.
     assert resolved_result == ["make_call", "source", "resolve_base_spec", "source"]
 
 

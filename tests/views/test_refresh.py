@@ -1,4 +1,4 @@
-"""REFRESH: what stays, what is refused, and that two versions never differ by too little, judged by the definitions."""
+"""REFRESH: unchanged parts, refusals, and sufficient differences of versions, judged by the definitions."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def con() -> Iterator[Any]:
 
 
 def patients(con: Any, rows: Sequence[tuple[int, int, str]], **roles: Any) -> None:
-    """The table `patients(pid, age, disease)` with a key, and its policy."""
+    """Create the table `patients(pid, age, disease)` with a key, and its policy."""
     con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, age INTEGER, disease VARCHAR)")
     con.executemany("INSERT INTO patients VALUES (?, ?, ?)", list(rows))
     dbanon.declare(con, "patients", **({"pid": "identifier", "age": "quasi", "disease": "sensitive"} | roles))
 
 
 def two_groups(con: Any, **roles: Any) -> None:
-    """Ages 20 to 29 and 60 to 69, one patient each, with alternating diseases."""
+    """Create ages 20 to 29 and 60 to 69, one patient each, with alternating diseases."""
     patients(con, [(i, (20 if i < 10 else 50) + i, DISEASES[i % 4]) for i in range(20)], **roles)
 
 
@@ -49,7 +49,7 @@ def status(con: Any) -> tuple[Any, ...]:
 
 
 def everything(con: Any, *names: str) -> dict[str, Any]:
-    """All tables of the releases, the ledger and the membership."""
+    """Return all tables of the releases, the ledger and the membership."""
     tables = [name + ending for name in names for ending in ("", "_classes", "_metrics")]
     tables += ["dbanon.release", "dbanon.membership"]
     rows = {t: con.execute(f"SELECT * FROM {t} ORDER BY ALL").fetchall() for t in tables}
@@ -58,7 +58,7 @@ def everything(con: Any, *names: str) -> dict[str, Any]:
 
 
 def unchanged_by(con: Any, name: str, work: Callable[[], object], error: type[Exception]) -> Any:
-    """Asserts that the work is refused and leaves everything as it was."""
+    """Assert that `work` is refused and changes nothing; return the error."""
     previous = everything(con, name)
     with pytest.raises(error) as error_info:
         work()
@@ -162,7 +162,7 @@ def test_refresh_without_changes_gives_same_rows(con: Any) -> None:
 
 @pytest.mark.exhaustive
 def test_few_new_records_suppressed_if_allowed(con: Any) -> None:
-    """What suppress allows is counted over the whole table."""
+    """The share of suppress is counted over the whole table."""
     patients(con, [(i, 20 + i % 10, DISEASES[i % 4]) for i in range(40)])
     assert dbanon.create_release(con, "safe", "kacpc", "patients", k=4, suppress=0.1).records == 40
     con.execute("INSERT INTO patients VALUES (92, 96, 'Flu')")
@@ -174,8 +174,10 @@ def test_few_new_records_suppressed_if_allowed(con: Any) -> None:
 
 
 def test_shrunk_relabelled_class_hides_removed_member(con: Any) -> None:
-    """Ten of one class; the five oldest, all with HIV, go. By published values all rows are new, and diverse; but who
-    has both versions sees which five are missing."""
+    """The five oldest of a class of ten, all with HIV, are removed.
+
+    By published values all rows are new, and diverse; but a reader of both versions sees which five are missing.
+    """
     rows = [(i, 20 + i, "HIV" if i >= 5 else DISEASES[i % 4]) for i in range(10)]
     patients(con, rows)
     with pytest.warns(dbanon.UtilityWarning, match="all 10 records are in one class"):
@@ -188,7 +190,7 @@ def test_shrunk_relabelled_class_hides_removed_member(con: Any) -> None:
 
 
 def test_new_records_do_not_hide_small_removal(con: Any) -> None:
-    """Of ten seven go, seven others come with the same published values: three would be known to be in both."""
+    """Seven of ten are replaced by others with equal published values: three would be known to be in both."""
     patients(con, [(i, 30, DISEASES[i % 4]) for i in range(10)])
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("DELETE FROM patients WHERE pid < 7")
@@ -199,7 +201,7 @@ def test_new_records_do_not_hide_small_removal(con: Any) -> None:
 
 
 def test_group_added_together_is_not_removed_in_parts(con: Any) -> None:
-    """Six come into a class, five of them go: who has the first and the third version would see one record more."""
+    """Six are added to a class, five of them removed: readers of the first and third version would see one more."""
     patients(con, [(i, 30, DISEASES[i % 4]) for i in range(10)])
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("INSERT INTO patients SELECT 100 + i, 30, 'Cut' FROM range(6) AS r (i)")
@@ -223,7 +225,7 @@ def test_a_further_record_of_a_person_is_not_a_further_person(con: Any) -> None:
 
 @pytest.mark.exhaustive
 def test_a_changed_distribution_is_judged_by_the_gate(con: Any) -> None:
-    """t-closeness compares with the whole table, which newcomers change under classes that stay."""
+    """t-closeness compares with the whole table, which new records change under unchanged classes."""
     patients(con, [(i, 20 + i % 2, DISEASES[i // 2 % 2]) for i in range(20)])
     dbanon.create_release(con, "safe", "kacpc", "patients", k=4, t=0.2)
     con.execute("INSERT INTO patients SELECT 100 + i, 60 + i % 2, 'TB' FROM range(60) AS r (i)")
@@ -384,7 +386,7 @@ class World:
         self.con.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?)", rows)
 
     def change(self) -> None:
-        """Some records come; some go, often a whole class of them; some are changed."""
+        """Add some records; remove some, often a whole class of them; change some."""
         rng, con = self.rng, self.con
         choice = rng.choices(["many", "one", "class", "some", "other"], [6, 1, 4, 1, 1])[0]
         if choice in ("many", "class"):
@@ -403,7 +405,7 @@ class World:
             con.execute(f"UPDATE t SET disease = '{rng.choice(DISEASES)}' WHERE (pid + {rng.randrange(9)}) % 9 = 0")
 
     def sets(self, version: str, other: str) -> list[list[tuple[Any, ...]]]:
-        """Return what a version has in each class, by published values, and the other has not."""
+        """Return the records of each class of a version, by published values, that the other does not have."""
         cells = f"{version}.* EXCLUDE (class_id)"
         query = f"SELECT {cells} FROM {version} EXCEPT ALL SELECT {cells.replace(version, other)} FROM {other}"
         result: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
@@ -415,7 +417,7 @@ class World:
 
 
 def missed_models(part: Sequence[Any], whole: Mapping[Any, int], asked: Mapping[str, Any]) -> list[str]:
-    """The models that a set of sensitive values misses; records are persons of their own."""
+    """Return the models that a set of sensitive values misses; records are persons of their own."""
     failed = []
     (records,) = models.alone([[(value,) for (value,) in part]])
     if models.size(records) < asked["k"]:
@@ -446,7 +448,7 @@ def missed_models(part: Sequence[Any], whole: Mapping[Any, int], asked: Mapping[
 
 
 def by_persons(con: Any, world: World, version: int, other: int, new: bool) -> list[str]:
-    """Misses of what moved and of what stayed in clusters that lost some, by the members that the ledger knows."""
+    """Return models missed by changed records and by those that remain in reduced clusters, from the ledger."""
     rows = con.execute(
         "SELECT version, cluster_id, value_hash, person_key, records FROM dbanon.membership "
         "WHERE release = 'safe' AND cluster_id IS NOT NULL AND version IN (?, ?)",
@@ -492,7 +494,7 @@ def test_version_differences_empty_or_meet_model(con: Any, part: int) -> None:
 
 
 def refreshed(con: Any, world: World, where: str) -> str:
-    """A refresh that is checked, whichever way it ends; tells which."""
+    """Refresh and check the result, whether it succeeds or not; return the outcome."""
     con.execute("CREATE OR REPLACE TEMP TABLE old AS FROM safe")
     previous = everything(con, "safe")
     problems: list[Any] | None = None

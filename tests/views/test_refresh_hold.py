@@ -27,7 +27,7 @@ def con() -> Iterator[Any]:
 
 
 def patients(con: Any, person: bool = False, count: int = 10, **asked: Any) -> dbanon.Release:
-    """Patients of 20 to 29 years with alternating diseases, released with k = 5."""
+    """Create patients of 20 to 29 years with alternating diseases, released with k = 5."""
     return kept.state(con, (_patients, person, count, *asked.items()), lambda con: _patients(con, person, count, asked))
 
 
@@ -45,18 +45,18 @@ def insert_rows(con: Any, rows: Sequence[tuple[int, int, str]]) -> None:
 
 
 def flu(first: int, count: int, age: int = 40, disease: str = "Flu") -> list[tuple[int, int, str]]:
-    """Patients from a number on, all of them with one disease."""
+    """Return patients from a number on, all of them with one disease."""
     return [(first + i, age + i, disease) for i in range(count)]
 
 
 def hold(con: Any, **asked: Any) -> tuple[int, int, int | None]:
-    """The version that stands after a refresh, its records, and how many wait."""
+    """Refresh; return the current version, its records, and the number of pending records."""
     release = dbanon.refresh_release(con, "safe", refresh="hold", **asked)
     return release.version, release.records, release.waiting
 
 
 def waits(con: Any) -> list[tuple[Any, ...]]:
-    """Return what the ledger says of those that wait, by version."""
+    """Return the ledger's counts of pending records and persons, by version."""
     return con.execute("SELECT version, waiting, waiting_persons FROM releases()").fetchall()
 
 
@@ -69,7 +69,7 @@ def tables(con: Any) -> list[Any]:
 
 
 def n_published(con: Any, *ages: int) -> int:
-    """Return the number of records of these ages are in a class, by the membership."""
+    """Return the number of records of these ages in a class, by the membership."""
     ages_text = ", ".join(map(str, ages))
     return con.execute(
         "SELECT count(*) FROM dbanon.membership AS m JOIN patients AS p ON p.pid = m.person_key::INTEGER "
@@ -77,11 +77,11 @@ def n_published(con: Any, *ages: int) -> int:
     ).fetchall()[0][0]
 
 
-# --- waiting and going out -----------------------------------------------------------------------------------
+# --- deferring and publishing --------------------------------------------------------------------------------
 
 
 def test_few_records_deferred_until_enough(con: Any) -> None:
-    """Two, then two more wait in version 1; the fifth lets all of them out as one class, and the others stay put."""
+    """Two, then two more are deferred in version 1; the fifth publishes all as one class, others stay unchanged."""
     patients(con)
     old_tables = tables(con)
     insert_rows(con, flu(100, 2))
@@ -130,7 +130,7 @@ def test_records_missing_l_deferred_for_other_disease(con: Any) -> None:
 
 @pytest.mark.parametrize("model", [{"t": 0.3}, {"alpha": 0.6}, {"beta": 0.9}, {"delta_disclosure": 1.0}, {"p": 2}])
 def test_every_model_can_defer_records(con: Any, model: dict[str, Any]) -> None:
-    """Six of one disease miss each of them; a mixture as there was before meets it."""
+    """Six of one disease miss each of them; a mixture like the earlier one meets it."""
     patients(con, count=12, **model)
     insert_rows(con, flu(100, 6))
     assert hold(con) == (1, 12, 6)
@@ -139,7 +139,7 @@ def test_every_model_can_defer_records(con: Any, model: dict[str, Any]) -> None:
 
 
 def test_persons_are_counted_not_records(con: Any) -> None:
-    """Eight records of four new persons wait; a known person's record makes the fifth person of a class."""
+    """Eight records of four new persons are deferred; a known person's record makes the fifth person of a class."""
     patients(con, person=True)
     insert_rows(con, [*flu(100, 4), *flu(100, 4, 50, "TB")])
     assert hold(con) == (1, 10, 8)
@@ -151,7 +151,7 @@ def test_persons_are_counted_not_records(con: Any) -> None:
 
 
 def test_new_record_of_published_person_is_deferred(con: Any) -> None:
-    """The person's first record stays where it is, and nothing tells that the second is theirs."""
+    """The person's first record is unchanged, and nothing reveals that the second is theirs."""
     patients(con, person=True)
     old_tables = tables(con)
     insert_rows(con, flu(3, 1))
@@ -163,7 +163,7 @@ def test_new_record_of_published_person_is_deferred(con: Any) -> None:
 
 
 def test_duplicate_of_published_record_deferred_by_count(con: Any) -> None:
-    """Where nothing tells people apart one of the two is new, whichever it is."""
+    """Where nothing identifies people one of the two is new, whichever it is."""
     con.execute("CREATE TABLE patients (pid INTEGER, age INTEGER, disease VARCHAR)")
     insert_rows(con, [(i, 20 + i % 2, "Flu") for i in range(10)])
     dbanon.declare(con, "patients", pid="identifier", age="quasi", disease="sensitive")
@@ -176,7 +176,7 @@ def test_duplicate_of_published_record_deferred_by_count(con: Any) -> None:
 
 
 def test_max_level_blocks_deferred_separately(con: Any) -> None:
-    """Five of the region 1 are a class; two of region 2 wait for three more."""
+    """Five of the region 1 are a class; two of region 2 are deferred until there are three more."""
     con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, zip VARCHAR, disease VARCHAR)")
     con.executemany("INSERT INTO patients VALUES (?, ?, ?)", [(i, ZIPS[i % 5][0], DISEASES[i % 4]) for i in range(40)])
     dbanon.load_hierarchy(con, "zips", ZIPS)
@@ -208,11 +208,11 @@ def test_rare_value_deferred_until_frequent(con: Any) -> None:
     assert hold(con) == (3, 20, 0)
 
 
-# --- who went ------------------------------------------------------------------------------------------------
+# --- removed people ------------------------------------------------------------------------------------------
 
 
 def test_removal_refused_and_erasure_defers_new_records(con: Any) -> None:
-    """One of three classes of five goes for the one who was deleted; six who came wait for the next version."""
+    """One of three classes of five is removed for the deleted person; six new ones are deferred to the next version."""
     patients(con, count=15)
     insert_rows(con, flu(100, 6))
     con.execute("DELETE FROM patients WHERE pid = 3")
@@ -238,7 +238,7 @@ def test_removed_class_creates_version_deferring_others(con: Any) -> None:
 
 
 def test_returning_people_deferred_if_absent_are_exposed(con: Any) -> None:
-    """A class went; four of its five come back, who would show the fifth. Five others need not wait for them."""
+    """Four of the five of a removed class return, and would show the fifth. Five others are not deferred for them."""
     patients(con, count=15)
     con.execute("CREATE TABLE went AS FROM patients WHERE age < 25")
     con.execute("DELETE FROM patients WHERE age < 25")
@@ -253,7 +253,7 @@ def test_returning_people_deferred_if_absent_are_exposed(con: Any) -> None:
 
 @pytest.mark.parametrize("how", ["keep", "hold"])
 def test_returning_people_checked_against_former_classes(con: Any, how: str) -> None:
-    """Two classes went. Who is in one of them and in one with newcomers now is one of fewer than five."""
+    """Two classes were removed. A person of one of them in a class with new people now is one of fewer than five."""
     patients(con, count=20)
     con.execute("CREATE TABLE went AS FROM patients WHERE age < 30")
     con.execute("DELETE FROM patients WHERE age < 30")
@@ -268,7 +268,7 @@ def test_returning_people_checked_against_former_classes(con: Any, how: str) -> 
         assert hold(con) == (4, 25, 0)
 
 
-# --- beside the other ways to refresh ----------------------------------------------------------------------------
+# --- compared with the other ways to refresh ---------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
@@ -286,7 +286,7 @@ def test_deferred_records_are_new_to_other_refresh_modes(con: Any, how: str) -> 
 
 
 def test_newcomers_wait_and_do_not_count_as_outliers(con: Any) -> None:
-    """A share of the records may be left out; who waits is none of them, and who was left out stays so."""
+    """A share of the records may be suppressed; deferred records do not count in it, and suppressed ones stay so."""
     patients(con, count=20, suppress=0.2)
     remaining_value = con.execute("SELECT suppressed FROM releases()").fetchall()[0][0]
     insert_rows(con, flu(100, 2))
@@ -327,7 +327,7 @@ def test_source_problem_raised_not_deferred(con: Any) -> None:
     assert waits(con) == [(1, None, None)]
 
 
-# --- what is told ------------------------------------------------------------------------------------------------
+# --- reported values ---------------------------------------------------------------------------------------------
 
 
 def test_deferred_count_shown_to_custodian_only(con: Any, tmp_path: Path) -> None:
@@ -378,7 +378,7 @@ def test_a_ledger_of_an_earlier_version_gets_the_columns(con: Any) -> None:
 
 
 def test_published_and_deferred_rows_equal_source(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One record that is neither published nor said to wait stops the version, and nothing is changed."""
+    """One record that is neither published nor counted as pending stops the version, and nothing is changed."""
     patients(con)
     insert_rows(con, flu(100, 1))
     assert hold(con) == (1, 10, 1)

@@ -1,8 +1,8 @@
-"""Random sequences of versions in which newcomers wait: whatever set of records all of them together separate, by who
-is in which of them and by sums of their classes, has k persons and l values.
+"""Random sequences of versions with deferred records: every separable set of records has k persons and l values.
 
-It looks at nothing but the published tables, whose column `tag` says which record a row is of, and the source as it was
-at any time: not at the ledger, nor at how dbanon compares versions.
+Sets are separated by who is in which version and by sums of classes of all versions together. The test reads nothing
+but the published tables, whose column `tag` identifies the record of a row, and the source at every time: not the
+ledger, nor dbanon's comparison of versions.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def con() -> Iterator[Any]:
 
 
 class History:
-    """A source that changes and is released, with all that was ever published of it."""
+    """A source that changes and is released, with everything that was ever published of it."""
 
     def __init__(self, con: Any, seed: int, kind: str, by_person: bool) -> None:
         self.con, self.rng, self.by_person = con, random.Random(f"{seed} {kind} {by_person}"), by_person
@@ -71,7 +71,7 @@ class History:
         return {"k": K, "l": L, "allow_rare": ["tag"]} | ({} if self.by_person else {"key": "tag"})
 
     def insert(self, count: int, disease: str | None = None) -> None:
-        """New records, with persons of whom some may be there already."""
+        """Insert new records; some of their persons may be known."""
         rows = []
         for _ in range(count):
             tag = len(self.person)
@@ -81,7 +81,7 @@ class History:
         self.con.executemany("INSERT INTO patients VALUES (?, ?, ?, ?)", rows)
 
     def change(self) -> None:
-        """Some come, go, come back or change."""
+        """Add, remove, restore or change some records."""
         rng, con = self.rng, self.con
         choice = rng.choice(
             ["few", "few", "few", "many", "alike", "class", "class", "one", "some back", "back", "value"]
@@ -103,7 +103,7 @@ class History:
             con.executemany("INSERT INTO patients VALUES (?, ?, ?, ?)", back)
 
     def release(self, erase: bool = False) -> str:
-        """Some refresh, published if it is allowed; tells how it went."""
+        """Refresh in some way, published if it is allowed; return the outcome."""
         way = self.rng.choice(self.ways)
         parameters: dict[str, Any] = {"composition": self.composition}
         try:
@@ -137,14 +137,14 @@ class History:
         return "released"
 
     def shown(self) -> Version:
-        """The published rows."""
+        """Return the published rows."""
         rows = self.con.execute("SELECT tag, disease, age FROM safe").fetchall()
         ages = {(tag, disease): age for tag, disease, age in rows}
         assert len(ages) == len(rows)
         return ages
 
     def step(self) -> str:
-        """A change and a refresh; what is refused is taken back or, where that is done, erased."""
+        """Change and refresh; a refused change is undone or, in erasure, erased."""
         self.con.execute("CREATE OR REPLACE TABLE before AS FROM patients")
         went = list(self.went)
         self.change()
@@ -158,7 +158,7 @@ class History:
         return how
 
     def short(self, records: Iterable[Record]) -> bool:
-        """Whether a set has too few people or values."""
+        """Return whether a set has too few people or values."""
         actual_records = list(records)
         return (
             len({self.person[tag] for tag, _ in actual_records}) < K
@@ -166,8 +166,11 @@ class History:
         )
 
     def exposed(self, by_class: bool) -> list[list[Record]]:
-        """Sets that the versions together separate and that are too little: `by_class` by the classes of every version,
-        else by who is in which version, of everybody and of those with the same ages."""
+        """Return the sets that the versions together separate and that are too small.
+
+        They are separated by the classes of every version (`by_class`), else by who is in which version, over all
+        records and over those with equal ages.
+        """
         records = sorted({record for version in self.versions for record in version})
 
         def separated(of: Mapping[Record, Hashable]) -> list[list[Record]]:
@@ -188,7 +191,7 @@ class History:
         return result
 
     def summed(self, records: Sequence[Record]) -> Mapping[Record, int]:
-        """Return what is left of each record in a random sum of classes with signs."""
+        """Return the nonzero counts of each record in a random signed sum of classes."""
         sign = {
             (i, ages): self.rng.choice((-1, 0, 1))
             for i, version in enumerate(self.versions)
@@ -213,7 +216,7 @@ def test_no_set_separated_by_versions_misses_model(con: Any, seed: int, kind: st
 
 
 def test_checker_finds_planted_differences(con: Any) -> None:
-    """One who went, and one who is in the classes of two versions with nobody else."""
+    """One person was removed, and one is in the classes of two versions with no one else."""
     history = History(con, 0, "hold", False)
     people = [(tag, DISEASES[tag % 3]) for tag in range(12)]
     everybody = dict.fromkeys(people, "[20, 29]")

@@ -1,4 +1,4 @@
-"""Materialized releases of related tables: all tables of one state, made once, nothing of the same people beside."""
+"""Materialized releases of related tables: all tables of one state, made once, and no other release of the people."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TABLES = ("safe", "safe_classes", "safe_metrics", "safe_visits")
 
 @pytest.fixture
 def con(tmp_path: Path) -> Iterator[Any]:
-    """Thirty people with visits and labs, and what relates them."""
+    """Create thirty people with visits and labs, and their relations."""
     with dbanon.connect(tmp_path / "clinic.duckdb") as connection:
         clinic(connection.raw, 4, 30)
         dbanon.relate(connection, "visits", "patients", {"patient_id": "id"})
@@ -98,8 +98,10 @@ OTHERS = [
 @pytest.mark.whole
 @pytest.mark.parametrize("statement", OTHERS)
 def test_other_release_of_same_people_refused(con: Any, statement: str) -> None:
-    """By the same tables, by views over them, also with tables of others, and by tables that a relation or a foreign
-    key says are about them."""
+    """By the same tables, by views over them, also with tables of others.
+
+    Also by tables that a relation or a foreign key links to them.
+    """
     con.execute("CREATE TABLE known (id INTEGER PRIMARY KEY, age INTEGER)")
     con.execute("INSERT INTO known SELECT i, 30 FROM range(12) AS r (i)")
     con.execute("CREATE TABLE notes (who INTEGER REFERENCES known (id), length INTEGER)")
@@ -136,7 +138,7 @@ def test_others_are_released_as_ever(con: Any) -> None:
     con.execute(f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, children='visits')")
     con.execute("CREATE TABLE staff AS SELECT 20 + i AS age FROM range(12) AS r (i)")
     con.execute(f"{CREATE} other AS SELECT * FROM kacpc('staff', k=3, qi=['age'])")
-    con.execute(f"{CREATE} labs_too AS SELECT * FROM kacpc('labs', k=3)")  # nobody said whom these are about
+    con.execute(f"{CREATE} labs_too AS SELECT * FROM kacpc('labs', k=3)")  # the people of these are not declared
 
 
 def test_related_release_has_single_version(con: Any) -> None:
@@ -206,7 +208,7 @@ def test_ledger_records_requested_model(con: Any) -> None:
 
 
 def test_tables_of_several_databases_are_refused(con: Any) -> None:
-    """The ledger of one does not know what is released in the other."""
+    """The ledger of one does not know the releases in the other."""
     con.execute("ATTACH ':memory:' AS elsewhere")
     con.execute("CREATE TABLE elsewhere.visits AS FROM visits; CREATE SCHEMA elsewhere.dbanon")
     con.execute("CREATE TABLE elsewhere.dbanon.policy AS FROM dbanon.policy WHERE table_name = 'visits'")

@@ -34,7 +34,7 @@ HOSTILE = [
 
 
 def patients(con: Any, name: str, count: int = 40) -> None:
-    """A table of patients."""
+    """Create a table of patients."""
     con.execute(
         f"CREATE TABLE {name} AS SELECT i AS pid, (20 + i * 7 % 40)::INTEGER AS age, ['F', 'M'][1 + i % 2] AS sex, "
         f"['Flu', 'HIV', 'Cold'][1 + i % 3] AS disease FROM range({count}) AS r (i)"
@@ -44,7 +44,7 @@ def patients(con: Any, name: str, count: int = 40) -> None:
 
 @pytest.fixture
 def con(tmp_path: Path) -> Iterator[Any]:
-    """A database of 40 patients with a policy."""
+    """Create a database of 40 patients with a policy."""
     with dbanon.connect(tmp_path / "clinic.duckdb") as connection:
         patients(connection, "patients")
         dbanon.declare(connection, "patients", pid="identifier", age="quasi", sex="quasi", disease="sensitive")
@@ -60,12 +60,12 @@ def releases(con: Any) -> list[tuple[str, int, str]]:
 
 
 def call_of(con: Any, name: str) -> str:
-    """The call that the ledger has for the last version of a release."""
+    """Return the call that the ledger has for the last version of a release."""
     rows = con.execute("SELECT call FROM releases() WHERE name = ? ORDER BY version DESC", [name]).fetchall()
     return str(rows[0][0])
 
 
-# --- what they do -------------------------------------------------------------------------------------------
+# --- effects ------------------------------------------------------------------------------------------------
 
 
 def test_create_makes_three_tables_and_reports_them(con: Any) -> None:
@@ -279,7 +279,7 @@ def test_or_replace_only_replaces_release(con: Any) -> None:
     with pytest.raises(errors.ReleaseExistsError, match="OR REPLACE"):
         con.execute(f"{CREATE} safe AS FROM kacpc('patients', k=8)")
     replace = "create or replace materialized anonymized view safe"
-    with pytest.raises(errors.SmallDifferencesRefusedError, match=r"^materialize: "):  # no more than a refresh may do
+    with pytest.raises(errors.SmallDifferencesRefusedError, match=r"^materialize: "):  # only what a refresh may do, too
         con.execute(f"{replace} AS FROM mondrian('patients', k=8)")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -420,7 +420,7 @@ MISTAKES: list[tuple[str, type[Exception], str]] = [
 
 @pytest.fixture(scope="module")
 def kept() -> Iterator[Any]:
-    """A database in memory with a release `kept`."""
+    """Create a database in memory with a release `kept`."""
     with dbanon.connect() as connection:
         patients(connection, "patients")
         dbanon.declare(connection, "patients", pid="identifier", age="quasi", sex="quasi", disease="sensitive")

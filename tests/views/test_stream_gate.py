@@ -1,4 +1,4 @@
-"""Rows that a refresh of a streaming view writes are read back; differences from the published records are refused."""
+"""Rows written by a refresh of a streaming view are read back; differences from the published records are refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def insert_rows(con: Any, first: int, last: int) -> None:
 
 
 def run_after(written: str, wrong: str) -> Callable[[pytest.MonkeyPatch], None]:
-    """One more statement after a function of `stretch` has written its tables."""
+    """Run one more statement after a function of `stream_refresh` has written its tables."""
     real = getattr(stream_refresh, written)
 
     def spoilt(cursor: Any, *given: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Streaming anonymized views: read on in pieces, they publish what the function gives at once, and nothing is lost."""
+"""Streaming anonymized views: read in pieces, they publish the same as the function at once, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SYSTEMS = pytest.mark.parametrize("system", [system.name for system in streams()
 
 
 def events(seed: int, first: int, last: int) -> list[tuple[Any, ...]]:
-    """Records from one moment to another: many alike, some without a value, people with several of them."""
+    """Return records of a period: many are equal, some lack a value, and some people have several."""
     values = []
     for i in range(first, last):
         rng = random.Random(seed * 100_003 + i)
@@ -59,7 +59,7 @@ def events(seed: int, first: int, last: int) -> list[tuple[Any, ...]]:
 
 
 def open_stream_database(database: str | Path = ":memory:") -> Any:
-    """A connection with a source of no rows, and the hierarchy of its wards."""
+    """Create a connection with a source of no rows, and the hierarchy of its wards."""
     con = dbanon.attach(duckdb.connect(str(database)))
     con.execute(f"CREATE TABLE events ({COLUMNS})")
     dbanon.load_hierarchy(con, "wards", TREE)
@@ -67,7 +67,7 @@ def open_stream_database(database: str | Path = ":memory:") -> Any:
 
 
 def insert_rows(con: Any, seed: int, first: int, last: int) -> None:
-    """Rows are added to the source."""
+    """Add rows to the source."""
     if last > first:
         con.executemany(f"INSERT INTO events VALUES ({', '.join('?' * 8)})", events(seed, first, last))
 
@@ -77,7 +77,7 @@ def rows(con: Any, query: str) -> list[tuple[Any, ...]]:
 
 
 def grew(con: Any) -> list[tuple[Any, ...]]:
-    """Return what the view has, without the numbers of classes: those that leave as the stream ends have other ones."""
+    """Return the rows of the view without class numbers, which differ for classes published at the end."""
     shown_query = "SELECT DISTINCT * EXCLUDE (disease, class_id, suppressed) FROM safe WHERE NOT suppressed"
     numbers = f"SELECT (SELECT count(DISTINCT class_id) FROM safe), (SELECT count(*) FROM ({shown_query}))"
     classes, values = con.execute(numbers).fetchall()[0]
@@ -86,7 +86,7 @@ def grew(con: Any) -> list[tuple[Any, ...]]:
 
 
 def replayed(con: Any, system: str, call: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """Return what the table function publishes of all rows, likewise."""
+    """Return the rows that the table function publishes of all records, likewise."""
     arguments = ", ".join(f"{name} := {value!r}" for name, value in call.items())
     return rows(con, f"SELECT * EXCLUDE (class_id, arrived, published, delay) FROM {system}('events', {arguments})")
 
@@ -104,7 +104,7 @@ CASES: dict[str, dict[str, Any]] = {
 def test_refreshes_in_pieces_equal_function(system: str, case: str) -> None:
     con, call = open_stream_database(), CALL | CASES[case]
     came = random.Random(f"{system} {case}")
-    ends = sorted(2 * came.randrange(115) for _ in range(3))  # who comes together is read together
+    ends = sorted(2 * came.randrange(115) for _ in range(3))  # simultaneous records are read together
     streaming.create_stream(con, "safe", system, "events", **call)
     previous: list[tuple[Any, ...]] = []
     for first, last in zip([0, *ends], [*ends, 230], strict=True):
@@ -112,7 +112,7 @@ def test_refreshes_in_pieces_equal_function(system: str, case: str) -> None:
         done = streaming.refresh_stream(con, "safe")
         assert (done.read, done.waiting) == (last - first, waiting(con))
         present_rows = con.execute("FROM safe").fetchall()
-        assert present_rows[: len(previous)] == previous  # what was published never changes
+        assert present_rows[: len(previous)] == previous  # published rows never change
         previous = present_rows
     done = streaming.refresh_stream(con, "safe", flush=True)
     assert (done.waiting, waiting(con)) == (0, 0)
@@ -134,7 +134,7 @@ def waiting(con: Any) -> int:
 
 @SYSTEMS
 def test_every_visible_class_has_k_persons_and_covers(system: str) -> None:
-    """By the source and what each refresh added alone: who is in a row is known by a sensitive value of one's own."""
+    """Compared with the source and the rows of each refresh alone; a unique sensitive value identifies each record."""
     con = open_stream_database()
     call = CALL | {"person": "name", "qi": ["age", "ward"]}
     streaming.create_stream(con, "safe", system, "events", **call)
@@ -159,7 +159,7 @@ def test_every_visible_class_has_k_persons_and_covers(system: str) -> None:
             assert display.setdefault(number, (age, ward)) == (age, ward)
             assert ward in ("*", true[5], wards[true[5]])
             low, _, high = (age or "None").strip("[]").partition(", ")
-            may = next(s for s in streams() if s.name == system).maybe  # then a NULL may stand in a class of values
+            may = next(s for s in streams() if s.name == system).maybe  # then a NULL may be in a class of values
             if age != "*":
                 assert (age is None or may) if true[2] is None else int(low) <= true[2] <= int(high or low)
         assert all(len(value - {None}) >= 3 for value in people.values())
@@ -174,7 +174,7 @@ def test_every_visible_class_has_k_persons_and_covers(system: str) -> None:
 
 
 class Killed(BaseException):
-    """As though the process had died there."""
+    """A simulated end of the process."""
 
 
 @pytest.mark.parametrize("at", ["_publish", "_update_pending", "_update_ledger"])
@@ -238,7 +238,7 @@ def test_killed_process_resumes_from_last_commit(tmp_path: Path) -> None:
 
 
 def grown_view(system: str = "fads", **more: Any) -> Any:
-    """A view of sixty records, some of which wait."""
+    """Create a view of sixty records, some of which are pending."""
     con = open_stream_database()
     insert_rows(con, 5, 0, 60)
     streaming.create_stream(con, "safe", system, "events", **(CALL | more))
@@ -430,17 +430,17 @@ def test_releases_and_streams_of_same_people_warned() -> None:
 
 
 def overdue(state: StreamState) -> StreamState:
-    """Nobody leaves."""
+    """Keep all records pending."""
     return replace(state, class_ids=np.full(len(state.class_ids), PENDING))
 
 
 def not_covered(state: StreamState) -> StreamState:
-    """All that leave join the class that was published first."""
+    """Publish all records in the class that was published first."""
     return replace(state, class_ids=np.where(state.class_ids >= 0, 0, state.class_ids))
 
 
 def too_small(state: StreamState) -> StreamState:
-    """The first record that leaves is a class of its own, likewise one that a class of before has."""
+    """Publish the first record in a class of its own, with the values of an earlier class."""
     out, removed_positions = state.class_ids.copy(), np.flatnonzero(state.class_ids >= 0)
     out[removed_positions[0]] = len(state.made_at)
     second_concatenates = [np.concatenate([a, a[out_of : out_of + 1]]) for a in (state.lows, state.highs, state.made_at)

@@ -16,14 +16,16 @@ from dbanon.views import warnings as views_warnings
 
 
 def metric_values(con: Any, call: str) -> dict[str, float]:
-    """The measures of which columns tell nothing."""
+    """Return the metrics of uninformative columns."""
     rows = con.execute(f"SELECT metric, value FROM {call}").fetchall()
     return {name: value for name, value in rows if name.startswith("fully_generalized:") or name == "is_single_class"}
 
 
 def test_share_of_uninformative_records_per_column(con: Any) -> None:
-    """Rows of one sex are published as it is, or as *; of a hierarchy also what holds all of its leaves; [1, 2] and
-    [8, 9] are less than all."""
+    """Rows of one sex are published unchanged or as *.
+
+    With a hierarchy also the node above all of its leaves counts; [1, 2] and [8, 9] are less than all.
+    """
     con.execute("CREATE TABLE t (age INTEGER, sex VARCHAR, city VARCHAR)")
     con.execute("INSERT INTO t VALUES (1, 'F', 'a'), (2, 'M', 'b'), (8, 'F', 'a'), (9, 'F', 'a'), (9, NULL, 'b')")
     lines = [["a", "all", "*"], ["b", "all", "*"]]

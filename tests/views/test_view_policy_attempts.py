@@ -18,18 +18,18 @@ from dbanon.sqltext.quote import argument
 
 @pytest.fixture
 def con() -> Iterator[Any]:
-    """A connection that knows the statements of materialized views."""
+    """Provide a connection that accepts the statements of materialized views."""
     with dbanon.connect() as connection:
         yield connection
 
 
 def literals(attempt: Attempt) -> str:
-    """The parameters as literals of a call."""
+    """Return the parameters as literals of a call."""
     return "".join(f", {name} := {argument(value)}" for name, value in attempt.parameters.items())
 
 
 def run(con: Any, query: str) -> list[str]:
-    """Return what the policy forbids of the rows of a query."""
+    """Return the rows of a query that the policy forbids."""
     result = con.execute(query)
     return problems([column[0] for column in result.description], result.fetchall())
 
