@@ -53,10 +53,10 @@ FILES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
 MODULES = {".".join(("dbanon", *path.with_suffix("").parts)).removesuffix(".__init__"): path for path in FILES}
 
 GATE_IMPORTS = ("sqltext", "errors", "source.stored_policy", "table_functions.options", "gate")
-"""What the release gate imports of the package: nothing of what makes a release."""
+"""Modules of the package that the release gate imports: none of those that make a release."""
 
 GATE_INCLUDES = ("gate/", "privacy_models/", "shared/")
-"""Where the templates lie that a template of the release gate includes."""
+"""Folders of the templates that a template of the release gate includes."""
 
 SHARED_TEMPLATES = {"hierarchies.sql", "record_assignment.sql", "small_relation_hint.sql"}
 """The templates that the gate shares with the plan."""
@@ -66,7 +66,7 @@ CATALOGUES = {"kernels", "kernels/streams", "errors"}
 """Packages of any size: one file per algorithm, or per kind of error."""
 
 TEST_FOLDERS = {"bench", "mutations", "oracle", "support", "hand_traced", "unchanged"}
-"""Folders of tests/ that are no folder of dbanon/."""
+"""Folders of tests/ without a counterpart in dbanon/."""
 
 
 def imported(path: Path) -> set[str]:

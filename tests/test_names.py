@@ -20,7 +20,7 @@ BARE = re.compile(
     "beneath|beside|before|after|among|own|of|by|at|on|to|from|within|there|here|once|again|whole|many|few|some|every|"
     "each|most|least|more|less|else|alike|who|whom|what|which|where|data|info|item|obj|tmp|stuff|misc|util"
 )
-"""Names that say nothing on their own: participles, prepositions and quantifiers."""
+"""Names without a meaning of their own: participles, prepositions and quantifiers."""
 
 PHRASES = re.compile(
     r"\b(who(?:so)?ever|beside|tells?|told|stands?(?! out| alone| for)|anew|alike|as though|nobody|everybody|left out|"

@@ -14,7 +14,7 @@ PUBLIC_PARAMETERS, OTHER_PARAMETERS = 7, 10
 """Most parameters of functions that others call by name, and of private functions and kernels."""
 
 FIELDS = 15
-"""Most fields of a dataclass; one of the ledger has a field per column of its table."""
+"""Most fields of a dataclass; one of the ledger has one field per column of its table."""
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 

@@ -83,7 +83,7 @@ def test_best_cuts_for_the_model_and_leaves_the_repair_little(model: str) -> Non
 TRACED: Traced = tables()
 
 ALIKE = {"rka": "kmember", "mr_mondrian": "mondrian", "ldiversity_mondrian": "mondrian"}
-"""Algorithms that have the clusters of another one, of quasi-identifiers alone."""
+"""Algorithms with the same clusters as another one on quasi-identifiers alone."""
 
 
 def partition(name: str, records: list[list[Value]], attributes: Sequence[Attribute], k: int = 2) -> Groups:
@@ -98,7 +98,7 @@ def partition(name: str, records: list[list[Value]], attributes: Sequence[Attrib
 
 
 TESTED = [a.name for a in algorithms.algorithms() if not a.reads and a.name not in ALIKE]
-"""Algorithms of quasi-identifiers alone; those that read sensitive values are traced where they are tested."""
+"""Algorithms of quasi-identifiers alone; those that read sensitive values are traced in their own tests."""
 
 
 @pytest.mark.parametrize("name", ALIKE)

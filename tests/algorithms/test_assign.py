@@ -26,7 +26,7 @@ METHODS = {name: getattr(reference_assign, name.removeprefix("kmeans_")) for nam
 
 
 KINDS = [("oka", "lca"), ("oka", "mode"), ("kmeans_no1", None), ("kmeans_no2", None), ("kmeans_no3", None)]
-"""Algorithms with the centers of categories that they offer."""
+"""Algorithms, each with a kind of category center that it offers."""
 
 
 def centered(center: str | None) -> dict[str, object]:

@@ -22,7 +22,7 @@ K, N = 3, 12
 EXTREME = (0, 1, N // K + 1, N, 10**9, 2**31 - 1, 2**63 - 1)
 NOT_OURS = re.compile(r"release gate|defect|Traceback|Python exception|INTERNAL", re.IGNORECASE)
 SEARCHES = ("improve",)
-"""Parameters that say how long a search may take: their greatest values are meant to take long."""
+"""Parameters that bound the duration of a search: their greatest values are expected to take long."""
 
 
 def own_integers() -> Iterator[tuple[str, str]]:

@@ -157,7 +157,7 @@ def people(n: int, seed: int = 0) -> Case:
 
 
 ASKED: list[dict[str, Any]] = [{"k": 4}, {"k": 4, "l": 2}, {"k": 3, "l": 2, "multi_sensitive": "joint"}]
-"""One for each way in which kernels judge groups."""
+"""One constraint for each way in which kernels judge groups."""
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
@@ -262,7 +262,7 @@ LITTLE: dict[str, tuple[Case, bool]] = {
     "as many as 2k": (of_columns([[1, 5, 2, 6], ["a1", "c", "a1", "c"]], 2), True),
     "pairs of equal tuples": (of_columns([[1, 1, 2, 2, 3, 3]], 2), False),
 }
-"""And whether a search can make moves."""
+"""Case, and whether a search can make moves."""
 
 
 @pytest.mark.parametrize("name", ["kacpc", "mondrian", "kmember", "best"])

@@ -231,8 +231,10 @@ def test_days_in_nanoseconds_keep_equal_steps() -> None:
 
 
 WAYS = {"tables": (256, 64), "mixed": (3, 2), "boxes": (0, 1), "blocks": (0, 8)}
-"""TABLE_LIMIT (dbanon.encoding.tuple_index) and BLOCK (dbanon.encoding.tuple_trie), so that small tables take the ways
-of large ones."""
+"""TABLE_LIMIT (dbanon.encoding.tuple_index) and BLOCK (dbanon.encoding.tuple_trie).
+
+With these, small tables use the methods of large ones.
+"""
 
 
 @contextmanager

@@ -30,7 +30,7 @@ from dbanon.kernels.optimal_cut import INFINITE_LOSS, allocate_spans, cut_all_re
 from dbanon.privacy_models.constraint import Constraint
 
 Loss = Callable[[Sequence[int]], float]
-"""What a record loses in a group of rows."""
+"""The loss of a record in a group of rows."""
 
 Meets = Callable[[Sequence[int]], bool]
 

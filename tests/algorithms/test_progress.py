@@ -69,7 +69,7 @@ COUNTED = (
     "dissimilarity_tree", "dhkmeans", "wfcmeans", "kaca", "r_gather", "multilevel_mdav", "kapp", "ga_clustering",
     "loukides_shao", "s_cpm",
 )  # fmt: skip
-"""Those that do not grow clusters one after another, and know otherwise how many steps there will be."""
+"""Algorithms that do not grow clusters one after another, and compute the number of steps in another way."""
 GROWN = [name for name in LARGE if name not in COUNTED]
 
 

@@ -171,7 +171,7 @@ def figure_9(ages: encoded_table.Attribute | None = None) -> EncodedTable:
 
 
 NUMBERS = [1, 2, 5, 6, 3, 4]
-"""Numbers in the figure of the canonical rows."""
+"""Numbers of the canonical rows in the figure."""
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ ALL = ["model", "sensitive", "achieved", "better", "worst_classes", "records_in_
 MEASURING = [f.name for f in anonymity.FUNCTIONS if f.name != "anonymity"]
 JUDGING = [name for name in MEASURING if name != "k_anonymity"]
 OTHERS = {f.table_measure.name for m in registry.models() for f in m.forms if (m.name, f.name) not in models.ORACLES}
-"""Measures that the tests of models alone hold to their definitions."""
+"""Metrics that only the tests of models compare with their definitions."""
 HOSTILE = ["x'); DROP TABLE t; --", "🦆 {{ q }}", 'a "b"', "value", "class_id", "select", "é\n;", "{% if %}"]
 TREE = "Flu;Infectious;*\nHIV;Infectious;*\nCancer;Oncology;*"
 

@@ -68,7 +68,7 @@ def test_risk_of_a_release_needs_neither_source_nor_roles(shared: Any, function:
 
 
 ZEROS = "CASE WHEN i % 2 = 0 THEN 0.0 ELSE -0.0::DOUBLE END"
-"""On DuckDB 1 a release of these is refused: what equals each other there is told as other rows."""
+"""On DuckDB 1 a release of these is refused, because values that are equal there are recorded as different rows."""
 
 ODD = (
     "CREATE TABLE odd AS SELECT i // 3 AS who, (i // 3)::VARCHAR AS copy, (i // 3) % 10 AS age, (i // 3) % 3 AS city, "

@@ -34,7 +34,7 @@ from tests.bench import (
 )
 
 SIZES = {"1m": 10**6, "3m": 3 * 10**6, "10m": 10**7, "30m": 3 * 10**7, "100m": 10**8}
-"""Rows by name; from 30 million on, only where they are asked for."""
+"""Numbers of rows by name; 30 million and more only on request."""
 
 GROUPS: dict[str, Callable[[argparse.Namespace], None]] = {
     "first": lambda given: first.report(given.json),

@@ -14,7 +14,7 @@ import dbanon
 from tests.bench import data
 
 KACPC = "['kacpc', 'ikac', 'oka', 'gaa_cp', 'mdav']"
-"""What the KACPC paper compares."""
+"""The algorithms compared in the KACPC paper."""
 
 FIGURES = {
     "kacpc-k": (
@@ -44,10 +44,10 @@ FIGURES = {
         "sample_sizes=[5000, 10000, 30162], metrics=['ncp', 'gcp'], repeat=3);",
     ),
 }
-"""What each shows, and its statement."""
+"""By figure: its subject, and its statement."""
 
 NINE = (*data.QUASI, "occupation", "native_country", "relationship")
-"""The three-variants paper names eight; the ninth is not known."""
+"""The three-variants paper names eight columns; the ninth is unknown."""
 
 
 def prepare(con: Any) -> None:

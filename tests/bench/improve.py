@@ -38,11 +38,13 @@ ARX_PUBLISHED: dict[str, tuple[float, str]] = {
     "k=10, l=5": (0.9488, "0.7"),
     "k=10, t=0.2": (0.5243, "11.7, 1848 records suppressed"),
 }
-"""ARX's local recoding of the same columns: precision of its published values and its seconds, measured once with age
-in a hierarchy. With a finer one it reaches 0.9614 (k=10) and 0.9072 (k=50)."""
+"""ARX's local recoding of the same columns, measured once with age in a hierarchy.
+
+Precision of its published values, and its seconds. With a finer hierarchy it reaches 0.9614 (k=10) and 0.9072 (k=50).
+"""
 
 ARX_OF_A_MILLION = (0.9951, "1.7")
-"""The same of the million resampled rows, k = 10."""
+"""Precision and seconds of ARX for the million resampled rows, k = 10."""
 
 
 def loaded(rows: int | None) -> tuple[Any, list[str]]:

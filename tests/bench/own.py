@@ -29,10 +29,10 @@ CALLS: dict[str, tuple[str, str]] = {
     "best normal, ncp": ("best", ", objective := 'ncp', effort := 'normal'"),
     "best high, ncp": ("best", ", objective := 'ncp', effort := 'high'"),
 }
-"""What can be measured: a function, and what is said beside table and k."""
+"""Calls that can be measured: a function, and its arguments in addition to table and k."""
 
 QUICK = tuple(name for name in CALLS if "high" not in name)
-"""What is measured where nothing is named; the first one is what the time of the others stands beside."""
+"""Calls measured by default; the times of the others are compared with the first one."""
 
 
 def load(

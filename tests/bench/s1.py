@@ -23,16 +23,19 @@ KS = (2, 5, 10, 20, 30, 40, 50, 60, 75, 100, 150, 200, 250, 300, 350, 400)
 """The sixteen k of Tables 5 and 6."""
 
 PROPOSED = {"proposed": "", "to the letter": ", reproduce := 'paper'", "scaled": ", cs_scale := 'minmax'"}
-"""The proposed method with this project's choices where the paper leaves some, as it is printed, and with coordinates
-of the cosine from 0 to 1, without which nearly all records are alike."""
+"""The proposed method in three forms.
+
+With this project's choices where the paper leaves some, as printed, and with cosine coordinates from 0 to 1, without
+which nearly all records are similar.
+"""
 
 OTHERS = {"l-diversity": "ldiversity_mondrian", "MWCK": "mwck", "RKA": "rka", "ELD": "eld"}
-"""What it is compared with, by the paper's names."""
+"""The methods compared with it, by the paper's names."""
 
 METHODS = dict.fromkeys(PROPOSED, "simdiv") | OTHERS
 
 ATTACK_K = 10
-"""k of the attacks; Table 4 does not say its own."""
+"""k of the attacks; Table 4 does not state its own."""
 
 METRICS = {
     "D": "disclosure_majority",
@@ -41,10 +44,10 @@ METRICS = {
     "DM": "distortion",
     "IQR": "infeasible_classes",
 }
-"""The paper's measures and the numbers of risk(); lower is better in all."""
+"""The paper's metrics and the numbers of risk(); lower is better in all."""
 
 ATTACKS = {"I": ("prediction", "accuracy"), "II": ("reconstruction", "success")}
-"""Attacks of Table 4, as attack_summary() has them."""
+"""Attacks of Table 4, as attack_summary() names them."""
 
 NOT_REBUILT = """What could not be rebuilt:
 - Attributes and hierarchies are not published. Ours have the paper's numbers of levels where the data allow it.
@@ -114,7 +117,7 @@ HIERARCHIES = {
     "relationship": "M;married;*\nS;not married;*\nnone;not married;*",
     "insulin": "No;No insulin;*\nSteady;insulin;*\nUp;insulin;*\nDown;insulin;*",
 }
-"""Hierarchies that are written here; others are made from the data or shipped."""
+"""Hierarchies that are defined here; others are made from the data or shipped."""
 
 
 def load(con: Any, case: Case) -> None:

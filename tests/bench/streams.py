@@ -14,7 +14,7 @@ SETTINGS: dict[str, dict[str, int]] = {
     "k = 10, delta = 1,000": {"k": 10, "delta": 1_000},
     "k = 100, delta = 10,000, beta = 50": {"k": 100, "delta": 10_000, "beta": 50},
 }
-"""The usual one, and that of the papers."""
+"""The usual setting, and that of the papers."""
 
 BASELINE = "fads"
 

@@ -29,7 +29,7 @@ from dbanon.errors.exit_codes import EXIT_CODES, error_outcome
 from dbanon.views import materialize
 
 QUOTING = {"PartitionFailedError"}
-"""It has the words of another error."""
+"""Errors that contain the words of another error."""
 
 NEVER_TEXT = {
     "NoReleaseToServeError",
@@ -39,7 +39,7 @@ NEVER_TEXT = {
     "ServerStoppingError",
     "ReleasePendingError",
 }
-"""No statement raises them."""
+"""Errors that no statement raises."""
 
 
 @pytest.mark.parametrize("name", documented_errors())

@@ -23,7 +23,7 @@ from dbanon.privacy_models.constraint import Constraint
 NAMES = [algorithm.name for algorithm in algorithms.algorithms()]
 
 UNREAD = [name for name in NAMES if algorithms.find(name).family != "pick"]
-"""Those that can do without sensitive values, which random tables here have none of."""
+"""Algorithms that do not need sensitive values; the random tables here have none."""
 
 STAFF = [
     (30, "Federal-gov"),

@@ -706,7 +706,7 @@ ELSEWHERE = {
     "UnknownStreamError": "test_streaming.py",
     "UnreadableLinesError": "test_stream_command.py",
 }
-"""Exceptions that other files reach."""
+"""Exceptions that other test files raise."""
 
 
 def test_every_exception_of_the_package_is_reached(request: pytest.FixtureRequest) -> None:

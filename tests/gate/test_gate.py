@@ -155,7 +155,7 @@ SHAPES: dict[str, str] = {
     "a materialized CTE": "WITH w AS MATERIALIZED (FROM {f}) SELECT {c} FROM w LIMIT 1",
     "unnest": "SELECT unnest([1, 2]) FROM {f}",
 }
-"""What a caller may put around a function; {c} is a numeric column of it and {t} a text."""
+"""Statements around a function; {c} is a numeric column of it and {t} a text."""
 
 CORE = ("*", "one column", "count(*)", "LIMIT 1", "EXISTS", "a filter", "a join")
 

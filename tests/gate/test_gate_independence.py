@@ -40,7 +40,7 @@ MEASURED_ELSEWHERE = (
     r"(\w+_clusters|total_information_loss|ncp|gcp|numeric_\w+|\w+_suppression|square_error\w*|sse_share|"
     r"fully_generalized)(:.*)?$"
 )
-"""Measures that tests/release/plan/test_metrics.py and test_publishable_metrics.py recompute."""
+"""Metrics that tests/release/plan/test_metrics.py and test_publishable_metrics.py recompute."""
 
 
 def rows_of(con: Any, query: str, parameters: Sequence[Any] | None = None) -> list[Row]:

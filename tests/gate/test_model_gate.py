@@ -20,7 +20,7 @@ import dbanon
 from dbanon.udf import cluster as udf_cluster
 
 _cuts: list[int] | None = None
-"""Where the clusters of the broken clustering begin, by place in the order of the first quasi-identifier."""
+"""First positions of the broken clustering's clusters, in the order of the first quasi-identifier."""
 
 
 def _broken_cluster(request: Any, rows: Any, *domains: Any) -> Any:
@@ -50,7 +50,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 GATE_CASES = 8
-"""Random clusterings a model."""
+"""Random clusterings per model."""
 
 KINDS = ("kacpc", "kacpc_classes", "kacpc_metrics")
 ALIKE = ["Flu"] * 3 + ["HIV"] * 3 + ["Cancer"] * 3 + ["Flu", "HIV", "Cancer"]

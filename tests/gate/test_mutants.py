@@ -78,7 +78,7 @@ def test_without_a_mutant_everything_passes(people: Any) -> None:
 
 
 ROWS = "SELECT *, {% if has_rowid %}rowid{% else %}0 AS rowid{% endif %} FROM {{ origin }}"
-"""The source with what a table has beside its columns."""
+"""The source with the row identifiers of a table in addition to its columns."""
 
 SOURCE = {
     "a row is left out": ("release/plan/source.sql", "FROM {{ origin }}", "FROM {{ origin }} LIMIT 39"),

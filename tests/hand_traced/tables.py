@@ -18,7 +18,7 @@ LETTERS, NUMBER = [Category(TREE)], [Number()]
 Groups = list[list[int]]
 
 Traced = dict[str, tuple[Sequence[Attribute], list[list[Value]], Groups]]
-"""By algorithm: the attributes, the records, in canonical order, and the clusters that it makes of them."""
+"""By algorithm: the attributes, the records in canonical order, and its clusters of them."""
 
 
 def letters(text: str) -> list[list[Value]]:

@@ -40,7 +40,7 @@ NEW: dict[str, Operation] = {
     "answer": lambda con: release_requests.fulfil_request(con, "alice", "kacpc", "p", {"k": 10}),
     "answer_stricter": lambda con: release_requests.fulfil_request(con, "bob", "kacpc", "p", {"k": 12}),
 }
-"""Operations on a database of which nothing was released."""
+"""Operations on a database without releases."""
 
 OLD: dict[str, Operation] = {
     "keep": lambda con: dbanon.refresh_release(con, "old", allow_small_differences=True),

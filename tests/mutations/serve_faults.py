@@ -55,4 +55,4 @@ HOSTILE: dict[str, tuple[str, ...]] = {
         "FROM unnest([1, 2]) FILTER (WHERE (SELECT name FROM patients) = 'x')",
     ),
 }
-"""For each fault statements that the first check accepts when it has the fault. The second check refuses them."""
+"""For each fault, statements that the first check accepts with the fault. The second check refuses them."""

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 Node = tuple[int, ...]
 
 Label = Callable[[int, int, int], object]
-"""What a record has of an attribute on a level: from record, attribute and level."""
+"""The value of a record, attribute and level."""
 
 Lost = Callable[[int, int, int], int]
-"""What it loses by that."""
+"""The loss of that value."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dbanon.encoding.encoded_table import Attribute, EncodedTable, NumericAttrib
 from oracle.greedy import Plain
 
 Path: TypeAlias = tuple[object, ...]
-"""A value as what it is raised to, from the root down."""
+"""A value as the path of its generalizations, from the root down."""
 
 
 def kaca(space: EncodedTable, k: int, beta: float, stub: bool = False) -> list[list[int]]:

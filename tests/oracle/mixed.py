@@ -82,7 +82,7 @@ def spread_clusters(table: Plain, k: int, spare: int, widest: int) -> list[list[
 
 
 Pair = Callable[[int, int], tuple[int, int]]
-"""After so many generations without a gain, of so many clusters, the two ranks that are crossed."""
+"""The ranks of two clusters to cross, from the number of generations without a gain and the number of clusters."""
 
 
 def ga(table: Plain, start: Sequence[Sequence[int]], k: int, generations: int, patience: int, pair: Pair) -> Clusters:

@@ -26,7 +26,7 @@ Number: TypeAlias = int | float | Fraction
 Shares: TypeAlias = dict[Value, Fraction]
 
 SLACK = Fraction(1, 10**9)
-"""A bound given as 0.6 is the double next to 3/5; a model holds that is met to within this much."""
+"""A bound given as 0.6 is the double next to 3/5; a model holds if it is met to within this much."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def distinct_l(classes: Sequence[Class], column: int = 0, joint: bool = False) -
 
 
 p = distinct_l
-"""p-sensitivity (Truta and Vinay 2006): the same measure."""
+"""p-sensitivity (Truta and Vinay 2006) equals distinct l-diversity."""
 
 
 def entropy_l(classes: Sequence[Class], column: int = 0, joint: bool = False) -> Achieved:
@@ -259,7 +259,7 @@ def hierarchical(share: Shares, whole: Shares, rows: Rows) -> Fraction:
 Oracle: TypeAlias = Callable[
     [Sequence[Class], Mapping[str, Any], int, bool, Sequence[str] | None, Rows | None], Achieved
 ]
-"""classes, settings, column, joint, leaf order and hierarchy of the column -> what the classes achieve."""
+"""classes, settings, column, joint, leaf order and hierarchy of the column -> the value that the classes achieve."""
 
 ORACLES: dict[tuple[str, str], Oracle] = {
     ("l_diversity", "distinct"): lambda classes, settings, column, joint, order, tree: distinct_l(

@@ -9,7 +9,7 @@ from dbanon.encoding.encoded_table import EncodedTable, NumericAttribute
 from oracle.greedy import Plain
 
 Point = list[int | None]
-"""By attribute: the place of a number, None for NULL; the code of a category."""
+"""By attribute: the position of a number, None for NULL; the code of a category."""
 
 Enough = Callable[[list[int]], bool]
 

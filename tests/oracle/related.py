@@ -12,7 +12,7 @@ from datetime import date, timedelta
 
 Row = tuple[object, ...]
 Kind = str | Mapping[str, Sequence[str]]
-"""What a column is: 'number', 'date', or for categories the labels above each value."""
+"""The kind of a column: 'number', 'date', or for categories the labels above each value."""
 
 
 def look_alikes(people: Mapping[int, Row], tables: Sequence[Mapping[int, Sequence[Row]]]) -> Counter[object]:

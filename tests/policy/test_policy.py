@@ -359,7 +359,7 @@ TIGHTER = {
     "insensitive": {"insensitive", "qi", "sensitive", "identifier", "withhold", "person"},
     None: {"identifier", "withhold", "person"},
 }
-"""What a call may ask for, by the declared role; None is a column without one."""
+"""Permitted roles in a call, by the declared role; None is a column without one."""
 
 
 @pytest.mark.parametrize("declared", TIGHTER, ids=str)

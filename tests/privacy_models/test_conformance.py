@@ -37,7 +37,7 @@ from dbanon.udf import cluster
 FORMS = [pytest.param(m, f, id=f"{m.name}-{f.name}") for m in registry.models() for f in m.forms]
 every_form = pytest.mark.parametrize(("model", "form"), FORMS)
 TABLES = 30
-"""Random tables of a form."""
+"""Random tables per form."""
 
 
 def oracle(model: PrivacyModel, form: ModelForm) -> Oracle:
@@ -226,7 +226,7 @@ def test_every_algorithm_meets_model(algorithm: str, model: PrivacyModel, form: 
 # --- in SQL ------------------------------------------------------------------------------------------------------
 
 _cuts: list[int] = []
-"""Where the clusters of the broken clustering begin, by place in the order of age."""
+"""First positions of the broken clustering's clusters, in the order of age."""
 
 
 def _neighbours(request: Any, rows: Any, *domains: Any) -> Any:

@@ -44,7 +44,7 @@ CASES = 3000
 """Random tables below SQL, over all algorithms and models."""
 
 SQL_CASES = 65
-"""And in SQL."""
+"""Random tables in SQL."""
 
 
 # --- below SQL -----------------------------------------------------------------------------------------------------

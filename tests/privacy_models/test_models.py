@@ -173,12 +173,14 @@ WORKED: list[tuple[Asked, int | str]] = [
     ({"l": 2, "t": 0.17, "alpha": 0.67, "p": 2, "beta": 1}, TWO),
     ({"l": 2, "t": 0.17, "alpha": 0.67, "p": 3, "beta": 1}, ONE),
 ]
-"""Classes of the fixture where its two are declared as the one quasi-identifier, or what cannot be met."""
+"""Classes of the fixture with its two classes as the one quasi-identifier, or the parameter that cannot be met."""
 
 
 TOGETHER = [n for n in ALGORITHMS if n != "kapp" and algorithms.find(n).family != "pick"]
-"""Those that keep equal records together, unless a model asks for more; the others deal them out by their sensitive
-values."""
+"""Algorithms that keep equal records together, unless a model requires more.
+
+The others distribute equal records by their sensitive values.
+"""
 
 
 @pytest.mark.parametrize(("asked", "expected"), WORKED, ids=str)

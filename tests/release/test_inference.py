@@ -274,7 +274,7 @@ CITIES = [
     ["Elko", "West", "*"],
 ]
 JOBS = [["nurse", "care", "work"], ["cook", "work"], ["clerk", "work"], ["aide", "care", "work"]]
-"""The root is not `*`: that one stands for NULL beside a value then."""
+"""The root is not `*`, which represents NULL among values then."""
 
 TREES = {"city": CITIES, "job": JOBS, "sex": [["M", "*"], ["F", "*"]]}
 NUMBERS = ("age", "income", "born")

@@ -136,7 +136,7 @@ def test_noise_is_drawn_from_the_range_of_the_released_records(con: Any, call: s
 TREE = [["rome", "south", "*"], ["naples", "south", "*"], ["oslo", "*"], ["bonn", "west", "mid", "*"],
         ["lyon", "west", "mid", "*"]]  # fmt: skip
 LEFT_OUT = ("dropped:null", "suppressed")
-"""Counts of records that are left out: all that is said of them."""
+"""Metrics that count excluded records: the only published facts about them."""
 
 
 @pytest.mark.parametrize("seed", range(6))

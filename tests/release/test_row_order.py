@@ -19,7 +19,7 @@ ALIKE = {
     "UNION(n INTEGER, s VARCHAR)": ["union_value(n := 1)", "union_value(s := '1')", "NULL"],
     "STRUCT(u UNION(n INTEGER, s VARCHAR))": ["{'u': union_value(n := 1)}", "{'u': union_value(s := '1')}"],
 }
-"""Values that compare equal and read differently, or differ and read alike."""
+"""Values that compare equal and have different texts, or differ and have equal texts."""
 
 
 ARRAYS = ["[1, 2]", "[1, NULL]", "[2, 1]", "[NULL, NULL]"]

@@ -76,7 +76,7 @@ RUNNING = {
     "streaming_buffer_size": "'1KB'",
     "threads": "1",
 }
-"""Settings that change how it is run, and in which form values come."""
+"""Settings that change how SQL is run, and the form of returned values."""
 
 LEFT_ALONE = {
     "files, folders, networks and secrets; what may be read is tried in test_files.py": """
@@ -126,7 +126,7 @@ LEFT_ALONE = {
         pandas_analyze_sample pivot_filter_threshold""",
     "another name of default_null_order": "null_order",
 }
-"""Settings that are not tried, and why."""
+"""Settings that are not tried, with the reason."""
 
 TABLE = """
 CREATE TABLE t AS SELECT
@@ -274,8 +274,10 @@ CREATE TABLE visits AS SELECT
     TIMESTAMPTZ '2020-01-01 00:30:00+00' AS booked
 FROM range(48) AS r (i)
 """
-"""Instants as quasi-identifiers, with and without a hierarchy, as sensitive and as other values. Each column has values
-of two days in one of the zones, of one day in another."""
+"""Instants as quasi-identifiers, with and without a hierarchy, as sensitive and as other values.
+
+Each column has values of two days in one of the zones, of one day in another.
+"""
 
 ZONES = ("UTC", "America/New_York", "Asia/Kolkata")
 COLUMNS = "qi := ['seen', 'taken'], sensitive := ['onset'], hierarchies := {'taken': 'taken'}"
@@ -383,7 +385,7 @@ ZONED: dict[str, tuple[str, ...]] = {
         "FROM visits ORDER BY ALL",
     ),
 }
-"""Statements by the function that they try."""
+"""Statements by the function that they test."""
 
 WITHOUT_INSTANTS = {
     "algorithms", "attached_databases", "policy_from_labels", "hierarchy_intervals", "hierarchy_from_file",
@@ -467,7 +469,7 @@ def test_hierarchy_of_other_zone_named_in_that_zone(zone: str, is_named: bool) -
 
 CLAUSE = re.compile(r"ORDER BY\s+", re.IGNORECASE)
 GIVEN = re.compile(r"\{\{ (by|order|ordered)\b.*\}\}$")
-"""An order that was stated where it is made."""
+"""An order that was defined in another place."""
 
 
 def orders(sql: str) -> list[str]:

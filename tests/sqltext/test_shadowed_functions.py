@@ -26,7 +26,7 @@ from dbanon.views import doctor
 FORMS = ("()", "(a)", "(a, b)", "(a, b, c)", "(a, b, c, d)")
 """A macro takes the place of a function for the numbers of arguments it has."""
 SPARED = shadowed_literals.LITERALS
-"""Of these the caller's own [...] and {...} are made, before any plan is: refused, see below."""
+"""The caller's own [...] and {...} use these before any plan exists: refused, see below."""
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +184,7 @@ LEFT = {
     "map": ("(a, b) AS 42", "weights := MAP {'age': 100}"),
     "row": ("(a, b) AS 42", "weights := {'age': 100}"),
 }
-"""Macros that bend a literal, and a call with it."""
+"""Macros that change a literal, and a call with it."""
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ SETTINGS = {
     "ieee_floating_point_ops": "false",
     "threads": "1",
 }
-"""What a session can set that changes what expressions give, or in which order rows come."""
+"""Session settings that change values of expressions or the order of rows."""
 
 
 def test_session_settings_do_not_change_release_or_metrics(visited: Any, answers: Callable[[str], Any]) -> None:

@@ -8,7 +8,7 @@ from dbanon.algorithms.base.registry import Suppression, Widening
 PLAIN = [
     a.name for a in algorithms.algorithms() if not a.defaults and "sensitive" not in a.reads and not a.ability(Widening)
 ]
-"""Those that ask for nothing by themselves, need no sensitive column, and publish what their clusters span."""
+"""Algorithms without required parameters or sensitive columns that publish exactly the span of their clusters."""
 
 
 def complete_parameters(name: str) -> dict[str, object]:

@@ -15,7 +15,7 @@ from dbanon.cli import main
 from support.policy_attempts import ATTEMPTS, HIERARCHY, POLICY, REFUSAL, Attempt, K, problems, rows_sql
 
 Ran = tuple[Result, list[str] | None]
-"""The result of a command, and what is wrong with the rows that it published (None: it published nothing)."""
+"""The result of a command, and the problems of the rows that it published (None: it published nothing)."""
 
 
 def write_people(folder: Path) -> Path:
@@ -90,7 +90,7 @@ QUASI_KEEPS_SETTINGS: tuple[tuple[str, ...], ...] = (
     ("--identifier", "zip"),
     ("--person", "PID"),
 )
-"""Options that the policy allows: what is declared of these columns stays in force."""
+"""Options that the policy allows: the declared settings of these columns remain in force."""
 
 
 def anonymize(source: Path, words: Sequence[str], table: str | None = "patients") -> Ran:

@@ -56,7 +56,7 @@ class Ran:
     error: str
     nodes: dict[str, list[str]]
     text: str
-    """What all commands of the process printed."""
+    """The output of all commands of the process."""
 
 
 def run(project: Path, *commands: str) -> list[Ran]:

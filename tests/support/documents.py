@@ -17,7 +17,7 @@ README = ROOT / "README.md"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 MANUAL = ROOT / "docs" / "manual"
 GUIDES = sorted(path for path in (ROOT / "docs").rglob("*.md") if MANUAL not in path.parents)
-"""The pages written by hand, beside the README."""
+"""The pages written by hand, in addition to the README."""
 
 _BLOCK = re.compile(
     r"(?:^`(?P<file>[\w./-]+\.\w+)`:\n\n)?^(?P<indent> *)```(?P<language>\w*)\n(?P<code>.*?)^(?P=indent)```$"

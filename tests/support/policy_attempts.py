@@ -121,7 +121,7 @@ def clinic(con: Any) -> None:
 # --- parameters of a call --------------------------------------------------------------------------------------------
 
 REFUSAL = "would loosen|has no column|in two roles|does not fit|lies within a cell|must be|has a policy"
-"""What the errors of `ATTEMPTS` say: other errors are faults of the test."""
+"""Texts of the errors of `ATTEMPTS`: other errors are faults of the test."""
 
 _FLAT_ZIP = "".join(f"{z};*\n" for z in ZIPS)
 _DEEP_ZIP = "".join(f"{z};{z[:4]}*;{z[:3]}**;*\n" for z in ZIPS)

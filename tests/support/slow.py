@@ -17,7 +17,7 @@ from pathlib import Path
 LIST = Path(__file__).resolve().parents[1] / "slow.txt"
 
 SECONDS = 0.5
-"""A test of which a case takes as long is slow."""
+"""A test with a case of this duration or more is slow."""
 
 DAILY = (
     "tests/cli/manual/",
@@ -26,7 +26,7 @@ DAILY = (
     "tests/integrations/quack/",
     "tests/sqltext/test_shadowed_functions.py",
 )
-"""Where slow tests are everyday ones: what is documented, what privacy rests on, and what runs on one DuckDB alone."""
+"""Slow tests that run every day: documentation, the basis of privacy, and tests that run on one DuckDB only."""
 
 _CALL = re.compile(r"^\s*([\d.]+)s call\s+(\S+?::\w+)")
 

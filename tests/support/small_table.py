@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
-"""What follows the name of a function; `{}` is for more parameters."""
+"""The arguments of a function; `{}` is for more parameters."""
 
 ONE_RARE = "CASE WHEN i % 4 = 0 THEN 'HIV' ELSE 'Flu' END"
 FOUR = "['Flu', 'Cold', 'Ache', 'HIV'][1 + (i // 5) % 4]"
-"""What their diseases are."""
+"""Their diseases."""
 
 
 def people(con: Any, *, disease: str = ONE_RARE, oldest: int | None = None) -> Any:

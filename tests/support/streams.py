@@ -14,7 +14,7 @@ from dbanon.encoding.encoded_table import Attribute, CategoricalAttribute, Numer
 
 FLAT = CategoricalAttribute(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32))
 DEEP = CategoricalAttribute(np.array([-1, 0, 1, 1, 1, 0, 5, 5, 0], np.int32), np.array([2, 3, 4, 6, 7, 8], np.int32))
-"""Three values under a root; six, of which some have another parent between, and one has none."""
+"""Three values under a root; six values, some with an intermediate parent, and one without."""
 
 
 def random_arrivals(

@@ -17,7 +17,7 @@ from dbanon.encoding import encoded_table
 from support.scale import examples
 
 MANY = settings(max_examples=examples(400), deadline=None, derandomize=True, database=None)
-"""Random tables, the same ones every time."""
+"""Random tables, identical in every run."""
 
 SOME = settings(MANY, max_examples=examples(100))
 

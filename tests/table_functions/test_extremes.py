@@ -17,7 +17,7 @@ from dbanon.table_functions.registry import table_functions
 from dbanon.table_functions.table_function import TableFunction
 
 SECONDS = 20
-"""Far above what any of these takes, far below what a loop of 2^31 steps does."""
+"""Far above the duration of any of these, far below that of a loop of 2^31 steps."""
 
 TEN = """
     CREATE TABLE ten AS SELECT 20 + i AS age, ['a', 'b'][1 + i % 2] AS sex, ['x', 'y', 'z'][1 + i % 3] AS d,

@@ -30,7 +30,7 @@ from tests.unchanged.answers import Answer, Lines, statements
 
 RECORDED = Path(__file__).with_name("recorded.json")
 LEARNED = re.compile(r"simdiv(?!.*influence := 'weights')|influence\('|weights := 'influence'|'prediction'")
-"""Cases in which a forest has a say: they depend on the version of scikit-learn, and are compared under that alone."""
+"""Cases that use a forest: they depend on the version of scikit-learn, and are only compared under the same one."""
 
 
 def on_small(asked: Callable[..., Iterator[str]], safe: bool = False, refused: bool = False) -> Iterator[Answer]:

@@ -11,7 +11,7 @@ import duckdb
 
 Lines: TypeAlias = list[str]
 Answer: TypeAlias = tuple[str, Callable[[], Lines]]
-"""The name of a case, and what gives its lines; it is called before the next case is asked for."""
+"""The name of a case, and a function that returns its lines; it is called before the next case is requested."""
 
 
 def statements(con: Any, asked: Callable[..., Iterator[str]], refused: bool = False) -> Iterator[Answer]:

@@ -8,7 +8,7 @@ FORMS = ("", "_classes", "_metrics")
 FAMILIES = ("kacpc", "mdav", "kmember", "oka", "mondrian", "best", "simdiv")
 """Algorithms of every family."""
 ALL_FORMS = ("kacpc", "mondrian")
-"""Algorithms whose classes and metrics are compared, too: these are made of the release by the same SQL for all."""
+"""Algorithms whose classes and metrics are compared, too: the same SQL makes these from the release for all."""
 
 MODELS = (
     "l := 2",
@@ -39,7 +39,7 @@ OPTIONS = (
     "weights := {'age': 5, 'zip': 0.25}",
     "loss_height := 'sub'",
 )
-"""Of calls on `clinic`."""
+"""Options of calls on `clinic`."""
 
 ROLES = (
     "qi := ['age', 'sex'], sensitive := ['disease', 'score'], l := 2, multi_sensitive := 'joint'",
@@ -53,7 +53,7 @@ ROLES = (
     "qi := ['sex'], insensitive := ['job'], allow_rare := ['job']",
     "qi := ['zip', 'weight'], hierarchies := {'zip': 'zips'}, person := 'pid'",
 )
-"""Of calls on `free`, which has no policy."""
+"""Options of calls on `free`, which has no policy."""
 
 OWN = {
     "kacpc": ("prune_unused := false",),

@@ -23,7 +23,7 @@ MAY_DIFFER = (
     "hashes",  # that of the ledger's row covers both
 )
 IN_CERTIFICATE = re.compile(r"released at|library \w+")
-"""What says the same in a certificate."""
+"""Parts of a certificate that may differ."""
 
 
 def views() -> Iterator[Answer]:

@@ -10,7 +10,7 @@ import duckdb
 import dbanon
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-"""The papers' data sets lie beside the checkout; the comparison leaves Adult out where they do not."""
+"""The folder of the papers' data sets, next to the checkout; without it the comparison omits Adult."""
 
 SIX = """
     CREATE TABLE six (rid INTEGER, age INTEGER, workclass VARCHAR, disease VARCHAR);

@@ -62,7 +62,7 @@ for line in sys.stdin:
     os.waitpid(pid, 0)
     print("gone", flush=True)
 """
-"""Has everything imported, and begets a process that makes and refreshes releases for each line that it reads."""
+"""A script that imports everything, and starts a process that makes and refreshes releases for each input line."""
 
 
 def patients(con: Any) -> None:

@@ -22,17 +22,17 @@ from dbanon import errors
 WORLDS = int(os.environ.get("DBANON_WORLDS", "1"))
 """Random sequences of each kind."""
 STEPS = int(os.environ.get("DBANON_STEPS", "8"))
-"""Refreshes that are tried in each; it ends with the tenth version."""
+"""Number of refreshes in each sequence, which ends with the tenth version."""
 SUMS = 300
-"""Random sums of classes with signs that are subtracted in each."""
+"""Random signed sums of classes that are computed in each."""
 
 DISEASES = ["Flu", "HIV", "TB"]
 K, L = 3, 2
 
 Record = tuple[int, str]
-"""Tag and disease: one who has another disease is another record."""
+"""Tag and disease: a person with another disease is another record."""
 Version = Mapping[Record, str]
-"""What a version publishes: the ages of each record's class."""
+"""The published values of a version: the ages of each record's class."""
 
 KINDS: dict[str, tuple[tuple[str, ...], bool, str]] = {
     "hold": (("hold",), False, "warn"),
@@ -40,7 +40,7 @@ KINDS: dict[str, tuple[tuple[str, ...], bool, str]] = {
     "recluster": (("hold", "hold", "keep", "recluster"), False, "warn"),
     "refuse": (("hold", "hold", "keep", "recluster", "replace"), False, "refuse"),
 }
-"""Ways to refresh that are mixed, whether erasures are honoured, and what happens where versions narrow people."""
+"""Ways to refresh that are mixed, whether erasures are honoured, and the effect of versions that narrow people."""
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ class History:
         self.con, self.rng, self.by_person = con, random.Random(f"{seed} {kind} {by_person}"), by_person
         self.ways, self.erases, self.composition = KINDS[kind]
         self.person: dict[int, int] = {}
-        """Who each tag is about."""
+        """The person of each tag."""
         self.versions: list[Version] = []
         self.went: list[tuple[Any, ...]] = []
         self.waited: list[int] = []

@@ -41,7 +41,7 @@ def publish(con: Any, *classes: tuple[str, str, Sequence[int | None]]) -> None:
 
 
 MEN = ("M", "[20, 60]", (20, 41, 60))
-"""They make the range of ages 40, and fit nobody else."""
+"""They make the range of ages 40, and no other class covers them."""
 
 
 def metric_values(con: Any, more: str = QI) -> dict[str, float]:

@@ -28,7 +28,7 @@ READ = [
     for path in sorted((documents.ROOT / folder).rglob(f"*.{ending}"))
     if path.name != "bibliography.md"
 ]
-"""Everything that may cite."""
+"""All files that may cite."""
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from dbanon.ledger.permissions import Permission, ReleaseRequest
 pytestmark = [pytest.mark.whole, pytest.mark.filterwarnings("ignore::dbanon.errors.warnings.DisclosureWarning")]
 
 CANARY = "canary"
-"""Part of everything that no reader may see."""
+"""Part of every text that no reader may see."""
 PRIVATE: dict[str, Any] = {
     "withhold": ["canary_withheld"],
     "missing_codes": {"disease": ["CANARY_CODE"]},
@@ -28,7 +28,7 @@ PRIVATE: dict[str, Any] = {
     "seed": 4711,
     "exempt": {"disease": ["canary_exempt"]},
 }
-"""Parameters that name what readers may not know; the calls need not be possible."""
+"""Parameters that name secrets of the custodian; the calls need not be possible."""
 
 
 def clinic_of_canaries(path: Path) -> Path:

@@ -19,7 +19,7 @@ import dbanon
 from dbanon.integrations.quack import tokens
 
 SLOW = "SELECT count(*) FROM " + ", ".join(f"safe AS s{i}" for i in range(7))
-"""What does not end by itself."""
+"""A statement that does not end by itself."""
 
 pytestmark = pytest.mark.whole
 

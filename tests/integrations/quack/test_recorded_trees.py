@@ -18,7 +18,7 @@ from dbanon.integrations.quack import reader_process, statement_checker
 pytestmark = pytest.mark.whole
 
 TREES: dict[str, Any] = json.loads(Path(__file__).with_name("recorded_trees.json").read_text(encoding="utf-8"))
-"""Trees by statement, as `recorded_answers()` gives them on DuckDB 1.5."""
+"""Trees by statement, as `recorded_answers()` returns them on DuckDB 1.5."""
 STATEMENTS = sorted({statement for found in HOSTILE.values() for statement in found})
 ORDINARY = "SELECT n::VARCHAR, (SELECT max(n) FROM lab.tests) FROM safe, unnest([1, 2]) AS t (y) WHERE n IN (1, 2)"
 

@@ -21,9 +21,9 @@ from dbanon.runtime import session
 
 WORLDS = int(os.environ.get("DBANON_WORLDS", "1"))
 RELEASES = int(os.environ.get("DBANON_RELEASES", "4"))
-"""Random sequences of releases, and how many after the first are tried in each; up to nine make sense."""
+"""Numbers of random sequences of releases, and of attempts after the first release in each; at most nine are useful."""
 SEQUENCES = int(os.environ.get("DBANON_SEQUENCES", "3"))
-"""Random sequences of versions that are drawn, not made."""
+"""Random sequences of drawn versions, without an algorithm."""
 
 DISEASES = ["Flu", "HIV", "TB", "Cold"]
 K, L = 3, 2
@@ -364,7 +364,7 @@ class World:
 
 
 Version = dict[Any, tuple[Any, Any]]
-"""Label and cluster of each (person, disease) that a version shows."""
+"""Label and cluster of each (person, disease) of a version."""
 
 
 def exposed(versions: Sequence[dict[Any, tuple[Any, Any]]]) -> list[Any]:

@@ -33,7 +33,7 @@ CHANGES = {
     "other numbers and capitals": "UPDATE p SET id = id + 100000, disease = upper(disease)",
     "other numbers, everybody older": "UPDATE p SET id = id + 100000, age = age + 1",
 }
-"""What happens to all records between two versions."""
+"""Changes of all records between two versions."""
 
 
 @pytest.fixture

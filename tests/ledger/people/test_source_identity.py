@@ -141,7 +141,7 @@ SAME: dict[str, tuple[Callable[[Any], str], Callable[[Any], str]]] = {
         steps("v", "CREATE MACRO m() AS TABLE FROM read_parquet('x.parquet')", "CREATE VIEW v AS FROM m()"),
     ),
 }
-"""The same people by two names: the source of the first release, and that of the second."""
+"""Equal people under two names: the source of the first release, and that of the second."""
 
 UNKNOWN: dict[str, tuple[Callable[[Any], str], Callable[[Any], str]]] = {
     "computed_path": (FILE, view("v", "FROM read_parquet('y' || '.parquet')")),
@@ -165,7 +165,7 @@ UNKNOWN: dict[str, tuple[Callable[[Any], str], Callable[[Any], str]]] = {
     ),
     "dropped": (P, steps("other", "DROP TABLE p", "DELETE FROM dbanon.policy")),
 }
-"""Pairs of sources of which it is not known whether they have the same people."""
+"""Pairs of sources for which it is unknown whether they have the same people."""
 
 UNRELATED: dict[str, tuple[Callable[[Any], str], Callable[[Any], str]]] = {
     "tables": (P, steps("other")),
@@ -181,7 +181,7 @@ UNRELATED: dict[str, tuple[Callable[[Any], str], Callable[[Any], str]]] = {
         view("v", "SELECT i AS id, 20 + i % 7 AS age, 'a' || (i % 4) AS disease FROM range(40) r(i)"),
     ),
 }
-"""Pairs of sources that have nothing in common but some ids."""
+"""Pairs of sources that share nothing but some ids."""
 
 
 @pytest.mark.parametrize("case", SAME)

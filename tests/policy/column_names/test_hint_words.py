@@ -39,8 +39,11 @@ RESOLVED = {
         covid examination hastaligi hastalik hastane ingreso laegemid legemid lekarstv subjectname suicid अस्पताल
         """,
 }  # fmt: skip
-"""What the words that collide are taken for. A new word that collides is added here once it is clear which meaning
-wins, or taken out of the vocabulary of the language in which it is rare."""
+"""Resolved meanings of words that collide.
+
+A new word that collides is added here once it is clear which meaning wins, or is removed from the vocabulary of the
+language in which it is rare.
+"""
 
 
 @pytest.fixture(autouse=True)

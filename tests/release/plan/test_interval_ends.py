@@ -202,7 +202,7 @@ def test_ends_of_a_call_are_held_exactly_to_large_grids(con: Any) -> None:
 # --- dates --------------------------------------------------------------------------------------------------
 
 DAYS = [-2_147_483_646, -719_528, -719_529, -735_000, -734_500, -1, 0, 11_000, 11_016, 19_000, 2_147_483_646]
-"""Days since 1970-01-01: the first and last date there is, around the year 0 (1 BC), and some of our time."""
+"""Days since 1970-01-01: the first and last date, around the year 0 (1 BC), and some of our time."""
 
 MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
 

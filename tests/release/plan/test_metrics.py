@@ -20,7 +20,7 @@ import dbanon
 from dbanon.algorithms.base.cluster_metrics import CLUSTER_METRICS
 
 NAMES = [name for name in CLUSTER_METRICS if name != "query_error"]
-"""Measures that compare() and releases have alike."""
+"""Metrics that compare() and releases have in common."""
 
 
 def metric_values(con: Any, call: str) -> dict[str, float]:
