@@ -30,12 +30,12 @@ FIXTURE_ROWS = [
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--exhaustive", action="store_true", help="every case of every test, and all random tables")
+    parser.addoption("--exhaustive", action="store_true", help="run every case of every test, and all random tables")
     parser.addoption(
-        "--part", default="", metavar="I/N", help="beside the everyday cases the I-th of N parts of all the others"
+        "--part", default="", metavar="I/N", help="run the everyday cases and the I-th of N parts of all others"
     )
     parser.addoption(
-        "--turn", default="", metavar="I/N", help="beside the everyday tests the I-th of N parts of tests/slow.txt"
+        "--turn", default="", metavar="I/N", help="run the everyday tests and the I-th of N parts of tests/slow.txt"
     )
 
 

@@ -74,26 +74,32 @@ def arguments() -> argparse.Namespace:
         prog="python -m tests.bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "cases", nargs="*", choices=[*GROUPS, *speed.CASES, []], help="what is measured (default: all but 10m)"
+        "cases", nargs="*", choices=[*GROUPS, *speed.CASES, []], help="benchmarks to run (default: all but 10m)"
     )
     parser.add_argument("-k", type=int, action="append", help="k (default: 2, 10, 100)")
-    parser.add_argument("--runs", type=int, default=3, help="timed runs of each case")
-    parser.add_argument("--json", action="store_true", help="one JSON document a line")
-    parser.add_argument("--profile", action="store_true", help="where the time of a statement goes, by step")
-    parser.add_argument("--algorithm", action="append", help="of what (default: kacpc; large: and best)")
-    parser.add_argument("--algorithms", action="store_true", help="all algorithms on each case")
-    parser.add_argument("--rows", action="append", choices=list(SIZES), help="large, bounded: rows")
-    parser.add_argument("--memory", default="1GB", help="bounded: memory_limit (default: 1GB)")
-    parser.add_argument("--no-comparison", action="store_true", help="bounded: not without a limit, too")
-    parser.add_argument("--tables", action="append", choices=list(wide.CASES), help="wide: tables")
-    parser.add_argument("--figure", action="append", choices=list(figures.FIGURES), help="figures: which ones")
-    parser.add_argument("--plot", metavar="FOLDER", help="figures: draw them there")
-    parser.add_argument("--file", help="own: a CSV or Parquet file")
-    parser.add_argument("--hierarchies", metavar="FOLDER", help="own: its hierarchies, a file COLUMN.csv each")
+    parser.add_argument("--runs", type=int, default=3, help="time each case this many times (default: 3)")
+    parser.add_argument("--json", action="store_true", help="print one JSON document per line")
+    parser.add_argument("--profile", action="store_true", help="print the time of each step of a statement")
+    parser.add_argument(
+        "--algorithm", action="append", help="measure this algorithm (default: kacpc; large: also best)"
+    )
+    parser.add_argument("--algorithms", action="store_true", help="run all algorithms on each case")
+    parser.add_argument("--rows", action="append", choices=list(SIZES), help="large, bounded: number of rows")
+    parser.add_argument("--memory", default="1GB", help="bounded: set memory_limit (default: 1GB)")
+    parser.add_argument("--no-comparison", action="store_true", help="bounded: skip the runs without a limit")
+    parser.add_argument(
+        "--tables", action="append", choices=list(wide.CASES), help="wide: tables to run (default: all)"
+    )
+    parser.add_argument(
+        "--figure", action="append", choices=list(figures.FIGURES), help="figures: figures to run (default: all)"
+    )
+    parser.add_argument("--plot", metavar="FOLDER", help="figures: draw them into this folder")
+    parser.add_argument("--file", help="own: read this CSV or Parquet file")
+    parser.add_argument("--hierarchies", metavar="FOLDER", help="own: read the hierarchies COLUMN.csv in this folder")
     parser.add_argument("--quasi", default="", metavar="COLUMNS", help="own: quasi-identifiers (default: all others)")
     parser.add_argument("--sensitive", default="", metavar="COLUMNS", help="own: sensitive columns")
-    parser.add_argument("--numbers", default="", metavar="COLUMNS", help="own: columns whose hierarchy is not used")
-    parser.add_argument("--call", action="append", choices=list(own.CALLS), help="own: what is measured")
+    parser.add_argument("--numbers", default="", metavar="COLUMNS", help="own: ignore the hierarchies of these columns")
+    parser.add_argument("--call", action="append", choices=list(own.CALLS), help="own: calls to measure")
     args = parser.parse_args()
     if "own" in args.cases and not args.file:
         parser.error("own needs --file")

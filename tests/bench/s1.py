@@ -297,10 +297,10 @@ def summary(case: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, 
 def main() -> None:
     """Run the chosen data sets and print tables or JSON lines."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.s1", description=__doc__)
-    parser.add_argument("cases", nargs="*", choices=[*CASES, []], help="data sets (default: all)")
+    parser.add_argument("cases", nargs="*", choices=[*CASES, []], help="data sets to run (default: all)")
     parser.add_argument("-k", type=int, action="append", help="k (default: the paper's sixteen)")
-    parser.add_argument("--attacks", action="store_true", help="Table 4 too: a forest a release")
-    parser.add_argument("--json", action="store_true", help="one JSON document a line")
+    parser.add_argument("--attacks", action="store_true", help="measure Table 4, too: one forest per release")
+    parser.add_argument("--json", action="store_true", help="print one JSON document per line")
     args = parser.parse_args()
     if not (DATA / "diabetes130.parquet").exists():
         sys.exit("the paper's data sets are not here: shared/data is not beside this checkout")

@@ -94,9 +94,9 @@ def run_fault(name: str, fault: Fault, tree: Path, whole: bool) -> tuple[str, st
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__.split("\n")[0])
-    parser.add_argument("names", nargs="*", choices=[[], *FAULTS], help="the faults to plant; default: all")
+    parser.add_argument("names", nargs="*", choices=[[], *FAULTS], help="faults to plant (default: all)")
     parser.add_argument("--whole", action="store_true", help="run all everyday tests, not those named with the fault")
-    parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
+    parser.add_argument("--jobs", type=int, default=2, help="try this many faults at a time (default: 2)")
     args = parser.parse_args()
     selected_faults_by_name = {name: FAULTS[name] for name in args.names or FAULTS}
     trees: SimpleQueue[Path] = SimpleQueue()

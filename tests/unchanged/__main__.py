@@ -165,8 +165,8 @@ def compare(found: dict[str, str], before: dict[str, str]) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.unchanged", description=__doc__.split("\n")[0])
-    parser.add_argument("--small", action="store_true", help="no Adult, fewer cases: some 40 CPU seconds")
-    parser.add_argument("--group", choices=[*GROUPS, *MORE, *ADULT], help="one group of cases")
+    parser.add_argument("--small", action="store_true", help="skip Adult and run fewer cases: some 40 CPU seconds")
+    parser.add_argument("--group", choices=[*GROUPS, *MORE, *ADULT], help="run one group of cases")
     parser.add_argument("--record", nargs="?", const="", metavar="TEXT", help="write the hashes (of names with TEXT)")
     parser.add_argument("--show", metavar="TEXT", help="print the rows of the cases whose names have TEXT")
     args = parser.parse_args(arguments)
