@@ -162,6 +162,7 @@ def test_mwck_is_k_member_with_weights_by_entropy(table: Table, bins: int) -> No
 
 
 def plain_entropies(made: EncodedTable, bins: int) -> list[float]:
+    """Return the normalized entropy of each attribute, from 0 to 1; numbers are counted in `bins` bins."""
     numbers = []
     for j, attribute in enumerate(made.attributes):
         counts: Counter[Any] = Counter()

@@ -81,6 +81,7 @@ class Found:
 
 
 def cut_of(problem: KernelInputs, rows: Sequence[int], most: int, penalty: int, unit: float) -> Found:
+    """Return the kernel's cut of the rows."""
     array = problem.item_of[np.array(rows)].astype(np.int32)
     m, d = len(array), problem.codes.shape[1]
     total, back = np.empty(m + 1, np.int64), np.zeros(m + 1, np.int64)

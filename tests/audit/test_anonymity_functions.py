@@ -199,6 +199,7 @@ class Sample:
 
 
 def sample(seed: int) -> Sample:
+    """Return a random table."""
     rng = random.Random(f"measure {seed}")
     has_persons = seed % 2 == 1
     texts: list[Value] = ["Flu", "HIV", "Cancer", *([None] if rng.random() < 0.5 else [])]

@@ -16,6 +16,7 @@ from dbanon.encoding import distance, encoded_table
 def _loop(
     codes: Any, left: Any, tables: Any, starts: Any, widths: Any, sums: Any, seed: int, k: int, steps: int
 ) -> int:
+    """Form up to `steps` clusters of KACPC; return how many. `left` and `sums` are updated in place."""
     tuples, attributes = codes.shape
     near = np.empty(tuples, np.int64)
     remaining = left.sum()

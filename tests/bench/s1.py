@@ -326,6 +326,7 @@ def main() -> None:
 def _print(
     name: str, case: Case, influence: Mapping[str, float], rows: Sequence[Any], told: Sequence[Mapping[str, Any]]
 ) -> None:
+    """Print the tables of one data set."""
     print(f"\n## {case.title}\n\n{case.differs}\nInfluence: {', '.join(f'{c} {i:.2f}' for c, i in influence.items())}")
     for metric in METRICS:
         print(f"\n{metric} (the paper's numbers in brackets)\n\n| k | " + " | ".join(METHODS) + " |")
@@ -353,6 +354,7 @@ def _print(
 
 
 def _print_attacks(name: str, attacks: Sequence[Mapping[str, Any]]) -> None:
+    """Print Table 4 of one data set."""
     if not attacks:
         return
     print(f"\nTable 4 at k = {ATTACK_K} (the paper's numbers, of unknown k, in brackets); I: accuracy in percent\n")

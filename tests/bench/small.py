@@ -40,6 +40,7 @@ def measure(runs: int) -> dict[str, Any]:
 
 
 def _median(con: Any, statement: str, runs: int) -> tuple[float, ...]:
+    """Return median wall and CPU seconds of a statement without cached labels; the first run is not counted."""
     import dbanon
 
     spent = []

@@ -135,6 +135,7 @@ class Databases:
 
 
 def at_once(path: Path, first: Operation, second: Operation) -> tuple[list[str], Any]:
+    """Run two operations at the same time; return their outcomes and the ledgers."""
     done = ["", ""]
     start = threading.Barrier(2)
     with dbanon.connect(path) as one, dbanon.connect(path) as two:

@@ -93,6 +93,7 @@ def run_fault(name: str, fault: Fault, tree: Path, whole: bool) -> tuple[str, st
 
 
 def main() -> int:
+    """Plant the chosen faults and print the outcomes."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", choices=[[], *FAULTS], help="faults to plant (default: all)")
     parser.add_argument("--whole", action="store_true", help="run all everyday tests, not those named with the fault")

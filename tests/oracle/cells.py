@@ -71,6 +71,7 @@ def _child(attribute: Attribute, code: int, own: list[int]) -> int:
 
 
 def _width(attribute: Attribute, own: list[int]) -> float:
+    """Return the width of some codes as a share of the attribute, from 0 to 1."""
     if len(set(own)) == 1:
         return 0.0
     if max(own) == attribute.values:

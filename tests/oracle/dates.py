@@ -58,6 +58,7 @@ def _begins(day: date, unit: str) -> bool:
 
 
 def _period_name(day: date, unit: str) -> str:
+    """Return the published name of the period that a day is in."""
     names = {
         "day": f"{day.year:04}-{day.month:02}-{day.day:02}",
         "month": f"{day.year:04}-{day.month:02}",

@@ -231,6 +231,7 @@ def s_cpm(
 def _merged(
     table: Plain, one: Sequence[int], other: Sequence[int], columns: Sequence[Sequence[int]], penalty: float
 ) -> float:
+    """Return the growth of loss and penalty when two clusters are merged."""
     both = [*one, *other]
     growth = len(both) * table.loss(both) - len(one) * table.loss(one) - len(other) * table.loss(other)
     equal_total = sum(c[a] == c[b] for a in one for b in other for c in columns)

@@ -40,6 +40,7 @@ def kmcssa(table: Plain, k: int) -> list[list[int]]:
 
 
 def _to_nearest(table: Plain, clusters: list[list[int]], left: Sequence[int]) -> list[list[int]]:
+    """Add the remaining records to the cluster of the nearest seed."""
     seeds = [c[0] for c in clusters]
     for r in sorted(left):
         distances = [table.distance(r, s) for s in seeds]
@@ -67,6 +68,7 @@ def multilevel(space: EncodedTable, table: Plain, k: int, levels: int, coarser: 
 
 
 def _averages(space: EncodedTable, table: Plain, length: int) -> tuple[list[tuple[int, ...]], tuple[Attribute, ...]]:
+    """Return the rows and attributes with every `length` numbers replaced by their weighted mean."""
     if length == 1:
         return table.rows, space.attributes
     numbers = {j: a for j, a in enumerate(space.attributes) if isinstance(a, NumericAttribute)}

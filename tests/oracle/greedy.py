@@ -47,6 +47,7 @@ def plain_table(space: EncodedTable, unit: float, heights: str) -> Plain:
 
 
 def _loss(space: EncodedTable, j: int, unit: float, heights: str) -> Callable[[set[int]], int]:
+    """Return the loss function of an attribute on sets of codes."""
     attribute = space.attributes[j]
     full_result = unit * attribute.weight
 

@@ -61,6 +61,7 @@ def kaca(space: EncodedTable, k: int, beta: float, stub: bool = False) -> list[l
 
 
 def _path(attribute: Attribute, code: int) -> Path:
+    """Return the path of a code from the root; numbers are in blocks of 2^level codes."""
     if code == attribute.values:
         return "*", "NULL"
     if isinstance(attribute, NumericAttribute):
@@ -73,6 +74,7 @@ def _path(attribute: Attribute, code: int) -> Path:
 
 
 def _common(one: list[Path], other: list[Path]) -> list[Path]:
+    """Return the common part of two paths in every attribute."""
     result = []
     for a, b in zip(one, other, strict=True):
         same = [x for x, y in zip(a, b, strict=False) if x == y]
@@ -121,6 +123,8 @@ def kapp(
 
 
 def _merge_until_close(table: Plain, values: Sequence[Sequence[int]], classes: list[list[int]], t: float) -> None:
+    """Merge classes farther than t from the table, in place, each with the one of least joint loss."""
+
     def deviation(rows: Sequence[int]) -> float:
         total = 0.0
         for column in values:
@@ -145,10 +149,12 @@ def _plus(numbers: Iterable[float]) -> float:
 
 
 def _square(point: Sequence[float], center: Sequence[float]) -> float:
+    """Return the squared distance."""
     return _plus((a - b) * (a - b) for a, b in zip(point, center, strict=True))
 
 
 def _fuzzy(points: list[list[float]], counts: list[int], number: int, rounds: int) -> list[list[float]]:
+    """Return the centers of fuzzy c-means of weighted points."""
     centers = [points[0]]
     while len(centers) < number:
         distance_minimums = [min(_square(point, center) for center in centers) for point in points]

@@ -101,6 +101,7 @@ def ga(table: Plain, start: Sequence[Sequence[int]], k: int, generations: int, p
 
 
 def _crossed_clusters(table: Plain, pool: list[int], k: int) -> Clusters:
+    """Return two clusters around the farthest pair of the pool, filled in turn; leftovers join by least growth."""
     x, y = max(itertools.combinations(pool, 2), key=lambda pair: (table.distance(*pair), -pair[0], -pair[1]))
     new, remaining_pools = [[x], [y]], [r for r in pool if r not in (x, y)]
     while len(new[1]) < k:
@@ -114,13 +115,13 @@ def _crossed_clusters(table: Plain, pool: list[int], k: int) -> Clusters:
 
 
 def in_turn(idle: int, number: int) -> tuple[int, int]:
-    """Yield 1 and 2, 1 and 3, 2 and 3, 1 and 4 ..., and restart from the beginning."""
+    """Return the pair number `idle` of 1 and 2, 1 and 3, 2 and 3, 1 and 4 ..., cyclically."""
     pairs = [(i, j) for j in range(number) for i in range(j)]
     return pairs[idle % len(pairs)]
 
 
 def by_rank(draw: Callable[[], float]) -> Pair:
-    """Draw in proportion to the rank."""
+    """Return a function that draws two different ranks; of n, the first has weight n, the last has weight 1."""
 
     def rank(number: int) -> int:
         target = int(draw() * (number * (number + 1) // 2))

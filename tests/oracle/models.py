@@ -206,6 +206,7 @@ def t_hierarchical(classes: Sequence[Class], rows: Rows, column: int = 0, joint:
 def _closeness(
     classes: Sequence[Class], column: int, joint: bool, distance: Callable[[Shares, Shares], Fraction]
 ) -> Achieved:
+    """Return the greatest distance of the parts from the whole table."""
     full_table_shares = table_shares(classes, column)
     return _achieved(
         classes, column, joint, max, lambda part: distance(shares(part, column), full_table_shares), most=1
@@ -335,6 +336,8 @@ def _holds(
     tree: Rows | None,
     of_first: bool = False,
 ) -> bool:
+    """Return whether one model holds for one sensitive column, on all classes or on the first only."""
+
     def worst(achieved: Achieved) -> Number:
         return achieved.classes[0] if of_first else achieved.table
 

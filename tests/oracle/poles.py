@@ -42,6 +42,7 @@ class Points:
         return result
 
     def distance(self, record: int, point: Point) -> int:
+        """Return the integer distance of a record to a point."""
         total = 0
         for j, (attribute, position) in enumerate(zip(self.space.attributes, point, strict=True)):
             code = self.pairs.rows[record][j]
@@ -62,6 +63,7 @@ def dissimilarity_tree(points: Points, k: int) -> list[list[int]]:
 
 
 def _tree(points: Points, k: int, members: list[int]) -> list[list[int]]:
+    """Return the clusters of the members, halved by poles while they have 2k records or more."""
     sides = _poles(points, k, members) if len(members) >= 2 * k else []
     if not sides:
         return [members]
@@ -72,6 +74,8 @@ def _tree(points: Points, k: int, members: list[int]) -> list[list[int]]:
 
 
 def _poles(points: Points, k: int, members: list[int]) -> list[list[int]]:
+    """Return the records nearer to either of two far records, with at least k on both sides; [] if all are equal."""
+
     def away(record: int, pole: int) -> int:
         return points.pairs.distance(record, pole)
 
@@ -92,6 +96,8 @@ def _poles(points: Points, k: int, members: list[int]) -> list[list[int]]:
 
 
 def _swapped(pairs: Plain, one: list[int], other: list[int]) -> None:
+    """Swap records of two clusters in place while their summed loss falls."""
+
     def lost(first: list[int], second: list[int]) -> int:
         return len(first) * pairs.loss(first) + len(second) * pairs.loss(second)
 
@@ -126,6 +132,8 @@ def dhkmeans(
 def _halves(
     points: Points, members: list[int], sensitive: Sequence[Sequence[int]], pairs: int, rounds: int
 ) -> list[list[int]]:
+    """Return the two clusters of k-means from the most distant of at most `pairs` pairs."""
+
     def score(pair: tuple[int, int]) -> float:
         equal_values = [column[pair[0]] == column[pair[1]] for column in sensitive]
         return points.pairs.distance(*pair) / points.unit + (

@@ -329,6 +329,7 @@ def _between_numbers(attribute: Attribute, column: Sequence[Value], s: int) -> M
 
 
 def _between_labels(attribute: Attribute, column: Sequence[Value], s: int) -> Measure:
+    """Return the integer distance function of two labels."""
     assert isinstance(attribute, Category)
     tree, weight, present = attribute.tree, attribute.weight, set(_labels(column))
     table: dict[tuple[Value, Value], int] = {}

@@ -24,6 +24,7 @@ class Plain:
 
     @staticmethod
     def coordinate(space: EncodedTable, j: int, code: int, scale: str) -> float:
+        """Return the coordinate of a code in the vector space."""
         attribute = space.attributes[j]
         if isinstance(attribute, CategoricalAttribute) and attribute.magnitudes is None:
             return code / max(attribute.values - 1, 1) if scale == "minmax" else float(code)
@@ -39,6 +40,7 @@ class Plain:
         return (values[code] - min(values)) / (max(values) - min(values)) if max(values) > min(values) else 0.0
 
     def cosine(self, a: int, b: int) -> float:
+        """Return the cosine similarity of two records."""
         u, v = (self.scaled(self.vectors[r]) for r in (a, b))
         lengths = [math.sqrt(sum(x * x for x in w)) for w in (u, v)]
         if 0.0 in lengths:
@@ -69,6 +71,7 @@ def diversity(values: Sequence[int], kinds: int | None) -> float:
 
 
 def ranked_records(table: Plain, how: str) -> list[int]:
+    """Return the records by mean similarity to all others (`sum`), or as a chain of the most similar ones."""
     n = len(table.codes)
     mean = [round(sum(table.cosine(r, j) for j in range(n) if j != r) / n * STEP) for r in range(n)]
     order = sorted(range(n), key=lambda r: (-mean[r], r))
@@ -82,6 +85,7 @@ def ranked_records(table: Plain, how: str) -> list[int]:
 
 
 def centers(table: Plain, order: list[int], k: int, top: int, least: int) -> list[int]:
+    """Return one center per slice of k records, with a new value of the attribute `top` if possible."""
     n, result, seen_values = len(order), [], set()
     for c in range(n // k):
         part = order[c * k : (c + 1) * k if c < n // k - 1 else n]
@@ -95,6 +99,7 @@ def centers(table: Plain, order: list[int], k: int, top: int, least: int) -> lis
 
 
 def clusters(space: EncodedTable, k: int, options: Mapping[str, Any]) -> list[list[int]]:
+    """Return the clusters of SimDiv before they are raised."""
     table = Plain(space, options["cs_scale"])
     order = ranked_records(table, options["rank"])
     influence = [a.weight if options["influence"] == "weights" else a.influence for a in space.attributes]
@@ -162,6 +167,7 @@ def raised_clusters(
 
 
 def _up(attribute: NumericAttribute | CategoricalAttribute, span: tuple[int, int]) -> tuple[int, int]:
+    """Return the span one level up; unchanged at the top."""
     if isinstance(attribute, NumericAttribute):
         size = 1
         while size < 2 * attribute.values:

@@ -66,6 +66,7 @@ class Castle:
         return self.open
 
     def _select(self, t: int) -> None:
+        """Add a record to the open cluster that it widens least, or open a cluster."""
         free = self._free()
         extra_values = [self._more(c, t) for c in free]
         min_values = [c for c, m in zip(free, extra_values, strict=True) if m == min(extra_values)]
@@ -76,6 +77,7 @@ class Castle:
             self.open.append([t])
 
     def _due(self, x: int) -> None:
+        """Publish the cluster of a due record; if too small, reuse a class, merge it, or suppress the record."""
         plain_result = self.plain
         cluster = next(c for c in self.open if x in c)
         if not plain_result.is_enough(cluster, self.k, self.need):
@@ -101,6 +103,7 @@ class Castle:
         return self.plain.loss(self.plain.span(cluster + other)) - self.plain.loss(self.plain.span(cluster))
 
     def _output(self, cluster: list[int]) -> None:
+        """Publish the pieces of a cluster, and store those that lose less than tau."""
         plain_result = self.plain
         for piece in self._split(cluster) or [cluster]:
             spans = plain_result.span(piece)
@@ -112,6 +115,7 @@ class Castle:
             self.classes.append(spans)
 
     def _split(self, cluster: list[int]) -> list[list[int]]:
+        """Return the pieces of a cluster with at least 2k persons; none for a smaller one."""
         plain_result, pieces, rest = self.plain, list[list[int]](), list(cluster)
         if len(plain_result.persons(cluster)) < 2 * self.k:
             return []
@@ -167,6 +171,7 @@ class BCastle(Castle):
         self._balance(next(c for c in self.open if t in c))
 
     def _balance(self, cluster: list[int]) -> None:
+        """Move the record farthest from the center to another open cluster that loses less by it."""
         plain_result = self.plain
         center = self._center(sorted(cluster, reverse=True))
         x = min(cluster, key=lambda r: (-plain_result.apart(center, plain_result.values[r]), r))

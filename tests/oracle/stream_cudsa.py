@@ -33,6 +33,7 @@ class Cudsa:
             self._publish(self.window[0])
 
     def _publish(self, x: int) -> None:
+        """Publish a record with a stored class or a new group, whichever costs less; else suppress it."""
         fit = [c for c in self.kept if self.plain.covers(self.classes[c], x)]
         stored = min(((self._cost(self.groups[c], self.classes[c]), c) for c in fit), default=None)
         group = self._form(x) if self.plain.people[x] >= 0 else []
@@ -46,6 +47,7 @@ class Cudsa:
         self.groups.append(group)
 
     def _form(self, x: int) -> list[int]:
+        """Return the record with those of least added cost until they form a class; empty if impossible."""
         plain_result, group = self.plain, [x]
         while not plain_result.is_enough(group, self.k, self.need):
             free = [r for r in self.window if plain_result.persons([r]) - plain_result.persons(group)]
@@ -58,18 +60,22 @@ class Cudsa:
         return group
 
     def _more(self, group: list[int], r: int) -> float:
+        """Return the cost that a record adds to a group: loss and mixing of labels."""
         both, n = [*group, r], len(group)
         loss = (n + 1) * self.plain.loss(self.plain.span(both)) - n * self.plain.loss(self.plain.span(group))
         return self.w * loss + (1 - self.w) * (self._mixed(both) - self._mixed(group))
 
     def _mixed(self, group: Sequence[int]) -> float:
+        """Return the size of a group times the chance that two drawn labels differ."""
         squares = sum(n * n for n in Counter(self.labels[r] for r in group).values())
         return len(group) - squares / len(group)
 
     def _cost(self, group: Sequence[int], spans: Sequence[Span]) -> float:
+        """Return the cost of a group with these published spans."""
         return self.w * (len(group) * self.plain.loss(spans)) + (1 - self.w) * self._mixed(group)
 
     def _leave(self, records: Sequence[int], number: int) -> None:
+        """Set the class of the records and remove them from the window."""
         for r in records:
             self.out[r], self.step[r] = number, self.now
             self.window.remove(r)

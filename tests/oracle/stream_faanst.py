@@ -44,6 +44,7 @@ class Faanst:
             self._force(self.window[0], True)
 
     def _below(self, n: int) -> int:
+        """Return a random integer below n (xorshift64*)."""
         x, full_result = self.state, 2**64 - 1
         x ^= x >> 12
         x ^= x << 25 & full_result
@@ -52,15 +53,18 @@ class Faanst:
         return ((x * 2685821657736338717 & full_result) >> 33) % n
 
     def _covering(self, x: int) -> int | None:
+        """Return the accepted class of least loss that covers a record; None if there is none."""
         kept_values = [c for c in self.kept if self.plain.covers(self.classes[c], x)]
         return min(kept_values, key=lambda c: (self.plain.loss(self.classes[c]), c), default=None)
 
     def _leave(self, records: Sequence[int], number: int) -> None:
+        """Set the class of the records and remove them from the window."""
         for r in records:
             self.out[r], self.step[r] = number, self.now
             self.window.remove(r)
 
     def _publish(self, records: list[int]) -> None:
+        """Publish a new class, and accept it for reuse if its loss is below the threshold."""
         spans = self.plain.span(records)
         if self.plain.loss(spans) < self.threshold:
             self.kept.append(len(self.classes))
@@ -154,6 +158,7 @@ class Faanst:
         return clusters
 
     def _growth(self, cluster: list[int], r: int) -> float:
+        """Return the growth of a cluster's loss with one more record."""
         plain_result, total = self.plain, 0.0
         for a, (old, new) in enumerate(zip(plain_result.span(cluster), plain_result.span([*cluster, r]), strict=True)):
             if not old[0] <= plain_result.values[r][a] <= old[1]:
@@ -161,6 +166,7 @@ class Faanst:
         return total
 
     def _force(self, x: int, due: bool) -> None:
+        """Publish a record with an accepted class or, except in the base mode, a gathered one; suppress it if due."""
         c = self._covering(x)
         if c is not None:
             self._leave([x], c)
@@ -172,6 +178,7 @@ class Faanst:
             self._leave([x], SUPPRESSED)
 
     def _gathered(self, x: int) -> list[int]:
+        """Return a record with its cluster and the nearest others until they form a class; empty if impossible."""
         plain_result, batch, selection = self.plain, list[int](), x
         near = sorted(
             self.window, key=lambda r: (plain_result.apart(plain_result.values[x], plain_result.values[r]), r)

@@ -33,6 +33,7 @@ class Fads:
         self._publish(self.window[0])
 
     def _publish(self, x: int) -> None:
+        """Publish a record with a new group, or with a reusable class of less loss; else suppress it."""
         plain_result = self.plain
         self.kept = [c for c in self.kept if self.now - self.born[c] < self.life]
         covering = [c for c in self.kept if plain_result.covers(self.classes[c], x)]
@@ -49,7 +50,7 @@ class Fads:
             self._leave([x], SUPPRESSED if minimum is None else minimum)
 
     def _group(self, x: int) -> list[int]:
-        """Return the record and the nearest of k - 1 other persons, and of others with missing sensitive values."""
+        """Return the record and the nearest of k - 1 other persons, and of others with sensitive values not yet in it."""
         plain_result = self.plain
         others = sorted(
             set(self.window) - {x},
@@ -71,6 +72,7 @@ class Fads:
         return group
 
     def _leave(self, records: list[int], number: int) -> None:
+        """Set the class of the records and remove them from the window."""
         for r in records:
             self.out[r], self.step[r] = number, self.now
             self.window.remove(r)

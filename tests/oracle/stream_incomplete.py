@@ -33,10 +33,11 @@ class _Window:
             self.publish(self.window[0])
 
     def publish(self, x: int) -> None:
+        """Publish the oldest record."""
         raise NotImplementedError
 
     def group(self, x: int, others: Sequence[int], away: Callable[[int], float]) -> list[int]:
-        """Return the record and the nearest of k - 1 other persons, and of others with missing sensitive values."""
+        """Return the record and the nearest of k - 1 other persons, and of others with sensitive values not yet in it."""
         plain_result = self.plain
         others = sorted(others, key=lambda r: (away(r), r))
         group = [x]
@@ -55,6 +56,7 @@ class _Window:
         return group
 
     def leave(self, group: Sequence[int], number: int) -> None:
+        """Set the class of the records and remove them from the window."""
         for r in group:
             self.out[r], self.step[r] = number, self.now
             self.window.remove(r)
@@ -98,6 +100,7 @@ class Idea(_Window):
         return both - far
 
     def _may(self, spans: Sequence[Span], x: int) -> bool:
+        """Return whether a record may join a class: each of its known values is within the span."""
         return all(isnan(v) or low <= v <= high for (low, high), v in zip(spans, self.plain.values[x], strict=True))
 
     def _span(self, group: Sequence[int]) -> list[Span]:
@@ -139,14 +142,17 @@ class ByPattern(_Window):
         self.leave([x], SUPPRESSED if minimum is None else minimum)
 
     def _pattern(self, r: int) -> frozenset[int]:
+        """Return the attributes of which a record has a value."""
         return frozenset(a for a, v in enumerate(self.plain.values[r]) if not isnan(v))
 
     def _score(self, common: frozenset[int], pattern: frozenset[int]) -> float:
+        """Return the priority of merging a pattern: its number of records, or the Jaccard similarity."""
         if self.by_size:
             return sum(self._pattern(r) == pattern for r in self.window)
         return len(common & pattern) / len(common | pattern) if common | pattern else 1.0
 
     def _apart(self, common: frozenset[int], x: int, y: int) -> float:
+        """Return the distance of two records on the common attributes."""
         total = 0.0
         for a in sorted(common):
             total += self.plain.weights[a] * self.plain.apart_of(a, self.plain.values[x][a], self.plain.values[y][a])

@@ -30,6 +30,7 @@ class KLClustering:
             self._due(self.window[0])
 
     def _due(self, x: int) -> None:
+        """Form a cluster around the person of a due record; suppress a record that is not published by that."""
         person = self.plain.people[x]
         if person >= 0 and person not in self.home:
             group = self._group(x)
@@ -44,6 +45,7 @@ class KLClustering:
         self._emit(person)
 
     def _group(self, x: int) -> list[int]:
+        """Return records of k persons, nearest first, with enough sensitive values; empty if impossible."""
         plain_result = self.plain
         free = [r for r in self.window if plain_result.people[r] >= 0 and plain_result.people[r] not in self.home]
         free.sort(key=lambda r: (plain_result.apart(plain_result.values[x], plain_result.values[r]), r))
@@ -64,12 +66,14 @@ class KLClustering:
         return group if len(group) == self.k else []
 
     def _filled(self, group: list[int], free: list[int]) -> list[int]:
+        """Return the group with the first free records of other persons, up to k."""
         for r in free:
             if len(group) < self.k and self.plain.people[r] not in self.plain.persons(group):
                 group = [*group, r]
         return group
 
     def _emit(self, person: int) -> None:
+        """Publish one record of each person in this person's cluster, as long as they form a class."""
         while person in self.home:
             group = []
             for member in self.home[person]:
@@ -79,6 +83,7 @@ class KLClustering:
             self._leave(group)
 
     def _leave(self, group: list[int]) -> None:
+        """Publish a new class and remove its records from the window."""
         for r in group:
             self.out[r], self.step[r] = len(self.classes), self.now
             self.window.remove(r)

@@ -38,6 +38,7 @@ class PuriHaritha:
                 self._due(record)
 
     def _arrive(self, t: int) -> None:
+        """Add a record to the open group of least loss, or open a group; publish a complete group with new values."""
         fit = [g for g in self.open if self._takes(g, t)]
         minimum = min(fit, key=lambda g: (self._loss([*g, t]), len(g), self.open.index(g)), default=None)
         if minimum is None or (self._loss([*minimum, t]) > self._loss(minimum) and len(self.open) < self.beta):
@@ -48,6 +49,7 @@ class PuriHaritha:
             self._publish(minimum)
 
     def _takes(self, group: Sequence[int], t: int) -> bool:
+        """Return whether a group has fewer than two records of each kind of the record."""
         kinds = self.plain.sensitive
         return all(kind == -1 or sum(kinds[r][s] == kind for r in group) < 2 for s, kind in enumerate(kinds[t]))
 
@@ -55,6 +57,7 @@ class PuriHaritha:
         return self.plain.loss(self.plain.span(group))
 
     def _due(self, x: int) -> None:
+        """Publish the group of a due record, a reusable class, or the nearest records; else suppress it."""
         own_part = next(g for g in self.open if x in g)
         self._forget()
         if self._is_enough(own_part):
@@ -75,6 +78,7 @@ class PuriHaritha:
             self._publish(group)
 
     def _nearest(self, x: int) -> list[int]:
+        """Return a record with the nearest others until they form a class; empty if impossible."""
         plain_result = self.plain
         free = [r for g in self.open for r in g if r != x]
         free.sort(key=lambda r: (plain_result.apart(plain_result.values[x], plain_result.values[r]), r))
@@ -94,9 +98,11 @@ class PuriHaritha:
         return group
 
     def _take(self, records: Sequence[int]) -> None:
+        """Remove records from the open groups."""
         self.open = [remaining_values for g in self.open if (remaining_values := [r for r in g if r not in records])]
 
     def _publish(self, group: list[int]) -> None:
+        """Publish an open group as a new class."""
         self._forget()
         self.open.remove(group)
         for r in group:
@@ -108,9 +114,11 @@ class PuriHaritha:
         self.sets = self.sets[max(0, len(self.sets) - self.last) :]
 
     def _forget(self) -> None:
+        """Drop classes that are older than the reuse window."""
         self.kept = [c for c in self.kept if self.born[c] > self.now - self.life]
 
     def _set(self, group: Sequence[int]) -> set[tuple[int, int]]:
+        """Return the sensitive values of a group as (column, value)."""
         return {(s, value) for r in group for s, value in enumerate(self.said[r]) if value >= 0}
 
     def _is_enough(self, records: Sequence[int]) -> bool:

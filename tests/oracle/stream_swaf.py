@@ -49,6 +49,7 @@ class Swaf:
         self.kept = sorted(r.number for r in regions if r.number is not None)
 
     def _enter(self, record: int) -> None:
+        """Add a record to its regions, and specialize the last one after k arrivals."""
         region = self.root
         region.waiting.append(record)
         while region.branch and region.branch(record) in region.children:
@@ -60,6 +61,7 @@ class Swaf:
             self._specialize(region)
 
     def _specialize(self, region: Region) -> None:
+        """Cut a region on the widest attribute whose parts all form classes, recursively."""
         if len(region.waiting) < 2 * self.k:
             return
         region.came = 0
@@ -109,6 +111,7 @@ class Swaf:
         return lambda r: None if isnan(value[r]) else "low" if value[r] <= middle else "high", spans
 
     def _due(self, x: int) -> None:
+        """Publish a due record with the class of its region or of one above, or with a new one; else suppress it."""
         region: Region | None = self.at[x]
         while region and self.out[x] == PENDING:
             if region.number is not None and self.plain.covers(self.classes[region.number], x):
@@ -124,6 +127,7 @@ class Swaf:
             self._leave([x], SUPPRESSED)
 
     def _oldest(self, region: Region) -> list[int]:
+        """Return the oldest pending records of a region that form a class; empty if impossible."""
         plain_result, batch = self.plain, list[int]()
         for r in sorted(region.waiting):
             few_values = [s for s, n in enumerate(self.need) if len(plain_result.kinds(batch, s)) < n]
@@ -135,6 +139,7 @@ class Swaf:
         return []
 
     def _published(self, region: Region, batch: list[int]) -> list[Span]:
+        """Return the published spans of a batch, widened to the limits of its region."""
         spans = self.plain.span(batch)
         for a, (low, high) in enumerate(spans):
             if low > high or low == -inf:
@@ -151,6 +156,7 @@ class Swaf:
         return spans
 
     def _leave(self, records: list[int], number: int) -> None:
+        """Set the class of the records and remove them from their regions."""
         for r in records:
             self.out[r], self.step[r] = number, self.now
             region: Region | None = self.at[r]

@@ -40,6 +40,7 @@ class Ubdsa:
                 self._due(record)
 
     def _arrive(self, t: int) -> None:
+        """Publish a record with a stored class, or add it to an open cluster; publish a complete cluster."""
         stored = self._stored(t)
         if stored and stored[0] <= self.theta:
             self._leave([t], stored[1])
@@ -61,6 +62,7 @@ class Ubdsa:
             self._publish(cluster)
 
     def _due(self, x: int) -> None:
+        """Publish the cluster of a due record, merged if too small; or the record with a stored class or suppressed."""
         cluster = next(c for c in self.open if x in c.records)
         if not self._is_enough(cluster.records):
             stored = self._stored(x)
@@ -82,6 +84,7 @@ class Ubdsa:
         self._publish(cluster)
 
     def _publish(self, cluster: Cluster) -> None:
+        """Publish an open cluster as a new stored class."""
         self.open.remove(cluster)
         self.kept = [*self.kept, len(self.classes)]
         self.kept = self.kept[max(0, len(self.kept) - self.store) :]
@@ -93,6 +96,7 @@ class Ubdsa:
             self.out[r], self.step[r] = number, self.now
 
     def _stored(self, t: int) -> tuple[float, int] | None:
+        """Return loss and number of the stored class of least loss that covers a record."""
         fit = [(self.plain.loss(self.classes[c]), c) for c in self.kept if self.plain.covers(self.classes[c], t)]
         return min(fit, default=None)
 

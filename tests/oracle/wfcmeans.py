@@ -24,6 +24,7 @@ class Clusters:
         self.labels = [0 for _ in spots]
 
     def distance(self, one: Spot, other: Spot) -> int:
+        """Return the weighted squared distance of two records."""
         products = [d * w for d, w in zip(self.declared, self.weights, strict=True)]
         total = 0
         for a, b, product in zip(one, other, products, strict=True):
@@ -46,6 +47,7 @@ class Clusters:
             self.centers[cluster] = mean([self.spots[r] for r in members])
 
     def weigh(self) -> None:
+        """Move the weights halfway to the normalized ratios of variance between and within clusters."""
         average, shares = mean(self.spots), []
         counts = Counter(zip(self.spots, self.labels, strict=True))
         for j in range(len(self.declared)):

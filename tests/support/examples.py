@@ -57,6 +57,7 @@ class Demo:
         return self.con
 
     def _tables(self) -> set[tuple[str, str, str]]:
+        """Return database, schema, name and kind of all tables and views."""
         return set(
             self.con.execute(
                 "SELECT database_name, schema_name, table_name, 'TABLE' FROM duckdb_tables() UNION ALL "
@@ -65,6 +66,7 @@ class Demo:
         )
 
     def _undo(self) -> None:
+        """Restore the demo: drop what statements created, and reset the tables of the schema dbanon."""
         with contextlib.suppress(Exception):
             self.con.execute("ROLLBACK")
         for name in ("elsewhere", "ward"):

@@ -213,6 +213,7 @@ def _quasi(rng: random.Random) -> tuple[list[reference.Attribute], list[bool], l
 
 
 def _sensitive(rng: random.Random, column: Column, n: int) -> list[Value]:
+    """Return n skewed values of a sensitive column, some of them NULL."""
     values = column.values[: rng.randint(2, len(column.values))]
     skew = rng.choice([1.0, 0.7, 0.4])
     null = rng.choice([0.0, 0.0, 0.1, 0.3])

@@ -88,6 +88,7 @@ def running() -> Iterator[Server]:
 
 
 def _await(process: subprocess.Popen[bytes], socket: Path, log: Path) -> None:
+    """Wait at most 60 seconds until the server listens."""
     until = time.monotonic() + 60
     while not socket.exists():
         if process.poll() is not None or time.monotonic() > until:

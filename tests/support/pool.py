@@ -43,6 +43,7 @@ def give(connection: Any) -> None:
 
 
 def _is_clean(connection: Any) -> bool:
+    """Reset a connection; return whether it equals a new one."""
     try:
         connection.rollback()
     except duckdb.TransactionException as error:

@@ -110,6 +110,7 @@ class Server:
 
 @contextlib.contextmanager
 def serving(database: Path, role: str, *options: str) -> Iterator[Server]:
+    """Run a server inside the block."""
     server = Server(database, role, *options)
     try:
         yield server

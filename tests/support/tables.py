@@ -167,6 +167,7 @@ def published_classes(
 
 
 def _generalized(attribute: Attribute, part: Sequence[Value]) -> str | None:
+    """Return the published text of some values of an attribute."""
     known_values = [value for value in part if value is not None]
     if len(known_values) < len(part):
         return "*" if known_values else None

@@ -164,6 +164,7 @@ def compare(found: dict[str, str], before: dict[str, str]) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    """Run the chosen cases; record, show or compare them."""
     parser = argparse.ArgumentParser(prog="python -m tests.unchanged", description=__doc__.split("\n")[0])
     parser.add_argument("--small", action="store_true", help="skip Adult and run fewer cases: some 40 CPU seconds")
     parser.add_argument("--group", choices=[*GROUPS, *MORE, *ADULT], help="run one group of cases")

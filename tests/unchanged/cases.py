@@ -149,6 +149,7 @@ def models() -> Iterator[str]:
 
 
 def options() -> Iterator[str]:
+    """Yield calls with one common parameter each."""
     for option in OPTIONS:
         yield f"FROM kacpc('clinic', k := 4, {option})"
         yield f"FROM mondrian('clinic', k := 4, {option})"
@@ -160,6 +161,7 @@ def options() -> Iterator[str]:
 
 
 def own_statements() -> Iterator[str]:
+    """Yield calls with parameters of one algorithm."""
     for name, choices in OWN.items():
         for choice in choices:
             yield f"FROM {name}('clinic', k := 4, {choice})"
@@ -256,6 +258,7 @@ def adult(algorithms: list[str]) -> Iterator[str]:
 
 
 def adult_options() -> Iterator[str]:
+    """Yield calls with parameters, on `adult`."""
     yield "FROM best('adult', k := 10, l := 2)"
     for name in ("kacpc", "mondrian"):
         yield f"FROM {name}('adult', k := 10, l := 2)"
