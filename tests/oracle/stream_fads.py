@@ -50,7 +50,7 @@ class Fads:
             self._leave([x], SUPPRESSED if minimum is None else minimum)
 
     def _group(self, x: int) -> list[int]:
-        """Return the record and the nearest of k - 1 other persons, and of others with sensitive values not yet in it."""
+        """Return the record and the nearest of k - 1 other persons, and of others with further sensitive values."""
         plain_result = self.plain
         others = sorted(
             set(self.window) - {x},

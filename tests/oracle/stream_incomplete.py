@@ -37,7 +37,7 @@ class _Window:
         raise NotImplementedError
 
     def group(self, x: int, others: Sequence[int], away: Callable[[int], float]) -> list[int]:
-        """Return the record and the nearest of k - 1 other persons, and of others with sensitive values not yet in it."""
+        """Return the record and the nearest of k - 1 other persons, and of others with further sensitive values."""
         plain_result = self.plain
         others = sorted(others, key=lambda r: (away(r), r))
         group = [x]

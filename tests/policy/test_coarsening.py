@@ -141,7 +141,7 @@ def test_every_algorithm_accepts_round(con: Any) -> None:
 
 
 def test_two_rounds_are_not_confused_by_the_cache(con: Any) -> None:
-    """The same codes, counts and tree; labels differ where a merged class costs differently."""
+    """Codes, counts and tree are equal; labels differ where a merged class costs differently."""
     rng = random.Random(3)
     rows(con, [rng.choice(PLACES)[0] for _ in range(60)])
     fresh = {}

@@ -163,7 +163,7 @@ def test_new_record_of_published_person_is_deferred(con: Any) -> None:
 
 
 def test_duplicate_of_published_record_deferred_by_count(con: Any) -> None:
-    """Where nothing identifies people one of the two is new, whichever it is."""
+    """Without a person column one of the two is new, whichever it is."""
     con.execute("CREATE TABLE patients (pid INTEGER, age INTEGER, disease VARCHAR)")
     insert_rows(con, [(i, 20 + i % 2, "Flu") for i in range(10)])
     dbanon.declare(con, "patients", pid="identifier", age="quasi", disease="sensitive")

@@ -141,7 +141,7 @@ def test_ends_on_a_grid_are_those_of_exact_arithmetic(con: Any, case: Any) -> No
 
 @pytest.mark.parametrize("type_", ["DOUBLE", "FLOAT"])
 def test_a_grid_of_floats_is_finite_and_covers(con: Any, type_: str) -> None:
-    """Where floats are further apart than the grid, they are their own ends; ends beyond the type are its limits."""
+    """Floats that are further apart than the grid are their own ends; ends beyond the type are its limits."""
     text = "1.7976931348623157e308" if type_ == "DOUBLE" else "3.4028235e38"
     table(con, type_, ["-" + text, "-8", "-0.3", "0", "1e-40", "0.7", "16777216", "1e16", "1e30", text])
     for grid in ("1e-320", "0.1", "1e16", "1e308"):
