@@ -12,6 +12,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.algorithms import streams
+from dbanon.errors import renamed_names
 from dbanon.errors.warnings import DisclosureWarning, warn
 from dbanon.ledger import publishing_lock, same_source, streams as stream_ledger, transactions
 from dbanon.ledger.composition import overlap
@@ -101,15 +102,18 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
                 return stream_refresh.create_tables(cursor, stream_entry, spec, call.options)
 
 
-def refresh_stream(connection: Any, name: str, *, flush: bool = False, pruned: bool = False) -> StreamRefreshResult:
+@renamed_names.with_renamed_options("pruned")
+def refresh_stream(
+    connection: Any, name: str, *, flush: bool = False, allow_deleted_rows: bool = False
+) -> StreamRefreshResult:
     """Read what was added to the source of a streaming view and publish what is due.
 
     Args:
         connection: The connection.
         name: The name of the streaming view.
         flush: Publish or suppress all pending records, as at the end of the stream.
-        pruned: Rows that have left were deleted from the source on purpose. New rows are those whose `order_by` is
-            after that of all rows read before, since DuckDB gives the row ids of deleted rows to later ones.
+        allow_deleted_rows: Accept that published rows were deleted from the source. New rows are those whose `order_by`
+            is after that of all rows read before, since DuckDB gives the row ids of deleted rows to later ones.
 
     Returns:
         What the refresh did.
@@ -122,15 +126,17 @@ def refresh_stream(connection: Any, name: str, *, flush: bool = False, pruned: b
 
     Whatever it raises, the view, the pending records and the ledger stay as they were.
     """
-    return _refresh(connection, name, flush=flush, pruned=pruned, is_kept=True)
+    return _refresh(connection, name, flush=flush, allow_deleted_rows=allow_deleted_rows, is_kept=True)
 
 
 def read_appended(connection: Any, name: str, *, flush: bool = False) -> StreamRefreshResult:
     """Refresh a view whose source only has new rows, as rows that were read are deleted from it."""
-    return _refresh(connection, name, flush=flush, pruned=False, is_kept=False)
+    return _refresh(connection, name, flush=flush, allow_deleted_rows=False, is_kept=False)
 
 
-def _refresh(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept: bool) -> StreamRefreshResult:
+def _refresh(
+    connection: Any, name: str, *, flush: bool, allow_deleted_rows: bool, is_kept: bool
+) -> StreamRefreshResult:
     transactions.check_no_transaction("refresh_stream", connection)
     current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
@@ -155,12 +161,19 @@ def _refresh(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept: 
             spec = streams_plan.resolve_stream_spec(call, streams.find(stream_entry.system))
             _check_roles(stream_entry, plan.role_by_column(spec))
             if is_kept:
-                unread = stream_refresh.unread_rows(cursor, stream_entry, spec, pruned=pruned)
+                unread = stream_refresh.unread_rows(cursor, stream_entry, spec, allow_deleted_rows=allow_deleted_rows)
             else:
                 stream_entry = replace(stream_entry, mark=None)
                 unread = stream_refresh.UnreadRows.after_row(-1)
             return stream_refresh.read_new_rows(
-                cursor, stream_entry, spec, call.options, unread, flush=flush, pruned=pruned, is_kept=is_kept
+                cursor,
+                stream_entry,
+                spec,
+                call.options,
+                unread,
+                flush=flush,
+                allow_deleted_rows=allow_deleted_rows,
+                is_kept=is_kept,
             )
 
 

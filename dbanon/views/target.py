@@ -47,7 +47,7 @@ def stored_source_name(source: catalog.Source, name: str) -> str:
 def remember_database(cursor: Any, source: catalog.Source) -> None:
     """Store the identity of a source's database in another system, so that no refresh reads another one by its name."""
     if source.foreign is not None and catalog.has_table(cursor, source.home, "foreign_database"):
-        attached_databases.record_identity("materialize", cursor, source.database, source.foreign)
+        attached_databases.record_identity("create_release", cursor, source.database, source.foreign)
 
 
 def source_schema(source: catalog.Source) -> str:

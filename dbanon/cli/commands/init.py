@@ -67,9 +67,9 @@ class _InitContext:
 @click.argument("table")
 @click.option("-k", type=click.IntRange(min=2), default=thresholds.RARE_RECORDS, show_default=True, help=_K_HELP)
 @click.option("--yes", is_flag=True, help="Take every proposal that publishes no more; ask nothing.")
-@click.option("--force", is_flag=True, help="Replace the policy that the table has.")
+@click.option("--replace", "is_replacing", is_flag=True, help="Replace the policy that the table has.")
 @AS_JSON
-def init(database: Path, table: str, k: int, yes: bool, force: bool, as_json: bool) -> None:
+def init(database: Path, table: str, k: int, yes: bool, is_replacing: bool, as_json: bool) -> None:
     """Propose a policy for TABLE of DATABASE, column by column, and write it.
 
     Enter takes the proposal. A role is identifier, person, quasi, sensitive or insensitive; skip leaves a column
@@ -82,20 +82,20 @@ def init(database: Path, table: str, k: int, yes: bool, force: bool, as_json: bo
     and what they are about go to stderr.
     """
     with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
-        summary = _propose_and_write(database, table, k, yes, force)
+        summary = _propose_and_write(database, table, k, yes, is_replacing)
     print_result(summary, as_json)
 
 
-def _propose_and_write(database: Path, table: str, k: int, yes: bool, force: bool) -> dict[str, Any]:
+def _propose_and_write(database: Path, table: str, k: int, yes: bool, is_replacing: bool) -> dict[str, Any]:
     """Propose and write a policy; return the columns that have a role, the withheld ones, and the problems."""
     with _open_writable(database) as con:
         source = catalog.resolve_source(
             "init", table, con.cursor(), catalog.SearchPath.here(con), {}, is_declaring=True
         )
         old = stored_policy.policy_rows(source, con)
-        if old and not force:
+        if old and not is_replacing:
             raise click.ClickException(
-                f"{source.shown} has a policy already ({len(old)} columns). Hint: --force replaces it; "
+                f"{source.shown} has a policy already ({len(old)} columns). Hint: --replace replaces it; "
                 "FROM dbanon.policy shows it."
             )
         proposals = _profile_proposals(con, table)

@@ -74,7 +74,7 @@ class Shell:
         self._current = session.find_session(connection.raw)
         self._compiled: list[str] = []
         self._said_compiling = False
-        connection.progress = self._on_progress
+        connection.on_progress = self._on_progress
         if watched:
             connection.on_review = self._print_review
 
@@ -223,9 +223,9 @@ class Shell:
         """Write that the statement was interrupted."""
         self.errors.print(Text("Stopped.", style="yellow"))
 
-    def _on_progress(self, fraction: float, saved: float) -> None:
+    def _on_progress(self, fraction_done: float, loss_removed: float) -> None:
         """Store the progress of a statement."""
-        self._done = fraction
+        self._done = fraction_done
 
     def _running(self, seconds: float | None) -> None:
         """Write a line with the running time of a statement; None: it is complete.

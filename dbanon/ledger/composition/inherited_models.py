@@ -66,5 +66,5 @@ def _demands(entry: LedgerEntry) -> list[tuple[str, model_request.ModelRequireme
     sensitive = [c for c, role in entry.roles.items() if role == "sensitive"]
     return [
         (sensitive[d.sensitive], d)
-        for d in model_request.model_requirements("refresh", entry.display_name, entry.options, sensitive)
+        for d in model_request.model_requirements("refresh_release", entry.display_name, entry.options, sensitive)
     ]
