@@ -84,7 +84,7 @@ def test_earlier_release_can_be_published(database: str, tmp_path: Path) -> None
 def test_earlier_release_can_be_refreshed(database: str) -> None:
     with dbanon.connect(database) as con, pytest.warns(dbanon.DisclosureWarning):
         add_patients(con, 200, 40)
-        dbanon.refresh_release(con, "safe", refresh="recluster", allow_small_differences=True)
+        dbanon.refresh_release(con, "safe", mode="recluster", allow_small_differences=True)
         assert con.sql("SELECT version, status, k FROM releases() LEFT JOIN (SELECT 5 AS k) ON "
                        "true").fetchall()[-1][:2] == (
             3, "published",
