@@ -60,7 +60,9 @@ def test_a_release_from_beginning_to_end(clinic: str, tmp_path: Path) -> None:
     assert done("refresh", clinic, "safe").startswith("safe version 2")
     assert done("refresh", clinic, "safe", "--mode", "hold").endswith("classes. Waiting: 0 records.\n")
     assert "'keep', 'hold', 'recluster'" in run("refresh", clinic, "safe", "--mode", "hodl").output
-    assert done("refresh", clinic, "safe", "--mode", "recluster", "--allow-small-differences").startswith("safe version 3")
+    assert done("refresh", clinic, "safe", "--mode", "recluster", "--allow-small-differences").startswith(
+        "safe version 3"
+    )
     assert "kacpc" in done("releases", clinic)
     assert "verified: by the release gate" in done("certificate", clinic, "safe")
     assert json.loads(done("certificate", clinic, "safe", "--json"))["release"]["version"]["value"] == "3"
@@ -86,7 +88,19 @@ def test_another_definition_and_a_warning(clinic: str) -> None:
     replaced = ("create-release", clinic, "safe", "mondrian", "patients", "-p", "k=6", "--key", "pid", "--replace")
     assert "--allow-small-differences" in refusal_message(*replaced, code=3)
     done(*replaced, "--allow-small-differences")
-    other = ("create-release", clinic, "two", "kacpc", "patients", "-p", "k=4", "-p", "weights={'zip': 9}", "--key", "pid")
+    other = (
+        "create-release",
+        clinic,
+        "two",
+        "kacpc",
+        "patients",
+        "-p",
+        "k=4",
+        "-p",
+        "weights={'zip': 9}",
+        "--key",
+        "pid",
+    )
     refusal_message(*other, "--composition", "refuse", "--quiet", code=3)
     result = run(*other)
     assert result.exit_code == 0 and "Warning: two: beside other releases of the same people" in result.stderr
@@ -94,7 +108,9 @@ def test_another_definition_and_a_warning(clinic: str) -> None:
 
 def test_mistakes_are_one_line(clinic: str, tmp_path: Path) -> None:
     assert "k is missing" in refusal_message("create-release", clinic, "safe", "kacpc", "patients", code=2)
-    assert "Did you mean 'patients'" in refusal_message("create-release", clinic, "safe", "kacpc", "patient", "-p", "k=5")
+    assert "Did you mean 'patients'" in refusal_message(
+        "create-release", clinic, "safe", "kacpc", "patient", "-p", "k=5"
+    )
     assert "kacpc" in refusal_message("create-release", clinic, "safe", "kacp", "patients", "-p", "k=5", code=2)
     assert "no parameter 'kk'" in refusal_message(
         "create-release", clinic, "safe", "kacpc", "patients", "-p", "kk=5", code=2

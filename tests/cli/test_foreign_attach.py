@@ -52,7 +52,9 @@ def test_commands_read_what_is_attached(clinic: Path, ward: Path) -> None:
     assert run("policy", clinic, "lite.patients", *attach).exit_code == 0
     query = "SELECT count(*) AS n FROM kacpc('lite.patients', k=10, qi=['age'])"
     assert run("shell", clinic, *attach, "-c", query).output == "n\n120\n"
-    result = run("create-release", clinic, "safe", "kacpc", "lite.patients", "-k", 10, "-p", "qi=age", "--json", *attach)
+    result = run(
+        "create-release", clinic, "safe", "kacpc", "lite.patients", "-k", 10, "-p", "qi=age", "--json", *attach
+    )
     assert result.exit_code == 0, result.output
     assert run("refresh", clinic, "safe", "--json", *attach).exit_code == 0
     assert run("doctor", clinic, *attach).exit_code in (0, 1)

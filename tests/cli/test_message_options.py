@@ -183,7 +183,9 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, where: tuple[Any, str], *order:
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_ctrl_c_prints_one_line_and_leaves_no_files(clinic: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
-    interrupted(monkeypatch, MOMENTS[moment], "create-release", str(clinic), "safe", "kacpc", "p", "-p", "k=3", "--quiet")
+    interrupted(
+        monkeypatch, MOMENTS[moment], "create-release", str(clinic), "safe", "kacpc", "p", "-p", "k=3", "--quiet"
+    )
     with duckdb.connect(str(clinic), read_only=True) as con:
         assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'").fetchall() == [(0,)]
         assert con.execute("SELECT count(*) FROM dbanon.release").fetchall() == [(1,)]

@@ -75,7 +75,18 @@ def test_incomplete_options_raise(given: list[str], tmp_path: Path, monkeypatch:
 
 def test_follow_reads_rows_of_concurrent_writers(tmp_path: Path) -> None:
     path = clinic(tmp_path / "clinic.duckdb", 30)
-    command = [sys.executable, "-m", "dbanon", "stream", str(path), "safe", "--follow", "--poll-interval", "0.1", "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "dbanon",
+        "stream",
+        str(path),
+        "safe",
+        "--follow",
+        "--poll-interval",
+        "0.1",
+        "--json",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         assert json.loads(child.stdout.readline())["read"] == 30

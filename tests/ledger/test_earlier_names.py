@@ -209,7 +209,7 @@ def test_ledger_stores_the_algorithm_of_anonymize(given: str, algorithm: str) ->
         con.execute(
             f"CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM anonymize('t', k = 4, qi = ['a']{given})"
         )
-        ((statement, stored),) = con.sql("SELECT statement, algorithm FROM dbanon.release").fetchall()
+        ((statement, stored),) = con.execute("SELECT statement, algorithm FROM dbanon.release").fetchall()
         assert stored == algorithm and statement.startswith(f'SELECT * FROM "{algorithm}"(')
 
 

@@ -279,7 +279,9 @@ def test_or_replace_only_replaces_release(con: Any) -> None:
     with pytest.raises(errors.ReleaseExistsError, match="OR REPLACE"):
         con.execute(f"{CREATE} safe AS FROM kacpc('patients', k=8)")
     replace = "create or replace materialized anonymized view safe"
-    with pytest.raises(errors.SmallDifferencesRefusedError, match=r"^create_release: "):  # no more than a refresh may do
+    with pytest.raises(
+        errors.SmallDifferencesRefusedError, match=r"^create_release: "
+    ):  # no more than a refresh may do
         con.execute(f"{replace} AS FROM mondrian('patients', k=8)")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
