@@ -57,7 +57,8 @@ class Visits:
             elif word in ("prune", "reopen", "create"):
                 getattr(self, word)()
             elif word == "refresh":
-                done.append(self.refreshed(**dict.fromkeys(rest.split(), True)))
+                flags = ({"pruned": "allow_deleted_rows"}.get(flag, flag) for flag in rest.split())
+                done.append(self.refreshed(**dict.fromkeys(flags, True)))
             else:
                 self.con.execute(step)
         return done
