@@ -226,11 +226,11 @@ class _ProgressSplit:
         if self._on_progress is not None:
             self._on_progress(share, 0.0)
 
-    def report_search(self, done: float, saved: float) -> None:
-        """Report overall progress: the fraction of the search that is done, and the fraction of the loss removed."""
+    def report_search(self, fraction_done: float, loss_removed: float) -> None:
+        """Report the fraction of the search that is done, and the fraction of the loss that has been removed."""
         if self._on_progress is not None:
             clustering_fraction = self._clustering_fraction if self._has_reported else 0.0
-            self._on_progress(clustering_fraction + (1 - clustering_fraction) * done, saved)
+            self._on_progress(clustering_fraction + (1 - clustering_fraction) * fraction_done, loss_removed)
 
 
 def _refuse_if_too_large(

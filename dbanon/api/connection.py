@@ -26,9 +26,12 @@ from dbanon.udf.install import attach
 from dbanon.views import statement_parser, statements
 
 Progress = Callable[[float, float], None]
-"""A callback that receives the share of the work that is done and, while classes are improved, the share of the loss
-that has been removed.
+"""A callback `progress(fraction_done, loss_removed)`: the fraction of the work that is done and, while classes are
+improved, the fraction of the loss that has been removed.
 """
+
+_RENAMED_ATTRIBUTES = {"progress": "on_progress", "reviewed": "on_review"}
+"""The attribute of a connection that replaced an attribute."""
 
 
 def connect(
@@ -44,8 +47,8 @@ def connect(
     Args:
         database: The path of the database; by default it is in memory.
         progress: Called during long computations (`best`, `mondrian`, `improve`, and the forests of `influence` and
-            `attack`) with the share of the work that is done and the share of the loss that is removed. It runs during
-            a statement and must not use the connection.
+            `attack`) with `fraction_done` and `loss_removed` (see `Progress`). It runs during a statement and must not
+            use the connection.
         memory: The memory limit of DuckDB, such as '2GB'. What needs more, raw rows included, is written temporarily to
             `temp_directory`. Memory of Python is not included.
         temp_directory: The folder for temporary files of DuckDB.
@@ -96,12 +99,12 @@ class Connection:
         self._source_reads: list[tuple[str, str]] = []
 
     @property
-    def progress(self) -> Progress | None:
+    def on_progress(self) -> Progress | None:
         """The callback that receives the progress of long computations (see `connect`); None if there is none."""
         return self._session.on_progress
 
-    @progress.setter
-    def progress(self, callback: Progress | None) -> None:
+    @on_progress.setter
+    def on_progress(self, callback: Progress | None) -> None:
         """Set the callback that receives the progress of long computations; None removes it."""
         self._session.on_progress = callback
 
@@ -121,11 +124,17 @@ class Connection:
         """
         self._session.on_review = callback
 
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set an attribute; the earlier name of one is an error."""
+        _check_attribute_name(name)
+        super().__setattr__(name, value)
+
     def __getattr__(self, name: str) -> Any:
         """Return the attribute of the DuckDB connection.
 
         Methods that fetch rows are wrapped so that errors are redacted.
         """
+        _check_attribute_name(name)
         attribute = getattr(self.raw, name)
         return self._redacting(attribute) if name in _FETCH_METHODS else attribute
 
@@ -212,7 +221,7 @@ class Connection:
 
     def cursor(self) -> Connection:
         """Return a new attached connection to the same database instance, with the same progress callback."""
-        return Connection(self.raw.cursor(), self.progress)
+        return Connection(self.raw.cursor(), self.on_progress)
 
     duplicate = cursor
 
@@ -311,6 +320,12 @@ class Connection:
                 else:
                     self.raw.register(name, frame_adapters.readable_rows(value, call.function.name))
                 self._frames.add(name)
+
+
+def _check_attribute_name(name: str) -> None:
+    """Raise AttributeError if an attribute of connections had the name in an earlier version."""
+    if name in _RENAMED_ATTRIBUTES:
+        raise AttributeError(f"a connection has no attribute '{name}'. '{name}' is now '{_RENAMED_ATTRIBUTES[name]}'.")
 
 
 _FETCH_METHODS = frozenset(

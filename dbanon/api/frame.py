@@ -63,7 +63,7 @@ class Anonymized(_Frames):
 
 def anonymize(
     data: Any,
-    algorithm: str = "kacpc",
+    algorithm: str = "best",
     *,
     progress: Callable[[float, float], None] | None = None,
     **parameters: Any,
@@ -78,8 +78,9 @@ def anonymize(
         data: A DataFrame of pandas or polars, an Arrow table, a relation of DuckDB, a table of ibis, or another object
             with an Arrow C stream. A text or a path names a file, as in the table functions, and returns pandas
             DataFrames.
-        algorithm: The name of the algorithm.
-        progress: Called with the shares of the search that is done and of the loss that has been removed.
+        algorithm: The name of the algorithm; by default the one with the least loss.
+        progress: Called as `progress(fraction_done, loss_removed)`: the fraction of the search that is done, and of the
+            loss that has been removed.
         parameters: Parameters of the table function, as Python values. A hierarchy is the name of a shipped one, the
             text of an ARX file, or rows from the leaf to the root: `hierarchies={"zip": [["02138", "021**", "*"],
             ...]}`. With `improve="5s"` classes are improved for that time (Ctrl-C returns the best so far); `moves` of

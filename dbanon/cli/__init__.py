@@ -11,16 +11,16 @@ from dbanon.cli.commands.init import init
 from dbanon.cli.commands.policy import algorithms, hierarchy, policy
 from dbanon.cli.commands.releases import (
     certificate,
+    create_release,
     doctor,
     drop,
-    materialize,
     publish,
     refresh,
     releases,
     report,
     verify,
 )
-from dbanon.cli.commands.serve import client, serve, token
+from dbanon.cli.commands.serve import serve, token, write_client
 from dbanon.cli.commands.stream import stream
 from dbanon.cli.commands.warmup import warmup
 from dbanon.cli.shell.command import shell
@@ -51,9 +51,8 @@ for command in (
     algorithms,
     anonymize,
     certificate,
-    tradeoffs,
-    client,
     compare,
+    create_release,
     dbt,
     demo,
     docs,
@@ -61,7 +60,6 @@ for command in (
     drop,
     hierarchy,
     init,
-    materialize,
     policy,
     publish,
     refresh,
@@ -71,7 +69,9 @@ for command in (
     shell,
     stream,
     token,
+    tradeoffs,
     verify,
     warmup,
+    write_client,
 ):
     main.add_command(command)

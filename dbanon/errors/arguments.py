@@ -1,6 +1,6 @@
 """Mistakes in the arguments of a call."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from dbanon.errors import renamed_names
 from dbanon.errors.base import RefusedError, UsageError, did_you_mean
@@ -12,7 +12,7 @@ class InvalidArgumentError(UsageError):
 
     message_pattern = r": [\w ]+ must be .+, got "
     message = "{function}: {name} must be {accepts}, got {got}."
-    example = Example("REFRESH MATERIALIZED ANONYMIZED VIEW safe WITH (refresh = 'hodl');", SAFE)
+    example = Example("REFRESH MATERIALIZED ANONYMIZED VIEW safe WITH (mode = 'hodl');", SAFE)
 
 
 class MissingArgumentError(UsageError):
@@ -28,9 +28,15 @@ class UnknownParameterError(UsageError):
     message_pattern = ": there is no parameter '"
     example = Example("FROM k_anonymity('patients', persn = 'patient_number');")
 
-    def __init__(self, function: str, name: str, accepted: Collection[str]) -> None:
-        """Build the message; its hint is the new name of a renamed parameter, or the most similar accepted name."""
-        current = renamed_names.current_parameter(name, accepted)
+    def __init__(
+        self, function: str, name: str, accepted: Collection[str], renamed: Mapping[str, str] | None = None
+    ) -> None:
+        """Build the message; its hint is the new name of a renamed parameter, or the most similar accepted name.
+
+        `renamed` has the new names of options that no table function has.
+        """
+        current = (renamed or {}).get(name.lower())
+        current = current if current in accepted else renamed_names.current_parameter(name, accepted)
         hint = did_you_mean(name, accepted) if current is None else renamed_names.renamed_hint(name, current)
         super().__init__(f"{function}: there is no parameter '{name}'.{hint} Accepted: {', '.join(accepted)}.")
 

@@ -16,7 +16,7 @@ class InvalidDeliveryTargetError(DbanonError):
         _SHOWN + "where a table of that name is there already, where the role may make none, where "
         "`READ_ONLY` was said when it was attached, or where PostgreSQL cannot have a name or a value.",
         (
-            "materialize",
+            "create_release",
             '"pg"."public"."safe"',
             "safe is there, and dbanon did not put it there for this release",
             "choose another name, or drop it in PostgreSQL",
@@ -33,7 +33,7 @@ class DeliveryTargetMismatchError(DbanonError):
     example = Situation(
         _SHOWN + "where the database that has the tables is not attached, or another one by its name.",
         (
-            "refresh",
+            "refresh_release",
             "safe",
             f'"public"."safe" in {_SERVER}/16384',
             f"pg is {_SERVER}/5",
@@ -47,7 +47,12 @@ class DeliveryFailedError(DbanonError):
 
     example = Situation(
         _SHOWN + "where PostgreSQL did not take the tables after the version was made and recorded.",
-        ("refresh", "safe version 2", f'"public"."safe" in {_SERVER}/16384', "permission denied for table safe"),
+        (
+            "refresh_release",
+            "safe version 2",
+            f'"public"."safe" in {_SERVER}/16384',
+            "permission denied for table safe",
+        ),
     )
 
     def __init__(self, function: str, release: str, target: str, why: str) -> None:
@@ -61,7 +66,7 @@ class DeliveryFailedError(DbanonError):
             why: The reason.
         """
         reason = why.rstrip(".")
-        if function == "drop":
+        if function == "drop_release":
             text = f"{target} could not be dropped, and {release} was not dropped either: {reason}. Hint: drop it again"
         else:
             text = (

@@ -163,7 +163,7 @@ class ReleaseOutsideSourceDatabaseError(DbanonError):
 
     message = (
         "{function}: {name} would stand outside of {database}, where its source is, or the policy of that. "
-        "Hint: materialize it there and give the result out with dbanon publish; to put it into another attached "
+        "Hint: create it there and copy the result with dbanon publish; to put it into another attached "
         "database, CREATE TABLE {name} AS FROM the release."
     )
     example = Example(f"{_MAKE} elsewhere.main.safe AS {_CALL};", ("ATTACH ':memory:' AS elsewhere;",))
@@ -180,7 +180,7 @@ class UnstableSourceError(DbanonError):
         ),
     )
 
-    def __init__(self, name: str, source: str, function: str = "materialize") -> None:
+    def __init__(self, name: str, source: str, function: str = "create_release") -> None:
         super().__init__(
             f"{function}: {source} gave other rows while {name} was made, or is temporary. Nothing was changed. "
             "Hint: make a table of it first."
@@ -216,7 +216,7 @@ class LedgerBusyError(DbanonError):
     )
     example = Situation(
         "It comes when two connections refresh, replace or drop one release at the same time.",
-        ("refresh", "safe", "version 1 is not the published one any more"),
+        ("refresh_release", "safe", "version 1 is not the published one any more"),
     )
 
 
@@ -237,14 +237,14 @@ class SmallDifferencesRefusedError(RefusedError):
             n_sets: The number of sets of too few records by which the versions differ.
             other_versions: The versions that a reader could subtract, as text.
         """
-        outcome_text = "The old version stays" if function == "refresh" else "Nothing was changed"
+        outcome_text = "The old version stays" if function == "refresh_release" else "Nothing was changed"
         super().__init__(
             f"{function}: {n_sets} sets of records of {name} would come or go that are too few records (persons), or "
             f"miss the model, by themselves: who also has {', '.join(other_versions)} could subtract them. "
             f"{outcome_text}. "
             f"Hint: FROM refresh_problems({text(name)}) shows those beside the published version where classes are "
             f"kept; "
-            "wait for more records (with refresh = 'hold' those that came do), cluster anew with refresh = 'recluster' "
+            "wait for more records (with mode = 'hold' those that came do), cluster anew with mode = 'recluster' "
             "where classes are what differs (whoever has both versions can then intersect them), honour an erasure "
             "with erase = true (the classes of those who went go whole), or publish anyway with "
             "allow_small_differences = true, "
@@ -256,7 +256,7 @@ class ErasureEmptiesReleaseError(RefusedError):
     """An erasure that would leave no class of a release."""
 
     message = (
-        "refresh: somebody has left every class of {name}, and nothing would be left with erase = true. "
+        "refresh_release: somebody has left every class of {name}, and nothing would be left with erase = true. "
         "The old version stays. Hint: drop it, which takes its tables away."
     )
     example = Example(
@@ -270,8 +270,8 @@ class CannotKeepClassesError(RefusedError):
 
     message_pattern = ": the classes of .* cannot be kept: "
     message = (
-        "refresh: the classes of {name} cannot be kept: {why} The old version stays. Hint: wait for more records "
-        "(with refresh = 'hold' those that came do), or cluster anew with refresh = 'recluster' (whoever has both "
+        "refresh_release: the classes of {name} cannot be kept: {why} The old version stays. Hint: wait for more "
+        "records (with mode = 'hold' those that came do), or cluster anew with mode = 'recluster' (whoever has both "
         "versions can then intersect their classes)."
     )
     example = Example(
@@ -314,7 +314,7 @@ class LinkedVersionsNotAnonymousError(RefusedError):
     message_pattern = "by the same pseudonyms readers follow people through"
     message = (
         "{release}: by the same pseudonyms readers follow people through {others:list} and this version, and {why}. "
-        "Nothing was changed. Hint: keep classes (refresh = 'keep', or 'hold' where too few came), publish under "
+        "Nothing was changed. Hint: keep classes (mode = 'keep', or 'hold' where too few came), publish under "
         "another name, whose pseudonyms are others, or withhold the pseudonym."
     )
     example = Situation(
@@ -473,7 +473,7 @@ class CompositionUnknownError(DbanonError):
 
     message = (
         "{function}: nobody knows who is in {name}: its source had neither a person column nor a unique key. "
-        "Hint: declare one of role person, or name key columns in materialize."
+        "Hint: declare one of role person, or name key columns in create_release."
     )
     example = Example("FROM composition('safe_few', 'safe_few');", _VISITS)
 
@@ -483,7 +483,7 @@ class ReleaseChangedError(RefusedError):
 
     message = (
         "{function}: {name} is not what was released: {what}. Nothing was given out. "
-        "Hint: refresh it, or drop it and materialize it again."
+        "Hint: refresh it, or drop it and create it again."
     )
     example = Example("FROM certificate('safe');", (*SAFE, "DROP TABLE safe_metrics;"))
 

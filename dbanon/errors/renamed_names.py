@@ -3,7 +3,12 @@
 Errors state the new name; `dbanon.source.earlier_names` translates what a database stored under the old one.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
 PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "a": ("sort_quasi",),
@@ -61,11 +66,35 @@ FUNCTIONS: Mapping[str, str] = {
 }
 """The function that replaced a function."""
 
-COMMANDS: Mapping[str, str] = {"choose": "tradeoffs"}
+REFRESH_OPTIONS: Mapping[str, str] = {
+    "allow_delta": "allow_small_differences",
+    "pruned": "allow_deleted_rows",
+    "refresh": "mode",
+}
+"""The option that replaced an option of statements and functions that refresh a view."""
+
+COMMANDS: Mapping[str, str] = {"choose": "tradeoffs", "client": "write-client", "materialize": "create-release"}
 """The command that replaced a command of `dbanon`."""
 
-OPTIONS: Mapping[str, str] = {"--allow-delta": "--allow-small-differences", "--other": "--insensitive"}
-"""The option that replaced an option of commands."""
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "--allow-delta": ("--allow-small-differences",),
+    "--attach-writable": ("--attach-rw",),
+    "--every": ("--poll-interval",),
+    "--force": ("--overwrite", "--replace"),
+    "--into": ("--output",),
+    "--other": ("--insensitive",),
+    "--pruned": ("--allow-deleted-rows",),
+    "--recluster": ("--mode recluster",),
+    "--refresh": ("--mode",),
+    "--rows": ("--max-rows", "--sample-sizes"),
+    "--seconds": ("--statement-timeout",),
+    "--to": ("--output",),
+    "-d": ("--n-quasi-identifiers",),
+}
+"""The options that replaced an option; which one, depends on the command."""
+
+ARGUMENTS: Mapping[str, str] = {"--release": "NAME"}
+"""The argument that replaced an option."""
 
 ROLES: Mapping[str, str] = {"other": "insensitive"}
 """The role that replaced a role."""
@@ -123,6 +152,34 @@ def earlier_parameters(current_names: Collection[str]) -> list[str]:
             returned.
     """
     return [old for old in PARAMETERS if old not in current_names and current_parameter(old, current_names) is not None]
+
+
+def current_option(name: str, current_names: Collection[str]) -> str | None:
+    """Return the option that replaced an option, if a command has it now; None otherwise."""
+    return next((new for new in OPTIONS.get(name, ()) if new.split()[0] in current_names), None)
+
+
+def with_renamed_options(
+    *earlier_names: str,
+) -> Callable[[Callable[_Arguments, _Result]], Callable[_Arguments, _Result]]:
+    """Return a decorator for a function that refreshes a view: earlier names of its options raise TypeError.
+
+    Args:
+        earlier_names: The earlier names, of `REFRESH_OPTIONS`. The error states the new one.
+    """
+
+    def decorate(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+        @wraps(function)
+        def checked(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Result:
+            for old in earlier_names:
+                if old in named:
+                    hint = renamed_hint(old, REFRESH_OPTIONS[old])
+                    raise TypeError(f"{function.__name__}() got an unexpected keyword argument '{old}'.{hint}")
+            return function(*arguments, **named)
+
+        return checked
+
+    return decorate
 
 
 def renamed_hint(old: str, new: str | None) -> str:

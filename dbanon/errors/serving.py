@@ -17,7 +17,7 @@ class QuackExtensionMissingError(DbanonError):
         "{extension} in DuckDB {duckdb}."
     )
     example = Situation(
-        "It comes from `dbanon serve` and `dbanon client` where DuckDB's extensions are missing, or are made for "
+        "It comes from `dbanon serve` and `dbanon write-client` where DuckDB's extensions are missing, or are made for "
         "another version of DuckDB than the one that is installed.",
         ("serve", "1.5.5", "quack", "it is not installed"),
     )
@@ -125,7 +125,8 @@ class ReleasePendingError(DbanonError):
 
     outcome = "busy"
     example = Situation(
-        _READER + "for a release that is being made and takes longer than `--seconds`.", ("kacpc('patients', k=20)",)
+        _READER + "for a release that is being made and takes longer than `--statement-timeout`.",
+        ("kacpc('patients', k=20)",),
     )
 
     def __init__(self, call: str, why: str = "is being made") -> None:
@@ -137,8 +138,7 @@ class LimitExceededError(DbanonError):
 
     message = "{what}. Hint: ask for less, or ask the custodian of the data for a greater limit."
     example = Situation(
-        _READER + "where a statement takes longer, or needs or gives more, than `--seconds`, `--memory` and `--rows` "
-        "let it.",
+        _READER + "where a statement exceeds `--statement-timeout`, `--memory` or `--max-rows`.",
         ("The statement took longer than 30 seconds",),
     )
 

@@ -46,10 +46,10 @@ class SourceNotAppendOnlyError(RefusedError):
 
     message_pattern = "were only to be added to it"
     message = (
-        "refresh: {source} {why} since {view} read it, and rows were only to be added to it: a row that is read "
-        "twice would be published twice. Nothing was published. Hint: put these rows back as they were; pruned = "
-        "true, where rows that have left were deleted on purpose; or begin another stream, whose classes readers can "
-        "hold against those of this one."
+        "refresh_stream: {source} {why} since {view} read it, and rows were only to be added to it: a row that is read "
+        "twice would be published twice. Nothing was published. Hint: put these rows back as they were; "
+        "allow_deleted_rows = true if published rows were deleted on purpose; or begin another stream, whose classes "
+        "readers can compare with those of this one."
     )
     example = Example(_REFRESH, (*_GROWS, "DELETE FROM few WHERE patient_number = 100007;"))
 
@@ -70,16 +70,16 @@ class StreamSourceNotATableError(DbanonError):
 class PrunedWithoutOrderError(RefusedError):
     """A source with deleted rows whose order_by does not identify the new rows."""
 
-    message_pattern = "pruned = true reads the rows that come after"
+    message_pattern = "allow_deleted_rows = true reads the rows that come after"
     message = (
-        "refresh: pruned = true reads the rows that come after all others in the order_by of {view} "
+        "refresh_stream: allow_deleted_rows = true reads the rows that come after all others in the order_by of {view} "
         "({order_by:list}), since DuckDB gives the row ids of deleted rows to later ones; but in {source} {why}. "
         "Nothing was published. Hint: order a stream by a column that only grows, such as a sequence or the time of "
         "insertion. {view} goes on if you move the rows that it has not read to another table, delete those that "
-        "have left, refresh with pruned = true, insert the moved rows, and refresh without pruned."
+        "have left, refresh with allow_deleted_rows = true, insert the moved rows, and refresh without it."
     )
     example = Example(
-        "REFRESH STREAMING ANONYMIZED VIEW visits WITH (pruned = true);",
+        "REFRESH STREAMING ANONYMIZED VIEW visits WITH (allow_deleted_rows = true);",
         (*_GROWS, "INSERT INTO few SELECT * REPLACE (100000 AS patient_number) FROM few LIMIT 1;"),
     )
 
@@ -106,7 +106,7 @@ class StreamRolesChangedError(DbanonError):
     """A streaming view whose call would now publish other columns."""
 
     message = (
-        "refresh: {view} publishes its columns as they were when it was created, and roles have changed since: "
+        "refresh_stream: {view} publishes its columns as they were when it was created, and roles have changed since: "
         "{changes:list}. Nothing was published. Hint: declare them as they were, or drop {view} and create it anew."
     )
     example = Example(

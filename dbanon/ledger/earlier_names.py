@@ -12,10 +12,19 @@ from dbanon.errors import renamed_names
 from dbanon.sqltext import tokenizer
 from dbanon.table_functions.registry import resolve_function
 
+_EARLIER_DEFAULT_ALGORITHM = "kacpc"
+"""The algorithm of `anonymize` in stored calls that name none. This version stores the algorithm of every call."""
+
 
 def current_call(call: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a stored call (function, source, schema, parameters) with today's names of its parameters."""
-    return {**call, "parameters": current_parameters(call["function"], call["parameters"])}
+    """Return a copy of a stored call (function, source, schema, parameters) with today's names of its parameters.
+
+    A call of `anonymize` becomes a call of its algorithm.
+    """
+    function, parameters = call["function"], dict(call["parameters"])
+    if function == "anonymize":
+        function = parameters.pop("algorithm", _EARLIER_DEFAULT_ALGORITHM)
+    return {**call, "function": function, "parameters": current_parameters(function, parameters)}
 
 
 def current_parameters(function: str, parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def bases(source: Source, cursor: Any) -> tuple[str, ...]:
             base_names.add(str(qualified(*place[1:])))
             continue
         try:
-            base_names.add(attached_databases.ledger_name("materialize", cursor, place))
+            base_names.add(attached_databases.ledger_name("create_release", cursor, place))
         except errors.DatabaseIdentityUnavailableError:
             if place == source.place:
                 raise

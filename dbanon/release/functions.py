@@ -46,8 +46,11 @@ _PARAMETERS_BY_KIND = {
 }
 """Parameters that only functions of one kind have."""
 
+DEFAULT_ALGORITHM = "best"
+"""The algorithm of calls that name none."""
+
 _ALGORITHM_PARAMETER = Parameter(
-    "algorithm", Text("an algorithm's name"), "The algorithm that makes the classes.", "kacpc"
+    "algorithm", Text("an algorithm's name"), "The algorithm that makes the classes.", DEFAULT_ALGORITHM
 )
 _GENERIC_FUNCTIONS = {f"anonymize{ending}": kind for ending, kind in KIND_BY_ENDING.items()} | {
     "inference": "inference"

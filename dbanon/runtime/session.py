@@ -13,8 +13,8 @@ from typing import Any
 from dbanon.runtime.label_cache import LabelCache
 
 OnProgress = Callable[[float, float], None]
-"""A callback that receives the share of the work that is done (in a search: of its time or moves) and, in a search, the
-share of the initial loss that has been removed.
+"""A callback `progress(fraction_done, loss_removed)`: the fraction of the work that is done (in a search: of its time
+or moves) and, in a search, the fraction of the initial loss that has been removed.
 """
 
 

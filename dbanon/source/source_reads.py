@@ -186,5 +186,5 @@ def matched_files(pattern: str, cursor: Any) -> list[str]:
     try:
         rows = cursor.execute(f"SELECT file FROM system.main.glob({text(pattern)}) ORDER BY ALL ASC").fetchall()
     except Exception as error:
-        raise errors.UnreadableFileError("materialize", pattern, str(error).split("\n")[0]) from None
+        raise errors.UnreadableFileError("create_release", pattern, str(error).split("\n")[0]) from None
     return [file for (file,) in rows]

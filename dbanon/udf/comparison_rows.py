@@ -121,11 +121,11 @@ def comparison_array(
     n_total = sum(run.get("repeat", 0) for run in request["runs"])
     n_done, warmed_up, rows = 0, set[str](), list[dict[str, object]]()
 
-    def report_progress(fraction: float, saved: float = 0.0) -> None:
+    def report_progress(fraction_done: float, loss_removed: float = 0.0) -> None:
         """Pass the whole comparison's progress to the session's callback; `fraction` is the share of this run."""
         if current_session.on_progress is not None:
             current_session.on_progress(
-                (current_session.n_compared + (n_done + fraction) / n_total) / request["parts"], 0.0
+                (current_session.n_compared + (n_done + fraction_done) / n_total) / request["parts"], 0.0
             )
 
     with cluster_input.interrupt_check(request) as check, _RUN_LOCK:

@@ -1,4 +1,4 @@
-"""Defer new records until they can form a class that meets the model (`refresh = 'hold'`).
+"""Defer new records until they can form a class that meets the model (`mode = 'hold'`).
 
 A version is created as if deferred records did not exist: they are removed from the source first, and rows of the
 membership list them. So nothing about them is published, and every later version treats them as new.

@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 
 from dbanon import errors
+from dbanon.errors import renamed_names
 from dbanon.ledger import (
     deliveries,
     publishing_lock,
@@ -74,7 +75,8 @@ def create_release(
         allow_small_differences: Publish versions even if they differ by sets of too few records.
         replace: Create the next version of a release with another definition.
         disjoint_from: Releases or tables about other people, with which nothing is compared; the ledger stores this.
-        progress: Called with the fraction of the search that is complete, and the fraction of the loss that it saved.
+        progress: Called as `progress(fraction_done, loss_removed)`: the fraction of the search that is done, and of the
+            loss that has been removed.
         **parameters: Parameters of the table function of the algorithm. With `improve="5s"` classes are improved for
             that time (Ctrl-C ends the search), and the ledger stores the number of moves.
 
@@ -90,26 +92,26 @@ def create_release(
     Also raises the errors of a call of the table function. Issues DisclosureWarning if people are narrowed, and
     `composition` is "warn".
     """
-    transactions.check_no_transaction("materialize", connection)
-    release_target.check_choice("materialize", "composition", composition, ("warn", "refuse"))
+    transactions.check_no_transaction("create_release", connection)
+    release_target.check_choice("create_release", "composition", composition, ("warn", "refuse"))
+    check_algorithm("create_release", algorithm)
     if several.has_related_tables(parameters):
         call_parameters = parameters if key is None else {**parameters, "key": key}
         return related_release.create_related_release(
             connection, name, algorithm, source, call_parameters, allow_small_differences, composition
         )
     call_parameters = json.loads(json.dumps(parameters, default=str))
-    check_algorithm("materialize", algorithm)
     with (
-        _release_session("materialize", connection) as (current_session, cursor, delivery),
+        _release_session("create_release", connection) as (current_session, cursor, delivery),
         report_progress(current_session, progress),
     ):
         location = release_target.current_location(connection)
         name, delivery_place = deliveries.local_name_and_target(name, cursor, location[0])
-        limited_parameters = search_budget.replace_time_limit("materialize", call_parameters)
+        limited_parameters = search_budget.replace_time_limit("create_release", call_parameters)
         call = make_call(current_session, cursor, algorithm, {"tbl": source}, limited_parameters, location)
-        target = release_target.release_place("materialize", name, call.source(), location, cursor)
+        target = release_target.release_place("create_release", name, call.source(), location, cursor)
         # Before planning: a policy table that is new is a change.
-        with publishing_lock.publishing_turn(current_session, "materialize", name, target[0]):
+        with publishing_lock.publishing_turn(current_session, "create_release", name, target[0]):
             spec = resolve.resolve_spec(call, (target[1], target[2]))
             _check_keepable(cursor, spec, target[0])
             person_key = _key_columns(spec, key) or resolve.unique_key(spec, cursor)
@@ -125,12 +127,12 @@ def create_release(
             if not earlier_versions and current_session.on_review is not None:
                 current_session.on_review(pre_release_review.review_lines(call, spec, target))
             spec, call_parameters = search_budget.count_timed_moves(
-                "materialize", current_session, cursor, spec, call_parameters
+                "create_release", current_session, cursor, spec, call_parameters
             )
             definition = _definition(algorithm, spec, source, call_parameters)
             entry = _created_entry(cursor, target, definition, spec, person_key, earlier_versions, disjoint_from)
             version_options = VersionOptions(
-                "materialize", allow_small_differences, composition, delivery_target=delivery_target
+                "create_release", allow_small_differences, composition, delivery_target=delivery_target
             )
             if not published_versions:
                 return _create_first(cursor, entry, spec, name, version_options)
@@ -186,8 +188,8 @@ def _check_keepable(cursor: Any, spec: ReleaseSpec, database: str) -> None:
         ReadOnlyDatabaseError: The ledger cannot be written.
     """
     if spec.run.noise is not None:
-        raise errors.NoiseNotMaterializableError("materialize", spec.run.noise.asked, spec.function)
-    release_target.check_writable(cursor, "materialize", database)
+        raise errors.NoiseNotMaterializableError("create_release", spec.run.noise.asked, spec.function)
+    release_target.check_writable(cursor, "create_release", database)
 
 
 def _definition(algorithm: str, spec: ReleaseSpec, source: str, call_parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -199,11 +201,12 @@ def _definition(algorithm: str, spec: ReleaseSpec, source: str, call_parameters:
     return {"function": algorithm, "source": stored_name, "schema": schema, "parameters": call_parameters}
 
 
+@renamed_names.with_renamed_options("allow_delta", "refresh")
 def refresh_release(
     connection: Any,
     name: str,
     *,
-    refresh: str = "keep",
+    mode: str = "keep",
     allow_small_differences: bool = False,
     composition: str = "warn",
     if_stale: bool = False,
@@ -216,7 +219,7 @@ def refresh_release(
     Args:
         connection: A connection of `dbanon.connect`, or one that is attached. It must have no open transaction.
         name: The name of the release.
-        refresh: "keep" leaves published records in their classes and clusters only new ones. "hold" also keeps classes,
+        mode: "keep" leaves published records in their classes and clusters only new ones. "hold" also keeps classes,
             and defers new records that are too few or miss the model until a later refresh has enough of them.
             "recluster" clusters all records again; a reader of both versions can intersect their classes.
         allow_small_differences: Publish rows that classes gain or lose even if these miss the model; the ledger stores
@@ -235,35 +238,39 @@ def refresh_release(
     Raises:
         UnknownReleaseError: There is no such release.
         SmallDifferencesRefusedError: Classes gain or lose rows that miss the model; the old version stays.
-        CannotKeepClassesError: Classes cannot be kept; only `refresh="recluster"` clusters them again.
+        CannotKeepClassesError: Classes cannot be kept; only `mode="recluster"` clusters them again.
         CompositionRefusedError: People are narrowed, and `composition` is "refuse".
 
     Also raises the errors of a call of the table function.
     """
-    transactions.check_no_transaction("refresh", connection)
-    release_target.check_choice("refresh", "refresh", refresh, REFRESH_MODES)
-    release_target.check_choice("refresh", "composition", composition, ("warn", "refuse"))
-    with _release_session("refresh", connection) as (current_session, cursor, delivery):
+    transactions.check_no_transaction("refresh_release", connection)
+    release_target.check_choice("refresh_release", "mode", mode, REFRESH_MODES)
+    release_target.check_choice("refresh_release", "composition", composition, ("warn", "refuse"))
+    with _release_session("refresh_release", connection) as (current_session, cursor, delivery):
         location = release_target.current_location(connection)
         path = catalog.SearchPath.from_setting(*location)
-        database = releases.find_published("refresh", name, cursor, path).database
-        with publishing_lock.publishing_turn(current_session, "refresh", name, database):
-            release_target.check_writable(cursor, "refresh", database)
+        database = releases.find_published("refresh_release", name, cursor, path).database
+        with publishing_lock.publishing_turn(current_session, "refresh_release", name, database):
+            release_target.check_writable(cursor, "refresh_release", database)
             rehash.rehash(current_session, cursor, database)
-            old = releases.find_published("refresh", name, cursor, path)
+            old = releases.find_published("refresh_release", name, cursor, path)
             delivery_target = delivery.recorded_target(
                 (old.database, old.schema, old.name), deliveries.target_alias(name, cursor, location[0])
             )
             spec = releases.current_spec(old, current_session, cursor)
             if if_stale and release_status.is_fresh(old, spec, cursor):
-                return current_release(cursor, old, with_deferred=refresh == "hold")
+                return current_release(cursor, old, with_deferred=mode == "hold")
             return _refresh(
                 cursor,
                 old,
                 spec,
-                refresh,
+                mode,
                 VersionOptions(
-                    "refresh", allow_small_differences, composition, erase=erase, delivery_target=delivery_target
+                    "refresh_release",
+                    allow_small_differences,
+                    composition,
+                    erase=erase,
+                    delivery_target=delivery_target,
                 ),
             )
 
@@ -457,13 +464,13 @@ def drop_release(connection: Any, name: str, *, if_exists: bool = False) -> None
         UnknownReleaseError: There is no such release, and `if_exists` is false.
         DeliveryFailedError: The copy could not be dropped.
     """
-    transactions.check_no_transaction("drop", connection)
+    transactions.check_no_transaction("drop_release", connection)
     current_session = session.find_session(getattr(connection, "raw", connection))
     with current_session.cursor() as cursor:
         location = release_target.current_location(connection)
         try:
             with publishing_lock.publishing_turn(
-                current_session, "drop", name, _release_database("drop", name, cursor, location)
+                current_session, "drop_release", name, _release_database("drop_release", name, cursor, location)
             ):
                 _drop(cursor, name, location)
         except errors.UnknownReleaseError:
@@ -498,11 +505,14 @@ def _drop(cursor: Any, name: str, location: Sequence[str]) -> None:
     if tables is not None and tables.status == "published":
         related_release.drop(cursor, tables)
         return
-    old = releases.find_published("drop", name, cursor, path)
-    release_target.check_writable(cursor, "drop", old.database)
+    old = releases.find_published("drop_release", name, cursor, path)
+    release_target.check_writable(cursor, "drop_release", old.database)
     alias = deliveries.target_alias(name, cursor, location[0])
-    with postgres_delivery.drop_copy_first("drop", cursor, old, alias), transactions.transaction(cursor, "drop", name):
-        _check_published(cursor, "drop", old)
+    with (
+        postgres_delivery.drop_copy_first("drop_release", cursor, old, alias),
+        transactions.transaction(cursor, "drop_release", name),
+    ):
+        _check_published(cursor, "drop_release", old)
         deliveries.forget_target(cursor, (old.database, old.schema, old.name))
         for ending in TABLES:
             cursor.execute(f"DROP TABLE IF EXISTS {old.table(ending)}")
@@ -628,7 +638,7 @@ def _key_columns(spec: ReleaseSpec, key: str | Sequence[str] | None) -> tuple[st
     if key is None or spec.roles.person is not None:
         return None
     columns = [key] if isinstance(key, str) else key
-    return tuple(spec.source.column("materialize", column, "key") for column in columns)
+    return tuple(spec.source.column("create_release", column, "key") for column in columns)
 
 
 def _check_published(cursor: Any, function: str, entry: LedgerEntry) -> None:

@@ -26,7 +26,7 @@ from dbanon.views.build_version import Release, library_versions, list_literal, 
 _RESULT_TABLE = identifier("dbanon related release")
 """A temporary table: one row with the whole result, while the tables are created."""
 
-_FUNCTION = "materialize"
+_FUNCTION = "create_release"
 
 
 def create_related_release(
@@ -119,8 +119,8 @@ def _target(name: str, related_tables: RelatedTables, location: Sequence[str], c
 
 def drop(cursor: Any, release: RelatedRelease) -> None:
     """Drop all tables of a release of related tables, and set its status in the ledger to "dropped"."""
-    release_target.check_writable(cursor, "drop", release.database)
-    with transactions.transaction(cursor, "drop", release.display_name):
+    release_target.check_writable(cursor, "drop_release", release.database)
+    with transactions.transaction(cursor, "drop_release", release.display_name):
         for ending in release.endings:
             cursor.execute(f"DROP TABLE IF EXISTS {release.table(ending)}")
         cursor.execute(f"UPDATE {release.ledger} SET status = 'dropped' WHERE {release.row}")

@@ -80,7 +80,7 @@ def fulfil_request(
     database = str(raw.execute("SELECT system.main.current_database()").fetchall()[0][0])
     current = session.find_session(raw)
     with (
-        publishing_lock.publishing_turn(current, "materialize", source, database),
+        publishing_lock.publishing_turn(current, "create_release", source, database),
         current.cursor() as cursor,
     ):
         permission, asking = _current_permission(cursor, database, reader, algorithm, source, parameters)

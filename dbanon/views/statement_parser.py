@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 
 from dbanon import errors
+from dbanon.errors import renamed_names
 from dbanon.sqltext.tokenizer import Token, code_tokens
 from dbanon.table_functions.registry import table_functions
 
@@ -22,21 +23,21 @@ SYNTAX = {
     "[WITH (composition = 'refuse', allow_small_differences = true, disjoint_from = ['other'])] "
     "AS SELECT * FROM kacpc('table', k = 10)",
     REFRESH: "REFRESH MATERIALIZED ANONYMIZED VIEW name "
-    "[WITH (refresh = 'hold', allow_small_differences = true, if_stale = true, erase = true, composition = 'refuse')]",
+    "[WITH (mode = 'hold', allow_small_differences = true, if_stale = true, erase = true, composition = 'refuse')]",
     DROP: "DROP MATERIALIZED ANONYMIZED VIEW [IF EXISTS] name",
     CREATE_STREAM: "CREATE STREAMING ANONYMIZED VIEW [IF NOT EXISTS] name AS "
     "SELECT * FROM fads('table', k = 10, delta = 1000, order_by = 'ts')",
-    REFRESH_STREAM: "REFRESH STREAMING ANONYMIZED VIEW name [WITH (flush = true, pruned = true)]",
+    REFRESH_STREAM: "REFRESH STREAMING ANONYMIZED VIEW name [WITH (flush = true, allow_deleted_rows = true)]",
     DROP_STREAM: "DROP STREAMING ANONYMIZED VIEW [IF EXISTS] name",
 }
 """The syntax of each statement, for messages."""
 
 _OPTIONS = {
     CREATE: ("composition", "allow_small_differences", "disjoint_from"),
-    REFRESH: ("refresh", "allow_small_differences", "composition", "if_stale", "erase"),
-    REFRESH_STREAM: ("flush", "pruned"),
+    REFRESH: ("mode", "allow_small_differences", "composition", "if_stale", "erase"),
+    REFRESH_STREAM: ("flush", "allow_deleted_rows"),
 }
-_FLAGS = ("allow_small_differences", "if_stale", "erase", "flush", "pruned")
+_FLAGS = ("allow_small_differences", "if_stale", "erase", "flush", "allow_deleted_rows")
 _LISTS = ("disjoint_from",)
 CREATES = (CREATE, CREATE_STREAM)
 _CONDITIONS = dict.fromkeys(CREATES, ("IF", "NOT", "EXISTS")) | dict.fromkeys((DROP, DROP_STREAM), ("IF", "EXISTS"))
@@ -273,7 +274,9 @@ class _StatementParser:
                 raise self.syntax_error("an option: " + " or ".join(accepted_options))
             name = self.take_text().lower()
             if name not in accepted_options:
-                raise errors.UnknownParameterError(f"{self.statement} WITH", name, accepted_options)
+                raise errors.UnknownParameterError(
+                    f"{self.statement} WITH", name, accepted_options, renamed_names.REFRESH_OPTIONS
+                )
             if name in parsed:
                 raise errors.RepeatedArgumentError(self.statement, name)
             self.expect("=")

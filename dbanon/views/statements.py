@@ -9,7 +9,7 @@ from dbanon.release.spec import related_parameters as several
 from dbanon.runtime import session
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal
 from dbanon.table_functions import arguments, shadowed_literals
-from dbanon.table_functions.registry import table_functions
+from dbanon.table_functions.registry import resolve_function, table_functions
 from dbanon.views import materialize, streaming
 from dbanon.views.statement_parser import (
     CREATE,
@@ -96,6 +96,9 @@ def run_statement(
     if view.statement == REFRESH_STREAM:
         return _stream_row(streaming.refresh_stream(connection, name, **options))
     function, source, parameter_values = evaluate_call(connection, rewrite(view.query), parameters)
+    if (algorithm := resolve_function(function, parameter_values).algorithm) is not None:
+        function = algorithm  # the ledger stores the algorithm of anonymize(...), so that its default may change
+        parameter_values.pop("algorithm", None)
     if view.statement == CREATE_STREAM:
         try:
             return _stream_row(streaming.create_stream(connection, name, function, source, **parameter_values))

@@ -95,7 +95,7 @@ def check_refresh(
     for description, query in checks:
         n_wrong = cursor.execute(qualify_builtins(query)).fetchall()[0][0]
         if n_wrong:
-            raise errors.GateRefusedError("refresh", description, n_wrong)
+            raise errors.GateRefusedError("refresh_stream", description, n_wrong)
 
 
 def _query_wrong_rows(old_entry: StreamEntry, refresh: RefreshRecords, last: int) -> str:

@@ -148,7 +148,7 @@ def read_new_rows(
     unread: UnreadRows,
     *,
     flush: bool = False,
-    pruned: bool = False,
+    allow_deleted_rows: bool = False,
     is_kept: bool = True,
 ) -> StreamRefreshResult:
     """Read unread rows, publish the records that are due, and keep the others pending.
@@ -163,7 +163,7 @@ def read_new_rows(
         options: The parameters of its call.
         unread: The rows to read.
         flush: Publish or suppress all records, so that none stays pending.
-        pruned: Whether rows that are no longer pending were deleted from the source.
+        allow_deleted_rows: Whether rows that are no longer pending were deleted from the source.
         is_kept: Whether source and view keep rows that were read; a pipe deletes them.
 
     Raises:
@@ -171,7 +171,7 @@ def read_new_rows(
     """
     reading = _rows_to_read(cursor, entry, spec, unread)
     if not reading.new and not (flush and entry.waiting):
-        if pruned or entry.mark is None:
+        if allow_deleted_rows or entry.mark is None:
             _update_position(cursor, entry, spec, reading)
         return StreamRefreshResult(entry.display_name, 0, 0, 0, entry.waiting, entry.classes)
     segment = StreamSegment.from_bytes(entry.state, entry.arrived, is_last=flush)
@@ -207,22 +207,22 @@ def _refresh_records(statement: AppendStatement, reading: _RowsToRead, options: 
     )
 
 
-def unread_rows(cursor: Any, entry: StreamEntry, spec: ReleaseSpec, *, pruned: bool = False) -> UnreadRows:
+def unread_rows(cursor: Any, entry: StreamEntry, spec: ReleaseSpec, *, allow_deleted_rows: bool = False) -> UnreadRows:
     """Return the rows of its source that a stream has not read, after checking those that it has read.
 
     Args:
         cursor: A cursor within the transaction of the refresh.
         entry: The stream as the ledger has it.
         spec: The release spec of its call.
-        pruned: Whether rows that are no longer pending were deleted. Then row ids identify no row: the pending records
-            are found by their values, and new rows by `order_by`.
+        allow_deleted_rows: Whether rows that are no longer pending were deleted. Then row ids identify no row: the
+            pending records are found by their values, and new rows by `order_by`.
 
     Raises:
         SourceNotAppendOnlyError: Rows that were read are missing or changed.
         PrunedWithoutOrderError: Rows were deleted, and `order_by` does not identify those that were read.
     """
     source = spec.source
-    if pruned:
+    if allow_deleted_rows:
         _check_pending(cursor, entry, source, by_row=False)
         return _unread_of_pruned(cursor, entry, spec)
     n_rows = _rows_until(cursor, source, entry.last_row)

@@ -12,6 +12,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.algorithms import streams
+from dbanon.errors import renamed_names
 from dbanon.errors.warnings import DisclosureWarning, warn
 from dbanon.ledger import publishing_lock, same_source, streams as stream_ledger, transactions
 from dbanon.ledger.composition import overlap
@@ -102,7 +103,10 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
                 return stream_refresh.create_tables(cursor, stream_entry, spec, call.options)
 
 
-def refresh_stream(connection: Any, name: str, *, flush: bool = False, pruned: bool = False) -> StreamRefreshResult:
+@renamed_names.with_renamed_options("pruned")
+def refresh_stream(
+    connection: Any, name: str, *, flush: bool = False, allow_deleted_rows: bool = False
+) -> StreamRefreshResult:
     """Read the rows that were added to the source of a streaming view, and publish the records that are due.
 
     A record is due when the stream algorithm has put it into a class or suppressed it; the others stay pending.
@@ -111,9 +115,9 @@ def refresh_stream(connection: Any, name: str, *, flush: bool = False, pruned: b
         connection: The connection.
         name: The name of the streaming view.
         flush: Publish or suppress all pending records, as at the end of the stream.
-        pruned: Rows that are no longer pending were deleted from the source on purpose. New rows are those whose
-            `order_by` is after that of all rows read before, since DuckDB gives the row ids of deleted rows to later
-            ones.
+        allow_deleted_rows: Accept that rows that are no longer pending were deleted from the source. New rows are those
+            whose `order_by` is after that of all rows read before, since DuckDB gives the row ids of deleted rows to
+            later ones.
 
     Returns:
         The numbers of records that were read, published and suppressed, and that are pending now.
@@ -127,7 +131,7 @@ def refresh_stream(connection: Any, name: str, *, flush: bool = False, pruned: b
 
     If it raises an error, the view, the pending records and the ledger stay as they were.
     """
-    return _refresh(connection, name, flush=flush, pruned=pruned, is_kept=True)
+    return _refresh(connection, name, flush=flush, allow_deleted_rows=allow_deleted_rows, is_kept=True)
 
 
 def read_appended(connection: Any, name: str, *, flush: bool = False) -> StreamRefreshResult:
@@ -136,10 +140,12 @@ def read_appended(connection: Any, name: str, *, flush: bool = False) -> StreamR
     For pipes, which delete rows from source and view once they are read: all rows of the source are read, and earlier
     rows are not looked for. With `flush`, all pending records are published or suppressed.
     """
-    return _refresh(connection, name, flush=flush, pruned=False, is_kept=False)
+    return _refresh(connection, name, flush=flush, allow_deleted_rows=False, is_kept=False)
 
 
-def _refresh(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept: bool) -> StreamRefreshResult:
+def _refresh(
+    connection: Any, name: str, *, flush: bool, allow_deleted_rows: bool, is_kept: bool
+) -> StreamRefreshResult:
     """Refresh a streaming view in one transaction.
 
     Args:
@@ -173,12 +179,19 @@ def _refresh(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept: 
             spec = streams_plan.resolve_stream_spec(call, streams.find(stream_entry.system))
             _check_roles(stream_entry, plan.role_by_column(spec))
             if is_kept:
-                unread = stream_refresh.unread_rows(cursor, stream_entry, spec, pruned=pruned)
+                unread = stream_refresh.unread_rows(cursor, stream_entry, spec, allow_deleted_rows=allow_deleted_rows)
             else:
                 stream_entry = replace(stream_entry, mark=None)
                 unread = stream_refresh.UnreadRows.after_row(-1)
             return stream_refresh.read_new_rows(
-                cursor, stream_entry, spec, call.options, unread, flush=flush, pruned=pruned, is_kept=is_kept
+                cursor,
+                stream_entry,
+                spec,
+                call.options,
+                unread,
+                flush=flush,
+                allow_deleted_rows=allow_deleted_rows,
+                is_kept=is_kept,
             )
 
 

@@ -67,7 +67,7 @@ def remember_database(cursor: Any, source: catalog.Source) -> None:
     Does nothing for a source in DuckDB, or if the DuckDB database that holds the policy has no table for this.
     """
     if source.foreign is not None and catalog.has_table(cursor, source.home, "foreign_database"):
-        attached_databases.record_identity("materialize", cursor, source.database, source.foreign)
+        attached_databases.record_identity("create_release", cursor, source.database, source.foreign)
 
 
 def source_schema(source: catalog.Source) -> str:

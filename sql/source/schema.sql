@@ -239,7 +239,7 @@ ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS hashes MAP(VARCHAR, VARCHAR)
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS source_tables VARCHAR[];        -- tables and files behind the source
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS unchecked_against VARCHAR[];    -- versions compared by published counts only
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS withheld_after_erasure BIGINT;       -- records left out since an erasure
-ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS waiting BIGINT;         -- records that came and wait (refresh = 'hold')
+ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS waiting BIGINT;         -- records that came and wait (mode = 'hold')
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS waiting_persons BIGINT; -- the people behind them, where a column tells
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS keys MAP(VARCHAR, VARCHAR); -- of made columns: what values follow from, id of the key
 ALTER TABLE dbanon.membership ADD COLUMN IF NOT EXISTS label_hash UBIGINT;  -- of the published quasi-identifiers

@@ -482,5 +482,5 @@ def test_refreshed_release_is_clustered_again(tmp_path: Any) -> None:
         ):
             dbanon.refresh_release(con, "safe")
         with pytest.warns(UserWarning):
-            release = dbanon.refresh_release(con, "safe", refresh="recluster", allow_small_differences=True)
+            release = dbanon.refresh_release(con, "safe", mode="recluster", allow_small_differences=True)
         assert release.records == 39

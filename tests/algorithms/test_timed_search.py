@@ -115,11 +115,11 @@ def test_the_command_line(tmp_path: Path, people: pd.DataFrame) -> None:
     columns = ["--qi", "age", "--qi", "zip", "--sensitive", "disease", "--algorithm", "kacpc"]
     call = ["anonymize", str(tmp_path / "people.csv"), "-k", "5", *columns, "-o", str(out), "--json"]
     plain_document = json.loads(CliRunner().invoke(main, call).stdout)
-    better = json.loads(CliRunner().invoke(main, [*call, "--force", "--improve", "200ms"]).stdout)
-    counted_document = json.loads(CliRunner().invoke(main, [*call, "--force", "--improve", "2000"]).stdout)
+    better = json.loads(CliRunner().invoke(main, [*call, "--overwrite", "--improve", "200ms"]).stdout)
+    counted_document = json.loads(CliRunner().invoke(main, [*call, "--overwrite", "--improve", "2000"]).stdout)
     assert better["metrics"]["precision"] > plain_document["metrics"]["precision"]
     assert counted_document["metrics"]["precision"] > plain_document["metrics"]["precision"]
-    outcome = CliRunner().invoke(main, [*call, "--force", "--improve", "soon"])
+    outcome = CliRunner().invoke(main, [*call, "--overwrite", "--improve", "soon"])
     assert outcome.exit_code == 2
     assert "improve must be a number of moves" in outcome.output
     assert outcome.output.count("\n") == 1
@@ -134,7 +134,7 @@ def test_invalid_time_raises(con: Any, given: str) -> None:
 
 @pytest.mark.parametrize(("given", "seconds"), [("5s", 5), ("500ms", 0.5), (" 1.5 MIN ", 90), (20000, None)])
 def test_times(given: object, seconds: float | None) -> None:
-    assert search_budget.time_limit_s("materialize", {"Improve": given}) == seconds
+    assert search_budget.time_limit_s("create_release", {"Improve": given}) == seconds
 
 
 def test_a_table_function_takes_no_time(con: Any) -> None:

@@ -111,8 +111,8 @@ def test_commands_accept_memory_options(tmp_path: Path, monkeypatch: pytest.Monk
     second_outcome = typed("shell", "clinic.duckdb", "-c", "CREATE TABLE people AS FROM 'people.csv'")
     assert second_outcome.exit_code == 0, second_outcome.output
     call = ("kacpc", "people", "-k", "4", "-p", "qi=age", "--quiet")
-    assert typed("materialize", "clinic.duckdb", "safe", *call, *bounds).exit_code == 0
-    assert typed("refresh", "clinic.duckdb", "safe", "--recluster", *bounds).exit_code == 0
+    assert typed("create-release", "clinic.duckdb", "safe", *call, *bounds).exit_code == 0
+    assert typed("refresh", "clinic.duckdb", "safe", "--mode", "recluster", *bounds).exit_code == 0
     assert typed("anonymize", "people.csv", "-k", "4", "--qi", "age", "-o", "safe.csv", *bounds).exit_code == 0
 
 

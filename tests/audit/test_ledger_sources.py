@@ -212,7 +212,7 @@ def test_a_table_of_other_columns_is_no_release(made: Any) -> None:
 
 @pytest.mark.exhaustive
 def test_a_dropped_release_is_none_and_a_new_version_is_one(made: Any) -> None:
-    dbanon.refresh_release(made, "safe", refresh="recluster", allow_small_differences=True)
+    dbanon.refresh_release(made, "safe", mode="recluster", allow_small_differences=True)
     assert made.execute("SELECT version, status FROM releases()").fetchall() == [(1, "replaced"), (2, "published")]
     assert rows(made, "disclosure('safe')") == rows(made, "disclosure('safe', source = 'visits')")
     dbanon.drop_release(made, "safe")

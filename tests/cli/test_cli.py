@@ -52,16 +52,17 @@ def query(path: str, sql: str) -> list[Any]:
 @pytest.mark.exhaustive
 def test_a_release_from_beginning_to_end(clinic: str, tmp_path: Path) -> None:
     message = done(
-        "materialize", clinic, "safe", "kacpc", "patients", "-p", "k=5", "-p", "qi=['age', 'zip']", "--key", "pid"
+        "create-release", clinic, "safe", "kacpc", "patients", "-p", "k=5", "-p", "qi=['age', 'zip']", "--key", "pid"
     )
     assert message.startswith("safe version 1: 120 records in ")
     assert query(clinic, "SELECT count(*) FROM safe") == [(120,)]
     assert query(clinic, "SELECT person_key FROM dbanon.release") == [(["pid"],)]
     assert done("refresh", clinic, "safe").startswith("safe version 2")
-    assert done("refresh", clinic, "safe", "--refresh", "hold").endswith("classes. Waiting: 0 records.\n")
-    assert "exclude each other" in run("refresh", clinic, "safe", "--refresh", "hold", "--recluster").output
-    assert "'keep', 'hold', 'recluster'" in run("refresh", clinic, "safe", "--refresh", "hodl").output
-    assert done("refresh", clinic, "safe", "--recluster", "--allow-small-differences").startswith("safe version 3")
+    assert done("refresh", clinic, "safe", "--mode", "hold").endswith("classes. Waiting: 0 records.\n")
+    assert "'keep', 'hold', 'recluster'" in run("refresh", clinic, "safe", "--mode", "hodl").output
+    assert done("refresh", clinic, "safe", "--mode", "recluster", "--allow-small-differences").startswith(
+        "safe version 3"
+    )
     assert "kacpc" in done("releases", clinic)
     assert "verified: by the release gate" in done("certificate", clinic, "safe")
     assert json.loads(done("certificate", clinic, "safe", "--json"))["release"]["version"]["value"] == "3"
@@ -71,7 +72,7 @@ def test_a_release_from_beginning_to_end(clinic: str, tmp_path: Path) -> None:
     assert "Hint: --overwrite" in refusal_message("report", clinic, "safe", "-o", str(page))
     assert json.loads(done("report", clinic, "safe", "--outgoing", "--json"))["html"].startswith("<!DOCTYPE html>")
     out = tmp_path / "out.duckdb"
-    order = ("publish", clinic, "--release", "safe", "--to", str(out))
+    order = ("publish", clinic, "safe", "--output", str(out))
     assert done(*order, "--classes", "--storage-version", "v1.2.0") == f"{out}\n"
     assert query(str(out), "SELECT count(*) FROM safe_classes")[0][0] > 1
     assert "exists already" in refusal_message(*order)
@@ -82,27 +83,41 @@ def test_a_release_from_beginning_to_end(clinic: str, tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_another_definition_and_a_warning(clinic: str) -> None:
-    done("materialize", clinic, "safe", "kacpc", "patients", "-p", "k=5", "--key", "pid")
-    assert "exists already" in refusal_message("materialize", clinic, "safe", "mondrian", "patients", "-p", "k=5")
-    replaced = ("materialize", clinic, "safe", "mondrian", "patients", "-p", "k=6", "--key", "pid", "--replace")
+    done("create-release", clinic, "safe", "kacpc", "patients", "-p", "k=5", "--key", "pid")
+    assert "exists already" in refusal_message("create-release", clinic, "safe", "mondrian", "patients", "-p", "k=5")
+    replaced = ("create-release", clinic, "safe", "mondrian", "patients", "-p", "k=6", "--key", "pid", "--replace")
     assert "--allow-small-differences" in refusal_message(*replaced, code=3)
     done(*replaced, "--allow-small-differences")
-    other = ("materialize", clinic, "two", "kacpc", "patients", "-p", "k=4", "-p", "weights={'zip': 9}", "--key", "pid")
+    other = (
+        "create-release",
+        clinic,
+        "two",
+        "kacpc",
+        "patients",
+        "-p",
+        "k=4",
+        "-p",
+        "weights={'zip': 9}",
+        "--key",
+        "pid",
+    )
     refusal_message(*other, "--composition", "refuse", "--quiet", code=3)
     result = run(*other)
     assert result.exit_code == 0 and "Warning: two: beside other releases of the same people" in result.stderr
 
 
 def test_mistakes_are_one_line(clinic: str, tmp_path: Path) -> None:
-    assert "k is missing" in refusal_message("materialize", clinic, "safe", "kacpc", "patients", code=2)
-    assert "Did you mean 'patients'" in refusal_message("materialize", clinic, "safe", "kacpc", "patient", "-p", "k=5")
-    assert "kacpc" in refusal_message("materialize", clinic, "safe", "kacp", "patients", "-p", "k=5", code=2)
+    assert "k is missing" in refusal_message("create-release", clinic, "safe", "kacpc", "patients", code=2)
+    assert "Did you mean 'patients'" in refusal_message(
+        "create-release", clinic, "safe", "kacpc", "patient", "-p", "k=5"
+    )
+    assert "kacpc" in refusal_message("create-release", clinic, "safe", "kacp", "patients", "-p", "k=5", code=2)
     assert "no parameter 'kk'" in refusal_message(
-        "materialize", clinic, "safe", "kacpc", "patients", "-p", "kk=5", code=2
+        "create-release", clinic, "safe", "kacpc", "patients", "-p", "kk=5", code=2
     )
     for command in ("refresh", "drop", "certificate", "report"):
         assert "no published release nothing" in refusal_message(command, clinic, "nothing")
-    assert "no published release nothing" in refusal_message("publish", clinic, "--release", "nothing", "--to", "x.csv")
+    assert "no published release nothing" in refusal_message("publish", clinic, "nothing", "--output", "x.csv")
     (tmp_path / "text.duckdb").write_text("no database")
     assert "not a valid DuckDB" in refusal_message("releases", str(tmp_path / "text.duckdb"))
 
@@ -178,7 +193,7 @@ def test_existing_files_kept_unless_forced(people: str, tmp_path: Path) -> None:
     refusal_message(*call)
     assert out.read_text() == "mine"
     assert [p.name for p in tmp_path.iterdir() if p.suffix == ".csv"].count("safe.csv") == 1
-    done(*call, "--force", "--quiet")
+    done(*call, "--overwrite", "--quiet")
     assert out.read_text() != "mine"
 
 
@@ -265,5 +280,5 @@ def test_unmentioned_columns_listed_for_review(tmp_path: Path) -> None:
     assert message.exit_code == 0
     assert "Withheld, for review: Bemerkung, x. " in message.stderr
     assert "review" not in message.stdout
-    assert "review" not in run(*order, "--force", "-p", "withhold=['bemerkung', 'pid', 'x']").stderr
-    assert run(*order, "--force", "--quiet").output == ""
+    assert "review" not in run(*order, "--overwrite", "-p", "withhold=['bemerkung', 'pid', 'x']").stderr
+    assert run(*order, "--overwrite", "--quiet").output == ""

@@ -33,16 +33,16 @@ def test_runs_are_shown_kept_and_drawn(clinic: str, tmp_path: Path) -> None:
     assert shown_call.exit_code == 0, shown_call.stderr
     assert "mdav" in shown_call.stdout and "precision" in shown_call.stdout
     plot = tmp_path / "runs.svg"
-    kept_call = call(*words, "--into", "runs", "--plot", str(plot), "--json")
+    kept_call = call(*words, "--output", "runs", "--plot", str(plot), "--json")
     assert kept_call.exit_code == 0, kept_call.stderr
     rows = json.loads(kept_call.stdout)
     assert [(row["algorithm"], row["k"], row["metric"]) for row in rows] == [
         (a, k, m) for a in ("mdav", "kacpc") for k in (3, 5) for m in ("precision", "ncp")
     ]
     assert plot.read_text().startswith("<?xml")
-    extra_call = call(*words[:4], "3,5,9", *words[5:], "--into", "runs", "--json")
+    extra_call = call(*words[:4], "3,5,9", *words[5:], "--output", "runs", "--json")
     assert len(json.loads(extra_call.stdout)) == 12
-    other = call(*words, "--into", "runs", "-p", "metrics=ncp")
+    other = call(*words, "--output", "runs", "-p", "metrics=ncp")
     assert other.exit_code == 2
     assert "runs holds" in other.stderr
     with dbanon.connect(clinic, read_only=True) as con:
@@ -63,7 +63,7 @@ def test_sizes_and_columns_are_lists_too(clinic: str) -> None:
         "-p",
         "metrics=k,classes",
     )
-    actual_call = call(*words, "-d", "1,2", "--rows", "50,200", "--json")
+    actual_call = call(*words, "--n-quasi-identifiers", "1,2", "--sample-sizes", "50,200", "--json")
     assert actual_call.exit_code == 0, actual_call.stderr
     assert [(r["n_quasi_identifiers"], r["sample_size"], r["metric"]) for r in json.loads(actual_call.stdout)] == [
         (d, n, m) for d in (1, 2) for n in (50, 200) for m in ("k", "classes")

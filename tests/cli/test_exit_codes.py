@@ -97,10 +97,10 @@ REFUSED = {
 
 @pytest.mark.parametrize("call", REFUSED)
 def test_privacy_refusal_exits_with_3(shared: str, call: tuple[str, ...]) -> None:
-    plain_result = run("materialize", shared, "other", "kacpc", "patients", *call)
+    plain_result = run("create-release", shared, "other", "kacpc", "patients", *call)
     assert (plain_result.exit_code, plain_result.stdout) == (3, "")
     assert REFUSED[call] in plain_result.stderr
-    result = run("materialize", shared, "other", "kacpc", "patients", *call, "--json")
+    result = run("create-release", shared, "other", "kacpc", "patients", *call, "--json")
     assert result.exit_code == 3
     error = json.loads(result.stdout)["error"]
     assert (error["kind"], error["exit_code"]) == ("refused", 3)
@@ -125,7 +125,7 @@ def test_database_open_elsewhere_is_busy(shared: str) -> None:
         try:
             assert other.stdout is not None and other.stdout.readline() == "open\n"
             for command in (("releases", shared), ("refresh", shared, "safe"), ("init", shared, "patients", "--yes"),
-                            ("publish", shared, "--release", "safe", "--to", shared + ".csv"),
+                            ("publish", shared, "safe", "--output", shared + ".csv"),
                             ("shell", shared, "-c", "SELECT 1")):  # fmt: skip
                 result = run(*command)
                 assert result.exit_code == 4, (command, result.output)
@@ -209,12 +209,12 @@ def test_the_answers_of_commands_are_json(shared: str, tmp_path: Path) -> None:
     assert set(answered("algorithms")[0]) >= {"name", "title", "family", "complexity"}
     assert {"kind", "name"} == set(answered("hierarchy", "list", shared)[0])
     assert answered("hierarchy", "check", shared) == {"problems": []}
-    assert answered("publish", shared, "--release", "safe", "--to", str(tmp_path / "safe.csv"))["files"]
+    assert answered("publish", shared, "safe", "--output", str(tmp_path / "safe.csv"))["files"]
     assert answered("verify", str(tmp_path / "safe.csv")) == {"problems": []}
     assert answered("docs", "kacpc")["text"].startswith("# ")
     assert answered("certificate", shared, "safe")["release"]["version"]["value"] == "1"
     database = str(shutil.copy(shared, tmp_path / "own.duckdb"))
-    made = answered("materialize", database, "other", "kacpc", "patients", "-k", "3", "-p", "allow_rare=ward")
+    made = answered("create-release", database, "other", "kacpc", "patients", "-k", "3", "-p", "allow_rare=ward")
     assert set(made) == {"name", "version", "records", "classes", "composition"}
 
 

@@ -52,7 +52,9 @@ def test_commands_read_what_is_attached(clinic: Path, ward: Path) -> None:
     assert run("policy", clinic, "lite.patients", *attach).exit_code == 0
     query = "SELECT count(*) AS n FROM kacpc('lite.patients', k=10, qi=['age'])"
     assert run("shell", clinic, *attach, "-c", query).output == "n\n120\n"
-    result = run("materialize", clinic, "safe", "kacpc", "lite.patients", "-k", 10, "-p", "qi=age", "--json", *attach)
+    result = run(
+        "create-release", clinic, "safe", "kacpc", "lite.patients", "-k", 10, "-p", "qi=age", "--json", *attach
+    )
     assert result.exit_code == 0, result.output
     assert run("refresh", clinic, "safe", "--json", *attach).exit_code == 0
     assert run("doctor", clinic, *attach).exit_code in (0, 1)
@@ -65,7 +67,7 @@ def test_attached_database_read_only_by_default(clinic: Path, ward: Path) -> Non
     write = "CREATE TABLE lite.more AS SELECT 1 AS a"
     refusal = run("shell", clinic, "--attach", f"lite=sqlite:{ward}", "-c", write)
     assert refusal.exit_code == 1 and "read-only" in refusal.output
-    assert run("shell", clinic, "--attach-writable", f"lite=sqlite:{ward}", "-c", write).exit_code == 0
+    assert run("shell", clinic, "--attach-rw", f"lite=sqlite:{ward}", "-c", write).exit_code == 0
     assert run("shell", clinic, "--attach", f"lite=SQLite:{ward}", "-c", "FROM lite.more").output == "a\n1\n"
 
 
@@ -92,9 +94,9 @@ def test_invalid_attach_is_usage_error_without_password(clinic: Path, given: str
     for command in (
         ["shell", clinic, "-c", "SELECT 1"],
         ["doctor", clinic],
-        ["materialize", clinic, "s", "kacpc", "p"],
+        ["create-release", clinic, "s", "kacpc", "p"],
     ):
-        for option in ("--attach", "--attach-writable"):
+        for option in ("--attach", "--attach-rw"):
             message = run(*command, option, given)
             assert message.exit_code == 2 and "swordfish" not in message.output, message.output
             assert "NAME=SYSTEM:WHERE" in message.output or "MYSQL_PWD" in message.output

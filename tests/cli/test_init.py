@@ -103,8 +103,8 @@ def test_existing_policy_replaced_only_with_force(clinic: Path) -> None:
         dbanon.declare(con, "ward", age="quasi")
     result = run(clinic, "patients", "--yes")
     assert result.exit_code == 1
-    assert "has a policy already (2 columns). Hint: --force" in result.output
-    assert run(clinic, "patients", "--yes", "--force").exit_code == 0
+    assert "has a policy already (2 columns). Hint: --replace" in result.output
+    assert run(clinic, "patients", "--yes", "--replace").exit_code == 0
     with dbanon.connect(clinic) as con:
         rows = con.execute("SELECT table_name, count(*) FROM dbanon.policy GROUP BY ALL ORDER BY ALL").fetchall()
         assert rows == [("patients", 6), ("ward", 1)]
@@ -262,7 +262,7 @@ def test_top_is_value_exceeded_by_fewer_than_k_persons(messy: Path) -> None:
         con.execute("CREATE TABLE even AS SELECT i % 80 AS age FROM range(1600) AS r (i)")
     assert run(messy, "even", "--yes").exit_code == 0
     assert settings(messy)["age"][2] is None, "twenty have the greatest age"
-    assert run(messy, "even", "--yes", "--force", "-k", 50).exit_code == 0
+    assert run(messy, "even", "--yes", "--replace", "-k", 50).exit_code == 0
     assert settings(messy)["age"][2] == "75", "of the greatest age are fewer than 50; 80 are 76 or older"
 
 

@@ -48,16 +48,16 @@ def shown_text(path: str, message: str, **given: Any) -> str:
     ("command", "message", "says"),
     [
         ("publish", "overwrite = True, or", "--overwrite, or"),
-        ("anonymize", "overwrite = True, or", "--force, or"),
-        ("materialize", "replace = True (CREATE OR REPLACE) makes", "--replace (CREATE OR REPLACE) makes"),
-        ("refresh", "with refresh = 'recluster' (whoever", "with --recluster (whoever"),
-        ("refresh", "(with refresh = 'hold' those", "(with --refresh hold those"),
+        ("anonymize", "overwrite = True, or", "--overwrite, or"),
+        ("create-release", "replace = True (CREATE OR REPLACE) makes", "--replace (CREATE OR REPLACE) makes"),
+        ("refresh", "with mode = 'recluster' (whoever", "with --mode recluster (whoever"),
+        ("refresh", "(with mode = 'hold' those", "(with --mode hold those"),
         ("refresh", "with allow_small_differences = true, which", "with --allow-small-differences, which"),
-        ("materialize", "use nulls = 'keep' or nulls = 'drop'", "use -p nulls=keep or -p nulls=drop"),
+        ("create-release", "use nulls = 'keep' or nulls = 'drop'", "use -p nulls=keep or -p nulls=drop"),
         ("anonymize", "in the call, qi = ['age', ...].", "in the call, --qi age."),
         ("anonymize", "with sensitive = ['disease'],", "with --sensitive disease,"),
         ("anonymize", "Hint: k = 10.", "Hint: -k 10."),
-        ("materialize", "Hint: k = 10.", "Hint: -k 10."),
+        ("create-release", "Hint: k = 10.", "Hint: -k 10."),
         ("demo", "database = 'other.duckdb'", "--database other.duckdb"),
         ("anonymize", "SELECT * FROM kacpc('t', k = 10)", "SELECT * FROM kacpc('t', k = 10)"),
         ("anonymize", "2 rows (unknown = 3)", "2 rows (unknown = 3)"),
@@ -80,8 +80,8 @@ def test_suggested_commands_can_be_typed(tmp_path: Path, monkeypatch: pytest.Mon
     Path("safe.csv").write_text("mine")
     order = ["anonymize", "raw.csv", "-k", "2", "--qi", "age", "-o", "safe.csv", "--quiet"]
     result = CliRunner().invoke(main, order)
-    assert result.exit_code == 1 and "Hint: --force, or another name" in result.output
-    assert CliRunner().invoke(main, [*order, "--force"]).exit_code == 0
+    assert result.exit_code == 1 and "Hint: --overwrite, or another name" in result.output
+    assert CliRunner().invoke(main, [*order, "--overwrite"]).exit_code == 0
     result = CliRunner().invoke(main, ["anonymize", "raw.csv", "-k", "2", "-o", "other.csv"])
     assert result.exit_code == 1 and "qi = " not in result.output and "--qi age" in result.output
 
@@ -183,7 +183,9 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, where: tuple[Any, str], *order:
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_ctrl_c_prints_one_line_and_leaves_no_files(clinic: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
-    interrupted(monkeypatch, MOMENTS[moment], "materialize", str(clinic), "safe", "kacpc", "p", "-p", "k=3", "--quiet")
+    interrupted(
+        monkeypatch, MOMENTS[moment], "create-release", str(clinic), "safe", "kacpc", "p", "-p", "k=3", "--quiet"
+    )
     with duckdb.connect(str(clinic), read_only=True) as con:
         assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'").fetchall() == [(0,)]
         assert con.execute("SELECT count(*) FROM dbanon.release").fetchall() == [(1,)]
@@ -191,7 +193,7 @@ def test_ctrl_c_prints_one_line_and_leaves_no_files(clinic: Path, monkeypatch: p
 
 def test_ctrl_c_while_files_are_written_leaves_none(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old_paths = sorted(clinic.parent.iterdir())
-    order = ("publish", str(clinic), "--release", "made", "--to", str(clinic.parent / "out.csv"))
+    order = ("publish", str(clinic), "made", "--output", str(clinic.parent / "out.csv"))
     interrupted(monkeypatch, (release_files.certificates, "as_text"), *order)
     assert sorted(clinic.parent.iterdir()) == old_paths
 

@@ -99,7 +99,7 @@ def test_a_database_of_before_is_shown_and_read(tmp_path: Path, survey: Path) ->
         raw.execute("UPDATE dbanon.policy SET missing_codes = NULL")
         raw.execute("ALTER TABLE dbanon.policy DROP COLUMN missing_codes")
     assert run("policy", path, "t").exit_code == 0
-    assert run("anonymize", path, "--table", "t", "-k", 3, "-o", output, "--force").exit_code == 0
+    assert run("anonymize", path, "--table", "t", "-k", 3, "-o", output, "--overwrite").exit_code == 0
     assert nulls(output)[0] == 0
 
 

@@ -167,10 +167,10 @@ def test_hierarchy_file_replaces_none_of_the_policy(database: Path) -> None:
 # --- other commands --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", ["materialize", "compare", "tradeoffs"])
+@pytest.mark.parametrize("command", ["create-release", "compare", "tradeoffs"])
 def test_commands_with_parameters_refuse_looser_ones(database: Path, command: str) -> None:
     call = {
-        "materialize": ["materialize", str(database), "safe", "mondrian", "patients", "-k", "5"],
+        "create-release": ["create-release", str(database), "safe", "mondrian", "patients", "-k", "5"],
         "compare": ["compare", str(database), "patients", "-k", "5", "--algorithms", "mondrian", "--quiet"],
         "tradeoffs": ["tradeoffs", str(database), "patients", "-k", "5", "--algorithms", "mondrian", "--quiet"],
     }[command]

@@ -228,7 +228,19 @@ def test_stream_keeps_the_target_of_a_refused_policy(people: Path) -> None:
     target.write_text("mine", encoding="utf-8")
     policy = people.with_name("policy.csv")
     policy.write_text("table_name,column_name,role\nvisits,age,quasi\n", encoding="utf-8")
-    call = ["stream", "--from", str(people), "--to", str(target), "-k", "5", "-p", "delta=60", "--policy", str(policy)]
+    call = [
+        "stream",
+        "--from",
+        str(people),
+        "--output",
+        str(target),
+        "-k",
+        "5",
+        "-p",
+        "delta=60",
+        "--policy",
+        str(policy),
+    ]
     result = CliRunner().invoke(main, call)
     assert result.exit_code == 2 and "is about visits" in result.output
     assert target.read_text(encoding="utf-8") == "mine"

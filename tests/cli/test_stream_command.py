@@ -65,7 +65,7 @@ def test_a_view_is_read_on(tmp_path: Path) -> None:
     assert (failed.exit_code, "Did you mean 'safe'?" in failed.output) == (1, True)
 
 
-@pytest.mark.parametrize("given", [[], ["clinic.duckdb"], ["--from", "-"], ["--to", "-"]])
+@pytest.mark.parametrize("given", [[], ["clinic.duckdb"], ["--from", "-"], ["--output", "-"]])
 def test_incomplete_options_raise(given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     clinic(tmp_path / "clinic.duckdb", 0)
@@ -75,7 +75,18 @@ def test_incomplete_options_raise(given: list[str], tmp_path: Path, monkeypatch:
 
 def test_follow_reads_rows_of_concurrent_writers(tmp_path: Path) -> None:
     path = clinic(tmp_path / "clinic.duckdb", 30)
-    command = [sys.executable, "-m", "dbanon", "stream", str(path), "safe", "--follow", "--every", "0.1", "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "dbanon",
+        "stream",
+        str(path),
+        "safe",
+        "--follow",
+        "--poll-interval",
+        "0.1",
+        "--json",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         assert json.loads(child.stdout.readline())["read"] == 30
@@ -111,7 +122,7 @@ def texts(row: Iterable[object]) -> list[str]:
 @pytest.mark.parametrize("form", ["ndjson", "csv"])
 def test_lines_in_lines_out(form: str, tmp_path: Path) -> None:
     (tmp_path / f"in.{form}").write_text(lines(0, 200, form), encoding="utf-8")
-    output = run("--from", str(tmp_path / f"in.{form}"), "--to", str(tmp_path / f"out.{form}"), *ROLES)
+    output = run("--from", str(tmp_path / f"in.{form}"), "--output", str(tmp_path / f"out.{form}"), *ROLES)
     assert output.exit_code == 0, output.output
     text = (tmp_path / f"out.{form}").read_text(encoding="utf-8")
     documents = (
@@ -121,7 +132,7 @@ def test_lines_in_lines_out(form: str, tmp_path: Path) -> None:
     )
     assert len(documents) == 200
     assert list(documents[0]) == ["age", "city", "disease", "class_id", "suppressed"]
-    piped = run("--from", "-", "--to", "-", "--format", form, *ROLES, input=lines(0, 200, form))
+    piped = run("--from", "-", "--output", "-", "--format", form, *ROLES, input=lines(0, 200, form))
     assert piped.output == text
     with duckdb.connect() as con:
         dbanon.attach(con)
@@ -149,7 +160,7 @@ import io, sys
 from dbanon.cli.terminal import line_formats
 line_formats.CHUNK_BYTES = 1000
 from dbanon.cli import main
-main(["stream", "--from", "-", "--to", "-", *sys.argv[1:]])
+main(["stream", "--from", "-", "--output", "-", *sys.argv[1:]])
 """
 
 
@@ -158,7 +169,7 @@ def test_first_lines_determine_types_unless_given(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(read, "CHUNK_BYTES", 30)
     text = '{"age": 30, "d": "x"}\n' + '{"age": 30.5, "d": "y"}\n' * 3
-    roles = ["--from", "-", "--to", "-", "-k", "2", "-p", "delta=4", "--qi", "age", "--sensitive", "d"]
+    roles = ["--from", "-", "--output", "-", "-k", "2", "-p", "delta=4", "--qi", "age", "--sensitive", "d"]
     failed = run(*roles, input=text)
     assert (failed.exit_code, "Hint: --types says what a column is" in failed.output) == (1, True)
     message = run(*roles, "--types", "age=double", input=text)
@@ -202,7 +213,7 @@ def test_csv_lines_execute_nothing_in_a_spreadsheet(tmp_path: Path) -> None:
     came = "".join(json.dumps({"age": i % 4 - 9, "=d": cells[i % 4], "balance": -i}) + "\n" for i in range(40))
     (tmp_path / "in.ndjson").write_text(came)
     source, target = str(tmp_path / "in.ndjson"), str(tmp_path / "out.csv")
-    call = ("--from", source, "--to", target, "-k", "3", "-p", "delta=20", "--qi", "age")
+    call = ("--from", source, "--output", target, "-k", "3", "-p", "delta=20", "--qi", "age")
     for choice, header, expected in (
         ((), "'=d", {"'=1+1", "'-x", "''=1", "Flu"}),
         (("--csv-formulas", "keep"), "=d", set(cells)),

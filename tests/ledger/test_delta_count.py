@@ -10,7 +10,7 @@ import pytest
 import dbanon
 from dbanon import errors
 
-SUBTRACTED = r"refresh: 1 sets of records .* who also has version 1 could subtract"
+SUBTRACTED = r"refresh_release: 1 sets of records .* who also has version 1 could subtract"
 
 
 @pytest.fixture
@@ -28,9 +28,9 @@ def con() -> Iterator[Any]:
 def test_sets_towards_the_version_before_are_counted_first(con: Any) -> None:
     con.execute("DELETE FROM patients WHERE pid = 23")
     with pytest.raises(errors.SmallDifferencesRefusedError, match=SUBTRACTED):
-        dbanon.refresh_release(con, "safe", refresh="recluster")
+        dbanon.refresh_release(con, "safe", mode="recluster")
     with pytest.warns(dbanon.DisclosureWarning):
-        dbanon.refresh_release(con, "safe", refresh="recluster", allow_small_differences=True)
+        dbanon.refresh_release(con, "safe", mode="recluster", allow_small_differences=True)
     counted_rows = con.execute("SELECT version, small_differences FROM releases() ORDER BY ALL").fetchall()
     assert counted_rows == [(1, 0), (2, 3)]
 
@@ -38,4 +38,4 @@ def test_sets_towards_the_version_before_are_counted_first(con: Any) -> None:
 def test_the_version_that_a_set_can_be_subtracted_from_is_named(con: Any) -> None:
     con.execute("DELETE FROM patients WHERE pid = 3")
     with pytest.raises(errors.SmallDifferencesRefusedError, match=SUBTRACTED):
-        dbanon.refresh_release(con, "safe", refresh="recluster")
+        dbanon.refresh_release(con, "safe", mode="recluster")

@@ -84,7 +84,7 @@ def test_earlier_release_can_be_published(database: str, tmp_path: Path) -> None
 def test_earlier_release_can_be_refreshed(database: str) -> None:
     with dbanon.connect(database) as con, pytest.warns(dbanon.DisclosureWarning):
         add_patients(con, 200, 40)
-        dbanon.refresh_release(con, "safe", refresh="recluster", allow_small_differences=True)
+        dbanon.refresh_release(con, "safe", mode="recluster", allow_small_differences=True)
         assert con.sql("SELECT version, status, k FROM releases() LEFT JOIN (SELECT 5 AS k) ON "
                        "true").fetchall()[-1][:2] == (
             3, "published",
@@ -131,12 +131,86 @@ def test_earlier_names_in_statements_are_errors_with_the_new_name(query: str, me
     [
         (["choose", "x.duckdb", "t"], "No such command 'choose'. 'choose' is now 'tradeoffs'."),
         (["anonymize", "x.csv", "--other", "a"], "'--other' is now '--insensitive'."),
+        (["materialize", "x.duckdb", "safe"], "'materialize' is now 'create-release'."),
+        (["client", "--to", "x.sql"], "'client' is now 'write-client'."),
         (["refresh", "x.duckdb", "safe", "--allow-delta"], "'--allow-delta' is now '--allow-small-differences'."),
+        (["refresh", "x.duckdb", "safe", "--refresh", "hold"], "'--refresh' is now '--mode'."),
+        (["refresh", "x.duckdb", "safe", "--recluster"], "'--recluster' is now '--mode recluster'."),
+        (["refresh", "x.duckdb", "safe", "--attach-writable", "a"], "'--attach-writable' is now '--attach-rw'."),
+        (["publish", "x.duckdb", "--release", "safe"], "'--release NAME' is now the argument NAME."),
+        (["publish", "x.duckdb", "safe", "--to", "x.csv"], "'--to' is now '--output'."),
+        (["report", "x.duckdb", "safe", "--to", "x.html"], "'--to' is now '--output'."),
+        (["docs", "--to", "manual"], "'--to' is now '--output'."),
+        (["dbt", "--force"], "'--force' is now '--overwrite'."),
+        (["demo", "--force"], "'--force' is now '--overwrite'."),
+        (["hierarchy", "save", "x.duckdb", "sex", "x.csv", "--force"], "'--force' is now '--overwrite'."),
+        (["init", "x.duckdb", "t", "--force"], "'--force' is now '--replace'."),
+        (["write-client", "--to", "x.sql"], "'--to' is now '--output'."),
+        (["stream", "x.duckdb", "seen", "--every", "2"], "'--every' is now '--poll-interval'."),
+        (["stream", "x.duckdb", "seen", "--pruned"], "'--pruned' is now '--allow-deleted-rows'."),
+        (["serve", "x.duckdb", "--seconds", "2"], "'--seconds' is now '--statement-timeout'."),
+        (["serve", "x.duckdb", "--rows", "2"], "'--rows' is now '--max-rows'."),
+        (["compare", "x.duckdb", "t", "--rows", "2"], "'--rows' is now '--sample-sizes'."),
+        (["compare", "x.duckdb", "t", "-d", "2"], "'-d' is now '--n-quasi-identifiers'."),
+        (["compare", "x.duckdb", "t", "--into", "runs"], "'--into' is now '--output'."),
     ],
 )
 def test_earlier_names_on_the_command_line_are_errors_with_the_new_name(words: list[str], message: str) -> None:
     result = CliRunner().invoke(main, words)
     assert result.exit_code == 2 and message in result.output
+
+
+def test_earlier_option_without_successor_has_no_hint() -> None:
+    result = CliRunner().invoke(main, ["releases", "x.duckdb", "--release", "safe"])
+    assert result.exit_code == 2 and "is now" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("REFRESH MATERIALIZED ANONYMIZED VIEW v WITH (refresh = 'hold')", "'refresh' is now 'mode'"),
+        (
+            "REFRESH MATERIALIZED ANONYMIZED VIEW v WITH (allow_delta = true)",
+            "'allow_delta' is now 'allow_small_differences'",
+        ),
+        ("REFRESH STREAMING ANONYMIZED VIEW v WITH (pruned = true)", "'pruned' is now 'allow_deleted_rows'"),
+    ],
+)
+def test_earlier_options_of_a_refresh_are_errors_with_the_new_name(statement: str, message: str) -> None:
+    with dbanon.connect() as con, pytest.raises(errors.UnknownParameterError, match=message):
+        con.execute(statement)
+
+
+def test_earlier_names_in_python_are_errors_with_the_new_name() -> None:
+    with dbanon.connect() as con:
+        with pytest.raises(TypeError, match=r"refresh_release\(\) .* 'refresh' is now 'mode'"):
+            dbanon.refresh_release(con, "v", refresh="hold")  # type: ignore[call-arg]
+        with pytest.raises(TypeError, match=r"refresh_stream\(\) .* 'pruned' is now 'allow_deleted_rows'"):
+            dbanon.refresh_stream(con, "v", pruned=True)  # type: ignore[call-arg]
+        with pytest.raises(AttributeError, match="'progress' is now 'on_progress'"):
+            con.progress = print
+        with pytest.raises(AttributeError, match="'reviewed' is now 'on_review'"):
+            _ = con.reviewed
+
+
+def test_stored_call_without_algorithm_means_kacpc() -> None:
+    call = {"function": "anonymize", "source": "t", "schema": "main", "parameters": {"k": 5}}
+    assert earlier_names.current_call(call) == {**call, "function": "kacpc"}
+    named = {**call, "parameters": {"k": 5, "algorithm": "mondrian", "emd": "equal"}}
+    assert earlier_names.current_call(named) == {
+        **call, "function": "mondrian", "parameters": {"k": 5, "ground_distance": "equal"},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "algorithm"), [("", "best"), (", algorithm = 'Mondrian'", "mondrian")])
+def test_ledger_stores_the_algorithm_of_anonymize(given: str, algorithm: str) -> None:
+    with dbanon.connect() as con:
+        con.execute("CREATE TABLE t AS SELECT i % 10 AS a, i AS number FROM range(40) AS r (i)")
+        con.execute(
+            f"CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM anonymize('t', k = 4, qi = ['a']{given})"
+        )
+        ((statement, stored),) = con.execute("SELECT statement, algorithm FROM dbanon.release").fetchall()
+        assert stored == algorithm and statement.startswith(f'SELECT * FROM "{algorithm}"(')
 
 
 def test_metrics_for_the_custodian_stay_so_by_their_earlier_names() -> None:

@@ -111,7 +111,7 @@ def test_orphaned_release_found_and_dropped_not_recreated(con: Any) -> None:
 
 def test_transient_error_is_not_stored_as_refusal(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def busy(*_: object, **__: object) -> None:
-        raise errors.LedgerBusyError("materialize", "safe", "somebody else")
+        raise errors.LedgerBusyError("create_release", "safe", "somebody else")
 
     monkeypatch.setattr(release_requests.materialize, "create_release", busy)
     with pytest.raises(errors.LedgerBusyError):

@@ -44,8 +44,8 @@ NEW: dict[str, Operation] = {
 
 OLD: dict[str, Operation] = {
     "keep": lambda con: dbanon.refresh_release(con, "old", allow_small_differences=True),
-    "hold": lambda con: dbanon.refresh_release(con, "old", refresh="hold"),
-    "recluster": lambda con: dbanon.refresh_release(con, "old", refresh="recluster"),
+    "hold": lambda con: dbanon.refresh_release(con, "old", mode="hold"),
+    "recluster": lambda con: dbanon.refresh_release(con, "old", mode="recluster"),
     "erase": lambda con: dbanon.refresh_release(con, "old", erase=True),
     "replace": materialize("old", "mondrian", 8, replace=True),
     "refuse_b": materialize("b", "mondrian", 7, composition="refuse"),
@@ -239,7 +239,7 @@ def test_lost_turn_refuses_the_commit(released: Any, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(publishing_lock, "check_rows_held", lose)
     with pytest.raises(errors.LedgerBusyError):
-        dbanon.refresh_release(released, "old", refresh="recluster")
+        dbanon.refresh_release(released, "old", mode="recluster")
     assert released.execute("SELECT version FROM dbanon.release").fetchall() == [(1,)]
 
 
@@ -255,7 +255,7 @@ def test_ledgers_of_two_databases_take_turns(tmp_path: Path) -> None:
         dbanon.create_release(con, "b.main.second", "kacpc", "b.main.v", k=10)
         with con.cursor() as other:
             other.execute("BEGIN; UPDATE b.dbanon.publishing_turn SET turns = turns + 1")
-            thread = threading.Thread(target=lambda: dbanon.refresh_release(con, "first", refresh="recluster"))
+            thread = threading.Thread(target=lambda: dbanon.refresh_release(con, "first", mode="recluster"))
             thread.start()
             time.sleep(0.05)
             assert thread.is_alive()

@@ -57,7 +57,8 @@ class Visits:
             elif word in ("prune", "reopen", "create"):
                 getattr(self, word)()
             elif word == "refresh":
-                done.append(self.refreshed(**dict.fromkeys(rest.split(), True)))
+                flags = ({"pruned": "allow_deleted_rows"}.get(flag, flag) for flag in rest.split())
+                done.append(self.refreshed(**dict.fromkeys(flags, True)))
             else:
                 self.con.execute(step)
         return done
@@ -219,7 +220,7 @@ def test_a_null_after_pruning_is_an_error_of_the_refresh(tmp_path: Path) -> None
     visits.run("insert 40; create; prune; CHECKPOINT")
     visits.insert(1, "NULL")
     with pytest.raises(duckdb.Error, match="NULL"):
-        streaming.refresh_stream(visits.con, "s", pruned=True)
+        streaming.refresh_stream(visits.con, "s", allow_deleted_rows=True)
     visits.con.close()
 
 

@@ -180,7 +180,7 @@ def test_reports_versions_and_other_releases(tmp_path: Path) -> None:
     with build(tmp_path / "clinic.duckdb") as con, pytest.warns(dbanon.DisclosureWarning):
         dbanon.create_release(con, "safe", "kacpc", "visits", k=5, person="pid")
         dbanon.create_release(con, "other", "mondrian", "visits", k=4, person="pid")
-        dbanon.refresh_release(con, "safe", refresh="recluster", allow_small_differences=True)
+        dbanon.refresh_release(con, "safe", mode="recluster", allow_small_differences=True)
         document = json.loads(dbanon.certificate(con, "safe", "json"))
     assert "people with other version 1" in document["other releases"]["composition"]["value"]
     assert document["release"]["version"]["value"] == "2"

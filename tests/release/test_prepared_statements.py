@@ -139,7 +139,7 @@ def test_materialized_view_keeps_bounds(tmp_path: Path) -> None:
         status = con.execute("SELECT status FROM release_status()").fetchall()
         assert status == [("stale",)]
         with pytest.warns(dbanon.DisclosureWarning):
-            release = dbanon.refresh_release(con, "safe", refresh="recluster", allow_small_differences=True)
+            release = dbanon.refresh_release(con, "safe", mode="recluster", allow_small_differences=True)
         assert release.records == 26
         assert con.execute("SELECT value FROM safe_metrics WHERE metric = 'dropped:bounds'").fetchall() == [(1.0,)]
         mapping = dict(con.execute("SELECT item, value FROM certificate('safe') WHERE section = 'left out'").fetchall())

@@ -56,7 +56,7 @@ def test_published_files_readable_by_duckdb_1_4(clinic: Path, tmp_path: Path) ->
 def test_another_storage_version_on_the_command_line(clinic: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "a.duckdb", tmp_path / "b.duckdb"
     for order in (
-        ["publish", str(clinic), "--release", "safe", "--to", str(first)],
+        ["publish", str(clinic), "safe", "--output", str(first)],
         ["anonymize", str(clinic), "--table", "visits", "-k", "5", "-o", str(second)],
     ):
         result = CliRunner().invoke(main, [*order, "--storage-version", "v1.2.0"])
@@ -139,7 +139,7 @@ def test_newer_file_error_contains_hint(newer: Path, tmp_path: Path) -> None:
             opens()
     for order in (
         ["releases", str(newer)],
-        ["publish", str(newer), "--release", "safe", "--to", str(tmp_path / "out.csv")],
+        ["publish", str(newer), "safe", "--output", str(tmp_path / "out.csv")],
         ["anonymize", str(newer), "--table", "t", "-k", "5", "-o", str(tmp_path / "out.csv")],
         ["shell", str(newer), "-c", "SELECT 1"],
     ):

@@ -37,7 +37,7 @@ def test_views_read_tables_and_files(con: Any, tmp_path: Path, monkeypatch: pyte
     path = catalog.SearchPath.here(con)
     for query, (tables, files, unknown) in QUERIES.items():
         con.execute(f"CREATE OR REPLACE VIEW v AS {query}")
-        reads = source_reads(catalog.resolve_source("materialize", "v", con.cursor(), path, {}), con.cursor())
+        reads = source_reads(catalog.resolve_source("create_release", "v", con.cursor(), path, {}), con.cursor())
         paths = {str(Path(file)) for file in reads.files}
         assert ({table for _, _, table in reads.tables}, paths, reads.unknown) == (tables, files, unknown), query
 

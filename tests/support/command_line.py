@@ -97,7 +97,18 @@ def anonymize(source: Path, words: Sequence[str], table: str | None = "patients"
     """Run `dbanon anonymize`; return the result, and the problems of the rows (None: nothing was written)."""
     out = source.with_name("out") / "safe.parquet"
     named_values = [] if table is None else ["--table", table]
-    call = ["anonymize", str(source), *named_values, "-k", str(K), "--algorithm", "mondrian", "-o", str(out), "--force"]
+    call = [
+        "anonymize",
+        str(source),
+        *named_values,
+        "-k",
+        str(K),
+        "--algorithm",
+        "mondrian",
+        "-o",
+        str(out),
+        "--overwrite",
+    ]
     result = CliRunner().invoke(main, [*call, "--quiet", *words])
     if not out.exists():
         assert not out.parent.exists()
@@ -126,9 +137,21 @@ def assert_released(ran: Ran) -> None:
 
 
 def stream(people: Path, words: Sequence[str]) -> Ran:
-    """Run `dbanon stream --from --to`; return the result, and the problems of the rows (None: there are none)."""
+    """Run `dbanon stream --from --output`; return the result, and the problems of the rows (None: there are none)."""
     out = people.with_name("left.ndjson")
-    call = ["stream", "--from", str(people), "--to", str(out), "-k", str(K), "-p", "delta=60", "--types", "zip=string"]
+    call = [
+        "stream",
+        "--from",
+        str(people),
+        "--output",
+        str(out),
+        "-k",
+        str(K),
+        "-p",
+        "delta=60",
+        "--types",
+        "zip=string",
+    ]
     result = CliRunner().invoke(main, [*call, "-p", "allow_rare=ward", *words])
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()] if out.exists() else []
     out.unlink(missing_ok=True)

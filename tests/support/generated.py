@@ -97,7 +97,7 @@ def main() -> None:
         path.write_text(text, encoding="utf-8")
     shutil.rmtree(MANUAL)
     subprocess.run([sys.executable, "-m", "tests.support.examples", *MESSAGES], check=True)
-    subprocess.run([sys.executable, "-m", "dbanon", "docs", "--to", str(MANUAL)], check=True)
+    subprocess.run([sys.executable, "-m", "dbanon", "docs", "--output", str(MANUAL)], check=True)
 
 
 if __name__ == "__main__":

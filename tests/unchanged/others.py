@@ -44,7 +44,7 @@ def views() -> Iterator[Answer]:
         yield (
             "refresh",
             lambda: release_lines(
-                con, dbanon.refresh_release(con, "seen", refresh="recluster", allow_small_differences=True)
+                con, dbanon.refresh_release(con, "seen", mode="recluster", allow_small_differences=True)
             ),
         )
         yield (

@@ -237,7 +237,7 @@ def test_a_changed_distribution_is_judged_by_the_gate(con: Any) -> None:
         errors.CannotKeepClassesError,
     )
     with pytest.warns(dbanon.DisclosureWarning, match="clustered anew"):
-        dbanon.refresh_release(con, "safe", refresh="recluster", allow_small_differences=True)
+        dbanon.refresh_release(con, "safe", mode="recluster", allow_small_differences=True)
     assert con.execute(
         "SELECT refresh_mode, allow_small_differences FROM dbanon.release WHERE version = 2"
     ).fetchall() == [("recluster", True)]
@@ -251,7 +251,7 @@ def test_keep_is_refused_where_other_columns_are_published(con: Any) -> None:
     error = unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.CannotKeepClassesError)
     assert "disease was sensitive and is withheld" in str(error)
     with pytest.warns(dbanon.DisclosureWarning) as caught:
-        assert dbanon.refresh_release(con, "safe", refresh="recluster").version == 2
+        assert dbanon.refresh_release(con, "safe", mode="recluster").version == 2
     assert "disease was sensitive and is withheld" in " ".join(str(w.message) for w in caught)
     assert [c[0] for c in con.execute("FROM safe").description] == ["age", "class_id"]
 
@@ -266,7 +266,7 @@ def test_allow_small_differences_is_in_the_ledger(con: Any) -> None:
     unchanged_by(
         con,
         "safe",
-        lambda: dbanon.refresh_release(con, "safe", refresh="recluster"),
+        lambda: dbanon.refresh_release(con, "safe", mode="recluster"),
         errors.SmallDifferencesRefusedError,
     )
     dbanon.refresh_release(con, "safe", allow_small_differences=True)
@@ -281,7 +281,7 @@ def test_recluster_warns_that_classes_can_be_intersected(con: Any) -> None:
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("INSERT INTO patients SELECT 100 + i, 25 + i, 'Flu' FROM range(9) AS r (i)")
     with pytest.warns(dbanon.DisclosureWarning, match="intersect"):
-        release = dbanon.refresh_release(con, "safe", refresh="recluster")
+        release = dbanon.refresh_release(con, "safe", mode="recluster")
     assert (release.version, release.records) == (2, 29)
     assert con.execute("SELECT refresh_mode FROM dbanon.release WHERE version = 2").fetchall() == [("recluster",)]
 
@@ -308,7 +308,7 @@ def test_a_failing_gate_leaves_the_old_version(con: Any, monkeypatch: pytest.Mon
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("DELETE FROM patients WHERE pid > 3")
     for how in ("keep", "recluster"):
-        unchanged_by(con, "safe", lambda how=how: dbanon.refresh_release(con, "safe", refresh=how), Exception)  # type: ignore[misc]
+        unchanged_by(con, "safe", lambda how=how: dbanon.refresh_release(con, "safe", mode=how), Exception)  # type: ignore[misc]
     con.execute("DELETE FROM patients")
     unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), Exception)
 

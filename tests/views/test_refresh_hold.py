@@ -1,4 +1,4 @@
-"""REFRESH with refresh = 'hold': too few new records are deferred, counted, and published once there are enough."""
+"""REFRESH with mode = 'hold': too few new records are deferred, counted, and published once there are enough."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def flu(first: int, count: int, age: int = 40, disease: str = "Flu") -> list[tup
 
 def hold(con: Any, **asked: Any) -> tuple[int, int, int | None]:
     """Refresh; return the current version, its records, and the number of pending records."""
-    release = dbanon.refresh_release(con, "safe", refresh="hold", **asked)
+    release = dbanon.refresh_release(con, "safe", mode="hold", **asked)
     return release.version, release.records, release.waiting
 
 
@@ -278,9 +278,9 @@ def test_deferred_records_are_new_to_other_refresh_modes(con: Any, how: str) -> 
     insert_rows(con, flu(100, 3))
     assert hold(con) == (1, 10, 3)
     with pytest.raises(errors.SmallDifferencesRefusedError):
-        dbanon.refresh_release(con, "safe", refresh=how)
+        dbanon.refresh_release(con, "safe", mode=how)
     insert_rows(con, flu(103, 2))
-    assert dbanon.refresh_release(con, "safe", refresh=how).records == 15
+    assert dbanon.refresh_release(con, "safe", mode=how).records == 15
     assert waits(con) == [(1, 3, None), (2, None, None)]
     assert status(con) == ("fresh", 0, 0, 0, 0)
 
@@ -354,15 +354,15 @@ def test_the_statement_the_certificate_and_wrong_words(con: Any) -> None:
     patients(con)
     insert_rows(con, flu(100, 2))
     view = "REFRESH MATERIALIZED ANONYMIZED VIEW safe"
-    result = con.execute(f"{view} WITH (refresh = 'hold')")
+    result = con.execute(f"{view} WITH (mode = 'hold')")
     assert [column[0] for column in result.description] == ["name", "version", "records", "classes", "waiting"]
     assert result.fetchall() == [("safe", 1, 10, 2, 2)]
     words = r"refresh.*one of 'keep', 'hold', 'recluster'.*'hodl'"
     with pytest.raises(errors.InvalidArgumentError, match=words):
-        con.execute(f"{view} WITH (refresh = 'hodl')")
+        con.execute(f"{view} WITH (mode = 'hodl')")
     with pytest.raises(errors.InvalidArgumentError, match=words):
-        dbanon.refresh_release(con, "safe", refresh="hodl")
-    assert "2 wait" in repr(dbanon.refresh_release(con, "safe", refresh="hold"))
+        dbanon.refresh_release(con, "safe", mode="hodl")
+    assert "2 wait" in repr(dbanon.refresh_release(con, "safe", mode="hold"))
     assert dbanon.forget_release(con, "safe") == 0
 
 

@@ -114,7 +114,7 @@ class History:
                     self.con, "safe", "mondrian", "patients", replace=True, **parameters, **self.asked
                 )
             else:
-                actual_release = dbanon.refresh_release(self.con, "safe", refresh=way, erase=erase, **parameters)
+                actual_release = dbanon.refresh_release(self.con, "safe", mode=way, erase=erase, **parameters)
         except (
             errors.SmallDifferencesRefusedError,
             errors.CompositionRefusedError,

@@ -174,7 +174,7 @@ def test_options_are_those_of_the_functions(con: Any) -> None:
         con.execute(f"{REFRESH} a")
     assert con.execute("SELECT count(*) FROM a").fetchall() == [(40,)]
     with pytest.warns(dbanon.DisclosureWarning):
-        con.execute(f"{REFRESH} a WITH (Refresh = recluster, allow_small_differences = TRUE, composition = 'refuse');")
+        con.execute(f"{REFRESH} a WITH (Mode = recluster, allow_small_differences = TRUE, composition = 'refuse');")
     last = con.execute(
         "SELECT version, refresh_mode, allow_small_differences FROM releases() ORDER BY version DESC LIMIT 1"
     ).fetchall()
@@ -195,7 +195,7 @@ def test_a_warning_points_at_the_line_of_the_statement(con: Any, query: str) -> 
     con.execute(f"{CREATE} first AS FROM kacpc('patients', k=5)")
     with pytest.warns(dbanon.DisclosureWarning) as caught:
         con.execute(query.format(CREATE))
-        con.sql(f"{REFRESH} safe WITH (refresh = 'recluster', allow_small_differences = true)")
+        con.sql(f"{REFRESH} safe WITH (mode = 'recluster', allow_small_differences = true)")
         dbanon.refresh_release(con, "safe")
         con.execute(f"{DROP} safe")
         dbanon.create_release(con, "again", "mondrian", "patients", k=3)
@@ -279,7 +279,9 @@ def test_or_replace_only_replaces_release(con: Any) -> None:
     with pytest.raises(errors.ReleaseExistsError, match="OR REPLACE"):
         con.execute(f"{CREATE} safe AS FROM kacpc('patients', k=8)")
     replace = "create or replace materialized anonymized view safe"
-    with pytest.raises(errors.SmallDifferencesRefusedError, match=r"^materialize: "):  # only what a refresh may do, too
+    with pytest.raises(
+        errors.SmallDifferencesRefusedError, match=r"^create_release: "
+    ):  # only what a refresh may do, too
         con.execute(f"{replace} AS FROM mondrian('patients', k=8)")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -341,11 +343,11 @@ UNREADABLE = [
     f"{REFRESH} IF EXISTS kept",
     f"{REFRESH} kept, kept",
     f"{REFRESH} kept CASCADE",
-    f"{REFRESH} kept WITH (refresh = -1)",
-    f"{REFRESH} kept WITH (refresh = 'keep') now",
+    f"{REFRESH} kept WITH (mode = -1)",
+    f"{REFRESH} kept WITH (mode = 'keep') now",
     f"{DROP} kept CASCADE",
     f"{DROP} IF NOT EXISTS kept",
-    f"{DROP} kept WITH (refresh = 'keep')",
+    f"{DROP} kept WITH (mode = 'keep')",
 ]
 
 OTHER_QUERIES = [
@@ -384,15 +386,15 @@ MISTAKES: list[tuple[str, type[Exception], str]] = [
     (f"{CREATE} s AS FROM kacp('patients')", errors.NotASingleCallError, "Did you mean 'kacpc'"),
     (f"{CREATE} s WITH (compositon = 'warn') AS {FINE}", errors.UnknownParameterError, "Did you mean 'composition'"),
     (
-        f"{CREATE} s WITH (refresh = 'keep') AS {FINE}",
+        f"{CREATE} s WITH (mode = 'keep') AS {FINE}",
         errors.UnknownParameterError,
         "Accepted: composition, allow_small_differences",
     ),
     (f"{CREATE} s WITH (composition = 'maybe') AS {FINE}", errors.InvalidArgumentError, "'warn', 'refuse'"),
     (f"{CREATE} s WITH (composition = true) AS {FINE}", errors.InvalidArgumentError, "composition must be a text"),
     (f"{REFRESH} kept WITH (allow_small_differences = 'yes')", errors.InvalidArgumentError, "true or false"),
-    (f"{REFRESH} kept WITH (refresh = 'keep', Refresh = 'keep')", errors.RepeatedArgumentError, "given twice"),
-    (f"{REFRESH} kept WITH (refresh = 'all')", errors.InvalidArgumentError, "'keep', 'hold', 'recluster'"),
+    (f"{REFRESH} kept WITH (mode = 'keep', Mode = 'keep')", errors.RepeatedArgumentError, "given twice"),
+    (f"{REFRESH} kept WITH (mode = 'all')", errors.InvalidArgumentError, "'keep', 'hold', 'recluster'"),
     (f"{REFRESH} kep", errors.UnknownReleaseError, "Did you mean 'kept'"),
     (f"{CREATE} s KEY (nope) AS {FINE}", errors.UnknownColumnError, "nope"),
     (f"{CREATE} temp.s AS {FINE}", errors.ReleaseOutsideSourceDatabaseError, "memory"),

@@ -75,7 +75,7 @@ WRONG = {
 def test_tables_that_are_written_wrongly_are_refused(con: Any, monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
     old_rows = con.execute("FROM safe").fetchall()
     run_after(*WRONG[wrong])(monkeypatch)
-    with pytest.raises(errors.GateRefusedError, match=r"refresh: the release gate refused the result"):
+    with pytest.raises(errors.GateRefusedError, match=r"refresh_stream: the release gate refused the result"):
         streaming.refresh_stream(con, "safe")
     assert con.execute("FROM safe").fetchall() == old_rows
     monkeypatch.undo()

@@ -288,12 +288,12 @@ def test_published_rows_deletable_with_pruned() -> None:
     con.execute(f"DELETE FROM events WHERE NOT {waits} AND rowid < 40")
     with pytest.raises(errors.SourceNotAppendOnlyError):
         streaming.refresh_stream(con, "safe")
-    assert streaming.refresh_stream(con, "safe", pruned=True).read == 0
+    assert streaming.refresh_stream(con, "safe", allow_deleted_rows=True).read == 0
     insert_rows(con, 5, 60, 100)
     assert streaming.refresh_stream(con, "safe").read == 40
     con.execute('DELETE FROM events WHERE rowid IN (SELECT max("dbanon row") FROM dbanon."waiting main.safe")')
     with pytest.raises(errors.SourceNotAppendOnlyError, match="changed rows that wait"):
-        streaming.refresh_stream(con, "safe", pruned=True)
+        streaming.refresh_stream(con, "safe", allow_deleted_rows=True)
 
 
 def test_late_record_arrives_when_read() -> None:
@@ -365,7 +365,7 @@ def test_mistakes() -> None:
     refused(errors.UnknownAlgorithmError, system="kacpc")
     refused(errors.ReleaseExistsError, name="seen")
     refused(errors.UnknownParameterError, life2=1)
-    with pytest.raises(errors.StreamAlgorithmNotAllowedError, match="materialize: fads is a stream system"):
+    with pytest.raises(errors.StreamAlgorithmNotAllowedError, match="create_release: fads is a stream system"):
         dbanon.create_release(con, "safe", "fads", "events", k=3)
     with pytest.raises(duckdb.Error, match="tradeoffs: fads is a stream system"):
         con.execute("FROM tradeoffs('events', k := [3], qi := ['age'], algorithms := ['fads'])")

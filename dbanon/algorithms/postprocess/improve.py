@@ -62,7 +62,7 @@ class SearchBudget:
     seconds: float | None = None
     keep_on_interrupt: bool = False
     n_moves_done: int = 0
-    on_progress: OnSearchProgress = lambda done, saved: None
+    on_progress: OnSearchProgress = lambda fraction_done, loss_removed: None
 
     def is_interrupted(self, check: Check) -> bool:
         """Return whether the search was interrupted and its result so far is to be kept.

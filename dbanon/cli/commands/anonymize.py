@@ -33,6 +33,7 @@ from dbanon.cli.options.role_options import (
 from dbanon.cli.terminal.common import (
     AS_JSON,
     CSV_FORMULAS,
+    OVERWRITE,
     errors_as_messages,
     key_metric_lines,
     print_result,
@@ -58,7 +59,7 @@ DEFAULT = "best"
 @role_options
 @click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
 @CSV_FORMULAS
-@click.option("--force", is_flag=True, help="Replace files that are there.")
+@OVERWRITE
 @memory_options
 @AS_JSON
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
@@ -80,7 +81,7 @@ def anonymize(
     insensitive: Sequence[str],
     storage_version: str | None,
     csv_formulas: str,
-    force: bool,
+    overwrite: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -118,7 +119,7 @@ def anonymize(
         create_release(con, identifier(name), algorithm, INPUT_TABLE, progress=search_progress(step), **call_parameters)
         step("Writing")
         how: dict[str, Any] = {
-            "storage_version": storage_version, "overwrite": force, "csv_formulas": csv_formulas,
+            "storage_version": storage_version, "overwrite": overwrite, "csv_formulas": csv_formulas,
         }  # fmt: skip
         files = publish(con, identifier(name), output, classes=True, **how)
         metric_rows = query_rows(con, f"SELECT metric, value, description FROM {identifier(name + '_metrics')}")

@@ -50,9 +50,11 @@ def _shared_arguments(command: Callable[..., None]) -> Callable[..., None]:
 @database_argument
 @click.argument("source")
 @_shared_arguments
-@click.option("-d", metavar="D,D,...", help="Numbers of quasi-identifiers: so many of the first ones.")
-@click.option("--rows", metavar="N,N,...", help="Sizes of samples.")
-@click.option("--into", metavar="TABLE", help="Keep each run in this table of DATABASE; what it has is not run again.")
+@click.option("--n-quasi-identifiers", metavar="N,N,...", help="Use only the first N quasi-identifiers, for each N.")
+@click.option("--sample-sizes", metavar="N,N,...", help="Draw a sample of N records, for each N.")
+@click.option(
+    "-o", "--output", metavar="TABLE", help="Store each run in this table of DATABASE; runs that it has are skipped."
+)
 @_PLOT
 @memory_options
 @_QUIET
@@ -63,23 +65,28 @@ def compare(
     k: str,
     algorithms: str | None,
     given: Sequence[str],
-    d: str | None,
-    rows: str | None,
-    into: str | None,
+    n_quasi_identifiers: str | None,
+    sample_sizes: str | None,
+    output: str | None,
     plot: str | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
     """Compare what algorithms lose and leave at risk on SOURCE.
 
-    One row per run and metric. With --into, a stopped comparison is continued, and another k or
+    One row per run and metric. With --output, a stopped comparison is continued, and another k or
     algorithm is added to those that are there.
     """
     with errors_as_messages():
         parameters = _call_parameters(
-            "compare", given, k=k, algorithms=algorithms, n_quasi_identifiers=d, sample_sizes=rows
+            "compare",
+            given,
+            k=k,
+            algorithms=algorithms,
+            n_quasi_identifiers=n_quasi_identifiers,
+            sample_sizes=sample_sizes,
         )
-    _run_and_print("compare", database, source, parameters, {"into": into}, plot, quiet, as_json)
+    _run_and_print("compare", database, source, parameters, {"into": output}, plot, quiet, as_json)
 
 
 @click.command()
@@ -167,7 +174,7 @@ def _run_and_print(
             open_database(database, read_only=not optional_parameters.get("into")) as con,
             show_progress(quiet) as step,
         ):
-            con.progress = search_progress(step)
+            con.on_progress = search_progress(step)
             run = getattr(compare_module, function)
             result_rows = read_result_rows(
                 run(con, source, **{n: v for n, v in optional_parameters.items() if v is not None}, **parameters)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dbanon.cli.terminal.common import AS_JSON, errors_as_messages, print_result
+from dbanon.cli.terminal.common import AS_JSON, OVERWRITE, errors_as_messages, print_result
 from dbanon.cli.terminal.exit_errors import exit_error
 from dbanon.errors import did_you_mean
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 @click.command("docs")
 @click.argument("name", default="index")
-@click.option("--to", type=click.Path(file_okay=False), help="Write all pages to this folder instead.")
-@click.option("--force", is_flag=True, help="Replace pages that are there.")
+@click.option("-o", "--output", type=click.Path(file_okay=False), help="Write all pages to this folder instead.")
+@OVERWRITE
 @AS_JSON
 @click.pass_context
-def docs(context: click.Context, name: str, to: str | None, force: bool, as_json: bool) -> None:
+def docs(context: click.Context, name: str, output: str | None, overwrite: bool, as_json: bool) -> None:
     """Print what the manual says about NAME, a function, command, metric or error; without NAME its contents.
 
     The pages are Markdown.
@@ -28,7 +28,7 @@ def docs(context: click.Context, name: str, to: str | None, force: bool, as_json
     from dbanon.cli.manual import pages
 
     commands = documented_commands(context.find_root().command)
-    if to is None:
+    if output is None:
         topics = pages.topics(commands)
         if name.lower() not in topics:
             raise exit_error(
@@ -37,8 +37,8 @@ def docs(context: click.Context, name: str, to: str | None, force: bool, as_json
         print_result({"name": name.lower(), "text": topics[name.lower()]}, as_json, topics[name.lower()].rstrip("\n"))
         return
     with errors_as_messages():
-        paths = pages.write_pages(to, commands, overwrite=force)
-    print_result({"folder": to, "pages": len(paths)}, as_json, f"{len(paths)} pages are in {to}.")
+        paths = pages.write_pages(output, commands, overwrite=overwrite)
+    print_result({"folder": output, "pages": len(paths)}, as_json, f"{len(paths)} pages are in {output}.")
 
 
 def documented_commands(root: click.Command) -> DocumentedCommands:

@@ -81,9 +81,9 @@ class _InitContext:
 @click.argument("table")
 @click.option("-k", type=click.IntRange(min=2), default=thresholds.RARE_RECORDS, show_default=True, help=_K_HELP)
 @click.option("--yes", is_flag=True, help="Take every proposal that publishes no more; ask nothing.")
-@click.option("--force", is_flag=True, help="Replace the policy that the table has.")
+@click.option("--replace", "is_replacing", is_flag=True, help="Replace the policy that the table has.")
 @AS_JSON
-def init(database: Path, table: str, k: int, yes: bool, force: bool, as_json: bool) -> None:
+def init(database: Path, table: str, k: int, yes: bool, is_replacing: bool, as_json: bool) -> None:
     """Propose a policy for TABLE of DATABASE, column by column, and write it.
 
     Enter takes the proposal. A role is identifier, person, quasi, sensitive or insensitive; skip leaves a column
@@ -96,11 +96,11 @@ def init(database: Path, table: str, k: int, yes: bool, force: bool, as_json: bo
     and what they are about go to stderr.
     """
     with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
-        summary = _propose_and_write(database, table, k, yes, force)
+        summary = _propose_and_write(database, table, k, yes, is_replacing)
     print_result(summary, as_json)
 
 
-def _propose_and_write(database: Path, table: str, k: int, yes: bool, force: bool) -> dict[str, Any]:
+def _propose_and_write(database: Path, table: str, k: int, yes: bool, is_replacing: bool) -> dict[str, Any]:
     """Propose a policy, ask the user unless `yes`, print the policy and write it.
 
     Returns:
@@ -108,7 +108,7 @@ def _propose_and_write(database: Path, table: str, k: int, yes: bool, force: boo
         the problems that policy_problems() finds afterwards ("problems"). If no column gets a role, nothing is written.
 
     Raises:
-        click.ClickException: The table has a policy, and `force` is false.
+        click.ClickException: The table has a policy, and `is_replacing` is false.
         click.Abort: The user does not want it to be written.
     """
     with _open_writable(database) as con:
@@ -116,9 +116,9 @@ def _propose_and_write(database: Path, table: str, k: int, yes: bool, force: boo
             "init", table, con.cursor(), catalog.SearchPath.from_connection(con), {}, is_declaring=True
         )
         old = stored_policy.policy_rows(source, con)
-        if old and not force:
+        if old and not is_replacing:
             raise click.ClickException(
-                f"{source.shown} has a policy already ({len(old)} columns). Hint: --force replaces it; "
+                f"{source.shown} has a policy already ({len(old)} columns). Hint: --replace replaces it; "
                 "FROM dbanon.policy shows it."
             )
         proposals = _profile_proposals(con, table)

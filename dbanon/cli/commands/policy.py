@@ -8,6 +8,7 @@ from dbanon import errors
 from dbanon.cli.commands.review import policy_reviews, print_review as show_review
 from dbanon.cli.terminal.common import (
     AS_JSON,
+    OVERWRITE,
     database_argument,
     errors_as_messages,
     open_database,
@@ -89,15 +90,15 @@ def load(database: Path, name: str, file: Path | None, as_json: bool) -> None:
 @database_argument
 @click.argument("name")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@OVERWRITE
 @AS_JSON
-def save(database: Path, name: str, file: Path, force: bool, as_json: bool) -> None:
+def save(database: Path, name: str, file: Path, overwrite: bool, as_json: bool) -> None:
     """Write the hierarchy NAME as an ARX file."""
     from dbanon.policy.hierarchies.store import save_hierarchy
 
     with errors_as_messages():
         output_files.check_not_source("hierarchy save", [file], [database])
-        if file.exists() and not force:
+        if file.exists() and not overwrite:
             raise errors.TargetExistsError(str(file), [str(file)], "hierarchy save")
     with errors_as_messages(), open_database(database, read_only=True) as con:
         save_hierarchy(con, name, file)

@@ -1,4 +1,4 @@
-"""Commands about releases: materialize, refresh, drop, releases, certificate, report, publish, verify, doctor."""
+"""Commands about releases: create-release, refresh, drop, releases, certificate, report, publish, verify, doctor."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -14,6 +14,7 @@ from dbanon.cli.terminal.common import (
     AS_JSON,
     CSV_FORMULAS,
     DATABASE,
+    OVERWRITE,
     database_argument,
     errors_as_messages,
     open_database,
@@ -35,7 +36,7 @@ _COMPOSITION = click.option(
 )
 
 
-@click.command()
+@click.command("create-release")
 @database_argument
 @click.argument("name")
 @click.argument("algorithm")
@@ -56,7 +57,7 @@ _COMPOSITION = click.option(
 @click.option("--quiet", is_flag=True, help="No review of what the first release of a name publishes, no progress.")
 @memory_options
 @AS_JSON
-def materialize(
+def create_release(
     database: Path,
     name: str,
     algorithm: str,
@@ -104,12 +105,12 @@ def materialize(
 @database_argument
 @click.argument("name")
 @click.option(
-    "--refresh",
-    "how",
+    "--mode",
     type=click.Choice(("keep", "hold", "recluster")),
-    help="keep classes (default); hold those that came until they are enough; or recluster all records.",
+    default="keep",
+    show_default=True,
+    help="keep classes; hold: keep classes, and defer new records until there are enough; recluster all records.",
 )
-@click.option("--recluster", is_flag=True, help="The same as --refresh recluster.")
 @click.option(
     "--allow-small-differences", is_flag=True, help="Publish though classes differ by too few; the ledger says so."
 )
@@ -123,8 +124,7 @@ def materialize(
 def refresh(
     database: Path,
     name: str,
-    how: str | None,
-    recluster: bool,
+    mode: str,
     allow_small_differences: bool,
     erase: bool,
     if_stale: bool,
@@ -134,14 +134,12 @@ def refresh(
     """Make the next version of the release NAME from its source as it is now."""
     from dbanon.views import materialize as views_materialize
 
-    if recluster and how not in (None, "recluster"):
-        raise click.UsageError(f"--recluster and --refresh {how} exclude each other.")
     with errors_as_messages(), open_database(database) as con, show_progress(False) as step:
-        con.progress = search_progress(step)
+        con.on_progress = search_progress(step)
         refreshed = views_materialize.refresh_release(
             con,
             name,
-            refresh="recluster" if recluster else how or "keep",
+            mode=mode,
             allow_small_differences=allow_small_differences,
             composition=composition,
             if_stale=if_stale,
@@ -202,15 +200,15 @@ def certificate(database: Path, name: str, as_json: bool) -> None:
 @click.command()
 @database_argument
 @click.argument("name")
-@click.option("-o", "--to", help="The HTML file to write; default: the page goes to the screen.")
+@click.option("-o", "--output", help="The HTML file to write; by default the page is printed.")
 @click.option("--outgoing", is_flag=True, help="What may go out with the release: no value, nothing of the source.")
 @click.option("--population", help="Table of everybody the released people may be among: the journalist's risk.")
-@click.option("--overwrite", is_flag=True, help="Replace a file that is there.")
+@OVERWRITE
 @AS_JSON
 def report(
     database: Path,
     name: str,
-    to: str | None,
+    output: str | None,
     outgoing: bool,
     population: str | None,
     overwrite: bool,
@@ -223,37 +221,37 @@ def report(
     from dbanon.publishing.report.report import report as reported
 
     with errors_as_messages(), open_database(database, read_only=True) as con:
-        page = reported(con, name, to, outgoing=outgoing, population=population, overwrite=overwrite)
-    print_result({"html" if to is None else "file": str(page)}, as_json, str(page))
+        page = reported(con, name, output, outgoing=outgoing, population=population, overwrite=overwrite)
+    print_result({"html" if output is None else "file": str(page)}, as_json, str(page))
 
 
 @click.command()
 @DATABASE
-@click.option("--release", required=True, help="Name of the release.")
-@click.option("--to", required=True, help="A .duckdb, .parquet or .csv file, or a folder.")
+@click.argument("name")
+@click.option("-o", "--output", required=True, help="A .duckdb, .parquet or .csv file, or a folder.")
 @click.option("--classes", is_flag=True, help="Give out the classes too.")
 @click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
 @CSV_FORMULAS
-@click.option("--overwrite", is_flag=True, help="Replace files that are there.")
+@OVERWRITE
 @AS_JSON
 def publish(
     database: Path,
-    release: str,
-    to: str,
+    name: str,
+    output: str,
     classes: bool,
     storage_version: str | None,
     csv_formulas: str,
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Write a release to a file of its own, to hand out."""
+    """Write the release NAME to files of its own, to hand out."""
     from dbanon.api import publish as publishing
 
     with errors_as_messages():
         paths = publishing.publish(
             database,
-            release,
-            to,
+            name,
+            output,
             classes=classes,
             storage_version=storage_version,
             overwrite=overwrite,

@@ -1,4 +1,4 @@
-"""`dbanon serve`, `token` and `client`: serve a database to clients of DuckDB's protocol."""
+"""`dbanon serve`, `token` and `write-client`: serve a database to clients of DuckDB's protocol."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 from dbanon import errors
 from dbanon.cli.options.memory_options import memory_arguments, memory_options
-from dbanon.cli.terminal.common import AS_JSON, DATABASE, errors_as_messages, print_result, print_table
+from dbanon.cli.terminal.common import AS_JSON, DATABASE, OVERWRITE, errors_as_messages, print_result, print_table
 from dbanon.runtime import atomic_write, output_files
 
 if TYPE_CHECKING:
@@ -27,9 +27,19 @@ ROLE = click.option("--role", type=click.Choice(tuple(_PORTS)), required=True, h
 @click.option("--allow-remote", is_flag=True, help="Listen on an address that other machines reach, unencrypted.")
 @click.option("--log", type=click.Path(dir_okay=False, path_type=Path), help="Default: DATABASE.log.jsonl")
 @click.option(
-    "--seconds", type=click.FloatRange(0.1, 86_400), default=30, show_default=True, help="A reader's statement."
+    "--statement-timeout",
+    type=click.FloatRange(0.1, 86_400),
+    default=30,
+    show_default=True,
+    help="Seconds that a statement of a reader may take.",
 )
-@click.option("--rows", type=click.IntRange(1), default=1_000_000, show_default=True, help="Most of a reader's answer.")
+@click.option(
+    "--max-rows",
+    type=click.IntRange(1),
+    default=1_000_000,
+    show_default=True,
+    help="Rows that a statement of a reader may return.",
+)
 @memory_options
 @AS_JSON
 def serve(
@@ -38,8 +48,8 @@ def serve(
     listen: str | None,
     allow_remote: bool,
     log: Path | None,
-    seconds: float,
-    rows: int,
+    statement_timeout: float,
+    max_rows: int,
     as_json: bool,
 ) -> None:
     """Serve DATABASE to clients of DuckDB's protocol Quack, until Ctrl-C or SIGTERM.
@@ -64,14 +74,14 @@ def serve(
         if role == "reader":
             from dbanon.integrations.quack import reader_supervisor
 
-            reader_supervisor.serve(serving, _reader_limits(seconds, rows), _log_message, ready)
+            reader_supervisor.serve(serving, _reader_limits(statement_timeout, max_rows), _log_message, ready)
         else:
             from dbanon.integrations.quack import custodian_server
 
             custodian_server.serve(serving, memory_arguments(), _log_message, ready)
 
 
-def _reader_limits(seconds: float, rows: int) -> StatementLimits:
+def _reader_limits(timeout_s: float, max_rows: int) -> StatementLimits:
     """Return the limits of a reader's statements: seconds, rows, and the memory of --memory, by default 2GB.
 
     Raises:
@@ -84,7 +94,7 @@ def _reader_limits(seconds: float, rows: int) -> StatementLimits:
     if limits.get("temp_directory"):
         accepts = "left out for readers: what they ask is never written to a disk"
         raise errors.InvalidArgumentError("serve", "temp_directory", accepts, limits["temp_directory"])
-    return StatementLimits(seconds, rows, duckdb_settings(limits.get("memory") or "2GB", None)["memory_limit"])
+    return StatementLimits(timeout_s, max_rows, duckdb_settings(limits.get("memory") or "2GB", None)["memory_limit"])
 
 
 def _log_message(message: str) -> None:
@@ -161,14 +171,16 @@ def revoke(database: Path, name: str, as_json: bool) -> None:
     print_result({"revoked": name}, as_json, f"{name} has no token any more.")
 
 
-@click.command()
-@click.option("--to", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The file to write.")
+@click.command("write-client")
+@click.option(
+    "-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The file to write."
+)
 @ROLE
 @click.option("--server", metavar="HOST:PORT", help="Default: 127.0.0.1:9494 for readers, :9495 for custodians.")
 @click.option("--name", default="clinic", show_default=True, help="What the server is attached as.")
-@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@OVERWRITE
 @AS_JSON
-def client(to: Path, role: str, server: str | None, name: str, force: bool, as_json: bool) -> None:
+def write_client(output: Path, role: str, server: str | None, name: str, overwrite: bool, as_json: bool) -> None:
     """Write a file with which DuckDB's own command line asks a server as if dbanon were in it.
 
     DBANON_TOKEN=... duckdb -init FILE
@@ -180,10 +192,13 @@ def client(to: Path, role: str, server: str | None, name: str, force: bool, as_j
 
     with errors_as_messages():
         host, port = _parse_address(server, _PORTS[role], allow_remote=True)
-        if to.exists() and not force:
-            raise errors.TargetExistsError(str(to), [str(to)], "client")
+        if output.exists() and not overwrite:
+            raise errors.TargetExistsError(str(output), [str(output)], "write-client")
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         content = client_file.client_file_sql(f"quack:{address}", name, role)
-        with output_files.translate_os_errors("client", str(to)), atomic_write.open_drafts({"": to}, []) as drafts:
+        with (
+            output_files.translate_os_errors("write-client", str(output)),
+            atomic_write.open_drafts({"": output}, []) as drafts,
+        ):
             drafts[""].write_text(content, encoding="utf-8")
-    print_result({"files": [str(to)]}, as_json, str(to))
+    print_result({"files": [str(output)]}, as_json, str(output))

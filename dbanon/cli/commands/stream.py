@@ -33,12 +33,18 @@ _FORMAT_BY_ENDING = {".csv": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".j
 @click.command("stream")
 @click.argument("database", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("name", required=False)
-@click.option("--follow", is_flag=True, help="Go on until Ctrl-C.")
-@click.option("--every", default=1.0, show_default=True, type=click.FloatRange(0.01), help="Seconds between two looks.")
-@click.option("--flush", is_flag=True, help="Nobody goes on waiting, as though the stream ended.")
-@click.option("--pruned", is_flag=True, help="Rows that have left were deleted from the source on purpose.")
+@click.option("--follow", is_flag=True, help="Refresh again and again, until Ctrl-C.")
+@click.option(
+    "--poll-interval",
+    default=1.0,
+    show_default=True,
+    type=click.FloatRange(0.01),
+    help="Seconds between two refreshes with --follow.",
+)
+@click.option("--flush", is_flag=True, help="Publish or suppress all pending records, as at the end of the stream.")
+@click.option("--allow-deleted-rows", is_flag=True, help="Accept that published rows were deleted from the source.")
 @click.option("--from", "source", help="A file of lines, or - for standard input, instead of a database.")
-@click.option("--to", "target", help="A file for the lines that leave, or - for standard output.")
+@click.option("-o", "--output", help="A file for the published lines, or - for standard output.")
 @click.option(
     "--format",
     "format_",
@@ -58,36 +64,37 @@ def stream(
     database: Path | None,
     name: str | None,
     follow: bool,
-    every: float,
+    poll_interval: float,
     flush: bool,
-    pruned: bool,
+    allow_deleted_rows: bool,
     source: str | None,
-    target: str | None,
+    output: str | None,
     format_: str,
     types: Sequence[str],
     system: str,
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Read on the streaming view NAME of DATABASE; or read lines and write those that leave.
+    """Refresh the streaming view NAME of DATABASE; or anonymize lines from a pipe.
 
     \b
     dbanon stream clinic.duckdb safe_events --follow
-    tail -f events.ndjson | dbanon stream --from - --to - -k 10 -p delta=1000 --qi age --qi zip --sensitive disease
+    tail -f events.ndjson | dbanon stream --from - -o - -k 10 -p delta=1000 --qi age --qi zip --sensitive disease
 
-    A pipe has no --json: what leaves is the answer. Columns without a role are withheld.
+    A pipe has no --json: the published lines are the result. Columns without a role are withheld.
     """
-    if database is not None and name is not None and source is None and target is None:
-        _refresh_view(database, name, every if follow else None, {"flush": flush, "pruned": pruned}, as_json)
-    elif database is None and source is not None and target is not None:
+    if database is not None and name is not None and source is None and output is None:
+        refresh_options = {"flush": flush, "allow_deleted_rows": allow_deleted_rows}
+        _refresh_view(database, name, poll_interval if follow else None, refresh_options, as_json)
+    elif database is None and source is not None and output is not None:
         with errors_as_messages():
-            formats = _line_format(format_, source), _line_format(format_, target)
+            formats = _line_format(format_, source), _line_format(format_, output)
             policy, escape = _read_policy(asked["policy"], source), asked["csv_formulas"] == "escape"
             pipe = _LineStream(*formats, types, system, _call_parameters(system, asked, policy), policy, escape)
-            with _open_input(source) as file, _open_output(target) as out:
+            with _open_input(source) as file, _open_output(output) as out:
                 _anonymize_lines(pipe, file, out)
     else:
-        raise click.UsageError("Give a database and the name of a streaming view, or --from and --to.")
+        raise click.UsageError("Give a database and the name of a streaming view, or --from and --output.")
 
 
 def _refresh_view(

@@ -1,4 +1,4 @@
-"""The options --attach and --attach-writable: other databases to attach to the connection of a command."""
+"""The options --attach and --attach-rw: other databases to attach to the connection of a command."""
 
 import re
 from collections.abc import Callable
@@ -45,7 +45,7 @@ def _store_values(context: click.Context, option: click.Parameter, values: tuple
         if _PASSWORD.search(match[3]):
             raise click.BadParameter("a password on the command line is seen by others. PGPASSWORD, a .pgpass file, "
                                      "MYSQL_PWD or a secret of DuckDB can have it.", context, option)  # fmt: skip
-        other = _AttachedDatabase(match[1], match[2].lower(), match[3].strip(), option.name == "attach_writable")
+        other = _AttachedDatabase(match[1], match[2].lower(), match[3].strip(), option.name == "attach_rw")
         context.meta.setdefault(_CONTEXT_KEY, []).append(other)
 
 
@@ -62,7 +62,7 @@ def attach_options(command: Callable[..., None]) -> Callable[..., None]:
         "lite=sqlite:FILE. Passwords come from the environment.",
     )
     writing = click.option(
-        "--attach-writable",
+        "--attach-rw",
         multiple=True,
         metavar=metavar,
         expose_value=False,

@@ -1,4 +1,4 @@
-"""Rewrite messages for the command line: `overwrite = True` becomes `--force`, or the option of that command.
+"""Rewrite messages for the command line: `overwrite = True` becomes `--overwrite`, or the option of that command.
 
 Messages name an option as Python and SQL write it, `name = value`. A command knows its own options: the name is
 replaced by its option if it has one, otherwise by `-p name=value` if it takes parameters.
@@ -15,7 +15,7 @@ import click
 _NAMED_OPTION = re.compile(
     r"\b([a-z_]+) :?= ('(?:[^']|'')*'|\[[^\[\]]*\]|\{[^{}]*\}|[Tt]rue|[Ff]alse|-?\d+(?:\.\d+)?)", re.IGNORECASE
 )
-_OTHER_NAMES = {"overwrite": "force", "parameters": "given"}
+_OTHER_NAMES = {"into": "output", "parameters": "given", "to": "output"}
 """Options of a command that have another name in Python."""
 
 _STATEMENTS = {
@@ -49,15 +49,9 @@ def with_option_names(message: str, context: click.Context | None) -> str:
         inside = message.count("(", 0, match.start()) - message.count(")", 0, match.start())
         if inside > 0 and not _is_prose_bracket(message, match.start()):
             return match[0]
-        if name == "refresh" and "how" in flags and _literal_text(value) not in flags:
-            return _option_text(flags["how"], value)
         flag = flags.get(name) or flags.get(_OTHER_NAMES.get(name, ""))
         if flag is not None and flag.name != "given":
             return _option_text(flag, value)
-        if (
-            word := flags.get(_literal_text(value))
-        ) is not None and word.is_flag:  # refresh = 'recluster' is --recluster
-            return str(word.opts[-1])
         if name in parameters and "given" in flags:
             return f"-p {shlex.quote(f'{name}={_unquoted(value)}')}"
         return match[0]
@@ -107,7 +101,7 @@ def _is_prose_bracket(message: str, position: int) -> bool:
 
 
 def _option_text(option: click.Option, value: str) -> str:
-    """Return an option with its value as it is typed, quoted for the shell: `--force`, `--qi age --qi zip`."""
+    """Return an option with its value as it is typed, quoted for the shell: `--overwrite`, `--qi age --qi zip`."""
     name = str(max(option.opts, key=len))
     if option.is_flag:
         return name

@@ -92,7 +92,7 @@ class Shell:
         self._current = session.find_session(connection.raw)
         self._compiled: list[str] = []
         self._said_compiling = False
-        connection.progress = self._on_progress
+        connection.on_progress = self._on_progress
         if watched:
             connection.on_review = self._print_review
 
@@ -260,9 +260,9 @@ class Shell:
         """Write that the statement was stopped by Ctrl-C."""
         self.errors.print(Text("Stopped.", style="yellow"))
 
-    def _on_progress(self, fraction: float, saved: float) -> None:
+    def _on_progress(self, fraction_done: float, loss_removed: float) -> None:
         """Store the fraction of the work that is complete, for the line with the running time."""
-        self._done = fraction
+        self._done = fraction_done
 
     def _running(self, seconds: float | None) -> None:
         """Write a line with the running time of a statement and its progress, from its first second on.

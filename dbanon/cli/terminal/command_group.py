@@ -63,7 +63,13 @@ class JsonErrorGroup(click.Group):
 
 def _with_current_name(error: click.NoSuchOption) -> click.NoSuchOption:
     """Return the error about an unknown option, with the new name if the option was renamed."""
-    hint = renamed_names.renamed_hint(error.option_name, renamed_names.OPTIONS.get(error.option_name))
+    name, parameters = error.option_name, error.ctx.command.params if error.ctx is not None else []
+    current_names = [option for parameter in parameters for option in parameter.opts]
+    current = renamed_names.current_option(name, current_names)
+    hint = renamed_names.renamed_hint(name, current)
+    if name in renamed_names.ARGUMENTS and current is None:
+        argument = renamed_names.ARGUMENTS[name]
+        hint = f" '{name} {argument}' is now the argument {argument}." * (argument.lower() in current_names)
     return click.NoSuchOption(error.option_name, error.message + hint, error.possibilities, error.ctx)
 
 

@@ -40,6 +40,9 @@ CSV_FORMULAS = click.option(
 )
 
 
+OVERWRITE = click.option("--overwrite", is_flag=True, help="Replace files that exist.")
+
+
 AS_JSON = click.option(JSON, "as_json", is_flag=True, help="Answer with JSON; errors too.")
 
 
@@ -231,9 +234,10 @@ def search_progress(step: Callable[[str], None]) -> Callable[[float, float], Non
 
     began = time.monotonic()
 
-    def on_progress(done: float, saved: float) -> None:
+    def on_progress(fraction_done: float, loss_removed: float) -> None:
         """Set the text of the progress line."""
-        loss_text = f", {saved:.1%} less loss" if saved > 0 else ""
-        step(f"Clustering: {done:.0%} of the work{remaining_text(time.monotonic() - began, done)}{loss_text}")
+        loss_text = f", {loss_removed:.1%} less loss" if loss_removed > 0 else ""
+        remaining = remaining_text(time.monotonic() - began, fraction_done)
+        step(f"Clustering: {fraction_done:.0%} of the work{remaining}{loss_text}")
 
     return on_progress

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbanon import errors
+from dbanon.errors import renamed_names
 
 CREATE_OPTIONS = ("composition", "allow_small_differences")
 """Options for the first version, or one from scratch; in addition to `key`."""
 
-REFRESH_OPTIONS = ("composition", "allow_small_differences", "refresh", "if_stale", "erase")
+REFRESH_OPTIONS = ("composition", "allow_small_differences", "mode", "if_stale", "erase")
 """Options of a refresh."""
 
-_CHOICES = {"composition": ("warn", "refuse"), "refresh": ("keep", "hold", "recluster")}
+_CHOICES = {"composition": ("warn", "refuse"), "mode": ("keep", "hold", "recluster")}
 _FLAGS = ("allow_small_differences", "if_stale", "erase")
 _OPTIONS = (*REFRESH_OPTIONS, "key")
 
@@ -50,7 +51,8 @@ class DbtModel:
     ) -> DbtModel:
         """Return a model with the options of its dbt configuration, after validating them.
 
-        Keys of the configuration that are neither options nor similar to one are ignored: they may be for another tool.
+        Keys of the configuration that are not (nor were) options and not similar to one are ignored: they may be for
+        another tool.
 
         Args:
             place: Database, schema and name of its relation.
@@ -65,8 +67,10 @@ class DbtModel:
         """
         function = f"model {place[2]}"
         for name in config:
-            if name not in (*_OPTIONS, *dbt_keys) and errors.did_you_mean(name, _OPTIONS):
-                raise errors.UnknownParameterError(function, name, _OPTIONS)
+            if name not in (*_OPTIONS, *dbt_keys) and (
+                name in renamed_names.REFRESH_OPTIONS or errors.did_you_mean(name, _OPTIONS)
+            ):
+                raise errors.UnknownParameterError(function, name, _OPTIONS, renamed_names.REFRESH_OPTIONS)
         options = {name: config[name] for name in _OPTIONS if config.get(name) is not None}
         for name, value in options.items():
             if name in _CHOICES and value not in _CHOICES[name]:

@@ -45,7 +45,7 @@ def client_file_sql(uri: str, name: str, role: str) -> str:
 
 _HEADER = (
     f"-- For DuckDB {duckdb.__version__}: DBANON_TOKEN=... duckdb -init THIS_FILE",
-    "-- Written by dbanon client. It has no token: the variable DBANON_TOKEN has it.",
+    "-- Written by dbanon write-client. It has no token: the variable DBANON_TOKEN has it.",
 )
 
 

@@ -14,7 +14,7 @@ from dbanon.integrations.spark.release import build_release
 
 def anonymize(
     df: DataFrame,
-    function: str = "kacpc",
+    function: str = "best",
     *,
     name: str | None = None,
     policy: Any = None,

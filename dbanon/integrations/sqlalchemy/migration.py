@@ -123,16 +123,22 @@ class Definition:
     schema: str | None = None
     source: str | None = None
     source_schema: str | None = None
-    algorithm: str = "kacpc"
+    algorithm: str = "best"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     policy: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def render_arguments(self) -> str:
-        """Return the definition as Python source: arguments of `op.create_anonymized_view`, without default values."""
+        """Return the definition as Python source: arguments of `op.create_anonymized_view`, without default values.
+
+        The algorithm of a materialized view is always among them, so that a script stays what it was if the default
+        changes.
+        """
         defaults = Definition(self.name)
-        arguments = {n: v for n, v in vars(self).items() if n != "name" and v != getattr(defaults, n)}
+        arguments = {
+            n: v for n, v in vars(self).items() if n != "name" and (n == "algorithm" or v != getattr(defaults, n))
+        }
         if self.query is not None:
-            arguments.pop("algorithm", None)
+            arguments.pop("algorithm")
             arguments.pop("parameters", None)
         return ", ".join([repr(self.name), *(f"{n}={v!r}" for n, v in arguments.items())])
 
@@ -161,7 +167,7 @@ class CreateAnonymizedView(MigrateOperation):
         schema: str | None = None,
         source: str | None = None,
         source_schema: str | None = None,
-        algorithm: str = "kacpc",
+        algorithm: str = "best",
         parameters: Mapping[str, Any] | None = None,
         policy: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:

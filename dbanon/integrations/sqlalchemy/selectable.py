@@ -24,7 +24,7 @@ from dbanon.table_functions.registry import table_functions
 from dbanon.table_functions.table_function import TableFunction
 
 
-def anonymized(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> TableValuedAlias:
+def anonymized(source: Any, algorithm: str = "best", /, **parameters: Any) -> TableValuedAlias:
     """Return the released rows of a source as a FROM element.
 
     A table's roles are those of `dbanon.policy` when the statement runs; the columns of `.c` follow from the model (see
@@ -61,7 +61,7 @@ def anonymized(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> T
     return validate_call("", source, algorithm, parameters).element()
 
 
-def classes(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> TableValuedAlias:
+def classes(source: Any, algorithm: str = "best", /, **parameters: Any) -> TableValuedAlias:
     """Return the equivalence classes of an anonymized source as a FROM element, one row per class.
 
     Args:
@@ -81,7 +81,7 @@ def classes(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> Tabl
     return validate_call("_classes", source, algorithm, parameters).element()
 
 
-def metrics(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> TableValuedAlias:
+def metrics(source: Any, algorithm: str = "best", /, **parameters: Any) -> TableValuedAlias:
     """Return the metrics of an anonymized source as a FROM element, one row per metric.
 
     Args:

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.sql.expression import ColumnClause
 
 from dbanon import errors
+from dbanon.errors import renamed_names
 from dbanon.integrations.sqlalchemy import constructs, policy
 from dbanon.integrations.sqlalchemy.connection import quoted_name, raw_connection, resolve_table, translated_schema
 from dbanon.integrations.sqlalchemy.engine import READ_ONLY_KEY
@@ -124,7 +125,7 @@ class AnonymizedView:
         __table__: ClassVar[Any]
 
     __source__: ClassVar[Any]
-    __algorithm__: ClassVar[str] = "kacpc"
+    __algorithm__: ClassVar[str] = "best"
     __k__: ClassVar[int | None] = None
     __parameters__: ClassVar[Mapping[str, Any]] = {}
     __materialized__: ClassVar[bool] = False
@@ -136,11 +137,12 @@ class AnonymizedView:
         super().__init_subclass__(**kw)
 
     @classmethod
+    @renamed_names.with_renamed_options("allow_delta", "refresh")
     def refresh(
         cls,
         session: Session,
         *,
-        refresh: str = "keep",
+        mode: str = "keep",
         allow_small_differences: bool = False,
         composition: str = "warn",
         if_stale: bool = False,
@@ -155,7 +157,7 @@ class AnonymizedView:
 
         Args:
             session: A session whose engine has `install`.
-            refresh: As for `dbanon.refresh_release`.
+            mode: As for `dbanon.refresh_release`.
             allow_small_differences: As for `dbanon.refresh_release`.
             composition: As for `dbanon.refresh_release`.
             if_stale: As for `dbanon.refresh_release`.
@@ -184,7 +186,7 @@ class AnonymizedView:
                 release = releases.refresh_release(
                     raw,
                     name,
-                    refresh=refresh,
+                    mode=mode,
                     allow_small_differences=allow_small_differences,
                     composition=composition,
                     if_stale=if_stale,
@@ -417,7 +419,7 @@ def create_first_version(connection: Connection, table: Table, view: MappedView,
     with raw.cursor() as cursor:
         attach(cursor)
         try:
-            resolved_source = resolve_table("materialize", view.source, connection, cursor)
+            resolved_source = resolve_table("create_release", view.source, connection, cursor)
         except errors.UnknownTableError:
             return
         if cursor.execute(f"SELECT 1 FROM {resolved_source.sql} LIMIT 1").fetchall():

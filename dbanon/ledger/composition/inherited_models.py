@@ -77,5 +77,5 @@ def _model_requirements(entry: LedgerEntry) -> list[tuple[str, model_request.Mod
     sensitive = [c for c, role in entry.roles.items() if role == "sensitive"]
     return [
         (sensitive[d.sensitive], d)
-        for d in model_request.model_requirements("refresh", entry.display_name, entry.options, sensitive)
+        for d in model_request.model_requirements("refresh_release", entry.display_name, entry.options, sensitive)
     ]

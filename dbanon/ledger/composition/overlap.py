@@ -101,7 +101,7 @@ def _bases(cursor: Any, database: str, name: str) -> set[same_source.Base]:
     Empty if it does not exist or its database is not attached.
     """
     try:
-        source = catalog.resolve_source("materialize", name, cursor, catalog.SearchPath(database, "main"), {})
+        source = catalog.resolve_source("create_release", name, cursor, catalog.SearchPath(database, "main"), {})
     except (errors.UnknownTableError, errors.DatabaseNotAttachedError):
         return set()
     return same_source.parse_bases(same_source.bases(source, cursor), source.home)

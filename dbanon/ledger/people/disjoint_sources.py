@@ -36,7 +36,7 @@ def disjoint_names(
         parts = names.table_parts(name) or (name,)
         if names.fold_case(parts[-1]) not in existing:
             raise errors.InvalidArgumentError(
-                "materialize", "disjoint_from", "names of releases, tables or views", name
+                "create_release", "disjoint_from", "names of releases, tables or views", name
             )
     return tuple(names_given)
 

@@ -125,7 +125,7 @@ def _existing_relations(cursor: Any) -> set[Base]:
         database_names = {database}
         if (kind := attached_databases.database_kind(cursor, database)) is not None:
             with contextlib.suppress(errors.DatabaseIdentityUnavailableError):  # then no ledger names it so
-                database_names.add(attached_databases.identity("materialize", cursor, database, kind))
+                database_names.add(attached_databases.identity("create_release", cursor, database, kind))
         existing |= {
             (name.lower(), schema.lower(), table.lower())
             for _, schema, table in catalog.relations(cursor, database)

@@ -207,5 +207,5 @@ def test_the_manual_in_docs_is_that_of_the_code() -> None:
     stale = sorted(path for path, _ in written_values.items() ^ pages.manual_pages(documented_commands(main)).items())
     assert not stale, (
         f"docs/manual is stale ({', '.join(dict.fromkeys(stale))}). Make it again: "
-        "rm -r docs/manual && dbanon docs --to docs/manual"
+        "rm -r docs/manual && dbanon docs -o docs/manual"
     )

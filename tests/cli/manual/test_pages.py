@@ -174,7 +174,7 @@ def test_the_command_prints_and_writes_the_same_pages(linked: dict[str, str], tm
     assert run.invoke(main, ["docs", "KOutOfRangeError"]).output in linked["errors.md"]
     assert run.invoke(main, ["docs", "precision"]).output.startswith("## precision\n")
     assert "--storage-version" in run.invoke(main, ["docs", "publish"]).output
-    result = run.invoke(main, ["docs", "--to", str(tmp_path / "manual")])
+    result = run.invoke(main, ["docs", "--output", str(tmp_path / "manual")])
     assert result.exit_code == 0
     written_values = {p.relative_to(tmp_path / "manual").as_posix(): p.read_text() for p in tmp_path.rglob("*.md")}
     assert written_values == linked
@@ -185,7 +185,7 @@ def test_unknown_page_and_bad_folder_are_one_line(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "nothing about 'kacpd'. Did you mean 'kacpc'?" in result.output
     (tmp_path / "file").write_text("")
-    result = CliRunner().invoke(main, ["docs", "--to", str(tmp_path / "file" / "manual")])
+    result = CliRunner().invoke(main, ["docs", "--output", str(tmp_path / "file" / "manual")])
     assert result.exit_code == 1
     assert result.output.startswith("Error: ")
     assert result.output.count("\n") == 1

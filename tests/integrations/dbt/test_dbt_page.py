@@ -29,7 +29,7 @@ def test_the_commands_of_the_page_run_on_its_files(tmp_path: Path, monkeypatch: 
         if program == "dbanon":
             result = CliRunner().invoke(main, shlex.split(arguments))
             assert result.exit_code == 0, result.output
-            assert "--to dbanon_package" not in arguments or result.output == Path("packages.yml").read_text()
+            assert "-o dbanon_package" not in arguments or result.output == Path("packages.yml").read_text()
         else:
             commands = [arguments]
             while typed and typed[0].startswith("dbt "):  # one process, as starting dbt takes seconds

@@ -78,7 +78,7 @@ def test_run_with_small_differences_refused_keeps_old_version(clinic: Any) -> No
         run(clinic)
     assert versions(clinic) == [(1, "first", 40)]
     assert clinic.execute("FROM safe ORDER BY ALL").fetchall() == old_rows
-    run(clinic, refresh="hold")  # those two are deferred, and there is no new version
+    run(clinic, mode="hold")  # those two are deferred, and there is no new version
     assert [(version, records) for version, _, records in versions(clinic)] == [(1, 40)]
 
 
@@ -208,7 +208,8 @@ def test_a_model_is_one_statement(clinic: Any, query: str) -> None:
         ({"compositon": "refuse"}, "Did you mean 'composition'"),
         ({"allow_small_differencess": True}, "Did you mean 'allow_small_differences'"),
         ({"composition": "refused"}, "composition must be one of 'warn', 'refuse'"),
-        ({"refresh": "hodl"}, "refresh must be one of 'keep', 'hold', 'recluster'"),
+        ({"mode": "hodl"}, "mode must be one of 'keep', 'hold', 'recluster'"),
+        ({"refresh": "hold"}, "'refresh' is now 'mode'"),
         ({"if_stale": "true"}, "if_stale must be true or false"),
         ({"erase": 1}, "erase must be true or false"),
         ({"key": 7}, "key must be a column or a list of columns"),

@@ -39,7 +39,7 @@ def test_the_command_names_the_package_or_copies_it(tmp_path: Path) -> None:
     outcome = CliRunner().invoke(main, ["dbt"])
     assert (outcome.exit_code, outcome.output) == (0, f"packages:\n  - local: {dbt_package.FOLDER}\n")
     one_path = tmp_path / "it's"
-    second_outcome = CliRunner().invoke(main, ["dbt", "--to", str(one_path), "--json"])
+    second_outcome = CliRunner().invoke(main, ["dbt", "--output", str(one_path), "--json"])
     assert json.loads(second_outcome.output) == {
         "folder": str(one_path),
         "packages_yml": f'packages:\n  - local: "{one_path}"\n',
@@ -55,11 +55,11 @@ def test_existing_copy_kept_without_force(tmp_path: Path) -> None:
     (tmp_path / "macros" / "names.sql").write_text("mine")
     with pytest.raises(errors.TargetExistsError):
         dbt_package.copy_package(tmp_path)
-    outcome = CliRunner().invoke(main, ["dbt", "--to", str(tmp_path)])
+    outcome = CliRunner().invoke(main, ["dbt", "--output", str(tmp_path)])
     assert outcome.exit_code != 0
-    assert "--force" in outcome.output
+    assert "--overwrite" in outcome.output
     assert (tmp_path / "macros" / "names.sql").read_text() == "mine"
-    assert CliRunner().invoke(main, ["dbt", "--to", str(tmp_path), "--force"]).exit_code == 0
+    assert CliRunner().invoke(main, ["dbt", "--output", str(tmp_path), "--overwrite"]).exit_code == 0
     assert (tmp_path / "macros" / "names.sql").read_text() != "mine"
 
 

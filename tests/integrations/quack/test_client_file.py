@@ -1,4 +1,4 @@
-"""DuckDB's own command line, with the file of `dbanon client`, queries a server as if dbanon were installed."""
+"""DuckDB's own command line, with the file of `dbanon write-client`, queries a server as if dbanon were installed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class Shell:
     def __init__(self, server: Server, folder: Path) -> None:
         self.server, self.file = server, folder / f"{server.role}.sql"
         outcome = CliRunner().invoke(
-            main, ["client", "--to", str(self.file), "--role", server.role, "--server", f"127.0.0.1:{server.port}"]
+            main,
+            ["write-client", "--output", str(self.file), "--role", server.role, "--server", f"127.0.0.1:{server.port}"],
         )
         assert outcome.exit_code == 0, outcome.output
         self.command = command_line()
@@ -169,9 +170,7 @@ def test_a_reader_reads_releases(reader: Shell) -> None:
 
 def test_handed_out_database_needs_no_server(reader: Shell, tmp_path: Path) -> None:
     handed_out = tmp_path / "safe.duckdb"
-    outcome = CliRunner().invoke(
-        main, ["publish", str(reader.server.database), "--release", "safe", "--to", str(handed_out)]
-    )
+    outcome = CliRunner().invoke(main, ["publish", str(reader.server.database), "safe", "--output", str(handed_out)])
     assert outcome.exit_code == 0, outcome.output
     done = subprocess.run(
         [reader.command, "-readonly", "-json", str(handed_out), "-c", "SELECT count(*) AS n FROM safe"],
@@ -185,10 +184,13 @@ def test_handed_out_database_needs_no_server(reader: Shell, tmp_path: Path) -> N
 def test_existing_client_file_kept(tmp_path: Path) -> None:
     path = tmp_path / "client.sql"
     path.write_text("mine")
-    values = ["client", "--to", str(path), "--role", "reader"]
+    values = ["write-client", "--output", str(path), "--role", "reader"]
     assert CliRunner().invoke(main, values).exit_code == 1
     assert path.read_text() == "mine"
-    assert CliRunner().invoke(main, [*values, "--force", "--server", "[::1]:9600", "--name", "odd name"]).exit_code == 0
+    assert (
+        CliRunner().invoke(main, [*values, "--overwrite", "--server", "[::1]:9600", "--name", "odd name"]).exit_code
+        == 0
+    )
     assert "ATTACH 'quack:[::1]:9600' AS \"odd name\"" in path.read_text()
     matches = re.findall(
         r'TEMP MACRO "?(\w+)"?\(', client_file.client_file_sql("quack:127.0.0.1:9494", "clinic", "reader")

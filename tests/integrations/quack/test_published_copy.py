@@ -87,7 +87,7 @@ def test_changed_release_not_copied_with_reason(con: Any, folder: Path) -> None:
         assert not copy.execute("SELECT 1 FROM duckdb_tables() WHERE table_name LIKE 'safe%'").fetchall()
     con.execute("UPDATE whole SET sex = 'F'")
     assert [name for name, _ in published_copy.refresh_copy(con, folder).omitted] == ["safe", "whole"]
-    con.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe WITH (refresh = 'recluster')")
+    con.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe WITH (mode = 'recluster')")
     with open_connection(published_copy.refresh_copy(con, folder).path) as copy:
         assert copy.execute("SELECT name FROM releases()").fetchall() == [("safe",)]
 

@@ -29,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     needs_quack()
     database = clinic(tmp_path_factory.mktemp("readers") / "clinic.duckdb")
     old_digest = hashlib.sha256(database.read_bytes()).hexdigest()
-    with serving(database, "reader", "--seconds", "3", "--rows", "5000", "--memory", "300MB") as server:
+    with serving(database, "reader", "--statement-timeout", "3", "--max-rows", "5000", "--memory", "300MB") as server:
         yield server
     assert hashlib.sha256(database.read_bytes()).hexdigest() == old_digest, "serving readers changed the database"
 
@@ -295,7 +295,7 @@ def _answers(server: Server) -> bool:
 
 def test_uninterruptible_request_logged_with_reader(tmp_path: Path) -> None:
     needs_quack()
-    with serving(clinic(tmp_path / "clinic.duckdb"), "reader", "--seconds", "0.5") as server:
+    with serving(clinic(tmp_path / "clinic.duckdb"), "reader", "--statement-timeout", "0.5") as server:
         old = server.child()
         long = "SELECT string_agg(a.age, '') AS x FROM safe AS a, safe AS b, safe AS c"
         Client(server).error(f"SELECT levenshtein(x, x || 'y') FROM ({long})")
@@ -348,7 +348,7 @@ def test_a_new_version_is_served_without_an_interruption(tmp_path: Path) -> None
 def test_sigterm_finishes_what_runs(tmp_path: Path) -> None:
     needs_quack()
     database = clinic(tmp_path / "clinic.duckdb")
-    with serving(database, "reader", "--seconds", "90") as server:
+    with serving(database, "reader", "--statement-timeout", "90") as server:
         client = Client(server)
         result: list[Any] = []
         text = ", ".join(f"safe AS s{i}" for i in range(5))
@@ -367,7 +367,7 @@ def test_sigterm_finishes_what_runs(tmp_path: Path) -> None:
 
 def test_stopping_server_accepts_no_statement(tmp_path: Path) -> None:
     needs_quack()
-    with serving(clinic(tmp_path / "clinic.duckdb"), "reader", "--seconds", "6") as server:
+    with serving(clinic(tmp_path / "clinic.duckdb"), "reader", "--statement-timeout", "6") as server:
         client, other = Client(server), Client(server)
         other.con.execute(f"ATTACH '{server.uri}' AS clinic (TOKEN '{server.token}')")
         asking = threading.Thread(target=lambda: client.error(SLOW))

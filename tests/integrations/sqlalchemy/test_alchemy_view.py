@@ -102,7 +102,7 @@ def test_a_materialized_view_has_versions_and_a_status(engine: Any) -> None:
         status = PublishedPatient.status(session)
         assert (status.version, status.status, status.added, status.definition_changed) == (1, "stale", 6, False)
         with pytest.warns(UserWarning, match="clustered anew"):
-            result = PublishedPatient.refresh(session, refresh="recluster", allow_small_differences=True)
+            result = PublishedPatient.refresh(session, mode="recluster", allow_small_differences=True)
         assert result.version == 2 and first not in session
         assert len(session.scalars(sa.select(PublishedPatient)).all()) == 66
     Base.metadata.create_all(engine)

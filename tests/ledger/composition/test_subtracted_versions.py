@@ -75,7 +75,7 @@ def is_published(connection: Any, name: str, how: str, key: str | None) -> bool:
         warnings.simplefilter("ignore")
         try:
             if how in ("keep", "hold", "recluster"):
-                dbanon.refresh_release(connection, name, refresh=how, composition="refuse")
+                dbanon.refresh_release(connection, name, mode=how, composition="refuse")
             else:
                 dbanon.create_release(connection, name, how, "p", k=K, composition="refuse", replace=True, key=key)
         except dbanon.DbanonError:

@@ -63,12 +63,12 @@ def test_person_in_one_release_only_is_found(con: Any) -> None:
     for work in (
         lambda: dbanon.create_release(con, "other", "mondrian", "patients", k=5, composition="refuse"),
         lambda: dbanon.create_release(con, "safe", "mondrian", "patients", k=5, replace=True),
-        lambda: dbanon.refresh_release(con, "safe", refresh="recluster"),
+        lambda: dbanon.refresh_release(con, "safe", mode="recluster"),
     ):
         with pytest.raises((errors.CompositionRefusedError, errors.SmallDifferencesRefusedError), match="version 1"):
             work()
     dbanon.drop_release(con, "safe")
-    with pytest.raises(errors.SmallDifferencesRefusedError, match=r"^materialize: .* version 1 "):
+    with pytest.raises(errors.SmallDifferencesRefusedError, match=r"^create_release: .* version 1 "):
         dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     assert ledger(con) == [("safe", 1, "dropped", 0, {})]
     with pytest.warns(dbanon.DisclosureWarning, match="with safe version 1"):
@@ -98,7 +98,7 @@ def test_the_first_version_is_held_against_the_third(con: Any) -> None:
     con.execute("INSERT INTO patients VALUES (100, 24, 'Cut')")
     for how in ("keep", "recluster"):
         with pytest.raises(errors.SmallDifferencesRefusedError, match="version 1"):
-            dbanon.refresh_release(con, "safe", refresh=how)
+            dbanon.refresh_release(con, "safe", mode=how)
     con.execute("DELETE FROM patients WHERE pid = 100")
     con.execute("INSERT INTO patients FROM went WHERE pid = 4")
     assert dbanon.refresh_release(con, "safe").records == 40
@@ -214,7 +214,7 @@ def test_removed_people_keep_models_of_earlier_versions(con: Any, monkeypatch: p
     con.execute("DELETE FROM patients WHERE disease = 'Rare'")
     missed_result = missed_in(monkeypatch)
     for work in (
-        lambda: dbanon.refresh_release(con, "safe", refresh="recluster"),
+        lambda: dbanon.refresh_release(con, "safe", mode="recluster"),
         lambda: dbanon.create_release(con, "safe", "kacpc", "patients", k=4, replace=True),
     ):
         missed_result.clear()
@@ -233,7 +233,7 @@ def test_version_meets_model_of_first_for_its_people(con: Any) -> None:
     assert dbanon.create_release(con, "safe", "kacpc", "patients", k=4, replace=True).version == 2
     con.execute("DELETE FROM patients WHERE pid IN (0, 4, 8, 12)")  # Flu
     with pytest.raises(errors.SmallDifferencesRefusedError, match="version 1, version 2"):
-        dbanon.refresh_release(con, "safe", refresh="recluster")
+        dbanon.refresh_release(con, "safe", mode="recluster")
 
 
 # --- erasure -------------------------------------------------------------------------------------------------
@@ -270,7 +270,7 @@ def test_erasure_removes_whole_class(con: Any, key: str) -> None:
     # The first version is forgotten: they may be published again.
     dbanon.forget_release(con, "safe", 1)
     with pytest.warns(dbanon.DisclosureWarning, match="clustered anew"):
-        release = dbanon.refresh_release(con, "safe", refresh="recluster", allow_small_differences=True)
+        release = dbanon.refresh_release(con, "safe", mode="recluster", allow_small_differences=True)
     assert release.records == 34
 
 
@@ -338,7 +338,7 @@ class World:
         source = "part" if name == "part" else "patients"
         try:
             if choice in ("keep", "recluster") and name in self.names:
-                actual_release = dbanon.refresh_release(con, name, refresh=choice, composition=composition)
+                actual_release = dbanon.refresh_release(con, name, mode=choice, composition=composition)
             else:
                 if name in self.names and choice != "replace":
                     dbanon.drop_release(con, name)

@@ -154,7 +154,7 @@ def test_repeated_release_and_refresh_published(people: Any) -> None:
     people.execute("INSERT INTO p SELECT 900 + i, 30, '10003', 'flu' FROM range(3) AS r (i)")
     with warnings.catch_warnings():
         warnings.simplefilter("error", dbanon.DisclosureWarning)
-        assert dbanon.refresh_release(people, "a", refresh="hold", composition="refuse").records == 132
+        assert dbanon.refresh_release(people, "a", mode="hold", composition="refuse").records == 132
 
 
 def test_sources_that_are_declared_disjoint_are_not_compared(people: Any) -> None:

@@ -238,7 +238,7 @@ def test_versions_of_an_unknown_source_are_compared(ward: Any) -> None:
     release_warnings(ward, "a", "v")
     ward.execute("COPY (SELECT * REPLACE (disease || ' ' AS disease) FROM p) TO 'x.parquet'")
     with pytest.raises(errors.CompositionRefusedError):
-        dbanon.refresh_release(ward, "a", refresh="recluster", composition="refuse")
+        dbanon.refresh_release(ward, "a", mode="recluster", composition="refuse")
     with pytest.raises(errors.CompositionRefusedError):
         release_warnings(ward, "b", "v", k=7)
 
@@ -259,7 +259,7 @@ def test_hold_warns_once_of_unknown_relation(ward: Any) -> None:
     ward.execute("ALTER TABLE p RENAME TO q; INSERT INTO other VALUES (900, 900, 'rare'), (901, 20, 'flu')")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        dbanon.refresh_release(ward, "b", refresh="hold")
+        dbanon.refresh_release(ward, "b", mode="hold")
     assert len([w for w in caught if "it is not known" in str(w.message)]) <= 1
 
 

@@ -163,7 +163,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_first_release_is_reviewed_and_no_later_one(path: Path) -> None:
-    call = ("materialize", path, "safe", "mondrian", "t", "-p", "k=4")
+    call = ("create-release", path, "safe", "mondrian", "t", "-p", "k=4")
     first = run(*call)
     assert first.stdout.startswith("safe version 1")
     lines = first.stderr.splitlines()
@@ -173,14 +173,14 @@ def test_a_first_release_is_reviewed_and_no_later_one(path: Path) -> None:
         "  generalized age (ranges)",
         "  withheld    pid (person)",
     ]
-    assert "First release" not in run("refresh", path, "safe", "--recluster").stderr
+    assert "First release" not in run("refresh", path, "safe", "--mode", "recluster").stderr
     assert "First release" not in run(*call, "--replace").stderr
-    assert run("materialize", path, "silent", "mondrian", "t", "-p", "k=4", "--quiet").stderr == ""
+    assert run("create-release", path, "silent", "mondrian", "t", "-p", "k=4", "--quiet").stderr == ""
 
 
 @pytest.mark.exhaustive
 def test_the_review_is_of_the_roles_that_the_call_has(path: Path) -> None:
-    stderr = run("materialize", path, "safe", "mondrian", "t", "-p", "k=4", "-p", "withhold=['d']").stderr
+    stderr = run("create-release", path, "safe", "mondrian", "t", "-p", "k=4", "-p", "withhold=['d']").stderr
     assert "as it is    nothing" in stderr and "d (by the call)" in stderr
 
 
@@ -191,9 +191,9 @@ def test_file_reviewed_before_it_is_written(tmp_path: Path) -> None:
     stderr = run(*call).stderr
     assert stderr.startswith("First release of people.csv as safe: 80 records\n")
     assert "--identifier COLUMN withholds a column" in stderr and "dbanon.policy" not in stderr
-    assert "First release" not in run(*call, "--force").stderr
+    assert "First release" not in run(*call, "--overwrite").stderr
     out.unlink()
-    assert run(*call, "--quiet", "--force").stderr == ""
+    assert run(*call, "--quiet", "--overwrite").stderr == ""
 
 
 def test_policy_and_doctor_show_the_review(path: Path) -> None:

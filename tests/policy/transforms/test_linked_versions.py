@@ -63,7 +63,7 @@ def test_people_cannot_be_followed_to_classes_of_too_few(own: Any) -> None:
     with pytest.raises(
         errors.LinkedVersionsNotAnonymousError, match=r"safe version 1 and this version, and \d+ persons miss k"
     ):
-        dbanon.refresh_release(own, "safe", refresh="recluster", allow_small_differences=True)
+        dbanon.refresh_release(own, "safe", mode="recluster", allow_small_differences=True)
     assert own.sql("SELECT max(version) FROM releases()").fetchall() == [(1,)]
 
 
@@ -86,7 +86,7 @@ def test_values_of_linked_versions_count_together(own: Any) -> None:
     dbanon.create_release(own, "safe", "kacpc", "patients", k=10)
     own.execute("UPDATE patients SET ward = 'b' WHERE patient = 1000")
     with pytest.raises(errors.LinkedVersionsNotAnonymousError, match="1 persons miss values"):
-        dbanon.refresh_release(own, "safe", refresh="recluster", allow_small_differences=True)
+        dbanon.refresh_release(own, "safe", mode="recluster", allow_small_differences=True)
 
 
 @pytest.mark.parametrize("change", ["scope", "view"])

@@ -257,9 +257,9 @@ def test_versions_with_days_and_years_are_compared(con: Any, how: str) -> None:
             con.execute(f"UPDATE {table} SET born = ? WHERE born = ?", [days, str(year)])
     con.execute("INSERT INTO people VALUES (100, '1930-05-05', 'd1')")
     with pytest.raises(dbanon.DbanonError, match="1 sets of records of safe would come or go"):
-        dbanon.refresh_release(con, "safe", refresh=how)
+        dbanon.refresh_release(con, "safe", mode=how)
     con.execute("INSERT INTO people SELECT 100 + i, '1930-06-06', 'd' || (i % 4) FROM range(1, 4) r(i)")
-    dbanon.refresh_release(con, "safe", refresh=how)
+    dbanon.refresh_release(con, "safe", mode=how)
     assert con.execute("SELECT born, count(*) FROM safe GROUP BY ALL ORDER BY ALL").fetchall() == [
         ("1926", 4), ("1930", 8), ("1934", 4),
     ]  # fmt: skip
