@@ -12,7 +12,7 @@ class CteStep:
     """A relation of a WITH clause: its name, the description in its comment, and its SQL with the comment."""
 
     name: str
-    holds: str
+    description: str
     sql: str
 
 

@@ -40,8 +40,8 @@ def dbanon_utility(requests: Any, inputs: Any) -> Any:
         inputs: STRUCT(source STRUCT(f, label, records)[], release STRUCT(f, box, label, records)[]).
 
     Returns:
-        STRUCT(rows STRUCT(trained_on, accuracy, balanced_accuracy, retained_gain, n_train, n_test)[], error VARCHAR); no rows if
-        source or release is empty.
+        STRUCT(rows STRUCT(trained_on, accuracy, balanced_accuracy, retained_gain, n_train, n_test)[], error VARCHAR);
+        no rows if source or release is empty.
     """
     inputs = as_array(inputs)
     return answer_requests(

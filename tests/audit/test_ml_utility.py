@@ -56,7 +56,11 @@ def metric_values(con: Any, release: str, more: str = "") -> dict[str, dict[str,
 def test_decisive_attribute_kept_or_lost(con: Any) -> None:
     by = metric_values(con, "safe")
     assert by["source"]["accuracy"] > 0.98 and by["release"]["accuracy"] > 0.95
-    assert by["majority"]["retained_gain"] == 0 and by["source"]["retained_gain"] == 1 and by["release"]["retained_gain"] > 0.9
+    assert (
+        by["majority"]["retained_gain"] == 0
+        and by["source"]["retained_gain"] == 1
+        and by["release"]["retained_gain"] > 0.9
+    )
     assert by["majority"]["accuracy"] < 0.6 and by["majority"]["balanced_accuracy"] == 0.5
     blind = metric_values(con, "blind")
     assert blind["source"] == by["source"] and abs(blind["release"]["retained_gain"]) < 0.2

@@ -190,7 +190,14 @@ def attacked(con: Any, case: Case, k: int) -> Iterator[dict[str, Any]]:
                 "SELECT value, majority_baseline, raw_baseline "
                 f"FROM attack_summary('safe', kind := '{kind}', source := 't') WHERE name = '{name}'"
             ).fetchall()
-            yield {"attack": attack, "method": method, "k": k, "value": value, "majority_baseline": majority_baseline, "raw_baseline": raw_baseline}
+            yield {
+                "attack": attack,
+                "method": method,
+                "k": k,
+                "value": value,
+                "majority_baseline": majority_baseline,
+                "raw_baseline": raw_baseline,
+            }
 
 
 def _extra_arguments(method: str, case: Case) -> str:

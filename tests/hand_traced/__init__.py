@@ -1,5 +1,5 @@
 """Small tables and the clusters that each algorithm makes of them with k = 2, traced by hand: random choices in the
-deterministic mode, options as they are where none is given. One file a family."""
+deterministic mode, options as they are where none is given. One file per family."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 import dbanon
 from dbanon import errors
 from dbanon.cli import main
+from dbanon.errors.renamed_errors import RENAMED_ERRORS
 from dbanon.ledger import earlier_names
 from dbanon.release.plan import metrics
 
@@ -168,3 +169,19 @@ def test_earlier_role_in_a_policy_is_an_error_with_the_new_name() -> None:
         )
         with pytest.raises(duckdb.Error, match="'other' is now 'insensitive'"):
             con.execute("FROM kacpc('t', k := 2)")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("NotStored", "HierarchyNotStoredError"), ("UnknownTable", "UnknownTableError")]
+)
+def test_earlier_error_class_states_new_name(old: str, new: str) -> None:
+    message = f"dbanon.errors.{old} is now dbanon.errors.{new}"
+    with pytest.raises(ImportError, match=message):
+        getattr(errors, old)
+    with pytest.raises(ImportError, match=message):
+        exec(f"from dbanon.errors import {old}")
+    assert not hasattr(errors, "NoSuchError")
+
+
+def test_renamed_error_classes_exist() -> None:
+    assert [new for new in RENAMED_ERRORS.values() if not hasattr(errors, new)] == []

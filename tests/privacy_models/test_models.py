@@ -176,7 +176,7 @@ WORKED: list[tuple[Asked, int | str]] = [
 """Classes of the fixture where its two are declared as the one quasi-identifier, or what cannot be met."""
 
 
-TOGETHER = [n for n in ALGORITHMS if n != "kapp" and algorithms.find(n).family != "pick"]
+TOGETHER = [n for n in ALGORITHMS if n != "kapp" and algorithms.find(n).family != "diversity"]
 """Those that keep equal records together, unless a model asks for more; the others deal them out by their sensitive
 values."""
 

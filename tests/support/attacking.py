@@ -7,7 +7,17 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-ROWS = ["attribute", "class", "records", "guess", "confidence", "baseline_confidence", "actual_accuracy", "people", "note"]
+ROWS = [
+    "attribute",
+    "class",
+    "records",
+    "guess",
+    "confidence",
+    "baseline_confidence",
+    "actual_accuracy",
+    "people",
+    "note",
+]
 SUMMARY = ["name", "attribute", "value", "majority_baseline", "raw_baseline", "description"]
 TREE = [
     ["Flu", "Infectious", "*"],

@@ -1,17 +1,17 @@
-"""Growth: the one loop of the families gather and greedy.
+"""Growth: the one loop of the families nearest_neighbour and greedy.
 
 A group begins with a seed, records join it until it is enough, and the next group begins, while the remaining records
 can make one; the remaining records are placed. What differs are four rules:
 
-gather.nearest     seed: least or greatest sum of distances to all seeds; joins: nearest to the seed; enough: k records,
-                   or any model; leftovers: nearest seed
-gather.diverse     the same; joins: nearest with which the models can still be met; leftovers: nearest group that meets
-                   them then
-gather.mdav        seed: farthest from the average, then from that seed; joins: nearest to the seed; enough: k records;
-                   leftovers: a group of their own
-greedy.least_loss  seed: farthest from the seed before, a random record, or the first; joins: least loss; enough: k
-                   records; leftovers: least loss
-greedy.eld         seed: farthest from the seed before; enough: k records and l values; else as above
+nearest_groups      seed: least or greatest sum of distances to all seeds; joins: nearest to the seed; enough: k
+                    records, or any model; leftovers: nearest seed
+constrained_growth  the same; joins: nearest with which the models can still be met; leftovers: nearest group that
+                    meets them then
+mdav                seed: farthest from the average, then from that seed; joins: nearest to the seed; enough: k records;
+                    leftovers: a group of their own
+least_loss          seed: farthest from the seed before, a random record, or the first; joins: least loss; enough: k
+                    records; leftovers: least loss
+eld                 seed: farthest from the seed before; enough: k records and l values; else as above
 
 Seed, joining and enough are mostly one compiled kernel: a call for each record would cost more than its answer.
 """

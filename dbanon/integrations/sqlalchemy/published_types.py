@@ -125,7 +125,7 @@ class CallSchema:
     def _metric_columns(self) -> list[tuple[str, Type]]:
         text = sa.String()
         return [("metric", text), ("value", sa.Double()), ("better", text), ("description", text),
-                ("published", sa.Boolean())]  # fmt: skip
+                ("is_publishable", sa.Boolean())]  # fmt: skip
 
     def _quasi_columns(self, schema: PublishedSchema) -> list[tuple[str, Type]]:
         """Return the published columns of the quasi-identifiers, with their types."""

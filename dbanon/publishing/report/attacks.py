@@ -168,7 +168,11 @@ def _result_sentences(rows: Sequence[Sequence[object]]) -> str:
                 f"{format_cell(metrics['guesses'])} guesses are sure enough, about "
                 f"{format_cell(metrics.get('exposed_people', 0))} people"
             )
-            sentence += f", and a share of {format_cell(metrics['actual_accuracy'])} is right" if "actual_accuracy" in metrics else ""
+            sentence += (
+                f", and a share of {format_cell(metrics['actual_accuracy'])} is right"
+                if "actual_accuracy" in metrics
+                else ""
+            )
             sentences.append(f"{format_cell(column)}: {sentence}.")
         if metrics.get("success"):
             sentences.append(

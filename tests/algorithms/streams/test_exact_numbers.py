@@ -66,7 +66,9 @@ def test_view_equals_function(system: str, kind: str) -> None:
         insert(con, kind, seed, first, first + {30: 25, 55: 15, 70: 20}[first])
         streaming.refresh_stream(con, "s", flush=first == 70)
     arguments = ", ".join(f"{name} := {value!r}" for name, value in call.items())
-    expected = published_rows(con, f"(SELECT * EXCLUDE (arrived_at, published_at, delay) FROM {system}('t', {arguments}))")
+    expected = published_rows(
+        con, f"(SELECT * EXCLUDE (arrived_at, published_at, delay) FROM {system}('t', {arguments}))"
+    )
     if not SYSTEMS[system].widens:
         assert published_rows(con, "s") == expected
     if call["intervals"] == "bounds" and not SYSTEMS[system].maybe:

@@ -276,7 +276,12 @@ def test_majority_is_right_as_often_as_a_plain_loop_says(clinic: Any, seed: int)
 def test_majority_reveals_single_value_but_not_missing(clinic: Any) -> None:
     plant(clinic, [*block(10, "F", *["HIV"] * 4), *block(20, "M", *VALUES)])
     (row,) = attack(clinic, "majority")
-    assert (row["guess"], row["confidence"], row["actual_accuracy"], row["people"]) == ("HIV", 1, 1, ["0", "1", "2", "3"])
+    assert (row["guess"], row["confidence"], row["actual_accuracy"], row["people"]) == (
+        "HIV",
+        1,
+        1,
+        ["0", "1", "2", "3"],
+    )
     assert summary(clinic, "majority")["accuracy"]["value"] == 5 / 8
     clinic.execute("UPDATE people SET disease = NULL; UPDATE safe SET disease = NULL")
     actual_summary = summary(clinic, "majority")

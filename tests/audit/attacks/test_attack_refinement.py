@@ -105,7 +105,12 @@ def test_class_without_spare_filled_from_nested_one(clinic: Any) -> None:
     # What goes out saves 7/40, the loss of what comes in: less than that is lost from 25 to 30 alone.
     assert (row["guess"], row["actual_accuracy"]) == ("not 25 to 30", 1)
     # Whoever fits the class that can spare a record may as well be in the wide one.
-    assert metric_values(clinic) | {"n_ambiguous": 8, "fewer": 3, "n_resolved": 3, "resolved_accuracy": 1} == metric_values(clinic)
+    assert metric_values(clinic) | {
+        "n_ambiguous": 8,
+        "fewer": 3,
+        "n_resolved": 3,
+        "resolved_accuracy": 1,
+    } == metric_values(clinic)
 
 
 def test_sensitive_value_inferred_from_remaining_class(clinic: Any) -> None:
@@ -163,7 +168,12 @@ def test_nodes_and_missing_values_are_ruled_out(con: Any) -> None:
     con.execute("CREATE TABLE safe AS SELECT unnest(range(10)) AS id, unnest(?) AS ward", [published_values])
     extra_options = "qi=['ward'], sensitive=['id'], hierarchies={'ward': 'wards'}, k=3"
     (row,) = (r for r in attack(con, "refinement", more=extra_options) if r["attribute"] == "ward")
-    assert (row["guess"], row["confidence"], row["baseline_confidence"], row["actual_accuracy"]) == ("not missing, A", 1, 0.6, 0.75)
+    assert (row["guess"], row["confidence"], row["baseline_confidence"], row["actual_accuracy"]) == (
+        "not missing, A",
+        1,
+        0.6,
+        0.75,
+    )
     con.execute("UPDATE people SET ward = 'b1' WHERE id = 0")
     (row,) = (r for r in attack(con, "refinement", more=extra_options) if r["attribute"] == "ward")
     assert row["actual_accuracy"] == 1

@@ -1,4 +1,4 @@
-"""The lattice family, traced by hand: nobody is left out."""
+"""The full_domain family, traced by hand: nobody is left out."""
 
 from __future__ import annotations
 
