@@ -93,12 +93,12 @@ class Connection:
         self._source_reads: list[tuple[str, str]] = []
 
     @property
-    def progress(self) -> Progress | None:
+    def on_progress(self) -> Progress | None:
         """The callback that is given the progress of a statement; see `connect`."""
         return self._session.on_progress
 
-    @progress.setter
-    def progress(self, callback: Progress | None) -> None:
+    @on_progress.setter
+    def on_progress(self, callback: Progress | None) -> None:
         """The callback for the progress of a statement; see `connect`."""
         self._session.on_progress = callback
 
@@ -184,7 +184,7 @@ class Connection:
 
     def cursor(self) -> Connection:
         """Return another attached connection to the same database instance."""
-        return Connection(self.raw.cursor(), self.progress)
+        return Connection(self.raw.cursor(), self.on_progress)
 
     duplicate = cursor
 

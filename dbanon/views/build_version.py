@@ -40,7 +40,7 @@ class Release:
 
     `waiting`: number of deferred records (None: none can be deferred).
 
-    On a terminal and in a notebook it shows its first rows, quasi-identifiers first, and five metrics (`glance`).
+    On a terminal and in a notebook it shows its first rows, quasi-identifiers first, and five metrics (`summary`).
     """
 
     name: str
@@ -48,16 +48,16 @@ class Release:
     records: int
     classes: int
     composition: Mapping[str, int] | None
-    glance: ReleaseSummary | None = field(default=None, compare=False)
+    summary: ReleaseSummary | None = field(default=None, compare=False)
     waiting: int | None = None
 
     def __repr__(self) -> str:
         summary = f"{self.name}, version {self.version}: {self.records:,} records in {self.classes:,} classes"
         summary += f", {self.waiting:,} wait" if self.waiting else ""
-        return summary if self.glance is None else f"{summary}\n{self.glance.text()}"
+        return summary if self.summary is None else f"{summary}\n{self.summary.text()}"
 
     def _repr_html_(self) -> str:
-        return html.escape(repr(self)) if self.glance is None else self.glance.html()
+        return html.escape(repr(self)) if self.summary is None else self.summary.html()
 
 
 def create_version(

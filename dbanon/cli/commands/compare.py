@@ -156,7 +156,7 @@ def _run_and_print(
             open_database(database, read_only=not optional_parameters.get("into")) as con,
             show_progress(quiet) as step,
         ):
-            con.progress = search_progress(step)
+            con.on_progress = search_progress(step)
             run = getattr(compare_module, function)
             result_rows = read_result_rows(
                 run(con, source, **{n: v for n, v in optional_parameters.items() if v is not None}, **parameters)

@@ -137,7 +137,7 @@ def refresh(
     if recluster and how not in (None, "recluster"):
         raise click.UsageError(f"--recluster and --refresh {how} exclude each other.")
     with errors_as_messages(), open_database(database) as con, show_progress(False) as step:
-        con.progress = search_progress(step)
+        con.on_progress = search_progress(step)
         refreshed = views_materialize.refresh_release(
             con,
             name,

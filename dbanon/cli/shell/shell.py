@@ -74,7 +74,7 @@ class Shell:
         self._current = session.find_session(connection.raw)
         self._compiled: list[str] = []
         self._said_compiling = False
-        connection.progress = self._on_progress
+        connection.on_progress = self._on_progress
         if watched:
             connection.on_review = self._print_review
 

@@ -24,8 +24,8 @@ class ProgressBar:
         self._handle: Any = None
         self._shell: Any = None
 
-    def __call__(self, done: float, gone: float) -> None:
-        """Show that a fraction `done` of the statement is complete, and a fraction `gone` of the loss is removed."""
+    def __call__(self, fraction_done: float, loss_removed: float) -> None:
+        """Show which fraction of the statement is complete, and which fraction of the loss has been removed."""
         now = time.monotonic()
         if not self._started_at:
             self._begin(now)
@@ -38,9 +38,9 @@ class ProgressBar:
         self._updated_at = now
         if self._handle is None:
             self._handle = import_module("IPython.display").DisplayHandle()
-            self._handle.display(_bar_formats(done, gone), raw=True)
+            self._handle.display(_bar_formats(fraction_done, loss_removed), raw=True)
         else:
-            self._handle.update(_bar_formats(done, gone), raw=True)
+            self._handle.update(_bar_formats(fraction_done, loss_removed), raw=True)
 
     def end(self, *_: object) -> None:
         """Remove the bar."""

@@ -218,7 +218,7 @@ def test_prediction_reports_progress() -> None:
         result.clear()
         con.cursor().execute("FROM influence('t', trees=20)").fetchall()
         assert [done for done, _ in result] == pytest.approx([i / 20 for i in range(20)])
-        con.progress = None
+        con.on_progress = None
         con.execute("FROM influence('t', trees=21)").fetchall()
         assert len(result) == 20
 

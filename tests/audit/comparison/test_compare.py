@@ -192,7 +192,7 @@ def test_reports_progress_and_ends_on_ctrl_c(people: Any) -> None:
         def press(done: float, saved: float) -> None:
             con.interrupt()
 
-        con.progress = press
+        con.on_progress = press
         with pytest.raises((duckdb.Error, KeyboardInterrupt), match=r"(?i)interrupt"):
             con.execute(f"FROM compare('t', k := [3, 4], algorithms := ['kacpc', 'mondrian'], {QI})")
 

@@ -725,9 +725,9 @@ def test_long_statement_reports_progress() -> None:
     with dbanon.connect() as con:
         screen = Screen()
         shell = Shell(con, screen, io.StringIO(), mode="table", watched=True, dot_command=run_dot_command)
-        assert con.progress is not None
+        assert con.on_progress is not None
         shell._running(2.0)
-        con.progress(0.4, 0.0)
+        con.on_progress(0.4, 0.0)
         shell._running(3.0)
         shell._running(None)
         shell._running(2.0)
