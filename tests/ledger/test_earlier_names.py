@@ -96,7 +96,10 @@ def test_earlier_release_can_be_refreshed(database: str) -> None:
 def test_earlier_stream_continues(database: str) -> None:
     with dbanon.connect(database) as con:
         con.execute("INSERT INTO visits SELECT 80 + i, 20 + i % 30, 80 + i FROM range(40) AS r (i)")
+        before = con.sql("FROM seen").fetchall()
         assert dbanon.refresh_stream(con, "seen").read == 40
+        assert con.sql("FROM seen").columns == ["age", "class_id", "suppressed"]
+        assert con.sql("FROM seen").fetchall()[: len(before)] == before
 
 
 def test_earlier_database_can_be_read_without_migration(database: str) -> None:
