@@ -62,7 +62,7 @@ def connect(
         NewerDatabaseError: A newer DuckDB wrote the database.
 
     >>> with connect() as con:
-    ...     con.sql("SELECT name FROM algorithms() WHERE family = 'search'").fetchall()
+    ...     con.sql("SELECT name FROM algorithms() WHERE family = 'optimizing'").fetchall()
     [('best',)]
     """
     config = duckdb_settings(memory, temp_directory, options.pop("config", None))

@@ -45,20 +45,20 @@ class Anonymized(_Frames):
     Attributes:
         parameters: The algorithm and the parameters of the call.
         moves: The number of moves of a search with a time limit; None without one.
-        glance: The summary that is displayed; None if there is none.
+        summary: The summary that is displayed; None if there is none.
     """
 
     parameters: Mapping[str, Any] = MappingProxyType({})
     moves: int | None = None
-    glance: ReleaseSummary | None = None
+    summary: ReleaseSummary | None = None
 
     def __repr__(self) -> str:
         """Return the summary as text."""
-        return self.glance.text() if self.glance is not None else super().__repr__()
+        return self.summary.text() if self.summary is not None else super().__repr__()
 
     def _repr_html_(self) -> str | None:
         """Return the summary as HTML for notebooks; None without a summary."""
-        return self.glance.html() if self.glance is not None else None
+        return self.summary.html() if self.summary is not None else None
 
 
 def anonymize(
@@ -176,7 +176,7 @@ def run_call(con: Any, call: FrameCall, adapter: FrameAdapter, parameters: Mappi
     if not call.arguments.get("noise"):
         written_frames.check_frames("anonymize", release, classes, anonymized.release)
     anonymized.parameters = MappingProxyType({"algorithm": call.algorithm, **parameters})
-    anonymized.glance = _summarize(release, classes, metric_rows, parameters.get("sensitive") or ())
+    anonymized.summary = _summarize(release, classes, metric_rows, parameters.get("sensitive") or ())
     return anonymized
 
 

@@ -132,7 +132,9 @@ FUNCTIONS = (
         "How well a model that learned from a release predicts a column of raw records, beside one that learned from "
         "the source and the most frequent value.",
         handler=ml_utility_sql,
-        example=Example("SELECT trained_on, accuracy, kept FROM ml_utility('safe', target = 'disease');", SAFE),
+        example=Example(
+            "SELECT trained_on, accuracy, retained_gain FROM ml_utility('safe', target = 'disease');", SAFE
+        ),
         positional_slots=("source",),
     ),
 )

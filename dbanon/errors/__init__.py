@@ -5,6 +5,8 @@ source. An argument that is only known while a query runs may be a placeholder: 
 expression (see `dbanon.sqltext.templates.sql_placeholder`).
 """
 
+from typing import TYPE_CHECKING, NoReturn
+
 from dbanon.errors.arguments import *
 from dbanon.errors.base import DbanonError as DbanonError, did_you_mean as did_you_mean, format_names as format_names
 from dbanon.errors.delivery import *
@@ -21,3 +23,20 @@ from dbanon.errors.serving import *
 from dbanon.errors.sources import *
 from dbanon.errors.spark import *
 from dbanon.errors.streams import *
+
+if not TYPE_CHECKING:  # a type checker would take every name for one that exists
+
+    def __getattr__(name: str) -> NoReturn:
+        """Raise an error that states the new name of a class, if it was renamed.
+
+        Raises:
+            ImportError: The class was renamed. (`from dbanon.errors import NAME` replaces the text of an AttributeError
+                with its own.)
+            AttributeError: There is no such name.
+        """
+        from dbanon.errors.renamed_errors import RENAMED_ERRORS
+
+        new_name = RENAMED_ERRORS.get(name, f"{name}Error")
+        if new_name in globals():
+            raise ImportError(f"dbanon.errors.{name} is now dbanon.errors.{new_name}", name=__name__)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,6 +12,7 @@ from dbanon.sqltext.quote import Sql, join_sql
 
 _IF_GATE_PASSED = "WHERE (SELECT passed FROM gate)"
 _IF_METRICS_PASSED = f"{_IF_GATE_PASSED} AND (SELECT passed FROM stated)"
+_METRIC_COLUMNS = "metric, value, better, description, is_publishable"
 
 
 def check_last_select(function: str, statement: str, last_select: str) -> str:
@@ -59,15 +60,12 @@ def released_classes(class_id: Sql, reason: Sql | None) -> str:
 
 def released_metrics() -> str:
     """Return the SELECT that must end NAME_metrics: the metric rows by place, then name, if the gate passed."""
-    columns = "metric, value, better, description, published"
-    return f"SELECT {columns} FROM metric_rows {_IF_METRICS_PASSED} ORDER BY place ASC, metric ASC"
+    return f"SELECT {_METRIC_COLUMNS} FROM metric_rows {_IF_METRICS_PASSED} ORDER BY place ASC, metric ASC"
 
 
 def related_metrics() -> str:
     """Return the SELECT that must end NAME_metrics of related tables: the metric rows by place, if the gate passed."""
-    return (
-        f"SELECT metric, value, better, description, published FROM metric_rows {_IF_METRICS_PASSED} ORDER BY place ASC"
-    )
+    return f"SELECT {_METRIC_COLUMNS} FROM metric_rows {_IF_METRICS_PASSED} ORDER BY place ASC"
 
 
 def related_rows(rows_relation: Sql, row: Sql, position: Sql) -> str:
@@ -89,8 +87,7 @@ def stream_rows(published_at: Sql, class_id: Sql, arrived_at: Sql) -> str:
 
 def stream_metrics() -> str:
     """Return the SELECT that must end a stream's metrics: those with a value, by position, if the gate passed."""
-    columns = "metric, value, better, description, published"
-    return f"SELECT {columns} FROM metric_rows {_IF_METRICS_PASSED} AND value IS NOT NULL ORDER BY position ASC"
+    return f"SELECT {_METRIC_COLUMNS} FROM metric_rows {_IF_METRICS_PASSED} AND value IS NOT NULL ORDER BY position ASC"
 
 
 def stream_step(cluster: Sql, position: Sql, row: Sql, arrived_at: Sql) -> str:

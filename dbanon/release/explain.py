@@ -84,9 +84,9 @@ def _explain_release_sql(explained: TableFunction, call: Call) -> Sql:
     The columns are position (from 1), step, holds (a description) and sql.
     """
     steps = _statement_steps(explained, call)
-    rows = [[position, step.name, step.comment, step.sql] for position, step in enumerate(steps.relations, 1)]
+    rows = [[position, step.name, step.description, step.sql] for position, step in enumerate(steps.relations, 1)]
     rows.append([len(rows) + 1, RESULT_STEP, "What the call gives.", steps.result])
-    return literal_rows({"position": "INTEGER", "step": "VARCHAR", "holds": "VARCHAR", "sql": "VARCHAR"}, rows)
+    return literal_rows({"position": "INTEGER", "step": "VARCHAR", "description": "VARCHAR", "sql": "VARCHAR"}, rows)
 
 
 def _explain_step_sql(explained: TableFunction, call: Call) -> Sql:
@@ -187,9 +187,9 @@ def _functions() -> tuple[TableFunction, ...]:
             "explain_release",
             ("function", "tbl"),
             (),
-            "What a call of a function that publishes runs: one row per step, with what it holds and its SQL, then the "
-            "result. For the custodian: it names what is withheld.",
-            "SELECT position, step, holds FROM explain_release('kacpc', 'patients', k = 10);",
+            "What a call of a function that publishes runs: one row per step, with its description and its SQL, then "
+            "the result. For the custodian: it names what is withheld.",
+            "SELECT position, step, description FROM explain_release('kacpc', 'patients', k = 10);",
         ),
         _function(
             "explain_step",

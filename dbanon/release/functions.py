@@ -16,8 +16,8 @@ from dbanon.table_functions.table_function import KIND_BY_ENDING, Call, TableFun
 _DESCRIPTIONS = {
     "release": "The released rows: quasi-identifiers generalized, then class_id.",
     "classes": "One row per equivalence class: size, published values, loss, sensitive values with counts.",
-    "metrics": "One row per metric: metric, value, better ('higher' or 'lower'), description, published (whether it "
-    "follows from the released rows alone; the others are the custodian's).",
+    "metrics": "One row per metric: metric, value, better ('higher' or 'lower'), description, is_publishable (whether "
+    "it follows from the released rows alone; the others are the custodian's).",
     "inference": "Published values that narrow a class's quasi-identifiers below what is published (prostate cancer "
     "and sex). It shows raw values: for the custodian, before a release.",
 }

@@ -18,7 +18,7 @@ class CteStep:
     """
 
     name: str
-    comment: str
+    description: str
     sql: str
 
 

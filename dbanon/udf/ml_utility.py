@@ -23,9 +23,9 @@ SCORE_ROWS_TYPE = pa.list_(
             ("trained_on", pa.string()),
             ("accuracy", pa.float64()),
             ("balanced_accuracy", pa.float64()),
-            ("kept", pa.float64()),
-            ("learned", pa.int64()),
-            ("tested", pa.int64()),
+            ("retained_gain", pa.float64()),
+            ("n_train", pa.int64()),
+            ("n_test", pa.int64()),
         ]
     )
 )
@@ -40,8 +40,8 @@ def dbanon_utility(requests: Any, inputs: Any) -> Any:
         inputs: STRUCT(source STRUCT(f, label, records)[], release STRUCT(f, box, label, records)[]).
 
     Returns:
-        STRUCT(rows STRUCT(trained_on, accuracy, balanced_accuracy, kept, learned, tested)[], error VARCHAR); no rows if
-        source or release is empty.
+        STRUCT(rows STRUCT(trained_on, accuracy, balanced_accuracy, retained_gain, n_train, n_test)[], error VARCHAR);
+        no rows if source or release is empty.
     """
     inputs = as_array(inputs)
     return answer_requests(
@@ -96,11 +96,11 @@ def _score_models(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
                 "trained_on": s.trained_on,
                 "accuracy": s.accuracy,
                 "balanced_accuracy": s.balanced_accuracy,
-                "kept": None
+                "retained_gain": None
                 if math.isclose(source_accuracy, baseline)
                 else (s.accuracy - baseline) / (source_accuracy - baseline),
-                "learned": s.n_training,
-                "tested": s.n_tested,
+                "n_train": s.n_training,
+                "n_test": s.n_tested,
             }
             for s in scores
         ]

@@ -38,7 +38,7 @@ INTERRUPTED = re.compile("interrupted", re.IGNORECASE)
 class Release:
     """A version of a release that was created.
 
-    On a terminal and in a notebook it shows its first rows, quasi-identifiers first, and five metrics (`glance`).
+    On a terminal and in a notebook it shows its first rows, quasi-identifiers first, and five metrics (`summary`).
 
     Attributes:
         name: The name of the release.
@@ -46,7 +46,7 @@ class Release:
         records: The number of published records.
         classes: The number of classes.
         composition: The number of people whom each other compared version exposes; None if people cannot be matched.
-        glance: The rows and metrics to show.
+        summary: The rows and metrics to show.
         waiting: The number of deferred records; None if no records can be deferred.
     """
 
@@ -55,18 +55,18 @@ class Release:
     records: int
     classes: int
     composition: Mapping[str, int] | None
-    glance: ReleaseSummary | None = field(default=None, compare=False)
+    summary: ReleaseSummary | None = field(default=None, compare=False)
     waiting: int | None = None
 
     def __repr__(self) -> str:
-        """Return the name, the counts and, if there is a `glance`, the first rows and metrics as text."""
+        """Return the name, the counts and, if there is a `summary`, the first rows and metrics as text."""
         summary = f"{self.name}, version {self.version}: {self.records:,} records in {self.classes:,} classes"
         summary += f", {self.waiting:,} wait" if self.waiting else ""
-        return summary if self.glance is None else f"{summary}\n{self.glance.text()}"
+        return summary if self.summary is None else f"{summary}\n{self.summary.text()}"
 
     def _repr_html_(self) -> str:
-        """Return the first rows and metrics as HTML for a notebook; without a `glance` the text, escaped."""
-        return html.escape(repr(self)) if self.glance is None else self.glance.html()
+        """Return the first rows and metrics as HTML for a notebook; without a `summary` the text, escaped."""
+        return html.escape(repr(self)) if self.summary is None else self.summary.html()
 
 
 def create_version(

@@ -222,7 +222,8 @@ def _create_tables(cursor: Any, release: RelatedRelease, related_tables: Related
     metrics = f"(SELECT unnest(metrics, max_depth := 2) FROM {_RESULT_TABLE})"
     metric_values = dict(cursor.execute(f"SELECT metric, value FROM {metrics}").fetchall())
     cursor.execute(
-        f"CREATE TABLE {release.table('_metrics')} AS SELECT * EXCLUDE (published) FROM {metrics} WHERE published"
+        f"CREATE TABLE {release.table('_metrics')} AS "
+        f"SELECT * EXCLUDE (is_publishable) FROM {metrics} WHERE is_publishable"
     )
     cursor.execute(f"DROP TABLE {_RESULT_TABLE}")
     release = replace(release, hashes=hashes.hash_tables(cursor, release, release.endings))

@@ -119,7 +119,7 @@ answer AS MATERIALIZED (
 stop AS MATERIALIZED (
     SELECT coalesce(p.message, a.told.error) AS message FROM problem AS p CROSS JOIN answer AS a
 )
-SELECT a.trained_on, a.accuracy, a.balanced_accuracy, a.kept, a.learned, a.tested
+SELECT a.trained_on, a.accuracy, a.balanced_accuracy, a.retained_gain, a.n_train, a.n_test
 FROM stop AS p
 LEFT JOIN (SELECT unnest(told.rows, recursive := true) FROM answer) AS a ON true
 WHERE CASE WHEN p.message IS NULL THEN true ELSE error(p.message) END

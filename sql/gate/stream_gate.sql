@@ -10,7 +10,7 @@
 -- The gate reads: a row a record that leaves, with the values of the source.
 replayed AS MATERIALIZED (
     SELECT
-        v.{{ stream.arrived }} AS arrived, v.{{ stream.published }} AS published, v.{{ stream.delay }} AS delay,
+        v.{{ stream.arrived_at }} AS arrived_at, v.{{ stream.published_at }} AS published_at, v.{{ stream.delay }} AS delay,
         v.{{ stream.suppressed }} AS suppressed, v.{{ class_id }} AS class_id, s.rid IS NULL AS is_strange
         {% for q in quasi %}, s.q{{ q.i }}{% endfor %}
         {% if person %}, s.person{% else %}, s.rid AS person{% endif %}
@@ -22,7 +22,7 @@ replayed AS MATERIALIZED (
         , false AS differs, false AS tells
         {% endif %}
     FROM leaving AS v
-    LEFT JOIN source AS s ON s.rid = v.{{ stream.arrived }}
+    LEFT JOIN source AS s ON s.rid = v.{{ stream.arrived_at }}
 ),
 -- A row a combination of original values in a class: how many records have it.
 original AS MATERIALIZED (
@@ -62,8 +62,8 @@ first_seen AS MATERIALIZED (
         {% for s in model_columns %}, count(DISTINCT r.s{{ s.i }}) FILTER (WHERE r.person IS NOT NULL) AS values{{ s.i }}{% endfor %}
     FROM replayed AS r
     JOIN (
-        SELECT class_id, min(published) AS published FROM replayed WHERE NOT suppressed GROUP BY class_id
-    ) AS f ON f.class_id = r.class_id AND f.published = r.published
+        SELECT class_id, min(published_at) AS published_at FROM replayed WHERE NOT suppressed GROUP BY class_id
+    ) AS f ON f.class_id = r.class_id AND f.published_at = r.published_at
     GROUP BY r.class_id
 ),
 {% set numbers = rules|selectattr('is_number')|list %}
@@ -75,16 +75,16 @@ first_seen AS MATERIALIZED (
 first_values AS MATERIALIZED (
     {% if until_then %}
     SELECT f.class_id{% for r in numbers %}, s.least{{ r.i }}, s.greatest{{ r.i }}{% endfor +%}
-    FROM (SELECT class_id, min(published) AS published FROM replayed WHERE NOT suppressed GROUP BY class_id) AS f
+    FROM (SELECT class_id, min(published_at) AS published_at FROM replayed WHERE NOT suppressed GROUP BY class_id) AS f
     JOIN (
         SELECT rid{% for r in numbers %}, min(q{{ r.i }}) OVER arrived AS least{{ r.i }}, max(q{{ r.i }}) OVER arrived AS greatest{{ r.i }}{% endfor +%}
         FROM source
         WINDOW arrived AS (ORDER BY rid ASC)
-    ) AS s ON s.rid = f.published
+    ) AS s ON s.rid = f.published_at
     {% else %}
     SELECT class_id{% for r in numbers %}, min(q{{ r.i }}) AS least{{ r.i }}, max(q{{ r.i }}) AS greatest{{ r.i }}{% endfor +%}
-    FROM (SELECT *, min(published) OVER (PARTITION BY class_id) AS begun FROM replayed WHERE NOT suppressed)
-    {% if not stream.widens_classes %}WHERE published = begun{% endif +%}
+    FROM (SELECT *, min(published_at) OVER (PARTITION BY class_id) AS begun FROM replayed WHERE NOT suppressed)
+    {% if not stream.widens_classes %}WHERE published_at = begun{% endif +%}
     GROUP BY class_id
     {% endif %}
 ),
@@ -116,10 +116,10 @@ gate AS MATERIALIZED (
     END AS passed
     FROM (
         SELECT
-            count(*) AS records, count(DISTINCT arrived) AS different,
+            count(*) AS records, count(DISTINCT arrived_at) AS different,
             count(*) FILTER (WHERE is_strange) AS strange,
             count(*) FILTER (WHERE NOT coalesce(
-                delay = published - arrived AND delay BETWEEN 0 AND {{ stream.delta }} AND published <= {% if continuation is defined %}{{ continuation.n_before }} + (SELECT count(*) FROM source WHERE rid > {{ continuation.n_before }}){% else %}(SELECT count(*) FROM source){% endif %}, false
+                delay = published_at - arrived_at AND delay BETWEEN 0 AND {{ stream.delta }} AND published_at <= {% if continuation is defined %}{{ continuation.n_before }} + (SELECT count(*) FROM source WHERE rid > {{ continuation.n_before }}){% else %}(SELECT count(*) FROM source){% endif %}, false
             )) AS late,
             count(*) FILTER (WHERE CASE WHEN suppressed THEN tells ELSE differs END) AS untrue,
             count(*) FILTER (WHERE suppressed IS DISTINCT FROM (class_id IS NULL)) AS unknown
@@ -131,10 +131,10 @@ gate AS MATERIALIZED (
     {% if continuation is defined %}
     {# Nobody waits twice, or once the last moment has come. #}
     (
-        SELECT count(DISTINCT l.rid) AS records, count(*) - count(DISTINCT l.rid) + count(*) FILTER (WHERE n.arrived - l.rid >= {{ stream.delta }} OR v.arrived IS NOT NULL) AS late
+        SELECT count(DISTINCT l.rid) AS records, count(*) - count(DISTINCT l.rid) + count(*) FILTER (WHERE n.arrived - l.rid >= {{ stream.delta }} OR v.arrived_at IS NOT NULL) AS late
         FROM left_with AS l
         CROSS JOIN (SELECT coalesce(max(rid), 0) AS arrived FROM source) AS n
-        LEFT JOIN replayed AS v ON v.arrived = l.rid
+        LEFT JOIN replayed AS v ON v.arrived_at = l.rid
         WHERE l.cluster = -2
     ) AS waits,
     {% endif %}

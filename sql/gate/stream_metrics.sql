@@ -1,7 +1,7 @@
 {#- The gate of the metrics of a stream: those that leave (metric_rows) compared with the same by the gate's own formulas. -#}
 -- One row per published record: whether it was published when its class was first seen.
 numbered AS MATERIALIZED (
-    SELECT *, rank() OVER (PARTITION BY class_id ORDER BY published ASC) = 1 AS is_first
+    SELECT *, rank() OVER (PARTITION BY class_id ORDER BY published_at ASC) = 1 AS is_first
     FROM replayed
     WHERE class_id IS NOT NULL
 ),
@@ -11,9 +11,9 @@ stated AS MATERIALIZED (
     FROM (
         SELECT 'records' AS metric, count(*)::DOUBLE AS value FROM source
         UNION ALL
-        SELECT 'average_delay', sum({{ stream.published }} - {{ stream.arrived }})::DOUBLE / count(*) FROM leaving
+        SELECT 'average_delay', sum({{ stream.published_at }} - {{ stream.arrived_at }})::DOUBLE / count(*) FROM leaving
         UNION ALL
-        SELECT 'delay', max({{ stream.published }} - {{ stream.arrived }}) FROM leaving
+        SELECT 'delay', max({{ stream.published_at }} - {{ stream.arrived_at }}) FROM leaving
         UNION ALL
         SELECT 'suppression', 1 - (SELECT count({{ class_id }}) FROM leaving) / count(*)::DOUBLE FROM source
         UNION ALL

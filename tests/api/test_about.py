@@ -53,9 +53,9 @@ def test_anonymized_repr_shows_head_and_metrics_in_80_columns(made: dbanon.Anony
 
 
 def test_anonymized_repr_is_escaped_and_single_line() -> None:
-    glance = ReleaseSummary(("q", "x"), (("[1, 2]", "<b>\n\x1b[2J"),), 3, ("q",), (("k", 2.0, "Size: in records."),))
-    assert "<b>" not in glance.html() and "&lt;b&gt;" in glance.html()
-    assert glance.text().splitlines()[1] == "[1, 2]  <b>  [2J"
+    summary = ReleaseSummary(("q", "x"), (("[1, 2]", "<b>\n\x1b[2J"),), 3, ("q",), (("k", 2.0, "Size: in records."),))
+    assert "<b>" not in summary.html() and "&lt;b&gt;" in summary.html()
+    assert summary.text().splitlines()[1] == "[1, 2]  <b>  [2J"
     many_glance = ReleaseSummary(("q", *"abcdefgh"), (("[1, 2]", *["much text here"] * 8),), 1, ("q",), ())
     assert many_glance.text().splitlines()[2] == "1 row; 4 more columns: e, f, g, h"
     wide_glance = ReleaseSummary(("a", "b", "c"), (("x" * 50, "y" * 50, "z"),), 1, ("a", "b"), ())

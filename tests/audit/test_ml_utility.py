@@ -15,7 +15,7 @@ import dbanon
 from dbanon.audit import ml_utility_scores
 from dbanon.audit.ml_utility_scores import ReleasedRecords, Training, WeightedRecords
 
-COLUMNS = ["trained_on", "accuracy", "balanced_accuracy", "kept", "learned", "tested"]
+COLUMNS = ["trained_on", "accuracy", "balanced_accuracy", "retained_gain", "n_train", "n_test"]
 TREE = [["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"], ["b2", "B", "*"]]
 
 
@@ -56,19 +56,23 @@ def metric_values(con: Any, release: str, more: str = "") -> dict[str, dict[str,
 def test_decisive_attribute_kept_or_lost(con: Any) -> None:
     by = metric_values(con, "safe")
     assert by["source"]["accuracy"] > 0.98 and by["release"]["accuracy"] > 0.95
-    assert by["majority"]["kept"] == 0 and by["source"]["kept"] == 1 and by["release"]["kept"] > 0.9
+    assert (
+        by["majority"]["retained_gain"] == 0
+        and by["source"]["retained_gain"] == 1
+        and by["release"]["retained_gain"] > 0.9
+    )
     assert by["majority"]["accuracy"] < 0.6 and by["majority"]["balanced_accuracy"] == 0.5
     blind = metric_values(con, "blind")
-    assert blind["source"] == by["source"] and abs(blind["release"]["kept"]) < 0.2
+    assert blind["source"] == by["source"] and abs(blind["release"]["retained_gain"]) < 0.2
     # Only the side of a ward matters: a release of sides keeps it whole.
     assert metric_values(con, "sides", ", target = 'side'")["release"]["accuracy"] == 1
-    assert metric_values(con, "sides")["source"]["tested"] == 660
+    assert metric_values(con, "sides")["source"]["n_test"] == 660
 
 
 def test_one_value_has_nothing_to_gain(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE ones AS SELECT age, ward, one FROM people")
     for row in metric_values(con, "ones", ", target = 'one'").values():
-        assert row["accuracy"] == 1 and row["kept"] is None
+        assert row["accuracy"] == 1 and row["retained_gain"] is None
 
 
 def test_scores_depend_only_on_rows_and_seed(con: Any) -> None:
@@ -78,7 +82,7 @@ def test_scores_depend_only_on_rows_and_seed(con: Any) -> None:
     assert metric_values(con, "other", ", seed = 4") == once
     assert metric_values(con, "safe", ", seed = 5") != once
     subset = metric_values(con, "safe", ", records = 50, train = 0.5")
-    assert subset["release"]["learned"] == subset["source"]["learned"] == 50 and subset["source"]["tested"] == 1000
+    assert subset["release"]["n_train"] == subset["source"]["n_train"] == 50 and subset["source"]["n_test"] == 1000
 
 
 def test_typed_bounds_and_missing_values(con: Any) -> None:

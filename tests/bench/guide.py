@@ -80,8 +80,8 @@ def page(figures: Mapping[str, Figures]) -> str:
     """Return the page."""
     parts = [INTRODUCTION]
     algorithms = {a.name: a for a in static_algorithms.algorithms()}
-    for family in FAMILIES.values():
-        values = [a for a in algorithms.values() if a.family == family.name]
+    for name, family in FAMILIES.items():
+        values = [a for a in algorithms.values() if a.family == name]
         values.sort(key=lambda a: (-round(figures.get(a.name, UNKNOWN).precision or 0, 3), a.name))
         parts.append(f"## {family.title}\n\n{family.idea}\n\n" + "\n".join(_table(values, figures)) + "\n")
     return "\n".join(parts)
@@ -122,7 +122,7 @@ def _diversity(of: Algorithm) -> str:
 
 def _closeness(of: Algorithm) -> str:
     """Return how closely the algorithm publishes."""
-    values = ["levels" if of.family == "lattice" else "wider" if of.ability(Widening) else "close"]
+    values = ["levels" if of.family == "full_domain" else "wider" if of.ability(Widening) else "close"]
     values += ["suppressed"] * (of.ability(Suppression) is not None)
     return ", ".join(values + ["or noise"] * (of.ability(NoiseRelease) is not None))
 

@@ -189,11 +189,18 @@ def attacked(con: Any, case: Case, k: int) -> Iterator[dict[str, Any]]:
             f"CREATE OR REPLACE TABLE safe AS FROM {algorithm}('t', k := {k}{_extra_arguments(method, case)})"
         ).fetchall()
         for attack, (kind, name) in ATTACKS.items():
-            ((value, by_mode, on_raw),) = con.execute(
-                f"SELECT value, by_mode, on_raw FROM attack_summary('safe', kind := '{kind}', source := 't') "
-                f"WHERE name = '{name}'"
+            ((value, majority_baseline, raw_baseline),) = con.execute(
+                "SELECT value, majority_baseline, raw_baseline "
+                f"FROM attack_summary('safe', kind := '{kind}', source := 't') WHERE name = '{name}'"
             ).fetchall()
-            yield {"attack": attack, "method": method, "k": k, "value": value, "by_mode": by_mode, "on_raw": on_raw}
+            yield {
+                "attack": attack,
+                "method": method,
+                "k": k,
+                "value": value,
+                "majority_baseline": majority_baseline,
+                "raw_baseline": raw_baseline,
+            }
 
 
 def _extra_arguments(method: str, case: Case) -> str:
@@ -368,7 +375,7 @@ def _print_attacks(name: str, attacks: Sequence[Mapping[str, Any]]) -> None:
             theirs = _ATTACKED[name].get(method)
             shown_text = f"{values_by_method[method]['value'] * scale:.4g}"
             cells.append(shown_text if theirs is None else f"{shown_text} ({theirs[attack == 'II']:g})")
-        floors = [values_by_method["proposed"][floor] for floor in ("by_mode", "on_raw")]
+        floors = [values_by_method["proposed"][floor] for floor in ("majority_baseline", "raw_baseline")]
         cells += ["" if floor is None else f"{floor * scale:.4g}" for floor in floors]
         print(f"| {attack} | " + " | ".join(cells) + " |", flush=True)
 

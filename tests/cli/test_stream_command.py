@@ -138,7 +138,7 @@ def test_lines_in_lines_out(form: str, tmp_path: Path) -> None:
         dbanon.attach(con)
         con.execute(f"CREATE TABLE events AS FROM '{tmp_path / f'in.{form}'}'")
         replayed = con.execute(
-            "SELECT * EXCLUDE (class_id, arrived, published, delay) FROM fads('events', k := 3, delta := 20, "
+            "SELECT * EXCLUDE (class_id, arrived_at, published_at, delay) FROM fads('events', k := 3, delta := 20, "
             "order_by := 'ts', qi := ['age', 'city'], sensitive := ['disease'])"
         ).fetchall()
     shown_values = [{name: value for name, value in row.items() if name != "class_id"}.values() for row in documents]

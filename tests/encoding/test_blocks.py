@@ -22,7 +22,7 @@ from dbanon.privacy_models.constraint import Constraint
 
 NAMES = [algorithm.name for algorithm in algorithms.algorithms()]
 
-UNREAD = [name for name in NAMES if algorithms.find(name).family != "pick"]
+UNREAD = [name for name in NAMES if algorithms.find(name).family != "diversity"]
 """Algorithms that do not need sensitive values; the random tables here have none."""
 
 STAFF = [
@@ -186,7 +186,7 @@ def test_no_record_is_published_above_max_level_in_sql(staff: Any) -> None:
         if algorithms.find(name).defaults or "sensitive" in algorithms.find(name).reads:
             continue  # of sensitive values; staff has none
         actual_classes = classes(staff, f"{name}_classes('staff', k=2, max_level := {{'workclass': 1}})")
-        if algorithms.find(name).family == "lattice":  # one level for all records, and Private is one step below *
+        if algorithms.find(name).family == "full_domain":  # one level for all records, and Private is one step below *
             actual_classes = sorted(("Private" if value == "*" else value, size) for value, size in actual_classes)
         assert actual_classes == separate_rows, name
     assert classes(staff, "kacpc_classes('staff', k=7, max_level := {'workclass': 2})") == [("*", 7)]

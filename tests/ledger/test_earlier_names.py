@@ -10,6 +10,7 @@ from click.testing import CliRunner
 import dbanon
 from dbanon import errors
 from dbanon.cli import main
+from dbanon.errors.renamed_errors import RENAMED_ERRORS
 from dbanon.ledger import earlier_names
 from dbanon.release.plan import metrics
 
@@ -95,7 +96,10 @@ def test_earlier_release_can_be_refreshed(database: str) -> None:
 def test_earlier_stream_continues(database: str) -> None:
     with dbanon.connect(database) as con:
         con.execute("INSERT INTO visits SELECT 80 + i, 20 + i % 30, 80 + i FROM range(40) AS r (i)")
+        before = con.sql("FROM seen").fetchall()
         assert dbanon.refresh_stream(con, "seen").read == 40
+        assert con.sql("FROM seen").columns == ["age", "class_id", "suppressed"]
+        assert con.sql("FROM seen").fetchall()[: len(before)] == before
 
 
 def test_earlier_database_can_be_read_without_migration(database: str) -> None:
@@ -242,3 +246,19 @@ def test_earlier_role_in_a_policy_is_an_error_with_the_new_name() -> None:
         )
         with pytest.raises(duckdb.Error, match="'other' is now 'insensitive'"):
             con.execute("FROM kacpc('t', k := 2)")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("NotStored", "HierarchyNotStoredError"), ("UnknownTable", "UnknownTableError")]
+)
+def test_earlier_error_class_states_new_name(old: str, new: str) -> None:
+    message = f"dbanon.errors.{old} is now dbanon.errors.{new}"
+    with pytest.raises(ImportError, match=message):
+        getattr(errors, old)
+    with pytest.raises(ImportError, match=message):
+        exec(f"from dbanon.errors import {old}")
+    assert not hasattr(errors, "NoSuchError")
+
+
+def test_renamed_error_classes_exist() -> None:
+    assert [new for new in RENAMED_ERRORS.values() if not hasattr(errors, new)] == []

@@ -410,7 +410,7 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "stream release: arrival order of classes": Fault(
         "sql/release/streams/release.sql",
-        "ORDER BY {{ stream.published }} ASC, {{ class_id }} ASC NULLS LAST, {{ stream.arrived }} ASC",
+        "ORDER BY {{ stream.published_at }} ASC, {{ class_id }} ASC NULLS LAST, {{ stream.arrived_at }} ASC",
         "",
         ("tests/algorithms/streams/test_stream_functions.py",),
     ),

@@ -176,7 +176,7 @@ WORKED: list[tuple[Asked, int | str]] = [
 """Classes of the fixture with its two classes as the one quasi-identifier, or the parameter that cannot be met."""
 
 
-TOGETHER = [n for n in ALGORITHMS if n != "kapp" and algorithms.find(n).family != "pick"]
+TOGETHER = [n for n in ALGORITHMS if n != "kapp" and algorithms.find(n).family != "diversity"]
 """Algorithms that keep equal records together, unless a model requires more.
 
 The others distribute equal records by their sensitive values.

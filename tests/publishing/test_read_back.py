@@ -104,7 +104,7 @@ def test_metrics_for_the_custodian_are_in_no_file(
     copy = tmp_path / "copy.duckdb"
     copy.write_bytes(clinic.read_bytes())
     with dbanon.connect(copy) as con:
-        names = con.execute("SELECT metric FROM mondrian_metrics('visits', k=5) WHERE NOT published").fetchall()
+        names = con.execute("SELECT metric FROM mondrian_metrics('visits', k=5) WHERE NOT is_publishable").fetchall()
         con.execute("INSERT INTO safe_metrics VALUES (?, 1, 'lower', 'for the custodian')", list(names[0]))
         monkeypatch.setattr(Certificate, "problems", lambda self: iter(()))
         kept_mapping = dict(con.execute("SELECT hashes FROM dbanon.release").fetchall()[0][0])
@@ -152,9 +152,8 @@ def test_metrics_for_the_custodian_roll_back_the_tables(con: Any, monkeypatch: p
 
     def planned(publication: Any) -> Any:
         statement = PLANNED(publication)
-        return (
-            f"SELECT * REPLACE (true AS published) FROM ({statement})" if publication.kind == "metrics" else statement
-        )
+        is_metrics = publication.kind == "metrics"
+        return f"SELECT * REPLACE (true AS is_publishable) FROM ({statement})" if is_metrics else statement
 
     monkeypatch.setattr(plan, "release_sql", planned)
     with pytest.raises(OutputDiffersError, match="it has metrics that are for the custodian only"):

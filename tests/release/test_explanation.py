@@ -75,7 +75,7 @@ def test_every_step_has_comment_and_column_names(six: Any, function: str) -> Non
     assert qualify_builtins(query) == runs
     assert "--" not in runs
     steps = split_steps(query)
-    assert all(step.holds for step in steps.relations)
+    assert all(step.description for step in steps.relations)
     assert words(steps.statement(steps.result)) == words(query)
 
 

@@ -20,7 +20,7 @@ from dbanon.udf import cluster
 
 COLUMNS = {
     "class_id": "BIGINT", "column_name": "VARCHAR", "value": "VARCHAR", "size": "BIGINT", "quasi": "VARCHAR",
-    "published": "VARCHAR", "narrowed": "VARCHAR[]", "covered": "BIGINT", "remaining": "BIGINT",
+    "published": "VARCHAR", "possible_values": "VARCHAR[]", "n_covered_values": "BIGINT", "n_possible_values": "BIGINT",
 }  # fmt: skip
 
 CLINIC = """

@@ -28,7 +28,7 @@ def outgoing(con: Any, algorithm: str, call: dict[str, Any]) -> list[Any]:
     """Return the content of a materialized view of the call: the release, its classes, and the published metrics."""
     text = "".join(f", {name} := ${name}" for name in call)
     queries = [f"{algorithm}{ending}('t'{text})" for ending in ("", "_classes", "_metrics")]
-    queries[2] = f"(SELECT metric, value FROM {queries[2]} WHERE published)"
+    queries[2] = f"(SELECT metric, value FROM {queries[2]} WHERE is_publishable)"
     return [con.execute(f"FROM {query}", call).df() for query in queries]
 
 
@@ -264,7 +264,7 @@ def test_ledger_keeps_custodian_metrics(tmp_path: Path) -> None:
         con.executemany("INSERT INTO t VALUES (?, ?, ?)", PEOPLE)
         dbanon.create_release(con, "safe", "kacpc", "t", **CALL)
         all_query = "FROM kacpc_metrics('t', k := 5, qi := ['age', 'sex'], sensitive := ['disease'])"
-        shown_rows = con.execute(f"SELECT metric, value, published {all_query}").fetchall()
+        shown_rows = con.execute(f"SELECT metric, value, is_publishable {all_query}").fetchall()
         kept_value = con.execute("SELECT metrics FROM releases()").fetchall()[0][0]
         out = con.execute("SELECT metric, value FROM safe_metrics").fetchall()
     assert kept_value == {name: value for name, value, _ in shown_rows}

@@ -7,8 +7,18 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-ROWS = ["attribute", "class", "records", "guess", "confidence", "prior", "observed", "who", "note"]
-SUMMARY = ["name", "attribute", "value", "by_mode", "on_raw", "description"]
+ROWS = [
+    "attribute",
+    "class",
+    "records",
+    "guess",
+    "confidence",
+    "baseline_confidence",
+    "actual_accuracy",
+    "people",
+    "note",
+]
+SUMMARY = ["name", "attribute", "value", "majority_baseline", "raw_baseline", "description"]
 TREE = [
     ["Flu", "Infectious", "*"],
     ["HIV", "Infectious", "*"],
@@ -36,7 +46,7 @@ def summary(
 
 def exposed(found: Iterable[dict[str, Any]]) -> set[str]:
     """Return every person whom an attack names."""
-    return {person for row in found for person in row["who"]}
+    return {person for row in found for person in row["people"]}
 
 
 def plant(con: Any, rows: Sequence[tuple[Any, ...]]) -> None:

@@ -31,9 +31,7 @@ MESSAGES = ("UnknownAlgorithmError", "NotASingleCallError")
 
 def by_family() -> Mapping[str, list[Algorithm]]:
     """Return the algorithms by the title of their family, in the order of the pages."""
-    return {
-        family.title: [a for a in algorithms.algorithms() if a.family == family.name] for family in FAMILIES.values()
-    }
+    return {family.title: [a for a in algorithms.algorithms() if a.family == name] for name, family in FAMILIES.items()}
 
 
 def names_line(title: str, names: Iterable[str]) -> str:

@@ -104,7 +104,7 @@ def test_ledger_records_release_and_source(con: Any) -> None:
     measured_query = "SELECT metric, value FROM mondrian_metrics('patients', k := 4, l := 2, suppress := 0.1)"
     assert row["metrics"] == dict(con.execute(measured_query).fetchall())
     published_rows = con.execute("SELECT metric, value FROM safe_metrics").fetchall()
-    assert dict(published_rows) == dict(con.execute(f"{measured_query} WHERE published").fetchall())
+    assert dict(published_rows) == dict(con.execute(f"{measured_query} WHERE is_publishable").fetchall())
     assert set(row["library_versions"]) == {"dbanon", "duckdb", "python"}
     assert row["policy_fingerprint"]
     assert row["source_fingerprint"]

@@ -47,7 +47,7 @@ def test_one_statement_creates_all_related_tables(con: Any) -> None:
     people, visits, classes = (
         con.execute(f"FROM {call}").fetchall() for call in (*calls, calls[0].replace("kacpc", "kacpc_classes"))
     )
-    result = con.execute(f"SELECT metric, value FROM {calls[0].replace('kacpc', 'kacpc_metrics')} WHERE published")
+    result = con.execute(f"SELECT metric, value FROM {calls[0].replace('kacpc', 'kacpc_metrics')} WHERE is_publishable")
     measures = result.fetchall()
     messages = con.execute(f"{CREATE} safe AS SELECT * FROM {calls[0]}").fetchall()
     assert messages == [("safe", 1, len(people), len(classes))]

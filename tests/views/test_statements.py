@@ -77,7 +77,7 @@ def test_create_makes_three_tables_and_reports_them(con: Any) -> None:
     assert (
         con.execute("FROM safe_metrics").fetchall()
         == con.execute(
-            "SELECT * EXCLUDE (published) FROM kacpc_metrics('patients', k=5, l=2) WHERE published"
+            "SELECT * EXCLUDE (is_publishable) FROM kacpc_metrics('patients', k=5, l=2) WHERE is_publishable"
         ).fetchall()
     )
     assert releases(con) == [("safe", 1, "published")]

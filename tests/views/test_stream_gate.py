@@ -88,7 +88,7 @@ def test_rows_in_the_order_of_their_arrival_are_refused(con: Any, monkeypatch: p
         cursor.execute("USE memory")
         cursor.execute("DELETE FROM safe WHERE rowid > ?", [first])
         columns = ", ".join(f'"{name}"' for name in (*statement.column_names, statement.added_names["suppressed"]))
-        remaining_text = f"{STEP} WHERE suppressed IS NOT NULL ORDER BY class_id ASC, arrived ASC"
+        remaining_text = f"{STEP} WHERE suppressed IS NOT NULL ORDER BY class_id ASC, arrived_at ASC"
         cursor.execute(f"INSERT INTO safe SELECT {columns} FROM {remaining_text}")
         return result
 

@@ -88,7 +88,9 @@ def grew(con: Any) -> list[tuple[Any, ...]]:
 def replayed(con: Any, system: str, call: dict[str, Any]) -> list[tuple[Any, ...]]:
     """Return the rows that the table function publishes of all records, likewise."""
     arguments = ", ".join(f"{name} := {value!r}" for name, value in call.items())
-    return rows(con, f"SELECT * EXCLUDE (class_id, arrived, published, delay) FROM {system}('events', {arguments})")
+    return rows(
+        con, f"SELECT * EXCLUDE (class_id, arrived_at, published_at, delay) FROM {system}('events', {arguments})"
+    )
 
 
 CASES: dict[str, dict[str, Any]] = {

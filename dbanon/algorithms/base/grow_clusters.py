@@ -4,15 +4,15 @@ A group is a cluster that is being formed. It begins with a seed, records join i
 group begins, while the remaining records can form one. Then the leftovers are assigned. Algorithms differ in four
 rules:
 
-gather.nearest     seed: least or greatest sum of distances to all seeds; joins: nearest to the seed; enough: k records,
-                   or any model; leftovers: nearest seed
-gather.diverse     equal to gather.nearest, except joins: nearest with which the models can still be met; leftovers:
-                   nearest group that meets them then
-gather.mdav        seed: farthest from the average, then from that seed; joins: nearest to the seed; enough: k records;
-                   leftovers: a group of their own
-greedy.least_loss  seed: farthest from the seed before, a random record, or the first; joins: least loss; enough: k
-                   records; leftovers: least loss
-greedy.eld         seed: farthest from the seed before; enough: k records and l values; else as above
+nearest_groups      seed: least or greatest sum of distances to all seeds; joins: nearest to the seed; enough: k
+                    records, or any model; leftovers: nearest seed
+constrained_growth  equal to nearest_groups, except joins: nearest with which the models can still be met; leftovers:
+                    nearest group that meets them then
+mdav                seed: farthest from the average, then from that seed; joins: nearest to the seed; enough: k records;
+                    leftovers: a group of their own
+least_loss          seed: farthest from the seed before, a random record, or the first; joins: least loss; enough: k
+                    records; leftovers: least loss
+eld                 seed: farthest from the seed before; enough: k records and l values; else as above
 
 Seed, joining and enough are mostly one compiled kernel: a call for each record would cost more than its answer.
 """

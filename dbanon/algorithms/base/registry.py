@@ -85,42 +85,32 @@ class AlgorithmFamily:
     """A family of algorithms, which is one folder of `dbanon.algorithms`.
 
     Attributes:
-        name: Its name, also in the results of algorithms().
         title: Title of its section in the manual.
         idea: Its idea in one sentence.
     """
 
-    name: str
     title: str
     idea: str
 
 
 FAMILIES = {
     "nearest_neighbour": AlgorithmFamily(
-        "gather", "Gather the nearest", "A seed and the records nearest to it, until k are together."
+        "Nearest-neighbour", "A seed and the records nearest to it, until k are together."
     ),
-    "greedy": AlgorithmFamily(
-        "greedy", "Take what costs least", "Clusters grow by the record that raises the loss least."
-    ),
-    "centroid": AlgorithmFamily(
-        "assign", "Assign to centers and seeds", "Centers or seeds first, then every record joins one of them."
-    ),
-    "hybrid": AlgorithmFamily("mixed", "Of two families", "One method begins, another finishes."),
+    "greedy": AlgorithmFamily("Greedy (k-member)", "Clusters grow by the record that raises the loss least."),
+    "centroid": AlgorithmFamily("Centroid-based", "Centers or seeds first, then every record joins one of them."),
+    "hybrid": AlgorithmFamily("Hybrid", "One method begins, another finishes."),
     "agglomerative": AlgorithmFamily(
-        "merge", "Merge small classes", "Many small classes are united, step by step, with the nearest one."
+        "Agglomerative", "Many small classes are united, step by step, with the nearest one."
     ),
-    "diversity": AlgorithmFamily(
-        "pick", "Pick by sensitive values", "Clusters take records of different sensitive values."
-    ),
-    "partitioning": AlgorithmFamily("split", "Split", "One class is cut in two as long as both parts are enough."),
+    "diversity": AlgorithmFamily("Diversity-aware", "Clusters take records of different sensitive values."),
+    "partitioning": AlgorithmFamily("Partitioning", "One class is cut in two as long as both parts are enough."),
     "full_domain": AlgorithmFamily(
-        "lattice", "Raise whole columns", "Each column is published on one level for all records."
+        "Full-domain generalization", "Each column is published on one level for all records."
     ),
-    "optimizing": AlgorithmFamily(
-        "search", "Search for the least loss", "The best of several lines, improved by a local search."
-    ),
+    "optimizing": AlgorithmFamily("Optimizing", "The best of several lines, improved by a local search."),
 }
-"""The families by folder, in the order in which pages show them."""
+"""The families by name, which is that of their folder, in the order in which pages show them."""
 
 
 # --- abilities of some algorithms ---------------------------------------------------------------------------
@@ -333,7 +323,7 @@ def register(run: AlgorithmFunction, *, references: Iterable[Mapping[str, str]] 
     """
     derived = {
         "name": run.__name__,
-        "family": FAMILIES[run.__module__.split(".")[-2]].name,
+        "family": run.__module__.split(".")[-2],
         "complexity": (_COMPLEXITY.findall(" ".join((run.__doc__ or "").split())) or [""])[-1],
         "deterministic": SEED not in fields.get("own", ()),
     }

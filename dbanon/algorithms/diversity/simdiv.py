@@ -241,7 +241,7 @@ register(
         " are alike and have other sensitive values; clusters of little diversity publish influential "
         "columns one level higher. O(n^2 / k)"
     ),
-    family="assign",
+    family="centroid",
     source="Majeed et al. 2024, Algorithms 1-4",
     evidence="SEED",
     complexity="O(n^2 / k + n * distinct sensitive values) time, O(n) memory; and the forest",

@@ -397,7 +397,7 @@ FUNCTIONS = (
         "Whom or which class an attack exposes: guess, how sure the attacker is, without the release, how often right.",
         handler=attack_sql,
         example=Example(
-            "SELECT guess, confidence, who FROM attack('safe', kind = 'homogeneity') LIMIT 5;",
+            "SELECT guess, confidence, people FROM attack('safe', kind = 'homogeneity') LIMIT 5;",
             SAFE,
         ),
     ),
@@ -408,7 +408,7 @@ FUNCTIONS = (
         "What an attack gains in all, beside guessing the most frequent value and the same attack on the raw data.",
         handler=attack_sql,
         example=Example(
-            "SELECT name, value, on_raw FROM attack_summary('safe', kind = 'reconstruction');",
+            "SELECT name, value, raw_baseline FROM attack_summary('safe', kind = 'reconstruction');",
             SAFE,
         ),
     ),

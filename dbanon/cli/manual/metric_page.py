@@ -13,8 +13,8 @@ def page() -> str:
         "# Metrics",
         "Each is one row of the functions that end in `_metrics`: `SELECT metric, value FROM kacpc_metrics('patients', "
         "k = 10);`. Where there are several values, as for each sensitive column, the name goes on after a colon. "
-        "`published` says whether a measure follows from the released rows alone and goes out with them; the others "
-        "are the custodian's.",
+        "`is_publishable` states whether a metric follows from the released rows alone and is published with them; the "
+        "others are for the custodian.",
     ]
     for one in metrics.all_metrics():
         parts += _section(one)
@@ -38,7 +38,7 @@ def metric_names() -> list[str]:
 
 def _section(metric: Metric) -> Iterator[str]:
     """Yield the parts of a metric's section: heading, description, and a list of facts."""
-    facts = {"better": metric.better, "source": metric.source.strip("-"), "only with": metric.needs}
+    facts = {"better": metric.better, "source": metric.source.strip("-"), "only with": metric.requires}
     facts["goes out with a release"] = "no, it is the custodian's" if metric.custodian else "yes"
     lines = (f"- {name}: {escape_markdown(fact)}" for name, fact in facts.items() if fact)
     yield from (

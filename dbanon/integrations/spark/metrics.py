@@ -11,7 +11,7 @@ from dbanon.integrations.spark.columns import quoted_column, struct_field
 from dbanon.integrations.spark.release import UncheckedRelease
 from dbanon.release.plan import metrics as plan_metrics, plan
 
-_METRICS = "metric string, value double, better string, description string, published boolean"
+_METRICS = "metric string, value double, better string, description string, is_publishable boolean"
 
 
 def classes(release: UncheckedRelease) -> DataFrame:

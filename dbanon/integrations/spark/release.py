@@ -152,7 +152,7 @@ def _check_divisible(planner: CallPlanner, n_tuples: int, max_partition: int) ->
         "influence": run.forest is not None,
         "leaving out duplicates or what lies out of bounds": bool(run.preprocessing.description),
         "codes for missing persons": person is not None and bool(publication.reading.missing_codes.get(person)),
-        f"family {find(publication.algorithm).family}": find(publication.algorithm).family == "lattice",
+        f"family {find(publication.algorithm).family}": find(publication.algorithm).family == "full_domain",
     }
     for feature, is_needed in needs.items():
         if is_needed:

@@ -149,7 +149,7 @@ class CallSchema:
         """Return (name, type) of the columns of NAME_metrics."""
         text = sa.String()
         return [("metric", text), ("value", sa.Double()), ("better", text), ("description", text),
-                ("published", sa.Boolean())]  # fmt: skip
+                ("is_publishable", sa.Boolean())]  # fmt: skip
 
     def _quasi_columns(self, schema: PublishedSchema) -> list[tuple[str, Type]]:
         """Return (name, type) of the published columns of the quasi-identifiers.

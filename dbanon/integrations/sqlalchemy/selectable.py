@@ -90,7 +90,7 @@ def metrics(source: Any, algorithm: str = "best", /, **parameters: Any) -> Table
         **parameters: As for `anonymized`.
 
     Returns:
-        A FROM element with the columns `metric`, `value`, `better`, `description` and `published`.
+        A FROM element with the columns `metric`, `value`, `better`, `description` and `is_publishable`.
 
     Raises:
         DbanonError: As for `anonymized`.

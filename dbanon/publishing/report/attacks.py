@@ -23,7 +23,7 @@ _CLASS_ATTACKS = {
 }
 """Attacks on single classes that are tried, and what each does."""
 
-_SHOWN_METRICS = "value <> 0 OR (value = 0 AND name IN ('guesses', 'observed'))"
+_SHOWN_METRICS = "value <> 0 OR (value = 0 AND name IN ('guesses', 'actual_accuracy'))"
 """Rows of attack_summary that say something."""
 
 MAX_PAIRS = 100_000_000
@@ -32,7 +32,7 @@ MAX_PAIRS = 100_000_000
 MIN_SAMPLE = 1000
 """Records that are tried, however many classes there are."""
 
-_COLUMNS = ("attribute", "name", "value", "by_mode", "on_raw", "description")
+_COLUMNS = ("attribute", "name", "value", "majority_baseline", "raw_baseline", "description")
 _HEADER = ("column", "number", "value", "by the most frequent value", "by the raw data", "what it is")
 
 
@@ -191,7 +191,11 @@ def _result_sentences(rows: Sequence[Sequence[object]]) -> str:
                 f"{format_cell(metrics['guesses'])} guesses are sure enough, about "
                 f"{format_cell(metrics.get('exposed_people', 0))} people"
             )
-            sentence += f", and a share of {format_cell(metrics['observed'])} is right" if "observed" in metrics else ""
+            sentence += (
+                f", and a share of {format_cell(metrics['actual_accuracy'])} is right"
+                if "actual_accuracy" in metrics
+                else ""
+            )
             sentences.append(f"{format_cell(column)}: {sentence}.")
         if metrics.get("success"):
             sentences.append(

@@ -8,10 +8,10 @@ from dbanon.errors import renamed_names
 from dbanon.privacy_models import registry
 from dbanon.sqltext import resources
 
-_MODEL_PLACE = 41
+_MODEL_ORDER = 41
 """The position of the metrics of privacy models in the order of metrics."""
 
-_HEADER = re.compile(r"^-- (what|better|source|place|needs|of|custodian): (.*)$", re.MULTILINE)
+_HEADER = re.compile(r"^-- (description|better|source|order|requires|applies_to|custodian): (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Metric:
         description: What it measures; `{unit}` is a placeholder for records or persons.
         better: 'higher' or 'lower'.
         source: The paper or standard that defines it.
-        place: Its position in the order of metrics.
-        needs: What the release must have, such as person or sensitive; empty: nothing.
+        order: Its position in the order of metrics.
+        requires: What the release must have, such as person or sensitive; empty: nothing.
         applies_to: The kinds of release it measures: classes, noise.
         custodian: The kinds of release for which it depends on unpublished values, so it is never published.
         sql: The SELECT.
@@ -34,8 +34,8 @@ class Metric:
     description: str
     better: str
     source: str
-    place: float
-    needs: str
+    order: float
+    requires: str
     applies_to: tuple[str, ...]
     custodian: tuple[str, ...]
     sql: str
@@ -50,7 +50,7 @@ class Metric:
 def all_metrics() -> tuple[Metric, ...]:
     """Return all metrics of releases, from SQL files and of privacy models, in the order in which they are shown."""
     file_metrics = [_read_metric(name) for name in resources.sql_names("release/metrics")]
-    return tuple(sorted([*file_metrics, *_model_metrics()], key=lambda m: m.place))
+    return tuple(sorted([*file_metrics, *_model_metrics()], key=lambda m: m.order))
 
 
 def _model_metrics() -> list[Metric]:
@@ -61,8 +61,8 @@ def _model_metrics() -> list[Metric]:
             description=metric.description,
             better=form.bound.better,
             source=model.source,
-            place=_MODEL_PLACE + number / 100,
-            needs=model.parameter,
+            order=_MODEL_ORDER + number / 100,
+            requires=model.parameter,
             applies_to=("classes", "noise"),
             custodian=(),
             sql=resources.sql("privacy_models/achieved_value.sql"),
@@ -87,12 +87,12 @@ def _read_metric(name: str) -> Metric:
     header = dict(_HEADER.findall(text))
     return Metric(
         name=name,
-        description=header["what"],
+        description=header["description"],
         better=header["better"],
         source=header["source"],
-        place=int(header["place"]),
-        needs=header.get("needs", ""),
-        applies_to=tuple(header.get("of", "classes").split(", ")),
+        order=int(header["order"]),
+        requires=header.get("requires", ""),
+        applies_to=tuple(header.get("applies_to", "classes").split(", ")),
         custodian=tuple(header["custodian"].split(", ")) if "custodian" in header else (),
         sql=_HEADER.sub("", text).lstrip(),
     )

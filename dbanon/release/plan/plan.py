@@ -539,7 +539,7 @@ class MetricView:
     better: Sql
     description: Sql
     position: int
-    published: Sql
+    is_publishable: Sql
     sql: Sql
 
 
@@ -552,7 +552,7 @@ def _applicable_metrics(release_plan: Plan, values: Mapping[str, object], with_d
         with_divergence: Also include the expensive KL divergence.
     """
     columns, person = release_plan.columns, release_plan.source_view.person is not None
-    needs_met = {
+    requirements_met = {
         "sensitive": any(u.is_sensitive for u in columns.unchanged),
         "person": person,
         "number": any(q.is_number for q in columns.quasi),
@@ -571,9 +571,9 @@ def _applicable_metrics(release_plan: Plan, values: Mapping[str, object], with_d
             better=text(m.better),
             description=text(m.describe(person)),
             position=position,
-            published=literal(kind not in m.custodian),
+            is_publishable=literal(kind not in m.custodian),
             sql=templates.fill_text(m.sql, {**values, "metric": m.name}),
         )
         for position, m in enumerate(metrics.all_metrics())
-        if needs_met.get(m.needs, m.needs in parameters) and kind in m.applies_to
+        if requirements_met.get(m.requires, m.requires in parameters) and kind in m.applies_to
     ]

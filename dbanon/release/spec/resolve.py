@@ -94,7 +94,7 @@ def with_run_settings(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> Rel
         forest=None if forest_options is None else forest_request(spec, forest_options, is_weighted),
         widens_classes=widening is not None and widening.is_wanted(algorithm_options),
         max_suppressed=None if suppression is None else suppression.max_records(algorithm_options, spec.k),
-        builds_levels=algorithm.family == "lattice",
+        builds_levels=algorithm.family == "full_domain",
     )
     _check_objective(spec, algorithm)
     return replace(spec, run=run)

@@ -10,11 +10,11 @@ from dbanon.table_functions.table_function import KIND_BY_ENDING, TableFunction
 
 _DESCRIPTIONS = {
     "release": "The records of a table as a stream that they came in, in the order in which they leave: "
-    "quasi-identifiers generalized, then class_id, at which place each arrived, how many had arrived when it left "
-    "(published), the difference (delay), and whether it is left out (suppressed). Who knows when somebody came knows "
-    "the row by arrived and delay: leave them out of what is handed on.",
+    "quasi-identifiers generalized, then class_id, at which place each arrived (arrived_at), how many had arrived when "
+    "it left (published_at), the difference (delay), and whether it is suppressed. Who knows when somebody came knows "
+    "the row by arrived_at and delay: leave them out of what is handed on.",
     "classes": "One row per equivalence class: size, records that joined after it was first published (reused), when "
-    "that was (published), published values, loss, sensitive values with counts; and one for what is left out.",
+    "that was (published_at), published values, loss, sensitive values with counts; and one for suppressed records.",
     "metrics": "One row per metric: average loss and delay, share of what is left out and of what joined a published "
     "class, k as achieved.",
 }

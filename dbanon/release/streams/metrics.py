@@ -14,7 +14,7 @@ class StreamMetric:
         direction: 'higher' or 'lower', whichever is better.
         description_text: What it measures.
         sql: SQL of its value.
-        is_published: It follows from the released rows alone.
+        is_publishable: It follows from the released rows alone.
         sql_where_dropped: SQL of its value if suppressed records have no rows; None if `sql` applies then, too.
     """
 
@@ -22,7 +22,7 @@ class StreamMetric:
     direction: str
     description_text: str
     sql: Sql
-    is_published: bool = True
+    is_publishable: bool = True
     sql_where_dropped: Sql | None = None
 
     @property
@@ -41,9 +41,9 @@ class StreamMetric:
         return text(self.description_text)
 
     @property
-    def published(self) -> Sql:
-        """Whether it follows from the released rows alone, as a SQL literal."""
-        return literal(self.is_published)
+    def is_publishable_literal(self) -> Sql:
+        """Whether it may be published, since it follows from the released rows alone, as a SQL literal."""
+        return literal(self.is_publishable)
 
 
 STREAM_METRICS = (
@@ -86,7 +86,7 @@ STREAM_METRICS = (
         "higher",
         "Least number of records (persons, where a person column is declared) of a class when it is first published.",
         Sql("f.persons"),
-        is_published=False,
+        is_publishable=False,
     ),
     StreamMetric("classes", "higher", "Equivalence classes, by what they publish.", Sql("c.classes")),
     StreamMetric(

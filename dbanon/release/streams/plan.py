@@ -20,7 +20,7 @@ from dbanon.sqltext.templates import error_sql, fill
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.table_function import Call
 
-ADDED_COLUMNS = ("arrived", "published", "delay", "suppressed")
+ADDED_COLUMNS = ("arrived_at", "published_at", "delay", "suppressed")
 """The columns that are added to every row of a stream.
 
 They are the position at which its record arrived, how many records had arrived when it was published, the difference,
@@ -66,7 +66,7 @@ class StreamView:
     """The values of stream templates, in addition to those of a release.
 
     Attributes:
-        arrived, published, delay, suppressed, reused: Names of added columns.
+        arrived_at, published_at, delay, suppressed, reused: Names of added columns.
         delta: The greatest number of arrivals that a record may be pending for.
         drops_suppressed: Suppressed records have no rows.
         maybe_match: NULL may occur among the values of a class.
@@ -74,8 +74,8 @@ class StreamView:
         metrics: The metrics.
     """
 
-    arrived: Sql
-    published: Sql
+    arrived_at: Sql
+    published_at: Sql
     delay: Sql
     suppressed: Sql
     reused: Sql
@@ -265,12 +265,12 @@ def fill_stream_template(
     last_select = None
     if isinstance(continuation, StreamContinuation):
         last_select = statement_check.stream_step(
-            continuation.cluster, continuation.place, continuation.row, view.arrived
+            continuation.cluster, continuation.place, continuation.row, view.arrived_at
         )
     elif template == "release/streams/metrics.sql":
         last_select = statement_check.stream_metrics()
     elif template == "release/streams/release.sql":
-        last_select = statement_check.stream_rows(view.published, release_plan.added_names.class_id, view.arrived)
+        last_select = statement_check.stream_rows(view.published_at, release_plan.added_names.class_id, view.arrived_at)
     return (
         statement if last_select is None else statement_check.check_last_select(spec.function, statement, last_select)
     )

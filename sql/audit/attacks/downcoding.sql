@@ -15,15 +15,15 @@ alone AS MATERIALIZED (SELECT tid, any_value(class_id) AS class_id FROM pairs GR
 -- is nobody's but those who must have it.
 {{ 'guess'|of(c) }} AS MATERIALIZED (
     SELECT
-        class_id, records, 2 AS known, first || ' or ' || last AS guess, prior, 'at least one record has ' || first || ', at least one ' || last AS note,
+        class_id, records, 2 AS known, first || ' or ' || last AS guess, baseline_confidence, 'at least one record has ' || first || ', at least one ' || last AS note,
         CASE
-            WHEN prior * records < 1e-4 THEN 2.0::DOUBLE / records
-            ELSE prior * (1 - (1 - prior / 2) ^ (records - 1)) / (1 - 2 * (1 - prior / 2) ^ records + (1 - prior) ^ records)
+            WHEN baseline_confidence * records < 1e-4 THEN 2.0::DOUBLE / records
+            ELSE baseline_confidence * (1 - (1 - baseline_confidence / 2) ^ (records - 1)) / (1 - 2 * (1 - baseline_confidence / 2) ^ records + (1 - baseline_confidence) ^ records)
         END AS confidence,
         low, high
     FROM (
         SELECT
-            *, {% if c.step == 1 %}2 / (high - low + 1){% else %}0.0::DOUBLE{% endif %} AS prior,
+            *, {% if c.step == 1 %}2 / (high - low + 1){% else %}0.0::DOUBLE{% endif %} AS baseline_confidence,
             {# Both forms: [25, 29] and {'low': 25, 'high': 29}. #}
             regexp_extract(said, '^[^-0-9]*(.*?)''?, ', 1) AS first, regexp_extract(said, ', [^-0-9]*(.*?)''?[\])}]$', 1) AS last
         FROM (SELECT *, {% if c.is_moment %}{{ form.in_days(sql('published')) }}{% else %}published{% endif %} AS said FROM {{ 'part'|of(c) }})
@@ -33,7 +33,7 @@ alone AS MATERIALIZED (SELECT tid, any_value(class_id) AS class_id FROM pairs GR
 -- A row a class and a guess about its people.
 {{ 'guess'|of(c) }} AS MATERIALIZED (
     SELECT
-        class_id, records, CASE WHEN children = 2 THEN 2 ELSE 0 END AS known, label AS guess, share AS prior,
+        class_id, records, CASE WHEN children = 2 THEN 2 ELSE 0 END AS known, label AS guess, share AS baseline_confidence,
         CASE WHEN children = 2 THEN 'at least one record is in each of two children' ELSE 'records are in at least two of ' || children || ' children' END AS note,
         confidence, low, high
     FROM (
@@ -63,23 +63,23 @@ alone AS MATERIALIZED (SELECT tid, any_value(class_id) AS class_id FROM pairs GR
 found AS MATERIALIZED (
     {% for c in attributes if c.is_number or c.rows %}
     SELECT
-        {{ c.i }} AS number, {{ c.label }} AS attribute, g.class_id, g.records::BIGINT AS records, g.guess, g.confidence, g.prior,
-        t.hits / nullif(t.people, 0) AS observed, t.people AS tried, coalesce(t.who, []) AS who, g.note
+        {{ c.i }} AS number, {{ c.label }} AS attribute, g.class_id, g.records::BIGINT AS records, g.guess, g.confidence, g.baseline_confidence,
+        t.hits / nullif(t.people, 0) AS actual_accuracy, t.people AS tried, coalesce(t.who, []) AS who, g.note
     FROM {{ 'guess'|of(c) }} AS g
     CROSS JOIN {{ 'tight'|of(c) }} AS y
     LEFT JOIN {{ 'truth'|of(c) }} AS t USING (class_id)
-    WHERE y.is_tight AND round(g.confidence - g.prior, 9) > 0 AND round(g.confidence, 9) >= {{ threshold }}
+    WHERE y.is_tight AND round(g.confidence - g.baseline_confidence, 9) > 0 AND round(g.confidence, 9) >= {{ threshold }}
     UNION ALL
     {% endfor %}
     SELECT
         NULL::BIGINT AS number, NULL::VARCHAR AS attribute, NULL::BIGINT AS class_id, NULL::BIGINT AS records, NULL::VARCHAR AS guess, NULL::DOUBLE AS confidence,
-        NULL::DOUBLE AS prior, NULL::DOUBLE AS observed, NULL::BIGINT AS tried, NULL::VARCHAR[] AS who, NULL::VARCHAR AS note
+        NULL::DOUBLE AS baseline_confidence, NULL::DOUBLE AS actual_accuracy, NULL::BIGINT AS tried, NULL::VARCHAR[] AS who, NULL::VARCHAR AS note
     WHERE false
 ),
 -- A row a number that sums the attack up.
 totals AS MATERIALIZED (
     {% for c in attributes if c.is_number or c.rows %}
-    SELECT v.place + 2 * {{ c.i }} AS place, v.name, {{ c.label }} AS attribute, v.value, NULL::DOUBLE AS by_mode, NULL::DOUBLE AS on_raw, v.description
+    SELECT v.place + 2 * {{ c.i }} AS place, v.name, {{ c.label }} AS attribute, v.value, NULL::DOUBLE AS majority_baseline, NULL::DOUBLE AS raw_baseline, v.description
     FROM (SELECT (SELECT is_tight FROM {{ 'tight'|of(c) }})::INTEGER::DOUBLE AS tight, (SELECT coalesce(sum(known), 0) FROM {{ 'guess'|of(c) }})::DOUBLE AS known)
     CROSS JOIN LATERAL (VALUES
         (1, 'tight', tight, '1: every published interval has its ends from records, every node has two occupied children; else nothing is inferred.'),
@@ -88,7 +88,7 @@ totals AS MATERIALIZED (
     UNION ALL
     {% endfor %}
     SELECT
-        NULL::BIGINT AS place, NULL::VARCHAR AS name, NULL::VARCHAR AS attribute, NULL::DOUBLE AS value, NULL::DOUBLE AS by_mode, NULL::DOUBLE AS on_raw,
+        NULL::BIGINT AS place, NULL::VARCHAR AS name, NULL::VARCHAR AS attribute, NULL::DOUBLE AS value, NULL::DOUBLE AS majority_baseline, NULL::DOUBLE AS raw_baseline,
         NULL::VARCHAR AS description
     WHERE false
 )

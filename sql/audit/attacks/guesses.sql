@@ -1,4 +1,4 @@
-{#- Attacks that read a sensitive value off a class. guess_s (class_id, guess, confidence, prior, records, ruled, note): what the
+{#- Attacks that read a sensitive value off a class. guess_s (class_id, guess, confidence, baseline_confidence, records, ruled, note): what the
     attacker says of the people of a class who have none of the values that were ruled out; hit_s (guess, value): what makes
     it right. Then found, as all attacks give it. -#}
 {% for s in sensitive %}
@@ -14,10 +14,10 @@
 ),
 -- A row a class and a guess about its people: how confident it is.
 {{ 'guess'|of(s) }} AS MATERIALIZED (
-    SELECT class_id, guess, confidence, prior, records, []::VARCHAR[] AS ruled, NULL::VARCHAR AS note
+    SELECT class_id, guess, confidence, baseline_confidence, records, []::VARCHAR[] AS ruled, NULL::VARCHAR AS note
     FROM (
         SELECT
-            h.class_id, g.guess, sum(h.size)::DOUBLE / any_value(k.size) AS confidence, any_value(o.share) AS prior, any_value(k.records) AS records,
+            h.class_id, g.guess, sum(h.size)::DOUBLE / any_value(k.size) AS confidence, any_value(o.share) AS baseline_confidence, any_value(k.records) AS records,
             row_number() OVER (PARTITION BY h.class_id ORDER BY any_value(g.depth) DESC, sum(h.size) DESC, g.guess ASC) AS place
         FROM {{ 'held'|of(s) }} AS h
         JOIN {{ 'hit'|of(s) }} AS g ON g.value = h.value
@@ -36,7 +36,7 @@
 -- A row a guess and a sensitive value that makes it right.
 {{ 'hit'|of(s) }} AS (SELECT NULL::VARCHAR AS guess, NULL::VARCHAR AS value WHERE false),
 -- A row a class and a guess about its people: how confident it is.
-{{ 'guess'|of(s) }} AS (SELECT NULL::BIGINT AS class_id, NULL::VARCHAR AS guess, 0.0::DOUBLE AS confidence, 0.0::DOUBLE AS prior, 0 AS records, []::VARCHAR[] AS ruled, NULL::VARCHAR AS note WHERE false),
+{{ 'guess'|of(s) }} AS (SELECT NULL::BIGINT AS class_id, NULL::VARCHAR AS guess, 0.0::DOUBLE AS confidence, 0.0::DOUBLE AS baseline_confidence, 0 AS records, []::VARCHAR[] AS ruled, NULL::VARCHAR AS note WHERE false),
 {% endif %}
 {% else %}
 -- A row a guess and a sensitive value that makes it right.
@@ -46,11 +46,11 @@
     {% if kind == 'background' %}
     {# The other values in order of how many have them: what is ruled out are the most frequent ones. #}
     SELECT
-        class_id, guess, confidence, prior, left_over AS records, coalesce(ruled, []) AS ruled,
+        class_id, guess, confidence, baseline_confidence, left_over AS records, coalesce(ruled, []) AS ruled,
         CASE WHEN len(ruled) > 0 THEN 'who do not have: ' || array_to_string(ruled, ', ') END AS note
     FROM (
         SELECT
-            h.class_id, h.value AS guess, any_value(o.size)::DOUBLE / ((SELECT sum(size) FROM {{ 'overall'|of(s) }}) - coalesce(list_sum(list(y.size ORDER BY x.size DESC, x.value ASC) FILTER (WHERE x.value IS NOT NULL)[:{{ known_negatives }}]), 0)) AS prior,
+            h.class_id, h.value AS guess, any_value(o.size)::DOUBLE / ((SELECT sum(size) FROM {{ 'overall'|of(s) }}) - coalesce(list_sum(list(y.size ORDER BY x.size DESC, x.value ASC) FILTER (WHERE x.value IS NOT NULL)[:{{ known_negatives }}]), 0)) AS baseline_confidence,
             list(x.value ORDER BY x.size DESC, x.value ASC) FILTER (WHERE x.value IS NOT NULL)[:{{ known_negatives }}] AS ruled,
             any_value(k.size) - coalesce(list_sum(list(x.size ORDER BY x.size DESC, x.value ASC) FILTER (WHERE x.value IS NOT NULL)[:{{ known_negatives }}]), 0) AS left_over,
             any_value(h.size)::DOUBLE / left_over AS confidence
@@ -63,16 +63,16 @@
     )
     WHERE round(confidence, 9) >= {{ threshold }}
     {% else %}
-    SELECT class_id, guess, confidence, prior, records, []::VARCHAR[] AS ruled, NULL::VARCHAR AS note
+    SELECT class_id, guess, confidence, baseline_confidence, records, []::VARCHAR[] AS ruled, NULL::VARCHAR AS note
     FROM (
         SELECT
-            h.class_id, h.value AS guess, h.size::DOUBLE / k.size AS confidence, o.size::DOUBLE / (SELECT sum(size) FROM {{ 'overall'|of(s) }}) AS prior, k.records,
+            h.class_id, h.value AS guess, h.size::DOUBLE / k.size AS confidence, o.size::DOUBLE / (SELECT sum(size) FROM {{ 'overall'|of(s) }}) AS baseline_confidence, k.records,
             row_number() OVER (PARTITION BY h.class_id ORDER BY h.size DESC, h.value ASC) AS place
         FROM {{ 'held'|of(s) }} AS h
         JOIN classes AS k USING (class_id)
         JOIN {{ 'overall'|of(s) }} AS o ON o.value = h.value
     )
-    WHERE {% if kind == 'skewness' %}round(confidence - prior, 9) >= {{ threshold }}{% else %}place = 1 AND round(confidence, 9) >= {{ threshold }}{% endif %}
+    WHERE {% if kind == 'skewness' %}round(confidence - baseline_confidence, 9) >= {{ threshold }}{% else %}place = 1 AND round(confidence, 9) >= {{ threshold }}{% endif %}
     {% endif %}
 ),
 {% endif %}
@@ -104,8 +104,8 @@
 found AS MATERIALIZED (
     {% for s in sensitive %}
     SELECT
-        {{ s.i }} AS number, {{ s.label }} AS attribute, g.class_id, g.records::BIGINT AS records, g.guess, g.confidence, g.prior,
-        t.hits / nullif(t.people, 0) AS observed, t.people AS tried, coalesce(t.who, []) AS who, g.note
+        {{ s.i }} AS number, {{ s.label }} AS attribute, g.class_id, g.records::BIGINT AS records, g.guess, g.confidence, g.baseline_confidence,
+        t.hits / nullif(t.people, 0) AS actual_accuracy, t.people AS tried, coalesce(t.who, []) AS who, g.note
     FROM {{ 'guess'|of(s) }} AS g
     LEFT JOIN {{ 'truth'|of(s) }} AS t ON t.class_id = g.class_id AND t.guess = g.guess
     {% if not loop.last %}UNION ALL{% endif %}
@@ -113,6 +113,6 @@ found AS MATERIALIZED (
 ),
 -- A row a number that sums the attack up.
 totals AS MATERIALIZED (
-    SELECT NULL::INTEGER AS place, NULL::VARCHAR AS name, NULL::VARCHAR AS attribute, NULL::DOUBLE AS value, NULL::DOUBLE AS by_mode, NULL::DOUBLE AS on_raw, NULL::VARCHAR AS description
+    SELECT NULL::INTEGER AS place, NULL::VARCHAR AS name, NULL::VARCHAR AS attribute, NULL::DOUBLE AS value, NULL::DOUBLE AS majority_baseline, NULL::DOUBLE AS raw_baseline, NULL::VARCHAR AS description
     WHERE false
 )

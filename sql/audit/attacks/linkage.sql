@@ -45,7 +45,7 @@ judged AS MATERIALIZED (
 found AS MATERIALIZED (
     SELECT
         0 AS number, NULL::VARCHAR AS attribute, class_id, candidates::BIGINT AS records, NULL::VARCHAR AS guess, confidence,
-        1.0::DOUBLE / (SELECT sum(records) FROM classes) AS prior, CASE WHEN is_there THEN 1.0 / candidates WHEN NOT is_there THEN 0 END::DOUBLE AS observed,
+        1.0::DOUBLE / (SELECT sum(records) FROM classes) AS baseline_confidence, CASE WHEN is_there THEN 1.0 / candidates WHEN NOT is_there THEN 0 END::DOUBLE AS actual_accuracy,
         people AS tried, [who] AS who, 'fits ' || candidates || ' records'{% if not sample %} || ', which fit ' || rivals || ' of the register or more'{% endif %} AS note
     FROM judged
     WHERE candidates > 0 AND round(confidence, 9) >= {{ threshold }}
@@ -60,7 +60,7 @@ raw_matches AS MATERIALIZED (
 ),
 -- A row a number that sums the attack up.
 totals AS MATERIALIZED (
-    SELECT v.place, v.name, NULL::VARCHAR AS attribute, v.value, NULL::DOUBLE AS by_mode, v.on_raw, v.description
+    SELECT v.place, v.name, NULL::VARCHAR AS attribute, v.value, NULL::DOUBLE AS majority_baseline, v.raw_baseline, v.description
     FROM (
         SELECT
             (SELECT sum(records) FROM other_cells)::DOUBLE AS registered,
@@ -88,5 +88,5 @@ totals AS MATERIALIZED (
         (4, 'candidates_median', middle, raw_middle, 'Median number of candidates over those linked.'),
         (5, 'exact_matches', exact, raw_exact, 'Who fit one record alone.'),
         (6, 'wrong_matches', CASE WHEN is_known THEN coalesce(wrong, 0) END, NULL::DOUBLE, 'Of these, who are not in the source: it is another person''s record. NULL where nothing names people.')
-    ) AS v (place, name, value, on_raw, description)
+    ) AS v (place, name, value, raw_baseline, description)
 )

@@ -17,7 +17,7 @@ choice AS MATERIALIZED (
 {% for s in sensitive %}
 -- A row a set of classes: the value that is guessed, the first of those that are most frequent, and its share.
 {{ 'majority'|of(s) }} AS MATERIALIZED (
-    SELECT f.place, coalesce(g.value, m.value) AS value, CASE WHEN g.value IS NULL THEN m.share ELSE g.share END AS share, o.size::DOUBLE / (SELECT sum(size) FROM {{ 'overall'|of(s) }}) AS prior
+    SELECT f.place, coalesce(g.value, m.value) AS value, CASE WHEN g.value IS NULL THEN m.share ELSE g.share END AS share, o.size::DOUBLE / (SELECT sum(size) FROM {{ 'overall'|of(s) }}) AS baseline_confidence
     FROM (SELECT DISTINCT place FROM fitting) AS f
     LEFT JOIN (
         SELECT place, value, size / whole AS share, row_number() OVER (PARTITION BY place ORDER BY size DESC, common DESC, value ASC) AS rank
@@ -66,8 +66,8 @@ choice AS MATERIALIZED (
 found AS MATERIALIZED (
     {% for s in sensitive %}
     SELECT
-        {{ s.i }} AS number, {{ s.label }} AS attribute, CASE WHEN len(c.fits) = 1 THEN c.fits[1] END AS class_id, c.records, g.value AS guess, g.share AS confidence, g.prior,
-        t.hits::DOUBLE / t.people AS observed, t.people AS tried, coalesce(t.who, []) AS who,
+        {{ s.i }} AS number, {{ s.label }} AS attribute, CASE WHEN len(c.fits) = 1 THEN c.fits[1] END AS class_id, c.records, g.value AS guess, g.share AS confidence, g.baseline_confidence,
+        t.hits::DOUBLE / t.people AS actual_accuracy, t.people AS tried, coalesce(t.who, []) AS who,
         CASE WHEN len(c.fits) > 1 THEN 'who fit ' || len(c.fits) || ' classes' END AS note
     FROM {{ 'majority'|of(s) }} AS g
     JOIN choice AS c USING (place)
@@ -79,15 +79,15 @@ found AS MATERIALIZED (
 -- A row a number that sums the attack up.
 totals AS MATERIALIZED (
     {% for s in sensitive %}
-    SELECT v.place + 2 * {{ s.i }} AS place, v.name, {{ s.label }} AS attribute, v.value, v.by_mode, v.on_raw, v.description
+    SELECT v.place + 2 * {{ s.i }} AS place, v.name, {{ s.label }} AS attribute, v.value, v.majority_baseline, v.raw_baseline, v.description
     FROM (
-        SELECT sum(people)::DOUBLE AS asked, sum(hits)::DOUBLE / asked AS accuracy, sum(common)::DOUBLE / asked AS by_mode, sum(exact)::DOUBLE / asked AS on_raw
+        SELECT sum(people)::DOUBLE AS asked, sum(hits)::DOUBLE / asked AS accuracy, sum(common)::DOUBLE / asked AS majority_baseline, sum(exact)::DOUBLE / asked AS raw_baseline
         FROM {{ 'truth'|of(s) }}
     )
     CROSS JOIN LATERAL (VALUES
-        (1, 'accuracy', accuracy, by_mode, on_raw, 'Share of the people who are guessed right: by the release, by the most frequent value, by the raw data.'),
+        (1, 'accuracy', accuracy, majority_baseline, raw_baseline, 'Share of the people who are guessed right: by the release, by the most frequent value, by the raw data.'),
         (2, 'asked', coalesce(asked, 0), coalesce(asked, 0), coalesce(asked, 0), 'People who were guessed.')
-    ) AS v (place, name, value, by_mode, on_raw, description)
+    ) AS v (place, name, value, majority_baseline, raw_baseline, description)
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}
 )

@@ -6,7 +6,7 @@
 -- A row a combination of quasi-identifiers that fits one class alone.
 alone AS MATERIALIZED (SELECT tid, any_value(class_id) AS class_id FROM pairs GROUP BY tid HAVING count(*) = 1),
 -- A row a class. Classes of which the quasi-identifiers tell exactly who is in them.
-settled AS MATERIALIZED (
+decidable_classes AS MATERIALIZED (
     SELECT k.class_id
     FROM classes AS k
     JOIN pairs AS p USING (class_id)
@@ -15,10 +15,10 @@ settled AS MATERIALIZED (
     GROUP BY k.class_id
     HAVING sum(e.records) = any_value(k.records) AND bool_and(a.class_id IS NOT NULL)
 ),
--- A row a settled class and a combination of raw values in it.
+-- A row a decidable class and a combination of raw values in it.
 inside_of AS MATERIALIZED (
     SELECT p.class_id, e.*
-    FROM settled JOIN pairs AS p USING (class_id) JOIN people AS e USING (tid)
+    FROM decidable_classes JOIN pairs AS p USING (class_id) JOIN people AS e USING (tid)
 ),
 {% for c in attributes %}
 {% if c.rows %}
@@ -125,7 +125,7 @@ found AS MATERIALIZED (
     {% for s in sensitive %}
     SELECT
         {{ s.i }} AS number, {{ s.label }} AS attribute, c.class_id, g.size AS records, b.value AS guess, t.confidence,
-        b.size::DOUBLE / k.records AS prior, w.hits / nullif(w.people, 0) AS observed, w.people AS tried, coalesce(w.who, []) AS who,
+        b.size::DOUBLE / k.records AS baseline_confidence, w.hits / nullif(w.people, 0) AS actual_accuracy, w.people AS tried, coalesce(w.who, []) AS who,
         g.attribute || ' ' || g.label || ': k would have allowed to cut there' AS note
     FROM {{ 'told'|of(s) }} AS t
     JOIN cuts AS c USING (id)
@@ -150,18 +150,18 @@ failed AS MATERIALIZED (
 -- A row a number that sums the attack up.
 totals AS MATERIALIZED (
     {% for s in sensitive %}
-    SELECT v.place + 4 * {{ s.i }} AS place, v.name, {{ s.label }} AS attribute, v.value, NULL::DOUBLE AS by_mode, NULL::DOUBLE AS on_raw, v.description
+    SELECT v.place + 4 * {{ s.i }} AS place, v.name, {{ s.label }} AS attribute, v.value, NULL::DOUBLE AS majority_baseline, NULL::DOUBLE AS raw_baseline, v.description
     FROM (
         SELECT
-            (SELECT count(*) FROM settled)::DOUBLE AS settled, count(*) FILTER (WHERE values = 1)::DOUBLE AS judged,
-            count(*) FILTER (WHERE values > 1)::DOUBLE AS undecided, count(*) FILTER (WHERE values = 0)::DOUBLE AS contradicted
+            (SELECT count(*) FROM decidable_classes)::DOUBLE AS n_decidable, count(*) FILTER (WHERE values = 1)::DOUBLE AS judged,
+            count(*) FILTER (WHERE values > 1)::DOUBLE AS n_undecidable, count(*) FILTER (WHERE values = 0)::DOUBLE AS n_contradictions
         FROM {{ 'breaking'|of(s) }}
     )
     CROSS JOIN LATERAL (VALUES
-        (1, 'settled', settled, 'Classes of which quasi-identifiers tell exactly who is in them; the others are left out.'),
+        (1, 'n_decidable', n_decidable, 'Classes of which quasi-identifiers tell exactly who is in them; the others are left out.'),
         (2, 'judged', judged, 'Cuts of these that k allows and one sensitive value alone can forbid.'),
-        (3, 'undecided', undecided, 'Cuts that several values can forbid: nothing is inferred from them.'),
-        (4, 'contradicted', contradicted, 'Cuts that nothing forbids: the algorithm is not as it is assumed to be.')
+        (3, 'n_undecidable', n_undecidable, 'Cuts that several values can forbid: nothing is inferred from them.'),
+        (4, 'n_contradictions', n_contradictions, 'Cuts that nothing forbids: the algorithm is not as it is assumed to be.')
     ) AS v (place, name, value, description)
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}

@@ -198,8 +198,8 @@ answer_{{ attack }}_{{ s.i }} AS MATERIALIZED (
 found AS MATERIALIZED (
     {% for s in sensitive %}
     SELECT
-        {{ s.i }} AS number, {{ s.label }} AS attribute, g.class_id, 1::BIGINT AS records, n.label AS guess, g.confidence, m.share AS prior,
-        (g.guess = g.code)::INTEGER::DOUBLE AS observed, 1::BIGINT AS tried, CASE WHEN g.who IS NULL THEN [] ELSE [g.who] END AS who, NULL::VARCHAR AS note
+        {{ s.i }} AS number, {{ s.label }} AS attribute, g.class_id, 1::BIGINT AS records, n.label AS guess, g.confidence, m.share AS baseline_confidence,
+        (g.guess = g.code)::INTEGER::DOUBLE AS actual_accuracy, 1::BIGINT AS tried, CASE WHEN g.who IS NULL THEN [] ELSE [g.who] END AS who, NULL::VARCHAR AS note
     FROM {{ 'guessed'|of(s) }} AS g
     JOIN {{ 'name'|of(s) }} AS n ON n.code = g.guess
     CROSS JOIN {{ 'common'|of(s) }} AS m
@@ -214,7 +214,7 @@ failed AS MATERIALIZED (
 -- A row a number that sums the attack up.
 totals AS MATERIALIZED (
     {% for s in sensitive %}
-    SELECT v.place + 3 * {{ s.i }} AS place, v.name, {{ s.label }} AS attribute, v.value, v.by_mode, v.on_raw, v.description
+    SELECT v.place + 3 * {{ s.i }} AS place, v.name, {{ s.label }} AS attribute, v.value, v.majority_baseline, v.raw_baseline, v.description
     FROM (
         SELECT
             count(*)::DOUBLE AS asked, (SELECT sum(records) FROM {{ 'learned'|of(s) }})::DOUBLE AS learned,
@@ -231,7 +231,7 @@ totals AS MATERIALIZED (
         (1, 'accuracy', accuracy, common, raw_accuracy, 'Share of the people who were guessed right: by the release, by the most frequent value, by the raw data.'),
         (2, 'asked', asked, asked, asked, 'People who were guessed.'),
         (3, 'learned', learned, learned, learned_raw, 'Records that were learned from.')
-    ) AS v (place, name, value, by_mode, on_raw, description)
+    ) AS v (place, name, value, majority_baseline, raw_baseline, description)
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}
 )

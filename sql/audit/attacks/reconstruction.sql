@@ -54,7 +54,7 @@ alone AS MATERIALIZED (SELECT tid, any_value(class_id) AS class_id FROM pairs GR
 {{ 'truth'|of(s) }} AS MATERIALIZED (
     SELECT
         a.class_id, sum(e.records)::BIGINT AS people, list(DISTINCT e.who) FILTER (WHERE e.who IS NOT NULL) AS who,
-        any_value(c.chance) * sum(e.records * coalesce(h.size, 0)::DOUBLE / k.size) / sum(e.records) AS observed
+        any_value(c.chance) * sum(e.records * coalesce(h.size, 0)::DOUBLE / k.size) / sum(e.records) AS actual_accuracy
     FROM alone AS a
     JOIN people AS e USING (tid)
     JOIN classes AS k ON k.class_id = a.class_id
@@ -64,7 +64,7 @@ alone AS MATERIALIZED (SELECT tid, any_value(class_id) AS class_id FROM pairs GR
 ),
 -- One row: Guessing the most frequent record; and the attack on the raw data, whose quasi-identifiers are known.
 {{ 'floor'|of(s) }} AS MATERIALIZED (
-    SELECT max(records)::DOUBLE / sum(records) AS by_mode, sum(records * records::DOUBLE / whole) / sum(records) AS on_raw
+    SELECT max(records)::DOUBLE / sum(records) AS majority_baseline, sum(records * records::DOUBLE / whole) / sum(records) AS raw_baseline
     FROM (
         SELECT *, sum(records) OVER (PARTITION BY tid) AS whole
         FROM (SELECT tid, s{{ s.i }}, sum(records)::BIGINT AS records FROM people GROUP BY ALL)
@@ -76,7 +76,7 @@ found AS MATERIALIZED (
     {% for s in sensitive %}
     SELECT
         {{ s.i }} AS number, {{ s.label }} AS attribute, g.class_id, g.records::BIGINT AS records, NULL::VARCHAR AS guess, g.confidence,
-        (SELECT by_mode FROM {{ 'floor'|of(s) }}) AS prior, t.observed, t.people AS tried, coalesce(t.who, []) AS who,
+        (SELECT majority_baseline FROM {{ 'floor'|of(s) }}) AS baseline_confidence, t.actual_accuracy, t.people AS tried, coalesce(t.who, []) AS who,
         'one of ' || g.tuples::BIGINT || CASE WHEN g.tuples = 1 THEN ' combination' ELSE ' combinations' END || ' of quasi-identifiers' AS note
     FROM {{ 'success'|of(s) }} AS g
     LEFT JOIN {{ 'truth'|of(s) }} AS t USING (class_id)
@@ -89,7 +89,7 @@ totals AS MATERIALIZED (
     {% for s in sensitive %}
     SELECT
         {{ s.i }} AS place, 'success' AS name, {{ s.label }} AS attribute, sum(g.records * g.confidence) / sum(g.records) AS value,
-        any_value(f.by_mode) AS by_mode, any_value(f.on_raw) AS on_raw,
+        any_value(f.majority_baseline) AS majority_baseline, any_value(f.raw_baseline) AS raw_baseline,
         'Expected share of all records whose quasi-identifiers and sensitive value are guessed exactly.' AS description
     FROM {{ 'success'|of(s) }} AS g CROSS JOIN {{ 'floor'|of(s) }} AS f
     {% if not loop.last %}UNION ALL{% endif %}

@@ -166,7 +166,7 @@ left_over AS MATERIALIZED (
 -- A row a class: who is placed there, and how many of them have that value.
 {{ 'truth'|of(s) }} AS MATERIALIZED (
     SELECT
-        l.class_id, sum(e.records)::BIGINT AS people, sum(b.share * e.records) / sum(e.records) AS prior,
+        l.class_id, sum(e.records)::BIGINT AS people, sum(b.share * e.records) / sum(e.records) AS baseline_confidence,
         {% if s.is_known %}coalesce(sum(e.records) FILTER (WHERE e.s{{ s.i }} = g.value), 0){% else %}NULL::BIGINT{% endif %} AS hits,
         list(DISTINCT e.who) FILTER (WHERE e.who IS NOT NULL) AS who
     FROM left_over AS l
@@ -180,13 +180,13 @@ left_over AS MATERIALIZED (
 found AS MATERIALIZED (
     SELECT
         NULL::BIGINT AS number, NULL::VARCHAR AS attribute, NULL::BIGINT AS class_id, NULL::BIGINT AS records, NULL::VARCHAR AS guess, NULL::DOUBLE AS confidence,
-        NULL::DOUBLE AS prior, NULL::DOUBLE AS observed, NULL::BIGINT AS tried, NULL::VARCHAR[] AS who, NULL::VARCHAR AS note
+        NULL::DOUBLE AS baseline_confidence, NULL::DOUBLE AS actual_accuracy, NULL::BIGINT AS tried, NULL::VARCHAR[] AS who, NULL::VARCHAR AS note
     WHERE false
     {% for c in attributes if c.is_number or c.rows %}
     UNION ALL
     SELECT
-        {{ c.i }} AS number, {{ c.label }} AS attribute, g.class_id, g.records, g.guess, 1 - g.most / g.records AS confidence, 1 - g.share AS prior,
-        CASE WHEN t.unsure = 0 THEN greatest(1 - t.wrong / g.records, 0) END AS observed, g.records AS tried, coalesce(t.who, []) AS who,
+        {{ c.i }} AS number, {{ c.label }} AS attribute, g.class_id, g.records, g.guess, 1 - g.most / g.records AS confidence, 1 - g.share AS baseline_confidence,
+        CASE WHEN t.unsure = 0 THEN greatest(1 - t.wrong / g.records, 0) END AS actual_accuracy, g.records AS tried, coalesce(t.who, []) AS who,
         CASE WHEN g.most = 0 THEN 'a' ELSE 'more than ' || g.most END || ' record' || CASE WHEN g.most < 2 THEN '' ELSE 's' END || ' of these values would lose less in another class' AS note
     FROM {{ 'guess'|of(c) }} AS g
     LEFT JOIN {{ 'truth'|of(c) }} AS t USING (class_id, most)
@@ -195,7 +195,7 @@ found AS MATERIALIZED (
     {% for s in sensitive %}
     UNION ALL
     SELECT
-        {{ quasi|length + s.i }}, {{ s.label }}, t.class_id, t.people, g.value, g.size / k.records, t.prior, t.hits / t.people, t.people, coalesce(t.who, []),
+        {{ quasi|length + s.i }}, {{ s.label }}, t.class_id, t.people, g.value, g.size / k.records, t.baseline_confidence, t.hits / t.people, t.people, coalesce(t.who, []),
         'they fit other classes too, and would have left these for this one'
     FROM {{ 'truth'|of(s) }} AS t
     JOIN {{ 'guess'|of(s) }} AS g USING (class_id)
@@ -207,26 +207,26 @@ found AS MATERIALIZED (
 failed AS MATERIALIZED (SELECT (answer).error AS message FROM answer),
 -- A row a number that sums the attack up.
 totals AS MATERIALIZED (
-    SELECT v.place, v.name, NULL::VARCHAR AS attribute, v.value, NULL::DOUBLE AS by_mode, NULL::DOUBLE AS on_raw, v.description
+    SELECT v.place, v.name, NULL::VARCHAR AS attribute, v.value, NULL::DOUBLE AS majority_baseline, NULL::DOUBLE AS raw_baseline, v.description
     FROM (
         SELECT
-            (SELECT (answer).examined FROM answer)::DOUBLE AS examined, (SELECT count(*) FROM bounds WHERE most < 0)::DOUBLE AS contradicted,
-            coalesce(sum(g.records) FILTER (WHERE before > 1), 0)::DOUBLE AS several, coalesce(sum(g.records) FILTER (WHERE before > after), 0)::DOUBLE AS fewer,
-            coalesce(sum(g.records) FILTER (WHERE l.class_id IS NOT NULL), 0)::DOUBLE AS placed,
+            (SELECT (answer).examined FROM answer)::DOUBLE AS examined, (SELECT count(*) FROM bounds WHERE most < 0)::DOUBLE AS n_contradictions,
+            coalesce(sum(g.records) FILTER (WHERE before > 1), 0)::DOUBLE AS n_ambiguous, coalesce(sum(g.records) FILTER (WHERE before > after), 0)::DOUBLE AS fewer,
+            coalesce(sum(g.records) FILTER (WHERE l.class_id IS NOT NULL), 0)::DOUBLE AS n_resolved,
             (
                 SELECT sum(f.records) FILTER (WHERE f.class_id = l.class_id) / sum(f.records)
                 FROM left_over AS l JOIN fits AS f USING (tid)
                 WHERE l.class_id IS NOT NULL AND f.classes = 1
-            ) AS placed_right
+            ) AS resolved_accuracy
         FROM left_over AS l JOIN together AS g USING (tid)
     )
     CROSS JOIN LATERAL (VALUES
         (1, 'examined', examined, 'Classes that had a record to spare and were looked at, those that lose most: nothing is inferred of the others.'),
-        (2, 'contradicted', contradicted, 'Of these, where no records could be as it is assumed: the algorithm is another one, and nothing is inferred.'),
-        (3, 'several', several, 'People who fit more than one class by their quasi-identifiers.'),
+        (2, 'n_contradictions', n_contradictions, 'Of these, where no records could be as it is assumed: the algorithm is another one, and nothing is inferred.'),
+        (3, 'n_ambiguous', n_ambiguous, 'People who fit more than one class by their quasi-identifiers.'),
         (4, 'fewer', fewer, 'Of these, who would have left one of those classes for a cheaper one.'),
-        (5, 'placed', placed, 'Of these, to whom one class alone is left: their sensitive values are among those of that class.'),
-        (6, 'placed_right', placed_right, 'Share of these who are in that class, of those of whom the source tells; NULL where it tells of nobody.')
+        (5, 'n_resolved', n_resolved, 'Of these, to whom one class alone is left: their sensitive values are among those of that class.'),
+        (6, 'resolved_accuracy', resolved_accuracy, 'Share of these who are in that class, of those of whom the source tells; NULL where it tells of nobody.')
     ) AS v (place, name, value, description)
     {% for c in attributes if c.is_number or c.rows %}
     UNION ALL

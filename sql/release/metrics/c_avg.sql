@@ -1,5 +1,5 @@
--- what: Normalized average class size: records / classes / k; 1 is ideal.
+-- description: Normalized average class size: records / classes / k; 1 is ideal.
 -- better: lower
 -- source: review of clustering methods, Equation 13
--- place: 90
+-- order: 90
 SELECT NULL AS detail, records::DOUBLE / classes / k AS value FROM run

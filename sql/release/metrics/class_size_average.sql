@@ -1,6 +1,6 @@
--- what: Average number of records in a class.
+-- description: Average number of records in a class.
 -- better: lower
 -- source: -
--- place: 70
--- of: classes, noise
+-- order: 70
+-- applies_to: classes, noise
 SELECT NULL AS detail, records::DOUBLE / classes AS value FROM run

@@ -1,6 +1,6 @@
--- what: Greatest number of records in a class.
+-- description: Greatest number of records in a class.
 -- better: lower
 -- source: -
--- place: 80
--- of: classes, noise
+-- order: 80
+-- applies_to: classes, noise
 SELECT NULL AS detail, max(size) AS value FROM class_of

@@ -1,5 +1,5 @@
--- what: Equivalence classes: groups of equal published quasi-identifiers.
+-- description: Equivalence classes: groups of equal published quasi-identifiers.
 -- better: higher
 -- source: -
--- place: 50
+-- order: 50
 SELECT NULL AS detail, classes AS value FROM run

@@ -1,7 +1,7 @@
--- what: Clusters as the algorithm formed them; clusters that publish the same values are one class.
+-- description: Clusters as the algorithm formed them; clusters that publish the same values are one class.
 -- better: higher
 -- source: -
--- place: 60
--- of: classes, noise
+-- order: 60
+-- applies_to: classes, noise
 -- custodian: classes
 SELECT NULL AS detail, clusters AS value FROM run

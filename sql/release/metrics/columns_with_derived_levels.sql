@@ -1,7 +1,7 @@
--- what: Numbers of which a full-domain generalization raised levels that nobody declared: blocks of 1, 2, 4, 8 ... distinct values.
+-- description: Numbers of which a full-domain generalization raised levels that nobody declared: blocks of 1, 2, 4, 8 ... distinct values.
 -- better: lower
 -- source: -
--- place: 183
--- needs: levels
+-- order: 183
+-- requires: levels
 -- custodian: classes
 SELECT NULL AS detail, {{ n_built }} AS value

@@ -1,5 +1,5 @@
--- what: Categorical quasi-identifiers without a hierarchy: they can only be published as they are or as *.
+-- description: Categorical quasi-identifiers without a hierarchy: they can only be published as they are or as *.
 -- better: lower
 -- source: -
--- place: 180
+-- order: 180
 SELECT NULL AS detail, {{ n_flat }} AS value

@@ -1,5 +1,5 @@
--- what: Discernibility: sum of squared class sizes; records that were left out do not count.
+-- description: Discernibility: sum of squared class sizes; records that were left out do not count.
 -- better: lower
 -- source: review of clustering methods, Equation 10, first part
--- place: 120
+-- order: 120
 SELECT NULL AS detail, squares_of_classes AS value FROM run

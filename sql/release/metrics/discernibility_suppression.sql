@@ -1,5 +1,5 @@
--- what: Discernibility with its suppression term: sum of squared class sizes, and for each record that was left out the number of all records.
+-- description: Discernibility with its suppression term: sum of squared class sizes, and for each record that was left out the number of all records.
 -- better: lower
 -- source: three-variants paper, Equation 3
--- place: 122
+-- order: 122
 SELECT NULL AS detail, squares_of_classes + (records_in - records)::HUGEINT * records_in AS value FROM run

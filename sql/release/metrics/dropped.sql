@@ -1,8 +1,8 @@
--- what: Records dropped before clustering: with a NULL in a quasi-identifier (nulls = 'drop'), beyond `bounds`, or equal in all that is published to one that is kept (drop_duplicates).
+-- description: Records dropped before clustering: with a NULL in a quasi-identifier (nulls = 'drop'), beyond `bounds`, or equal in all that is published to one that is kept (drop_duplicates).
 -- better: lower
 -- source: Majeed et al. 2024, preprocessing
--- place: 20
--- of: classes, noise
+-- order: 20
+-- applies_to: classes, noise
 SELECT 'null' AS detail, records_in - (SELECT sum(size) FROM placed) AS value FROM run
 {% if bounds and not noise %}
 UNION ALL

@@ -1,7 +1,7 @@
--- what: Share of the records whose published value of a quasi-identifier tells nothing: *, or a node or range that holds all that is published of it.
+-- description: Share of the records whose published value of a quasi-identifier tells nothing: *, or a node or range that holds all that is published of it.
 -- better: lower
 -- source: -
--- place: 181
+-- order: 181
 {% for q in quasi %}
 SELECT {{ q.label }} AS detail, coalesce(sum(c.size) FILTER (WHERE l.{% if q.is_number %}loss{% else %}leaves{% endif %}{{ q.i }} >= 1), 0)::DOUBLE / sum(c.size) AS value
 FROM lost_of AS l

@@ -1,9 +1,9 @@
--- what: Share of records in classes whose records all have the same sensitive value (in any, or in the named, column): k alone does not protect those.
+-- description: Share of records in classes whose records all have the same sensitive value (in any, or in the named, column): k alone does not protect those.
 -- better: lower
 -- source: Machanavajjhala et al. 2006
--- place: 150
--- needs: sensitive
--- of: classes, noise
+-- order: 150
+-- requires: sensitive
+-- applies_to: classes, noise
 -- A row a column and a class whose records all have one value of it.
 WITH homogeneous AS (
     {% for u in unchanged if u.is_sensitive %}

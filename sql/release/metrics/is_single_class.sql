@@ -1,5 +1,5 @@
--- what: 1 where all released records are in one class, so that their quasi-identifiers tell nothing of a record; else 0.
+-- description: 1 where all released records are in one class, so that their quasi-identifiers tell nothing of a record; else 0.
 -- better: lower
 -- source: -
--- place: 182
+-- order: 182
 SELECT NULL AS detail, (classes = 1)::INTEGER AS value FROM run

@@ -1,5 +1,5 @@
--- what: Achieved k: least number of {unit} in a class.
+-- description: Achieved k: least number of {unit} in a class.
 -- better: higher
 -- source: Samarati and Sweeney 1998
--- place: 40
+-- order: 40
 SELECT NULL AS detail, min({% if person %}persons{% else %}size{% endif %}) AS value FROM class_of

@@ -1,6 +1,6 @@
--- what: Least number of {unit} in a cluster, within which values are hidden in noise and shuffled. It is not a k of the rows.
+-- description: Least number of {unit} in a cluster, within which values are hidden in noise and shuffled. It is not a k of the rows.
 -- better: higher
 -- source: Song et al. 2019
--- place: 48
--- of: noise
+-- order: 48
+-- applies_to: noise
 SELECT NULL AS detail, min({% if person %}persons{% else %}size{% endif %}) AS value FROM class_of

@@ -1,8 +1,8 @@
--- what: Least number of {unit} alike in everything that is published, unchanged columns too: what protects from somebody who knows these.
+-- description: Least number of {unit} alike in everything that is published, unchanged columns too: what protects from somebody who knows these.
 -- better: higher
 -- source: -
--- place: 47
--- needs: unchanged
+-- order: 47
+-- requires: unchanged
 SELECT NULL AS detail, min(size) AS value
 FROM (
     {% if person %}

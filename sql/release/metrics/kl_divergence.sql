@@ -1,8 +1,8 @@
--- what: Kullback-Leibler divergence in nats: from the distribution of the original quasi-identifiers to that of a reader who spreads each record evenly over the cells of its class.
+-- description: Kullback-Leibler divergence in nats: from the distribution of the original quasi-identifiers to that of a reader who spreads each record evenly over the cells of its class.
 -- better: lower
 -- source: review of clustering methods, Equation 11
--- place: 128
--- needs: divergence
+-- order: 128
+-- requires: divergence
 -- custodian: classes
 {#- Of released records. A cell of a category is a leaf, or an inner node that is a value of the column; of a number a
     step of an integer, decimal or date, else one of the column's own values (a step of a float or an instant means

@@ -1,8 +1,8 @@
--- what: Released records with a pseudonym that other released records have, too: readers see that these belong together.
+-- description: Released records with a pseudonym that other released records have, too: readers see that these belong together.
 -- better: lower
 -- source: -
--- place: 176
--- needs: link
+-- order: 176
+-- requires: link
 SELECT NULL AS detail, coalesce(sum(size) FILTER (WHERE shared), 0) AS value
 FROM (
     SELECT place, any_value(size) AS size, bool_or(holders > 1) AS shared

@@ -1,9 +1,9 @@
--- what: Records of the source whose value of a column was read as NULL because it is a code for a missing value.
+-- description: Records of the source whose value of a column was read as NULL because it is a code for a missing value.
 -- better: lower
 -- source: -
--- place: 21
--- needs: missing
--- of: classes, noise
+-- order: 21
+-- requires: missing
+-- applies_to: classes, noise
 -- custodian: classes, noise
 {% for c in coded %}
 SELECT {{ c.label }} AS detail, count(*) FILTER (WHERE {{ c.name }} IS NOT NULL AND {{ c.source_value }} IS NULL) AS value

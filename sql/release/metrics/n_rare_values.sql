@@ -1,9 +1,9 @@
--- what: Distinct sensitive values that belong to fewer than k records (persons).
+-- description: Distinct sensitive values that belong to fewer than k records (persons).
 -- better: lower
 -- source: -
--- place: 160
--- needs: sensitive
--- of: classes, noise
+-- order: 160
+-- requires: sensitive
+-- applies_to: classes, noise
 {% for u in unchanged if u.is_sensitive %}
 SELECT {{ u.label }} AS detail, count(*) AS value
 FROM {{ 'overall'|of(u) }}

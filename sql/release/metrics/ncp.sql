@@ -1,5 +1,5 @@
--- what: Normalized certainty penalty: interval widths, and shares of the leaves below the published nodes (0 for a leaf), summed over records and attributes.
+-- description: Normalized certainty penalty: interval widths, and shares of the leaves below the published nodes (0 for a leaf), summed over records and attributes.
 -- better: lower
 -- source: review of clustering methods, section on information loss; Xu et al. 2006
--- place: 114
+-- order: 114
 SELECT NULL AS detail, leaves AS value FROM lost

@@ -1,7 +1,7 @@
--- what: Distinct persons in the release; only where a person column is declared. Without one, k counts records.
+-- description: Distinct persons in the release; only where a person column is declared. Without one, k counts records.
 -- better: higher
 -- source: -
--- place: 30
--- needs: person
--- of: classes, noise
+-- order: 30
+-- requires: person
+-- applies_to: classes, noise
 SELECT NULL AS detail, count(DISTINCT s.person) AS value FROM source AS s JOIN placed AS l ON l.rid = s.rid{% if suppress %} AND l.class_id <> -1{% endif %}

@@ -1,6 +1,6 @@
--- what: Share of the quasi-identifiers' information that is kept: 1 - loss / (records * attributes).
+-- description: Share of the quasi-identifiers' information that is kept: 1 - loss / (records * attributes).
 -- better: higher
 -- source: Wang et al. 2022, Equations 1-2
--- place: 100
+-- order: 100
 SELECT NULL AS detail, 1 - sum((c.size * c.loss)::DECIMAL(38, 12))::DOUBLE / (any_value(run.records) * any_value(run.attributes)) AS value
 FROM class_of AS c, run

@@ -1,9 +1,9 @@
--- what: A sensitive value that belongs to fewer than k records (persons), and to how many (the 100 rarest a column).
+-- description: A sensitive value that belongs to fewer than k records (persons), and to how many (the 100 rarest a column).
 -- better: lower
 -- source: -
--- place: 170
--- needs: sensitive
--- of: classes, noise
+-- order: 170
+-- requires: sensitive
+-- applies_to: classes, noise
 {%- import 'table_functions/interval_text.sql' as form -%}
 {% for u in unchanged if u.is_sensitive %}
 FROM (

@@ -1,6 +1,6 @@
--- what: Released records.
+-- description: Released records.
 -- better: higher
 -- source: -
--- place: 10
--- of: classes, noise
+-- order: 10
+-- applies_to: classes, noise
 SELECT NULL AS detail, records AS value FROM run

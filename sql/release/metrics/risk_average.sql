@@ -1,5 +1,5 @@
--- what: Average re-identification risk over the records.
+-- description: Average re-identification risk over the records.
 -- better: lower
 -- source: El Emam and Dankar 2008
--- place: 140
+-- order: 140
 SELECT NULL AS detail, sum((size::DOUBLE / {% if person %}persons{% else %}size{% endif %})::DECIMAL(38, 12))::DOUBLE / sum(size) AS value FROM class_of

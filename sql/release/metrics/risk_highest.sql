@@ -1,5 +1,5 @@
--- what: Highest re-identification risk: 1 / records (persons) of the smallest class.
+-- description: Highest re-identification risk: 1 / records (persons) of the smallest class.
 -- better: lower
 -- source: El Emam and Dankar 2008
--- place: 130
+-- order: 130
 SELECT NULL AS detail, max(1.0 / {% if person %}persons{% else %}size{% endif %}) AS value FROM class_of

@@ -1,6 +1,6 @@
--- what: Square error: squared distance of a record to the mean of its class, numbers divided by the column's range; a category counts 1 where it is not the mode.
+-- description: Square error: squared distance of a record to the mean of its class, numbers divided by the column's range; a category counts 1 where it is not the mode.
 -- better: lower
 -- source: three-variants paper, Equation 4
--- place: 124
+-- order: 124
 -- custodian: classes
 SELECT NULL AS detail, categories{% for q in quasi if q.is_number %} + error{{ q.i }}{% endfor %} AS value FROM spread WHERE level = 'class'

@@ -1,8 +1,8 @@
--- what: Square error of a number in its own unit (dates and times: days): squared distance to the mean of its class.
+-- description: Square error of a number in its own unit (dates and times: days): squared distance to the mean of its class.
 -- better: lower
 -- source: three-variants paper, Equation 4
--- place: 126
--- needs: number
+-- order: 126
+-- requires: number
 -- custodian: classes
 {% for q in quasi if q.is_number %}
 SELECT {{ q.label }} AS detail, s.error{{ q.i }} * r.width * r.width AS value

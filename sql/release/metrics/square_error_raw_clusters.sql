@@ -1,8 +1,8 @@
--- what: Square error of a number in its own unit (dates and times: days): squared distance to the mean of its cluster as formed.
+-- description: Square error of a number in its own unit (dates and times: days): squared distance to the mean of its cluster as formed.
 -- better: lower
 -- source: three-variants paper, Equation 4
--- place: 127
--- needs: number
+-- order: 127
+-- requires: number
 -- custodian: classes
 {% for q in quasi if q.is_number %}
 SELECT {{ q.label }} AS detail, s.error{{ q.i }} * r.width * r.width AS value

@@ -1,8 +1,8 @@
--- what: Information loss of microaggregation: 100 * SSE / SST of the numbers' z-scores, within classes and in all; 0 loses nothing, 100 is one class. A NULL lies at the column's mean and, on an axis of its own, one standard deviation off; columns of one value do not count.
+-- description: Information loss of microaggregation: 100 * SSE / SST of the numbers' z-scores, within classes and in all; 0 loses nothing, 100 is one class. A NULL lies at the column's mean and, on an axis of its own, one standard deviation off; columns of one value do not count.
 -- better: lower
 -- source: Domingo-Ferrer and Mateo-Sanz 2002
--- place: 129
--- needs: number
+-- order: 129
+-- requires: number
 -- custodian: classes
 {#- Of z-scores every column has the same SST, so the share is the average of the columns'. Of one column, f of the n
     records of a group known: their squares around their mean, and f (n - f) / n for each square of what lies between

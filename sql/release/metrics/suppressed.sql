@@ -1,6 +1,6 @@
--- what: Records left out as outliers (suppress), which lowers the loss of the others.
+-- description: Records left out as outliers (suppress), which lowers the loss of the others.
 -- better: lower
 -- source: -
--- place: 25
--- of: classes, noise
+-- order: 25
+-- applies_to: classes, noise
 SELECT NULL AS detail, coalesce(sum(size), 0) AS value FROM placed WHERE class_id = -1

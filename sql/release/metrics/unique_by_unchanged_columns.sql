@@ -1,8 +1,8 @@
--- what: Released records that share all their unchanged values (sensitive and other columns) with no other record (person): who knows these values finds them, whatever k is.
+-- description: Released records that share all their unchanged values (sensitive and other columns) with no other record (person): who knows these values finds them, whatever k is.
 -- better: lower
 -- source: -
--- place: 175
--- needs: unchanged
+-- order: 175
+-- requires: unchanged
 SELECT NULL AS detail, coalesce(sum(size) FILTER (WHERE people <= 1), 0) AS value
 FROM (
     {% if person %}

@@ -39,7 +39,7 @@
 {% else %}
 -- A row a published node and a value under it. `*` may also stand for NULL, and its reader cannot tell.
 , {{ 'nodes'|of(q) }} AS MATERIALIZED (
-    SELECT published, value, count(*) OVER (PARTITION BY published) AS covered
+    SELECT published, value, count(*) OVER (PARTITION BY published) AS n_covered_values
     FROM (
         SELECT t.published, v.value
         FROM (
@@ -82,19 +82,19 @@
 )
 -- A row a value of the one column and a published value of the other: the originals that it covers, and what remains
 -- of them.
-, {{ 'narrowed'|of(u, q) }} AS (
+, {{ 'possible_values'|of(u, q) }} AS (
     {% if q.is_number %}
     SELECT
-        vid, first, last, span, is_open, covered, remaining,
+        vid, first, last, span, is_open, n_covered_values, n_possible_values,
         CASE WHEN low_place IS NULL THEN []::VARCHAR[]
             WHEN low_place = high_place THEN [low_value]
             ELSE ['[' || low_value || ', ' || high_value || ']']
-        END || CASE WHEN has_null THEN [NULL::VARCHAR] ELSE [] END AS narrowed
+        END || CASE WHEN has_null THEN [NULL::VARCHAR] ELSE [] END AS possible_values
     FROM (
         SELECT
             x.*, low.key AS low_key, high.key AS high_key, low.value::VARCHAR AS low_value, high.value::VARCHAR AS high_value,
-            x.last - x.first + 1 + (x.is_open AND (SELECT count(q{{ q.i }}) < count(*) FROM kept))::BIGINT AS covered,
-            coalesce(x.high_place - x.low_place + 1, 0) + x.has_null::BIGINT AS remaining
+            x.last - x.first + 1 + (x.is_open AND (SELECT count(q{{ q.i }}) < count(*) FROM kept))::BIGINT AS n_covered_values,
+            coalesce(x.high_place - x.low_place + 1, 0) + x.has_null::BIGINT AS n_possible_values
         FROM (
             SELECT p.*, a.place AS low_place, b.place AS high_place, p.is_open AND n.vid IS NOT NULL AS has_null
             FROM (
@@ -109,15 +109,15 @@
         LEFT JOIN {{ 'order'|of(q) }} AS high ON high.place = x.high_place
     )
     {# A sample always ends a little before its population: less than half of the width is what counts. #}
-    WHERE remaining < covered AND coalesce({{ width(q, sql('high_key'), sql('low_key')) }} < span / 2, true)
+    WHERE n_possible_values < n_covered_values AND coalesce({{ width(q, sql('high_key'), sql('low_key')) }} < span / 2, true)
     {% else %}
     SELECT
-        t.vid, x.published, any_value(x.covered) AS covered, count(*) AS remaining,
-        list(x.value::VARCHAR ORDER BY x.value ASC NULLS LAST) AS narrowed
+        t.vid, x.published, any_value(x.n_covered_values) AS n_covered_values, count(*) AS n_possible_values,
+        list(x.value::VARCHAR ORDER BY x.value ASC NULLS LAST) AS possible_values
     FROM {{ 'taken'|of(u, q) }} AS t
     JOIN {{ 'nodes'|of(q) }} AS x ON x.value IS NOT DISTINCT FROM t.value
     GROUP BY t.vid, x.published
-    HAVING count(*) < any_value(x.covered)
+    HAVING count(*) < any_value(x.n_covered_values)
     {% endif %}
 )
 {% endfor %}
@@ -126,26 +126,26 @@ FROM (
     {# The columns, also where nothing is published unchanged. #}
     SELECT
         class_id::BIGINT AS class_id, '' AS column_name, '' AS value, 0::BIGINT AS size, '' AS quasi, '' AS published,
-        []::VARCHAR[] AS narrowed, 0::BIGINT AS covered, 0::BIGINT AS remaining
+        []::VARCHAR[] AS possible_values, 0::BIGINT AS n_covered_values, 0::BIGINT AS n_possible_values
     FROM published
     WHERE class_id IS NULL
     {% for u in unchanged %}
     {% for q in quasi %}
     UNION ALL
     SELECT
-        h.class_id, {{ u.label }}, {{ form.label_of(sql('c.value')) }}, h.size, {{ q.label }}, s.published, x.narrowed, x.covered, x.remaining
+        h.class_id, {{ u.label }}, {{ form.label_of(sql('c.value')) }}, h.size, {{ q.label }}, s.published, x.possible_values, x.n_covered_values, x.n_possible_values
     FROM {{ 'classes'|of(u) }} AS h
     JOIN {{ 'common values'|of(u) }} AS c ON c.vid = h.vid
     {% if q.is_number %}
     JOIN {{ 'scope'|of(q) }} AS s ON s.class_id = h.class_id
-    JOIN {{ 'narrowed'|of(u, q) }} AS x
+    JOIN {{ 'possible_values'|of(u, q) }} AS x
         ON x.vid = h.vid AND x.first = s.first AND x.last = s.last AND x.span = s.span AND x.is_open = s.is_open
     {% else %}
     JOIN (SELECT class_id, p{{ q.i }} AS published FROM published) AS s ON s.class_id = h.class_id
-    JOIN {{ 'narrowed'|of(u, q) }} AS x ON x.vid = h.vid AND x.published = s.published
+    JOIN {{ 'possible_values'|of(u, q) }} AS x ON x.vid = h.vid AND x.published = s.published
     {% endif %}
     {% endfor %}
     {% endfor %}
 )
 WHERE (SELECT passed FROM gate)
-ORDER BY remaining / covered ASC, size DESC, class_id ASC, column_name ASC, value ASC NULLS LAST, quasi ASC
+ORDER BY n_possible_values / n_covered_values ASC, size DESC, class_id ASC, column_name ASC, value ASC NULLS LAST, quasi ASC

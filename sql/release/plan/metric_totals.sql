@@ -13,13 +13,13 @@ run AS MATERIALIZED (
 -- A row a measure: its value, and whether it may be published.
 metric_rows AS MATERIALIZED (
     {% for m in metrics %}
-    SELECT {{ m.position }} AS place, {{ m.name }} || coalesce(':' || detail, '') AS metric, round(value::DOUBLE, 12) AS value, {{ m.better }} AS better, {{ m.description }} AS description, {{ m.published }} AS published
+    SELECT {{ m.position }} AS place, {{ m.name }} || coalesce(':' || detail, '') AS metric, round(value::DOUBLE, 12) AS value, {{ m.better }} AS better, {{ m.description }} AS description, {{ m.is_publishable }} AS is_publishable
     FROM ({{ m.sql }})
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}
 ),
 {% include 'gate/gate_metrics.sql' %}
-SELECT metric, value, better, description, published
+SELECT metric, value, better, description, is_publishable
 FROM metric_rows
 WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated)
 ORDER BY place ASC, metric ASC

@@ -3,9 +3,9 @@
 -- One row per metric: its value, and whether it may be published. What does not follow from the released rows alone is the
 -- custodian's.
 metric_rows AS MATERIALIZED (
-    SELECT place, metric, round(value::DOUBLE, 12) AS value, better, description, published
+    SELECT place, metric, round(value::DOUBLE, 12) AS value, better, description, is_publishable
     FROM (
-        SELECT 1 AS place, 'persons' AS metric, sum(size) AS value, 'higher' AS better, 'Distinct persons in the release.' AS description, true AS published FROM alike
+        SELECT 1 AS place, 'persons' AS metric, sum(size) AS value, 'higher' AS better, 'Distinct persons in the release.' AS description, true AS is_publishable FROM alike
         UNION ALL
         SELECT 2, 'classes', count(*), 'higher', 'Classes of people of whom the same is published in all tables.', true FROM alike
         UNION ALL

@@ -5,5 +5,5 @@
 SELECT v.*, l.cluster AS {{ continuation.cluster }}, l.rid AS {{ continuation.place }}, s.source_row AS {{ continuation.row }}
 FROM left_with AS l
 JOIN source AS s ON s.rid = l.rid
-LEFT JOIN leaving AS v ON v.{{ stream.arrived }} = l.rid
+LEFT JOIN leaving AS v ON v.{{ stream.arrived_at }} = l.rid
 WHERE (SELECT passed FROM gate)

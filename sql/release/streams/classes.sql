@@ -7,7 +7,7 @@ SELECT
     c.records AS {{ names.size }},
     {% if person %}c.persons AS {{ names.persons }},{% endif %}
     c.records - c.first_records AS {{ stream.reused }},
-    c.published AS {{ stream.published }},
+    c.published_at AS {{ stream.published_at }},
     {% for o in quasi_output %}{{ o.expression }} AS {{ o.name }}, {% endfor %}
     c.loss AS {{ names.loss }},
     c.class_id IS NULL AS {{ names.suppressed }}

@@ -10,7 +10,7 @@ seen AS MATERIALIZED (
 metric_rows AS MATERIALIZED (
     SELECT unnest([
         {% for m in stream.metrics %}
-        {'position': {{ loop.index }}, 'metric': {{ m.label }}, 'value': ({{ m.sql }})::DOUBLE, 'better': {{ m.better }}, 'description': {{ m.description }}, 'published': {{ m.published }}}{% if not loop.last %},{% endif +%}
+        {'position': {{ loop.index }}, 'metric': {{ m.label }}, 'value': ({{ m.sql }})::DOUBLE, 'better': {{ m.better }}, 'description': {{ m.description }}, 'is_publishable': {{ m.is_publishable_literal }}}{% if not loop.last %},{% endif +%}
         {% endfor %}
     ], max_depth := 2)
     FROM
@@ -32,7 +32,7 @@ metric_rows AS MATERIALIZED (
         {% endif %}
 ),
 {% include 'gate/stream_metrics.sql' %}
-SELECT metric, value, better, description, published
+SELECT metric, value, better, description, is_publishable
 FROM metric_rows
 WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated) AND value IS NOT NULL
 ORDER BY position ASC

@@ -93,11 +93,11 @@ leaving AS MATERIALIZED (
     SELECT
         {% for c in output %}{{ c.expression }} AS {{ c.name }}, {% endfor %}
         r.class_id AS {{ class_id }},
-        r.arrived AS {{ stream.arrived }}, r.step AS {{ stream.published }}, r.step - r.arrived AS {{ stream.delay }},
+        r.arrived_at AS {{ stream.arrived_at }}, r.step AS {{ stream.published_at }}, r.step - r.arrived_at AS {{ stream.delay }},
         r.class_id IS NULL AS {{ stream.suppressed }}
     FROM (
         SELECT
-            nullif(l.class_id, -1) AS class_id, s.rid AS arrived, l.step
+            nullif(l.class_id, -1) AS class_id, s.rid AS arrived_at, l.step
             {% for q in quasi %}
             {% if q.is_number and typed %}
             , c.low{{ q.i }}, c.high{{ q.i }}

@@ -5,4 +5,4 @@
 SELECT *
 FROM leaving
 WHERE (SELECT passed FROM gate)
-ORDER BY {{ stream.published }} ASC, {{ class_id }} ASC NULLS LAST, {{ stream.arrived }} ASC
+ORDER BY {{ stream.published_at }} ASC, {{ class_id }} ASC NULLS LAST, {{ stream.arrived_at }} ASC

@@ -3,8 +3,8 @@
     beside the range of all that is published and the leaves of the hierarchy). -#}
 SELECT r.*, p.* EXCLUDE (class_id), coalesce(x.loss, 1.0) AS loss
 FROM (
-    SELECT class_id, count(*) AS records, count(DISTINCT person) AS persons, count(*) FILTER (WHERE published = begun) AS first_records, begun AS published
-    FROM (SELECT *, min(published) OVER (PARTITION BY class_id) AS begun FROM replayed WHERE NOT suppressed)
+    SELECT class_id, count(*) AS records, count(DISTINCT person) AS persons, count(*) FILTER (WHERE published_at = begun) AS first_records, begun AS published_at
+    FROM (SELECT *, min(published_at) OVER (PARTITION BY class_id) AS begun FROM replayed WHERE NOT suppressed)
     GROUP BY class_id, begun
     UNION ALL
     SELECT NULL, count(*), count(DISTINCT person), count(*), NULL FROM replayed WHERE suppressed HAVING count(*) > 0

@@ -66,7 +66,9 @@ def test_view_equals_function(system: str, kind: str) -> None:
         insert(con, kind, seed, first, first + {30: 25, 55: 15, 70: 20}[first])
         streaming.refresh_stream(con, "s", flush=first == 70)
     arguments = ", ".join(f"{name} := {value!r}" for name, value in call.items())
-    expected = published_rows(con, f"(SELECT * EXCLUDE (arrived, published, delay) FROM {system}('t', {arguments}))")
+    expected = published_rows(
+        con, f"(SELECT * EXCLUDE (arrived_at, published_at, delay) FROM {system}('t', {arguments}))"
+    )
     if not SYSTEMS[system].widens:
         assert published_rows(con, "s") == expected
     if call["intervals"] == "bounds" and not SYSTEMS[system].maybe:
@@ -92,7 +94,7 @@ def test_records_beyond_a_class_do_not_join_it() -> None:
     con.execute(f"CREATE STREAMING ANONYMIZED VIEW s AS SELECT * FROM {call}")
     con.execute("INSERT INTO b VALUES (4, ?), (5, ?)", [minimum + 13, minimum + 11])
     expected = [(r, f"[{minimum + 14}, {minimum + 29}]" if r < 4 else "*") for r in range(1, 6)]
-    assert con.execute(f"SELECT coalesce(r, arrived), a FROM {call} ORDER BY arrived").fetchall() == expected
+    assert con.execute(f"SELECT coalesce(r, arrived_at), a FROM {call} ORDER BY arrived_at").fetchall() == expected
     con.execute("REFRESH STREAMING ANONYMIZED VIEW s WITH (flush = true)")
     assert con.execute("SELECT DISTINCT a FROM s WHERE class_id IS NOT NULL").fetchall() == [(expected[0][1],)]
     con.close()

@@ -108,8 +108,8 @@ def kinds(con: Any, more: str) -> int:
     return int(
         con.execute(
             "SELECT min(kinds) FROM (SELECT count(DISTINCT disease IN ('ulcer', 'gastritis')) AS kinds FROM ("
-            f"SELECT *, min(published) OVER (PARTITION BY class_id) AS begun FROM puri_haritha({ASKED}{more})) "
-            "WHERE NOT suppressed AND published = begun GROUP BY class_id)"
+            f"SELECT *, min(published_at) OVER (PARTITION BY class_id) AS begun FROM puri_haritha({ASKED}{more})) "
+            "WHERE NOT suppressed AND published_at = begun GROUP BY class_id)"
         ).fetchall()[0][0]
     )
 
@@ -125,7 +125,9 @@ def test_an_ontology_is_named_or_declared(con: Any) -> None:
 
 
 def test_only_true_values_are_published(con: Any) -> None:
-    remaining_rows = con.execute(f"SELECT arrived, disease FROM puri_haritha({ASKED}) WHERE NOT suppressed").fetchall()
+    remaining_rows = con.execute(
+        f"SELECT arrived_at, disease FROM puri_haritha({ASKED}) WHERE NOT suppressed"
+    ).fetchall()
     true = dict(con.execute("SELECT ts + 1, disease FROM visits").fetchall())
     assert remaining_rows
     assert all(true[arrived] == disease for arrived, disease in remaining_rows)

@@ -39,7 +39,7 @@ def call(name: str, more: str = "", table: str = "visits") -> str:
 @pytest.mark.parametrize("more", ["", ", person := 'person', l := 2", ", intervals := 'bounds', suppress := 'drop'"])
 @pytest.mark.parametrize("name", NAMES)
 def test_record_published_once_in_time_with_k_persons(con: Any, name: str, more: str) -> None:
-    own_query = f"SELECT class_id, arrived, published, delay, suppressed FROM {call(name, more)}"
+    own_query = f"SELECT class_id, arrived_at, published_at, delay, suppressed FROM {call(name, more)}"
     rows = con.execute(own_query).fetchall()
     arrived = [row[1] for row in rows]
     assert sorted(arrived) == list(range(1, 241)) or ("drop" in more and len(set(arrived)) == len(arrived))
@@ -114,7 +114,7 @@ def test_both_forms_of_arguments_views_and_copies_work(con: Any) -> None:
 
 
 def test_columns_may_have_the_names_that_a_statement_uses(con: Any) -> None:
-    names = ["l", "s", "r", "v", "c", "g", "p", "arrived", "published", "delay", "suppressed", "source"]
+    names = ["l", "s", "r", "v", "c", "g", "p", "arrived_at", "published_at", "delay", "suppressed", "source"]
     text = ", ".join(f'ts % 3 AS "{name}"' for name in names)
     con.execute(f"CREATE OR REPLACE TABLE named AS SELECT ts, age, {text} FROM visits")
     asked_text = f"'named', k := 4, delta := 40, order_by := 'ts', qi := 'age', sensitive := {names}"
@@ -184,7 +184,7 @@ def test_the_gate_refuses_what_breaks_a_promise(
     [
         ("release/streams/pipeline.sql", "'*' ELSE c.p", "'F' ELSE c.p"),
         ("release/streams/pipeline.sql", "CASE WHEN l.class_id <> -1 THEN s.u{{ u.i }} END", "s.u{{ u.i }}"),
-        ("release/streams/pipeline.sql", "s.rid AS arrived", "s.rid + 1 AS arrived"),
+        ("release/streams/pipeline.sql", "s.rid AS arrived_at", "s.rid + 1 AS arrived_at"),
         ("release/streams/source.sql", "o{{ loop.index0 }} ASC NULLS FIRST", "o{{ loop.index0 }} DESC NULLS FIRST"),
         ("release/plan/generalize.sql", "v{{ q.i }}.published WHEN", "'[20, 21]' WHEN"),
     ],

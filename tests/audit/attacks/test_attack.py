@@ -46,11 +46,11 @@ def test_an_attack_on_a_class_names_exactly_the_planted_people(clinic: Any, kind
     rows = [row for row in attack(clinic, kind, more=extra.lstrip(", ")) if row["guess"] == guess]
     (row,) = rows
     assert (row["attribute"], row["class"]) == ("disease", {"age": "[10, 19]", "sex": "F"})
-    assert (row["confidence"], row["observed"], row["records"]) == (confidence, confidence, len(people))
-    assert row["who"] == [str(i) for i in people]
-    assert row["prior"] < confidence
+    assert (row["confidence"], row["actual_accuracy"], row["records"]) == (confidence, confidence, len(people))
+    assert row["people"] == [str(i) for i in people]
+    assert row["baseline_confidence"] < confidence
     actual_summary = summary(clinic, kind, more=extra.lstrip(", "))
-    assert actual_summary["confidence"]["value"] == pytest.approx(actual_summary["observed"]["value"])
+    assert actual_summary["confidence"]["value"] == pytest.approx(actual_summary["actual_accuracy"]["value"])
     assert actual_summary["guesses"]["value"] == len(attack(clinic, kind, more=extra.lstrip(", ")))
 
 
@@ -62,7 +62,7 @@ def test_class_attack_finds_no_one_without_exposure(clinic: Any, kind: str) -> N
     assert (
         actual_summary["guesses"]["value"],
         actual_summary["exposed_people"]["value"],
-        actual_summary["observed"]["value"],
+        actual_summary["actual_accuracy"]["value"],
     ) == (0, 0, None)
 
 
@@ -78,16 +78,16 @@ def test_more_facts_expose_more(clinic: Any) -> None:
     # Flu among those without HIV: 3 of 4; without the release, 4 of the 8 without HIV.
     (flu,) = (r for r in rows if r["guess"] == "Flu")
     assert (flu["confidence"], flu["records"], flu["note"]) == (0.75, 4, "who do not have: HIV")
-    assert flu["prior"] == pytest.approx(4 / 7)
-    assert flu["who"] == ["0", "1", "2", "5"]
+    assert flu["baseline_confidence"] == pytest.approx(4 / 7)
+    assert flu["people"] == ["0", "1", "2", "5"]
 
 
 def test_person_fitting_two_classes_is_not_named(clinic: Any) -> None:
     plant(clinic, [*block(10, "F", "HIV", "HIV"), *block(20, "F", "Flu", "HIV")])
     clinic.execute("UPDATE safe SET age = '[11, 29]' WHERE age = '[20, 29]'")
     (row,) = attack(clinic, "homogeneity")
-    assert row["who"] == ["0"]
-    assert (row["records"], row["observed"]) == (2, 1)
+    assert row["people"] == ["0"]
+    assert (row["records"], row["actual_accuracy"]) == (2, 1)
 
 
 @pytest.mark.exhaustive
@@ -104,12 +104,12 @@ def test_confidence_in_classes_is_the_share_of_right_guesses(clinic: Any, kind: 
         has = dict(clinic.execute("SELECT id::VARCHAR, disease FROM people").fetchall())
         for row in attack(clinic, kind, more=f"threshold={threshold}, person='id'"):
             tally = by_confidence[round(row["confidence"], 1)]
-            for person in row["who"]:
+            for person in row["people"]:
                 tally[0] += row["guess"] in (has[person], node[has[person]])
                 tally[1] += 1
-            if row["who"]:
-                assert row["observed"] == pytest.approx(
-                    sum(row["guess"] in (has[w], node[has[w]]) for w in row["who"]) / len(row["who"])
+            if row["people"]:
+                assert row["actual_accuracy"] == pytest.approx(
+                    sum(row["guess"] in (has[w], node[has[w]]) for w in row["people"]) / len(row["people"])
                 )
     assert sum(n_attempts for _, n_attempts in by_confidence.values()) > 300
     for confidence, (hits, n_attempts) in by_confidence.items():
@@ -125,7 +125,7 @@ def test_linkage_names_exactly_the_planted_people(clinic: Any) -> None:
     clinic.execute("CREATE TABLE register AS SELECT id, age, sex FROM people WHERE id <> 5")
     clinic.execute("INSERT INTO register VALUES (100, 36, 'F'), (101, 99, 'F')")
     rows = attack(clinic, "linkage", more="register='register'")
-    assert [(r["who"], r["confidence"], r["observed"], r["class"]["age"]) for r in rows] == [
+    assert [(r["people"], r["confidence"], r["actual_accuracy"], r["class"]["age"]) for r in rows] == [
         (["0"], 1, 1, "[10, 19]"),
         (["100"], 1, 0, "[30, 39]"),
     ]
@@ -135,7 +135,7 @@ def test_linkage_names_exactly_the_planted_people(clinic: Any) -> None:
     expected = {"registered": 7, "linked": 6, "candidates_least": 1, "candidates_median": 4, "exact_matches": 2}
     assert values_by_name | expected == values_by_name
     assert values_by_name["wrong_matches"] == 1
-    assert summary(clinic, "linkage", more="register='register'")["exact_matches"]["on_raw"] == 5
+    assert summary(clinic, "linkage", more="register='register'")["exact_matches"]["raw_baseline"] == 5
 
 
 def test_linkage_finds_nobody_in_large_classes(clinic: Any) -> None:
@@ -151,8 +151,8 @@ def test_one_record_that_many_of_the_register_fit_is_nobodys(clinic: Any) -> Non
     plant(clinic, [(15, "F", "HIV")])
     clinic.execute("CREATE TABLE register AS SELECT i AS id, 15 AS age, 'F' AS sex FROM range(8) AS r (i)")
     rows = attack(clinic, "linkage", more="register='register', threshold=0")
-    assert {(r["confidence"], r["observed"]) for r in rows} == {(0.125, 0), (0.125, 1)}
-    assert sum(r["observed"] for r in rows) == 1
+    assert {(r["confidence"], r["actual_accuracy"]) for r in rows} == {(0.125, 0), (0.125, 1)}
+    assert sum(r["actual_accuracy"] for r in rows) == 1
 
 
 @pytest.mark.exhaustive
@@ -172,7 +172,7 @@ def test_confidence_of_linkage_is_the_share_of_right_links(clinic: Any, larger: 
         numbers = {str(i): (p[0] // 10, p[1]) for i, p in enumerate(everybody)}
         released_texts = [str(i) for i in range(60 if larger == "release" else 20)]
         for row in attack(clinic, "linkage", more="register='register', threshold=0"):
-            (person,) = row["who"]
+            (person,) = row["people"]
             candidates = [i for i in released_texts if numbers[i] == numbers[person]]
             assert row["records"] == len(candidates)
             tally = by_confidence[row["confidence"]]
@@ -188,7 +188,7 @@ def test_linkage_without_names_hides_errors(clinic: Any) -> None:
     clinic.execute("CREATE TABLE register AS SELECT age, sex FROM people")
     clinic.execute("DELETE FROM dbanon.policy WHERE column_name = 'id'")
     (row,) = attack(clinic, "linkage", more="register='register'")
-    assert (row["who"], row["observed"]) == (["{'age': 15, 'sex': F}"], None)
+    assert (row["people"], row["actual_accuracy"]) == (["{'age': 15, 'sex': F}"], None)
     assert summary(clinic, "linkage", more="register='register'")["wrong_matches"]["value"] is None
 
 
@@ -203,11 +203,11 @@ def test_linkage_tries_a_sample_of_the_register(clinic: Any) -> None:
         actual_summary["linked"]["value"],
     ) == (200, 50, 50)
     assert actual_summary["candidates_least"]["value"] >= full_summary["candidates_least"]["value"]
-    assert actual_summary["exact_matches"]["on_raw"] <= 50 and "tried" not in full_summary
+    assert actual_summary["exact_matches"]["raw_baseline"] <= 50 and "tried" not in full_summary
     rows = attack(clinic, "linkage", more=f"{extra_options}, sample=50")
     assert rows == attack(clinic, "linkage", more=f"{extra_options}, sample=50")
-    by_who = {r["who"][0]: (r["records"], r["confidence"]) for r in attack(clinic, "linkage", more=extra_options)}
-    assert all(by_who[r["who"][0]] == (r["records"], r["confidence"]) for r in rows) and len(rows) == 50
+    by_who = {r["people"][0]: (r["records"], r["confidence"]) for r in attack(clinic, "linkage", more=extra_options)}
+    assert all(by_who[r["people"][0]] == (r["records"], r["confidence"]) for r in rows) and len(rows) == 50
     other = attack(clinic, "linkage", more=f"{extra_options}, sample=50, seed=2")
     assert exposed(other) != exposed(rows)
     assert attack(clinic, "linkage", more=f"{extra_options}, sample=1000") == [
@@ -263,12 +263,12 @@ def test_majority_is_right_as_often_as_a_plain_loop_says(clinic: Any, seed: int)
     actual_summary = summary(clinic, "majority")
     expected = told_by_majority(people, safe, fits)
     accuracy = actual_summary["accuracy"]
-    assert (accuracy["value"], accuracy["by_mode"], accuracy["on_raw"]) == pytest.approx(expected[:3])
+    assert (accuracy["value"], accuracy["majority_baseline"], accuracy["raw_baseline"]) == pytest.approx(expected[:3])
     assert actual_summary["asked"]["value"] == expected[3]
     for row in attack(clinic, "majority", more="threshold=0"):
         if row["class"] is not None:
             low, high = map(int, row["class"]["age"][1:-1].split(", "))
-            assert all(low <= people[int(person)][1] <= high for person in row["who"])
+            assert all(low <= people[int(person)][1] <= high for person in row["people"])
     everybody = exposed(attack(clinic, "majority", more="threshold=0"))
     assert everybody == {str(p[0]) for p in people if p[1] < 30 or p[2] == "M"}
     sampled = summary(clinic, "majority", more="sample=30")
@@ -279,7 +279,12 @@ def test_majority_is_right_as_often_as_a_plain_loop_says(clinic: Any, seed: int)
 def test_majority_reveals_single_value_but_not_missing(clinic: Any) -> None:
     plant(clinic, [*block(10, "F", *["HIV"] * 4), *block(20, "M", *VALUES)])
     (row,) = attack(clinic, "majority")
-    assert (row["guess"], row["confidence"], row["observed"], row["who"]) == ("HIV", 1, 1, ["0", "1", "2", "3"])
+    assert (row["guess"], row["confidence"], row["actual_accuracy"], row["people"]) == (
+        "HIV",
+        1,
+        1,
+        ["0", "1", "2", "3"],
+    )
     assert summary(clinic, "majority")["accuracy"]["value"] == 5 / 8
     clinic.execute("UPDATE people SET disease = NULL; UPDATE safe SET disease = NULL")
     actual_summary = summary(clinic, "majority")
@@ -306,13 +311,13 @@ def test_the_worked_reconstruction(six: Any) -> None:
     assert [r["note"][:9] for r in rows] == ["one of 9 ", "one of 21"]
     success = summary(six, "reconstruction", source="six")["success"]
     assert success["value"] == pytest.approx((5 / 81 + 1 / 63) / 2)
-    assert (success["by_mode"], success["on_raw"]) == (pytest.approx(1 / 6), 1)
+    assert (success["majority_baseline"], success["raw_baseline"]) == (pytest.approx(1 / 6), 1)
 
 
 def test_reconstruction_names_exactly_the_planted_people(clinic: Any) -> None:
     plant(clinic, [(15, "F", "HIV"), (15, "F", "HIV"), *block(20, "M", *VALUES)])
     (row,) = attack(clinic, "reconstruction")
-    assert (row["who"], row["confidence"], row["observed"]) == (["0", "1"], 1, 1)
+    assert (row["people"], row["confidence"], row["actual_accuracy"]) == (["0", "1"], 1, 1)
     plant(clinic, [*block(10, "F", *VALUES), *block(20, "M", *VALUES)])
     assert attack(clinic, "reconstruction") == []
 
@@ -348,10 +353,10 @@ def test_tight_pairs_are_downcoded_and_named(clinic: Any) -> None:
     plant(clinic, [(11, "F", "Flu"), (18, "F", "HIV"), *((20 + i, "M", "Flu") for i in range(10))])
     clinic.execute("UPDATE safe SET age = '[11, 18]' WHERE age = '[10, 19]'")
     pair, wide_result = attack(clinic, "downcoding", more="threshold=0")
-    assert (pair["attribute"], pair["guess"], pair["confidence"], pair["observed"]) == ("age", "11 or 18", 1, 1)
-    assert (pair["who"], pair["prior"], pair["records"]) == (["0", "1"], 0.25, 2)
-    assert (wide_result["guess"], wide_result["observed"], wide_result["records"]) == ("20 or 29", 0.2, 10)
-    assert [r["who"] for r in attack(clinic, "downcoding")] == [["0", "1"]]
+    assert (pair["attribute"], pair["guess"], pair["confidence"], pair["actual_accuracy"]) == ("age", "11 or 18", 1, 1)
+    assert (pair["people"], pair["baseline_confidence"], pair["records"]) == (["0", "1"], 0.25, 2)
+    assert (wide_result["guess"], wide_result["actual_accuracy"], wide_result["records"]) == ("20 or 29", 0.2, 10)
+    assert [r["people"] for r in attack(clinic, "downcoding")] == [["0", "1"]]
     actual_summary = summary(clinic, "downcoding")
     assert (actual_summary["tight"]["value"], actual_summary["known"]["value"]) == (1, 4)
 
@@ -373,8 +378,8 @@ def test_an_unlikely_child_that_must_be_occupied_is_guessed(clinic: Any) -> None
     clinic.execute("CREATE TABLE r AS SELECT '*' AS zip FROM range(2)")
     extra_options = "qi=['zip'], hierarchies={'zip': 'zips'}, person='id'"
     (row,) = attack(clinic, "downcoding", "r", "t", extra_options)
-    assert (row["guess"], row["confidence"], row["prior"], row["observed"]) == ("B", 0.5, 0.1, 0.5)
-    assert row["who"] == ["2"]
+    assert (row["guess"], row["confidence"], row["baseline_confidence"], row["actual_accuracy"]) == ("B", 0.5, 0.1, 0.5)
+    assert row["people"] == ["2"]
 
 
 @pytest.mark.parametrize("size", [2, 3, 5])
@@ -400,7 +405,7 @@ def test_confidence_of_downcoding_is_the_share_of_right_guesses(con: Any, size: 
     tallies: dict[tuple[str, float], list[float]] = defaultdict(lambda: [0, 0])
     for row in attack(con, "downcoding", "r", "t", extra_options):
         tally = tallies[row["attribute"], row["confidence"]]
-        tally[0] += row["observed"] * size
+        tally[0] += row["actual_accuracy"] * size
         tally[1] += size
     assert {attribute for attribute, _ in tallies} == {"age", "ward"}
     assert sum(n_attempts for _, n_attempts in tallies.values()) > 500

@@ -80,12 +80,12 @@ def test_avoided_cut_names_planted_people(clinic: Any) -> None:
     # Of 4 among 20 with HIV only the women can exceed the limit: 3 or all 4 of them.
     three, four = math.comb(4, 3) * 16, 1
     assert row["confidence"] == pytest.approx((3 * three + 4 * four) / (4 * (three + four)))
-    assert (row["guess"], row["prior"], row["observed"], row["records"]) == ("HIV", 0.2, 1, 4)
-    assert row["who"] == ["0", "1", "2", "3"]
+    assert (row["guess"], row["baseline_confidence"], row["actual_accuracy"], row["records"]) == ("HIV", 0.2, 1, 4)
+    assert row["people"] == ["0", "1", "2", "3"]
     assert row["note"] == "sex F: k would have allowed to cut there"
-    assert [r["who"] for r in attack(clinic, "minimality", more="l=2, k=4")] == [row["who"]]
+    assert [r["people"] for r in attack(clinic, "minimality", more="l=2, k=4")] == [row["people"]]
     values_by_name = {name: r["value"] for name, r in summary(clinic, "minimality", more="alpha=0.5, k=4").items()}
-    expected = {"settled": 1, "judged": 1, "undecided": 0, "contradicted": 0, "exposed_people": 4}
+    expected = {"n_decidable": 1, "judged": 1, "n_undecidable": 0, "n_contradictions": 0, "exposed_people": 4}
     assert values_by_name | expected == values_by_name
     both = attack(clinic, "minimality", more="alpha=0.5, k=4, threshold=0")
     assert sum(r["confidence"] * r["records"] for r in both) == pytest.approx(4)
@@ -97,12 +97,12 @@ def test_minimality_silent_if_k_or_data_explain_class(clinic: Any) -> None:
     assert attack(clinic, "minimality", more="alpha=0.5, k=5") == [], "k forbids the cut"
     minimal(clinic, [*women, "d0", "d0", "d0"], [*men, "d0"])
     assert attack(clinic, "minimality", more="alpha=0.4, k=4") == [], "one of two values forbids it"
-    assert summary(clinic, "minimality", more="alpha=0.4, k=4")["undecided"]["value"] == 1
+    assert summary(clinic, "minimality", more="alpha=0.4, k=4")["n_undecidable"]["value"] == 1
     minimal(clinic, ["HIV", *OTHERS[:5]], OTHERS[5:])
     assert attack(clinic, "minimality", more="alpha=0.5, k=4") == []
-    assert summary(clinic, "minimality", more="alpha=0.5, k=4")["contradicted"]["value"] == 1
+    assert summary(clinic, "minimality", more="alpha=0.5, k=4")["n_contradictions"]["value"] == 1
     clinic.execute("UPDATE safe SET sex = 'M' WHERE disease = 'HIV'")
-    assert summary(clinic, "minimality", more="alpha=0.5, k=4")["settled"]["value"] == 0
+    assert summary(clinic, "minimality", more="alpha=0.5, k=4")["n_decidable"]["value"] == 0
 
 
 def test_medians_nodes_and_missing_cut_like_mondrian(con: Any) -> None:
@@ -116,7 +116,7 @@ def test_medians_nodes_and_missing_cut_like_mondrian(con: Any) -> None:
     rows_of = {r["note"].split(":")[0]: r["records"] for r in attack(con, "minimality", "r", "t", extra_options)}
     # The eight records up to the lower median may have four HIV, and there are only three: that cut is allowed.
     assert rows_of == {"ward A": 4, "ward B": 12}
-    assert summary(con, "minimality", "r", "t", extra_options)["contradicted"]["value"] == 1
+    assert summary(con, "minimality", "r", "t", extra_options)["n_contradictions"]["value"] == 1
     con.execute("UPDATE t SET age = NULL WHERE ward = 'a1'")
     con.execute("UPDATE r SET age = '*'")
     rows_of = {r["note"].split(":")[0]: r["records"] for r in attack(con, "minimality", "r", "t", extra_options)}
@@ -152,7 +152,7 @@ def test_confidence_of_minimality_is_the_share_of_right_guesses(con: Any) -> Non
     actual_attack = attack(con, "minimality", "r", "t", extra_options)
     for row in actual_attack:
         tally = tallies[round(row["confidence"], 1)]
-        tally[0] += row["observed"] * row["records"]
+        tally[0] += row["actual_accuracy"] * row["records"]
         tally[1] += row["records"]
         tally[2] += row["confidence"] * row["records"]
     assert len(actual_attack) > 80
@@ -171,7 +171,7 @@ def test_a_release_of_mondrian_can_be_attacked(clinic: Any) -> None:
         plant(clinic, random_people(seed, 120, ["HIV", *OTHERS], [12, *[1] * 30]))
         clinic.execute("CREATE OR REPLACE TABLE safe AS FROM mondrian('people', k=4, alpha=0.4, sensitive=['disease'])")
         actual_summary = summary(clinic, "minimality", more="alpha=0.4, k=4, person='id'")
-        assert actual_summary["contradicted"]["value"] == 0
+        assert actual_summary["n_contradictions"]["value"] == 0
         checked_number += actual_summary["judged"]["value"]
     assert checked_number > 0
 
@@ -192,14 +192,14 @@ def test_prediction_names_the_people_whose_disease_follows(clinic: Any) -> None:
     plant(clinic, planned(300))
     rows = attack(clinic, "prediction", more="threshold=0.9")
     has = dict(clinic.execute("SELECT id::VARCHAR, disease FROM people").fetchall())
-    assert all(has[row["who"][0]] == row["guess"] and row["observed"] == 1 for row in rows)
+    assert all(has[row["people"][0]] == row["guess"] and row["actual_accuracy"] == 1 for row in rows)
     actual_summary = summary(clinic, "prediction", more="threshold=0.9")
-    assert actual_summary["accuracy"]["value"] == actual_summary["accuracy"]["on_raw"] == 1
-    assert actual_summary["accuracy"]["by_mode"] < 0.5
+    assert actual_summary["accuracy"]["value"] == actual_summary["accuracy"]["raw_baseline"] == 1
+    assert actual_summary["accuracy"]["majority_baseline"] < 0.5
     assert actual_summary["asked"]["value"] == len(rows) == len(exposed(rows))
     assert actual_summary["asked"]["value"] + actual_summary["learned"]["value"] == 300
     assert 0.27 < actual_summary["asked"]["value"] / 300 < 0.39
-    assert {row["who"][0] for row in attack(clinic, "prediction", more="seed=2")} != exposed(rows)
+    assert {row["people"][0] for row in attack(clinic, "prediction", more="seed=2")} != exposed(rows)
     assert summary(clinic, "prediction", more="train := 0.9")["asked"]["value"] < 60
 
 
@@ -242,7 +242,7 @@ def test_confidence_of_prediction_is_the_share_of_right_guesses(clinic: Any) -> 
         plant(clinic, mixed)
         for row in attack(clinic, "prediction", more="threshold=0"):
             tally = tallies[round(row["confidence"] * 5) / 5]
-            tally[0] += row["observed"]
+            tally[0] += row["actual_accuracy"]
             tally[1] += 1
             tally[2] += row["confidence"]
     assert sum(n_attempts for _, n_attempts, _ in tallies.values()) > 1000
@@ -257,12 +257,12 @@ def test_unseen_people_can_be_given(clinic: Any) -> None:
     clinic.execute("CREATE TABLE unseen (id INTEGER, age BIGINT, disease VARCHAR)")
     clinic.executemany("INSERT INTO unseen VALUES (?, ?, ?)", [(900, 5, "Flu"), (901, 25, "Cancer"), (902, 99, "Flu")])
     rows = attack(clinic, "prediction", more="register='unseen', threshold=0, qi=['age']")
-    assert {row["who"][0] for row in rows} == {"900", "901", "902"}
+    assert {row["people"][0] for row in rows} == {"900", "901", "902"}
     actual_summary = summary(clinic, "prediction", more="register='unseen', qi=['age']")
     assert (
         actual_summary["asked"]["value"],
         actual_summary["learned"]["value"],
-        actual_summary["learned"]["on_raw"],
+        actual_summary["learned"]["raw_baseline"],
     ) == (3, 200, 200)
     clinic.execute("ALTER TABLE unseen DROP disease")
     with pytest.raises(duckdb.Error, match="unseen has no column 'disease'"):

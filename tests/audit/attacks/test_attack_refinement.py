@@ -60,11 +60,11 @@ def test_values_of_a_cheaper_class_are_ruled_out(clinic: Any) -> None:
     publish(clinic, ("F", "[20, 40]", (20, 33, 38, 40)), ("F", "[25, 30]", (25, 27, 30)), MEN)
     (row,) = (r for r in attack(clinic, "refinement", more=QI) if r["attribute"] == "age")
     assert (row["class"], row["guess"]) == ({"sex": "F", "age": "[20, 40]"}, "not 25 to 30")
-    assert (row["records"], row["confidence"], row["observed"]) == (4, 1, 1)
-    assert row["prior"] == pytest.approx(15 / 21)
+    assert (row["records"], row["confidence"], row["actual_accuracy"]) == (4, 1, 1)
+    assert row["baseline_confidence"] == pytest.approx(15 / 21)
     assert row["note"] == "a record of these values would lose less in another class"
     assert metric_values(clinic) == {
-        "examined": 1, "contradicted": 0, "several": 3, "fewer": 3, "placed": 3, "placed_right": 1,
+        "examined": 1, "n_contradictions": 0, "n_ambiguous": 3, "fewer": 3, "n_resolved": 3, "resolved_accuracy": 1,
     }  # fmt: skip
     by_column = summary(clinic, "refinement", more=f"{QI}, threshold=0")
     assert by_column["narrowed"]["value"] == 4
@@ -82,11 +82,11 @@ def test_class_grows_until_another_is_cheaper(clinic: Any) -> None:
     clinic.execute("UPDATE safe SET age = '[20, 50]' WHERE age = '[20, 60]'")
     clinic.execute("UPDATE people SET age = 50 WHERE age = 60")
     rows = [r for r in attack(clinic, "refinement", more=QI) if r["class"]["sex"] == "F"]
-    assert [(r["guess"], r["confidence"], r["observed"]) for r in rows] == [
+    assert [(r["guess"], r["confidence"], r["actual_accuracy"]) for r in rows] == [
         ("not 20 to 31", 1, 1),
         ("not 20 to 39", 0.8, 0.8),
     ]
-    assert rows[1]["prior"] == pytest.approx(11 / 31)
+    assert rows[1]["baseline_confidence"] == pytest.approx(11 / 31)
     assert rows[1]["note"] == "more than 1 record of these values would lose less in another class"
 
 
@@ -95,7 +95,7 @@ def test_bounds_are_taken_together(clinic: Any) -> None:
     men = ("M", "[20, 33]", (20, 21, 33))
     publish(clinic, ("F", "[20, 40]", (20, 35, 38, 39, 40)), ("F", "[25, 30]", (25, 27, 30)), men, MEN)
     (row,) = (r for r in attack(clinic, "refinement", more=QI) if r["class"]["sex"] == "F")
-    assert (row["guess"], row["confidence"], row["observed"]) == ("not 21 to 33", 1, 1)
+    assert (row["guess"], row["confidence"], row["actual_accuracy"]) == ("not 21 to 33", 1, 1)
 
 
 def test_class_without_spare_filled_from_nested_one(clinic: Any) -> None:
@@ -106,9 +106,14 @@ def test_class_without_spare_filled_from_nested_one(clinic: Any) -> None:
     publish(clinic, wide_values, cheap, ("F", "[32, 39]", (32, 33, 36, 39)), MEN)
     (row,) = (r for r in attack(clinic, "refinement", more=QI) if r["class"]["age"] == "[20, 40]")
     # The removed records save 7/40, the loss of the added ones: less than the loss from 25 to 30 alone.
-    assert (row["guess"], row["observed"]) == ("not 25 to 30", 1)
+    assert (row["guess"], row["actual_accuracy"]) == ("not 25 to 30", 1)
     # Anyone who fits the class that can spare a record may also be in the wide one.
-    assert metric_values(clinic) | {"several": 8, "fewer": 3, "placed": 3, "placed_right": 1} == metric_values(clinic)
+    assert metric_values(clinic) | {
+        "n_ambiguous": 8,
+        "fewer": 3,
+        "n_resolved": 3,
+        "resolved_accuracy": 1,
+    } == metric_values(clinic)
 
 
 def test_sensitive_value_inferred_from_remaining_class(clinic: Any) -> None:
@@ -118,19 +123,19 @@ def test_sensitive_value_inferred_from_remaining_class(clinic: Any) -> None:
         clinic.execute(f"UPDATE {table} SET disease = CASE WHEN id IN (0, 1, 4, 5, 6) THEN 'HIV' ELSE 'Flu' END")
     extra_options = "qi=['sex', 'age'], sensitive=['disease'], person='id', k=3"
     (row,) = (r for r in attack(clinic, "refinement", more=extra_options) if r["attribute"] == "disease")
-    assert (row["guess"], row["confidence"], row["observed"]) == ("HIV", 1, 1)
-    assert (row["class"]["age"], row["who"], row["records"]) == ("[25, 30]", ["4", "5", "6"], 3)
-    assert row["prior"] == pytest.approx(5 / 7)
+    assert (row["guess"], row["confidence"], row["actual_accuracy"]) == ("HIV", 1, 1)
+    assert (row["class"]["age"], row["people"], row["records"]) == ("[25, 30]", ["4", "5", "6"], 3)
+    assert row["baseline_confidence"] == pytest.approx(5 / 7)
     # The class of the three with HIV cannot be determined: both have it.
     (row,) = (r for r in attack(clinic, "refinement", more=extra_options) if r["attribute"] == "age")
-    assert row["observed"] is None
-    assert metric_values(clinic, extra_options)["placed_right"] is None
+    assert row["actual_accuracy"] is None
+    assert metric_values(clinic, extra_options)["resolved_accuracy"] is None
 
 
 def test_nothing_inferred_without_cheaper_class(clinic: Any) -> None:
     publish(clinic, ("F", "[20, 30]", (20, 22, 25, 30)), ("F", "[40, 50]", (40, 41, 45, 50)), MEN)
     assert attack(clinic, "refinement", more=f"{QI}, threshold=0") == []
-    assert metric_values(clinic)["several"] == metric_values(clinic)["contradicted"] == 0
+    assert metric_values(clinic)["n_ambiguous"] == metric_values(clinic)["n_contradictions"] == 0
     publish(clinic, ("F", "[20, 40]", (20, 33, 38, 40)), ("F", "[25, 30]", (25, 27, 30)), MEN)
     assert attack(clinic, "refinement", more=QI.replace("k=3", "k=4")) == [], "no class can spare a record"
 
@@ -146,15 +151,15 @@ def test_values_without_hierarchy_reveal_nothing(clinic: Any) -> None:
 def test_a_guess_that_is_wrong_is_shown_to_be(clinic: Any) -> None:
     publish(clinic, ("F", "[20, 40]", (20, 26, 29, 40)), ("F", "[25, 30]", (25, 27, 30)), MEN)
     (row,) = (r for r in attack(clinic, "refinement", more=QI) if r["attribute"] == "age")
-    assert (row["guess"], row["confidence"], row["observed"]) == ("not 25 to 30", 1, 0.5)
-    assert metric_values(clinic)["placed_right"] == pytest.approx(3 / 5)
+    assert (row["guess"], row["confidence"], row["actual_accuracy"]) == ("not 25 to 30", 1, 0.5)
+    assert metric_values(clinic)["resolved_accuracy"] == pytest.approx(3 / 5)
 
 
 def test_contradicting_class_reveals_nothing(clinic: Any) -> None:
     """One person is certainly 25, although the inference says that none is."""
     publish(clinic, ("F", "[25, 45]", (25, 33, 38, 45)), ("F", "[22, 30]", (22, 27, 30)), MEN)
     assert [r for r in attack(clinic, "refinement", more=QI) if r["attribute"] == "age"] == []
-    assert metric_values(clinic)["contradicted"] == 1
+    assert metric_values(clinic)["n_contradictions"] == 1
 
 
 def test_nodes_and_missing_values_are_ruled_out(con: Any) -> None:
@@ -166,10 +171,15 @@ def test_nodes_and_missing_values_are_ruled_out(con: Any) -> None:
     con.execute("CREATE TABLE safe AS SELECT unnest(range(10)) AS id, unnest(?) AS ward", [published_values])
     extra_options = "qi=['ward'], sensitive=['id'], hierarchies={'ward': 'wards'}, k=3"
     (row,) = (r for r in attack(con, "refinement", more=extra_options) if r["attribute"] == "ward")
-    assert (row["guess"], row["confidence"], row["prior"], row["observed"]) == ("not missing, A", 1, 0.6, 0.75)
+    assert (row["guess"], row["confidence"], row["baseline_confidence"], row["actual_accuracy"]) == (
+        "not missing, A",
+        1,
+        0.6,
+        0.75,
+    )
     con.execute("UPDATE people SET ward = 'b1' WHERE id = 0")
     (row,) = (r for r in attack(con, "refinement", more=extra_options) if r["attribute"] == "ward")
-    assert row["observed"] == 1
+    assert row["actual_accuracy"] == 1
 
 
 # --- properties of every release of minimal loss -----------------------------------------------------------------
@@ -336,15 +346,15 @@ def test_releases_of_the_ledger_are_attacked_by_their_k(visits: Any) -> None:
         for row in visits.execute(f"FROM attack('{name}', kind='refinement', threshold=0)").fetchall():
             assert 0 <= row[4] <= 1 and 0 <= row[5] <= 1 and (row[6] is None or 0 <= row[6] <= 1)
     # Classes of `best` overlap, and its search left little that was cheaper; those of Mondrian never overlap.
-    assert numbers["best"]["several"] > numbers["best"]["placed"] > 0
-    assert numbers["best"]["placed_right"] > 0.9
-    assert numbers["mondrian"]["several"] == 0
-    assert numbers["mondrian"]["placed_right"] is None
+    assert numbers["best"]["n_ambiguous"] > numbers["best"]["n_resolved"] > 0
+    assert numbers["best"]["resolved_accuracy"] > 0.9
+    assert numbers["mondrian"]["n_ambiguous"] == 0
+    assert numbers["mondrian"]["resolved_accuracy"] is None
 
 
 def test_guesses_do_not_depend_on_the_records_behind_a_release(visits: Any) -> None:
     """The release is fixed; another source table that it covers as tightly gives equal guesses."""
-    columns = "attribute, class, records, guess, confidence, prior"
+    columns = "attribute, class, records, guess, confidence, baseline_confidence"
     call = "attack('{}', kind='refinement', source='{}', qi=['age', 'sex', 'ward', 'zip'], sensitive=[], k=3, "
     call += "hierarchies={{'zip': 'zips'}})"
     visits.execute("CREATE OR REPLACE TABLE free AS FROM visits")
@@ -417,7 +427,7 @@ def test_every_value_type_shown_unchanged(con: Any, type_: str, value: str, gues
     (row,) = (
         r for r in attack(con, "refinement", more="qi=['g', 'v'], sensitive=['id'], k=3") if r["attribute"] == "v"
     )
-    assert (row["guess"], row["confidence"], row["observed"]) == (guess, 1, 1)
+    assert (row["guess"], row["confidence"], row["actual_accuracy"]) == (guess, 1, 1)
 
 
 def test_weights_are_part_of_the_loss(clinic: Any) -> None:

@@ -153,8 +153,8 @@ def test_every_metric_has_description_and_direction() -> None:
     for m in metrics.all_metrics():
         assert m.description and m.source
         assert m.better in ("higher", "lower")
-    places = [m.place for m in metrics.all_metrics()]
-    assert len(set(places)) == len(places)
+    positions = [m.order for m in metrics.all_metrics()]
+    assert len(set(positions)) == len(positions)
 
 
 def test_the_commands_of_the_readme_are_the_ones_that_ci_runs() -> None:

@@ -96,7 +96,7 @@ def test_measures_are_those_of_duckdb(people: Any, beside: Any, given: dict[str,
     }  # fmt: skip
     for name, row in mappings_by_metric.items():
         assert row["value"] == pytest.approx(wanted[name][1], abs=1e-9), name
-        assert (row["better"], row["description"], row["published"]) == wanted[name][2:], name
+        assert (row["better"], row["description"], row["is_publishable"]) == wanted[name][2:], name
     beside.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'who'")
 
 

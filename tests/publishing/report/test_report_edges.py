@@ -154,6 +154,6 @@ def test_every_form_of_release_has_correct_report(call: dict[str, Any], tmp_path
 def test_guesses_about_no_one_reported_as_such() -> None:
     """Numbers that are 0 are omitted from the table."""
     result_sentences = attacks._result_sentences(
-        [("age", "guesses", 17, "how many"), ("age", "observed", 0.5, "how many of them are right")]
+        [("age", "guesses", 17, "how many"), ("age", "actual_accuracy", 0.5, "how many of them are right")]
     )
     assert "17 guesses are sure enough, about 0 people, and a share of 0.5 is right" in result_sentences

@@ -50,7 +50,7 @@ def test_suppressed_rows_are_counted(opened: Any) -> None:
     assert measured_metrics["rows:visits"] + measured_metrics["rows_surplus:visits"] + measured_metrics[
         "rows_above_cap:visits"
     ] == sum(had)
-    actual_rows = con.execute(f"SELECT metric FROM {call} WHERE published").fetchall()
+    actual_rows = con.execute(f"SELECT metric FROM {call} WHERE is_publishable").fetchall()
     assert ("rows_surplus:visits",) not in actual_rows
     assert ("rows:visits",) in actual_rows
 

@@ -1,4 +1,4 @@
-"""The search family, traced by hand."""
+"""The optimizing family, traced by hand."""
 
 from __future__ import annotations
 

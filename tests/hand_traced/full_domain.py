@@ -1,4 +1,4 @@
-"""The lattice family, traced by hand, without suppression."""
+"""The full_domain family, traced by hand, without suppression."""
 
 from __future__ import annotations
 

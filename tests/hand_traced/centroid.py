@@ -1,4 +1,4 @@
-"""The assign family, traced by hand."""
+"""The centroid family, traced by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The merge family, traced by hand."""
+"""The agglomerative family, traced by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mixed family, traced by hand."""
+"""The hybrid family, traced by hand."""
 
 from __future__ import annotations
 

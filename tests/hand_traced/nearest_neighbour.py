@@ -1,4 +1,4 @@
-"""The gather family, traced by hand."""
+"""The nearest_neighbour family, traced by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The split family, traced by hand."""
+"""The partitioning family, traced by hand."""
 
 from __future__ import annotations
 
