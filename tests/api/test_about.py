@@ -56,10 +56,10 @@ def test_anonymized_repr_is_escaped_and_single_line() -> None:
     summary = ReleaseSummary(("q", "x"), (("[1, 2]", "<b>\n\x1b[2J"),), 3, ("q",), (("k", 2.0, "Size: in records."),))
     assert "<b>" not in summary.html() and "&lt;b&gt;" in summary.html()
     assert summary.text().splitlines()[1] == "[1, 2]  <b>  [2J"
-    many_glance = ReleaseSummary(("q", *"abcdefgh"), (("[1, 2]", *["much text here"] * 8),), 1, ("q",), ())
-    assert many_glance.text().splitlines()[2] == "1 row; 4 more columns: e, f, g, h"
-    wide_glance = ReleaseSummary(("a", "b", "c"), (("x" * 50, "y" * 50, "z"),), 1, ("a", "b"), ())
-    assert [line for line in wide_glance.text().splitlines() if "x" * 50 in line or "y" * 50 in line] == [
+    many_columns = ReleaseSummary(("q", *"abcdefgh"), (("[1, 2]", *["much text here"] * 8),), 1, ("q",), ())
+    assert many_columns.text().splitlines()[2] == "1 row; 4 more columns: e, f, g, h"
+    wide_columns = ReleaseSummary(("a", "b", "c"), (("x" * 50, "y" * 50, "z"),), 1, ("a", "b"), ())
+    assert [line for line in wide_columns.text().splitlines() if "x" * 50 in line or "y" * 50 in line] == [
         "x" * 50, "y" * 50 + "  z",
     ]  # fmt: skip
 
